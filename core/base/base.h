@@ -1,0 +1,249 @@
+/* base.h - slices, errors, notes, arenas, buffers, the io table and the parallel-for table.
+ *
+ * Everything in core is built on this header; it includes nothing of Hob but schema/errors.def.
+ * Core never opens files, never starts threads, never logs: what it needs from the world comes
+ * through hob_io and hob_parallel, which the caller fills. */
+#ifndef HOB_BASE_H
+#define HOB_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdarg.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HOB_NONE 0xFFFFFFFFu
+#define HOB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define HOB_MUST_CHECK __attribute__((warn_unused_result))
+#define HOB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* ---- slices: borrowed views; {0} is empty; not NUL-terminated unless a function says so ---------- */
+
+typedef struct hob_str {
+	const char *data;
+	size_t len;
+} hob_str;
+
+typedef struct hob_bytes {
+	const uint8_t *data;
+	size_t size;
+} hob_bytes;
+
+#define HOB_STR(literal) ((hob_str){"" literal, sizeof(literal) - 1})
+/* For "%.*s". */
+#define HOB_FMT(s) (int)(s).len, ((s).data ? (s).data : "")
+
+hob_str hob_str_of(const char *text); /* NULL gives the empty string */
+bool hob_str_equal(hob_str a, hob_str b);
+bool hob_str_equal_nocase(hob_str a, hob_str b); /* ASCII letters only */
+bool hob_str_starts(hob_str s, hob_str prefix);
+bool hob_str_ends_nocase(hob_str s, hob_str suffix);
+hob_str hob_str_sub(hob_str s, size_t from, size_t to); /* [from,to), clamped */
+/* First occurrence at or after `from`; SIZE_MAX when there is none. */
+size_t hob_str_find(hob_str s, hob_str what, size_t from);
+/* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
+bool hob_utf8_valid(hob_str s);
+
+/* ---- errors ------------------------------------------------------------------------------------- */
+
+typedef enum hob_err_code {
+#define HOB_ERR(name, text, http, meaning) HOB_ERR_##name,
+#include "../../schema/errors.def"
+#undef HOB_ERR
+	HOB_ERR_COUNT
+} hob_err_code;
+
+typedef struct hob_error {
+	hob_err_code code;
+	const char *file; /* where in Hob's source the failure was found, "" when none */
+	int line;
+	char context[360]; /* inside out: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
+} hob_error;
+
+const char *hob_err_name(hob_err_code code);    /* "import.corrupt" */
+int hob_err_http(hob_err_code code);            /* 422 */
+const char *hob_err_meaning(hob_err_code code); /* one sentence without a full stop */
+hob_err_code hob_err_from_name(hob_str name);   /* HOB_ERR_INTERNAL when unknown */
+
+/* Sets *err (which may be NULL) and returns false, so that a failing function reads
+ * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
+#define hob_fail(err, code, ...) hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__)
+/* Appends "; context" to an error that is already set. Returns false. */
+#define hob_fail_in(err, ...) hob_error_append((err), __VA_ARGS__)
+
+bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)
+	HOB_PRINTF(5, 6);
+bool hob_error_append(hob_error *err, const char *fmt, ...) HOB_PRINTF(2, 3);
+
+/* ---- arenas: memory with one lifetime ------------------------------------------------------------ */
+
+/* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard bound on the sum of
+ * what is handed out; reaching it, or malloc failing, makes hob_arena_alloc return NULL, which every
+ * caller turns into HOB_ERR_MEMORY. Not thread-safe: one arena per thread. */
+typedef struct hob_arena {
+	struct hob_arena_block *block; /* newest */
+	size_t used;                   /* bytes handed out */
+	size_t limit;
+	uint64_t fail_at;              /* tests: the n-th allocation from now fails (1 = next); 0 = never */
+} hob_arena;
+
+typedef struct hob_arena_mark {
+	struct hob_arena_block *block;
+	size_t block_used, used;
+} hob_arena_mark;
+
+void hob_arena_init(hob_arena *arena, size_t limit);
+void hob_arena_release(hob_arena *arena); /* {0} and released arenas are fine */
+/* `align` is a power of two, at most 64. size 0 gives a unique non-NULL pointer. */
+void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align);
+/* count * size without overflow, else NULL. */
+void *hob_arena_array(hob_arena *arena, size_t count, size_t size, size_t align);
+hob_arena_mark hob_arena_save(hob_arena *arena);
+void hob_arena_restore(hob_arena *arena, hob_arena_mark mark); /* frees all that came after the mark */
+/* Copies; the copy is NUL-terminated behind its length. data == NULL on failure. */
+hob_str hob_arena_str(hob_arena *arena, hob_str s);
+hob_str hob_arena_printf(hob_arena *arena, const char *fmt, ...) HOB_PRINTF(2, 3);
+bool hob_fail_memory(hob_error *err, const hob_arena *arena, const char *what);
+
+#define HOB_NEW(arena, type, count) ((type *)hob_arena_array((arena), (count), sizeof(type), _Alignof(type)))
+
+/* ---- growing byte buffer -------------------------------------------------------------------------- */
+
+/* Owns malloc'ed memory. A failed growth sets `failed` and turns further appends into no-ops, so that
+ * a writer checks once at its end. */
+typedef struct hob_buf {
+	uint8_t *data;
+	size_t size, capacity;
+	bool failed;
+} hob_buf;
+
+void hob_buf_release(hob_buf *buf);
+void hob_buf_clear(hob_buf *buf); /* keeps the memory */
+void hob_buf_put(hob_buf *buf, const void *data, size_t size);
+void hob_buf_put_str(hob_buf *buf, hob_str s);
+void hob_buf_printf(hob_buf *buf, const char *fmt, ...) HOB_PRINTF(2, 3);
+/* Appends `size` bytes to be filled by the caller (uninitialised); NULL when memory is short. */
+uint8_t *hob_buf_grow(hob_buf *buf, size_t size);
+/* Appends `s` as a JSON string with quotes: invalid UTF-8 becomes U+FFFD, control characters \u00XX. */
+void hob_buf_put_json(hob_buf *buf, hob_str s);
+hob_bytes hob_buf_bytes(const hob_buf *buf);
+hob_str hob_buf_str(const hob_buf *buf);
+
+/* ---- notes: what a person should know about a cook that succeeded ---------------------------------- */
+
+typedef enum hob_note_level { HOB_NOTE_INFO, HOB_NOTE_WARNING } hob_note_level;
+
+typedef struct hob_note {
+	hob_note_level level;
+	hob_str code; /* stable, dotted: "texture.missing", "gltf.extension-ignored" */
+	hob_str text; /* names the place and the remedy */
+	uint32_t count; /* the same note (code and text) said again only counts */
+} hob_note;
+
+enum { HOB_NOTE_LIMIT = 256 };
+
+typedef struct hob_notes {
+	hob_arena *arena; /* text lives here */
+	hob_note items[HOB_NOTE_LIMIT];
+	uint32_t count, dropped;
+} hob_notes;
+
+/* Never fails: when memory or room is short the note is counted in `dropped`. `notes` may be NULL. */
+void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, const char *fmt, ...)
+	HOB_PRINTF(4, 5);
+
+/* ---- io: how core reads the world ------------------------------------------------------------------ */
+
+/* Paths are relative to the root that is being cooked, '/'-separated, normalised by hob_path_join: no
+ * leading '/', no "." or ".." parts, no empty parts, no NUL. Whatever is read or looked for is recorded
+ * by the implementation: that record is the dependency list of the cook. */
+typedef struct hob_io {
+	void *user;
+	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner, and a second
+	 * read of the same path gives the same bytes. Errors: MISSING_FILE, OUTSIDE (symbolic link that leaves
+	 * the root), LIMIT (size or number of files), IO. */
+	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
+	/* Looks in the folder of `path` for a file whose name differs from it in ASCII case only. Writes its
+	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing. */
+	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
+} hob_io;
+
+/* Folder part of a path without the trailing slash ("" for a top-level file), and its last part. */
+hob_str hob_path_dir(hob_str path);
+hob_str hob_path_name(hob_str path);
+/* Extension without the dot, as written; empty when there is none. */
+hob_str hob_path_extension(hob_str path);
+/* Joins `relative` (either slash, as found in a model) to folder `dir` and normalises. Fails with OUTSIDE
+ * when the result would leave the root or is absolute (leading slash, drive letter, URL scheme), and with
+ * CORRUPT on NUL or an empty name. The result is NUL-terminated. */
+bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out, hob_error *err)
+	HOB_MUST_CHECK;
+/* Percent-decodes a URI reference. Fails with CORRUPT on a bad escape or %00. */
+bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- parallel for ----------------------------------------------------------------------------------- */
+
+typedef void (*hob_task)(void *context, uint32_t index, uint32_t thread);
+
+/* `run` calls task(context, i, t) once for each i in [0,count), t in [0,threads), and returns when all are
+ * done. Tasks with smaller indices start first. Results must not depend on t or on order. */
+typedef struct hob_parallel {
+	void *user;
+	uint32_t threads; /* at least 1 */
+	void (*run)(void *user, uint32_t count, hob_task task, void *context);
+} hob_parallel;
+
+/* Runs through `parallel`, or in the calling thread when it is NULL or has one thread. */
+void hob_parallel_for(const hob_parallel *parallel, uint32_t count, hob_task task, void *context);
+
+/* ---- little-endian loads and stores; unaligned is fine ------------------------------------------------ */
+
+static inline uint16_t hob_load_u16(const void *p)
+{
+	const uint8_t *b = (const uint8_t *)p;
+	return (uint16_t)(b[0] | b[1] << 8);
+}
+static inline uint32_t hob_load_u32(const void *p)
+{
+	const uint8_t *b = (const uint8_t *)p;
+	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+static inline uint64_t hob_load_u64(const void *p)
+{
+	return (uint64_t)hob_load_u32(p) | (uint64_t)hob_load_u32((const uint8_t *)p + 4) << 32;
+}
+static inline float hob_load_f32(const void *p)
+{
+	uint32_t bits = hob_load_u32(p);
+	float value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+static inline void hob_store_u32(void *p, uint32_t v)
+{
+	uint8_t *b = (uint8_t *)p;
+	b[0] = (uint8_t)v, b[1] = (uint8_t)(v >> 8), b[2] = (uint8_t)(v >> 16), b[3] = (uint8_t)(v >> 24);
+}
+static inline void hob_store_u64(void *p, uint64_t v)
+{
+	hob_store_u32(p, (uint32_t)v), hob_store_u32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+/* a * b and a + b in size_t; false on overflow. */
+static inline bool hob_mul(size_t a, size_t b, size_t *out)
+{
+	return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool hob_add(size_t a, size_t b, size_t *out)
+{
+	return !__builtin_add_overflow(a, b, out);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* settings.h - the cook settings of schema/settings.def as a struct, and their parser, printer and hash. */
+#ifndef HOB_SETTINGS_H
+#define HOB_SETTINGS_H
+
+#include "../base/base.h"
+
+typedef float hob_setting_f32;
+typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
+
+enum { HOB_VERTICES_FLOAT32, HOB_VERTICES_QUANTIZED };
+enum { HOB_ENCODE_RAW, HOB_ENCODE_MESHOPT };
+enum { HOB_TEXTURE_RGBA8, HOB_TEXTURE_BC, HOB_TEXTURE_ASTC, HOB_TEXTURE_SOURCE };
+
+typedef struct hob_settings {
+#define SETTING(field, type, path, value, min, max, doc) hob_setting_##type field;
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+} hob_settings;
+
+void hob_settings_init(hob_settings *settings); /* defaults */
+
+/* Overlays the keys of a JSON object ("{\"lods\":{\"max\":3}}") on *settings. Keys that begin with "//" are
+ * comments; "calculate_LODs" is the reference converter's word for lods.max > 1. Unknown keys, wrong types and
+ * values out of range are CONFIG errors that name the key, `origin` (for messages) and the nearest known key;
+ * *settings is untouched then. */
+bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, hob_error *err) HOB_MUST_CHECK;
+
+/* Appends the settings as a JSON object, nested as in the sidecar, every key present. */
+void hob_settings_print(const hob_settings *settings, hob_buf *out);
+
+#endif

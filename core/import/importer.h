@@ -1,0 +1,37 @@
+/* importer.h - one importer per source format family: bytes in, hob_model out.
+ *
+ * An importer reads files only through request->io, rejects before it allocates, bounds every loop over a
+ * foreign count by schema/limits.def, and never keeps a pointer into scratch memory. What it cannot hold it
+ * reports in request->notes, never silently. Raise `version` whenever its output changes for some input. */
+#ifndef HOB_IMPORTER_H
+#define HOB_IMPORTER_H
+
+#include "../base/base.h"
+#include "../model/model.h"
+
+typedef struct hob_import_request {
+	const hob_io *io;
+	hob_str path;       /* of the source below the root: "props/duck.gltf" */
+	hob_bytes file;     /* its bytes, already read through io */
+	hob_arena *result;  /* the model's memory */
+	hob_arena *scratch; /* freed by the caller after the import */
+	hob_notes *notes;
+	const hob_parallel *parallel; /* may be NULL */
+} hob_import_request;
+
+typedef struct hob_importer {
+	const char *name;              /* "gltf": part of the cook key, with version */
+	uint32_t version;
+	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
+	/* On failure *out is untouched; the error names what, where (line or index), and what to do. */
+	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
+	/* Version text of the library behind it ("assimp 5.2.5"), part of the cook key; NULL when there is none. */
+	const char *(*library_version)(void);
+} hob_importer;
+
+/* All importers in the order in which they claim extensions; core/import/table.c. */
+extern const hob_importer *const hob_importers[];
+extern const uint32_t hob_importer_count;
+const hob_importer *hob_importer_for(hob_str path); /* NULL when no importer reads this extension */
+
+#endif

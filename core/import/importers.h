@@ -1,0 +1,13 @@
+/* importers.h - the importers that exist, for table.c and for tests. */
+#ifndef HOB_IMPORTERS_H
+#define HOB_IMPORTERS_H
+
+#include "importer.h"
+
+extern const hob_importer hob_gltf_importer;   /* glTF 2.0: .gltf .glb */
+extern const hob_importer hob_obj_importer;    /* Wavefront .obj with .mtl */
+extern const hob_importer hob_stl_importer;    /* .stl, text and binary */
+extern const hob_importer hob_ply_importer;    /* .ply, text and binary */
+extern const hob_importer hob_assimp_importer; /* everything else that Assimp reads */
+
+#endif

@@ -1,0 +1,276 @@
+/* model.h - the neutral in-memory model: what every importer produces and every writer consumes.
+ *
+ * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the arena that the
+ * importer was given. Units: metres, seconds, radians; right-handed, Y up, front +Z (glTF's frame).
+ * Matrices are 16 floats, column-major, column vectors (m[12..14] is the translation). Quaternions are
+ * x y z w. Texture coordinate (0,0) is the upper left corner of the picture, as in glTF. Colours are
+ * linear unless a field says sRGB. hob_model_check() states every rule and is run after each import. */
+#ifndef HOB_MODEL_H
+#define HOB_MODEL_H
+
+#include "../base/base.h"
+
+enum {
+	HOB_UV_SETS = 8,
+	HOB_COLOR_SETS = 4,
+};
+
+/* ---- meshes: one draw each (glTF's "primitive"): one material, one topology ------------------------- */
+
+typedef enum hob_topology { HOB_TRIANGLES, HOB_LINES, HOB_POINTS } hob_topology;
+
+typedef struct hob_morph_target {
+	hob_str name;
+	float weight;    /* default weight */
+	float *position; /* [vertex_count][3] deltas, or NULL */
+	float *normal;   /* [vertex_count][3] deltas, or NULL */
+	float *tangent;  /* [vertex_count][3] deltas, or NULL */
+} hob_morph_target;
+
+typedef struct hob_mesh {
+	hob_str name;
+	uint32_t material;         /* into materials, HOB_NONE = default material */
+	uint32_t source_mesh;      /* mesh index in the source; meshes made from it stand side by side */
+	uint32_t source_primitive; /* index within the source mesh */
+	hob_topology topology;     /* strips, fans and loops are already turned into lists */
+	uint32_t vertex_count, index_count;
+	uint32_t *indices;             /* [index_count], each < vertex_count; non-indexed sources get 0,1,2... */
+	float *position;               /* [vertex_count][3], finite */
+	float *normal;                 /* [vertex_count][3] unit length, or NULL */
+	float *tangent;                /* [vertex_count][4] unit xyz, w = +1 or -1, or NULL */
+	float *uv[HOB_UV_SETS];        /* [vertex_count][2], or NULL; sets are contiguous from 0 */
+	float *color[HOB_COLOR_SETS];  /* [vertex_count][4] linear, or NULL */
+	uint32_t influence_count;      /* joints per vertex: 0, 4, 8, 12 ... as in the source */
+	uint16_t *joints;              /* [vertex_count][influence_count], index into the skin's joint list */
+	float *weights;                /* [vertex_count][influence_count], not normalised by importers */
+	uint32_t target_count;
+	hob_morph_target *targets;
+	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
+	uint32_t mapping_count;
+} hob_mesh;
+
+typedef struct hob_variant_mapping {
+	uint32_t variant, material;
+} hob_variant_mapping;
+
+/* ---- materials --------------------------------------------------------------------------------------- */
+
+typedef enum hob_wrap { HOB_WRAP_REPEAT, HOB_WRAP_CLAMP, HOB_WRAP_MIRROR } hob_wrap;
+typedef enum hob_filter {
+	HOB_FILTER_DEFAULT,
+	HOB_FILTER_NEAREST,
+	HOB_FILTER_LINEAR,
+	HOB_FILTER_NEAREST_MIP_NEAREST,
+	HOB_FILTER_LINEAR_MIP_NEAREST,
+	HOB_FILTER_NEAREST_MIP_LINEAR,
+	HOB_FILTER_LINEAR_MIP_LINEAR
+} hob_filter;
+
+typedef struct hob_sampler {
+	hob_wrap wrap_u, wrap_v;
+	hob_filter mag, min;
+} hob_sampler;
+
+/* A picture. Exactly one of `path` and `bytes` is set; neither when the source names a picture that cannot
+ * be had (outside the root, unsupported source): then `uri` still says what was asked for. */
+typedef struct hob_image {
+	hob_str name;
+	hob_str uri;    /* as written in the source, for messages; empty for embedded */
+	hob_str path;   /* normalised path below the root, whether or not the file exists */
+	hob_bytes bytes; /* embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0 */
+	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
+	hob_str mime;   /* as declared, may be empty or wrong: sniff the bytes */
+} hob_image;
+
+typedef struct hob_texture_ref {
+	uint32_t image;   /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
+	uint32_t sampler; /* HOB_NONE = repeat, linear */
+	uint32_t uv_set;
+	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T * R * S * uv; scale default 1 */
+} hob_texture_ref;
+
+typedef enum hob_alpha_mode { HOB_ALPHA_OPAQUE, HOB_ALPHA_MASK, HOB_ALPHA_BLEND } hob_alpha_mode;
+
+/* Texture slots of a material. */
+typedef enum hob_slot {
+	HOB_SLOT_BASE_COLOR,      /* sRGB, a = opacity */
+	HOB_SLOT_METAL_ROUGH,     /* G roughness, B metallic */
+	HOB_SLOT_NORMAL,
+	HOB_SLOT_OCCLUSION,       /* R */
+	HOB_SLOT_EMISSIVE,        /* sRGB */
+	HOB_SLOT_OPACITY,         /* separate opacity map (OBJ map_d ...): R, or A when it has alpha */
+	HOB_SLOT_SPECULAR,        /* A */
+	HOB_SLOT_SPECULAR_COLOR,  /* sRGB */
+	HOB_SLOT_CLEARCOAT,       /* R */
+	HOB_SLOT_CLEARCOAT_ROUGH, /* G */
+	HOB_SLOT_CLEARCOAT_NORMAL,
+	HOB_SLOT_TRANSMISSION,    /* R */
+	HOB_SLOT_SHEEN_COLOR,     /* sRGB */
+	HOB_SLOT_SHEEN_ROUGH,     /* A */
+	HOB_SLOT_THICKNESS,       /* G */
+	HOB_SLOT_ANISOTROPY,      /* RG direction, B strength */
+	HOB_SLOT_IRIDESCENCE,     /* R */
+	HOB_SLOT_IRIDESCENCE_THICKNESS, /* G */
+	HOB_SLOT_DIFFUSE_TRANSMISSION,  /* A */
+	HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR, /* sRGB */
+	HOB_SLOT_ROUGHNESS,       /* separate maps that cooking packs into METAL_ROUGH: R */
+	HOB_SLOT_METALLIC,        /* R */
+	HOB_SLOT_BUMP,            /* height map: cooked into a normal map */
+	HOB_SLOT_COUNT
+} hob_slot;
+
+/* Extensions present, bit = 1 << value. */
+typedef enum hob_material_ext {
+	HOB_MATERIAL_UNLIT,
+	HOB_MATERIAL_SPECULAR,
+	HOB_MATERIAL_IOR,
+	HOB_MATERIAL_CLEARCOAT,
+	HOB_MATERIAL_SHEEN,
+	HOB_MATERIAL_TRANSMISSION,
+	HOB_MATERIAL_VOLUME,
+	HOB_MATERIAL_IRIDESCENCE,
+	HOB_MATERIAL_ANISOTROPY,
+	HOB_MATERIAL_DISPERSION,
+	HOB_MATERIAL_DIFFUSE_TRANSMISSION,
+	HOB_MATERIAL_EMISSIVE_STRENGTH,
+	HOB_MATERIAL_SPEC_GLOSS /* converted from KHR_materials_pbrSpecularGlossiness */
+} hob_material_ext;
+
+typedef struct hob_material {
+	hob_str name;
+	hob_alpha_mode alpha_mode;
+	bool double_sided;
+	uint32_t ext_mask;
+	float base_color[4];
+	float metallic, roughness;
+	float emissive[3], emissive_strength;
+	float normal_scale, occlusion_strength, alpha_cutoff;
+	float ior, dispersion;
+	float specular, specular_color[3];
+	float clearcoat, clearcoat_roughness, clearcoat_normal_scale;
+	float sheen_color[3], sheen_roughness;
+	float transmission, thickness, attenuation_distance, attenuation_color[3]; /* distance +inf allowed */
+	float anisotropy, anisotropy_rotation;
+	float iridescence, iridescence_ior, iridescence_min, iridescence_max; /* thickness in nanometres */
+	float diffuse_transmission, diffuse_transmission_color[3];
+	hob_texture_ref slots[HOB_SLOT_COUNT];
+} hob_material;
+
+/* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats
+ * with other defaults set them after this. */
+void hob_material_init(hob_material *material);
+
+/* ---- scene ------------------------------------------------------------------------------------------- */
+
+/* Nodes stand in depth-first pre-order: parent < node, and a node's descendants are the contiguous range
+ * behind it; siblings keep the source's order; several roots are allowed. Either TRS or matrix is
+ * authoritative: has_matrix says the source gave a matrix that TRS cannot hold exactly (shear). TRS is always
+ * filled, with the closest decomposition then. */
+typedef struct hob_node {
+	hob_str name;
+	uint32_t parent; /* HOB_NONE for a root */
+	uint32_t source; /* index in the source, for messages and for mapping; HOB_NONE when made by the importer */
+	bool has_matrix;
+	float translation[3], rotation[4], scale[3];
+	float matrix[16];
+	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
+	uint32_t skin, camera, light;
+	uint32_t weight_first, weight_count; /* node's own morph weights in hob_model.weights; count 0 = mesh's */
+} hob_node;
+
+typedef struct hob_scene {
+	hob_str name;
+	uint32_t root_first, root_count; /* range in hob_model.scene_roots */
+} hob_scene;
+
+typedef enum hob_camera_type { HOB_CAMERA_PERSPECTIVE, HOB_CAMERA_ORTHOGRAPHIC } hob_camera_type;
+
+typedef struct hob_camera {
+	hob_str name;
+	hob_camera_type type;
+	float yfov_or_ymag;    /* radians, or half height in metres */
+	float aspect_or_xmag;  /* 0 = not given (perspective), or half width */
+	float znear, zfar;     /* zfar = +inf when absent */
+} hob_camera;
+
+typedef enum hob_light_type { HOB_LIGHT_DIRECTIONAL, HOB_LIGHT_POINT, HOB_LIGHT_SPOT } hob_light_type;
+
+typedef struct hob_light {
+	hob_str name;
+	hob_light_type type;
+	float color[3], intensity; /* lux (directional) or candela */
+	float range;               /* metres, +inf when absent */
+	float inner_cone, outer_cone;
+} hob_light;
+
+typedef struct hob_skin {
+	hob_str name;
+	uint32_t root; /* skeleton root node or HOB_NONE */
+	uint32_t joint_count;
+	uint32_t *joints;    /* [joint_count] node ids */
+	float *inverse_bind; /* [joint_count][16]; never NULL: identity when the source has none */
+} hob_skin;
+
+/* ---- animation --------------------------------------------------------------------------------------- */
+
+typedef enum hob_interpolation { HOB_STEP, HOB_LINEAR, HOB_CUBICSPLINE } hob_interpolation;
+typedef enum hob_path { HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE, HOB_PATH_WEIGHTS } hob_path;
+
+typedef struct hob_track {
+	hob_interpolation interpolation;
+	uint32_t components; /* 3, 4, or the number of morph targets */
+	uint32_t key_count;
+	float *times;  /* [key_count] seconds, strictly increasing */
+	float *values; /* [key_count][components]; CUBICSPLINE: [key_count][3][components] = in-tangent, value, out-tangent */
+} hob_track;
+
+typedef struct hob_channel {
+	uint32_t node;
+	hob_path path;
+	uint32_t track; /* into hob_clip.tracks */
+} hob_channel;
+
+typedef struct hob_clip {
+	hob_str name; /* unique within the model */
+	uint32_t channel_count, track_count;
+	hob_channel *channels;
+	hob_track *tracks;
+} hob_clip;
+
+/* ---- the model ---------------------------------------------------------------------------------------- */
+
+typedef struct hob_model {
+	hob_str generator; /* tool named by the source, may be empty */
+	uint32_t mesh_count, material_count, image_count, sampler_count;
+	hob_mesh *meshes;
+	hob_material *materials;
+	hob_image *images;
+	hob_sampler *samplers;
+	uint32_t node_count, mesh_ref_count, weight_count, scene_count, scene_root_count;
+	hob_node *nodes;
+	uint32_t *mesh_refs;
+	float *weights;
+	hob_scene *scenes; /* at least one; a source without scenes gets one with all roots */
+	uint32_t *scene_roots;
+	uint32_t default_scene;
+	uint32_t camera_count, light_count, skin_count, clip_count, variant_count;
+	hob_camera *cameras;
+	hob_light *lights;
+	hob_skin *skins;
+	hob_clip *clips;
+	hob_str *variants;
+} hob_model;
+
+/* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present
+ * for their counts, at least one scene. An importer that breaks one has a bug or met a bad file: CORRUPT. */
+bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
+
+/* Local matrix of a node: its matrix if has_matrix, else T * R * S. */
+void hob_node_local_matrix(const hob_node *node, float out[16]);
+/* Splits a matrix into T, R, S: scale by column lengths, the sign of a negative determinant on x. Returns
+ * false when it holds shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5 of
+ * its largest entry; the closest T, R, S is written all the same. */
+bool hob_matrix_decompose(const float matrix[16], float t[3], float r[4], float s[3]);
+void hob_matrix_multiply(const float a[16], const float b[16], float out[16]); /* a * b; out may alias */
+
+#endif
