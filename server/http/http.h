@@ -1,0 +1,47 @@
+/* http.h - libmicrohttpd on a thread of its own: reads views, blobs and the change log; asks the loop for the rest.
+ *
+ * External epoll mode (the library's own thread stalls when a whole batch of connections is ready at once),
+ * SIGPIPE handled by the application (else sendfile is off), 8 KiB pools, one cached response per blob, no
+ * unescaping by the library: paths are decoded once, strictly, here. Routes come from schema/routes.def. */
+#ifndef SRV_HTTP_H
+#define SRV_HTTP_H
+
+#include "control.h"
+#include "view.h"
+#include "../events/events.h"
+#include "../store/store.h"
+
+typedef struct srv_http_options {
+	const char *listen;                /* "127.0.0.1:7780", "[::1]:7780"; port 0 = any free one */
+	const char *const *allowed_hosts;  /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
+	uint32_t max_connections;          /* 0 = 4096, bounded by RLIMIT_NOFILE - 64 */
+	uint32_t head_deadline_ms;         /* a request's head must be complete within; 0 = 10000 */
+	uint32_t idle_ms;                  /* keep-alive idle time; 0 = 60000 */
+	uint32_t max_events;               /* SSE listeners; 0 = 10000 */
+} srv_http_options;
+
+typedef struct srv_http_sources {
+	srv_views *views;
+	srv_events *events;
+	srv_store *store;
+	srv_control_port control;
+	/* Prometheus text of everything but HTTP itself is appended by this call (HTTP thread; must only read
+	 * atomics and views). */
+	void (*metrics)(void *user, hob_buf *out);
+	void *metrics_user;
+	const char *version;
+} srv_http_sources;
+
+typedef struct srv_http srv_http;
+
+/* Binds and starts the thread. Fails with IO ("port 7780 is in use by another program; use --listen"). */
+bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
+					hob_error *err) HOB_MUST_CHECK;
+/* "127.0.0.1:7780" as bound. */
+const char *srv_http_address(const srv_http *http);
+/* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
+void srv_http_drain(srv_http *http);
+/* Ends every stream, closes every connection, joins the thread. NULL is fine. */
+void srv_http_stop(srv_http *http);
+
+#endif

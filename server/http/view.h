@@ -1,0 +1,95 @@
+/* view.h - the immutable picture of all assets that other threads read.
+ *
+ * The loop thread owns a srv_view_builder and publishes a new srv_view after each batch of changes; readers
+ * take a reference, read without locks, and drop it. Asset records are shared between views and never change. */
+#ifndef SRV_VIEW_H
+#define SRV_VIEW_H
+
+#include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
+
+enum { SRV_ASSET_ID = 12 };
+
+typedef enum srv_state {
+#define JOB_STATE(name, text, meaning) SRV_##name,
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+	SRV_STATE_COUNT
+} srv_state;
+
+const char *srv_state_name(srv_state state);
+bool srv_state_parse(hob_str text, srv_state *out);
+
+typedef struct srv_view_output {
+	hob_str name;
+	hob_sha256 digest;
+	uint64_t size;
+} srv_view_output;
+
+typedef struct srv_view_dep {
+	hob_str path; /* below the same root */
+	bool missing;
+	hob_sha256 digest;
+} srv_view_dep;
+
+typedef struct srv_view_asset {
+	char id[SRV_ASSET_ID + 1]; /* stable: from root name and path */
+	hob_str root, path, full;  /* "art", "props/duck.glb", "art/props/duck.glb" */
+	hob_str kind;              /* importer: "gltf", "obj", "assimp" ... */
+	srv_state state;
+	uint64_t rev;
+	int64_t cooked_at_ms; /* 0 = never */
+	uint64_t cook_ns;
+	uint64_t source_bytes, cooked_bytes;
+	hob_sha256 source, recipe; /* zero when unknown */
+	hob_str stats;  /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
+	hob_str error;  /* JSON object or empty */
+	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
+	uint32_t warnings, output_count, dep_count;
+	const srv_view_output *outputs;
+	const srv_view_dep *deps;
+	hob_str settings; /* JSON: effective settings */
+	const char *quality; /* "final", "preview" or "" */
+} srv_view_asset;
+
+typedef struct srv_view_root {
+	hob_str name, path;
+	const char *mode;   /* "inotify", "polling", "scanning" */
+	hob_str note;       /* why, for people */
+	uint64_t files;
+} srv_view_root;
+
+typedef struct srv_view {
+	uint64_t rev;
+	uint32_t count;
+	const srv_view_asset *const *assets; /* sorted by full, bytewise */
+	uint32_t states[SRV_STATE_COUNT];
+	uint32_t root_count;
+	const srv_view_root *roots;
+	bool ready; /* the first scan of every root is done and everything found is in the list */
+} srv_view;
+
+typedef struct srv_views srv_views; /* the published place */
+
+srv_views *srv_views_new(void);
+void srv_views_free(srv_views *views);
+/* Any thread: newest view with a reference; never NULL (an empty view before the first publish). */
+const srv_view *srv_views_take(srv_views *views);
+void srv_view_drop(const srv_view *view);
+
+/* Loop thread: changes are collected and become visible together at publish. put copies *asset deeply. */
+void srv_views_put(srv_views *views, const srv_view_asset *asset);
+void srv_views_remove(srv_views *views, hob_str full);
+void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
+void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
+
+/* Binary searches; NULL when there is none. */
+const srv_view_asset *srv_view_find(const srv_view *view, hob_str full);
+const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id); /* linear unless an index exists: O(1) expected */
+/* Index of the first asset with full > `after` (keyset paging). */
+uint32_t srv_view_after(const srv_view *view, hob_str after);
+
+/* Writes the id of "root/path". */
+void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1]);
+
+#endif

@@ -1,0 +1,179 @@
+/* store.h - what has been cooked: a folder of blobs named by their SHA-256, and an SQLite index.
+ *
+ *   <dir>/lock            flock of the daemon, holds its pid
+ *   <dir>/blobs/ab/cdef.. immutable files, mode 0444; <dir>/tmp for unfinished ones (swept at open)
+ *   <dir>/index.db        SQLite, WAL, synchronous=NORMAL, application_id 'HobI', user_version = schema version
+ *
+ * Order of publishing: blob, then row, then event; a row never names a blob that is not there. A blob is made
+ * as an unnamed file (O_TMPFILE), linked when complete: a SIGKILL leaves nothing half-done. Power loss may
+ * tear what was not yet synced, so after an unclean stop on another boot every blob is re-hashed before it is
+ * served for the first time, and a wrong one is dropped. srv_store_sync (called in the background after each batch)
+ * bounds that loss.
+ *
+ * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which is
+ * the only writer. Row functions group into one transaction that srv_store_commit ends; the engine commits
+ * once per loop turn.
+ *
+ * Errors: IO, DISK_FULL, LOCKED (another daemon; the context has its pid), NEWER (schema of a newer Hob: nothing is touched),
+ * CORRUPT (integrity check failed: the caller may move the file aside with srv_store_open's `rebuild`). */
+#ifndef SRV_STORE_H
+#define SRV_STORE_H
+
+#include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
+#include "../watch/watch.h"
+
+typedef struct srv_store srv_store;
+
+typedef struct srv_store_options {
+	uint64_t max_bytes; /* of all blobs; 0 = no cap. Eviction: least recently used, never what is live or open */
+} srv_store_options;
+
+/* Opens or creates. A damaged index is moved aside to index.db.damaged-<n> and a new one is begun (epoch
+ * changes, blobs stay, recipes are re-read from the recipe files beside the blobs); *rebuilt tells (may be NULL). */
+bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
+					hob_error *err) HOB_MUST_CHECK;
+void srv_store_close(srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
+/* Random at the database's birth: 16 hex digits. */
+const char *srv_store_epoch(const srv_store *store);
+bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
+void srv_store_sync(srv_store *store); /* any thread: makes blobs written so far durable (syncfs) */
+
+/* ---- blobs: any thread -------------------------------------------------------------------------------- */
+
+/* Stores bytes under their SHA-256 (computed here); storing what is there already costs only the hash. */
+bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error *err) HOB_MUST_CHECK;
+/* A read-only descriptor (close-on-exec) and the size; -1 when there is no such blob, or when it proved
+ * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
+int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
+bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
+/* Re-hashes one blob; false and drops it when it is wrong or missing. */
+bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
+/* Digests of blobs found damaged since the last call; returns how many were written to out. Any thread. */
+size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room);
+
+/* ---- files: stat data and digest of every source and dependency seen ----------------------------------- */
+
+typedef struct srv_file_row {
+	hob_str root, path; /* root name */
+	srv_stat stat;
+	hob_sha256 digest;
+} srv_file_row;
+
+bool srv_store_put_file(srv_store *store, const srv_file_row *row, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_delete_file(srv_store *store, hob_str root, hob_str path, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user,
+						 hob_error *err) HOB_MUST_CHECK;
+
+/* ---- recipes: what a cook made of which inputs ----------------------------------------------------------- */
+
+/* `lookup` is known before a cook: hash of source digest, importer, versions, settings, profile. `key` also holds every
+ * dependency. Several recipes share a lookup when dependencies differ. A copy of each recipe is kept as a small
+ * JSON file <dir>/recipes/ab/<key>.json, so that losing the index costs a re-hash and no cook. */
+typedef struct srv_recipe_dep {
+	hob_str path;      /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
+	bool missing;
+	hob_sha256 digest; /* zero when missing */
+} srv_recipe_dep;
+
+typedef struct srv_recipe_output {
+	hob_str name; /* "meshes", "textures/3", "classic.scene" */
+	hob_sha256 digest;
+	uint64_t size;
+} srv_recipe_output;
+
+typedef struct srv_recipe {
+	hob_sha256 key, lookup;
+	hob_sha256 source;     /* digest of the source */
+	hob_str file_name;     /* empty unless the cook depended on the source's own name */
+	hob_str ingredients;   /* JSON: importer, versions, settings, profile: what `why` compares */
+	hob_str stats;         /* JSON: counts for lists */
+	uint32_t warnings;
+	uint64_t cook_ns, peak_bytes;
+	int64_t cooked_at_ms;  /* Unix time */
+	uint32_t dep_count, output_count;
+	srv_recipe_dep *deps;
+	srv_recipe_output *outputs;
+	/* A failed cook is remembered by its key as well, so that it is not repeated until an input changes. */
+	hob_str error; /* JSON error object, empty for success */
+} srv_recipe;
+
+bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err) HOB_MUST_CHECK;
+/* Adds outputs to an existing recipe (classic made on request). */
+bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs, uint32_t count,
+						   hob_error *err) HOB_MUST_CHECK;
+/* Newest first; the rows live in `arena`. *count = 0 when there is none. */
+bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out, uint32_t *count,
+					   hob_error *err) HOB_MUST_CHECK;
+/* One recipe by key; false with NOT_FOUND. */
+bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out, hob_error *err)
+	HOB_MUST_CHECK;
+bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- assets: current state of each ------------------------------------------------------------------------ */
+
+typedef struct srv_asset_row {
+	hob_str root, path;
+	hob_str state;      /* "fresh", "failed" ...: schema/job_states.def; transient states are not stored */
+	uint64_t rev;       /* of its last published change */
+	hob_sha256 good;    /* recipe whose outputs are served; zero = never cooked */
+	hob_sha256 last;    /* recipe of the newest attempt (differs from good after a failure) */
+	int64_t cooked_at_ms;
+	hob_str error;      /* JSON, empty when fine */
+} srv_asset_row;
+
+bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user,
+						  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- memoised parts (textures, meshes): part key -> blob; the map may be asked from any thread ----------------- */
+
+bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
+	HOB_MUST_CHECK;
+bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob);
+
+/* ---- jobs and changes: history ---------------------------------------------------------------------------------- */
+
+typedef struct srv_job_row {
+	uint64_t id;
+	hob_str asset;   /* "root/path" */
+	hob_str reason;  /* JSON array of dirty reasons */
+	hob_str result;  /* "cooked", "hit", "failed", "cancelled" */
+	hob_sha256 recipe;
+	int64_t queued_at_ms, started_at_ms, finished_at_ms;
+	uint64_t cook_ns, peak_bytes;
+	hob_str error;   /* JSON or empty */
+	hob_str log;     /* what the worker printed, capped by the caller */
+} srv_job_row;
+
+bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err) HOB_MUST_CHECK;
+uint64_t srv_store_last_job(srv_store *store);
+/* Newest first, ids below `before` (0 = from the newest), only of `asset` unless empty, at most `limit`. */
+bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena, srv_job_row **out,
+					uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+
+typedef struct srv_change_row {
+	uint64_t rev;
+	hob_str event; /* "asset" */
+	hob_str data;  /* JSON */
+} srv_change_row;
+
+bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
+uint64_t srv_store_last_rev(srv_store *store);
+/* Oldest first, rev > since, at most limit. Rows older than the newest 100,000 are trimmed. */
+bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena, srv_change_row **out,
+					   uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- housekeeping ---------------------------------------------------------------------------------------------- */
+
+typedef struct srv_store_usage {
+	uint64_t blob_bytes, blob_count, recipe_count, part_count, max_bytes;
+	uint64_t evicted_bytes, damaged_blobs;
+} srv_store_usage;
+void srv_store_measure(srv_store *store, srv_store_usage *out);
+/* Evicts least recently used recipes, parts and their blobs until under max_bytes. `live` tells which recipe
+ * keys must stay. Also deletes blobs that nothing names (older than ten minutes). Returns bytes freed. */
+uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
+
+#endif

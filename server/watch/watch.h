@@ -1,0 +1,92 @@
+/* watch.h - which files are there, and which may have changed.
+ *
+ *        srv_watch_new                     scan done                inotify record, poll difference
+ *   (none) ----------> SCANNING (per root) ---------> LIVE  ------------------------------> changed()
+ *                          ^                           |
+ *                          +--- overflow, watch limit, root came back: reset() then scan again
+ *
+ * The watcher gives hints, the scan is the truth: after every scan `scanned` receives the complete list of
+ * files below the root with their stat data, and the caller compares. Between scans `changed` receives paths
+ * that were created, written and closed, moved or removed; the caller stats them again itself.
+ *
+ * Threads: inotify is read by a thread of its own (narrow mask: CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE,
+ * DELETE, DELETE_SELF, MOVE_SELF, ATTRIB is ignored) and scans run on threads of their own; all callbacks run
+ * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is missed.
+ *
+ * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
+ * arriving within `window_ms` (default 15) of each other they are collected, for at most `window_max_ms` (250), and delivered as
+ * one batch. IN_CREATE without a close (a file still being written) is not delivered until its close; a
+ * created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo) is delivered
+ * because it is complete already (checked by a stat after the window).
+ *
+ * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
+ * listed when their target lies inside the root; links to folders are not followed. Hidden entries (leading
+ * dot) and what `ignore` says are skipped and not watched. Only regular files are listed. */
+#ifndef SRV_WATCH_H
+#define SRV_WATCH_H
+
+#include "../../core/base/base.h"
+#include <uv.h>
+
+typedef enum srv_watch_mode { SRV_WATCH_INOTIFY, SRV_WATCH_POLLING } srv_watch_mode;
+
+/* What identifies a version of a file without reading it. */
+typedef struct srv_stat {
+	uint64_t size, inode;
+	int64_t mtime_ns, ctime_ns;
+} srv_stat;
+
+typedef struct srv_file_entry {
+	hob_str path; /* NUL-terminated */
+	srv_stat stat;
+} srv_file_entry;
+
+typedef struct srv_watch_callbacks {
+	void *user;
+	/* Complete list, sorted by path bytes; the memory is freed after the call. */
+	void (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
+	/* Paths that may have changed, without duplicates; a folder that was moved or removed is reported as the
+	 * folder's path with a trailing '/', meaning "everything below". */
+	void (*changed)(void *user, uint32_t root, const hob_str *paths, size_t count);
+	/* Events were lost or cannot be had: a new scan follows by itself. `why` is for people. */
+	void (*reset)(void *user, uint32_t root, const char *why);
+	/* The mode of a root became known or changed ("polling every 2 s: network mount"). */
+	void (*mode)(void *user, uint32_t root, srv_watch_mode mode, const char *why);
+} srv_watch_callbacks;
+
+typedef struct srv_watch_options {
+	uint32_t window_ms, window_max_ms; /* 0 = 15, 250 */
+	uint32_t poll_ms;                  /* interval of polling roots; 0 = 2000 */
+	bool force_polling;
+	bool once;                         /* scan only, never watch (hob cook) */
+	uint32_t max_watches;              /* tests: pretend that this is the kernel's limit; 0 = none */
+	/* True for a path (folder paths end in '/') that is neither listed nor watched. May be NULL; called from
+	 * scan threads, so it must only read. */
+	bool (*ignore)(void *user, uint32_t root, hob_str path);
+	void *ignore_user;
+} srv_watch_options;
+
+typedef struct srv_watch srv_watch;
+
+/* Starts watching nothing. Fails with IO when inotify cannot be had and polling is not possible. */
+bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
+				   srv_watch **out, hob_error *err) HOB_MUST_CHECK;
+/* Root indices are given by the caller, 0,1,2... `path` is absolute and NUL-terminated. A root that does not
+ * exist (any more) is an empty root that is looked for again every poll_ms. */
+bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
+/* Scan again now; `scanned` follows. */
+void srv_watch_rescan(srv_watch *watch, uint32_t root);
+/* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */
+void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user);
+
+/* Stats one path below an open root folder with openat2(RESOLVE_BENEATH) rules. False when it is not a regular
+ * file inside the root (missing, folder, link that leaves). Any thread. */
+bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
+
+/* Counters for /metrics. */
+typedef struct srv_watch_counters {
+	uint64_t events, batches, overflows, scans, watches;
+} srv_watch_counters;
+void srv_watch_count(const srv_watch *watch, srv_watch_counters *out);
+
+#endif
