@@ -1,0 +1,8 @@
+/* Included at the end of every table of this folder. */
+#undef KIND
+#undef ENUM
+#undef RECORD
+#undef FIELD
+#undef ARRAY
+#undef RECORD_END
+#undef SECTION
