@@ -148,7 +148,8 @@ typedef struct hob_baked_scene {
 	float *aabb;           /* [node_count][6] world bounds of the subtree's meshes; min > max when none */
 	hob_str *names;        /* [node_count], may be empty */
 	uint32_t *node_of_model; /* [hob_model.node_count] id of the model's node here */
-	hob_baked_links meshes, materials, cameras, lights, skins; /* meshes and materials: on the mesh child nodes */
+	/* mesh and material links stand on the mesh child nodes */
+	hob_baked_links mesh_links, material_links, camera_links, light_links, skin_links;
 	uint32_t scene_count, scene_root_count, default_scene;
 	hob_scene *scenes;
 	uint32_t *scene_roots;
