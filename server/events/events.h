@@ -1,11 +1,15 @@
 /* events.h - the change log: numbered facts for everybody who listens.
  *
  * The loop thread publishes; any number of readers on other threads read by number. The log keeps the newest
- * events in memory (a ring); a reader that asks for something older is told where the ring begins and gets a
- * `reset`. Ids are "<epoch>.<seq>": an id from another database is answered with a reset, never with silence.
+ * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for something older is
+ * told where the ring begins and gets a `reset`. Ids are "<epoch>.<seq>": an id from another database is
+ * answered with a reset, never with silence.
  *
- * Two numbers: `rev` counts published changes of assets (it is stored); `seq` numbers every event of this log,
- * also transient ones (jobs). SSE ids carry seq; data carries rev. After a restart seq goes on above the last rev. */
+ * Two numbers: `rev` counts published changes of assets (it is stored); `seq` numbers every event of this
+ * log, also transient ones (jobs). SSE ids carry seq; data carries rev. The ring does not survive a restart,
+ * so a new log must begin above every seq of former runs with the same epoch, else an old id would look
+ * current and the events between would be missed in silence: begin at max(last rev, milliseconds since 1970).
+ */
 #ifndef SRV_EVENTS_H
 #define SRV_EVENTS_H
 
@@ -16,28 +20,32 @@ typedef struct srv_events srv_events;
 typedef struct srv_event {
 	uint64_t seq;
 	const char *kind; /* "asset", "job", "log", "reset": static text */
-	hob_str asset;    /* "root/path", empty when it is about none: for filters */
-	hob_str data;     /* one line of JSON */
+	hob_str asset;	  /* "root/path", empty when it is about none: for filters */
+	hob_str data;	  /* one line of JSON */
 } srv_event;
 
 /* `epoch` is copied. first_seq: numbering begins above it. capacity: events kept, e.g. 16384. */
 srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity);
-void srv_events_free(srv_events *events);
+void srv_events_free(srv_events *events); /* NULL is fine */
 const char *srv_events_epoch(const srv_events *events);
 
-/* Loop thread. Copies; wakes every waiter by one write to each registered eventfd. Returns the seq. */
+/* Loop thread. Copies; wakes every waiter by one write to each registered eventfd. Returns the seq. `kind`
+ * must be static text; asset and data are below 64 MiB each. */
 uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data);
 
 /* Any thread. Newest seq published (or first_seq). Oldest seq still held (newest + 1 when empty). */
 uint64_t srv_events_newest(srv_events *events);
 uint64_t srv_events_oldest(srv_events *events);
 
-/* Any thread. Calls each(user, event) for every held event with seq > since, in order, at most `limit`, under the log's lock
- * (so `each` only copies). Returns false when events after `since` were dropped already: the reader must resync. */
+/* Any thread. Calls each(user, event) for every held event with seq > since, in order, at most `limit`, under
+ * the log's lock (so `each` only copies). Returns false, calling nothing, when events after `since` were
+ * dropped already or `since` is not yet published: the reader must resync. O(events given). */
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers an eventfd that gets one 8-byte write per publish burst; at most 8. */
+/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns,
+ * no more writes happen to it. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
+void srv_events_remove_waker(srv_events *events, int eventfd);
 
 #endif

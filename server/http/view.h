@@ -1,7 +1,8 @@
 /* view.h - the immutable picture of all assets that other threads read.
  *
  * The loop thread owns a srv_view_builder and publishes a new srv_view after each batch of changes; readers
- * take a reference, read without locks, and drop it. Asset records are shared between views and never change. */
+ * take a reference, read without locks, and drop it. Asset records are shared between views and never change.
+ */
 #ifndef SRV_VIEW_H
 #define SRV_VIEW_H
 
@@ -35,27 +36,28 @@ typedef struct srv_view_dep {
 typedef struct srv_view_asset {
 	char id[SRV_ASSET_ID + 1]; /* stable: from root name and path */
 	hob_str root, path, full;  /* "art", "props/duck.glb", "art/props/duck.glb" */
-	hob_str kind;              /* importer: "gltf", "obj", "assimp" ... */
+	hob_str kind;			   /* importer: "gltf", "obj", "assimp" ... */
 	srv_state state;
 	uint64_t rev;
 	int64_t cooked_at_ms; /* 0 = never */
 	uint64_t cook_ns;
 	uint64_t source_bytes, cooked_bytes;
 	hob_sha256 source, recipe; /* zero when unknown */
-	hob_str stats;  /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
-	hob_str error;  /* JSON object or empty */
+	hob_str
+		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
+	hob_str error;	/* JSON object or empty */
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
 	uint32_t warnings, output_count, dep_count;
 	const srv_view_output *outputs;
 	const srv_view_dep *deps;
-	hob_str settings; /* JSON: effective settings */
+	hob_str settings;	 /* JSON: effective settings */
 	const char *quality; /* "final", "preview" or "" */
 } srv_view_asset;
 
 typedef struct srv_view_root {
 	hob_str name, path;
-	const char *mode;   /* "inotify", "polling", "scanning" */
-	hob_str note;       /* why, for people */
+	const char *mode; /* "inotify", "polling", "scanning": static text */
+	hob_str note;	  /* why, for people */
 	uint64_t files;
 } srv_view_root;
 
@@ -64,6 +66,7 @@ typedef struct srv_view {
 	uint32_t count;
 	const srv_view_asset *const *assets; /* sorted by full, bytewise */
 	uint32_t states[SRV_STATE_COUNT];
+	uint64_t source_bytes, cooked_bytes, warnings, outputs; /* sums over all assets */
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* the first scan of every root is done and everything found is in the list */
@@ -73,11 +76,15 @@ typedef struct srv_views srv_views; /* the published place */
 
 srv_views *srv_views_new(void);
 void srv_views_free(srv_views *views);
-/* Any thread: newest view with a reference; never NULL (an empty view before the first publish). */
+/* Any thread: newest view with a reference; never NULL (an empty view before the first publish). A reader
+ * keeps it for one answer only: an old view keeps every newer one alive. All are dropped before
+ * srv_views_free. */
 const srv_view *srv_views_take(srv_views *views);
 void srv_view_drop(const srv_view *view);
 
-/* Loop thread: changes are collected and become visible together at publish. put copies *asset deeply. */
+/* Loop thread: changes are collected and become visible together at publish; of several changes to one asset
+ * the last counts. put copies *asset deeply; removing what is not there does nothing. publish costs one copy
+ * of two pointer arrays and O(changes * log(assets)). */
 void srv_views_put(srv_views *views, const srv_view_asset *asset);
 void srv_views_remove(srv_views *views, hob_str full);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
@@ -85,7 +92,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
 
 /* Binary searches; NULL when there is none. */
 const srv_view_asset *srv_view_find(const srv_view *view, hob_str full);
-const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id); /* linear unless an index exists: O(1) expected */
+const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
 /* Index of the first asset with full > `after` (keyset paging). */
 uint32_t srv_view_after(const srv_view *view, hob_str after);
 

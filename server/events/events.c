@@ -1,0 +1,165 @@
+#include "events.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { WAKERS_MAX = 8, RING_BYTES_MAX = 64 << 20 };
+
+/* One allocation: the asset's text and the data follow the struct. */
+typedef struct entry {
+	const char *kind;
+	uint32_t asset_len, data_len;
+	char text[];
+} entry;
+
+struct srv_events {
+	pthread_mutex_t lock;
+	char *epoch;
+	uint64_t newest; /* seq of the newest event */
+	uint32_t count;	 /* events held: newest - count + 1 .. newest */
+	uint32_t capacity;
+	size_t bytes;
+	entry **ring; /* event seq lives at seq % capacity */
+	int wakers[WAKERS_MAX];
+	uint32_t waker_count;
+};
+
+static void *must(void *memory)
+{
+	assert(memory && "out of memory");
+	return memory;
+}
+
+srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity)
+{
+	assert(capacity > 0);
+	srv_events *events = must(calloc(1, sizeof *events));
+	pthread_mutex_init(&events->lock, NULL);
+	events->epoch = must(strdup(epoch));
+	events->newest = first_seq;
+	events->capacity = capacity;
+	events->ring = must(calloc(capacity, sizeof *events->ring));
+	return events;
+}
+
+void srv_events_free(srv_events *events)
+{
+	if (!events)
+		return;
+	for (uint32_t i = 0; i < events->capacity; i++)
+		free(events->ring[i]);
+	free(events->ring);
+	free(events->epoch);
+	pthread_mutex_destroy(&events->lock);
+	free(events);
+}
+
+const char *srv_events_epoch(const srv_events *events)
+{
+	return events->epoch;
+}
+
+static size_t entry_size(const entry *e)
+{
+	return sizeof *e + e->asset_len + e->data_len;
+}
+
+static entry **slot(const srv_events *events, uint64_t seq)
+{
+	return &events->ring[seq % events->capacity];
+}
+
+static void drop_oldest(srv_events *events)
+{
+	entry **oldest = slot(events, events->newest - events->count + 1);
+	events->bytes -= entry_size(*oldest);
+	free(*oldest);
+	*oldest = NULL;
+	events->count--;
+}
+
+uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data)
+{
+	assert(asset.len < RING_BYTES_MAX && data.len < RING_BYTES_MAX);
+	entry *e = must(malloc(sizeof *e + asset.len + data.len));
+	e->kind = kind;
+	e->asset_len = (uint32_t)asset.len;
+	e->data_len = (uint32_t)data.len;
+	if (asset.len > 0)
+		memcpy(e->text, asset.data, asset.len);
+	if (data.len > 0)
+		memcpy(e->text + asset.len, data.data, data.len);
+
+	pthread_mutex_lock(&events->lock);
+	while (events->count > 0 &&
+		   (events->count == events->capacity || events->bytes + entry_size(e) > RING_BYTES_MAX))
+		drop_oldest(events);
+	uint64_t seq = ++events->newest;
+	*slot(events, seq) = e;
+	events->count++;
+	events->bytes += entry_size(e);
+	for (uint32_t i = 0; i < events->waker_count; i++) {
+		uint64_t one = 1;
+		/* A full eventfd counter refuses the write; the reader is awake already then. */
+		ssize_t written = write(events->wakers[i], &one, sizeof one);
+		(void)written;
+	}
+	pthread_mutex_unlock(&events->lock);
+	return seq;
+}
+
+uint64_t srv_events_newest(srv_events *events)
+{
+	pthread_mutex_lock(&events->lock);
+	uint64_t seq = events->newest;
+	pthread_mutex_unlock(&events->lock);
+	return seq;
+}
+
+uint64_t srv_events_oldest(srv_events *events)
+{
+	pthread_mutex_lock(&events->lock);
+	uint64_t seq = events->newest - events->count + 1;
+	pthread_mutex_unlock(&events->lock);
+	return seq;
+}
+
+bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
+					 void (*each)(void *user, const srv_event *event), void *user)
+{
+	pthread_mutex_lock(&events->lock);
+	uint64_t before_oldest = events->newest - events->count;
+	bool complete = since >= before_oldest && since <= events->newest;
+	if (complete) {
+		uint64_t left = events->newest - since;
+		uint64_t last = since + (left < limit ? left : limit);
+		for (uint64_t seq = since + 1; seq <= last; seq++) {
+			const entry *e = *slot(events, seq);
+			srv_event event = {seq, e->kind, {e->text, e->asset_len}, {e->text + e->asset_len, e->data_len}};
+			each(user, &event);
+		}
+	}
+	pthread_mutex_unlock(&events->lock);
+	return complete;
+}
+
+void srv_events_add_waker(srv_events *events, int eventfd)
+{
+	pthread_mutex_lock(&events->lock);
+	assert(events->waker_count < WAKERS_MAX);
+	events->wakers[events->waker_count++] = eventfd;
+	pthread_mutex_unlock(&events->lock);
+}
+
+void srv_events_remove_waker(srv_events *events, int eventfd)
+{
+	pthread_mutex_lock(&events->lock);
+	for (uint32_t i = 0; i < events->waker_count; i++)
+		if (events->wakers[i] == eventfd) {
+			events->wakers[i] = events->wakers[--events->waker_count];
+			break;
+		}
+	pthread_mutex_unlock(&events->lock);
+}

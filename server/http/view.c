@@ -1,0 +1,479 @@
+#include "view.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/*                 put/remove                     publish                      last reader drops
+ *   (caller) ------------------> changes[] ------------------> newest view ------------------------> freed
+ *
+ * A view holds a reference on the next newer one, so views die oldest first. A record that a publish takes
+ * out is hung on the view that was newest until then: when that view dies no view that shows the record is
+ * left. So publishing costs one copy of the pointer arrays and touches no record that stayed. */
+
+typedef struct record {
+	srv_view_asset asset;
+	struct record *next_garbage;
+} record;
+
+typedef struct view {
+	srv_view open;
+	const srv_view_asset **by_id; /* sorted by id, then by full */
+	atomic_uint references;
+	struct view *newer;
+	record *garbage;
+} view;
+
+typedef struct change {
+	hob_str full;
+	record *put; /* NULL: remove; `full` is a copy of its own then */
+	uint32_t order;
+} change;
+
+struct srv_views {
+	pthread_mutex_t lock; /* guards `newest` between taking the pointer and taking the reference */
+	view *newest;
+	change *changes;
+	uint32_t change_count, change_capacity;
+	srv_view_root *roots;
+	uint32_t root_count;
+};
+
+static const char *const state_names[] = {
+#define JOB_STATE(name, text, meaning) text,
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+};
+
+const char *srv_state_name(srv_state state)
+{
+	assert(state < SRV_STATE_COUNT);
+	return state_names[state];
+}
+
+bool srv_state_parse(hob_str text, srv_state *out)
+{
+	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
+		if (hob_str_equal(text, hob_str_of(state_names[i]))) {
+			*out = (srv_state)i;
+			return true;
+		}
+	return false;
+}
+
+void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1])
+{
+	/* Crockford's alphabet: no letter that reads like a digit. 12 x 5 bits of the digest. */
+	static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	hob_sha256 digest = hob_sha256_of((hob_bytes){(const uint8_t *)full.data, full.len});
+	uint64_t bits = hob_load_u64(digest.bytes);
+	for (int i = 0; i < SRV_ASSET_ID; i++, bits >>= 5)
+		out[i] = alphabet[bits & 31];
+	out[SRV_ASSET_ID] = 0;
+}
+
+static void *must(void *memory)
+{
+	assert(memory && "out of memory");
+	return memory;
+}
+
+/* ---- records */
+
+static hob_str copy_text(char **at, hob_str s)
+{
+	char *copy = *at;
+	if (s.len > 0)
+		memcpy(copy, s.data, s.len);
+	copy[s.len] = 0;
+	*at = copy + s.len + 1;
+	return (hob_str){copy, s.len};
+}
+
+static record *record_new(const srv_view_asset *asset)
+{
+	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
+	size_t deps_size = sizeof *asset->deps * asset->dep_count;
+	hob_str quality = hob_str_of(asset->quality);
+	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	   asset->kind, asset->stats,
+							 asset->error, asset->reason, asset->settings, quality};
+	size_t text_size = 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
+		text_size += texts[i].len + 1;
+	for (uint32_t i = 0; i < asset->output_count; i++)
+		text_size += asset->outputs[i].name.len + 1;
+	for (uint32_t i = 0; i < asset->dep_count; i++)
+		text_size += asset->deps[i].path.len + 1;
+
+	record *r = must(malloc(sizeof *r + outputs_size + deps_size + text_size));
+	r->asset = *asset;
+	r->next_garbage = NULL;
+	srv_view_output *outputs = (srv_view_output *)(r + 1);
+	srv_view_dep *deps = (srv_view_dep *)(outputs + asset->output_count);
+	char *at = (char *)(deps + asset->dep_count);
+
+	srv_view_asset *copy = &r->asset;
+	copy->root = copy_text(&at, asset->root);
+	copy->path = copy_text(&at, asset->path);
+	copy->full = copy_text(&at, asset->full);
+	copy->kind = copy_text(&at, asset->kind);
+	copy->stats = copy_text(&at, asset->stats);
+	copy->error = copy_text(&at, asset->error);
+	copy->reason = copy_text(&at, asset->reason);
+	copy->settings = copy_text(&at, asset->settings);
+	copy->quality = copy_text(&at, quality).data;
+	for (uint32_t i = 0; i < asset->output_count; i++) {
+		outputs[i] = asset->outputs[i];
+		outputs[i].name = copy_text(&at, asset->outputs[i].name);
+	}
+	for (uint32_t i = 0; i < asset->dep_count; i++) {
+		deps[i] = asset->deps[i];
+		deps[i].path = copy_text(&at, asset->deps[i].path);
+	}
+	copy->outputs = outputs;
+	copy->deps = deps;
+	return r;
+}
+
+/* ---- order */
+
+static int compare_str(hob_str a, hob_str b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
+	return order != 0 ? order : a.len < b.len ? -1 : a.len > b.len;
+}
+
+static int compare_id(const srv_view_asset *a, const srv_view_asset *b)
+{
+	int order = memcmp(a->id, b->id, SRV_ASSET_ID);
+	return order != 0 ? order : compare_str(a->full, b->full);
+}
+
+static int by_full_then_order(const void *a, const void *b)
+{
+	const change *x = a, *y = b;
+	int order = compare_str(x->full, y->full);
+	return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return compare_id(*(const srv_view_asset *const *)a, *(const srv_view_asset *const *)b);
+}
+
+/* ---- views */
+
+static size_t roots_size(const srv_view_root *roots, uint32_t count)
+{
+	size_t size = sizeof *roots * count;
+	for (uint32_t i = 0; i < count; i++)
+		size += roots[i].name.len + roots[i].path.len + roots[i].note.len + 3;
+	return size;
+}
+
+static srv_view_root *copy_roots(const srv_view_root *roots, uint32_t count)
+{
+	srv_view_root *copies = must(malloc(roots_size(roots, count) + 1));
+	char *at = (char *)(copies + count);
+	for (uint32_t i = 0; i < count; i++) {
+		copies[i] = roots[i];
+		copies[i].name = copy_text(&at, roots[i].name);
+		copies[i].path = copy_text(&at, roots[i].path);
+		copies[i].note = copy_text(&at, roots[i].note);
+	}
+	return copies;
+}
+
+static view *view_new(uint32_t capacity)
+{
+	view *v = must(calloc(1, sizeof *v));
+	v->open.assets = must(malloc((capacity + 1) * sizeof(void *)));
+	v->by_id = must(malloc((capacity + 1) * sizeof(void *)));
+	atomic_init(&v->references, 1);
+	return v;
+}
+
+static void free_garbage(record *garbage)
+{
+	while (garbage) {
+		record *next = garbage->next_garbage;
+		free(garbage);
+		garbage = next;
+	}
+}
+
+/* The owner of a view's memory may write what its readers may not. */
+static void free_const(const void *memory)
+{
+	free((void *)(uintptr_t)memory);
+}
+
+static void view_unref(view *v)
+{
+	while (v && atomic_fetch_sub_explicit(&v->references, 1, memory_order_acq_rel) == 1) {
+		view *newer = v->newer;
+		free_garbage(v->garbage);
+		free_const(v->open.assets);
+		free(v->by_id);
+		free_const(v->open.roots);
+		free(v);
+		v = newer;
+	}
+}
+
+srv_views *srv_views_new(void)
+{
+	srv_views *views = must(calloc(1, sizeof *views));
+	pthread_mutex_init(&views->lock, NULL);
+	views->newest = view_new(0);
+	views->roots = copy_roots(NULL, 0);
+	return views;
+}
+
+void srv_views_free(srv_views *views)
+{
+	if (!views)
+		return;
+	for (uint32_t i = 0; i < views->change_count; i++) {
+		if (!views->changes[i].put)
+			free_const(views->changes[i].full.data);
+		free(views->changes[i].put);
+	}
+	view *last = views->newest;
+	assert(atomic_load(&last->references) == 1 && "a reader still holds a view");
+	for (uint32_t i = 0; i < last->open.count; i++)
+		free_const(last->open.assets[i]);
+	view_unref(last);
+	free(views->changes);
+	free(views->roots);
+	pthread_mutex_destroy(&views->lock);
+	free(views);
+}
+
+const srv_view *srv_views_take(srv_views *views)
+{
+	pthread_mutex_lock(&views->lock);
+	view *v = views->newest;
+	atomic_fetch_add_explicit(&v->references, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&views->lock);
+	return &v->open;
+}
+
+void srv_view_drop(const srv_view *open)
+{
+	view_unref((view *)(uintptr_t)open);
+}
+
+/* ---- changes */
+
+static change *change_add(srv_views *views)
+{
+	if (views->change_count == views->change_capacity) {
+		views->change_capacity = views->change_capacity ? views->change_capacity * 2 : 64;
+		views->changes = must(realloc(views->changes, views->change_capacity * sizeof *views->changes));
+	}
+	change *c = &views->changes[views->change_count];
+	c->order = views->change_count++;
+	return c;
+}
+
+void srv_views_put(srv_views *views, const srv_view_asset *asset)
+{
+	record *r = record_new(asset);
+	change *c = change_add(views);
+	c->put = r;
+	c->full = r->asset.full;
+}
+
+void srv_views_remove(srv_views *views, hob_str full)
+{
+	char *copy = must(malloc(full.len + 1));
+	change *c = change_add(views);
+	c->put = NULL;
+	c->full = copy_text(&copy, full);
+}
+
+void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count)
+{
+	srv_view_root *copies = copy_roots(roots, count);
+	free(views->roots);
+	views->roots = copies;
+	views->root_count = count;
+}
+
+/* Keeps the last change of each asset, in order of names. */
+static void sort_changes(srv_views *views)
+{
+	qsort(views->changes, views->change_count, sizeof *views->changes, by_full_then_order);
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < views->change_count; i++) {
+		change *c = &views->changes[i];
+		bool last = i + 1 == views->change_count || !hob_str_equal(c->full, views->changes[i + 1].full);
+		if (last)
+			views->changes[kept++] = *c;
+		else if (c->put)
+			free(c->put);
+		else
+			free_const(c->full.data);
+	}
+	views->change_count = kept;
+}
+
+static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
+{
+	uint64_t sign = added ? 1 : UINT64_MAX; /* adding the greatest number subtracts one */
+	v->states[asset->state] += (uint32_t)sign;
+	v->source_bytes += sign * asset->source_bytes;
+	v->cooked_bytes += sign * asset->cooked_bytes;
+	v->warnings += sign * asset->warnings;
+	v->outputs += sign * asset->output_count;
+}
+
+/* Copies the runs between the changes; replaced and removed records go to the garbage of `from`. */
+static void merge_assets(const srv_views *views, view *from, view *to)
+{
+	const srv_view_asset **out = (const srv_view_asset **)(uintptr_t)to->open.assets;
+	uint32_t at = 0, count = 0;
+	for (uint32_t i = 0; i < views->change_count; i++) {
+		const change *c = &views->changes[i];
+		uint32_t low = at, high = from->open.count;
+		while (low < high) {
+			uint32_t middle = low + (high - low) / 2;
+			if (compare_str(from->open.assets[middle]->full, c->full) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		memcpy(out + count, from->open.assets + at, (low - at) * sizeof *out);
+		count += low - at;
+		at = low;
+		if (at < from->open.count && hob_str_equal(from->open.assets[at]->full, c->full)) {
+			record *old = (record *)(uintptr_t)from->open.assets[at++];
+			count_asset(&to->open, &old->asset, false);
+			old->next_garbage = from->garbage;
+			from->garbage = old;
+		}
+		if (c->put) {
+			count_asset(&to->open, &c->put->asset, true);
+			out[count++] = &c->put->asset;
+		}
+	}
+	memcpy(out + count, from->open.assets + at, (from->open.count - at) * sizeof *out);
+	to->open.count = count + from->open.count - at;
+}
+
+/* Index of `asset` in a list sorted by id, or where it would stand. */
+static uint32_t id_place(const srv_view_asset *const *list, uint32_t count, const srv_view_asset *asset)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare_id(list[middle], asset) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void merge_ids(const srv_views *views, const view *from, view *to)
+{
+	uint32_t gone = 0, come = 0;
+	for (const record *r = from->garbage; r; r = r->next_garbage)
+		gone++;
+	const srv_view_asset **out_list = must(malloc((gone + 1) * sizeof *out_list));
+	const srv_view_asset **in_list = must(malloc((views->change_count + 1) * sizeof *in_list));
+	gone = 0;
+	for (const record *r = from->garbage; r; r = r->next_garbage)
+		out_list[gone++] = &r->asset;
+	for (uint32_t i = 0; i < views->change_count; i++)
+		if (views->changes[i].put)
+			in_list[come++] = &views->changes[i].put->asset;
+	qsort(out_list, gone, sizeof *out_list, by_id);
+	qsort(in_list, come, sizeof *in_list, by_id);
+
+	uint32_t at = 0, count = 0, o = 0, n = 0;
+	while (o < gone || n < come) {
+		bool removal = o < gone && (n == come || compare_id(out_list[o], in_list[n]) <= 0);
+		const srv_view_asset *next = removal ? out_list[o] : in_list[n];
+		uint32_t place = at + id_place(from->by_id + at, from->open.count - at, next);
+		memcpy(to->by_id + count, from->by_id + at, (place - at) * sizeof *to->by_id);
+		count += place - at;
+		at = place;
+		if (removal) {
+			at++;
+			o++;
+		} else {
+			to->by_id[count++] = next;
+			n++;
+		}
+	}
+	memcpy(to->by_id + count, from->by_id + at, (from->open.count - at) * sizeof *to->by_id);
+	free(out_list);
+	free(in_list);
+}
+
+void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
+{
+	sort_changes(views);
+	view *from = views->newest;
+	view *to = view_new(from->open.count + views->change_count);
+	memcpy(to->open.states, from->open.states, sizeof to->open.states);
+	to->open.source_bytes = from->open.source_bytes;
+	to->open.cooked_bytes = from->open.cooked_bytes;
+	to->open.warnings = from->open.warnings;
+	to->open.outputs = from->open.outputs;
+	merge_assets(views, from, to);
+	merge_ids(views, from, to);
+	to->open.rev = rev;
+	to->open.ready = ready;
+	to->open.roots = copy_roots(views->roots, views->root_count);
+	to->open.root_count = views->root_count;
+
+	for (uint32_t i = 0; i < views->change_count; i++)
+		if (!views->changes[i].put)
+			free_const(views->changes[i].full.data);
+	views->change_count = 0;
+
+	atomic_fetch_add_explicit(&to->references, 1, memory_order_relaxed); /* held by `from` */
+	pthread_mutex_lock(&views->lock);
+	from->newer = to;
+	views->newest = to;
+	pthread_mutex_unlock(&views->lock);
+	view_unref(from);
+}
+
+/* ---- look-ups */
+
+uint32_t srv_view_after(const srv_view *v, hob_str after)
+{
+	uint32_t low = 0, high = v->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare_str(v->assets[middle]->full, after) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const srv_view_asset *srv_view_find(const srv_view *v, hob_str full)
+{
+	uint32_t after = srv_view_after(v, full);
+	return after > 0 && hob_str_equal(v->assets[after - 1]->full, full) ? v->assets[after - 1] : NULL;
+}
+
+const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
+{
+	const view *v = (const view *)(const void *)open;
+	if (id.len != SRV_ASSET_ID)
+		return NULL;
+	srv_view_asset key = {0};
+	memcpy(key.id, id.data, id.len);
+	uint32_t place = id_place(v->by_id, open->count, &key);
+	bool found = place < open->count && memcmp(v->by_id[place]->id, id.data, id.len) == 0;
+	return found ? v->by_id[place] : NULL;
+}
