@@ -166,6 +166,7 @@ typedef struct hob_baked_animations {
 	uint32_t clip_count, skin_count;
 	hob_clip *clips;
 	hob_skin *skins;
+	float *ranges;      /* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
 	float *skin_bounds; /* [clip_count][6] bounds of skinned meshes over the clip; min > max when none */
 } hob_baked_animations;
 
