@@ -150,6 +150,11 @@ typedef struct hob_baked_scene {
 	uint32_t *node_of_model; /* [hob_model.node_count] id of the model's node here */
 	/* mesh and material links stand on the mesh child nodes */
 	hob_baked_links mesh_links, material_links, camera_links, light_links, skin_links;
+	/* Source nodes with morph weights of their own: the link's value is the first in morph_weights, as many as
+	 * the node's meshes have targets. Other nodes take their mesh's default weights. */
+	hob_baked_links weight_links;
+	uint32_t morph_weight_count;
+	float *morph_weights;
 	uint32_t scene_count, scene_root_count, default_scene;
 	hob_scene *scenes;
 	uint32_t *scene_roots;

@@ -1,0 +1,392 @@
+#include "clip_bounds.h"
+#include "curve.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct box {
+	float min[3], max[3];
+} box_t;
+
+typedef struct joint_box {
+	uint32_t joint; /* in the skin's list */
+	box_t box;		/* of the vertices it moves, in the mesh's space */
+} joint_box_t;
+
+typedef struct hob_skin_mesh {
+	uint32_t node; /* whose morph weights count */
+	const hob_mesh *mesh;
+	const hob_skin *skin;
+	uint32_t joint_count;
+	joint_box_t *joints;
+	box_t *targets; /* [mesh->target_count] of the position deltas, 0 included */
+} skin_mesh_t;
+
+static const box_t empty_box = {{FLT_MAX, FLT_MAX, FLT_MAX}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}};
+
+static void add_point(box_t *box, const float p[3])
+{
+	for (int i = 0; i < 3; i++) {
+		box->min[i] = p[i] < box->min[i] ? p[i] : box->min[i];
+		box->max[i] = p[i] > box->max[i] ? p[i] : box->max[i];
+	}
+}
+
+static void add_box(box_t *box, const box_t *other)
+{
+	add_point(box, other->min);
+	add_point(box, other->max);
+}
+
+static bool is_empty(const box_t *box)
+{
+	return box->min[0] > box->max[0];
+}
+
+/* ---- gathering */
+
+static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
+{
+	const hob_mesh *mesh = part->mesh;
+	const hob_skin *skin = part->skin;
+	part->joints = HOB_NEW(scratch, joint_box_t, skin->joint_count);
+	part->targets = HOB_NEW(scratch, box_t, mesh->target_count);
+	if (!part->joints || !part->targets)
+		return hob_fail_memory(err, scratch, "joint bounds");
+	for (uint32_t i = 0; i < skin->joint_count; i++)
+		part->joints[i] = (joint_box_t){i, empty_box};
+	uint32_t n = mesh->influence_count;
+	for (size_t v = 0; v < mesh->vertex_count; v++) {
+		bool weighted = false;
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t joint = mesh->joints[v * n + i];
+			if (mesh->weights[v * n + i] > 0 && joint < skin->joint_count) {
+				add_point(&part->joints[joint].box, mesh->position + v * 3);
+				weighted = true;
+			}
+		}
+		if (!weighted && n > 0 && mesh->joints[v * n] < skin->joint_count)
+			add_point(&part->joints[mesh->joints[v * n]].box, mesh->position + v * 3);
+	}
+	for (uint32_t i = 0; i < skin->joint_count; i++)
+		if (!is_empty(&part->joints[i].box))
+			part->joints[part->joint_count++] = part->joints[i];
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		for (size_t v = 0; mesh->targets[t].position && v < mesh->vertex_count; v++)
+			add_point(&part->targets[t], mesh->targets[t].position + v * 3);
+	return true;
+}
+
+/* Marks joints and ancestors, then lists them in the model's order, which puts parents first. */
+static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err)
+{
+	const hob_model *model = boxes->model;
+	boxes->place = HOB_NEW(scratch, uint32_t, model->node_count);
+	if (!boxes->place)
+		return hob_fail_memory(err, scratch, "joint nodes");
+	for (uint32_t m = 0; m < boxes->mesh_count; m++) {
+		const skin_mesh_t *part = &boxes->meshes[m];
+		for (uint32_t j = 0; j < part->joint_count; j++) {
+			uint32_t node = part->skin->joints[part->joints[j].joint];
+			for (; node != HOB_NONE && !boxes->place[node]; node = model->nodes[node].parent)
+				boxes->place[node] = 1;
+		}
+	}
+	for (uint32_t i = 0; i < model->node_count; i++)
+		boxes->node_count += boxes->place[i];
+	boxes->nodes = HOB_NEW(scratch, uint32_t, boxes->node_count);
+	if (!boxes->nodes)
+		return hob_fail_memory(err, scratch, "joint nodes");
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < model->node_count; i++) {
+		bool used = boxes->place[i];
+		boxes->place[i] = used ? count : HOB_NONE;
+		if (used)
+			boxes->nodes[count++] = i;
+	}
+	return true;
+}
+
+bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_arena *scratch, hob_error *err)
+{
+	*boxes = (hob_skin_boxes){.model = model};
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < model->node_count; i++)
+		count += model->nodes[i].skin != HOB_NONE ? model->nodes[i].mesh_count : 0;
+	boxes->meshes = HOB_NEW(scratch, skin_mesh_t, count);
+	if (!boxes->meshes)
+		return hob_fail_memory(err, scratch, "skinned meshes");
+	for (uint32_t i = 0; i < model->node_count; i++) {
+		const hob_node *node = &model->nodes[i];
+		for (uint32_t k = 0; node->skin != HOB_NONE && k < node->mesh_count; k++) {
+			const hob_mesh *mesh = &model->meshes[model->mesh_refs[node->mesh_first + k]];
+			if (mesh->influence_count == 0)
+				continue;
+			skin_mesh_t *part = &boxes->meshes[boxes->mesh_count++];
+			*part = (skin_mesh_t){.node = i, .mesh = mesh, .skin = &model->skins[node->skin]};
+			if (!box_joints(part, scratch, err))
+				return false;
+		}
+	}
+	return list_nodes(boxes, scratch, err);
+}
+
+/* ---- when to look */
+
+static int compare_times(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+	return (x > y) - (x < y);
+}
+
+typedef struct instants {
+	float *at;
+	uint32_t count;
+} instants_t;
+
+static bool even_instants(instants_t *out, float start, float end, uint32_t count, hob_arena *scratch)
+{
+	out->at = HOB_NEW(scratch, float, count);
+	out->count = count;
+	for (uint32_t i = 0; out->at && i < count; i++)
+		out->at[i] = (float)(start + ((double)end - start) * i / (count > 1 ? count - 1 : 1));
+	return out->at != NULL;
+}
+
+/* Every key time, and just before it where a STEP track still shows the older value. */
+static uint32_t gather_keys(const hob_clip *clip, float *at)
+{
+	uint32_t count = 0;
+	for (uint32_t t = 0; t < clip->track_count; t++) {
+		const hob_track *track = &clip->tracks[t];
+		for (uint32_t k = 0; k < track->key_count; k++) {
+			if (at)
+				at[count] = track->times[k];
+			count++;
+			if (track->interpolation == HOB_STEP && k > 0) {
+				if (at)
+					at[count] = nextafterf(track->times[k], -FLT_MAX);
+				count++;
+			}
+		}
+	}
+	if (!at)
+		return count;
+	qsort(at, count, sizeof *at, compare_times);
+	uint32_t unique = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (unique == 0 || at[i] != at[unique - 1])
+			at[unique++] = at[i];
+	return unique;
+}
+
+static uint32_t pieces(float from, float to)
+{
+	double wanted = ceil(((double)to - from) * 30);
+	return wanted > HOB_CLIP_SAMPLES ? HOB_CLIP_SAMPLES : wanted > 1 ? (uint32_t)wanted : 1;
+}
+
+static bool choose_instants(const hob_clip *clip, float start, float end, hob_arena *scratch, instants_t *out)
+{
+	enum { GATHER_LIMIT = 65536 };
+	uint64_t keys = 0;
+	for (uint32_t t = 0; t < clip->track_count; t++)
+		keys += (uint64_t)clip->tracks[t].key_count * 2;
+	if (keys > GATHER_LIMIT)
+		return even_instants(out, start, end, HOB_CLIP_SAMPLES, scratch);
+	float *at = HOB_NEW(scratch, float, keys);
+	if (!at)
+		return false;
+	uint32_t count = gather_keys(clip, at);
+	uint64_t total = 1;
+	for (uint32_t i = 1; i < count; i++)
+		total += pieces(at[i - 1], at[i]);
+	if (total > HOB_CLIP_SAMPLES)
+		return even_instants(out, start, end, HOB_CLIP_SAMPLES, scratch);
+	out->at = HOB_NEW(scratch, float, total);
+	if (!out->at)
+		return false;
+	out->count = 0;
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t n = pieces(at[i - 1], at[i]);
+		for (uint32_t k = 0; k < n; k++)
+			out->at[out->count++] = (float)(at[i - 1] + ((double)at[i] - at[i - 1]) * k / n);
+	}
+	out->at[out->count++] = count > 0 ? at[count - 1] : start;
+	return true;
+}
+
+/* ---- looking */
+
+typedef struct pose {
+	const hob_skin_boxes *boxes;
+	const hob_clip *clip;
+	hob_node *nodes; /* [boxes->node_count] copies that the clip moves */
+	float *global;	 /* [boxes->node_count][16] */
+	float *weights;	 /* of one mesh at a time: the largest target count */
+	float *values;	 /* room for one key of any track */
+} pose_t;
+
+static bool pose_init(pose_t *pose, hob_arena *scratch)
+{
+	const hob_skin_boxes *boxes = pose->boxes;
+	uint32_t targets = 1, components = 4;
+	for (uint32_t i = 0; i < boxes->mesh_count; i++)
+		targets =
+			boxes->meshes[i].mesh->target_count > targets ? boxes->meshes[i].mesh->target_count : targets;
+	for (uint32_t i = 0; i < pose->clip->track_count; i++)
+		components =
+			pose->clip->tracks[i].components > components ? pose->clip->tracks[i].components : components;
+	pose->nodes = HOB_NEW(scratch, hob_node, boxes->node_count);
+	pose->global = HOB_NEW(scratch, float, (size_t)boxes->node_count * 16);
+	pose->weights = HOB_NEW(scratch, float, targets);
+	pose->values = HOB_NEW(scratch, float, components);
+	if (!pose->nodes || !pose->global || !pose->weights || !pose->values)
+		return false;
+	for (uint32_t i = 0; i < boxes->node_count; i++)
+		pose->nodes[i] = boxes->model->nodes[boxes->nodes[i]];
+	return true;
+}
+
+static void pose_at(pose_t *pose, float time)
+{
+	const hob_skin_boxes *boxes = pose->boxes;
+	for (uint32_t c = 0; c < pose->clip->channel_count; c++) {
+		const hob_channel *channel = &pose->clip->channels[c];
+		uint32_t place = boxes->place[channel->node];
+		if (place == HOB_NONE || channel->path == HOB_PATH_WEIGHTS)
+			continue;
+		hob_node *node = &pose->nodes[place];
+		float *parts[] = {node->translation, node->rotation, node->scale};
+		hob_track_sample(&pose->clip->tracks[channel->track], channel->path == HOB_PATH_ROTATION, time,
+						 parts[channel->path]);
+		node->has_matrix = false;
+	}
+	for (uint32_t i = 0; i < boxes->node_count; i++) {
+		float local[16], *global = pose->global + (size_t)i * 16;
+		hob_node_local_matrix(&pose->nodes[i], local);
+		uint32_t parent = pose->nodes[i].parent;
+		if (parent == HOB_NONE)
+			memcpy(global, local, sizeof local);
+		else
+			hob_matrix_multiply(pose->global + (size_t)boxes->place[parent] * 16, local, global);
+	}
+}
+
+static box_t morph_box(pose_t *pose, const skin_mesh_t *part, float time)
+{
+	const hob_model *model = pose->boxes->model;
+	const hob_node *node = &model->nodes[part->node];
+	uint32_t count = part->mesh->target_count;
+	for (uint32_t i = 0; i < count; i++)
+		pose->weights[i] =
+			i < node->weight_count ? model->weights[node->weight_first + i] : part->mesh->targets[i].weight;
+	for (uint32_t c = 0; c < pose->clip->channel_count; c++) {
+		const hob_channel *channel = &pose->clip->channels[c];
+		const hob_track *track = &pose->clip->tracks[channel->track];
+		if (channel->node != part->node || channel->path != HOB_PATH_WEIGHTS)
+			continue;
+		hob_track_sample(track, false, time, pose->values);
+		for (uint32_t i = 0; i < count && i < track->components; i++)
+			pose->weights[i] = pose->values[i];
+	}
+	box_t sum = {{0}, {0}};
+	for (uint32_t t = 0; t < count; t++)
+		for (int i = 0; i < 3; i++) {
+			float a = pose->weights[t] * part->targets[t].min[i],
+				  b = pose->weights[t] * part->targets[t].max[i];
+			sum.min[i] += a < b ? a : b;
+			sum.max[i] += a < b ? b : a;
+		}
+	return sum;
+}
+
+static void add_moved_box(box_t *out, const float matrix[16], const box_t *box)
+{
+	box_t moved;
+	for (int row = 0; row < 3; row++) {
+		float low = matrix[12 + row], high = low;
+		for (int column = 0; column < 3; column++) {
+			float a = matrix[column * 4 + row] * box->min[column];
+			float b = matrix[column * 4 + row] * box->max[column];
+			low += a < b ? a : b;
+			high += a < b ? b : a;
+		}
+		moved.min[row] = low;
+		moved.max[row] = high;
+	}
+	add_box(out, &moved);
+}
+
+static box_t box_at(pose_t *pose, float time)
+{
+	const hob_skin_boxes *boxes = pose->boxes;
+	box_t all = empty_box;
+	pose_at(pose, time);
+	for (uint32_t m = 0; m < boxes->mesh_count; m++) {
+		const skin_mesh_t *part = &boxes->meshes[m];
+		box_t morph = morph_box(pose, part, time);
+		for (uint32_t j = 0; j < part->joint_count; j++) {
+			const joint_box_t *joint = &part->joints[j];
+			box_t box = joint->box;
+			for (int i = 0; i < 3; i++) {
+				box.min[i] += morph.min[i];
+				box.max[i] += morph.max[i];
+			}
+			float matrix[16];
+			uint32_t place = boxes->place[part->skin->joints[joint->joint]];
+			hob_matrix_multiply(pose->global + (size_t)place * 16,
+								part->skin->inverse_bind + (size_t)joint->joint * 16, matrix);
+			add_moved_box(&all, matrix, &box);
+		}
+	}
+	return all;
+}
+
+static bool bounds_over(pose_t *pose, float start, float end, hob_arena *scratch, box_t *all)
+{
+	instants_t instants;
+	if (!pose_init(pose, scratch) || !choose_instants(pose->clip, start, end, scratch, &instants))
+		return false;
+	float pad[6] = {0};
+	box_t before = box_at(pose, instants.at[0]);
+	*all = before;
+	for (uint32_t i = 1; i < instants.count; i++) {
+		box_t middle = box_at(pose, (instants.at[i - 1] + instants.at[i]) / 2);
+		box_t after = box_at(pose, instants.at[i]);
+		for (int k = 0; k < 3; k++) {
+			float low = before.min[k] < after.min[k] ? before.min[k] : after.min[k];
+			float high = before.max[k] > after.max[k] ? before.max[k] : after.max[k];
+			pad[k] = low - middle.min[k] > pad[k] ? low - middle.min[k] : pad[k];
+			pad[3 + k] = middle.max[k] - high > pad[3 + k] ? middle.max[k] - high : pad[3 + k];
+		}
+		add_box(all, &middle);
+		add_box(all, &after);
+		before = after;
+	}
+	for (int k = 0; k < 3 && !is_empty(all); k++) {
+		all->min[k] -= pad[k] / 3;
+		all->max[k] += pad[3 + k] / 3;
+	}
+	return true;
+}
+
+bool hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float start, float end,
+					 hob_arena *scratch, float out[6], hob_error *err)
+{
+	box_t all = empty_box;
+	if (boxes->mesh_count > 0) {
+		pose_t pose = {.boxes = boxes, .clip = clip};
+		hob_arena_mark mark = hob_arena_save(scratch);
+		bool done = bounds_over(&pose, start, end, scratch, &all);
+		if (!done)
+			hob_fail_memory(err, scratch, "the bounds of a clip");
+		hob_arena_restore(scratch, mark);
+		if (!done)
+			return false;
+	}
+	memcpy(out, all.min, sizeof all.min);
+	memcpy(out + 3, all.max, sizeof all.max);
+	return true;
+}
