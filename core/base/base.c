@@ -224,7 +224,8 @@ static bool is_absolute(hob_str s)
 		char c = lower(s.data[i]);
 		if (c == ':')
 			return i > 0;
-		bool scheme = (c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'));
+		bool scheme =
+			(c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'));
 		if (!scheme)
 			return false;
 	}
@@ -238,8 +239,9 @@ bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out
 	if (memchr(relative.data, 0, relative.len))
 		return hob_fail(err, CORRUPT, "a file reference holds a NUL byte");
 	if (is_absolute(relative))
-		return hob_fail(err, OUTSIDE, "'%.*s' is not relative to the model; keep files beside the model and "
-									  "reference them by a relative path",
+		return hob_fail(err, OUTSIDE,
+						"'%.*s' is not relative to the model; keep files beside the model and "
+						"reference them by a relative path",
 						HOB_FMT(relative));
 	char *path = HOB_NEW(arena, char, dir.len + relative.len + 2);
 	if (!path)
@@ -292,7 +294,8 @@ bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err)
 			int high = room ? hex_digit(uri.data[i + 1]) : -1;
 			int low = room ? hex_digit(uri.data[i + 2]) : -1;
 			if (high < 0 || low < 0 || (high == 0 && low == 0))
-				return hob_fail(err, CORRUPT, "bad percent escape at byte %zu of URI '%.*s'", i, HOB_FMT(uri));
+				return hob_fail(err, CORRUPT, "bad percent escape at byte %zu of URI '%.*s'", i,
+								HOB_FMT(uri));
 			c = (char)(high * 16 + low);
 			i += 2;
 		}

@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-#define HOB_NONE 0xFFFFFFFFu
-#define HOB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define HOB_MUST_CHECK __attribute__((warn_unused_result))
+#define HOB_NONE			  0xFFFFFFFFu
+#define HOB_COUNT_OF(array)	  (sizeof(array) / sizeof((array)[0]))
+#define HOB_MUST_CHECK		  __attribute__((warn_unused_result))
 #define HOB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* ---- slices: borrowed views; {0} is empty; not NUL-terminated unless a function says so ---------- */
@@ -64,10 +64,10 @@ typedef struct hob_error {
 	char context[360]; /* inside out: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
 } hob_error;
 
-const char *hob_err_name(hob_err_code code);    /* "import.corrupt" */
-int hob_err_http(hob_err_code code);            /* 422 */
+const char *hob_err_name(hob_err_code code);	/* "import.corrupt" */
+int hob_err_http(hob_err_code code);			/* 422 */
 const char *hob_err_meaning(hob_err_code code); /* one sentence without a full stop */
-hob_err_code hob_err_from_name(hob_str name);   /* HOB_ERR_INTERNAL when unknown */
+hob_err_code hob_err_from_name(hob_str name);	/* HOB_ERR_INTERNAL when unknown */
 
 /* Sets *err (which may be NULL) and returns false, so that a failing function reads
  * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
@@ -86,9 +86,9 @@ bool hob_error_append(hob_error *err, const char *fmt, ...) HOB_PRINTF(2, 3);
  * caller turns into HOB_ERR_MEMORY. Not thread-safe: one arena per thread. */
 typedef struct hob_arena {
 	struct hob_arena_block *block; /* newest */
-	size_t used;                   /* bytes handed out */
+	size_t used;				   /* bytes handed out */
 	size_t limit;
-	uint64_t fail_at;              /* tests: the n-th allocation from now fails (1 = next); 0 = never */
+	uint64_t fail_at; /* tests: the n-th allocation from now fails (1 = next); 0 = never */
 } hob_arena;
 
 typedef struct hob_arena_mark {
@@ -139,8 +139,8 @@ typedef enum hob_note_level { HOB_NOTE_INFO, HOB_NOTE_WARNING } hob_note_level;
 
 typedef struct hob_note {
 	hob_note_level level;
-	hob_str code; /* stable, dotted: "texture.missing", "gltf.extension-ignored" */
-	hob_str text; /* names the place and the remedy */
+	hob_str code;	/* stable, dotted: "texture.missing", "gltf.extension-ignored" */
+	hob_str text;	/* names the place and the remedy */
 	uint32_t count; /* the same note (code and text) said again only counts */
 } hob_note;
 
@@ -168,7 +168,8 @@ typedef struct hob_io {
 	 * the root), LIMIT (size or number of files), IO. */
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
 	/* Looks in the folder of `path` for a file whose name differs from it in ASCII case only. Writes its
-	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing. */
+	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing.
+	 */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
 } hob_io;
 
@@ -180,8 +181,8 @@ hob_str hob_path_extension(hob_str path);
 /* Joins `relative` (either slash, as found in a model) to folder `dir` and normalises. Fails with OUTSIDE
  * when the result would leave the root or is absolute (leading slash, drive letter, URL scheme), and with
  * CORRUPT on NUL or an empty name. The result is NUL-terminated. */
-bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out, hob_error *err)
-	HOB_MUST_CHECK;
+bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
+				   hob_error *err) HOB_MUST_CHECK;
 /* Percent-decodes a URI reference. Fails with CORRUPT on a bad escape or %00. */
 bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -12,7 +12,8 @@
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 /* Memoised parts of a cook (a texture, a mesh with its LODs), kept by the caller across cooks. `key` is the
- * SHA-256 of all that the part depends on. Either function may be NULL. */
+ * SHA-256 of all that the part depends on. Either function may be NULL; both may be called from any thread of
+ * the cook. */
 typedef struct hob_parts {
 	void *user;
 	/* True and the bytes (valid until the cook ends) when the part is known. */
@@ -27,7 +28,7 @@ typedef struct hob_cook_request {
 	hob_profile profile;
 	const hob_parallel *parallel;
 	const hob_parts *parts; /* may be NULL */
-	size_t memory_limit;    /* of all arenas together; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
+	size_t memory_limit;	/* of all arenas together; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;
@@ -37,7 +38,8 @@ typedef struct hob_cook_request {
 } hob_cook_request;
 
 typedef struct hob_cook_output {
-	hob_str name; /* "meshes", "materials", "scene", "animations", "textures/3", "report", "classic.meshes" ... */
+	hob_str
+		name; /* "meshes", "materials", "scene", "animations", "textures/3", "report", "classic.meshes" ... */
 	hob_bytes bytes;
 } hob_cook_output;
 

@@ -22,10 +22,11 @@ typedef struct hob_settings {
 void hob_settings_init(hob_settings *settings); /* defaults */
 
 /* Overlays the keys of a JSON object ("{\"lods\":{\"max\":3}}") on *settings. Keys that begin with "//" are
- * comments; "calculate_LODs" is the reference converter's word for lods.max > 1. Unknown keys, wrong types and
- * values out of range are CONFIG errors that name the key, `origin` (for messages) and the nearest known key;
- * *settings is untouched then. */
-bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, hob_error *err) HOB_MUST_CHECK;
+ * comments; "calculate_LODs" is the reference converter's word for lods.max > 1. Unknown keys, wrong types
+ * and values out of range are CONFIG errors that name the key, `origin` (for messages) and the nearest known
+ * key; *settings is untouched then. */
+bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
+						  hob_error *err) HOB_MUST_CHECK;
 
 /* Appends the settings as a JSON object, nested as in the sidecar, every key present. */
 void hob_settings_print(const hob_settings *settings, hob_buf *out);

@@ -41,7 +41,8 @@ typedef struct hob_keyer {
 void hob_keyer_init(hob_keyer *keyer, const char *domain);
 void hob_key_str(hob_keyer *keyer, const char *label, hob_str value);
 void hob_key_u64(hob_keyer *keyer, const char *label, uint64_t value);
-void hob_key_f32(hob_keyer *keyer, const char *label, float value); /* by bits; -0 is +0, every NaN is one NaN */
+void hob_key_f32(hob_keyer *keyer, const char *label,
+				 float value); /* by bits; -0 is +0, every NaN is one NaN */
 void hob_key_bytes(hob_keyer *keyer, const char *label, hob_bytes value);
 void hob_key_digest(hob_keyer *keyer, const char *label, const hob_sha256 *value);
 hob_sha256 hob_keyer_finish(hob_keyer *keyer);

@@ -1,0 +1,44 @@
+/* recipe.h - the cook key: what an output depends on, hashed item by item.
+ *
+ * Known before a cook: the ingredients (importer, versions, settings, profile, extension) and the source's
+ * digest; their hash is the `lookup`. Known after it: every dependency by its name relative to the source's
+ * folder and its digest, or that it was missing; with them the lookup becomes the `key`. No absolute path,
+ * host name or time takes part, so the same inputs have the same key on every machine. */
+#ifndef HOB_RECIPE_H
+#define HOB_RECIPE_H
+
+#include "../base/base.h"
+#include "../hash/hash.h"
+#include "cook.h"
+#include "settings.h"
+
+/* Raised when cooked bytes change for unchanged inputs without an importer being the cause. */
+enum { HOB_COOK_VERSION = 1 };
+
+typedef struct hob_ingredients {
+	hob_str importer; /* "gltf" */
+	uint32_t importer_version;
+	hob_str library;   /* "assimp 5.2.5", may be empty */
+	hob_str extension; /* of the source; compared in lower case */
+	hob_settings settings;
+	hob_profile profile;
+} hob_ingredients;
+
+typedef struct hob_dependency {
+	hob_str path; /* relative to the source's folder */
+	bool missing;
+	hob_sha256 digest;
+} hob_dependency;
+
+hob_sha256 hob_recipe_lookup(const hob_sha256 *source, const hob_ingredients *ingredients);
+/* file_name: the source's own name if the cook depended on it, else empty. Order of deps does not matter
+ * (they are hashed sorted by path: `deps` is sorted in place). */
+hob_sha256 hob_recipe_key(const hob_sha256 *lookup, hob_str file_name, hob_dependency *deps,
+						  uint32_t dep_count);
+/* JSON object with every ingredient by name, for `why`. */
+void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
+
+/* Path of `target` as seen from folder `dir` ("../tex/a.png"); both below the same root. */
+hob_str hob_path_relative(hob_arena *arena, hob_str dir, hob_str target);
+
+#endif

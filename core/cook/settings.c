@@ -1,0 +1,273 @@
+#include "settings.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stddef.h>
+
+typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice } setting_type;
+
+typedef struct setting {
+	const char *field, *path;
+	setting_type type;
+	size_t offset;
+	double initial, min, max;
+} setting;
+
+static const setting table[] = {
+#define SETTING(field, type, path, value, min, max, doc)                                                     \
+	{#field, path, TYPE_##type, offsetof(hob_settings, field), value, min, max},
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+};
+
+static const struct {
+	const char *field;
+	uint32_t index;
+	const char *name;
+} choices[] = {
+#define SETTING(field, type, path, value, min, max, doc)
+#define SETTING_CHOICE(field, index, name) {#field, index, name},
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+};
+
+enum { PATH_MAX_TEXT = 128, DEPTH_MAX = 4 };
+
+static void set_value(hob_settings *settings, const setting *s, double value)
+{
+	uint8_t *at = (uint8_t *)settings + s->offset;
+	if (s->type == TYPE_f32) {
+		float narrow = (float)value;
+		memcpy(at, &narrow, sizeof narrow);
+	} else {
+		uint32_t whole = (uint32_t)value;
+		memcpy(at, &whole, sizeof whole);
+	}
+}
+
+static double get_value(const hob_settings *settings, const setting *s)
+{
+	const uint8_t *at = (const uint8_t *)settings + s->offset;
+	if (s->type == TYPE_f32)
+		return (double)hob_load_f32(at);
+	return hob_load_u32(at);
+}
+
+void hob_settings_init(hob_settings *settings)
+{
+	memset(settings, 0, sizeof *settings);
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		set_value(settings, &table[i], table[i].initial);
+}
+
+/* ---- reading */
+
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[PATH_MAX_TEXT + 1];
+	size_t b_len = strlen(b);
+	if (b_len > PATH_MAX_TEXT || strlen(a) > PATH_MAX_TEXT)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+		row[0] = i + 1;
+		for (size_t j = 0; j < b_len; j++) {
+			size_t replace = diagonal + (a[i] != b[j]);
+			diagonal = row[j + 1];
+			size_t best = diagonal < row[j] ? diagonal + 1 : row[j] + 1;
+			row[j + 1] = replace < best ? replace : best;
+		}
+	}
+	return row[b_len];
+}
+
+static const char *nearest_key(const char *path)
+{
+	const char *best = table[0].path;
+	size_t best_distance = SIZE_MAX;
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
+		size_t distance = edit_distance(path, table[i].path);
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = table[i].path;
+		}
+	}
+	return best;
+}
+
+static const setting *find_setting(const char *path)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		if (strcmp(table[i].path, path) == 0)
+			return &table[i];
+	return NULL;
+}
+
+static bool is_group(const char *path)
+{
+	size_t len = strlen(path);
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		if (strncmp(table[i].path, path, len) == 0 && table[i].path[len] == '.')
+			return true;
+	return false;
+}
+
+static bool read_choice(const setting *s, const cJSON *item, double *value)
+{
+	if (!cJSON_IsString(item))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
+		if (strcmp(choices[i].field, s->field) == 0 && strcmp(choices[i].name, item->valuestring) == 0) {
+			*value = choices[i].index;
+			return true;
+		}
+	return false;
+}
+
+static bool fail_value(const setting *s, hob_str origin, hob_error *err)
+{
+	if (s->type == TYPE_flag)
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be true or false", HOB_FMT(origin), s->path);
+	if (s->type == TYPE_choice) {
+		char names[160] = "";
+		size_t used = 0;
+		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++) {
+			size_t len = strlen(choices[i].name);
+			if (strcmp(choices[i].field, s->field) != 0 || used + len + 3 > sizeof names)
+				continue;
+			if (used > 0) {
+				names[used++] = ',';
+				names[used++] = ' ';
+			}
+			memcpy(names + used, choices[i].name, len + 1);
+			used += len;
+		}
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s", HOB_FMT(origin), s->path, names);
+	}
+	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.9g to %.9g", HOB_FMT(origin), s->path,
+					s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max);
+}
+
+static bool read_value(hob_settings *settings, const setting *s, const cJSON *item, hob_str origin,
+					   hob_error *err)
+{
+	double value = 0;
+	bool good = false;
+	if (s->type == TYPE_flag) {
+		good = cJSON_IsBool(item);
+		value = cJSON_IsTrue(item) ? 1 : 0;
+	} else if (s->type == TYPE_choice) {
+		good = read_choice(s, item, &value);
+	} else {
+		good = cJSON_IsNumber(item) && item->valuedouble >= s->min && item->valuedouble <= s->max;
+		value = item->valuedouble;
+		if (s->type == TYPE_u32 && good)
+			good = value == floor(value);
+	}
+	if (!good)
+		return fail_value(s, origin, err);
+	set_value(settings, s, value);
+	return true;
+}
+
+static bool overlay_object(hob_settings *settings, const cJSON *object, const char *prefix, int depth,
+						   hob_str origin, hob_error *err)
+{
+	for (const cJSON *item = object->child; item; item = item->next) {
+		char path[PATH_MAX_TEXT];
+		size_t prefix_len = strlen(prefix), name_len = strlen(item->string);
+		if (strncmp(item->string, "//", 2) == 0 || strcmp(item->string, "$schema") == 0)
+			continue;
+		if (prefix_len + name_len + 2 > sizeof path)
+			return hob_fail(err, CONFIG, "%.*s: unknown setting '%.60s...'", HOB_FMT(origin), item->string);
+		memcpy(path, prefix, prefix_len);
+		if (prefix_len > 0)
+			path[prefix_len++] = '.';
+		memcpy(path + prefix_len, item->string, name_len + 1);
+		if (strcmp(path, "calculate_LODs") == 0) {
+			if (!cJSON_IsBool(item))
+				return hob_fail(err, CONFIG, "%.*s: 'calculate_LODs' must be true or false", HOB_FMT(origin));
+			settings->lod_max = cJSON_IsTrue(item) ? 7 : 1;
+			continue;
+		}
+		const setting *s = find_setting(path);
+		if (s) {
+			if (!read_value(settings, s, item, origin, err))
+				return false;
+		} else if (cJSON_IsObject(item) && depth < DEPTH_MAX && is_group(path)) {
+			if (!overlay_object(settings, item, path, depth + 1, origin, err))
+				return false;
+		} else {
+			return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%s'?", HOB_FMT(origin),
+							path, nearest_key(path));
+		}
+	}
+	return true;
+}
+
+bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, hob_error *err)
+{
+	const char *end = NULL;
+	cJSON *root = cJSON_ParseWithLengthOpts(json.data, json.len, &end, false);
+	if (!root) {
+		size_t line = 1;
+		for (const char *p = json.data; p && end && p < end; p++)
+			line += *p == '\n';
+		return hob_fail(err, CONFIG, "%.*s: not valid JSON near line %zu", HOB_FMT(origin), line);
+	}
+	hob_settings changed = *settings;
+	bool ok = cJSON_IsObject(root)
+				  ? overlay_object(&changed, root, "", 0, origin, err)
+				  : hob_fail(err, CONFIG, "%.*s: settings must be a JSON object", HOB_FMT(origin));
+	cJSON_Delete(root);
+	if (ok)
+		*settings = changed;
+	return ok;
+}
+
+/* ---- writing */
+
+static void print_value(const hob_settings *settings, const setting *s, hob_buf *out)
+{
+	double value = get_value(settings, s);
+	if (s->type == TYPE_flag) {
+		hob_buf_put_str(out, hob_str_of(value != 0 ? "true" : "false"));
+	} else if (s->type == TYPE_choice) {
+		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
+			if (strcmp(choices[i].field, s->field) == 0 && choices[i].index == (uint32_t)value)
+				hob_buf_put_json(out, hob_str_of(choices[i].name));
+	} else {
+		hob_buf_printf(out, "%.9g", value);
+	}
+}
+
+/* Groups are at most one level deep and stand together in the table. */
+void hob_settings_print(const hob_settings *settings, hob_buf *out)
+{
+	hob_str open = {0};
+	hob_buf_put_str(out, HOB_STR("{"));
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
+		hob_str path = hob_str_of(table[i].path);
+		size_t dot = hob_str_find(path, HOB_STR("."), 0);
+		hob_str group = dot == SIZE_MAX ? (hob_str){0} : hob_str_sub(path, 0, dot);
+		hob_str name = dot == SIZE_MAX ? path : hob_str_sub(path, dot + 1, path.len);
+		if (open.len > 0 && !hob_str_equal(open, group))
+			hob_buf_put_str(out, HOB_STR("}"));
+		if (i > 0)
+			hob_buf_put_str(out, HOB_STR(","));
+		if (group.len > 0 && !hob_str_equal(open, group)) {
+			hob_buf_put_json(out, group);
+			hob_buf_put_str(out, HOB_STR(":{"));
+		}
+		open = group;
+		hob_buf_put_json(out, name);
+		hob_buf_put_str(out, HOB_STR(":"));
+		print_value(settings, &table[i], out);
+	}
+	hob_buf_put_str(out, open.len > 0 ? HOB_STR("}}") : HOB_STR("}"));
+}

@@ -1,0 +1,199 @@
+#include "graph.h"
+
+#include <stdlib.h>
+
+typedef struct list {
+	uint32_t *items;
+	uint32_t count, capacity;
+} list;
+
+struct srv_graph {
+	hob_arena names;
+	srv_file *files;
+	list *dependents; /* by file */
+	uint32_t count, capacity;
+	uint32_t *table; /* open addressing: id + 1, 0 = free; size is a power of two, at most half full */
+	uint32_t table_size;
+	list *deps; /* by asset */
+	uint32_t asset_capacity;
+};
+
+srv_graph *srv_graph_new(void)
+{
+	srv_graph *graph = calloc(1, sizeof *graph);
+	if (graph)
+		hob_arena_init(&graph->names, SIZE_MAX);
+	return graph;
+}
+
+void srv_graph_free(srv_graph *graph)
+{
+	if (!graph)
+		return;
+	for (uint32_t i = 0; i < graph->count; i++)
+		free(graph->dependents[i].items);
+	for (uint32_t i = 0; i < graph->asset_capacity; i++)
+		free(graph->deps[i].items);
+	free(graph->files);
+	free(graph->dependents);
+	free(graph->deps);
+	free(graph->table);
+	hob_arena_release(&graph->names);
+	free(graph);
+}
+
+static bool list_add(list *l, uint32_t item)
+{
+	if (l->count == l->capacity) {
+		uint32_t capacity = l->capacity ? l->capacity * 2 : 4;
+		uint32_t *items = realloc(l->items, capacity * sizeof *items);
+		if (!items)
+			return false;
+		l->items = items;
+		l->capacity = capacity;
+	}
+	l->items[l->count++] = item;
+	return true;
+}
+
+static void list_remove(list *l, uint32_t item)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->items[i] == item) {
+			l->items[i] = l->items[--l->count];
+			return;
+		}
+}
+
+static uint32_t slot_of(const srv_graph *graph, uint32_t root, hob_str path)
+{
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)path.data, path.len}, hash);
+	uint32_t mask = graph->table_size - 1, slot = (uint32_t)(hash[0] + root * 0x9E3779B9u) & mask;
+	while (graph->table[slot] != 0) {
+		const srv_file *file = &graph->files[graph->table[slot] - 1];
+		if (file->root == root && hob_str_equal(file->path, path))
+			break;
+		slot = (slot + 1) & mask;
+	}
+	return slot;
+}
+
+static bool grow_table(srv_graph *graph)
+{
+	uint32_t size = graph->table_size ? graph->table_size * 2 : 1024;
+	uint32_t *old = graph->table;
+	uint32_t *table = calloc(size, sizeof *table);
+	if (!table)
+		return false;
+	graph->table = table;
+	graph->table_size = size;
+	for (uint32_t i = 0; i < graph->count; i++)
+		table[slot_of(graph, graph->files[i].root, graph->files[i].path)] = i + 1;
+	free(old);
+	return true;
+}
+
+static bool grow_files(srv_graph *graph)
+{
+	uint32_t capacity = graph->capacity ? graph->capacity * 2 : 256;
+	srv_file *files = realloc(graph->files, capacity * sizeof *files);
+	if (files)
+		graph->files = files;
+	list *dependents = realloc(graph->dependents, capacity * sizeof *dependents);
+	if (dependents)
+		graph->dependents = dependents;
+	if (!files || !dependents)
+		return false;
+	graph->capacity = capacity;
+	return true;
+}
+
+uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path)
+{
+	if (graph->table_size == 0)
+		return HOB_NONE;
+	uint32_t found = graph->table[slot_of(graph, root, path)];
+	return found ? found - 1 : HOB_NONE;
+}
+
+uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
+{
+	uint32_t known = srv_graph_find(graph, root, path);
+	if (known != HOB_NONE)
+		return known;
+	if ((graph->count == graph->capacity && !grow_files(graph)) ||
+		((graph->count + 1) * 2 > graph->table_size && !grow_table(graph)))
+		return HOB_NONE;
+	hob_str name = hob_arena_str(&graph->names, path);
+	if (!name.data)
+		return HOB_NONE;
+	uint32_t id = graph->count++;
+	graph->files[id] = (srv_file){.root = root, .path = name, .asset = HOB_NONE};
+	graph->dependents[id] = (list){0};
+	graph->table[slot_of(graph, root, path)] = id + 1;
+	return id;
+}
+
+srv_file *srv_graph_at(srv_graph *graph, uint32_t file)
+{
+	return &graph->files[file];
+}
+
+uint32_t srv_graph_count(const srv_graph *graph)
+{
+	return graph->count;
+}
+
+static bool grow_assets(srv_graph *graph, uint32_t asset)
+{
+	uint32_t capacity = graph->asset_capacity ? graph->asset_capacity : 64;
+	while (capacity <= asset)
+		capacity *= 2;
+	if (capacity == graph->asset_capacity)
+		return true;
+	list *deps = realloc(graph->deps, capacity * sizeof *deps);
+	if (!deps)
+		return false;
+	memset(deps + graph->asset_capacity, 0, (capacity - graph->asset_capacity) * sizeof *deps);
+	graph->deps = deps;
+	graph->asset_capacity = capacity;
+	return true;
+}
+
+static bool list_has(const list *l, uint32_t item)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->items[i] == item)
+			return true;
+	return false;
+}
+
+bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count)
+{
+	if (!grow_assets(graph, asset))
+		return false;
+	list *deps = &graph->deps[asset];
+	for (uint32_t i = 0; i < deps->count; i++)
+		list_remove(&graph->dependents[deps->items[i]], asset);
+	deps->count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (list_has(deps, files[i]))
+			continue;
+		if (!list_add(deps, files[i]) || !list_add(&graph->dependents[files[i]], asset))
+			return false;
+	}
+	return true;
+}
+
+const uint32_t *srv_graph_deps(const srv_graph *graph, uint32_t asset, uint32_t *count)
+{
+	*count = asset < graph->asset_capacity ? graph->deps[asset].count : 0;
+	return *count > 0 ? graph->deps[asset].items : NULL;
+}
+
+const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint32_t *count)
+{
+	*count = graph->dependents[file].count;
+	return graph->dependents[file].items;
+}

@@ -1,0 +1,42 @@
+/* graph.h - which asset depends on which file. Pure memory: no files, no database, no clock.
+ *
+ * Files are numbered once and keep their number (u32 ids, like everything in Hob); a file that does not exist
+ * but was looked for is a file too, so that its appearance finds its dependents. An asset is a file with an
+ * importer. */
+#ifndef SRV_GRAPH_H
+#define SRV_GRAPH_H
+
+#include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
+#include "../watch/watch.h"
+
+typedef struct srv_graph srv_graph;
+
+typedef struct srv_file {
+	uint32_t root;
+	hob_str path; /* below the root; lives as long as the graph */
+	bool exists;
+	bool has_digest; /* digest is of the version that `stat` names */
+	srv_stat stat;
+	hob_sha256 digest;
+	uint32_t asset; /* caller's number for the asset whose source this is, or HOB_NONE */
+	uint32_t mark;	/* caller's: scan generation */
+} srv_file;
+
+srv_graph *srv_graph_new(void); /* NULL without memory */
+void srv_graph_free(srv_graph *graph);
+
+/* The file's id; makes an entry (not existing) when there is none. HOB_NONE without memory. O(1) expected. */
+uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
+uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE when unknown */
+/* Valid until the next srv_graph_file. */
+srv_file *srv_graph_at(srv_graph *graph, uint32_t file);
+uint32_t srv_graph_count(const srv_graph *graph);
+
+/* Replaces what `asset` (a caller's number, dense from 0) depends on; duplicates are fine. */
+bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);
+const uint32_t *srv_graph_deps(const srv_graph *graph, uint32_t asset, uint32_t *count);
+/* Assets that depend on `file`; valid until the next set_deps. */
+const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint32_t *count);
+
+#endif

@@ -1,0 +1,31 @@
+/* queue.h - the order in which assets get their turn. Pure memory.
+ *
+ * A binary heap over assets (caller's numbers): first by class, then by expected cost (smallest first, so
+ * that many small results are not behind one large one), then by age. Ageing: every 64th pop takes the oldest
+ * entry whatever its class, so that nothing starves. */
+#ifndef SRV_QUEUE_H
+#define SRV_QUEUE_H
+
+#include "../../core/base/base.h"
+
+typedef enum srv_priority {
+	SRV_PRIORITY_WAITED,  /* a client waits for it now */
+	SRV_PRIORITY_CHANGED, /* was saved while the daemon ran */
+	SRV_PRIORITY_REST	  /* found by a scan */
+} srv_priority;
+
+typedef struct srv_queue srv_queue;
+
+srv_queue *srv_queue_new(void);
+void srv_queue_free(srv_queue *queue);
+/* Adds, or raises the priority of what is queued already. False without memory. */
+bool srv_queue_push(srv_queue *queue, uint32_t asset, srv_priority priority, uint64_t cost);
+bool srv_queue_remove(srv_queue *queue, uint32_t asset);
+/* HOB_NONE when empty. */
+uint32_t srv_queue_pop(srv_queue *queue, srv_priority *priority);
+uint32_t srv_queue_count(const srv_queue *queue);
+bool srv_queue_has(const srv_queue *queue, uint32_t asset);
+/* Writes at most `room` assets in the order in which they would run (O(n log n)); returns how many. */
+uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room);
+
+#endif

@@ -1,0 +1,105 @@
+/* pool.h - the worker processes: started, fed, watched, ended.
+ *
+ *            spawn             READY              srv_pool_start            DONE
+ *   (none) --------> STARTING -------> IDLE ----------------------> BUSY --------> IDLE
+ *                       |               |                            |
+ *                       |               | recycle (jobs, memory)     | deadline, cancel, malformed frame
+ *                       v               v                            v
+ *                     DYING <---------------------------------------+     reaped: respawn, with back-off
+ *                                                                         when it never became ready
+ *
+ * Processes are made with posix_spawn, whose cost does not grow with the daemon (no fork of it), in a process
+ * group of their own, at nice 19, and end with the daemon (parent-death signal). What they print is drained
+ * into a capped log. A worker that broke a rule, crashed or failed a job is replaced, never reused.
+ *
+ * All calls and callbacks belong to the loop's thread. */
+#ifndef SRV_POOL_H
+#define SRV_POOL_H
+
+#include "result.h"
+#include "sandbox.h"
+
+#include <uv.h>
+
+typedef struct srv_pool srv_pool;
+
+typedef struct srv_pool_importer {
+	hob_str name, library;
+	uint32_t version;
+	hob_str *extensions;
+	uint32_t extension_count;
+} srv_pool_importer;
+
+/* What a finished job is. On ok, `result` and the bytes it points into stay valid until srv_outcome_free. */
+typedef struct srv_outcome {
+	bool ok;
+	hob_error error; /* when !ok: CRASHED, TIMEOUT, MEMORY, LIMIT or what the cook itself said */
+	bool died;		 /* the worker ended or had to be ended: counts towards quarantine */
+	bool cancelled;
+	srv_result result; /* ok or a failure that the cook itself reported: deps and notes are filled */
+	bool has_result;
+	hob_str *touched; /* every path that the cook looked for, also when it died */
+	uint32_t touched_count;
+	uint64_t cook_ns, peak_bytes;
+	hob_str log; /* what the worker printed during the job */
+	hob_arena arena;
+	void *mapping;
+	size_t mapping_size;
+	hob_buf log_text;
+} srv_outcome;
+void srv_outcome_free(srv_outcome *outcome); /* NULL is fine */
+
+typedef struct srv_pool_callbacks {
+	void *user;
+	/* The first worker said what it can read; called once, before any job may start. */
+	void (*ready)(void *user);
+	/* A worker became idle: srv_pool_start will accept a job. */
+	void (*idle)(void *user);
+	/* The outcome belongs to the callee. */
+	void (*done)(void *user, void *job, srv_outcome *outcome);
+	void (*progress)(void *user, void *job, hob_str stage, float fraction);
+	/* Parts: a descriptor that the pool sends and closes, or -1; a blob to keep. */
+	int (*part_get)(void *user, const uint8_t key[32]);
+	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes);
+	/* Workers cannot be started at all: `why` is for people. Retried with back-off. */
+	void (*trouble)(void *user, const hob_error *why);
+} srv_pool_callbacks;
+
+typedef struct srv_pool_options {
+	const char *worker_path;  /* NULL: hob-worker beside this program, else ../libexec/hob/hob-worker */
+	uint32_t workers;		  /* 0 = number of CPUs */
+	uint32_t timeout_ms;	  /* wall clock a job; 0 = 300000 */
+	uint32_t cpu_seconds;	  /* CPU a job and thread; 0 = 2 x timeout */
+	uint64_t memory_limit;	  /* RLIMIT_AS; 0 = 4 GiB */
+	uint32_t jobs_per_worker; /* 0 = 256 */
+	srv_sandbox_policy sandbox;
+	const int *root_fds; /* O_PATH or O_RDONLY directories; borrowed during srv_pool_new only (dup'ed) */
+	uint32_t root_count;
+} srv_pool_options;
+
+bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_pool_callbacks *callbacks,
+				  srv_pool **out, hob_error *err) HOB_MUST_CHECK;
+/* Kills the workers, reaps them without blocking, closes handles, then done(user). */
+void srv_pool_close(srv_pool *pool, void (*done)(void *user), void *user);
+
+/* Starts a job on an idle worker. False when none is idle. `path` is copied into the frame. threads 0 = all.
+ */
+bool srv_pool_start(srv_pool *pool, void *job, uint32_t root, hob_str path, const hob_settings *settings,
+					hob_profile profile, uint32_t threads);
+/* The job ends as cancelled; its worker is killed. False when the job is not running. */
+bool srv_pool_cancel(srv_pool *pool, void *job);
+uint32_t srv_pool_idle(const srv_pool *pool);
+uint32_t srv_pool_size(const srv_pool *pool);
+
+/* After `ready`. */
+const srv_pool_importer *srv_pool_importers(const srv_pool *pool, uint32_t *count);
+const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str path);
+/* "landlock 7, seccomp, limits" or what is missing, for the banner and /readyz?verbose. */
+const char *srv_pool_sandbox(const srv_pool *pool);
+
+typedef struct srv_pool_counters {
+	uint64_t spawned, crashed, timed_out, recycled;
+} srv_pool_counters;
+void srv_pool_count(const srv_pool *pool, srv_pool_counters *out);
+
+#endif

@@ -1,0 +1,63 @@
+#include "protocol.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err)
+{
+	union control control = {0};
+	struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)frame, .iov_len = sizeof *frame},
+							 {.iov_base = (void *)(uintptr_t)payload, .iov_len = frame->payload_size}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = frame->payload_size > 0 ? 2 : 1};
+	if (fd >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof control.bytes;
+		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+		*header = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(header), &fd, sizeof fd);
+	}
+	ssize_t sent;
+	do
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: errno %d", frame->type, errno);
+}
+
+int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
+{
+	union control control;
+	struct iovec parts[2] = {{.iov_base = frame, .iov_len = sizeof *frame},
+							 {.iov_base = payload, .iov_len = SRV_FRAME_PAYLOAD}};
+	struct msghdr message = {.msg_iov = parts,
+							 .msg_iovlen = 2,
+							 .msg_control = control.bytes,
+							 .msg_controllen = sizeof control.bytes};
+	*fd = -1;
+	ssize_t got;
+	do
+		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return errno == EAGAIN ? -1 : 0;
+	if (got == 0)
+		return 0;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+		header->cmsg_len == CMSG_LEN(sizeof *fd))
+		memcpy(fd, CMSG_DATA(header), sizeof *fd);
+	bool whole = (size_t)got >= sizeof *frame && (size_t)got == sizeof *frame + frame->payload_size &&
+				 (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+	if (whole)
+		return 1;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return -2;
+}

@@ -1,0 +1,67 @@
+/* protocol.h - what hob and hob-worker say to each other.
+ *
+ * One SOCK_SEQPACKET socket a worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it
+ * and at most one descriptor. Both programs come from one build (the START frame's version is compared), so
+ * structs travel as they are. The daemon trusts nothing that a worker says: results are parsed with bounds
+ * checks (result.h) and every output passes its validator before it is stored.
+ *
+ *   hob                                   hob-worker
+ *   ROOT index + directory fd (each)  -->
+ *   START options                     -->  closes itself in
+ *                                     <--  READY: JSON with importers and sandbox layers
+ *   JOB root, settings, path          -->
+ *                                     <--  PROGRESS stage, permille
+ *                                     <--  DEP path (each file looked for, before it is opened: known even if
+ * the cook dies)
+ *                                     <--  PART_GET key            (any number of times)
+ *   PART found + blob fd              -->
+ *                                     <--  PART_PUT key, size + memfd
+ *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result */
+#ifndef SRV_PROTOCOL_H
+#define SRV_PROTOCOL_H
+
+#include "../../core/base/base.h"
+#include "../../core/cook/cook.h"
+
+typedef enum srv_frame_type {
+	SRV_FRAME_ROOT = 1,
+	SRV_FRAME_START,
+	SRV_FRAME_READY,
+	SRV_FRAME_JOB,
+	SRV_FRAME_PROGRESS,
+	SRV_FRAME_DEP,
+	SRV_FRAME_PART_GET,
+	SRV_FRAME_PART,
+	SRV_FRAME_PART_PUT,
+	SRV_FRAME_DONE
+} srv_frame_type;
+
+enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3 };
+
+typedef struct srv_frame {
+	uint32_t type, number; /* number: root, found, permille, ok */
+	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT: size */
+	uint8_t key[32];
+	uint32_t payload_size, reserved;
+} srv_frame;
+
+typedef struct srv_start {
+	char version[32];
+	uint64_t memory_limit; /* RLIMIT_AS; 0 = none */
+	uint32_t threads;	   /* largest number that a job may use */
+	uint32_t sandbox;	   /* srv_sandbox_policy */
+} srv_start;
+
+typedef struct srv_job_head {
+	hob_settings settings;
+	uint32_t profile, threads;
+	/* the path follows */
+} srv_job_head;
+
+/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). */
+bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
+/* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 when nothing is
+ * there (EAGAIN), -2 on a malformed frame. *fd is -1 or a descriptor that now belongs to the caller. */
+int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd);
+
+#endif

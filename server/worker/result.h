@@ -1,0 +1,35 @@
+/* result.h - a cook's result as one run of bytes in a memfd: written by the worker, read by the daemon.
+ *
+ * Reading checks every length against the bytes; nothing in a result is trusted beyond its shape. */
+#ifndef SRV_RESULT_H
+#define SRV_RESULT_H
+
+#include "../../core/base/base.h"
+#include "../../core/cook/cook.h"
+#include "../../core/hash/hash.h"
+
+typedef struct srv_dep {
+	hob_str path; /* below the root */
+	bool missing;
+	uint64_t size, inode;
+	int64_t mtime_ns, ctime_ns; /* of the very descriptor that was read */
+	hob_sha256 digest;
+} srv_dep;
+
+typedef struct srv_result {
+	bool ok, uses_name;
+	hob_err_code code; /* when !ok */
+	hob_str message;
+	hob_cook_stats stats;
+	uint32_t dep_count, output_count, note_count;
+	srv_dep *deps; /* the source itself stands first */
+	hob_cook_output *outputs;
+	hob_note *notes;
+} srv_result;
+
+/* Writes to a descriptor (a memfd). */
+bool srv_result_write(int fd, const srv_result *result, hob_error *err) HOB_MUST_CHECK;
+/* Strings and outputs point into `bytes`; arrays are in `arena`. */
+bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,301 @@
+#include "root_io.h"
+
+#include "../../core/base/limits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HASH_ASIDE_BYTES = 1 << 20 };
+
+typedef struct file_record {
+	srv_dep dep;
+	uint8_t *data;
+	hob_error error; /* when it was looked for and could not be read */
+	bool failed, hashing;
+	pthread_t hasher;
+} file_record;
+
+struct srv_root_io {
+	int root_fd;
+	void (*touched)(void *user, hob_str path);
+	void *user;
+	hob_arena arena;
+	file_record **files;
+	uint32_t count, capacity;
+	uint64_t bytes;
+	srv_dep *deps;
+};
+
+srv_root_io *srv_root_io_new(int root_fd, void (*touched)(void *user, hob_str path), void *user)
+{
+	srv_root_io *io = calloc(1, sizeof *io);
+	if (io) {
+		io->root_fd = root_fd;
+		io->touched = touched;
+		io->user = user;
+		hob_arena_init(&io->arena, 64 << 20);
+	}
+	return io;
+}
+
+static void join_hasher(file_record *file)
+{
+	if (file->hashing)
+		pthread_join(file->hasher, NULL);
+	file->hashing = false;
+}
+
+void srv_root_io_free(srv_root_io *io)
+{
+	if (!io)
+		return;
+	for (uint32_t i = 0; i < io->count; i++) {
+		join_hasher(io->files[i]);
+		free(io->files[i]->data);
+	}
+	free(io->files);
+	free(io->deps);
+	hob_arena_release(&io->arena);
+	free(io);
+}
+
+/* ---- opening */
+
+/* Without openat2: folder by folder, refusing every link. */
+static int walk_beneath(int root_fd, const char *path, int flags)
+{
+	int folder = root_fd;
+	for (;;) {
+		const char *slash = strchr(path, '/');
+		size_t len = slash ? (size_t)(slash - path) : strlen(path);
+		char name[256];
+		int next = -1;
+		if (len == 0 || len >= sizeof name || (len == 2 && path[0] == '.' && path[1] == '.')) {
+			errno = EXDEV;
+		} else {
+			memcpy(name, path, len);
+			name[len] = 0;
+			next = openat(folder, name, (slash ? O_RDONLY | O_DIRECTORY : flags) | O_NOFOLLOW | O_CLOEXEC);
+		}
+		int saved = errno;
+		if (folder != root_fd)
+			close(folder);
+		errno = saved;
+		if (next < 0 || !slash)
+			return next;
+		folder = next;
+		path = slash + 1;
+	}
+}
+
+int srv_open_beneath(int root_fd, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+						   .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	long fd;
+	do
+		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return walk_beneath(root_fd, path, flags);
+	return (int)fd;
+}
+
+/* ---- reading */
+
+static void *hash_task(void *arg)
+{
+	file_record *file = arg;
+	file->dep.digest = hob_sha256_of((hob_bytes){file->data, file->dep.size});
+	return NULL;
+}
+
+static int64_t nanoseconds(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool same_version(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_ino == b->st_ino &&
+		   nanoseconds(a->st_mtim) == nanoseconds(b->st_mtim) &&
+		   nanoseconds(a->st_ctim) == nanoseconds(b->st_ctim);
+}
+
+static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *err)
+{
+	struct stat before, after;
+	if (fstat(fd, &before) != 0)
+		return hob_fail(err, IO, "'%.*s': stat failed: errno %d", HOB_FMT(file->dep.path), errno);
+	if (!S_ISREG(before.st_mode))
+		return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(file->dep.path));
+	uint64_t size = (uint64_t)before.st_size;
+	if (size > HOB_LIMIT_SOURCE_BYTES || io->bytes + size > HOB_LIMIT_SOURCES_BYTES)
+		return hob_fail(err, LIMIT,
+						"'%.*s' has %llu bytes; a cook reads at most %llu per file and %llu in all",
+						HOB_FMT(file->dep.path), (unsigned long long)size, HOB_LIMIT_SOURCE_BYTES,
+						HOB_LIMIT_SOURCES_BYTES);
+	uint8_t *data = malloc(size + 1);
+	if (!data)
+		return hob_fail(err, MEMORY, "no memory left to read '%.*s' (%llu bytes)", HOB_FMT(file->dep.path),
+						(unsigned long long)size);
+	file->data = data;
+	uint64_t got = 0;
+	while (got <= size) {
+		ssize_t n = read(fd, data + got, size + 1 - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return hob_fail(err, IO, "reading '%.*s' failed: errno %d", HOB_FMT(file->dep.path), errno);
+		if (n == 0)
+			break;
+		got += (uint64_t)n;
+	}
+	if (fstat(fd, &after) != 0 || got != size || !same_version(&before, &after))
+		return hob_fail(err, CHANGED, "'%.*s' changed while it was read", HOB_FMT(file->dep.path));
+	io->bytes += size;
+	file->dep.size = size;
+	file->dep.inode = before.st_ino;
+	file->dep.mtime_ns = nanoseconds(before.st_mtim);
+	file->dep.ctime_ns = nanoseconds(before.st_ctim);
+	return true;
+}
+
+static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
+{
+	int fd = srv_open_beneath(io->root_fd, file->dep.path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		file->dep.missing = true;
+		switch (errno) {
+		case ENOENT:
+		case ENOTDIR:
+			return hob_fail(err, MISSING_FILE, "file '%.*s' does not exist", HOB_FMT(file->dep.path));
+		case EXDEV:
+		case ELOOP:
+			return hob_fail(err, OUTSIDE,
+							"'%.*s' is a link that leaves the watched root; copy the file below the root",
+							HOB_FMT(file->dep.path));
+		case EACCES:
+		case EPERM:
+			return hob_fail(err, IO, "'%.*s' may not be read: permission denied", HOB_FMT(file->dep.path));
+		case ENAMETOOLONG:
+			return hob_fail(err, CORRUPT, "the reference '%.60s...' is too long for a file name",
+							file->dep.path.data);
+		default:
+			return hob_fail(err, IO, "opening '%.*s' failed: errno %d", HOB_FMT(file->dep.path), errno);
+		}
+	}
+	bool ok = read_whole(io, file, fd, err);
+	close(fd);
+	if (!ok)
+		return false;
+	if (file->dep.size >= HASH_ASIDE_BYTES && pthread_create(&file->hasher, NULL, hash_task, file) == 0)
+		file->hashing = true;
+	else
+		hash_task(file);
+	return true;
+}
+
+static file_record *add_record(srv_root_io *io, hob_str path)
+{
+	if (io->count == io->capacity) {
+		uint32_t capacity = io->capacity ? io->capacity * 2 : 16;
+		file_record **files = realloc(io->files, capacity * sizeof(file_record *));
+		if (!files)
+			return NULL;
+		io->files = files;
+		io->capacity = capacity;
+	}
+	file_record *file = HOB_NEW(&io->arena, file_record, 1);
+	if (!file)
+		return NULL;
+	file->dep.path = hob_arena_str(&io->arena, path);
+	if (!file->dep.path.data)
+		return NULL;
+	io->files[io->count++] = file;
+	return file;
+}
+
+static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
+{
+	srv_root_io *io = user;
+	file_record *file = NULL;
+	for (uint32_t i = 0; i < io->count && !file; i++)
+		if (hob_str_equal(io->files[i]->dep.path, path))
+			file = io->files[i];
+	if (!file) {
+		if (io->count >= HOB_LIMIT_SOURCE_FILES)
+			return hob_fail(err, LIMIT, "the model refers to more than %llu files", HOB_LIMIT_SOURCE_FILES);
+		file = add_record(io, path);
+		if (!file)
+			return hob_fail(err, MEMORY, "no memory left for the list of files");
+		if (io->touched)
+			io->touched(io->user, file->dep.path);
+		file->failed = !open_and_read(io, file, &file->error);
+	}
+	if (file->failed) {
+		if (err)
+			*err = file->error;
+		return false;
+	}
+	*out = (hob_bytes){file->data, file->dep.size};
+	return true;
+}
+
+static bool io_find_nocase(void *user, hob_str path, hob_str *found)
+{
+	srv_root_io *io = user;
+	hob_str dir = hob_path_dir(path), name = hob_path_name(path);
+	hob_str folder = hob_arena_str(&io->arena, dir.len > 0 ? dir : HOB_STR("."));
+	int fd = folder.data ? srv_open_beneath(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY) : -1;
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	/* The bytewise smallest match, so that the answer does not depend on the folder's order. */
+	hob_str best = {0};
+	for (struct dirent *entry; (entry = readdir(list));) {
+		hob_str candidate = hob_str_of(entry->d_name);
+		if (!hob_str_equal_nocase(candidate, name) || hob_str_equal(candidate, name))
+			continue;
+		if (!best.data || strcmp(candidate.data, best.data) < 0)
+			best = hob_arena_str(&io->arena, candidate);
+	}
+	closedir(list);
+	if (!best.data)
+		return false;
+	*found = dir.len > 0 ? hob_arena_printf(&io->arena, "%.*s/%.*s", HOB_FMT(dir), HOB_FMT(best)) : best;
+	return found->data != NULL;
+}
+
+hob_io srv_root_io_table(srv_root_io *io)
+{
+	return (hob_io){io, io_read, io_find_nocase};
+}
+
+const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
+{
+	*count = 0;
+	free(io->deps);
+	io->deps = calloc(io->count + 1, sizeof *io->deps);
+	if (!io->deps)
+		return NULL;
+	for (uint32_t i = 0; i < io->count; i++) {
+		join_hasher(io->files[i]);
+		io->deps[i] = io->files[i]->dep;
+		/* A file that was there but could not be used is no digest to compare with: it counts as missing, and
+		 * the cook that met it has failed anyway. */
+		io->deps[i].missing = io->files[i]->failed;
+	}
+	*count = io->count;
+	return io->deps;
+}

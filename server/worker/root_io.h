@@ -1,0 +1,26 @@
+/* root_io.h - hob_io over a root folder: what a cook may read, and the record of what it read.
+ *
+ * Every path is opened below the root's descriptor with openat2(RESOLVE_BENEATH | NO_MAGICLINKS), or by a
+ * walk without links where the kernel has no openat2. Only regular files are read, whole, once: a second read
+ * gives the same bytes. A file that changes while it is read is a CHANGED error, which the daemon answers
+ * with a new cook. The digest is of the very bytes handed out; large files are hashed on a thread beside the
+ * cook. */
+#ifndef SRV_ROOT_IO_H
+#define SRV_ROOT_IO_H
+
+#include "result.h"
+
+typedef struct srv_root_io srv_root_io;
+
+/* Borrows the descriptor. `touched` (may be NULL) hears of each path before it is opened for the first time.
+ * NULL without memory. */
+srv_root_io *srv_root_io_new(int root_fd, void (*touched)(void *user, hob_str path), void *user);
+void srv_root_io_free(srv_root_io *io);
+hob_io srv_root_io_table(srv_root_io *io);
+/* Waits for the digests. The list lives until free; order is the order of first use. */
+const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count);
+
+/* Opens below root_fd; -1 with errno (EXDEV: leaves the root). flags as open(2), O_CLOEXEC is added. */
+int srv_open_beneath(int root_fd, const char *path, int flags);
+
+#endif

@@ -1,0 +1,112 @@
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { STACK_BYTES = 8 << 20 };
+
+struct srv_threads {
+	pthread_mutex_t lock;
+	pthread_cond_t work, idle;
+	uint32_t extra, wanted, running; /* wanted: helpers that the current loop still asks for */
+	bool stop;
+	hob_task task;
+	void *context;
+	uint32_t count;
+	atomic_uint next;
+	pthread_t *handles;
+};
+
+static void drain(srv_threads *threads, uint32_t id)
+{
+	for (;;) {
+		uint32_t index = atomic_fetch_add_explicit(&threads->next, 1, memory_order_relaxed);
+		if (index >= threads->count)
+			return;
+		threads->task(threads->context, index, id);
+	}
+}
+
+static void *helper_main(void *arg)
+{
+	srv_threads *threads = arg;
+	pthread_mutex_lock(&threads->lock);
+	for (;;) {
+		while (threads->wanted == 0 && !threads->stop)
+			pthread_cond_wait(&threads->work, &threads->lock);
+		if (threads->stop)
+			break;
+		uint32_t id = threads->wanted--;
+		threads->running++;
+		pthread_mutex_unlock(&threads->lock);
+		drain(threads, id);
+		pthread_mutex_lock(&threads->lock);
+		if (--threads->running == 0)
+			pthread_cond_signal(&threads->idle);
+	}
+	pthread_mutex_unlock(&threads->lock);
+	return NULL;
+}
+
+srv_threads *srv_threads_new(uint32_t extra)
+{
+	srv_threads *threads = calloc(1, sizeof *threads);
+	if (!threads)
+		return NULL;
+	pthread_mutex_init(&threads->lock, NULL);
+	pthread_cond_init(&threads->work, NULL);
+	pthread_cond_init(&threads->idle, NULL);
+	threads->handles = calloc(extra + 1, sizeof *threads->handles);
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	while (threads->handles && threads->extra < extra &&
+		   pthread_create(&threads->handles[threads->extra], &attributes, helper_main, threads) == 0)
+		threads->extra++;
+	pthread_attr_destroy(&attributes);
+	return threads;
+}
+
+void srv_threads_free(srv_threads *threads)
+{
+	if (!threads)
+		return;
+	pthread_mutex_lock(&threads->lock);
+	threads->stop = true;
+	pthread_cond_broadcast(&threads->work);
+	pthread_mutex_unlock(&threads->lock);
+	for (uint32_t i = 0; i < threads->extra; i++)
+		pthread_join(threads->handles[i], NULL);
+	free(threads->handles);
+	pthread_mutex_destroy(&threads->lock);
+	pthread_cond_destroy(&threads->work);
+	pthread_cond_destroy(&threads->idle);
+	free(threads);
+}
+
+static void run(void *user, uint32_t count, hob_task task, void *context)
+{
+	srv_threads *threads = user;
+	pthread_mutex_lock(&threads->lock);
+	threads->task = task;
+	threads->context = context;
+	threads->count = count;
+	atomic_store(&threads->next, 0);
+	threads->wanted = threads->extra < count - 1 ? threads->extra : count - 1;
+	pthread_cond_broadcast(&threads->work);
+	pthread_mutex_unlock(&threads->lock);
+	drain(threads, 0);
+	pthread_mutex_lock(&threads->lock);
+	threads->wanted = 0; /* a helper that slept through the whole loop is not needed any more */
+	while (threads->running > 0)
+		pthread_cond_wait(&threads->idle, &threads->lock);
+	pthread_mutex_unlock(&threads->lock);
+}
+
+hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit)
+{
+	uint32_t all = threads->extra + 1;
+	/* The set has one size: a job gets all of it, or runs alone. */
+	return (hob_parallel){threads, limit > 1 ? all : 1, run};
+}

@@ -1,0 +1,17 @@
+/* threads.h - hob_parallel over a fixed set of threads, made once and reused for every job. */
+#ifndef SRV_THREADS_H
+#define SRV_THREADS_H
+
+#include "../../core/base/base.h"
+
+typedef struct srv_threads srv_threads;
+
+/* `extra` threads besides the caller's; 0 is fine. NULL without memory. Threads that cannot be had are done
+ * without. */
+srv_threads *srv_threads_new(uint32_t extra);
+void srv_threads_free(srv_threads *threads);
+/* A table for one job: limit 1 runs in the caller alone, more uses the whole set. Loops must not be nested.
+ */
+hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit);
+
+#endif

@@ -1,0 +1,296 @@
+/* hob-worker: the child process that cooks. The only program that links importers and decoders. It reads jobs
+ * from its socket, cooks them in a closed room, and hands back one memfd each; it never writes a file. */
+#include "protocol.h"
+#include "result.h"
+#include "root_io.h"
+#include "sandbox.h"
+#include "threads.h"
+
+#include "../../core/cook/cook.h"
+#include "../../core/import/importer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROOTS_MAX = 64, MAPPINGS_MAX = 65536 };
+
+typedef struct worker {
+	int roots[ROOTS_MAX];
+	uint32_t root_count;
+	srv_start start;
+	srv_threads *threads;
+	uint8_t payload[SRV_FRAME_PAYLOAD];
+	hob_bytes *parts; /* mapped for the current job */
+	uint32_t part_count, part_capacity;
+	pthread_mutex_t talk; /* parts are asked for from every thread of a cook */
+	bool broken;		  /* the daemon is gone or talks nonsense */
+} worker;
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void send_progress(void *user, const char *stage, float done)
+{
+	(void)user;
+	srv_frame frame = {.type = SRV_FRAME_PROGRESS,
+					   .number = (uint32_t)(done * 1000),
+					   .payload_size = (uint32_t)strlen(stage)};
+	srv_frame_send(SRV_WORKER_SOCKET, &frame, stage, -1, NULL);
+}
+
+static void send_touched(void *user, hob_str path)
+{
+	worker *w = user;
+	srv_frame frame = {.type = SRV_FRAME_DEP, .payload_size = (uint32_t)path.len};
+	if (path.len < SRV_FRAME_PAYLOAD && !srv_frame_send(SRV_WORKER_SOCKET, &frame, path.data, -1, NULL))
+		w->broken = true;
+}
+
+/* ---- parts */
+
+static bool keep_part(worker *w, hob_bytes bytes)
+{
+	if (w->part_count == w->part_capacity) {
+		uint32_t capacity = w->part_capacity ? w->part_capacity * 2 : 64;
+		hob_bytes *parts = capacity <= MAPPINGS_MAX ? realloc(w->parts, capacity * sizeof *parts) : NULL;
+		if (!parts)
+			return false;
+		w->parts = parts;
+		w->part_capacity = capacity;
+	}
+	w->parts[w->part_count++] = bytes;
+	return true;
+}
+
+static void drop_parts(worker *w)
+{
+	for (uint32_t i = 0; i < w->part_count; i++)
+		munmap((void *)(uintptr_t)w->parts[i].data, w->parts[i].size);
+	w->part_count = 0;
+}
+
+static bool ask_part(worker *w, const uint8_t key[32], hob_bytes *out)
+{
+	srv_frame frame = {.type = SRV_FRAME_PART_GET};
+	memcpy(frame.key, key, sizeof frame.key);
+	int fd = -1;
+	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL) ||
+		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 || frame.type != SRV_FRAME_PART) {
+		w->broken = true;
+		return false;
+	}
+	struct stat info;
+	bool found = false;
+	if (fd >= 0 && frame.number == 1 && fstat(fd, &info) == 0 && info.st_size > 0) {
+		void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		hob_bytes bytes = {at, (size_t)info.st_size};
+		found = at != MAP_FAILED && keep_part(w, bytes);
+		if (found)
+			*out = bytes;
+		else if (at != MAP_FAILED)
+			munmap(at, bytes.size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool part_get(void *user, const uint8_t key[32], hob_bytes *out)
+{
+	worker *w = user;
+	pthread_mutex_lock(&w->talk);
+	bool found = ask_part(w, key, out);
+	pthread_mutex_unlock(&w->talk);
+	return found;
+}
+
+static int memfd_of(const char *name)
+{
+	return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
+{
+	worker *w = user;
+	int fd = memfd_of("part");
+	size_t wrote = 0;
+	while (fd >= 0 && wrote < bytes.size) {
+		ssize_t n = write(fd, bytes.data + wrote, bytes.size - wrote);
+		if (n <= 0)
+			break;
+		wrote += (size_t)n;
+	}
+	srv_frame frame = {.type = SRV_FRAME_PART_PUT, .a = bytes.size};
+	memcpy(frame.key, key, sizeof frame.key);
+	if (fd >= 0 && wrote == bytes.size && !srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL))
+		w->broken = true;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- one job */
+
+static uint64_t peak_bytes(void)
+{
+	struct rusage usage;
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path)
+{
+	uint64_t began = clock_ns();
+	srv_root_io *io = srv_root_io_new(w->roots[root], send_touched, w);
+	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
+	hob_parts parts = {w, part_get, part_put};
+	hob_cook_result cooked = {0};
+	hob_error error = {0};
+	srv_result result = {0};
+	if (io) {
+		hob_io table = srv_root_io_table(io);
+		hob_cook_request request = {.io = &table,
+									.path = path,
+									.settings = head->settings,
+									.profile = head->profile == HOB_PROFILE_PREVIEW ? HOB_PROFILE_PREVIEW
+																					: HOB_PROFILE_FINAL,
+									.parallel = &parallel,
+									.parts = &parts,
+									.progress = send_progress,
+									.clock = clock_ns};
+		result.ok = hob_cook(&request, &cooked, &error);
+		result.deps = (srv_dep *)(uintptr_t)srv_root_io_deps(io, &result.dep_count);
+	} else {
+		hob_fail(&error, MEMORY, "no memory left to begin");
+	}
+	if (result.ok) {
+		result.uses_name = cooked.uses_name;
+		result.stats = cooked.stats;
+		result.outputs = cooked.outputs;
+		result.output_count = cooked.output_count;
+		result.notes = cooked.notes.items;
+		result.note_count = cooked.notes.count;
+	} else {
+		result.code = error.code;
+		result.message = hob_str_of(error.context);
+	}
+	srv_frame done = {
+		.type = SRV_FRAME_DONE, .number = result.ok, .a = clock_ns() - began, .b = peak_bytes()};
+	int fd = memfd_of("result");
+	if (fd >= 0 && !srv_result_write(fd, &result, &error)) {
+		close(fd);
+		fd = -1;
+	}
+	if (!srv_frame_send(SRV_WORKER_SOCKET, &done, NULL, fd, NULL))
+		w->broken = true;
+	if (fd >= 0)
+		close(fd);
+	hob_cook_result_release(&cooked);
+	srv_root_io_free(io);
+	drop_parts(w);
+}
+
+static void run_job(worker *w, const srv_frame *frame)
+{
+	srv_job_head head;
+	if (frame->number >= w->root_count || frame->payload_size <= sizeof head) {
+		w->broken = true;
+		return;
+	}
+	memcpy(&head, w->payload, sizeof head);
+	size_t len = frame->payload_size - sizeof head;
+	char path[SRV_FRAME_PAYLOAD];
+	memcpy(path, w->payload + sizeof head, len);
+	path[len] = 0;
+	cook_job(w, frame->number, &head, (hob_str){path, len});
+}
+
+/* ---- start */
+
+static bool receive_start(worker *w)
+{
+	for (;;) {
+		srv_frame frame;
+		int fd = -1;
+		if (srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1)
+			return false;
+		if (frame.type == SRV_FRAME_ROOT && fd >= 0 && w->root_count < ROOTS_MAX) {
+			w->roots[w->root_count++] = fd;
+		} else if (frame.type == SRV_FRAME_START && frame.payload_size == sizeof w->start) {
+			memcpy(&w->start, w->payload, sizeof w->start);
+			return strncmp(w->start.version, HOB_VERSION, sizeof w->start.version) == 0;
+		} else {
+			return false;
+		}
+	}
+}
+
+static void send_ready(const srv_sandbox_layers *layers)
+{
+	hob_buf text = {0};
+	hob_buf_printf(&text, "{\"landlock\":%d,\"seccomp\":%s,\"rlimits\":%s,\"importers\":[",
+				   layers->landlock ? layers->landlock_abi : 0, layers->seccomp ? "true" : "false",
+				   layers->rlimits ? "true" : "false");
+	for (uint32_t i = 0; i < hob_importer_count; i++) {
+		const hob_importer *importer = hob_importers[i];
+		hob_buf_printf(&text, "%s{\"name\":\"%s\",\"version\":%u,\"library\":\"%s\",\"extensions\":[",
+					   i ? "," : "", importer->name, importer->version,
+					   importer->library_version ? importer->library_version() : "");
+		for (const char *const *e = importer->extensions; *e; e++)
+			hob_buf_printf(&text, "%s\"%s\"", e == importer->extensions ? "" : ",", *e);
+		hob_buf_put_str(&text, HOB_STR("]}"));
+	}
+	hob_buf_put_str(&text, HOB_STR("]}"));
+	srv_frame frame = {.type = SRV_FRAME_READY, .payload_size = (uint32_t)text.size};
+	srv_frame_send(SRV_WORKER_SOCKET, &frame, text.data, -1, NULL);
+	hob_buf_release(&text);
+}
+
+int main(void)
+{
+	struct stat info;
+	if (fstat(SRV_WORKER_SOCKET, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+		fprintf(stderr, "hob-worker is started by hob; run 'hob cook' or 'hob serve' instead\n");
+		return 2;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the daemon, which ends its workers itself */
+	setpriority(PRIO_PROCESS, 0, 19);
+	static worker w = {.talk = PTHREAD_MUTEX_INITIALIZER};
+	if (!receive_start(&w))
+		return 2;
+	srv_sandbox_layers layers;
+	hob_error error = {0};
+	if (!srv_sandbox_enter((srv_sandbox_policy)w.start.sandbox, w.start.memory_limit, w.roots, w.root_count,
+						   &layers, &error)) {
+		fprintf(stderr, "%s\n", error.context);
+		return 2;
+	}
+	w.threads = srv_threads_new(w.start.threads > 1 ? w.start.threads - 1 : 0);
+	if (!w.threads)
+		return 2;
+	send_ready(&layers);
+	while (!w.broken) {
+		srv_frame frame;
+		int fd = -1;
+		int got = srv_frame_receive(SRV_WORKER_SOCKET, &frame, w.payload, &fd);
+		if (fd >= 0)
+			close(fd);
+		if (got != 1 || frame.type != SRV_FRAME_JOB)
+			break;
+		run_job(&w, &frame);
+	}
+	_exit(0);
+}
