@@ -9,9 +9,10 @@
 #include HOB_PK_TABLE
 
 enum {
-#define ENUM(group, name, value, doc)					  HOB_PK_##name = value,
-#define KIND(name, a, b, c, d, extension, doc)			  HOB_PK_KIND_##name = HOB_PK_FOURCC(a, b, c, d),
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc) HOB_PK_##name = HOB_PK_FOURCC(a, b, c, d),
+#define ENUM(group, name, value, doc)										  HOB_PK_##name = value,
+#define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind) HOB_PK_FORMAT_##name = number,
+#define KIND(name, a, b, c, d, extension, doc)								  HOB_PK_KIND_##name = HOB_PK_FOURCC(a, b, c, d),
+#define SECTION(kind, name, a, b, c, d, record, gpu, doc)					  HOB_PK_##name = HOB_PK_FOURCC(a, b, c, d),
 #include HOB_PK_TABLE
 };
 

@@ -17,6 +17,9 @@
 #ifndef RECORD_END
 #define RECORD_END(record, size)
 #endif
+#ifndef VERTEX_FORMAT
+#define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)
+#endif
 #ifndef SECTION
 #define SECTION(kind, name, a, b, c, d, record, gpu, doc)
 #endif

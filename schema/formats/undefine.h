@@ -6,3 +6,4 @@
 #undef ARRAY
 #undef RECORD_END
 #undef SECTION
+#undef VERTEX_FORMAT

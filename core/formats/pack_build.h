@@ -1,0 +1,59 @@
+/* pack_build.h - the container half of the packed writers: strings, sections, layout of the file, digests.
+ *
+ * A writer begins a builder, adds sections in file order (all without the GPU flag first), and ends it.
+ * Section data is borrowed until the end. Every function but begin is a no-op once `failed` is set, so that a
+ * writer checks only what it allocates itself. */
+#ifndef HOB_PACK_BUILD_H
+#define HOB_PACK_BUILD_H
+
+#include "pack_layout.h"
+#include "pack_write.h"
+
+typedef struct pack_section {
+	hob_pk_section entry;
+	hob_bytes *pieces; /* joined, they are the section */
+	uint32_t piece_count;
+	uint16_t codec; /* to try when encoding; HOB_PK_CODEC_RAW = never */
+	hob_bytes stored;
+} pack_section;
+
+typedef struct pack_builder {
+	hob_arena *arena;
+	hob_arena own;
+	hob_arena_mark mark;
+	const hob_pack_options *options;
+	hob_buf *out;
+	size_t start;
+	hob_error *err;
+	bool failed;
+	pack_section *sections;
+	uint32_t section_count, section_room;
+	pack_section nowhere; /* what the adding functions return after a failure */
+	hob_buf strings;
+	uint32_t *string_slots; /* open addressing: offset + 1 */
+	uint32_t string_count, string_room;
+} pack_builder;
+
+void pack_begin(pack_builder *builder, const hob_pack_options *options, hob_buf *out, hob_error *err);
+
+/* Offset of the string in STRS; equal strings share one. Invalid UTF-8 and NULs become U+FFFD. */
+uint32_t pack_string(pack_builder *builder, hob_str s);
+
+/* Zeroed memory until pack_end; NULL sets failed. */
+void *pack_alloc(pack_builder *builder, size_t count, size_t size);
+#define PACK_NEW(builder, type, count) ((type *)pack_alloc((builder), (count), sizeof(type)))
+
+/* Adds a section of one piece. STRS is added by pack_end, as section 0: the first section added is number 1.
+ */
+pack_section *pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count, uint32_t stride);
+/* The same of several pieces, the array of which is borrowed too. */
+pack_section *pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
+							  size_t count, uint32_t stride);
+/* The same behind the prefix. */
+pack_section *pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
+						   size_t count, uint32_t stride, uint16_t codec);
+
+/* Writes the file and releases the builder, also after a failure. */
+bool pack_end(pack_builder *builder, uint32_t kind, uint32_t flags);
+
+#endif

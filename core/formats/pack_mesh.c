@@ -1,0 +1,442 @@
+#include "pack_build.h"
+
+#include "../base/limits.h"
+
+#include <assert.h>
+
+_Static_assert(HOB_PK_SEMANTIC_WEIGHTS == (int)HOB_SEMANTIC_WEIGHTS, "tables and baked.h disagree");
+_Static_assert(HOB_PK_ENCODING_SCALED == (int)HOB_ENCODING_SCALED, "tables and baked.h disagree");
+_Static_assert(HOB_PK_MESH_POINTS == (int)HOB_MESH_POINTS, "tables and baked.h disagree");
+_Static_assert(HOB_PK_TOPOLOGY_POINTS == (int)HOB_POINTS, "tables and model.h disagree");
+_Static_assert(sizeof(hob_baked_attribute) == 12, "compared by memcmp");
+_Static_assert(HOB_MAX_STREAMS <= 4, "a layout record has room for four streams");
+
+/* Index 65535 restarts primitives in WebGL 2, and glTF forbids it. */
+enum { NARROW_VERTICES = 65535 };
+
+typedef struct mesh_writer {
+	pack_builder b;
+	const hob_baked_mesh *meshes;
+	uint32_t count;
+	hob_pk_mesh *records;
+	hob_pk_lod *lods;
+	hob_pk_layout *layouts;
+	uint32_t *layout_mesh; /* [layout_count] first mesh of the layout */
+	uint32_t layout_count, layout_room;
+	hob_pk_morph *morphs;
+	hob_pk_delta *deltas;
+	hob_pk_variant_map *variants;
+	hob_pk_meshlet *meshlets;
+	uint64_t lod_count, attribute_count, morph_count, delta_count, variant_count, meshlet_count;
+	uint64_t meshlet_vertex_count, meshlet_triangle_bytes;
+} mesh_writer;
+
+/* ---- layouts ---- */
+
+static bool same_layout(const hob_baked_mesh *a, const hob_baked_mesh *b)
+{
+	if (a->attribute_count != b->attribute_count || a->stream_count != b->stream_count)
+		return false;
+	for (uint32_t s = 0; s < a->stream_count; s++)
+		if (a->streams[s].stride != b->streams[s].stride)
+			return false;
+	return memcmp(a->attributes, b->attributes, a->attribute_count * sizeof a->attributes[0]) == 0;
+}
+
+static uint32_t layout_of(mesh_writer *w, uint32_t mesh)
+{
+	for (uint32_t l = 0; l < w->layout_count; l++)
+		if (same_layout(&w->meshes[w->layout_mesh[l]], &w->meshes[mesh]))
+			return l;
+	if (w->layout_count == w->layout_room) {
+		uint32_t room = w->layout_room ? w->layout_room * 2 : 16;
+		hob_pk_layout *layouts = PACK_NEW(&w->b, hob_pk_layout, room);
+		uint32_t *first = PACK_NEW(&w->b, uint32_t, room);
+		if (w->b.failed)
+			return 0;
+		if (w->layout_count) {
+			memcpy(layouts, w->layouts, w->layout_count * sizeof *layouts);
+			memcpy(first, w->layout_mesh, w->layout_count * sizeof *first);
+		}
+		w->layouts = layouts;
+		w->layout_mesh = first;
+		w->layout_room = room;
+	}
+	const hob_baked_mesh *m = &w->meshes[mesh];
+	hob_pk_layout *layout = &w->layouts[w->layout_count];
+	w->layout_mesh[w->layout_count] = mesh;
+	layout->attribute_first = (uint32_t)w->attribute_count;
+	layout->attribute_count = m->attribute_count;
+	layout->stream_count = m->stream_count;
+	for (uint32_t s = 0; s < 4; s++)
+		layout->sections[s] = HOB_PK_NONE;
+	w->attribute_count += m->attribute_count;
+	return w->layout_count++;
+}
+
+static void put_attributes(mesh_writer *w)
+{
+	hob_pk_attribute *attributes = PACK_NEW(&w->b, hob_pk_attribute, (size_t)w->attribute_count);
+	for (uint32_t l = 0; l < w->layout_count && attributes; l++) {
+		const hob_baked_mesh *m = &w->meshes[w->layout_mesh[l]];
+		for (uint32_t a = 0; a < m->attribute_count; a++) {
+			const hob_baked_attribute *from = &m->attributes[a];
+			attributes[w->layouts[l].attribute_first + a] = (hob_pk_attribute){
+				.semantic = from->semantic,
+				.set = from->set,
+				.components = from->components,
+				.encoding = from->encoding,
+				.format = from->format,
+				.stream = from->stream,
+				.offset = from->offset,
+			};
+		}
+	}
+	pack_add(&w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
+}
+
+/* ---- morph targets ---- */
+
+static bool moves(const hob_morph_target *t, uint32_t v)
+{
+	const float *parts[] = {t->position, t->normal, t->tangent};
+	for (size_t p = 0; p < HOB_COUNT_OF(parts); p++)
+		for (size_t i = 0; parts[p] && i < 3; i++)
+			if (parts[p][(size_t)v * 3 + i] < 0 || parts[p][(size_t)v * 3 + i] > 0)
+				return true;
+	return false;
+}
+
+static void put_deltas(mesh_writer *w, hob_pk_morph *morph, const hob_morph_target *t, uint32_t vertex_count)
+{
+	morph->delta_first = (uint32_t)w->delta_count;
+	morph->attribute_mask = (t->position ? HOB_PK_DELTA_POSITION : 0u) |
+							(t->normal ? HOB_PK_DELTA_NORMAL : 0u) | (t->tangent ? HOB_PK_DELTA_TANGENT : 0u);
+	for (uint32_t v = 0; v < vertex_count; v++) {
+		if (!moves(t, v))
+			continue;
+		hob_pk_delta *d = &w->deltas[w->delta_count++];
+		d->vertex = v;
+		if (t->position)
+			memcpy(d->position, t->position + (size_t)v * 3, sizeof d->position);
+		if (t->normal)
+			memcpy(d->normal, t->normal + (size_t)v * 3, sizeof d->normal);
+		if (t->tangent)
+			memcpy(d->tangent, t->tangent + (size_t)v * 3, sizeof d->tangent);
+		for (size_t i = 0; i < 3; i++) {
+			morph->min[i] = d->position[i] < morph->min[i] ? d->position[i] : morph->min[i];
+			morph->max[i] = d->position[i] > morph->max[i] ? d->position[i] : morph->max[i];
+		}
+	}
+	morph->delta_count = (uint32_t)w->delta_count - morph->delta_first;
+}
+
+static void put_morphs(mesh_writer *w)
+{
+	w->morphs = PACK_NEW(&w->b, hob_pk_morph, (size_t)w->morph_count);
+	w->deltas = PACK_NEW(&w->b, hob_pk_delta, (size_t)w->delta_count);
+	if (w->b.failed)
+		return;
+	w->delta_count = 0;
+	hob_pk_morph *morph = w->morphs;
+	for (uint32_t m = 0; m < w->count; m++) {
+		const hob_mesh *mesh = &w->meshes[m].mesh;
+		w->records[m].morph_first = (uint32_t)(morph - w->morphs);
+		w->records[m].morph_count = mesh->target_count;
+		for (uint32_t t = 0; t < mesh->target_count; t++, morph++) {
+			morph->mesh = m;
+			morph->name = pack_string(&w->b, mesh->targets[t].name);
+			morph->weight = mesh->targets[t].weight;
+			put_deltas(w, morph, &mesh->targets[t], mesh->vertex_count);
+		}
+	}
+}
+
+/* ---- material variants ---- */
+
+static uint32_t put_mappings(hob_pk_variant_map *out, const hob_mesh *mesh, uint32_t id)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < mesh->mapping_count; i++) {
+		uint32_t variant = mesh->mappings[i].variant, at = count;
+		while (at > 0 && out[at - 1].variant > variant)
+			at--;
+		if (at > 0 && out[at - 1].variant == variant)
+			continue;
+		memmove(out + at + 1, out + at, (count - at) * sizeof *out);
+		out[at] = (hob_pk_variant_map){id, variant, mesh->mappings[i].material};
+		count++;
+	}
+	return count;
+}
+
+static void put_variants(mesh_writer *w)
+{
+	w->variants = PACK_NEW(&w->b, hob_pk_variant_map, (size_t)w->variant_count);
+	if (w->b.failed)
+		return;
+	w->variant_count = 0;
+	for (uint32_t m = 0; m < w->count; m++) {
+		w->records[m].variant_first = (uint32_t)w->variant_count;
+		w->records[m].variant_count = put_mappings(w->variants + w->variant_count, &w->meshes[m].mesh, m);
+		w->variant_count += w->records[m].variant_count;
+	}
+}
+
+/* ---- GPU sections ---- */
+
+static bool pieces_of(mesh_writer *w, uint32_t count, hob_bytes **pieces)
+{
+	*pieces = PACK_NEW(&w->b, hob_bytes, count);
+	return *pieces != NULL;
+}
+
+static void put_vertices(mesh_writer *w)
+{
+	for (uint32_t l = 0; l < w->layout_count; l++) {
+		const hob_baked_mesh *sample = &w->meshes[w->layout_mesh[l]];
+		for (uint32_t s = 0; s < sample->stream_count; s++) {
+			uint32_t users = 0;
+			hob_bytes *pieces;
+			for (uint32_t m = 0; m < w->count; m++)
+				users += w->records[m].layout == l;
+			if (!pieces_of(w, users, &pieces))
+				return;
+			users = 0;
+			for (uint32_t m = 0; m < w->count; m++) {
+				const hob_baked_stream *stream = &w->meshes[m].streams[s];
+				if (w->records[m].layout == l)
+					pieces[users++] =
+						(hob_bytes){stream->data, (size_t)w->meshes[m].mesh.vertex_count * stream->stride};
+			}
+			w->layouts[l].sections[s] = w->b.section_count;
+			pack_section *section =
+				pack_add_gpu(&w->b, HOB_PK_VTX_, pieces, users, w->layouts[l].vertex_count,
+							 sample->streams[s].stride, HOB_PK_CODEC_MESHOPT_VERTEX);
+			section->entry.part = (uint8_t)s;
+			section->entry.owner = l;
+		}
+	}
+}
+
+static bool is_narrow(const hob_baked_mesh *m)
+{
+	return m->mesh.vertex_count <= NARROW_VERTICES;
+}
+
+static const uint8_t *index_bytes(mesh_writer *w, const hob_baked_mesh *m, const hob_baked_lod *lod)
+{
+	if (!is_narrow(m))
+		return (const uint8_t *)(m->indices + lod->index_first);
+	uint16_t *narrow = PACK_NEW(&w->b, uint16_t, lod->index_count);
+	for (uint32_t i = 0; narrow && i < lod->index_count; i++)
+		narrow[i] = (uint16_t)m->indices[lod->index_first + i];
+	return (const uint8_t *)narrow;
+}
+
+static void put_index_section(mesh_writer *w, uint32_t level, bool narrow)
+{
+	uint32_t users = 0;
+	for (uint32_t m = 0; m < w->count; m++)
+		users += w->meshes[m].lod_count > level && is_narrow(&w->meshes[m]) == narrow;
+	hob_bytes *pieces;
+	if (!users || !pieces_of(w, users, &pieces))
+		return;
+	uint64_t total = 0;
+	uint16_t codec = HOB_PK_CODEC_MESHOPT_INDEX;
+	users = 0;
+	for (uint32_t m = 0; m < w->count && !w->b.failed; m++) {
+		const hob_baked_mesh *mesh = &w->meshes[m];
+		if (mesh->lod_count <= level || is_narrow(mesh) != narrow)
+			continue;
+		const hob_baked_lod *lod = &mesh->lods[level];
+		hob_pk_lod *record = &w->lods[w->records[m].lod_first + level];
+		record->first_index = (uint32_t)total;
+		record->index_section = w->b.section_count;
+		pieces[users++] = (hob_bytes){index_bytes(w, mesh, lod), (size_t)lod->index_count * (narrow ? 2 : 4)};
+		total += lod->index_count;
+		if (mesh->mesh.topology != HOB_TRIANGLES)
+			codec = HOB_PK_CODEC_MESHOPT_SEQUENCE;
+	}
+	pack_add_gpu(&w->b, HOB_PK_IDX_, pieces, users, (size_t)total, narrow ? 2 : 4, codec)->entry.part =
+		(uint8_t)level;
+}
+
+static void put_indices(mesh_writer *w)
+{
+	for (uint32_t level = HOB_MAX_LODS; level-- > 0;) {
+		put_index_section(w, level, true);
+		put_index_section(w, level, false);
+	}
+}
+
+static void put_meshlets(mesh_writer *w)
+{
+	if (!w->meshlet_count)
+		return;
+	hob_pk_meshlet *out = PACK_NEW(&w->b, hob_pk_meshlet, (size_t)w->meshlet_count);
+	hob_bytes *vertices, *triangles;
+	if (!out || !pieces_of(w, w->count, &vertices) || !pieces_of(w, w->count, &triangles))
+		return;
+	uint32_t count = 0, vertex_base = 0, triangle_base = 0;
+	for (uint32_t m = 0; m < w->count; m++) {
+		const hob_baked_mesh *mesh = &w->meshes[m];
+		for (uint32_t i = 0; i < mesh->meshlet_count; i++) {
+			const hob_baked_meshlet *from = &mesh->meshlets[i];
+			hob_pk_meshlet *to = &out[count++];
+			memcpy(to->center, from->center, sizeof to->center);
+			memcpy(to->cone_axis, from->cone_axis, sizeof to->cone_axis);
+			to->radius = from->radius;
+			to->cone_cutoff = from->cone_cutoff;
+			to->vertex_offset = vertex_base + from->vertex_offset;
+			to->triangle_offset = triangle_base + from->triangle_offset;
+			to->vertex_count = from->vertex_count;
+			to->triangle_count = from->triangle_count;
+		}
+		vertices[m] =
+			(hob_bytes){(const uint8_t *)mesh->meshlet_vertices, (size_t)mesh->meshlet_vertex_count * 4};
+		triangles[m] = (hob_bytes){mesh->meshlet_triangles, mesh->meshlet_triangle_bytes};
+		assert(mesh->meshlet_triangle_bytes % 4 == 0);
+		vertex_base += mesh->meshlet_vertex_count;
+		triangle_base += mesh->meshlet_triangle_bytes;
+	}
+	hob_bytes *table;
+	if (!pieces_of(w, 1, &table))
+		return;
+	*table = (hob_bytes){(const uint8_t *)out, count * sizeof *out};
+	pack_add_gpu(&w->b, HOB_PK_MLET, table, 1, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
+	pack_add_gpu(&w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
+	pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
+}
+
+static void put_delta_section(mesh_writer *w)
+{
+	hob_bytes *piece;
+	if (!w->delta_count || !pieces_of(w, 1, &piece))
+		return;
+	*piece = (hob_bytes){(const uint8_t *)w->deltas, (size_t)w->delta_count * sizeof *w->deltas};
+	pack_add_gpu(&w->b, HOB_PK_MDLT, piece, 1, (size_t)w->delta_count, sizeof *w->deltas,
+				 HOB_PK_CODEC_MESHOPT_VERTEX);
+}
+
+/* ---- the file ---- */
+
+static bool count_all(mesh_writer *w)
+{
+	for (uint32_t m = 0; m < w->count; m++) {
+		const hob_baked_mesh *mesh = &w->meshes[m];
+		w->lod_count += mesh->lod_count;
+		w->morph_count += mesh->mesh.target_count;
+		w->variant_count += mesh->mesh.mapping_count;
+		w->meshlet_count += mesh->meshlet_count;
+		w->meshlet_vertex_count += mesh->meshlet_vertex_count;
+		w->meshlet_triangle_bytes += mesh->meshlet_triangle_bytes;
+		for (uint32_t t = 0; t < mesh->mesh.target_count; t++)
+			for (uint32_t v = 0; v < mesh->mesh.vertex_count; v++)
+				w->delta_count += moves(&mesh->mesh.targets[t], v);
+	}
+	const uint64_t counts[] = {w->lod_count,	 w->morph_count,		  w->variant_count,
+							   w->meshlet_count, w->meshlet_vertex_count, w->meshlet_triangle_bytes,
+							   w->delta_count};
+	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++) {
+		if (counts[i] < HOB_PK_NONE)
+			continue;
+		w->b.failed = true;
+		return hob_fail(w->b.err, LIMIT,
+						"%llu levels, morph targets, deltas or meshlet parts do not fit one file",
+						(unsigned long long)counts[i]);
+	}
+	return true;
+}
+
+static void put_lods(mesh_writer *w, uint32_t m, uint32_t *next_lod, uint32_t *next_meshlet)
+{
+	const hob_baked_mesh *mesh = &w->meshes[m];
+	w->records[m].lod_first = *next_lod;
+	w->records[m].lod_count = mesh->lod_count;
+	for (uint32_t l = 0; l < mesh->lod_count; l++)
+		w->lods[(*next_lod)++] = (hob_pk_lod){
+			.index_count = mesh->lods[l].index_count,
+			.vertex_prefix = mesh->lods[l].vertex_prefix,
+			.error = mesh->lods[l].error,
+			.meshlet_first = mesh->lods[l].meshlet_count ? *next_meshlet + mesh->lods[l].meshlet_first : 0,
+			.meshlet_count = mesh->lods[l].meshlet_count,
+		};
+	*next_meshlet += mesh->meshlet_count;
+}
+
+static void put_record(mesh_writer *w, uint32_t m)
+{
+	const hob_baked_mesh *mesh = &w->meshes[m];
+	hob_pk_mesh *r = &w->records[m];
+	r->name = pack_string(&w->b, mesh->mesh.name);
+	r->material = mesh->mesh.material;
+	r->flags = mesh->flags;
+	r->vertex_count = mesh->mesh.vertex_count;
+	r->skin = mesh->skin;
+	r->source_mesh = mesh->mesh.source_mesh;
+	r->source_primitive = mesh->mesh.source_primitive;
+	r->topology = mesh->mesh.topology;
+	r->pos_scale = mesh->pos_scale;
+	r->uv_density = mesh->uv_density;
+	memcpy(r->aabb_min, mesh->aabb_min, sizeof r->aabb_min);
+	memcpy(r->aabb_max, mesh->aabb_max, sizeof r->aabb_max);
+	memcpy(r->sphere, mesh->sphere, sizeof r->sphere);
+	memcpy(r->pos_offset, mesh->pos_offset, sizeof r->pos_offset);
+	memcpy(r->uv_scale, mesh->uv_scale, sizeof r->uv_scale);
+	memcpy(r->uv_offset, mesh->uv_offset, sizeof r->uv_offset);
+	for (uint32_t a = 0; a < mesh->attribute_count; a++)
+		r->influence_count += mesh->attributes[a].semantic == HOB_SEMANTIC_JOINTS ? 4 : 0;
+	r->layout = HOB_PK_NONE;
+	if (!mesh->mesh.vertex_count)
+		return;
+	r->layout = layout_of(w, m);
+	if (w->b.failed)
+		return;
+	hob_pk_layout *layout = &w->layouts[r->layout];
+	r->first_vertex = layout->vertex_count;
+	if (__builtin_add_overflow(layout->vertex_count, r->vertex_count, &layout->vertex_count)) {
+		w->b.failed = true;
+		hob_fail(w->b.err, LIMIT, "meshes of one vertex layout have more than 2^32 vertices");
+	}
+}
+
+static void put_all(mesh_writer *w)
+{
+	w->records = PACK_NEW(&w->b, hob_pk_mesh, w->count);
+	w->lods = PACK_NEW(&w->b, hob_pk_lod, (size_t)w->lod_count);
+	uint32_t next_lod = 0, next_meshlet = 0;
+	for (uint32_t m = 0; m < w->count && !w->b.failed; m++) {
+		put_record(w, m);
+		put_lods(w, m, &next_lod, &next_meshlet);
+	}
+	if (!w->b.failed)
+		put_morphs(w);
+	if (!w->b.failed)
+		put_variants(w);
+	if (w->b.failed)
+		return;
+	pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
+	pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
+	pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
+	put_attributes(w);
+	pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
+	pack_add(&w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
+	put_vertices(w);
+	put_indices(w);
+	put_meshlets(w);
+	put_delta_section(w);
+}
+
+bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,
+					 hob_buf *out, hob_error *err)
+{
+	mesh_writer w = {.meshes = meshes, .count = count};
+	pack_begin(&w.b, options, out, err);
+	if (!w.b.failed && count_all(&w))
+		put_all(&w);
+	uint32_t flags = 0;
+	for (uint32_t m = 0; m < count; m++)
+		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
+	return pack_end(&w.b, HOB_PK_KIND_MESH, flags);
+}

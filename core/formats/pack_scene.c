@@ -1,0 +1,116 @@
+#include "pack_build.h"
+
+#include <float.h>
+
+_Static_assert(sizeof(hob_baked_hierarchy) == sizeof(hob_pk_hierarchy), "written as it is");
+_Static_assert(sizeof(hob_baked_link) == sizeof(hob_pk_link), "written as it is");
+_Static_assert(HOB_PK_NODE_MIRRORED == (int)HOB_NODE_MIRRORED, "tables and baked.h disagree");
+_Static_assert(HOB_PK_CAMERA_ORTHOGRAPHIC == (int)HOB_CAMERA_ORTHOGRAPHIC, "tables and model.h disagree");
+_Static_assert(HOB_PK_LIGHT_SPOT == (int)HOB_LIGHT_SPOT, "tables and model.h disagree");
+
+static void put_trs(pack_builder *b, const hob_baked_scene *scene)
+{
+	hob_pk_trs *trs = PACK_NEW(b, hob_pk_trs, scene->node_count);
+	for (uint32_t n = 0; n < scene->node_count && trs; n++) {
+		memcpy(trs[n].t, scene->trs[n].t, sizeof trs[n].t);
+		memcpy(trs[n].r, scene->trs[n].r, sizeof trs[n].r);
+		memcpy(trs[n].s, scene->trs[n].s, sizeof trs[n].s);
+		trs[n].flags = scene->trs[n].flags;
+	}
+	pack_add(b, HOB_PK_TRS_, trs, scene->node_count, sizeof *trs);
+}
+
+static void put_boxes(pack_builder *b, const hob_baked_scene *scene)
+{
+	hob_pk_box *boxes = PACK_NEW(b, hob_pk_box, scene->node_count);
+	for (uint32_t n = 0; n < scene->node_count && boxes; n++) {
+		const float *from = scene->aabb + (size_t)n * 6;
+		bool empty = !(from[0] <= from[3] && from[1] <= from[4] && from[2] <= from[5]);
+		for (size_t i = 0; i < 3; i++) {
+			boxes[n].min[i] = empty ? FLT_MAX : from[i];
+			boxes[n].max[i] = empty ? -FLT_MAX : from[3 + i];
+		}
+	}
+	pack_add(b, HOB_PK_AABB, boxes, scene->node_count, sizeof *boxes);
+}
+
+static void put_names(pack_builder *b, const hob_baked_scene *scene)
+{
+	uint32_t *names = PACK_NEW(b, uint32_t, scene->node_count);
+	for (uint32_t n = 0; n < scene->node_count && names; n++)
+		names[n] = pack_string(b, scene->names[n]);
+	pack_add(b, HOB_PK_NAMS, names, scene->node_count, sizeof *names);
+}
+
+static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
+{
+	hob_pk_camera *cameras = PACK_NEW(b, hob_pk_camera, scene->camera_count);
+	for (uint32_t i = 0; i < scene->camera_count && cameras; i++) {
+		const hob_camera *camera = &scene->cameras[i];
+		cameras[i] = (hob_pk_camera){
+			.name = pack_string(b, camera->name),
+			.type = camera->type,
+			.yfov_or_ymag = camera->yfov_or_ymag,
+			.aspect_or_xmag = camera->aspect_or_xmag,
+			.znear = camera->znear,
+			.zfar = camera->zfar,
+		};
+	}
+	pack_add(b, HOB_PK_CAMS, cameras, scene->camera_count, sizeof *cameras);
+}
+
+static void put_lights(pack_builder *b, const hob_baked_scene *scene)
+{
+	hob_pk_light *lights = PACK_NEW(b, hob_pk_light, scene->light_count);
+	for (uint32_t i = 0; i < scene->light_count && lights; i++) {
+		const hob_light *light = &scene->lights[i];
+		lights[i] = (hob_pk_light){
+			.name = pack_string(b, light->name),
+			.type = light->type,
+			.color = {light->color[0], light->color[1], light->color[2]},
+			.intensity = light->intensity,
+			.range = light->range,
+			.inner_cone = light->inner_cone,
+			.outer_cone = light->outer_cone,
+		};
+	}
+	pack_add(b, HOB_PK_LGTS, lights, scene->light_count, sizeof *lights);
+}
+
+static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
+{
+	hob_pk_scene *scenes = PACK_NEW(b, hob_pk_scene, scene->scene_count);
+	for (uint32_t i = 0; i < scene->scene_count && scenes; i++)
+		scenes[i] = (hob_pk_scene){
+			.name = pack_string(b, scene->scenes[i].name),
+			.root_first = scene->scenes[i].root_first,
+			.root_count = scene->scenes[i].root_count,
+			.flags = i == scene->default_scene ? HOB_PK_SCENE_DEFAULT : 0u,
+		};
+	pack_add(b, HOB_PK_SCNS, scenes, scene->scene_count, sizeof *scenes);
+	pack_add(b, HOB_PK_ROOT, scene->scene_roots, scene->scene_root_count, sizeof *scene->scene_roots);
+}
+
+bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *options, hob_buf *out,
+					hob_error *err)
+{
+	pack_builder b;
+	pack_begin(&b, options, out, err);
+	uint32_t nodes = scene->node_count;
+	pack_add(&b, HOB_PK_HIER, scene->hierarchy, nodes, sizeof *scene->hierarchy);
+	pack_add(&b, HOB_PK_SUBT, scene->subtree, nodes, sizeof *scene->subtree);
+	put_trs(&b, scene);
+	pack_add(&b, HOB_PK_LOCL, scene->local, nodes, sizeof(hob_pk_mat4));
+	pack_add(&b, HOB_PK_GLOB, scene->global, nodes, sizeof(hob_pk_mat4));
+	put_boxes(&b, scene);
+	put_names(&b, scene);
+	pack_add(&b, HOB_PK_LMSH, scene->mesh_links.items, scene->mesh_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_LMAT, scene->material_links.items, scene->material_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_LCAM, scene->camera_links.items, scene->camera_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_LLGT, scene->light_links.items, scene->light_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_LSKN, scene->skin_links.items, scene->skin_links.count, sizeof(hob_pk_link));
+	put_cameras(&b, scene);
+	put_lights(&b, scene);
+	put_scenes(&b, scene);
+	return pack_end(&b, HOB_PK_KIND_SCNE, 0);
+}
