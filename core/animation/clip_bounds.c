@@ -35,8 +35,10 @@ static void add_point(box_t *box, const float p[3])
 
 static void add_box(box_t *box, const box_t *other)
 {
-	add_point(box, other->min);
-	add_point(box, other->max);
+	for (int i = 0; i < 3; i++) {
+		box->min[i] = other->min[i] < box->min[i] ? other->min[i] : box->min[i];
+		box->max[i] = other->max[i] > box->max[i] ? other->max[i] : box->max[i];
+	}
 }
 
 static bool is_empty(const box_t *box)
@@ -356,18 +358,18 @@ static bool bounds_over(pose_t *pose, float start, float end, hob_arena *scratch
 		box_t middle = box_at(pose, (instants.at[i - 1] + instants.at[i]) / 2);
 		box_t after = box_at(pose, instants.at[i]);
 		for (int k = 0; k < 3; k++) {
-			float low = before.min[k] < after.min[k] ? before.min[k] : after.min[k];
-			float high = before.max[k] > after.max[k] ? before.max[k] : after.max[k];
-			pad[k] = low - middle.min[k] > pad[k] ? low - middle.min[k] : pad[k];
-			pad[3 + k] = middle.max[k] - high > pad[3 + k] ? middle.max[k] - high : pad[3 + k];
+			float low = before.min[k] + after.min[k] - 2 * middle.min[k];
+			float high = 2 * middle.max[k] - before.max[k] - after.max[k];
+			pad[k] = low > pad[k] ? low : pad[k];
+			pad[3 + k] = high > pad[3 + k] ? high : pad[3 + k];
 		}
 		add_box(all, &middle);
 		add_box(all, &after);
 		before = after;
 	}
 	for (int k = 0; k < 3 && !is_empty(all); k++) {
-		all->min[k] -= pad[k] / 3;
-		all->max[k] += pad[3 + k] / 3;
+		all->min[k] -= pad[k] / 4;
+		all->max[k] += pad[3 + k] / 4;
 	}
 	return true;
 }
