@@ -265,6 +265,19 @@ typedef struct hob_model {
  * for their counts, at least one scene. An importer that breaks one has a bug or met a bad file: CORRUPT. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
+/* What hob_mesh_repair_directions did, for a note. */
+typedef struct hob_direction_repair {
+	uint32_t normals_scaled, tangents_scaled; /* vectors brought to unit length */
+	uint32_t normals_filled, tangents_filled; /* zero vectors replaced */
+	bool normals_dropped, tangents_dropped;
+} hob_direction_repair;
+
+/* Makes normals and tangents obey the rules above, for importers that were given others: lengths more than
+ * 0.05 % off become 1, w becomes +1 or -1, a zero normal takes that of a face at the vertex, a zero tangent any
+ * direction across the normal. An array that holds NaN or infinity, or zeros only, is set to NULL, so that
+ * a later stage generates it. Positions and indices must already be valid. O(vertex_count + index_count). */
+hob_direction_repair hob_mesh_repair_directions(hob_mesh *mesh);
+
 /* Local matrix of a node: its matrix if has_matrix, else T * R * S. */
 void hob_node_local_matrix(const hob_node *node, float out[16]);
 /* Splits a matrix into T, R, S: scale by column lengths, the sign of a negative determinant on x. Returns
