@@ -109,6 +109,8 @@ bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *option
 	pack_add(&b, HOB_PK_LCAM, scene->camera_links.items, scene->camera_links.count, sizeof(hob_pk_link));
 	pack_add(&b, HOB_PK_LLGT, scene->light_links.items, scene->light_links.count, sizeof(hob_pk_link));
 	pack_add(&b, HOB_PK_LSKN, scene->skin_links.items, scene->skin_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_LWGT, scene->weight_links.items, scene->weight_links.count, sizeof(hob_pk_link));
+	pack_add(&b, HOB_PK_WGTS, scene->morph_weights, scene->morph_weight_count, sizeof(float));
 	put_cameras(&b, scene);
 	put_lights(&b, scene);
 	put_scenes(&b, scene);
