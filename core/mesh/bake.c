@@ -1,0 +1,420 @@
+#include "bake.h"
+#include "influences.h"
+#include "lods.h"
+#include "mesh_bounds.h"
+#include "meshlets.h"
+#include "normals.h"
+#include "split.h"
+#include "streams.h"
+#include "tangents.h"
+#include "triangle_order.h"
+#include "vec3.h"
+#include "vertex_arrays.h"
+#include "weld.h"
+
+#include <assert.h>
+
+typedef struct bake {
+	hob_mesh_options options;
+	hob_mesh mesh; /* the source as changed so far; arrays borrowed from it or in scratch */
+	uint32_t flags;
+	hob_arena *result, *scratch;
+	hob_notes *notes;
+	hob_error *err;
+} bake_t;
+
+static bool short_of_memory(bake_t *b, const char *what)
+{
+	return hob_fail_memory(b->err, b->scratch, what);
+}
+
+/* ---- influences */
+
+static bool reduce_influences(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	if (m->influence_count == 0)
+		return true;
+	if (!m->joints || !m->weights || m->vertex_count == 0) {
+		m->influence_count = 0, m->joints = NULL, m->weights = NULL;
+		return true;
+	}
+	uint32_t kept = m->influence_count <= 4 ? 4 : b->options.influences;
+	uint16_t *joints = HOB_NEW(b->scratch, uint16_t, (size_t)m->vertex_count * kept);
+	uint16_t *units = HOB_NEW(b->scratch, uint16_t, (size_t)m->vertex_count * kept);
+	float *weights = HOB_NEW(b->scratch, float, (size_t)m->vertex_count *kept);
+	if (!joints || !units || !weights)
+		return short_of_memory(b, "joint weights");
+	uint32_t unbound =
+		hob_influences(m->joints, m->weights, m->influence_count, m->vertex_count, kept, joints, units);
+	for (size_t i = 0; i < (size_t)m->vertex_count * kept; i++)
+		weights[i] = (float)units[i] / 65535.0f;
+	m->influence_count = kept, m->joints = joints, m->weights = weights;
+	b->flags |= HOB_MESH_SKINNED;
+	if (unbound > 0)
+		hob_note_add(b->notes, HOB_NOTE_WARNING, "mesh.unbound-vertices",
+					 "mesh '%.*s': %u of %u vertices have no joint weight and follow the skin's first joint; "
+					 "assign weights to them in the modelling tool",
+					 HOB_FMT(m->name), unbound, m->vertex_count);
+	return true;
+}
+
+/* ---- normals */
+
+/* Numbers vertices by what `which` of them compares: position alone, or position, normal and uv. */
+static uint32_t *number_vertices(bake_t *b, const hob_vertex_array *arrays, uint32_t array_count)
+{
+	const hob_mesh *m = &b->mesh;
+	uint32_t *group = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
+	uint32_t *from = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
+	void *memory = hob_arena_alloc(b->scratch, hob_weld_scratch_size(m->vertex_count), 8);
+	if (!group || !from || !memory)
+		return NULL;
+	hob_weld(arrays, array_count, m->vertex_count, NULL, 0, group, from, memory);
+	return group;
+}
+
+static float *smooth_normals(bake_t *b)
+{
+	const hob_mesh *m = &b->mesh;
+	hob_vertex_array place = {m->position, 12, true};
+	uint32_t *group = number_vertices(b, &place, 1);
+	double *sums = HOB_NEW(b->scratch, double, 3 * (size_t)m->vertex_count);
+	float *normal = HOB_NEW(b->scratch, float, 3 * (size_t)m->vertex_count);
+	if (!group || !sums || !normal)
+		return NULL;
+	hob_normals_smooth(m->position, m->vertex_count, m->indices, m->index_count, group, normal, sums);
+	return normal;
+}
+
+/* Gives vertices with several values vertices of their own; the mesh's indices become the bake's. Returns the
+ * values per vertex or NULL when memory is short. */
+static float *split_vertices(bake_t *b, const float *values, uint32_t width, uint32_t corners_per_value)
+{
+	hob_mesh *m = &b->mesh;
+	size_t bound = (size_t)m->vertex_count + m->index_count;
+	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, m->index_count),
+			 *from = HOB_NEW(b->scratch, uint32_t, bound);
+	float *out = HOB_NEW(b->scratch, float, bound *width);
+	void *memory = hob_arena_alloc(b->scratch, hob_split_scratch_size(m->vertex_count, m->index_count), 4);
+	if (!indices || !from || !out || !memory || bound > UINT32_MAX)
+		return NULL;
+	memcpy(indices, m->indices, m->index_count * sizeof *indices);
+	uint32_t count = hob_split(indices, m->index_count, m->vertex_count, corners_per_value, values, width,
+							   from, out, memory);
+	m->indices = indices;
+	if (count > m->vertex_count && !hob_mesh_gather(m, from, count, b->scratch, m, NULL))
+		return NULL;
+	return out;
+}
+
+static bool make_normals(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	if (m->tangent)
+		hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.tangents-ignored",
+					 "mesh '%.*s' has tangents but no normals; both are made anew", HOB_FMT(m->name));
+	m->tangent = NULL;
+	for (uint32_t t = 0; t < m->target_count; t++)
+		if (m->targets[t].normal || m->targets[t].tangent)
+			hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.morph-normals",
+						 "mesh '%.*s' has morph target normals but no normals of its own", HOB_FMT(m->name));
+	if (b->options.normals == HOB_NORMALS_SMOOTH) {
+		m->normal = smooth_normals(b);
+	} else {
+		float *flat = HOB_NEW(b->scratch, float, m->index_count);
+		if (flat)
+			hob_normals_flat(m->position, m->indices, m->index_count / 3, flat);
+		float *normal = flat ? split_vertices(b, flat, 3, 3) : NULL;
+		m->normal = normal;
+	}
+	if (!m->normal)
+		return short_of_memory(b, "normals");
+	b->flags |= HOB_MESH_GENERATED_NORMALS;
+	return true;
+}
+
+static uint32_t count_unusable(const float *vectors, uint32_t stride, uint32_t count)
+{
+	uint32_t bad = 0;
+	for (size_t v = 0; v < count; v++)
+		bad += !hob_normal_usable(vectors + stride * v);
+	return bad;
+}
+
+/* Importers hand over unit normals; this is the net below them, so that nothing not a number reaches a file.
+ */
+static bool repair_normals(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	uint32_t bad = count_unusable(m->normal, 3, m->vertex_count);
+	if (bad == 0)
+		return true;
+	float *normal = smooth_normals(b);
+	if (!normal)
+		return short_of_memory(b, "normals");
+	for (size_t v = 0; v < m->vertex_count; v++)
+		if (hob_normal_usable(m->normal + 3 * v))
+			memcpy(normal + 3 * v, m->normal + 3 * v, 12);
+	m->normal = normal;
+	hob_note_add(b->notes, HOB_NOTE_WARNING, "mesh.bad-normals",
+				 "mesh '%.*s': %u of %u normals have no length and were computed from the triangles",
+				 HOB_FMT(m->name), bad, m->vertex_count);
+	return true;
+}
+
+/* ---- weld */
+
+static bool weld(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	hob_arena *scratch = b->scratch;
+	uint32_t array_count = hob_vertex_arrays_count(m);
+	hob_vertex_array *arrays = HOB_NEW(scratch, hob_vertex_array, array_count);
+	uint32_t *remap = HOB_NEW(scratch, uint32_t, m->vertex_count),
+			 *from = HOB_NEW(scratch, uint32_t, m->vertex_count);
+	uint32_t *indices = HOB_NEW(scratch, uint32_t, m->index_count);
+	void *memory = hob_arena_alloc(scratch, hob_weld_scratch_size(m->vertex_count), 8);
+	if (!arrays || !remap || !from || !indices || !memory)
+		return short_of_memory(b, "welding");
+	hob_vertex_arrays_list(m, arrays);
+	uint32_t kept =
+		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, memory);
+	uint32_t index_count = m->index_count;
+	if (m->topology == HOB_TRIANGLES) {
+		index_count = hob_weld_triangles(m->indices, m->index_count, remap, indices);
+	} else {
+		for (uint32_t i = 0; i < m->index_count; i++)
+			indices[i] = remap[m->indices[i]];
+	}
+	if (index_count < m->index_count)
+		hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.degenerate-triangles",
+					 "mesh '%.*s': %u of %u triangles name a vertex twice and were dropped", HOB_FMT(m->name),
+					 (m->index_count - index_count) / 3, m->index_count / 3);
+	m->indices = indices;
+	m->index_count = index_count;
+	if (kept < m->vertex_count)
+		return hob_mesh_gather(m, from, kept, scratch, m, b->err);
+	return true;
+}
+
+/* ---- tangents */
+
+static bool make_tangents(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
+	uint32_t *group = number_vertices(b, arrays, 3);
+	float *corners = HOB_NEW(b->scratch, float, 4 * (size_t)m->index_count);
+	void *memory = hob_arena_alloc(b->scratch, hob_tangents_scratch_size(m->vertex_count, m->index_count), 8);
+	if (!group || !corners || !memory)
+		return short_of_memory(b, "tangents");
+	hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count, group,
+				 corners, memory);
+	float *tangent = split_vertices(b, corners, 4, 1);
+	if (!tangent)
+		return short_of_memory(b, "tangents");
+	m->tangent = tangent;
+	b->flags |= HOB_MESH_GENERATED_TANGENTS;
+	return true;
+}
+
+static bool repair_tangents(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	if (count_unusable(m->tangent, 4, m->vertex_count) == 0)
+		return true;
+	float *tangent = HOB_NEW(b->scratch, float, 4 * (size_t)m->vertex_count);
+	if (!tangent)
+		return short_of_memory(b, "tangents");
+	memcpy(tangent, m->tangent, 4 * (size_t)m->vertex_count * sizeof *tangent);
+	for (size_t v = 0; v < m->vertex_count; v++)
+		if (!hob_normal_usable(tangent + 4 * v))
+			hob_vec3_store(tangent + 4 * v, hob_vec3_perpendicular(hob_vec3_load(m->normal + 3 * v)));
+	m->tangent = tangent;
+	return true;
+}
+
+static bool complete_attributes(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	if (!reduce_influences(b))
+		return false;
+	bool triangles = m->topology == HOB_TRIANGLES;
+	if (triangles && m->index_count > 0 && !m->normal && !make_normals(b))
+		return false;
+	if (m->normal && !(b->flags & HOB_MESH_GENERATED_NORMALS) && !repair_normals(b))
+		return false;
+	if (m->tangent && m->normal && !repair_tangents(b))
+		return false;
+	if (m->index_count == 0)
+		return true;
+	if (!weld(b))
+		return false;
+	if (triangles && m->index_count > 0 && b->options.need_tangents && !m->tangent && m->normal && m->uv[0])
+		return make_tangents(b);
+	return true;
+}
+
+/* ---- order and levels */
+
+static void note_end(bake_t *b, hob_lod_end end, uint32_t level_count, const hob_lod_level *last)
+{
+	uint32_t left = last->index_count / 3;
+	if (end == HOB_LOD_END_PIECES)
+		hob_note_add(
+			b->notes, HOB_NOTE_INFO, "mesh.lods-pieces",
+			"mesh '%.*s': %u levels of detail, down to %u triangles; a coarser one would lose whole pieces "
+			"(leaves, cards, loose triangles)",
+			HOB_FMT(b->mesh.name), level_count, left);
+	else if (end == HOB_LOD_END_STUCK)
+		hob_note_add(
+			b->notes, HOB_NOTE_INFO, "mesh.lods-stuck",
+			"mesh '%.*s': %u levels of detail, down to %u triangles; seams or topology hold the rest "
+			"(hard edges and texture seams everywhere)",
+			HOB_FMT(b->mesh.name), level_count, left);
+}
+
+static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count)
+{
+	hob_mesh *m = &b->mesh;
+	const hob_mesh_options *o = &b->options;
+	levels[0] = (hob_lod_level){.indices = HOB_NEW(b->scratch, uint32_t, m->index_count),
+								.index_count = m->index_count};
+	*level_count = 1;
+	if (!levels[0].indices)
+		return short_of_memory(b, "indices");
+	if (m->index_count > 0)
+		memcpy(levels[0].indices, m->indices, m->index_count * sizeof(uint32_t));
+	if (m->topology != HOB_TRIANGLES)
+		return true;
+	hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count,
+						o->preview ? HOB_ORDER_FAST : HOB_ORDER_BEST);
+	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
+						   .ratio = o->lod_ratio,
+						   .error = o->lod_error,
+						   .lock_border = o->lod_lock_border};
+	hob_lod_end end;
+	if (!hob_lods_build(m->position, m->vertex_count, &lod, levels, level_count, &end, b->scratch, b->err))
+		return false;
+	note_end(b, end, *level_count, &levels[*level_count - 1]);
+	return true;
+}
+
+static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_baked_mesh *out)
+{
+	uint64_t total = 0;
+	uint32_t *lists[HOB_MAX_LODS], counts[HOB_MAX_LODS], prefixes[HOB_MAX_LODS];
+	for (uint32_t l = 0; l < level_count; l++)
+		total += levels[l].index_count;
+	uint32_t *indices = total <= UINT32_MAX ? HOB_NEW(b->result, uint32_t, total) : NULL;
+	uint32_t *remap = HOB_NEW(b->scratch, uint32_t, b->mesh.vertex_count);
+	uint32_t *order = HOB_NEW(b->scratch, uint32_t, b->mesh.vertex_count);
+	if (!indices || !remap || !order)
+		return hob_fail_memory(b->err, b->result, "indices");
+	uint32_t at = 0;
+	for (uint32_t l = 0; l < level_count; l++) {
+		lists[l] = indices + at, counts[l] = levels[l].index_count;
+		if (counts[l] > 0)
+			memcpy(lists[l], levels[l].indices, counts[l] * sizeof *indices);
+		out->lods[l] = (hob_baked_lod){.index_first = at, .index_count = counts[l], .error = levels[l].error};
+		at += counts[l];
+	}
+	uint32_t used =
+		hob_order_vertices(lists, counts, level_count, b->mesh.vertex_count, remap, order, prefixes);
+	if (total == 0)
+		for (used = 0; used < b->mesh.vertex_count; used++)
+			order[used] = used;
+	for (uint32_t l = 0; l < level_count; l++)
+		out->lods[l].vertex_prefix = prefixes[l];
+	out->lods[0].vertex_prefix = used;
+	if (!hob_mesh_gather(&b->mesh, order, used, b->result, &out->mesh, b->err))
+		return false;
+	out->lod_count = level_count;
+	out->indices = indices;
+	out->index_count = at;
+	out->mesh.indices = indices;
+	out->mesh.index_count = counts[0];
+	return true;
+}
+
+/* ---- the rest */
+
+static bool measure(bake_t *b, hob_baked_mesh *out)
+{
+	const hob_mesh *m = &out->mesh;
+	hob_bounds_box(m->position, m->vertex_count, out->aabb_min, out->aabb_max);
+	hob_bounds_sphere(m->position, m->vertex_count, out->sphere);
+	if (m->topology != HOB_TRIANGLES || !m->uv[0])
+		return true;
+	float *samples = HOB_NEW(b->scratch, float, HOB_UV_DENSITY_SAMPLES);
+	if (!samples)
+		return short_of_memory(b, "texture density");
+	out->uv_density = hob_uv_density(m->position, m->uv[0], m->indices, m->index_count, samples);
+	return true;
+}
+
+static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
+{
+	if (!b->options.meshlets || out->mesh.topology != HOB_TRIANGLES)
+		return true;
+	hob_meshlets meshlets;
+	if (!hob_meshlets_build(out->indices, out->mesh.position, out->mesh.vertex_count, out->lods,
+							out->lod_count, b->options.preview, b->result, b->scratch, &meshlets, b->err))
+		return false;
+	out->meshlet_count = meshlets.count;
+	out->meshlets = meshlets.items;
+	out->meshlet_vertex_count = meshlets.vertex_count;
+	out->meshlet_vertices = meshlets.vertices;
+	out->meshlet_triangle_bytes = meshlets.triangle_bytes;
+	out->meshlet_triangles = meshlets.triangles;
+	return true;
+}
+
+static uint32_t final_flags(const bake_t *b, const hob_mesh *m)
+{
+	uint32_t flags = b->flags;
+	flags |= m->target_count > 0 ? HOB_MESH_MORPHED : 0u;
+	flags |= m->tangent ? HOB_MESH_HAS_TANGENTS : 0u;
+	flags |= m->color[0] ? HOB_MESH_HAS_COLORS : 0u;
+	flags |= m->topology == HOB_LINES ? HOB_MESH_LINES : 0u;
+	flags |= m->topology == HOB_POINTS ? HOB_MESH_POINTS : 0u;
+	return flags;
+}
+
+static bool bake(bake_t *b, hob_baked_mesh *out)
+{
+	hob_lod_level levels[HOB_MAX_LODS];
+	uint32_t level_count;
+	*out = (hob_baked_mesh){.skin = HOB_NONE};
+	if (!complete_attributes(b) || !build_levels(b, levels, &level_count) ||
+		!place_levels(b, levels, level_count, out))
+		return false;
+	out->flags = final_flags(b, &out->mesh);
+	return add_meshlets(b, out) && measure(b, out) &&
+		   hob_streams_build(out, b->options.quantized, b->result, b->err);
+}
+
+bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
+				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err)
+{
+	bake_t b = {.options = *options,
+				.mesh = *source,
+				.result = result,
+				.scratch = scratch,
+				.notes = notes,
+				.err = err};
+	assert(options->lod_max <= HOB_MAX_LODS);
+	if (b.options.lod_ratio <= 0)
+		b.options.lod_ratio = 0.5f;
+	if (b.options.influences == 0)
+		b.options.influences = 4;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_baked_mesh baked;
+	bool ok = bake(&b, &baked);
+	hob_arena_restore(scratch, mark);
+	if (!ok)
+		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(source->name));
+	*out = baked;
+	return true;
+}

@@ -1,0 +1,53 @@
+/* lods.h - the chain of levels of detail. */
+#ifndef HOB_LODS_H
+#define HOB_LODS_H
+
+#include "../base/base.h"
+
+typedef struct hob_lod_options {
+	uint32_t max; /* levels at most, the full one included; 0 and 1: no further ones */
+	float ratio;  /* triangles of a level over those of the one before, 0..1 */
+	float error;  /* largest accumulated error of any level, relative to the longest side of the mesh's box */
+	bool lock_border; /* open borders never move */
+} hob_lod_options;
+
+/* A level: indices into the mesh's vertices, ordered for the vertex cache and against overdraw. */
+typedef struct hob_lod_level {
+	uint32_t *indices;
+	uint32_t index_count;
+	float error; /* absolute: the errors of this and all finer steps added up; 0 for level 0 */
+} hob_lod_level;
+
+/* Why the chain ended. */
+typedef enum hob_lod_end {
+	HOB_LOD_END_MAX,	/* options.max reached, or LODs are off */
+	HOB_LOD_END_SMALL,	/* HOB_LOD_SMALL triangles or fewer are left */
+	HOB_LOD_END_ERROR,	/* the error is used up */
+	HOB_LOD_END_STUCK,	/* seams, borders or topology keep more than 85 % of the triangles */
+	HOB_LOD_END_PIECES, /* the next level would lose whole pieces: leaves, hair cards, loose triangles */
+} hob_lod_end;
+
+enum { HOB_LOD_SMALL = 64 };
+
+/* Appends coarser levels behind levels[0], which the caller fills with the full mesh.
+ *
+ * Each level is simplified from the one before, on its own vertices alone; nothing moves: a coarser level
+ * names a subset of the vertices of the finer one, so their attributes hold. Seams (vertices at one place
+ * that differ in normal, uv or colour) are collapsed along themselves and never torn open. A level that keeps
+ * more than 85 % of the triangles is dropped and ends the chain. So is one that destroys pieces: a piece,
+ * what hangs together by position, counts as destroyed when it is down to 16 triangles and has lost 40 % of
+ * its area; more than 5 % of the mesh's area may not go that way.
+ *
+ * positions      [vertex_count][3], finite; every vertex used by levels[0]
+ * levels         [options->max] in and out
+ * level_count    in: 1; out: number of levels
+ * end            out: why it ended
+ * The levels' indices and what is needed to make them stay in `arena`. Errors: MEMORY.
+ * Memory         meshoptimizer allocates about 170 bytes per vertex and 60 per triangle of its own meanwhile.
+ * Source         Garland and Heckbert 1997 (quadric error metrics) in meshopt_simplify; the chain with summed
+ * errors follows meshoptimizer's own advice. */
+bool hob_lods_build(const float *positions, uint32_t vertex_count, const hob_lod_options *options,
+					hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end, hob_arena *arena,
+					hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,123 @@
+#include "mesh_bounds.h"
+#include "vec3.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3])
+{
+	for (int k = 0; k < 3; k++)
+		min[k] = max[k] = count > 0 ? points[k] : 0;
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = 0; k < 3; k++) {
+			float value = points[3 * i + k];
+			min[k] = value < min[k] ? value : min[k];
+			max[k] = value > max[k] ? value : max[k];
+		}
+}
+
+typedef struct ball {
+	hob_vec3 center;
+	double radius;
+} ball_t;
+
+/* Grows the ball just enough for each point that is outside, moving it towards the point. */
+static void grow(ball_t *ball, const float *points, uint32_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		hob_vec3 offset = hob_vec3_sub(hob_vec3_load(points + 3 * i), ball->center);
+		double distance = hob_vec3_length(offset);
+		if (distance <= ball->radius)
+			continue;
+		double radius = (ball->radius + distance) / 2;
+		ball->center = hob_vec3_add(ball->center, hob_vec3_scale(offset, (radius - ball->radius) / distance));
+		ball->radius = radius;
+	}
+}
+
+static ball_t from_extremes(const float *points, uint32_t count)
+{
+	static const hob_vec3 axes[7] = {{1, 0, 0},	 {0, 1, 0},	 {0, 0, 1}, {1, 1, 1},
+									 {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}};
+	size_t low[7] = {0}, high[7] = {0};
+	double least[7], most[7];
+	for (size_t i = 0; i < count; i++) {
+		hob_vec3 p = hob_vec3_load(points + 3 * i);
+		for (int a = 0; a < 7; a++) {
+			double t = hob_vec3_dot(p, axes[a]);
+			if (i == 0 || t < least[a])
+				least[a] = t, low[a] = i;
+			if (i == 0 || t > most[a])
+				most[a] = t, high[a] = i;
+		}
+	}
+	ball_t best = {hob_vec3_load(points), 0};
+	for (int a = 0; a < 7; a++) {
+		hob_vec3 p = hob_vec3_load(points + 3 * low[a]), q = hob_vec3_load(points + 3 * high[a]);
+		double radius = hob_vec3_length(hob_vec3_sub(q, p)) / 2;
+		if (radius > best.radius)
+			best = (ball_t){hob_vec3_scale(hob_vec3_add(p, q), 0.5), radius};
+	}
+	grow(&best, points, count);
+	return best;
+}
+
+/* Radius about the float center, rounded up: the promise must hold for whoever computes with the stored
+ * floats. */
+static void store_ball(hob_vec3 center, const float *points, uint32_t count, float sphere[4])
+{
+	hob_vec3_store(sphere, center);
+	hob_vec3 stored = hob_vec3_load(sphere);
+	double radius = 0;
+	for (size_t i = 0; i < count; i++) {
+		double distance = hob_vec3_length(hob_vec3_sub(hob_vec3_load(points + 3 * i), stored));
+		radius = distance > radius ? distance : radius;
+	}
+	radius *= 1.000001;
+	sphere[3] = radius < (double)FLT_MAX ? (float)radius : FLT_MAX;
+}
+
+void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4])
+{
+	memset(sphere, 0, 4 * sizeof *sphere);
+	if (count == 0)
+		return;
+	float min[3], max[3], boxed[4];
+	hob_bounds_box(points, count, min, max);
+	hob_vec3 middle = hob_vec3_scale(hob_vec3_add(hob_vec3_load(min), hob_vec3_load(max)), 0.5);
+	store_ball(middle, points, count, boxed);
+	store_ball(from_extremes(points, count).center, points, count, sphere);
+	if (boxed[3] <= sphere[3])
+		memcpy(sphere, boxed, sizeof boxed);
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+	const float *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
+					 float *scratch)
+{
+	uint32_t triangles = index_count / 3, count = 0;
+	uint32_t step = (triangles + HOB_UV_DENSITY_SAMPLES - 1) / HOB_UV_DENSITY_SAMPLES;
+	for (uint32_t t = 0; t < triangles; t += step) {
+		const uint32_t *corner = indices + 3 * (size_t)t;
+		hob_vec3 p = hob_vec3_load(position + 3 * (size_t)corner[0]);
+		hob_vec3 e = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[1]), p);
+		hob_vec3 f = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[2]), p);
+		double area = hob_vec3_length(hob_vec3_cross(e, f));
+		const float *a = uv + 2 * (size_t)corner[0], *b = uv + 2 * (size_t)corner[1];
+		const float *c = uv + 2 * (size_t)corner[2];
+		double mapped = ((double)b[0] - (double)a[0]) * ((double)c[1] - (double)a[1]) -
+						((double)b[1] - (double)a[1]) * ((double)c[0] - (double)a[0]);
+		double density = area > 0 ? sqrt(fabs(mapped) / area) : HUGE_VAL;
+		if (density < 3.0e38)
+			scratch[count++] = (float)density;
+	}
+	if (count == 0)
+		return 0;
+	qsort(scratch, count, sizeof *scratch, compare_floats);
+	return scratch[count / 2];
+}

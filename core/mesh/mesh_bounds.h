@@ -1,0 +1,22 @@
+/* mesh_bounds.h - box, sphere and texture density of a mesh. */
+#ifndef HOB_MESH_BOUNDS_H
+#define HOB_MESH_BOUNDS_H
+
+#include "../base/base.h"
+
+/* Box of [count][3] points; zeros when there are none. */
+void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3]);
+
+/* A sphere (center xyz, radius) that contains every point, in float arithmetic too; usually within 5 % of the
+ * smallest; zeros when there are no points. Source: Ritter 1990, An efficient bounding sphere, begun once
+ * from the far points of 7 directions and once from the box; the smaller one is kept. Cost O(count). */
+void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4]);
+
+/* Median over the triangles of sqrt(area in uv / area in space): what picks a mip level without derivatives.
+ * Triangles without area in space are left out; 0 when none is left. Of more than 32768 triangles every k-th
+ * is looked at. `scratch` [32768] f32. */
+float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
+					 float *scratch);
+enum { HOB_UV_DENSITY_SAMPLES = 32768 };
+
+#endif

@@ -1,0 +1,69 @@
+#include "split.h"
+
+#include <assert.h>
+
+static uint32_t table_size(uint32_t index_count)
+{
+	uint64_t size = 16;
+	while (size < (uint64_t)index_count + index_count / 2)
+		size *= 2;
+	assert(size <= UINT32_MAX);
+	return (uint32_t)size;
+}
+
+size_t hob_split_scratch_size(uint32_t vertex_count, uint32_t index_count)
+{
+	return ((size_t)vertex_count + table_size(index_count)) * sizeof(uint32_t);
+}
+
+static uint32_t hash(uint32_t vertex, const float *value, uint32_t width)
+{
+	uint64_t h = vertex * 0x9E3779B97F4A7C15ull;
+	for (uint32_t i = 0; i < width; i++) {
+		uint32_t bits;
+		memcpy(&bits, &value[i], sizeof bits);
+		h = (h ^ bits) * 0x9FB21C651E98DF25ull;
+		h ^= h >> 32;
+	}
+	return (uint32_t)(h >> 16);
+}
+
+uint32_t hob_split(uint32_t *indices, uint32_t index_count, uint32_t vertex_count, uint32_t corners_per_value,
+				   const float *values, uint32_t width, uint32_t *from, float *vertex_values, void *scratch)
+{
+	uint32_t *seen = scratch, *table = seen + vertex_count;
+	uint32_t mask = table_size(index_count) - 1;
+	size_t bytes = width * sizeof(float);
+	memset(seen, 0, vertex_count * sizeof *seen);
+	memset(table, 0xFF, ((size_t)mask + 1) * sizeof *table);
+	memset(vertex_values, 0, vertex_count * bytes);
+	for (uint32_t v = 0; v < vertex_count; v++)
+		from[v] = v;
+
+	uint32_t count = vertex_count;
+	for (uint32_t i = 0; i < index_count; i++) {
+		uint32_t v = indices[i];
+		assert(v < vertex_count);
+		const float *value = values + (size_t)(i / corners_per_value) * width;
+		if (!seen[v]) {
+			seen[v] = 1;
+			memcpy(vertex_values + (size_t)v * width, value, bytes);
+		}
+		if (memcmp(vertex_values + (size_t)v * width, value, bytes) == 0)
+			continue;
+		uint32_t slot = hash(v, value, width) & mask;
+		for (; table[slot] != HOB_NONE; slot = (slot + 1) & mask) {
+			uint32_t other = table[slot];
+			if (from[other] == v && memcmp(vertex_values + (size_t)other * width, value, bytes) == 0)
+				break;
+		}
+		if (table[slot] == HOB_NONE) {
+			table[slot] = count;
+			from[count] = v;
+			memcpy(vertex_values + (size_t)count * width, value, bytes);
+			count++;
+		}
+		indices[i] = table[slot];
+	}
+	return count;
+}

@@ -1,0 +1,300 @@
+#include "streams.h"
+#include "influences.h"
+#include "mesh_bounds.h"
+#include "quantize.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+/* VkFormat numbers. */
+enum {
+	R8G8B8A8_UNORM = 37,
+	R8G8B8A8_UINT = 41,
+	R16G16_UNORM = 77,
+	R16G16_SNORM = 78,
+	R16G16B16A16_UNORM = 91,
+	R16G16B16A16_SNORM = 92,
+	R16G16B16A16_UINT = 95,
+	R32G32_SFLOAT = 103,
+	R32G32B32_SFLOAT = 106,
+	R32G32B32A32_SFLOAT = 109,
+};
+
+static const float uv_span_limit = 16;
+
+static uint32_t format_size(uint16_t format)
+{
+	switch (format) {
+	case R8G8B8A8_UNORM:
+	case R8G8B8A8_UINT:
+	case R16G16_UNORM:
+	case R16G16_SNORM:
+		return 4;
+	case R16G16B16A16_UNORM:
+	case R16G16B16A16_SNORM:
+	case R16G16B16A16_UINT:
+	case R32G32_SFLOAT:
+		return 8;
+	case R32G32B32_SFLOAT:
+		return 12;
+	default:
+		assert(format == R32G32B32A32_SFLOAT);
+		return 16;
+	}
+}
+
+/* ---- which formats */
+
+static void add(hob_baked_mesh *b, uint16_t stream, hob_semantic semantic, uint32_t set, uint8_t components,
+				hob_encoding encoding, uint16_t format)
+{
+	assert(b->attribute_count < HOB_MAX_ATTRIBUTES && stream < HOB_MAX_STREAMS);
+	hob_baked_stream *s = &b->streams[stream];
+	b->attributes[b->attribute_count++] = (hob_baked_attribute){.semantic = (uint8_t)semantic,
+																.set = (uint8_t)set,
+																.components = components,
+																.encoding = (uint8_t)encoding,
+																.format = format,
+																.stream = stream,
+																.offset = s->stride};
+	s->stride += format_size(format);
+	if (stream >= b->stream_count)
+		b->stream_count = stream + 1u;
+}
+
+static bool scale_positions(hob_baked_mesh *b)
+{
+	float min[3], max[3];
+	hob_bounds_box(b->mesh.position, b->mesh.vertex_count, min, max);
+	double extent = 0;
+	for (int k = 0; k < 3; k++)
+		extent = fmax(extent, (double)max[k] - (double)min[k]);
+	if (extent > (double)FLT_MAX / 2)
+		return false;
+	/* Rounded up, so that the far side is not cut; one for a single point, so that readers may divide. */
+	b->pos_scale = extent > 0 ? nextafterf((float)extent, FLT_MAX) : 1;
+	memcpy(b->pos_offset, min, sizeof min);
+	return true;
+}
+
+static bool scale_uvs(hob_baked_mesh *b)
+{
+	const float *uv = b->mesh.uv[0];
+	float min[2] = {0, 0}, max[2] = {0, 0};
+	for (size_t v = 0; v < b->mesh.vertex_count; v++)
+		for (size_t k = 0; k < 2; k++) {
+			float value = uv[2 * v + k];
+			min[k] = v == 0 || value < min[k] ? value : min[k];
+			max[k] = v == 0 || value > max[k] ? value : max[k];
+		}
+	for (int k = 0; k < 2; k++)
+		if (!(max[k] - min[k] <= uv_span_limit))
+			return false;
+	for (int k = 0; k < 2; k++) {
+		b->uv_offset[k] = min[k];
+		b->uv_scale[k] = max[k] > min[k] ? nextafterf(max[k] - min[k], FLT_MAX) : 1;
+	}
+	return true;
+}
+
+static uint16_t color_format(const float *color, size_t count, bool quantized)
+{
+	bool exact8 = true, exact16 = true, inside = true;
+	for (size_t i = 0; i < 4 * count; i++) {
+		inside = inside && color[i] >= 0 && color[i] <= 1;
+		exact8 = exact8 && hob_is_unorm(color[i], 255);
+		exact16 = exact16 && (exact8 || hob_is_unorm(color[i], 65535));
+		if (!inside)
+			return R32G32B32A32_SFLOAT;
+	}
+	if (exact8 || quantized)
+		return R8G8B8A8_UNORM;
+	/* A value may be a multiple of 1/255 without being one of 1/65535 as a float. */
+	for (size_t i = 0; exact16 && i < 4 * count; i++)
+		exact16 = hob_is_unorm(color[i], 65535);
+	return exact16 ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
+}
+
+static void choose_skinning(hob_baked_mesh *b, uint16_t stream, bool quantized)
+{
+	const hob_mesh *m = &b->mesh;
+	uint16_t largest = 0;
+	for (size_t i = 0; i < (size_t)m->vertex_count * m->influence_count; i++)
+		largest = m->joints[i] > largest ? m->joints[i] : largest;
+	uint16_t joints = largest > 255 ? R16G16B16A16_UINT : R8G8B8A8_UINT;
+	for (uint32_t set = 0; set < m->influence_count / 4; set++)
+		add(b, stream, HOB_SEMANTIC_JOINTS, set, 4, HOB_ENCODING_PLAIN, joints);
+	for (uint32_t set = 0; set < m->influence_count / 4; set++)
+		add(b, stream, HOB_SEMANTIC_WEIGHTS, set, 4, HOB_ENCODING_PLAIN,
+			quantized ? R8G8B8A8_UNORM : R16G16B16A16_UNORM);
+}
+
+static void choose(hob_baked_mesh *b, bool quantized)
+{
+	const hob_mesh *m = &b->mesh;
+	if (quantized && scale_positions(b)) {
+		b->flags |= HOB_MESH_QUANTIZED;
+		add(b, 0, HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_SCALED, R16G16B16A16_UNORM);
+	} else {
+		add(b, 0, HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_PLAIN, R32G32B32_SFLOAT);
+	}
+	if (m->normal && quantized)
+		add(b, 1, HOB_SEMANTIC_NORMAL, 0, 2, HOB_ENCODING_OCTAHEDRAL, R16G16_SNORM);
+	else if (m->normal)
+		add(b, 1, HOB_SEMANTIC_NORMAL, 0, 3, HOB_ENCODING_PLAIN, R32G32B32_SFLOAT);
+	if (m->tangent && quantized)
+		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_OCTAHEDRAL, R16G16B16A16_SNORM);
+	else if (m->tangent)
+		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_PLAIN, R32G32B32A32_SFLOAT);
+	for (uint32_t s = 0; s < HOB_UV_SETS; s++) {
+		if (m->uv[s] && s == 0 && quantized && scale_uvs(b))
+			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_SCALED, R16G16_UNORM);
+		else if (m->uv[s])
+			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_PLAIN, R32G32_SFLOAT);
+	}
+	for (uint32_t s = 0; s < HOB_COLOR_SETS; s++)
+		if (m->color[s])
+			add(b, 1, HOB_SEMANTIC_COLOR, s, 4, HOB_ENCODING_PLAIN,
+				color_format(m->color[s], m->vertex_count, quantized));
+	if (m->influence_count > 0)
+		choose_skinning(b, (uint16_t)b->stream_count, quantized);
+}
+
+/* ---- the data */
+
+static void put_u16(uint8_t *at, uint32_t value)
+{
+	at[0] = (uint8_t)value, at[1] = (uint8_t)(value >> 8);
+}
+
+static void put_floats(uint8_t *at, const float *values, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		hob_store_u32(at + 4 * i, bits);
+	}
+}
+
+static void put_octahedral(uint8_t *at, const float *unit)
+{
+	int16_t code[2];
+	hob_octahedral_encode(unit, code);
+	put_u16(at, (uint16_t)code[0]);
+	put_u16(at + 2, (uint16_t)code[1]);
+}
+
+static void put_scaled(uint8_t *at, const float *values, uint32_t count, const float *offset,
+					   const float *scale, uint32_t scale_step)
+{
+	for (uint32_t k = 0; k < count; k++) {
+		double unorm = ((double)values[k] - (double)offset[k]) / (double)scale[k * scale_step];
+		put_u16(at + 2 * k, hob_quantize_unorm(unorm, 65535));
+	}
+}
+
+static void put_unorm(uint8_t *at, const float *values, uint16_t format)
+{
+	for (uint32_t k = 0; k < 4; k++) {
+		if (format == R8G8B8A8_UNORM)
+			at[k] = (uint8_t)hob_quantize_unorm((double)values[k], 255);
+		else
+			put_u16(at + 2 * k, hob_quantize_unorm((double)values[k], 65535));
+	}
+}
+
+static void put_weights(uint8_t *at, const float *weights, uint32_t influence_count, uint32_t set,
+						uint16_t format)
+{
+	uint16_t units[8];
+	uint8_t bytes[8];
+	for (uint32_t i = 0; i < influence_count; i++)
+		units[i] = (uint16_t)hob_quantize_unorm((double)weights[i], 65535);
+	hob_weights_to_u8(units, influence_count, bytes);
+	for (uint32_t k = 0; k < 4; k++) {
+		if (format == R8G8B8A8_UNORM)
+			at[k] = bytes[4 * set + k];
+		else
+			put_u16(at + 2 * k, units[4 * set + k]);
+	}
+}
+
+static void put_joints(uint8_t *at, const uint16_t *joints, uint16_t format)
+{
+	for (uint32_t k = 0; k < 4; k++) {
+		if (format == R8G8B8A8_UINT)
+			at[k] = (uint8_t)joints[k];
+		else
+			put_u16(at + 2 * k, joints[k]);
+	}
+}
+
+static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, size_t v, uint8_t *at)
+{
+	const hob_mesh *m = &b->mesh;
+	switch ((hob_semantic)a->semantic) {
+	case HOB_SEMANTIC_POSITION:
+		if (a->encoding == HOB_ENCODING_SCALED)
+			put_scaled(at, m->position + 3 * v, 3, b->pos_offset, &b->pos_scale, 0);
+		else
+			put_floats(at, m->position + 3 * v, 3);
+		break;
+	case HOB_SEMANTIC_NORMAL:
+		if (a->encoding == HOB_ENCODING_OCTAHEDRAL)
+			put_octahedral(at, m->normal + 3 * v);
+		else
+			put_floats(at, m->normal + 3 * v, 3);
+		break;
+	case HOB_SEMANTIC_TANGENT:
+		if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
+			put_octahedral(at, m->tangent + 4 * v);
+			put_u16(at + 6, m->tangent[4 * v + 3] < 0 ? (uint16_t)-32767 : 32767);
+		} else {
+			put_floats(at, m->tangent + 4 * v, 4);
+		}
+		break;
+	case HOB_SEMANTIC_UV:
+		if (a->encoding == HOB_ENCODING_SCALED)
+			put_scaled(at, m->uv[a->set] + 2 * v, 2, b->uv_offset, b->uv_scale, 1);
+		else
+			put_floats(at, m->uv[a->set] + 2 * v, 2);
+		break;
+	case HOB_SEMANTIC_COLOR:
+		if (a->format == R32G32B32A32_SFLOAT)
+			put_floats(at, m->color[a->set] + 4 * v, 4);
+		else
+			put_unorm(at, m->color[a->set] + 4 * v, a->format);
+		break;
+	case HOB_SEMANTIC_JOINTS:
+		put_joints(at, m->joints + v * m->influence_count + 4 * a->set, a->format);
+		break;
+	case HOB_SEMANTIC_WEIGHTS:
+		put_weights(at, m->weights + v * m->influence_count, m->influence_count, a->set, a->format);
+		break;
+	}
+}
+
+bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result, hob_error *err)
+{
+	hob_baked_mesh b = *baked;
+	b.attribute_count = b.stream_count = 0;
+	memset(b.streams, 0, sizeof b.streams);
+	b.pos_scale = b.uv_scale[0] = b.uv_scale[1] = 1;
+	memset(b.pos_offset, 0, sizeof b.pos_offset);
+	memset(b.uv_offset, 0, sizeof b.uv_offset);
+	choose(&b, quantized);
+	for (uint32_t s = 0; s < b.stream_count; s++) {
+		b.streams[s].data = hob_arena_array(result, b.mesh.vertex_count, b.streams[s].stride, 16);
+		if (!b.streams[s].data)
+			return hob_fail_memory(err, result, "vertex streams");
+	}
+	for (uint32_t i = 0; i < b.attribute_count; i++) {
+		const hob_baked_attribute *a = &b.attributes[i];
+		const hob_baked_stream *s = &b.streams[a->stream];
+		for (size_t v = 0; v < b.mesh.vertex_count; v++)
+			put_vertex(&b, a, v, s->data + v * s->stride + a->offset);
+	}
+	*baked = b;
+	return true;
+}

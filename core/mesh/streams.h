@@ -1,0 +1,33 @@
+/* streams.h - vertex data as the GPU reads it: which attributes, in which format, in which stream.
+ *
+ * Up to three streams, so that depth and shadow passes fetch only the first: positions; then normal, tangent,
+ * texture coordinates and colours interleaved; then joints and weights. A stream without attributes is left
+ * out and the ones behind it move up: an attribute says which stream it is in.
+ *
+ *                 float32                          quantized                              largest error when
+ * quantized position      R32G32B32_SFLOAT                 R16G16B16A16_UNORM, scaled (w is 0)    half of
+ * pos_scale / 65535 per axis normal        R32G32B32_SFLOAT                 R16G16_SNORM, octahedral 0.004
+ * degrees tangent       R32G32B32A32_SFLOAT              R16G16B16A16_SNORM: x y octahedral,    0.004 degrees
+ *                                                  z is 0, w is +1 or -1
+ *   uv set 0      R32G32_SFLOAT                    R16G16_UNORM, scaled per axis; float   half of uv_scale /
+ * 65535 per axis: where it spans more than 16            1/2 texel of 4096 at most uv set 1..7 R32G32_SFLOAT
+ * R32G32_SFLOAT                          0 colour        R8G8B8A8_UNORM or                R8G8B8A8_UNORM;
+ * float when a value     1/510 R16G16B16A16_UNORM when that     is outside [0, 1] is exact, else
+ * R32G32B32A32_SFLOAT joints        R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255           0
+ *   weights       R16G16B16A16_UNORM, sum 65535    R8G8B8A8_UNORM, sum 255                1/65535, 1/255
+ *
+ * Eight influences are two attributes each of joints and weights, set 0 with the four largest. Position scale
+ * and offset are chosen per mesh: meshes that share an edge may show a gap of one step when quantized. */
+#ifndef HOB_STREAMS_H
+#define HOB_STREAMS_H
+
+#include "../model/baked.h"
+
+/* Fills attributes, streams, pos_offset, pos_scale, uv_offset and uv_scale of *baked from baked->mesh, whose
+ * influence_count is 0, 4 or 8 with weights that are multiples of 1/65535 summing to 1. Sets
+ * HOB_MESH_QUANTIZED when positions are (they stay float when the box is too large for a float scale). Data
+ * belongs to `result`. Errors: MEMORY; then *baked is untouched. */
+bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result,
+					   hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,293 @@
+#include "tangents.h"
+#include "vec3.h"
+
+#include <assert.h>
+#include <float.h>
+
+enum { ORIENTED = 1, ANY_GROUP = 2, DEGENERATE = 4 };
+
+typedef struct edge {
+	uint32_t low, high; /* groups of its ends */
+	uint32_t corner;	/* where it starts: it runs to the triangle's next corner */
+} edge_t;
+
+typedef struct work {
+	const float *position, *normal, *uv;
+	const uint32_t *indices, *group;
+	uint32_t index_count;
+	float (*direction)[3];	/* [triangle] unit direction of growing u */
+	uint8_t *flags;			/* [triangle] */
+	uint32_t *neighbour;	/* [corner] triangle across the edge that starts there, or HOB_NONE */
+	uint32_t *owner;		/* [corner] first corner of the group it belongs to, or HOB_NONE */
+	uint32_t *stack;		/* [2 * triangle + 2] */
+	uint32_t *members;		/* [triangle] of the group under construction: corners */
+	edge_t *edges, *sorted; /* [corner] */
+	uint32_t *buckets;		/* [vertex_count + 1] */
+	float *tangent;
+} work_t;
+
+static uint32_t next_corner(uint32_t corner)
+{
+	return corner % 3 == 2 ? corner - 2 : corner + 1;
+}
+
+static uint32_t previous_corner(uint32_t corner)
+{
+	return corner % 3 == 0 ? corner + 2 : corner - 1;
+}
+
+static uint32_t group_at(const work_t *w, uint32_t corner)
+{
+	return w->group[w->indices[corner]];
+}
+
+static hob_vec3 position_at(const work_t *w, uint32_t corner)
+{
+	return hob_vec3_load(w->position + 3 * (size_t)w->indices[corner]);
+}
+
+static bool same_position(const work_t *w, uint32_t a, uint32_t b)
+{
+	const float *p = w->position + 3 * (size_t)w->indices[a], *q = w->position + 3 * (size_t)w->indices[b];
+	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
+}
+
+static void map_triangle(work_t *w, uint32_t triangle)
+{
+	uint32_t c = 3 * triangle;
+	w->flags[triangle] = ANY_GROUP;
+	if (same_position(w, c, c + 1) || same_position(w, c + 1, c + 2) || same_position(w, c + 2, c)) {
+		w->flags[triangle] = DEGENERATE;
+		return;
+	}
+	const float *t1 = w->uv + 2 * (size_t)w->indices[c];
+	const float *t2 = w->uv + 2 * (size_t)w->indices[c + 1];
+	const float *t3 = w->uv + 2 * (size_t)w->indices[c + 2];
+	hob_vec3 p = position_at(w, c);
+	hob_vec3 d2 = hob_vec3_sub(position_at(w, c + 1), p), d3 = hob_vec3_sub(position_at(w, c + 2), p);
+	double u2 = (double)t2[0] - (double)t1[0], v2 = (double)t2[1] - (double)t1[1];
+	double u3 = (double)t3[0] - (double)t1[0], v3 = (double)t3[1] - (double)t1[1];
+	double area = u2 * v3 - v2 * u3;
+	hob_vec3 along_u = hob_vec3_sub(hob_vec3_scale(d2, v3), hob_vec3_scale(d3, v2));
+	hob_vec3 along_v = hob_vec3_sub(hob_vec3_scale(d3, u2), hob_vec3_scale(d2, u3));
+	if (area > 0)
+		w->flags[triangle] |= ORIENTED;
+	/* Below the smallest normal float the reference calls a mapping empty. */
+	if (fabs(area) <= (double)FLT_MIN)
+		return;
+	double length_u = hob_vec3_length(along_u), length_v = hob_vec3_length(along_v);
+	if (length_u > (double)FLT_MIN)
+		hob_vec3_store(w->direction[triangle], hob_vec3_scale(along_u, (area > 0 ? 1 : -1) / length_u));
+	if (length_u / fabs(area) > (double)FLT_MIN && length_v / fabs(area) > (double)FLT_MIN)
+		w->flags[triangle] &= (uint8_t)~ANY_GROUP;
+}
+
+/* Stable counting sort of the edges by one end. */
+static void sort_edges(const edge_t *in, edge_t *out, uint32_t count, bool by_low, uint32_t *buckets,
+					   uint32_t bucket_count)
+{
+	memset(buckets, 0, ((size_t)bucket_count + 1) * sizeof *buckets);
+	for (uint32_t i = 0; i < count; i++)
+		buckets[(by_low ? in[i].low : in[i].high) + 1]++;
+	for (uint32_t b = 0; b < bucket_count; b++)
+		buckets[b + 1] += buckets[b];
+	for (uint32_t i = 0; i < count; i++)
+		out[buckets[by_low ? in[i].low : in[i].high]++] = in[i];
+}
+
+static bool runs_up(const work_t *w, const edge_t *edge)
+{
+	return group_at(w, edge->corner) == edge->low;
+}
+
+/* Pairs the edges of one run, which all join the same two groups: each, in order, with the first later one
+ * that runs the other way and is still free. One pointer per direction makes this linear even where thousands
+ * meet. */
+static void pair_run(work_t *w, const edge_t *run, uint32_t count)
+{
+	uint32_t pointer[2] = {0, 0};
+	for (uint32_t i = 0; i < count; i++) {
+		if (w->neighbour[run[i].corner] != HOB_NONE)
+			continue;
+		bool wanted = !runs_up(w, &run[i]);
+		uint32_t *j = &pointer[wanted];
+		while (*j < count &&
+			   (*j <= i || runs_up(w, &run[*j]) != wanted || w->neighbour[run[*j].corner] != HOB_NONE))
+			++*j;
+		if (*j == count)
+			continue;
+		w->neighbour[run[i].corner] = run[*j].corner / 3;
+		w->neighbour[run[*j].corner] = run[i].corner / 3;
+	}
+}
+
+static void find_neighbours(work_t *w, uint32_t vertex_count)
+{
+	uint32_t count = 0;
+	for (uint32_t c = 0; c < w->index_count; c++) {
+		w->neighbour[c] = HOB_NONE;
+		if (w->flags[c / 3] & DEGENERATE)
+			continue;
+		uint32_t a = group_at(w, c), b = group_at(w, next_corner(c));
+		w->edges[count++] = (edge_t){a < b ? a : b, a < b ? b : a, c};
+	}
+	sort_edges(w->edges, w->sorted, count, false, w->buckets, vertex_count);
+	sort_edges(w->sorted, w->edges, count, true, w->buckets, vertex_count);
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1;
+			 end < count && w->edges[end].low == w->edges[i].low && w->edges[end].high == w->edges[i].high;
+			 end++)
+			;
+		pair_run(w, w->edges + i, end - i);
+	}
+}
+
+static uint32_t corner_of_group(const work_t *w, uint32_t triangle, uint32_t group)
+{
+	for (uint32_t c = 3 * triangle; c < 3 * triangle + 2; c++)
+		if (group_at(w, c) == group)
+			return c;
+	return 3 * triangle + 2;
+}
+
+/* Adds the triangle's corner to the group that `seed` began, if it may; then its two neighbours around the
+ * vertex wait on the stack. */
+static bool join(work_t *w, uint32_t corner, uint32_t seed, bool oriented)
+{
+	uint32_t triangle = corner / 3, first = 3 * triangle;
+	uint8_t *flags = &w->flags[triangle];
+	if (w->owner[corner] != HOB_NONE)
+		return false;
+	/* An unmapped triangle takes over the orientation of the first group that reaches it. */
+	if (*flags & ANY_GROUP && w->owner[first] == HOB_NONE && w->owner[first + 1] == HOB_NONE &&
+		w->owner[first + 2] == HOB_NONE)
+		*flags = (uint8_t)((*flags & ~ORIENTED) | (oriented ? ORIENTED : 0));
+	if (((*flags & ORIENTED) != 0) != oriented)
+		return false;
+	w->owner[corner] = seed;
+	return true;
+}
+
+static uint32_t gather_group(work_t *w, uint32_t seed)
+{
+	bool oriented = w->flags[seed / 3] & ORIENTED;
+	uint32_t group = group_at(w, seed), member_count = 0, depth = 0;
+	w->stack[depth++] = seed / 3;
+	while (depth > 0) {
+		uint32_t corner = corner_of_group(w, w->stack[--depth], group);
+		if (!join(w, corner, seed, oriented))
+			continue;
+		w->members[member_count++] = corner;
+		uint32_t left = w->neighbour[corner], right = w->neighbour[previous_corner(corner)];
+		if (right != HOB_NONE)
+			w->stack[depth++] = right;
+		if (left != HOB_NONE)
+			w->stack[depth++] = left;
+	}
+	return member_count;
+}
+
+static hob_vec3 average_direction(const work_t *w, uint32_t count, hob_vec3 n)
+{
+	hob_vec3 sum = {0, 0, 0};
+	for (uint32_t m = 0; m < count; m++) {
+		uint32_t corner = w->members[m];
+		if (w->flags[corner / 3] & ANY_GROUP)
+			continue;
+		hob_vec3 direction = hob_vec3_unit(hob_vec3_reject(hob_vec3_load(w->direction[corner / 3]), n));
+		double angle = hob_corner_angle(position_at(w, previous_corner(corner)), position_at(w, corner),
+										position_at(w, next_corner(corner)), n);
+		sum = hob_vec3_add(sum, hob_vec3_scale(direction, angle));
+	}
+	sum = hob_vec3_unit(sum);
+	return hob_vec3_dot(sum, sum) > 0 ? sum : hob_vec3_perpendicular(n);
+}
+
+static void store_tangent(work_t *w, uint32_t corner, hob_vec3 direction, bool oriented)
+{
+	float *out = w->tangent + 4 * (size_t)corner;
+	hob_vec3_store(out, direction);
+	out[3] = oriented ? -1.0f : 1.0f;
+}
+
+static hob_vec3 normal_at(const work_t *w, uint32_t corner)
+{
+	return hob_vec3_unit(hob_vec3_load(w->normal + 3 * (size_t)w->indices[corner]));
+}
+
+static void fill_rest(work_t *w, uint32_t vertex_count)
+{
+	uint32_t *lender = w->buckets;
+	memset(lender, 0xFF, (size_t)vertex_count * sizeof *lender);
+	for (uint32_t c = w->index_count; c-- > 0;)
+		if (!(w->flags[c / 3] & DEGENERATE))
+			lender[group_at(w, c)] = c;
+	for (uint32_t c = 0; c < w->index_count; c++) {
+		if (w->owner[c] != HOB_NONE)
+			continue;
+		uint32_t from = w->flags[c / 3] & DEGENERATE ? lender[group_at(w, c)] : HOB_NONE;
+		if (from != HOB_NONE && w->owner[from] != HOB_NONE)
+			memcpy(w->tangent + 4 * (size_t)c, w->tangent + 4 * (size_t)from, 4 * sizeof(float));
+		else
+			store_tangent(w, c, hob_vec3_perpendicular(normal_at(w, c)), false);
+	}
+}
+
+static void *take(uint8_t **at, size_t size)
+{
+	void *memory = *at;
+	*at += (size + 7) & ~(size_t)7;
+	return memory;
+}
+
+static size_t lay_out(work_t *w, uint32_t vertex_count, uint32_t index_count, uint8_t *base)
+{
+	size_t corners = index_count, triangles = corners / 3;
+	uint8_t *at = base;
+	w->edges = take(&at, corners * sizeof *w->edges);
+	w->sorted = take(&at, corners * sizeof *w->sorted);
+	w->direction = take(&at, triangles * sizeof *w->direction);
+	w->neighbour = take(&at, corners * sizeof *w->neighbour);
+	w->owner = take(&at, corners * sizeof *w->owner);
+	w->stack = take(&at, (2 * triangles + 2) * sizeof *w->stack);
+	w->members = take(&at, (triangles + 1) * sizeof *w->members);
+	w->buckets = take(&at, ((size_t)vertex_count + 1) * sizeof *w->buckets);
+	w->flags = take(&at, triangles);
+	return (size_t)(at - base);
+}
+
+size_t hob_tangents_scratch_size(uint32_t vertex_count, uint32_t index_count)
+{
+	work_t w;
+	uint64_t nothing[1];
+	return lay_out(&w, vertex_count, index_count, (uint8_t *)nothing);
+}
+
+void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
+				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
+				  void *scratch)
+{
+	assert(index_count % 3 == 0);
+	work_t w = {.position = position,
+				.normal = normal,
+				.uv = uv,
+				.indices = indices,
+				.group = group,
+				.index_count = index_count,
+				.tangent = tangent};
+	lay_out(&w, vertex_count, index_count, scratch);
+	memset(w.direction, 0, index_count / 3 * sizeof *w.direction);
+	memset(w.owner, 0xFF, index_count * sizeof *w.owner);
+	for (uint32_t t = 0; t < index_count / 3; t++)
+		map_triangle(&w, t);
+	find_neighbours(&w, vertex_count);
+	for (uint32_t c = 0; c < index_count; c++) {
+		if (w.owner[c] != HOB_NONE || w.flags[c / 3] & (ANY_GROUP | DEGENERATE))
+			continue;
+		uint32_t count = gather_group(&w, c);
+		hob_vec3 direction = average_direction(&w, count, normal_at(&w, c));
+		for (uint32_t m = 0; m < count; m++)
+			store_tangent(&w, w.members[m], direction, w.flags[c / 3] & ORIENTED);
+	}
+	fill_rest(&w, vertex_count);
+}

@@ -1,0 +1,33 @@
+/* triangle_order.h - the order of triangles for the GPU's vertex cache and depth test, and the order of
+ * vertices for its memory. */
+#ifndef HOB_TRIANGLE_ORDER_H
+#define HOB_TRIANGLE_ORDER_H
+
+#include "../base/base.h"
+
+typedef enum hob_order_effort {
+	HOB_ORDER_FAST, /* FIFO cache order only: a third of the time, about 10 % more vertex work for the GPU */
+	HOB_ORDER_BEST, /* cache order for any GPU, then against overdraw, giving up at most 5 % of the former */
+} hob_order_effort;
+
+/* Reorders whole triangles in place.
+ *
+ * indices      [index_count], a multiple of 3, each < vertex_count
+ * positions    [vertex_count][3]
+ * Memory       meshoptimizer allocates about 30 bytes per index of its own meanwhile. */
+void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
+						 uint32_t vertex_count, hob_order_effort effort);
+
+/* Numbers vertices by first use, coarsest level first, so that every level needs only a prefix of the
+ * vertices.
+ *
+ * levels       [level_count] index lists, finest first; rewritten to the new numbers
+ * counts       [level_count] their lengths
+ * remap        [vertex_count] scratch
+ * order        [vertex_count] out: order[new] = old; vertices that no level uses are left out
+ * prefixes     [level_count] out: vertices [0, prefixes[l]) suffice for level l and all coarser ones
+ * Returns      number of vertices in use. */
+uint32_t hob_order_vertices(uint32_t *const *levels, const uint32_t *counts, uint32_t level_count,
+							uint32_t vertex_count, uint32_t *remap, uint32_t *order, uint32_t *prefixes);
+
+#endif

@@ -1,0 +1,18 @@
+/* scene_bounds.h - where the meshes of a flattened scene are in its world. */
+#ifndef HOB_SCENE_BOUNDS_H
+#define HOB_SCENE_BOUNDS_H
+
+#include "../model/baked.h"
+
+/* Fills scene->aabb [node_count][6], already allocated, from hierarchy, global and mesh links; flatten.h says
+ * what the boxes hold. `meshes` may be NULL. Errors: MEMORY. */
+bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
+					  hob_arena *scratch, hob_error *err) HOB_MUST_CHECK;
+
+/* The axis-aligned box around a box under a matrix, computed in double and rounded outwards by an ulp or so.
+ * Source: Arvo 1990, Transforming axis-aligned bounding boxes. An empty box (min > max) stays empty. */
+void hob_box_transform(const float box[6], const float matrix[16], float out[6]);
+void hob_box_clear(float box[6]);
+void hob_box_add(float box[6], const float other[6]);
+
+#endif
