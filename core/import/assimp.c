@@ -1,0 +1,199 @@
+#include "assimp_convert.h"
+#include "assimp_io.h"
+#include "importers.h"
+#include "text.h"
+
+#include <assimp/cimport.h>
+#include <assimp/config.h>
+#include <assimp/postprocess.h>
+#include <assimp/version.h>
+
+#include <stdio.h>
+
+/* ---- errors */
+
+/* Assimp's messages hold file names of our making, control characters and sometimes pieces of the file. */
+static void clean_message(const char *message, char out[160])
+{
+	size_t len = 0;
+	for (const char *p = message ? message : ""; *p && len < 150; p++) {
+		unsigned char c = (unsigned char)*p;
+		if (c < ' ' || c > '~')
+			c = ' ';
+		if (c == ' ' && (len == 0 || out[len - 1] == ' '))
+			continue;
+		out[len++] = (char)c;
+	}
+	while (len > 0 && (out[len - 1] == ' ' || out[len - 1] == '.'))
+		len--;
+	out[len] = 0;
+	char *name;
+	while ((name = strstr(out, HOB_ASSIMP_STEM)) != NULL) {
+		char *from = name > out && name[-1] == '/' ? name - 1 : name;
+		memmove(from, name + strlen(HOB_ASSIMP_STEM), strlen(name + strlen(HOB_ASSIMP_STEM)) + 1);
+	}
+}
+
+static bool says(const char *message, const char *word)
+{
+	return strstr(message, word) != NULL;
+}
+
+static bool import_failed(const hob_assimp_io *io, const hob_assimp_format *format, hob_error *err)
+{
+	if (io->failure.code != HOB_ERR_OK) {
+		if (err)
+			*err = io->failure;
+		return false;
+	}
+	char message[160];
+	clean_message(aiGetErrorString(), message);
+	if (says(message, "bad_alloc") || says(message, "out of memory"))
+		return hob_fail(err, MEMORY, "Assimp ran out of memory on this %s file", format->name);
+	if (says(message, "nsupported") || says(message, "not supported") || says(message, "old format"))
+		return hob_fail(err, UNSUPPORTED,
+						"Assimp cannot read this %s file: %s; export it again, best as glTF", format->name,
+						message);
+	return hob_fail(err, CORRUPT, "Assimp refuses this %s file: %s", format->name,
+					message[0] ? message : "no reason given");
+}
+
+/* ---- small things shared by the steps */
+
+hob_str hob_assimp_str(const struct aiString *text)
+{
+	size_t len = text->length < MAXLEN ? text->length : MAXLEN - 1;
+	return (hob_str){text->data, strnlen(text->data, len)};
+}
+
+bool hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text, hob_str *out, hob_error *err)
+{
+	hob_str name = hob_assimp_str(text);
+	bool own = hob_str_find(name, HOB_STR(HOB_ASSIMP_STEM), 0) != SIZE_MAX;
+	*out = own ? HOB_STR("") : hob_text_name(scene->request->result, name);
+	return out->data || hob_fail_memory(err, scene->request->result, "a name");
+}
+
+bool hob_assimp_matrix(const struct aiMatrix4x4 *from, float unit, float out[16])
+{
+	const float rows[4][4] = {
+		{from->a1, from->a2, from->a3, from->a4 * unit},
+		{from->b1, from->b2, from->b3, from->b4 * unit},
+		{from->c1, from->c2, from->c3, from->c4 * unit},
+		{0, 0, 0, 1},
+	};
+	bool finite = true;
+	for (int column = 0; column < 4; column++)
+		for (int row = 0; row < 4; row++) {
+			out[column * 4 + row] = rows[row][column];
+			finite = finite && rows[row][column] - rows[row][column] == 0;
+		}
+	if (finite)
+		return true;
+	for (int i = 0; i < 16; i++)
+		out[i] = i % 5 == 0;
+	return false;
+}
+
+/* ---- the import */
+
+static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_request *request)
+{
+	hob_str path = hob_arena_printf(request->scratch, "/%.*s", HOB_FMT(io->name));
+	struct aiPropertyStore *properties = path.data ? aiCreatePropertyStore() : NULL;
+	if (!properties)
+		return NULL;
+	/* Skeletons would be given dummy meshes that nobody modelled. */
+	aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
+	const struct aiScene *scene = aiImportFileExWithProperties(
+		path.data, aiProcess_Triangulate | aiProcess_SortByPType, &io->vtable, properties);
+	aiReleasePropertyStore(properties);
+	return scene;
+}
+
+static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
+{
+	uint32_t roots = 0;
+	for (uint32_t i = 0; i < model->node_count; i++)
+		roots += model->nodes[i].parent == HOB_NONE;
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
+	if (!model->scenes || !model->scene_roots)
+		return hob_fail_memory(err, arena, "the scene");
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].parent == HOB_NONE)
+			model->scene_roots[model->scene_root_count++] = i;
+	model->scenes[0] = (hob_scene){HOB_STR(""), 0, roots};
+	model->scene_count = 1;
+	return true;
+}
+
+static bool generator_of(hob_assimp_scene *scene, hob_error *err)
+{
+	const struct aiMetadata *metadata = scene->source->mMetaData;
+	for (unsigned i = 0; metadata && i < metadata->mNumProperties; i++)
+		if (metadata->mValues[i].mType == AI_AISTRING && metadata->mValues[i].mData &&
+			hob_str_equal(hob_assimp_str(&metadata->mKeys[i]), HOB_STR("SourceAsset_Generator")))
+			return hob_assimp_name(scene, (const struct aiString *)metadata->mValues[i].mData,
+								   &scene->model->generator, err);
+	return true;
+}
+
+static bool convert(hob_assimp_scene *scene, hob_error *err)
+{
+	const struct aiScene *source = scene->source;
+	hob_model *model = scene->model;
+	if (!source->mRootNode)
+		return hob_fail(err, EMPTY, "the %s file holds no scene", scene->format->name);
+	hob_assimp_space(scene);
+	if (!generator_of(scene, err) || !hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
+		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err) ||
+		!one_scene(model, scene->request->result, err))
+		return false;
+	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
+		model->light_count == 0 && model->node_count < 2)
+		return hob_fail(err, EMPTY, "the %s file holds no mesh, animation, camera or light",
+						scene->format->name);
+	return hob_model_check(model, err);
+}
+
+static bool assimp_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	const hob_assimp_format *format = hob_assimp_format_of(hob_path_extension(request->path));
+	if (!format)
+		return hob_fail(err, UNSUPPORTED, "no importer for '.%.*s' files",
+						HOB_FMT(hob_path_extension(request->path)));
+	hob_assimp_io io;
+	if (!hob_assimp_format_check(format, request->file, err) ||
+		!hob_assimp_io_init(&io, request, format->flags & HOB_ASSIMP_BY_NAME, err))
+		return false;
+	const struct aiScene *source = run_assimp(&io, request);
+	if (!source)
+		return import_failed(&io, format, err);
+	hob_model model = {0};
+	hob_assimp_scene scene = {
+		.request = request, .format = format, .source = source, .model = &model, .unit = 1};
+	bool converted = convert(&scene, err);
+	aiReleaseImport(source);
+	if (converted)
+		*out = model;
+	return converted;
+}
+
+/* The library that runs, not the one that was compiled against: a package update changes the cook key. Every
+ * call writes the same bytes. */
+static const char *library_version(void)
+{
+	static char text[64];
+	snprintf(text, sizeof text, "assimp %u.%u.%u %x", aiGetVersionMajor(), aiGetVersionMinor(),
+			 aiGetVersionPatch(), aiGetVersionRevision());
+	return text;
+}
+
+const hob_importer hob_assimp_importer = {
+	.name = "assimp",
+	.version = 1,
+	.extensions = hob_assimp_extensions,
+	.import = assimp_import,
+	.library_version = library_version,
+};

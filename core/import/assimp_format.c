@@ -1,0 +1,160 @@
+#include "assimp_format.h"
+
+enum {
+	BY_NAME = HOB_ASSIMP_BY_NAME,
+	Z_UP = HOB_ASSIMP_Z_UP,
+	V_DOWN = HOB_ASSIMP_V_DOWN,
+	CENTRED = HOB_ASSIMP_CENTRED_UV,
+	SRGB = HOB_ASSIMP_SRGB_VERTICES,
+	REPLACE = HOB_ASSIMP_MAP_REPLACES,
+	SEARCHED = 65536,
+};
+
+#define NO_UNIT	  HOB_ASSIMP_UNIT_NONE
+#define FBX_UNIT  HOB_ASSIMP_UNIT_FBX
+#define ROOT_UNIT HOB_ASSIMP_UNIT_ROOT
+#define XML_UNIT  HOB_ASSIMP_UNIT_XML
+#define MM_UNIT	  HOB_ASSIMP_UNIT_MM
+#define ZIP		  "=PK\003\004"
+#define GZIP	  "=\037\213"
+#define UTF16	  "=\377\376", "=\376\377"
+#define IRR		  "~irr"
+
+/* clang-format off */
+static const hob_assimp_format formats[] = {
+	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
+	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA", UTF16}},
+	{"zae", "zipped COLLADA", REPLACE, ROOT_UNIT, {ZIP}},
+	{"3ds", "3D Studio", CENTRED | REPLACE, NO_UNIT, {"=MM"}},
+	{"blend", "Blender", Z_UP | REPLACE, NO_UNIT, {"=BLENDER", GZIP}},
+	{"lwo", "LightWave object", CENTRED | REPLACE, NO_UNIT, {"=FORM"}},
+	{"lxo", "Modo object", CENTRED | REPLACE, NO_UNIT, {"=FORM"}},
+	{"lws", "LightWave scene", CENTRED | REPLACE, NO_UNIT, {"=LWSC"}},
+	{"ase", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
+	{"ask", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
+	{"x", "DirectX", 0, NO_UNIT, {"=xof "}},
+	{"3mf", "3MF", Z_UP, MM_UNIT, {ZIP}},
+	{"amf", "AMF", Z_UP, XML_UNIT, {"~<amf"}},
+	{"x3d", "X3D", 0, NO_UNIT, {"~<X3D"}},
+	{"ac", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
+	{"acc", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
+	{"ac3d", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
+	{"off", "Object File Format", 0, NO_UNIT, {"~OFF"}},
+	{"dxf", "DXF", 0, NO_UNIT, {"~SECTION"}},
+	{"ifc", "IFC", 0, NO_UNIT, {"~ISO-10303-21"}},
+	{"ifczip", "zipped IFC", 0, NO_UNIT, {ZIP}},
+	{"b3d", "Blitz3D", V_DOWN, NO_UNIT, {"=BB3D"}},
+	{"ms3d", "MilkShape 3D", 0, NO_UNIT, {"=MS3D000000"}},
+	{"cob", "trueSpace", CENTRED, NO_UNIT, {"=Caligari "}},
+	{"irrmesh", "Irrlicht mesh", 0, NO_UNIT, {IRR, UTF16}},
+	{"irr", "Irrlicht scene", 0, NO_UNIT, {IRR, UTF16}},
+	{"mesh", "Ogre mesh", BY_NAME, NO_UNIT, {"~[MeshSerializer"}},
+	{"ogex", "OpenGEX", 0, NO_UNIT, {"~Metric", "~Node"}},
+	{"pmx", "MikuMikuDance model", 0, NO_UNIT, {"=PMX "}},
+	{"iqm", "Inter-Quake Model", 0, NO_UNIT, {"=INTERQUAKEMODEL"}},
+	{"md2", "Quake II model", 0, NO_UNIT, {"=IDP2"}},
+	{"md3", "Quake III model", BY_NAME, NO_UNIT, {"=IDP3"}},
+	{"mdc", "Return to Castle Wolfenstein model", BY_NAME, NO_UNIT, {"=IDPC"}},
+	{"mdl", "Quake, Half-Life or GameStudio model", BY_NAME, NO_UNIT, {"=IDPO", "=IDST", "=IDSQ", "=MDL"}},
+	{"md5mesh", "Doom 3 model", BY_NAME, NO_UNIT, {"~MD5Version"}},
+	{"md5anim", "Doom 3 animation", BY_NAME, NO_UNIT, {"~MD5Version"}},
+	{"md5camera", "Doom 3 camera", BY_NAME, NO_UNIT, {"~MD5Version"}},
+	{"smd", "Valve SMD", BY_NAME | Z_UP, NO_UNIT, {"~version"}},
+	{"pk3", "Quake III level", BY_NAME | Z_UP | V_DOWN, NO_UNIT, {ZIP}},
+	{"hmp", "3D GameStudio terrain", 0, NO_UNIT, {"=HMP"}},
+	{"3d", "Unreal mesh", BY_NAME, NO_UNIT, {0}},
+	{"bvh", "BVH motion", 0, NO_UNIT, {"~HIERARCHY"}},
+	{"csm", "CharacterStudio motion", 0, NO_UNIT, {"~$"}},
+	{"q3o", "Quick3D object", 0, NO_UNIT, {"=quick3Do"}},
+	{"q3s", "Quick3D scene", 0, NO_UNIT, {"=quick3Ds"}},
+	{"sib", "Silo", 0, NO_UNIT, {0}},
+	{"ndo", "Nendo", 0, NO_UNIT, {"=nendo"}},
+	{"nff", "Neutral File Format", 0, NO_UNIT, {0}},
+	{"enff", "Neutral File Format", 0, NO_UNIT, {0}},
+	{"xgl", "XGL", 0, NO_UNIT, {"~<world"}},
+	{"zgl", "compressed XGL", 0, NO_UNIT, {0}},
+	{"assbin", "Assimp binary", 0, NO_UNIT, {"=ASSIMP.binary-dump."}},
+};
+
+const char *const hob_assimp_extensions[] = {
+	"fbx", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
+	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
+	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh", "csm",
+	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,
+};
+/* clang-format on */
+
+_Static_assert(HOB_COUNT_OF(hob_assimp_extensions) == HOB_COUNT_OF(formats) + 1, "one extension per format");
+
+const hob_assimp_format *hob_assimp_format_of(hob_str extension)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
+		if (hob_str_equal_nocase(extension, hob_str_of(formats[i].extension)))
+			return &formats[i];
+	return NULL;
+}
+
+static bool stands_in(hob_str text, const char *mark)
+{
+	hob_str wanted = hob_str_of(mark + 1);
+	if (mark[0] == '=')
+		return hob_str_starts(text, wanted);
+	for (size_t i = 0; i + wanted.len <= text.len; i++)
+		if (hob_str_equal_nocase(hob_str_sub(text, i, i + wanted.len), wanted))
+			return true;
+	return false;
+}
+
+static bool is_recognised(const hob_assimp_format *format, hob_str head)
+{
+	if (!format->marks[0])
+		return true;
+	for (size_t i = 0; i < HOB_COUNT_OF(format->marks) && format->marks[i]; i++)
+		if (stands_in(head, format->marks[i]))
+			return true;
+	return false;
+}
+
+enum { FBX_VERSION_AT = 23, FBX_OLDEST = 7100 };
+
+static uint32_t fbx_version(hob_bytes file, hob_str head)
+{
+	if (hob_str_starts(head, HOB_STR("Kaydara FBX Binary")))
+		return file.size >= FBX_VERSION_AT + 4 ? hob_load_u32(file.data + FBX_VERSION_AT) : FBX_OLDEST;
+	size_t at = hob_str_find(head, HOB_STR("FBXVersion:"), 0);
+	if (at == SIZE_MAX)
+		return FBX_OLDEST;
+	uint32_t version = 0;
+	for (at += 11; at < head.len && version < 100000; at++) {
+		char c = head.data[at];
+		if (c >= '0' && c <= '9')
+			version = version * 10 + (uint32_t)(c - '0');
+		else if (c != ' ' && c != '\t')
+			break;
+	}
+	return version;
+}
+
+bool hob_assimp_format_check(const hob_assimp_format *format, hob_bytes file, hob_error *err)
+{
+	hob_str head = {(const char *)file.data, file.size < SEARCHED ? file.size : SEARCHED};
+	if (hob_str_equal(hob_str_of(format->extension), HOB_STR("blend")) &&
+		hob_str_starts(head, HOB_STR("\x28\xB5\x2F\xFD")))
+		return hob_fail(err, UNSUPPORTED,
+						"the .blend file is compressed with zstd; save it without "
+						"'Compress', or export glTF from Blender");
+	if (!is_recognised(format, head))
+		return hob_fail(err, CORRUPT,
+						"a .%s file should hold %s data, but these %zu bytes do not look like it; "
+						"the file is damaged or bears the wrong extension",
+						format->extension, format->name, file.size);
+	if (format->unit == HOB_ASSIMP_UNIT_FBX) {
+		uint32_t version = fbx_version(file, head);
+		if (version < FBX_OLDEST)
+			return hob_fail(err, UNSUPPORTED,
+							"FBX version %u is too old, %u (FBX 2011) is the oldest that can "
+							"be read; convert it with a newer exporter",
+							version, FBX_OLDEST);
+	}
+	return true;
+}

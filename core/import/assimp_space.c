@@ -1,0 +1,126 @@
+#include "assimp_convert.h"
+
+#include <math.h>
+
+static const struct aiMetadataEntry *metadata(const struct aiScene *source, const char *key)
+{
+	const struct aiMetadata *data = source->mMetaData;
+	for (unsigned i = 0; data && i < data->mNumProperties; i++)
+		if (data->mValues[i].mData && hob_str_equal(hob_assimp_str(&data->mKeys[i]), hob_str_of(key)))
+			return &data->mValues[i];
+	return NULL;
+}
+
+static int metadata_int(const struct aiScene *source, const char *key, int otherwise)
+{
+	const struct aiMetadataEntry *entry = metadata(source, key);
+	return entry && entry->mType == AI_INT32 ? *(const int *)entry->mData : otherwise;
+}
+
+static float metadata_float(const struct aiScene *source, const char *key, float otherwise)
+{
+	const struct aiMetadataEntry *entry = metadata(source, key);
+	if (entry && entry->mType == AI_FLOAT)
+		return *(const float *)entry->mData;
+	if (entry && entry->mType == AI_DOUBLE)
+		return (float)*(const double *)entry->mData;
+	return otherwise;
+}
+
+/* Rows of `axes`: which source axis, with which sign, becomes X (right), Y (up) and Z (front). */
+static void fbx_axes(hob_assimp_scene *scene)
+{
+	static const struct {
+		const char *axis, *sign;
+		int axis_default;
+	} keys[3] = {
+		{"CoordAxis", "CoordAxisSign", 0},
+		{"UpAxis", "UpAxisSign", 1},
+		{"FrontAxis", "FrontAxisSign", 2},
+	};
+	float axes[16] = {[15] = 1};
+	int seen = 0;
+	for (int row = 0; row < 3; row++) {
+		int axis = metadata_int(scene->source, keys[row].axis, keys[row].axis_default);
+		int sign = metadata_int(scene->source, keys[row].sign, 1);
+		if (axis < 0 || axis > 2 || (sign != 1 && sign != -1))
+			return;
+		axes[axis * 4 + row] = (float)sign;
+		seen |= 1 << axis;
+	}
+	float determinant = axes[0] * (axes[5] * axes[10] - axes[6] * axes[9]) -
+						axes[4] * (axes[1] * axes[10] - axes[2] * axes[9]) +
+						axes[8] * (axes[1] * axes[6] - axes[2] * axes[5]);
+	if (seen != 7 || determinant < 0)
+		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "fbx.axes",
+					 "the file states an impossible system of axes; they are taken as they are");
+	else
+		memcpy(scene->axes, axes, sizeof axes);
+}
+
+static float xml_unit(hob_str text)
+{
+	static const struct {
+		const char *name;
+		float metres;
+	} units[] = {
+		{"meter", 1},	   {"millimeters", 0.001f}, {"millimeter", 0.001f}, {"centimeter", 0.01f},
+		{"inch", 0.0254f}, {"feet", 0.3048f},		{"foot", 0.3048f},		{"micron", 1e-6f},
+	};
+	hob_str attribute = HOB_STR("unit=");
+	size_t at = hob_str_find(hob_str_sub(text, 0, 65536), attribute, 0);
+	if (at == SIZE_MAX)
+		return 0.001f;
+	hob_str value = hob_str_sub(text, at + attribute.len + 1, at + attribute.len + 16);
+	for (size_t i = 0; i < HOB_COUNT_OF(units); i++) {
+		hob_str name = hob_str_of(units[i].name);
+		if (hob_str_equal_nocase(hob_str_sub(value, 0, name.len), name))
+			return units[i].metres;
+	}
+	return 0.001f;
+}
+
+/* Assimp's COLLADA importer puts the unit of the file as a uniform scale on the root node. */
+static float root_unit(const struct aiScene *source)
+{
+	const struct aiMatrix4x4 *m = &source->mRootNode->mTransformation;
+	float columns[3] = {
+		sqrtf(m->a1 * m->a1 + m->b1 * m->b1 + m->c1 * m->c1),
+		sqrtf(m->a2 * m->a2 + m->b2 * m->b2 + m->c2 * m->c2),
+		sqrtf(m->a3 * m->a3 + m->b3 * m->b3 + m->c3 * m->c3),
+	};
+	bool uniform = fabsf(columns[0] - columns[1]) <= columns[0] * 1e-5f &&
+				   fabsf(columns[0] - columns[2]) <= columns[0] * 1e-5f;
+	return uniform ? columns[0] : 1;
+}
+
+static float unit_of(const hob_assimp_scene *scene)
+{
+	switch (scene->format->unit) {
+	case HOB_ASSIMP_UNIT_FBX:
+		return metadata_float(scene->source, "UnitScaleFactor", 1) * 0.01f;
+	case HOB_ASSIMP_UNIT_ROOT:
+		return root_unit(scene->source);
+	case HOB_ASSIMP_UNIT_XML:
+		return xml_unit((hob_str){(const char *)scene->request->file.data, scene->request->file.size});
+	case HOB_ASSIMP_UNIT_MM:
+		return 0.001f;
+	case HOB_ASSIMP_UNIT_NONE:
+		break;
+	}
+	return 1;
+}
+
+void hob_assimp_space(hob_assimp_scene *scene)
+{
+	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+	static const float z_up[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+	memcpy(scene->axes, identity, sizeof identity);
+	if (scene->format->unit == HOB_ASSIMP_UNIT_FBX)
+		fbx_axes(scene);
+	else if (scene->format->flags & HOB_ASSIMP_Z_UP)
+		memcpy(scene->axes, z_up, sizeof z_up);
+	scene->turned = memcmp(scene->axes, identity, sizeof identity) != 0;
+	float unit = unit_of(scene);
+	scene->unit = unit > 0 && unit < 1e6f ? unit : 1;
+}

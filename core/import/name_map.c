@@ -1,0 +1,92 @@
+#include "name_map.h"
+
+typedef struct hob_name_entry {
+	hob_str name;
+	uint32_t hash, value;
+} entry_t;
+
+enum { CAPACITY_MIN = 64 };
+
+/* FNV-1a with a final mix; names are short and the map is private to one import. */
+static uint32_t hash_name(hob_str name)
+{
+	uint64_t hash = 0xCBF29CE484222325ull;
+	for (size_t i = 0; i < name.len; i++)
+		hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001B3ull;
+	hash ^= hash >> 29;
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+void hob_name_map_init(hob_name_map *map, hob_arena *arena)
+{
+	*map = (hob_name_map){.arena = arena};
+}
+
+/* The entry that holds `name`, or the free one where it belongs. */
+static entry_t *locate(entry_t *entries, uint32_t capacity, hob_str name, uint32_t hash)
+{
+	uint32_t at = hash & (capacity - 1);
+	while (entries[at].name.data && !(entries[at].hash == hash && hob_str_equal(entries[at].name, name)))
+		at = (at + 1) & (capacity - 1);
+	return &entries[at];
+}
+
+uint32_t hob_name_map_get(const hob_name_map *map, hob_str name)
+{
+	if (map->count == 0)
+		return HOB_NONE;
+	const entry_t *entry = locate(map->entries, map->capacity, name, hash_name(name));
+	return entry->name.data ? entry->value : HOB_NONE;
+}
+
+static bool grow(hob_name_map *map)
+{
+	if (map->capacity > UINT32_MAX / 4)
+		return false;
+	uint32_t capacity = map->capacity ? map->capacity * 2 : CAPACITY_MIN;
+	entry_t *entries = HOB_NEW(map->arena, entry_t, capacity);
+	if (!entries)
+		return false;
+	for (uint32_t i = 0; i < map->capacity; i++)
+		if (map->entries[i].name.data)
+			*locate(entries, capacity, map->entries[i].name, map->entries[i].hash) = map->entries[i];
+	map->entries = entries;
+	map->capacity = capacity;
+	return true;
+}
+
+bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held)
+{
+	if (map->count >= map->capacity / 2 && !grow(map))
+		return false;
+	if (!name.data)
+		name = HOB_STR("");
+	uint32_t hash = hash_name(name);
+	entry_t *entry = locate(map->entries, map->capacity, name, hash);
+	if (!entry->name.data) {
+		*entry = (entry_t){name, hash, value};
+		map->count++;
+	}
+	if (held)
+		*held = entry->value;
+	return true;
+}
+
+hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str wanted, uint32_t value)
+{
+	hob_str name = hob_arena_str(keep, wanted);
+	if (!name.data)
+		return name;
+	uint32_t first = hob_name_map_get(map, name);
+	if (first == HOB_NONE)
+		return hob_name_map_add(map, name, value, NULL) ? name : (hob_str){0};
+	/* Counting on from the number of names held keeps thousands of equal names from being quadratic. */
+	for (uint32_t n = map->count; n < UINT32_MAX; n++) {
+		name = hob_arena_printf(keep, "%.*s.%u", HOB_FMT(wanted), n);
+		if (!name.data)
+			return name;
+		if (hob_name_map_get(map, name) == HOB_NONE)
+			return hob_name_map_add(map, name, value, NULL) ? name : (hob_str){0};
+	}
+	return (hob_str){0};
+}

@@ -1,0 +1,65 @@
+#include "shape.h"
+
+#include <math.h>
+
+static const uint32_t corners_of[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
+
+static bool finite3(const float *v)
+{
+	/* A sum of three finite values may overflow, but x - x is only 0 for a finite x. */
+	return v[0] - v[0] == 0 && v[1] - v[1] == 0 && v[2] - v[2] == 0;
+}
+
+void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
+{
+	uint32_t corners = corners_of[mesh->topology], kept = 0;
+	for (uint32_t i = 0; i + corners <= mesh->index_count; i += corners) {
+		bool good = true;
+		for (uint32_t k = 0; k < corners; k++) {
+			uint32_t index = mesh->indices[i + k];
+			good = good && index < mesh->vertex_count && finite3(mesh->position + (size_t)index * 3);
+		}
+		for (uint32_t k = 0; good && k < corners; k++)
+			mesh->indices[kept++] = mesh->indices[i + k];
+	}
+	uint32_t dropped = (mesh->index_count - kept) / corners;
+	mesh->index_count = kept;
+	for (uint32_t v = 0; v < mesh->vertex_count; v++)
+		if (!finite3(mesh->position + (size_t)v * 3))
+			memset(mesh->position + (size_t)v * 3, 0, 3 * sizeof(float));
+	if (dropped > 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+					 "mesh '%.*s': %u faces use a vertex that does not exist or has no finite position; they "
+					 "are left out",
+					 HOB_FMT(mesh->name), dropped);
+}
+
+void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3])
+{
+	float u[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+	float v[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+	out[0] = u[1] * v[2] - u[2] * v[1];
+	out[1] = u[2] * v[0] - u[0] * v[2];
+	out[2] = u[0] * v[1] - u[1] * v[0];
+}
+
+size_t hob_shape_fix_floats(float *values, size_t count, float value)
+{
+	size_t bad = 0;
+	for (size_t i = 0; values && i < count; i++)
+		if (values[i] - values[i] != 0) {
+			values[i] = value;
+			bad++;
+		}
+	return bad;
+}
+
+float hob_shape_linear(float srgb)
+{
+	if (!(srgb > 0))
+		return 0;
+	if (srgb <= 0.04045f)
+		return srgb / 12.92f;
+	/* In double, so that the last bit of one libm's pow does not show in the float. */
+	return (float)pow(((double)srgb + 0.055) / 1.055, 2.4);
+}

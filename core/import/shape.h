@@ -1,0 +1,20 @@
+/* shape.h - repair of foreign vertex data, shared by the readers of this folder. */
+#ifndef HOB_SHAPE_H
+#define HOB_SHAPE_H
+
+#include "importer.h"
+
+/* Replaces positions that are not finite by the origin and drops the faces that use them, or that use an index
+ * out of range; notes how many. mesh->indices and index_count are changed in place. */
+void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes);
+
+/* Non-finite numbers of an array become `value`. Returns how many there were. */
+size_t hob_shape_fix_floats(float *values, size_t count, float value);
+
+/* Face normal of a triangle, its length twice the area. */
+void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3]);
+
+/* sRGB display value 0..1 -> linear. */
+float hob_shape_linear(float srgb);
+
+#endif

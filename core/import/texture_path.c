@@ -1,0 +1,71 @@
+#include "texture_path.h"
+
+static bool exists(const hob_import_request *request, hob_str path)
+{
+	hob_bytes bytes;
+	hob_error why = {0};
+	if (request->io->read(request->io->user, path, &bytes, &why))
+		return true;
+	return why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE;
+}
+
+static hob_str last_part(hob_str reference)
+{
+	for (size_t i = reference.len; i > 0; i--)
+		if (reference.data[i - 1] == '/' || reference.data[i - 1] == '\\' || reference.data[i - 1] == ':')
+			return hob_str_sub(reference, i, reference.len);
+	return reference;
+}
+
+/* Looks for dir/relative, also in another case. False only when memory is short. *joined is empty when the
+ * path is illegal, *found is empty when no such file exists. */
+static bool look(const hob_import_request *request, hob_str dir, hob_str relative, hob_str *joined,
+				 hob_str *found, hob_error *err)
+{
+	hob_error why = {0};
+	*joined = *found = (hob_str){0};
+	if (!hob_path_join(request->scratch, dir, relative, joined, &why)) {
+		*joined = (hob_str){0};
+		if (why.code == HOB_ERR_MEMORY && err)
+			*err = why;
+		return why.code != HOB_ERR_MEMORY;
+	}
+	const hob_io *io = request->io;
+	hob_str other;
+	if (exists(request, *joined))
+		*found = *joined;
+	else if (io->find_nocase && io->find_nocase(io->user, *joined, &other) && exists(request, other))
+		*found = other;
+	return true;
+}
+
+bool hob_import_texture_path(const hob_import_request *request, hob_str reference, hob_str *path,
+							 hob_error *err)
+{
+	hob_str dir = hob_path_dir(request->path);
+	hob_str written = reference;
+	if (hob_str_starts(written, HOB_STR("file://")))
+		written = hob_str_sub(written, 7, written.len);
+	hob_str as_written, joined, found;
+	if (!look(request, dir, written, &as_written, &found, err))
+		return false;
+	static const char *const folders[] = {"", "textures/"};
+	hob_str name = last_part(written);
+	for (size_t i = 0; i < HOB_COUNT_OF(folders) && found.len == 0 && name.len > 0; i++) {
+		hob_str relative = hob_arena_printf(request->scratch, "%s%.*s", folders[i], HOB_FMT(name));
+		if (!relative.data)
+			return hob_fail_memory(err, request->scratch, "a texture path");
+		if (!look(request, dir, relative, &joined, &found, err))
+			return false;
+	}
+	if (found.len > 0 && !hob_str_equal(found, as_written))
+		hob_note_add(request->notes, HOB_NOTE_INFO, "texture.path-guessed",
+					 "texture '%.*s' was not found as written; '%.*s' is used", HOB_FMT(reference),
+					 HOB_FMT(found));
+	hob_str chosen = found.len > 0 ? found : as_written;
+	*path = (hob_str){0};
+	if (chosen.len == 0)
+		return true;
+	*path = hob_arena_str(request->result, chosen);
+	return path->data || hob_fail_memory(err, request->result, "a texture path");
+}
