@@ -1,0 +1,35 @@
+/* material_bake.h - the materials of a model made fit for writing: the trunk of core/material.
+ *
+ * In order: name rules when asked for, values brought into their ranges, texture slots without effect emptied,
+ * equal pictures, samplers and materials folded, pictures and samplers that nothing uses dropped. Slots still
+ * refer to the model's images; making textures of them is core/texture's work. */
+#ifndef HOB_MATERIAL_BAKE_H
+#define HOB_MATERIAL_BAKE_H
+
+#include "../model/model.h"
+
+typedef struct hob_material_options {
+	bool name_rules; /* apply name_rules.h */
+} hob_material_options;
+
+/* Replaces the materials, images and samplers of *model and renumbers whatever refers to them: slots, meshes,
+ * variant mappings.
+ *
+ * Ranges         table in material_ranges.c; a value outside is clamped, with a note. Emissive colours above 1 move
+ *                into emissive_strength without a change of the product.
+ * Empty slots    of extensions the material does not have, and where a factor of zero hides the texture. A sampler or
+ *                uv set of a slot without picture is reset, so that equal materials compare equal.
+ * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields and the
+ *                name. Materials that differ in name alone stay apart: people and programs find them by name. The
+ *                first of equals is kept, order stays.
+ * Dropped        pictures and samplers that no slot of any material uses. Materials that no mesh uses stay.
+ *
+ * model     checked by hob_model_check; still satisfies it afterwards
+ * arena     owns the new arrays
+ * scratch   restored before returning
+ * notes     material.value-clamped, material.texture-ignored, material.missing-uv
+ * Errors    MEMORY; the model is then unchanged. Cost O(materials + meshes + bytes of embedded pictures). */
+bool hob_material_bake(hob_model *model, const hob_material_options *options, hob_arena *arena,
+					   hob_arena *scratch, hob_notes *notes, hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,14 @@
+/* material_slots.h - texture slots that cannot be seen. */
+#ifndef HOB_MATERIAL_SLOTS_H
+#define HOB_MATERIAL_SLOTS_H
+
+#include "../model/model.h"
+
+/* Empties the slots of extensions that the material lacks and those that a zero factor hides, with a note each; makes all
+ * empty slots alike. Returns the number of slots emptied. */
+uint32_t hob_material_clear_slots(hob_material *material, hob_notes *notes);
+
+/* What a slot is called in messages: "base colour". */
+const char *hob_slot_name(hob_slot slot);
+
+#endif
