@@ -1,0 +1,19 @@
+/* model_scale.h - the setting `scale`, applied to everything that has a length. */
+#ifndef HOB_MODEL_SCALE_H
+#define HOB_MODEL_SCALE_H
+
+#include "../model/model.h"
+
+/* Multiplies, by a finite factor above 0:
+ *   positions and morph position deltas; translations of nodes, and of their matrices, inverse bind matrices and
+ *   animations; light ranges; camera near and far planes and orthographic sizes; thickness and attenuation distance of
+ *   materials.
+ * Rotations, scales, normals and light intensities stay. Arrays are replaced, never written to: importers may let
+ * several meshes, skins or tracks share one.
+ *
+ * arena     for the new arrays; nothing is allocated when factor is 1
+ * Errors    CONFIG when the factor is not a finite number above 0, or when a length would leave the range of float
+ *           (naming which); MEMORY. After an error the model is partly scaled: give it up. Cost O(model). */
+bool hob_model_scale(hob_model *model, float factor, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+
+#endif
