@@ -1,0 +1,55 @@
+/* pack_check.h - shared ground of the packed validator: a file whose container was found good, its sections
+ * decoded. Functions return false with the error set. */
+#ifndef HOB_PACK_CHECK_H
+#define HOB_PACK_CHECK_H
+
+#include "../base/base.h"
+#include "pack_layout.h"
+
+typedef struct check_section {
+	hob_pk_section entry;
+	const uint8_t *data; /* decoded; [entry.count][entry.stride] */
+} check_section;
+
+typedef struct check_file {
+	hob_bytes bytes;
+	hob_pk_header header;
+	check_section *sections;
+	const uint8_t *strings;
+	uint32_t string_bytes;
+	hob_arena *arena;
+	hob_error *err;
+} check_file;
+
+#define CHECK(file, condition, ...)                                                                          \
+	do {                                                                                                     \
+		if (!(condition))                                                                                    \
+			return hob_fail((file)->err, CORRUPT, __VA_ARGS__);                                              \
+	} while (0)
+
+/* Container, digests, padding, strings; decodes. */
+bool check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
+
+/* The only section of a type; a zero one when there is none. */
+check_section check_find(const check_file *file, uint32_t type);
+/* Copies record `index`, as far as this code knows it. */
+void check_read(const check_section *section, uint32_t index, void *record, size_t size);
+uint32_t check_u32(const check_section *section, uint32_t index);
+
+bool check_name(const check_file *file, uint32_t name);
+bool check_finite(const float *values, size_t count);
+/* Finite floats of a section whose elements are nothing else. */
+bool check_all_finite(const check_file *file, const check_section *section, const char *what);
+/* first == *cursor and first + count <= limit; then moves the cursor. */
+bool check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
+			   const char *what);
+
+bool check_meshes(const check_file *file);
+bool check_materials(const check_file *file);
+bool check_scene(const check_file *file);
+bool check_animations(const check_file *file);
+
+/* Largest joint index that mesh `mesh` uses, over all vertices; -1 without joints. */
+int64_t check_top_joint(const check_file *meshes, uint32_t mesh);
+
+#endif

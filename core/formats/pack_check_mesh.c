@@ -1,0 +1,437 @@
+#include "pack_check.h"
+
+typedef struct mesh_checker {
+	const check_file *file;
+	check_section meshes, lods, layouts, attributes, morphs, variants, meshlets, meshlet_vertices,
+		meshlet_triangles, deltas;
+	uint32_t lod, morph, variant, delta; /* cursors */
+	uint64_t meshlet_total;
+	uint32_t *layout_cursor; /* [layouts] vertices used so far */
+	uint32_t *index_cursor;	 /* [sections] indices used so far */
+} mesh_checker;
+
+typedef enum number_kind { FLOAT, HALF, UNORM, SNORM, UINT } number_kind;
+
+typedef struct vertex_format {
+	uint16_t number;
+	uint8_t bytes, components, component_bytes;
+	number_kind kind;
+} vertex_format;
+
+static const vertex_format formats[] = {
+#define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \
+	{number, bytes, components, component_bytes, kind},
+#include "../../schema/formats/mesh.def"
+};
+
+static const vertex_format *format_of(uint16_t number)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
+		if (formats[i].number == number)
+			return &formats[i];
+	return NULL;
+}
+
+/* ---- layouts ---- */
+
+static bool check_attribute(const mesh_checker *c, const hob_pk_layout *layout, const hob_pk_attribute *a)
+{
+	const vertex_format *format = format_of(a->format);
+	CHECK(c->file, a->semantic <= HOB_PK_SEMANTIC_WEIGHTS, "semantic %u", a->semantic);
+	CHECK(c->file, a->encoding <= HOB_PK_ENCODING_SCALED, "encoding %u", a->encoding);
+	CHECK(c->file, format, "vertex format %u", a->format);
+	CHECK(c->file, a->components >= 1 && a->components <= format->components, "%u components in format %u",
+		  a->components, a->format);
+	CHECK(c->file, a->stream < layout->stream_count, "stream %u of %u", a->stream, layout->stream_count);
+	CHECK(c->file, a->semantic != HOB_PK_SEMANTIC_POSITION || a->stream == 0, "positions in stream %u",
+		  a->stream);
+	uint32_t stride = c->file->sections[layout->sections[a->stream]].entry.stride;
+	CHECK(c->file, a->offset <= stride && format->bytes <= stride - a->offset,
+		  "%u bytes at offset %u of a vertex of %u", format->bytes, a->offset, stride);
+	CHECK(c->file, a->offset % (format->component_bytes ? format->component_bytes : 4) == 0, "offset %u",
+		  a->offset);
+	CHECK(c->file, a->semantic != HOB_PK_SEMANTIC_JOINTS || (format->kind == UINT && a->components == 4),
+		  "joints in format %u", a->format);
+	CHECK(c->file, a->semantic == HOB_PK_SEMANTIC_JOINTS || format->kind != UINT, "format %u", a->format);
+	CHECK(c->file, a->reserved == 0, "reserved field is not zero");
+	return true;
+}
+
+static bool check_float_values(const mesh_checker *c, const hob_pk_layout *layout, const hob_pk_attribute *a)
+{
+	const vertex_format *format = format_of(a->format);
+	if (format->kind != FLOAT && format->kind != HALF)
+		return true;
+	const check_section *section = &c->file->sections[layout->sections[a->stream]];
+	for (uint32_t v = 0; v < layout->vertex_count; v++) {
+		const uint8_t *at = section->data + (size_t)v * section->entry.stride + a->offset;
+		for (uint32_t i = 0; i < format->components; i++) {
+			bool finite;
+			if (format->kind == FLOAT) {
+				float value = hob_load_f32(at + (size_t)i * 4);
+				finite = check_finite(&value, 1);
+			} else {
+				finite = (hob_load_u16(at + (size_t)i * 2) & 0x7C00) != 0x7C00;
+			}
+			CHECK(c->file, finite, "attribute %u of vertex %u is not finite", a->semantic, v);
+		}
+	}
+	return true;
+}
+
+static bool check_streams(const mesh_checker *c, const hob_pk_layout *layout, uint32_t l)
+{
+	CHECK(c->file, layout->stream_count >= 1 && layout->stream_count <= 4, "%u streams",
+		  layout->stream_count);
+	for (uint32_t s = 0; s < 4; s++) {
+		if (s >= layout->stream_count) {
+			CHECK(c->file, layout->sections[s] == HOB_PK_NONE, "section of unused stream %u", s);
+			continue;
+		}
+		CHECK(c->file, layout->sections[s] < c->file->header.section_count, "section %u",
+			  layout->sections[s]);
+		const hob_pk_section *e = &c->file->sections[layout->sections[s]].entry;
+		CHECK(c->file, e->type == HOB_PK_VTX_ && e->owner == l && e->part == s,
+			  "section %u is not stream %u of this layout", layout->sections[s], s);
+		CHECK(c->file, e->count == layout->vertex_count, "%u vertices, section %u has %u",
+			  layout->vertex_count, layout->sections[s], e->count);
+	}
+	return true;
+}
+
+static bool check_layout(const mesh_checker *c, uint32_t l, uint32_t *cursor)
+{
+	hob_pk_layout layout;
+	check_read(&c->layouts, l, &layout, sizeof layout);
+	if (!check_run(c->file, layout.attribute_first, layout.attribute_count, cursor, c->attributes.entry.count,
+				   "attribute") ||
+		!check_streams(c, &layout, l))
+		return false;
+	uint32_t positions = 0, seen[7] = {0};
+	for (uint32_t i = 0; i < layout.attribute_count; i++) {
+		hob_pk_attribute a;
+		check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		if (!check_attribute(c, &layout, &a) || !check_float_values(c, &layout, &a))
+			return hob_fail_in(c->file->err, "attribute %u", i);
+		CHECK(c->file, a.set < 32 && !(seen[a.semantic] >> a.set & 1), "attribute %u, set %u twice",
+			  a.semantic, a.set);
+		seen[a.semantic] |= 1u << a.set;
+		positions += a.semantic == HOB_PK_SEMANTIC_POSITION;
+	}
+	CHECK(c->file, positions == 1, "%u position attributes", positions);
+	CHECK(c->file, seen[HOB_PK_SEMANTIC_JOINTS] == seen[HOB_PK_SEMANTIC_WEIGHTS], "joints without weights");
+	return true;
+}
+
+static bool check_layouts(const mesh_checker *c)
+{
+	uint32_t attribute = 0, streams = 0, sections = 0;
+	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {
+		if (!check_layout(c, l, &attribute))
+			return hob_fail_in(c->file->err, "layout %u", l);
+		hob_pk_layout layout;
+		check_read(&c->layouts, l, &layout, sizeof layout);
+		streams += layout.stream_count;
+	}
+	for (uint32_t i = 0; i < c->file->header.section_count; i++) {
+		const hob_pk_section *e = &c->file->sections[i].entry;
+		if (e->type != HOB_PK_VTX_)
+			continue;
+		sections++;
+		CHECK(c->file, e->stride % 4 == 0 && e->stride <= 256, "vertices of %u bytes in section %u",
+			  e->stride, i);
+	}
+	CHECK(c->file, attribute == c->attributes.entry.count, "%u of %u attributes belong to layouts", attribute,
+		  c->attributes.entry.count);
+	CHECK(c->file, streams == sections, "%u vertex sections, %u streams", sections, streams);
+	return true;
+}
+
+/* ---- levels of detail ---- */
+
+static bool check_indices(const mesh_checker *c, const hob_pk_lod *lod, const check_section *section)
+{
+	bool narrow = section->entry.stride == 2;
+	for (uint32_t i = 0; i < lod->index_count; i++) {
+		const uint8_t *at = section->data + (size_t)(lod->first_index + i) * section->entry.stride;
+		uint32_t index = narrow ? hob_load_u16(at) : hob_load_u32(at);
+		CHECK(c->file, index < lod->vertex_prefix, "index %u at %u is not below vertex_prefix %u", index, i,
+			  lod->vertex_prefix);
+	}
+	return true;
+}
+
+static bool check_meshlet(const mesh_checker *c, uint32_t id, uint32_t vertex_prefix)
+{
+	hob_pk_meshlet m;
+	check_read(&c->meshlets, id, &m, sizeof m);
+	CHECK(c->file, check_finite(m.center, 3) && check_finite(&m.radius, 1) && m.radius >= 0,
+		  "bounds are not finite");
+	CHECK(c->file, m.vertex_count > 0 && m.triangle_count > 0 && m.group == 0,
+		  "%u vertices, %u triangles, group %u", m.vertex_count, m.triangle_count, m.group);
+	uint32_t vertices = c->meshlet_vertices.entry.count, bytes = c->meshlet_triangles.entry.count;
+	CHECK(c->file, m.vertex_offset <= vertices && m.vertex_count <= vertices - m.vertex_offset,
+		  "vertices %u..+%u of %u", m.vertex_offset, m.vertex_count, vertices);
+	CHECK(c->file,
+		  m.triangle_offset % 4 == 0 && m.triangle_offset <= bytes &&
+			  m.triangle_count * 3u <= bytes - m.triangle_offset,
+		  "%u triangles at %u of %u bytes", m.triangle_count, m.triangle_offset, bytes);
+	for (uint32_t i = 0; i < m.vertex_count; i++) {
+		uint32_t vertex = check_u32(&c->meshlet_vertices, m.vertex_offset + i);
+		CHECK(c->file, vertex < vertex_prefix, "vertex %u is not below %u", vertex, vertex_prefix);
+	}
+	for (uint32_t i = 0; i < m.triangle_count * 3u; i++) {
+		uint8_t corner = c->meshlet_triangles.data[m.triangle_offset + i];
+		CHECK(c->file, corner < m.vertex_count, "corner %u of %u vertices", corner, m.vertex_count);
+	}
+	return true;
+}
+
+static bool check_lod_meshlets(mesh_checker *c, const hob_pk_lod *lod)
+{
+	uint32_t count = c->meshlets.entry.count;
+	CHECK(c->file, lod->meshlet_first <= count && lod->meshlet_count <= count - lod->meshlet_first,
+		  "meshlets %u..+%u of %u", lod->meshlet_first, lod->meshlet_count, count);
+	/* Levels do not share meshlets, which also bounds the work. */
+	c->meshlet_total += lod->meshlet_count;
+	CHECK(c->file, c->meshlet_total <= count, "levels share meshlets");
+	for (uint32_t i = 0; i < lod->meshlet_count; i++)
+		if (!check_meshlet(c, lod->meshlet_first + i, lod->vertex_prefix))
+			return hob_fail_in(c->file->err, "meshlet %u", lod->meshlet_first + i);
+	return true;
+}
+
+static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, hob_pk_lod *finer)
+{
+	static const uint32_t corners[] = {3, 2, 1};
+	hob_pk_lod lod;
+	check_read(&c->lods, mesh->lod_first + level, &lod, sizeof lod);
+	CHECK(c->file, lod.index_section < c->file->header.section_count, "section %u", lod.index_section);
+	const check_section *section = &c->file->sections[lod.index_section];
+	CHECK(c->file, section->entry.type == HOB_PK_IDX_ && section->entry.part == level,
+		  "section %u does not hold indices of this level", lod.index_section);
+	CHECK(c->file, section->entry.stride == 4 || mesh->vertex_count <= 65535,
+		  "16-bit indices for %u vertices", mesh->vertex_count);
+	CHECK(c->file, lod.index_count % corners[mesh->topology] == 0, "%u indices", lod.index_count);
+	if (!check_run(c->file, lod.first_index, lod.index_count, &c->index_cursor[lod.index_section],
+				   section->entry.count, "index"))
+		return false;
+	CHECK(c->file, check_finite(&lod.error, 1) && lod.error >= 0 && lod.flags == 0, "error or flags");
+	if (level == 0) {
+		CHECK(c->file, !(lod.error > 0) && lod.vertex_prefix <= mesh->vertex_count,
+			  "error or vertex_prefix %u of %u", lod.vertex_prefix, mesh->vertex_count);
+	} else {
+		CHECK(c->file,
+			  lod.error >= finer->error && lod.vertex_prefix <= finer->vertex_prefix &&
+				  lod.index_count <= finer->index_count,
+			  "not coarser than the level before: %u indices after %u, vertex prefix %u after %u",
+			  lod.index_count, finer->index_count, lod.vertex_prefix, finer->vertex_prefix);
+	}
+	*finer = lod;
+	return check_indices(c, &lod, section) && check_lod_meshlets(c, &lod);
+}
+
+/* ---- morph targets and variants ---- */
+
+static bool check_morph(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t mesh_id, uint32_t id)
+{
+	hob_pk_morph m;
+	check_read(&c->morphs, id, &m, sizeof m);
+	CHECK(c->file, m.mesh == mesh_id, "belongs to mesh %u", m.mesh);
+	CHECK(c->file, check_finite(&m.weight, 1) && check_finite(m.min, 3) && check_finite(m.max, 3),
+		  "not finite");
+	CHECK(c->file, m.attribute_mask <= 7 && !(m.reserved[0] | m.reserved[1] | m.reserved[2] | m.reserved[3]),
+		  "mask %x or reserved fields", m.attribute_mask);
+	if (!check_name(c->file, m.name) ||
+		!check_run(c->file, m.delta_first, m.delta_count, &c->delta, c->deltas.entry.count, "delta"))
+		return false;
+	for (uint32_t i = 0, next = 0; i < m.delta_count; i++) {
+		uint32_t vertex = check_u32(&c->deltas, m.delta_first + i);
+		CHECK(c->file, vertex >= next && vertex < mesh->vertex_count, "delta %u of vertex %u, want %u..%u", i,
+			  vertex, next, mesh->vertex_count);
+		next = vertex + 1;
+	}
+	return true;
+}
+
+static bool check_deltas(const mesh_checker *c)
+{
+	for (uint32_t i = 0; i < c->deltas.entry.count; i++) {
+		hob_pk_delta d;
+		check_read(&c->deltas, i, &d, sizeof d);
+		CHECK(c->file, check_finite(d.position, 3) && check_finite(d.normal, 3) && check_finite(d.tangent, 3),
+			  "delta %u is not finite", i);
+	}
+	return true;
+}
+
+static bool check_variants(const mesh_checker *c, const hob_pk_mesh *mesh, uint32_t id)
+{
+	uint32_t next = 0;
+	for (uint32_t i = 0; i < mesh->variant_count; i++) {
+		hob_pk_variant_map map;
+		check_read(&c->variants, mesh->variant_first + i, &map, sizeof map);
+		CHECK(c->file, map.mesh == id && map.variant >= next && map.variant != HOB_PK_NONE,
+			  "variant map %u names mesh %u, variant %u", i, map.mesh, map.variant);
+		next = map.variant + 1;
+	}
+	return true;
+}
+
+/* ---- meshes ---- */
+
+static bool check_shape(const mesh_checker *c, const hob_pk_mesh *m)
+{
+	const float *numbers[] = {m->aabb_min, m->aabb_max, m->pos_offset};
+	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
+		CHECK(c->file, check_finite(numbers[i], 3), "bounds or scale are not finite");
+	CHECK(c->file,
+		  check_finite(m->sphere, 4) && check_finite(m->uv_scale, 2) && check_finite(m->uv_offset, 2) &&
+			  check_finite(&m->pos_scale, 1) && check_finite(&m->uv_density, 1),
+		  "sphere, scales or density are not finite");
+	for (size_t i = 0; i < 3; i++)
+		CHECK(c->file, m->aabb_min[i] <= m->aabb_max[i], "bounds are inside out on axis %zu", i);
+	CHECK(c->file, m->sphere[3] >= 0 && m->pos_scale >= 0 && m->uv_density >= 0,
+		  "negative radius, scale or density");
+	CHECK(c->file, m->topology <= HOB_PK_TOPOLOGY_POINTS, "topology %u", m->topology);
+	CHECK(c->file, m->flags < 512, "flags %x", m->flags);
+	uint32_t topology = m->flags & (HOB_PK_MESH_LINES | HOB_PK_MESH_POINTS);
+	static const uint32_t topology_flags[] = {0, HOB_PK_MESH_LINES, HOB_PK_MESH_POINTS};
+	CHECK(c->file, topology == topology_flags[m->topology], "flags %x with topology %u", m->flags,
+		  m->topology);
+	return true;
+}
+
+static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
+{
+	if (!m->vertex_count) {
+		CHECK(c->file, m->layout == HOB_PK_NONE && m->first_vertex == 0 && m->influence_count == 0,
+			  "layout %u of an empty mesh", m->layout);
+		return true;
+	}
+	CHECK(c->file, m->layout < c->layouts.entry.count, "layout %u of %u", m->layout, c->layouts.entry.count);
+	hob_pk_layout layout;
+	check_read(&c->layouts, m->layout, &layout, sizeof layout);
+	uint32_t influences = 0;
+	for (uint32_t i = 0; i < layout.attribute_count; i++) {
+		hob_pk_attribute a;
+		check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		influences += a.semantic == HOB_PK_SEMANTIC_JOINTS ? 4 : 0;
+	}
+	CHECK(c->file, m->influence_count == influences, "%u influences, the layout has %u", m->influence_count,
+		  influences);
+	return check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
+					 layout.vertex_count, "vertex");
+}
+
+static bool check_mesh(mesh_checker *c, uint32_t id)
+{
+	hob_pk_mesh mesh;
+	check_read(&c->meshes, id, &mesh, sizeof mesh);
+	if (!check_name(c->file, mesh.name) || !check_shape(c, &mesh) || !check_vertices(c, &mesh) ||
+		!check_run(c->file, mesh.lod_first, mesh.lod_count, &c->lod, c->lods.entry.count, "level") ||
+		!check_run(c->file, mesh.morph_first, mesh.morph_count, &c->morph, c->morphs.entry.count,
+				   "morph target") ||
+		!check_run(c->file, mesh.variant_first, mesh.variant_count, &c->variant, c->variants.entry.count,
+				   "variant map") ||
+		!check_variants(c, &mesh, id))
+		return false;
+	CHECK(c->file, mesh.lod_count <= 255, "%u levels", mesh.lod_count);
+	hob_pk_lod finer = {0};
+	for (uint32_t l = 0; l < mesh.lod_count; l++)
+		if (!check_lod(c, &mesh, l, &finer))
+			return hob_fail_in(c->file->err, "level %u", l);
+	for (uint32_t t = 0; t < mesh.morph_count; t++)
+		if (!check_morph(c, &mesh, id, mesh.morph_first + t))
+			return hob_fail_in(c->file->err, "morph target %u", t);
+	return true;
+}
+
+static bool check_all_used(const mesh_checker *c)
+{
+	CHECK(c->file, c->lod == c->lods.entry.count, "%u of %u levels belong to meshes", c->lod,
+		  c->lods.entry.count);
+	CHECK(c->file, c->morph == c->morphs.entry.count, "morph targets without a mesh");
+	CHECK(c->file, c->delta == c->deltas.entry.count, "deltas without a morph target");
+	CHECK(c->file, c->variant == c->variants.entry.count, "variant maps without a mesh");
+	CHECK(c->file, c->meshlet_total == c->meshlets.entry.count, "meshlets without a level");
+	uint32_t level = 255;
+	for (uint32_t i = 0; i < c->file->header.section_count; i++) {
+		const hob_pk_section *e = &c->file->sections[i].entry;
+		if (e->type != HOB_PK_IDX_)
+			continue;
+		CHECK(c->file, c->index_cursor[i] == e->count, "%u of %u indices of section %u belong to meshes",
+			  c->index_cursor[i], e->count, i);
+		CHECK(c->file, e->part <= level, "level %u stands behind level %u", e->part, level);
+		level = e->part;
+	}
+	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {
+		hob_pk_layout layout;
+		check_read(&c->layouts, l, &layout, sizeof layout);
+		CHECK(c->file, c->layout_cursor[l] == layout.vertex_count,
+			  "%u of %u vertices of layout %u belong to meshes", c->layout_cursor[l], layout.vertex_count, l);
+	}
+	return true;
+}
+
+bool check_meshes(const check_file *file)
+{
+	mesh_checker c = {
+		.file = file,
+		.meshes = check_find(file, HOB_PK_MDSC),
+		.lods = check_find(file, HOB_PK_LODS),
+		.layouts = check_find(file, HOB_PK_LAYT),
+		.attributes = check_find(file, HOB_PK_ATTR),
+		.morphs = check_find(file, HOB_PK_MRPH),
+		.variants = check_find(file, HOB_PK_VMAP),
+		.meshlets = check_find(file, HOB_PK_MLET),
+		.meshlet_vertices = check_find(file, HOB_PK_MLVT),
+		.meshlet_triangles = check_find(file, HOB_PK_MLTR),
+		.deltas = check_find(file, HOB_PK_MDLT),
+	};
+	c.layout_cursor = HOB_NEW(file->arena, uint32_t, c.layouts.entry.count);
+	c.index_cursor = HOB_NEW(file->arena, uint32_t, file->header.section_count);
+	if (!c.layout_cursor || !c.index_cursor)
+		return hob_fail_memory(file->err, file->arena, "validation");
+	for (uint32_t i = 0; i < file->header.section_count; i++)
+		CHECK(file,
+			  file->sections[i].entry.type != HOB_PK_IDX_ || file->sections[i].entry.stride == 2 ||
+				  file->sections[i].entry.stride == 4,
+			  "indices of %u bytes in section %u", file->sections[i].entry.stride, i);
+	if (!check_layouts(&c) || !check_deltas(&c))
+		return false;
+	for (uint32_t m = 0; m < c.meshes.entry.count; m++)
+		if (!check_mesh(&c, m))
+			return hob_fail_in(file->err, "mesh %u", m);
+	return check_all_used(&c);
+}
+
+int64_t check_top_joint(const check_file *file, uint32_t id)
+{
+	check_section meshes = check_find(file, HOB_PK_MDSC), layouts = check_find(file, HOB_PK_LAYT);
+	check_section attributes = check_find(file, HOB_PK_ATTR);
+	hob_pk_mesh mesh;
+	check_read(&meshes, id, &mesh, sizeof mesh);
+	int64_t top = -1;
+	if (!mesh.vertex_count)
+		return top;
+	hob_pk_layout layout;
+	check_read(&layouts, mesh.layout, &layout, sizeof layout);
+	for (uint32_t i = 0; i < layout.attribute_count; i++) {
+		hob_pk_attribute a;
+		check_read(&attributes, layout.attribute_first + i, &a, sizeof a);
+		if (a.semantic != HOB_PK_SEMANTIC_JOINTS)
+			continue;
+		const check_section *stream = &file->sections[layout.sections[a.stream]];
+		uint32_t bytes = format_of(a.format)->component_bytes;
+		for (uint32_t v = 0; v < mesh.vertex_count; v++) {
+			const uint8_t *at =
+				stream->data + (size_t)(mesh.first_vertex + v) * stream->entry.stride + a.offset;
+			for (uint32_t j = 0; j < 4; j++) {
+				uint32_t joint = bytes == 1 ? at[j] : hob_load_u16(at + (size_t)j * 2);
+				top = joint > top ? joint : top;
+			}
+		}
+	}
+	return top;
+}
