@@ -1,0 +1,113 @@
+-- The index of a cache folder (index.db), the only place where its tables are written down.
+-- Steps are run in order, each in one transaction; user_version is the number of the last step that ran.
+-- A change is a new step at the end; a step that was released is never edited.
+--
+-- Paths and keys are BLOBs because a file name is bytes, not text. Digests are 32 bytes. 64-bit unsigned numbers
+-- are stored as the signed number with the same bits. Times: _ns since the file system's epoch, _ms and _s Unix.
+
+-- @step 1
+
+-- Facts about the database itself: "epoch".
+CREATE TABLE meta (
+	name  TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Stat data and digest of every source and dependency that was seen.
+CREATE TABLE file (
+	root     BLOB NOT NULL,
+	path     BLOB NOT NULL,
+	size     INTEGER NOT NULL,
+	inode    INTEGER NOT NULL,
+	mtime_ns INTEGER NOT NULL,
+	ctime_ns INTEGER NOT NULL,
+	digest   BLOB NOT NULL,
+	PRIMARY KEY (root, path)
+) STRICT, WITHOUT ROWID;
+
+-- What a cook made of which inputs. error is empty for success.
+CREATE TABLE recipe (
+	id           INTEGER PRIMARY KEY,
+	key          BLOB NOT NULL UNIQUE,
+	lookup       BLOB NOT NULL,
+	source       BLOB NOT NULL,
+	file_name    BLOB NOT NULL,
+	ingredients  BLOB NOT NULL,
+	stats        BLOB NOT NULL,
+	error        BLOB NOT NULL,
+	warnings     INTEGER NOT NULL,
+	cook_ns      INTEGER NOT NULL,
+	peak_bytes   INTEGER NOT NULL,
+	cooked_at_ms INTEGER NOT NULL,
+	used_at_s    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX recipe_lookup ON recipe (lookup, cooked_at_ms);
+
+-- digest is NULL for a file that was looked for and not there.
+CREATE TABLE recipe_dep (
+	recipe INTEGER NOT NULL REFERENCES recipe ON DELETE CASCADE,
+	number INTEGER NOT NULL,
+	path   BLOB NOT NULL,
+	digest BLOB,
+	PRIMARY KEY (recipe, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recipe_output (
+	recipe INTEGER NOT NULL REFERENCES recipe ON DELETE CASCADE,
+	number INTEGER NOT NULL,
+	name   BLOB NOT NULL,
+	digest BLOB NOT NULL,
+	size   INTEGER NOT NULL,
+	PRIMARY KEY (recipe, number)
+) STRICT, WITHOUT ROWID;
+
+-- Current state of each asset. good and last are recipe keys, zero bytes when there is none; the recipe may
+-- have been evicted since.
+CREATE TABLE asset (
+	root         BLOB NOT NULL,
+	path         BLOB NOT NULL,
+	state        TEXT NOT NULL,
+	rev          INTEGER NOT NULL,
+	good         BLOB NOT NULL,
+	last         BLOB NOT NULL,
+	cooked_at_ms INTEGER NOT NULL,
+	error        BLOB NOT NULL,
+	PRIMARY KEY (root, path)
+) STRICT, WITHOUT ROWID;
+
+-- Memoised textures and meshes.
+CREATE TABLE part (
+	key       BLOB PRIMARY KEY,
+	blob      BLOB NOT NULL,
+	used_at_s INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Every file in blobs/. suspect: hash it before it is served.
+CREATE TABLE blob (
+	digest    BLOB PRIMARY KEY,
+	size      INTEGER NOT NULL,
+	used_at_s INTEGER NOT NULL,
+	suspect   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE job (
+	id             INTEGER PRIMARY KEY,
+	asset          BLOB NOT NULL,
+	reason         BLOB NOT NULL,
+	result         TEXT NOT NULL,
+	recipe         BLOB NOT NULL,
+	queued_at_ms   INTEGER NOT NULL,
+	started_at_ms  INTEGER NOT NULL,
+	finished_at_ms INTEGER NOT NULL,
+	cook_ns        INTEGER NOT NULL,
+	peak_bytes     INTEGER NOT NULL,
+	error          BLOB NOT NULL,
+	log            BLOB NOT NULL
+) STRICT;
+CREATE INDEX job_asset ON job (asset, id);
+
+CREATE TABLE change (
+	rev   INTEGER PRIMARY KEY,
+	event TEXT NOT NULL,
+	data  BLOB NOT NULL
+) STRICT;

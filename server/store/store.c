@@ -1,0 +1,414 @@
+#include "store_internal.h"
+
+#include "../watch/mounts.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BOOT_ID = 40 };
+
+uint32_t store_now_s(void)
+{
+	return (uint32_t)time(NULL);
+}
+
+bool store_fail_errno(hob_error *err, int code, const char *what, const char *name)
+{
+	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+		return hob_fail(err, DISK_FULL,
+						"cannot %s %s: %s; free disk space or choose another folder with --cache", what, name,
+						strerror(code));
+	return hob_fail(err, IO, "cannot %s %s: %s", what, name, strerror(code));
+}
+
+bool store_write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+	while (size > 0) {
+		ssize_t wrote = write(fd, at, size);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return false;
+		at += wrote;
+		size -= (size_t)wrote;
+	}
+	return true;
+}
+
+int store_temporary(srv_store *store, char name[32])
+{
+	snprintf(name, 32, "%llu", (unsigned long long)atomic_fetch_add(&store->temporary, 1));
+	return openat(store->tmp_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+}
+
+/* ---- the marker of a stop that is not clean: file "running", holding the boot id */
+
+static void read_boot_id(char out[BOOT_ID])
+{
+	memset(out, 0, BOOT_ID);
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, out, BOOT_ID - 1) < 0)
+		out[0] = 0;
+	if (fd >= 0)
+		close(fd);
+	out[strcspn(out, "\n")] = 0;
+}
+
+bool store_mark(srv_store *store, hob_error *err)
+{
+	if (atomic_load_explicit(&store->marked, memory_order_acquire))
+		return true;
+	pthread_mutex_lock(&store->mark_lock);
+	bool ok = atomic_load(&store->marked);
+	if (!ok) {
+		char boot[BOOT_ID], name[32];
+		read_boot_id(boot);
+		int fd = store_temporary(store, name);
+		ok = fd >= 0 && store_write_all(fd, boot, strlen(boot)) && fsync(fd) == 0 &&
+			 renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
+		if (!ok)
+			store_fail_errno(err, errno, "mark the cache as used:", store->dir);
+		if (fd >= 0)
+			close(fd);
+		atomic_store_explicit(&store->marked, ok, memory_order_release);
+	}
+	pthread_mutex_unlock(&store->mark_lock);
+	return ok;
+}
+
+typedef enum last_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER } last_stop;
+
+static last_stop how_it_stopped(srv_store *store)
+{
+	char boot[BOOT_ID], then[BOOT_ID] = {0};
+	int fd = openat(store->dir_fd, "running", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? STOP_CLEAN : STOP_POWER;
+	ssize_t size = read(fd, then, sizeof then - 1);
+	close(fd);
+	read_boot_id(boot);
+	return size > 0 && boot[0] && strcmp(boot, then) == 0 ? STOP_KILLED : STOP_POWER;
+}
+
+/* ---- the folder */
+
+static bool make_folders(const char *path, hob_error *err)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+	if (len == 0 || len >= sizeof part)
+		return hob_fail(err, IO, "the path of the cache has %zu bytes; 1 to %zu are possible", len,
+						sizeof part - 1);
+	for (size_t i = 1; i <= len; i++) {
+		if (path[i] != '/' && path[i] != 0)
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			return store_fail_errno(err, errno, "make the folder", part);
+	}
+	return true;
+}
+
+static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
+{
+	*made = mkdirat(dir_fd, name, 0777) == 0;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		store_fail_errno(err, errno, "open the folder", name);
+	return fd;
+}
+
+static bool lock_folder(srv_store *store, hob_error *err)
+{
+	store->lock_fd = openat(store->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (store->lock_fd < 0)
+		return store_fail_errno(err, errno, "open the lock of", store->dir);
+	char pid[24] = {0};
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK)
+			return store_fail_errno(err, errno, "lock", store->dir);
+		if (pread(store->lock_fd, pid, sizeof pid - 1, 0) <= 0)
+			strcpy(pid, "unknown");
+		pid[strcspn(pid, "\n")] = 0;
+		return hob_fail(err, LOCKED,
+						"another Hob (pid %s) uses the cache %s; stop it or choose another folder with "
+						"--cache",
+						pid, store->dir);
+	}
+	int size = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+	if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)size, 0) != size)
+		return store_fail_errno(err, errno, "write the lock of", store->dir);
+	return true;
+}
+
+static void sweep_temporary(srv_store *store)
+{
+	int fd = openat(store->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!folder) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+		if (entry->d_name[0] != '.')
+			unlinkat(store->tmp_fd, entry->d_name, 0);
+	closedir(folder);
+}
+
+static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)
+{
+	bool made;
+	if (!make_folders(dir, err))
+		return false;
+	store->dir = realpath(dir, NULL);
+	if (!store->dir)
+		return store_fail_errno(err, errno, "find the folder", dir);
+	store->dir_fd = open(store->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store->dir_fd < 0)
+		return store_fail_errno(err, errno, "open the folder", store->dir);
+	const char *network = srv_network_mount(store->dir_fd);
+	if (network)
+		return hob_fail(err, IO,
+						"the cache %s lies on a network file system (%s), where neither locks nor SQLite are "
+						"safe; choose a local folder with --cache",
+						store->dir, network);
+	if (!lock_folder(store, err))
+		return false;
+	store->blobs_fd = open_folder(store->dir_fd, "blobs", &made, err);
+	if (store->blobs_fd < 0)
+		return false;
+	*known = !made;
+	store->tmp_fd = open_folder(store->dir_fd, "tmp", &made, err);
+	if (store->tmp_fd < 0)
+		return false;
+	store->recipes_fd = open_folder(store->dir_fd, "recipes", &made, err);
+	return store->recipes_fd >= 0;
+}
+
+/* ---- open */
+
+static bool run_sql(srv_store *store, const char *sql, hob_error *err)
+{
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail_db(store, err);
+}
+
+static bool begin_epoch(srv_store *store, hob_error *err)
+{
+	uint64_t number;
+	char sql[128];
+	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+		return hob_fail(err, IO, "the system has no random numbers: %s", strerror(errno));
+	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%016llx')",
+			 (unsigned long long)number);
+	return run_sql(store, sql, err);
+}
+
+static bool read_epoch(srv_store *store, hob_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int code =
+		sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE name = 'epoch'", -1, &statement, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	bool ok = text && strlen(text) == sizeof store->epoch - 1;
+	if (ok)
+		strcpy(store->epoch, text);
+	else if (code == SQLITE_ROW || code == SQLITE_DONE)
+		hob_fail(err, CORRUPT, "index.db has no epoch");
+	else
+		store_fail_db(store, err);
+	sqlite3_finalize(statement);
+	return ok;
+}
+
+static bool read_number(srv_store *store, store_statement which, uint64_t *out, hob_error *err)
+{
+	sqlite3_stmt *statement = store_read(store, which, err);
+	bool ok = false;
+	while (statement && store_step(store, statement, &ok, err))
+		*out = store_column_u64(statement, 0);
+	return ok;
+}
+
+/* A new index over the blobs and recipe copies that are there. Whatever took the old index may have met the blobs. */
+static bool fill_from_folder(srv_store *store, hob_error *err)
+{
+	return store_mark(store, err) && store_blobs_sweep(store, true, err) && store_copies_read(store, err) &&
+		   srv_store_commit(store, err);
+}
+
+static bool read_numbers(srv_store *store, hob_error *err)
+{
+	uint64_t recipes = 0;
+	bool ok = read_epoch(store, err) && read_number(store, SQL_LAST_JOB, &store->last_job, err) &&
+			  read_number(store, SQL_LAST_REV, &store->last_rev, err) &&
+			  read_number(store, SQL_COUNT_RECIPES, &recipes, err);
+	atomic_store(&store->recipe_count, recipes);
+	return ok;
+}
+
+static bool suspect_all(srv_store *store, hob_error *err)
+{
+	sqlite3_stmt *statement = store_write(store, SQL_SUSPECT_BLOBS, err);
+	return statement && store_run(store, statement, err) && srv_store_commit(store, err);
+}
+
+static bool read_index(srv_store *store, bool known, last_stop stop, bool *refilled, hob_error *err)
+{
+	bool is_new = false;
+	*refilled = false;
+	if (!store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
+		return false;
+	if (is_new) {
+		if (!begin_epoch(store, err) || !read_epoch(store, err) || (known && !fill_from_folder(store, err)))
+			return false;
+		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
+		return true;
+	}
+	if (!read_numbers(store, err) || (stop != STOP_CLEAN && !store_mark(store, err)) ||
+		(stop == STOP_POWER && !suspect_all(store, err)) || !store_blobs_load(store, err) ||
+		!store_parts_load(store, err))
+		return false;
+	return stop == STOP_CLEAN ||
+		   (store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
+}
+
+static void forget_index(srv_store *store)
+{
+	store_db_close(store);
+	store->writing = store->rows_lost = store->index_wrong = false;
+	store->last_job = store->last_rev = 0;
+	digest_map_clear(&store->blobs);
+	digest_map_clear(&store->unsaved);
+	digest_map_clear(&store->parts);
+	store->blob_bytes = 0;
+}
+
+static bool move_aside(srv_store *store, hob_error *err)
+{
+	char name[64];
+	struct stat info;
+	int number = 1;
+	do
+		snprintf(name, sizeof name, "index.db.damaged-%d", number++);
+	while (fstatat(store->dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0);
+	if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
+		return store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
+	unlinkat(store->dir_fd, "index.db-wal", 0);
+	unlinkat(store->dir_fd, "index.db-shm", 0);
+	return true;
+}
+
+static srv_store *blank_store(const srv_store_options *options)
+{
+	srv_store *store = calloc(1, sizeof *store);
+	if (!store)
+		return NULL;
+	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->recipes_fd = -1;
+	store->max_bytes = options ? options->max_bytes : 0;
+	pthread_mutex_init(&store->mark_lock, NULL);
+	pthread_mutex_init(&store->blob_lock, NULL);
+	pthread_mutex_init(&store->part_lock, NULL);
+	pthread_mutex_init(&store->sync_lock, NULL);
+	digest_map_init(&store->blobs, sizeof(blob_entry));
+	digest_map_init(&store->unsaved, 0);
+	digest_map_init(&store->parts, sizeof(part_entry));
+	digest_map_init(&store->used_recipes, sizeof(uint32_t));
+	return store;
+}
+
+static void free_store(srv_store *store)
+{
+	int fds[] = {store->recipes_fd, store->tmp_fd, store->blobs_fd, store->dir_fd, store->lock_fd};
+	store_db_close(store);
+	digest_map_release(&store->blobs);
+	digest_map_release(&store->unsaved);
+	digest_map_release(&store->parts);
+	digest_map_release(&store->used_recipes);
+	free(store->damaged);
+	for (size_t i = 0; i < HOB_COUNT_OF(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	pthread_mutex_destroy(&store->mark_lock);
+	pthread_mutex_destroy(&store->blob_lock);
+	pthread_mutex_destroy(&store->part_lock);
+	pthread_mutex_destroy(&store->sync_lock);
+	free(store->dir);
+	free(store);
+}
+
+bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
+					hob_error *err)
+{
+	hob_error why = {0};
+	bool known = false, again = false, ok;
+	srv_store *store = blank_store(options);
+	if (!store)
+		return hob_fail(err, MEMORY, "no memory left for the store");
+	ok = open_folders(store, dir, &known, &why);
+	if (ok) {
+		last_stop stop = how_it_stopped(store);
+		sweep_temporary(store);
+		ok = read_index(store, known, stop, &again, &why);
+		if (!ok && why.code == HOB_ERR_CORRUPT) {
+			forget_index(store);
+			ok = move_aside(store, &why) && read_index(store, true, STOP_POWER, &again, &why);
+			again = true;
+		}
+	}
+	if (!ok) {
+		free_store(store);
+		if (err)
+			*err = why;
+		return false;
+	}
+	if (rebuilt)
+		*rebuilt = again;
+	*out = store;
+	return true;
+}
+
+void srv_store_close(srv_store *store)
+{
+	if (!store)
+		return;
+	hob_error err;
+	bool clean = store_usage_save(store, &err) && srv_store_commit(store, &err) && !store->index_wrong;
+	bool marked = atomic_load(&store->marked);
+	if (marked && clean) {
+		srv_store_sync(store);
+		clean =
+			sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK;
+	}
+	store_db_close(store);
+	if (marked && clean) {
+		unlinkat(store->dir_fd, "running", 0);
+		fsync(store->dir_fd);
+	}
+	free_store(store);
+}
+
+const char *srv_store_epoch(const srv_store *store)
+{
+	return store->epoch;
+}
+
+void srv_store_sync(srv_store *store)
+{
+	syncfs(store->blobs_fd);
+	store_db_fold(store);
+}

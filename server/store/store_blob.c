@@ -1,0 +1,497 @@
+#include "store_internal.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 128 << 10, LINK_NAME = 32 };
+
+void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	out[0] = text[0];
+	out[1] = text[1];
+	out[2] = '/';
+	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
+}
+
+/* ---- the table; blob_lock is held */
+
+static void unsaved(srv_store *store, const hob_sha256 *digest)
+{
+	bool fresh;
+	digest_map_put(&store->unsaved, digest, &fresh);
+}
+
+static blob_entry *add_entry(srv_store *store, const hob_sha256 *digest, uint64_t size)
+{
+	bool fresh;
+	blob_entry *entry = digest_map_put(&store->blobs, digest, &fresh);
+	if (!entry)
+		return NULL;
+	store->blob_bytes += size - entry->size;
+	entry->size = size;
+	entry->used_at_s = store_now_s();
+	unsaved(store, digest);
+	return entry;
+}
+
+static void remove_entry(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	if (!entry)
+		return;
+	store->blob_bytes -= entry->size;
+	digest_map_remove(&store->blobs, digest);
+	unsaved(store, digest);
+}
+
+static void report_damaged(srv_store *store, const hob_sha256 *digest)
+{
+	store->damaged_count++;
+	if (store->damaged_waiting == store->damaged_room) {
+		size_t room = store->damaged_room ? store->damaged_room * 2 : 16;
+		hob_sha256 *bigger = realloc(store->damaged, room * sizeof *bigger);
+		if (!bigger)
+			return;
+		store->damaged = bigger;
+		store->damaged_room = room;
+	}
+	store->damaged[store->damaged_waiting++] = *digest;
+}
+
+/* Removes a blob that proved wrong. seen is the file that was looked at: when the name stands for another one by now, or
+ * is in order again, nothing happens. NULL: the name was missing or had the wrong size. */
+static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
+{
+	char name[STORE_BLOB_NAME];
+	struct stat info;
+	store_blob_name(digest, name);
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	bool there = fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+	bool wrong = !there || !S_ISREG(info.st_mode) || (entry && (uint64_t)info.st_size != entry->size) ||
+				 (seen && seen->st_ino == info.st_ino);
+	if (entry && wrong) {
+		if (there)
+			unlinkat(store->blobs_fd, name, 0);
+		remove_entry(store, digest);
+		report_damaged(store, digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+}
+
+/* ---- put */
+
+static int open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)
+{
+	char folder[3] = {name[0], name[1], 0};
+	*named = false;
+	for (int attempt = 0; attempt < 2 && !store->no_unnamed; attempt++) {
+		int fd = openat(store->blobs_fd, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0444);
+		if (fd >= 0)
+			return fd;
+		if (errno != ENOENT)
+			break;
+		if (mkdirat(store->blobs_fd, folder, 0777) != 0 && errno != EEXIST)
+			return -1;
+	}
+	if (store->no_unnamed)
+		mkdirat(store->blobs_fd, folder, 0777);
+	else if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+		return -1;
+	*named = true;
+	return store_temporary(store, temporary);
+}
+
+/* Gives the finished file its name, replacing what may stand there: the bytes in hand are right by construction. */
+static bool give_name(srv_store *store, int fd, const char *temporary, bool named, const char *name)
+{
+	if (named)
+		return renameat(store->tmp_fd, temporary, store->blobs_fd, name) == 0;
+	char self[LINK_NAME];
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (linkat(AT_FDCWD, self, store->blobs_fd, name, AT_SYMLINK_FOLLOW) == 0)
+			return true;
+		if (errno != EEXIST || unlinkat(store->blobs_fd, name, 0) != 0)
+			break;
+	}
+	return false;
+}
+
+static bool known_good(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	if (!entry || entry->suspect)
+		return false;
+	entry->used_at_s = entry->put_at_s = store_now_s();
+	return true;
+}
+
+static bool publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
+					const hob_sha256 *digest, uint64_t size, hob_error *err)
+{
+	bool ok = true;
+	pthread_mutex_lock(&store->blob_lock);
+	if (!known_good(store, digest)) {
+		ok = give_name(store, fd, temporary, named, name);
+		if (!ok)
+			store_fail_errno(err, errno, "name the blob", name);
+		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
+		if (entry) {
+			entry->suspect = false;
+			entry->put_at_s = entry->used_at_s;
+		} else if (ok) {
+			unlinkat(store->blobs_fd, name, 0);
+			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
+		}
+	} else if (named) {
+		unlinkat(store->tmp_fd, temporary, 0);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return ok;
+}
+
+bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error *err)
+{
+	hob_sha256 digest = hob_sha256_of(bytes);
+	char name[STORE_BLOB_NAME], temporary[LINK_NAME];
+	bool named;
+	pthread_mutex_lock(&store->blob_lock);
+	bool known = known_good(store, &digest);
+	pthread_mutex_unlock(&store->blob_lock);
+	if (known) {
+		*out = digest;
+		return true;
+	}
+	if (!store_mark(store, err))
+		return false;
+	store_blob_name(&digest, name);
+	int fd = open_unnamed(store, name, temporary, &named);
+	if (fd < 0)
+		return store_fail_errno(err, errno, "make a blob in", store->dir);
+	bool ok = store_write_all(fd, bytes.data, bytes.size);
+	if (!ok) {
+		store_fail_errno(err, errno, "write a blob in", store->dir);
+		if (named)
+			unlinkat(store->tmp_fd, temporary, 0);
+	} else {
+		ok = publish(store, fd, temporary, named, name, &digest, bytes.size, err);
+	}
+	close(fd);
+	if (ok)
+		*out = digest;
+	return ok;
+}
+
+/* ---- get */
+
+static int open_file(srv_store *store, const hob_sha256 *digest)
+{
+	char name[STORE_BLOB_NAME];
+	store_blob_name(digest, name);
+	return openat(store->blobs_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static bool file_is_missing(int code)
+{
+	return code == ENOENT || code == ELOOP || code == ENXIO || code == ENOTDIR;
+}
+
+static bool find_entry(srv_store *store, const hob_sha256 *digest, blob_entry *out)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	if (entry) {
+		entry->used_at_s = store_now_s();
+		*out = *entry;
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return entry;
+}
+
+int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
+{
+	blob_entry entry;
+	struct stat info;
+	if (!find_entry(store, digest, &entry) || (entry.suspect && !srv_blob_verify(store, digest)))
+		return -1;
+	int fd = open_file(store, digest);
+	if (fd < 0 && !file_is_missing(errno))
+		return -1;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size) {
+		*size = entry.size;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	drop_damaged(store, digest, NULL);
+	return -1;
+}
+
+bool srv_blob_exists(srv_store *store, const hob_sha256 *digest)
+{
+	char name[STORE_BLOB_NAME];
+	struct stat info;
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	uint64_t size = entry ? entry->size : 0;
+	pthread_mutex_unlock(&store->blob_lock);
+	store_blob_name(digest, name);
+	return entry && fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   S_ISREG(info.st_mode) && (uint64_t)info.st_size == size;
+}
+
+typedef enum hash_verdict { HASH_RIGHT, HASH_WRONG, HASH_UNKNOWN } hash_verdict;
+
+static hash_verdict hash_file(int fd, const hob_sha256 *digest)
+{
+	uint8_t *buffer = malloc(READ_SIZE);
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	hash_verdict verdict = buffer && hasher.state ? HASH_WRONG : HASH_UNKNOWN;
+	ssize_t size = verdict == HASH_UNKNOWN ? 0 : read(fd, buffer, READ_SIZE);
+	while (size > 0 || (size < 0 && errno == EINTR)) {
+		if (size > 0)
+			hob_hasher_put(&hasher, buffer, (size_t)size);
+		size = read(fd, buffer, READ_SIZE);
+	}
+	hob_sha256 found = hob_hasher_finish(&hasher);
+	if (verdict == HASH_WRONG && size == 0 && hob_sha256_equal(&found, digest))
+		verdict = HASH_RIGHT;
+	free(buffer);
+	return verdict;
+}
+
+bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry known;
+	struct stat info;
+	if (!find_entry(store, digest, &known))
+		return false;
+	int fd = open_file(store, digest);
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		if (fd >= 0)
+			close(fd);
+		else if (file_is_missing(errno))
+			drop_damaged(store, digest, NULL);
+		return false;
+	}
+	hash_verdict verdict = hash_file(fd, digest);
+	close(fd);
+	if (verdict == HASH_WRONG)
+		drop_damaged(store, digest, &info);
+	if (verdict != HASH_RIGHT)
+		return false;
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	if (entry && entry->suspect) {
+		entry->suspect = false;
+		unsaved(store, digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return true;
+}
+
+size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	size_t count = store->damaged_waiting < room ? store->damaged_waiting : room;
+	if (count > 0) {
+		memcpy(out, store->damaged, count * sizeof *out);
+		store->damaged_waiting -= count;
+		memmove(store->damaged, store->damaged + count, store->damaged_waiting * sizeof *out);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return count;
+}
+
+/* ---- for the rows */
+
+bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
+					  hob_error *err)
+{
+	const uint8_t *first = (const uint8_t *)digests;
+	bool ok = true;
+	pthread_mutex_lock(&store->blob_lock);
+	for (uint32_t i = 0; i < count && ok; i++) {
+		const hob_sha256 *digest = (const hob_sha256 *)(first + i * stride);
+		if (!digest_map_find(&store->blobs, digest)) {
+			char text[HOB_SHA256_TEXT + 1];
+			hob_sha256_text(digest, text);
+			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache (any more); it has to be made again",
+						  text);
+		}
+	}
+	for (uint32_t i = 0; i < count && ok; i++) {
+		blob_entry *entry = digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
+		entry->put_at_s = 0;
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return ok;
+}
+
+uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s)
+{
+	char name[STORE_BLOB_NAME];
+	uint64_t freed = 0;
+	store_blob_name(digest, name);
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	bool awaited = entry && entry->put_at_s != 0 && now_s - entry->put_at_s < STORE_GRACE_S;
+	if (entry && !awaited && (unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
+		freed = entry->size;
+		store->evicted_bytes += freed;
+		remove_entry(store, digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return freed;
+}
+
+static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *found = digest_map_find(&store->blobs, digest), entry = {0};
+	if (found)
+		entry = *found;
+	pthread_mutex_unlock(&store->blob_lock);
+	sqlite3_stmt *statement = store_write(store, found ? SQL_PUT_BLOB : SQL_DELETE_BLOB, err);
+	if (!statement)
+		return false;
+	store_bind_digest(statement, 1, digest);
+	if (found) {
+		store_bind_u64(statement, 2, entry.size);
+		store_bind_u64(statement, 3, entry.used_at_s);
+		store_bind_u64(statement, 4, entry.suspect);
+	}
+	return store_run(store, statement, err);
+}
+
+bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
+{
+	hob_sha256 digest;
+	pthread_mutex_lock(&store->blob_lock);
+	*taken = store->unsaved;
+	digest_map_init(&store->unsaved, 0);
+	pthread_mutex_unlock(&store->blob_lock);
+	for (size_t at = 0; digest_map_next(taken, &at, &digest);)
+		if (!save_one(store, &digest, err))
+			return false;
+	return true;
+}
+
+void store_blobs_unsave(srv_store *store, digest_map *taken)
+{
+	hob_sha256 digest;
+	pthread_mutex_lock(&store->blob_lock);
+	for (size_t at = 0; digest_map_next(taken, &at, &digest);)
+		unsaved(store, &digest);
+	pthread_mutex_unlock(&store->blob_lock);
+	digest_map_release(taken);
+}
+
+bool store_blobs_load(srv_store *store, hob_error *err)
+{
+	bool ok = false;
+	sqlite3_stmt *rows = store_read(store, SQL_EACH_BLOB, err);
+	while (rows && store_step(store, rows, &ok, err)) {
+		hob_sha256 digest = store_column_digest(rows, 0);
+		bool fresh;
+		blob_entry *entry = digest_map_put(&store->blobs, &digest, &fresh);
+		if (!entry) {
+			store_end(rows);
+			return hob_fail(err, MEMORY, "no memory left for the table of blobs");
+		}
+		entry->size = store_column_u64(rows, 1);
+		entry->used_at_s = (uint32_t)store_column_u64(rows, 2);
+		entry->suspect = store_column_u64(rows, 3) != 0;
+		store->blob_bytes += entry->size;
+	}
+	return ok;
+}
+
+/* ---- sweep */
+
+static bool digest_of_name(const char *folder, const char *name, hob_sha256 *out)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	if (strlen(name) != HOB_SHA256_TEXT - 2)
+		return false;
+	snprintf(text, sizeof text, "%.2s%s", folder, name);
+	return hob_sha256_parse((hob_str){text, HOB_SHA256_TEXT}, out);
+}
+
+static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size, bool suspect,
+					   digest_map *there)
+{
+	bool fresh;
+	if (!digest_map_put(there, digest, &fresh))
+		return false;
+	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	if (!entry) {
+		entry = add_entry(store, digest, size);
+		if (!entry)
+			return false;
+		entry->suspect = suspect;
+	}
+	return true;
+}
+
+static bool sweep_folder(srv_store *store, const char *folder, bool suspect, digest_map *there)
+{
+	int fd = openat(store->blobs_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	bool ok = true;
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 && errno == ENOENT;
+	}
+	for (struct dirent *file = readdir(list); file && ok; file = readdir(list)) {
+		hob_sha256 digest;
+		struct stat info;
+		if (digest_of_name(folder, file->d_name, &digest) &&
+			fstatat(fd, file->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
+			ok = sweep_file(store, &digest, (uint64_t)info.st_size, suspect, there);
+	}
+	closedir(list);
+	return ok;
+}
+
+bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
+{
+	digest_map there;
+	hob_sha256 digest;
+	bool ok = true;
+	digest_map_init(&there, 0);
+	pthread_mutex_lock(&store->blob_lock);
+	for (int i = 0; i < 256 && ok; i++) {
+		char folder[3];
+		snprintf(folder, sizeof folder, "%02x", (unsigned)i);
+		ok = sweep_folder(store, folder, suspect, &there);
+	}
+	if (ok) {
+		digest_map gone;
+		digest_map_init(&gone, 0);
+		for (size_t at = 0; digest_map_next(&store->blobs, &at, &digest);) {
+			bool fresh;
+			if (!digest_map_find(&there, &digest))
+				digest_map_put(&gone, &digest, &fresh);
+		}
+		for (size_t at = 0; digest_map_next(&gone, &at, &digest);) {
+			remove_entry(store, &digest);
+			report_damaged(store, &digest);
+		}
+		digest_map_release(&gone);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	digest_map_release(&there);
+	return ok || hob_fail(err, IO, "cannot list the blobs in %s", store->dir);
+}

@@ -1,0 +1,408 @@
+#include "store_internal.h"
+
+#include "store_schema.h" /* made from schema/store.sql */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { APPLICATION_ID = 0x486F6249 /* HobI */, HEADER_SIZE = 100, BUSY_MS = 5000 };
+
+static const char *const statement_texts[] = {
+#define STATEMENT(name, sql) sql,
+#include "statements.def"
+#undef STATEMENT
+};
+
+/* ---- errors */
+
+static bool fail_code(sqlite3 *db, int code, hob_error *err)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+	const char *text = db ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+	switch (code & 0xFF) {
+	case SQLITE_FULL:
+		return hob_fail(err, DISK_FULL,
+						"no room left to write index.db; free disk space or choose another folder "
+						"with --cache");
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return hob_fail(err, CORRUPT,
+						"index.db is damaged (%s); it is rebuilt from the copies of its recipes at the "
+						"next start",
+						text);
+	case SQLITE_NOMEM:
+		return hob_fail(err, MEMORY, "no memory left for index.db");
+	default:
+		if (system == ENOSPC || system == EDQUOT || system == EFBIG)
+			return hob_fail(err, DISK_FULL,
+							"index.db cannot grow (%s); free disk space or choose another folder "
+							"with --cache",
+							strerror(system));
+		return hob_fail(err, IO, "index.db: %s (SQLite %d%s%s)", text, code, system ? ", " : "",
+						system ? strerror(system) : "");
+	}
+}
+
+bool store_fail_db(srv_store *store, hob_error *err)
+{
+	int code = sqlite3_extended_errcode(store->db);
+	if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
+		store->index_wrong = true;
+	return fail_code(store->db, code, err);
+}
+
+/* ---- schema */
+
+static const char *find_step(const char *script, int number)
+{
+	char mark[32];
+	snprintf(mark, sizeof mark, "-- @step %d\n", number);
+	return strstr(script, mark);
+}
+
+int store_db_steps(const char *script)
+{
+	int count = 0;
+	while (find_step(script, count + 1))
+		count++;
+	return count;
+}
+
+static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err)
+{
+	const char *from = find_step(script, number), *to = find_step(script, number + 1);
+	size_t size = to ? (size_t)(to - from) : strlen(from);
+	char *sql = malloc(size + 128);
+	if (!sql)
+		return hob_fail(err, MEMORY, "no memory left for step %d of the schema", number);
+	int head =
+		snprintf(sql, 128, "PRAGMA application_id = %d; PRAGMA user_version = %d;\n", APPLICATION_ID, number);
+	memcpy(sql + head, from, size);
+	sql[(size_t)head + size] = 0;
+	int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	free(sql);
+	if (code == SQLITE_OK)
+		return true;
+	fail_code(db, sqlite3_extended_errcode(db), err);
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return hob_fail_in(err, "step %d of the schema", number);
+}
+
+bool store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err)
+{
+	for (int newest = store_db_steps(script); *version < newest; ++*version)
+		if (!run_step(db, script, *version + 1, err))
+			return false;
+	return true;
+}
+
+/* ---- opening */
+
+static bool query_int(sqlite3 *db, const char *sql, int *out, hob_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		*out = sqlite3_column_int(statement, 0);
+	else
+		fail_code(db, sqlite3_extended_errcode(db), err);
+	sqlite3_finalize(statement);
+	return code == SQLITE_ROW;
+}
+
+static bool quick_check(sqlite3 *db, hob_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	bool ok = false;
+	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL) != SQLITE_OK)
+		fail_code(db, sqlite3_extended_errcode(db), err);
+	else if (sqlite3_step(statement) != SQLITE_ROW)
+		fail_code(db, sqlite3_extended_errcode(db), err);
+	else if (strcmp((const char *)sqlite3_column_text(statement, 0), "ok") != 0)
+		hob_fail(err, CORRUPT, "index.db is damaged: %s", (const char *)sqlite3_column_text(statement, 0));
+	else
+		ok = true;
+	sqlite3_finalize(statement);
+	return ok;
+}
+
+/* Decides by the header alone, before SQLite may touch the file. */
+static bool peek(srv_store *store, bool known_folder, hob_error *err)
+{
+	int fd = openat(store->dir_fd, "index.db", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || store_fail_errno(err, errno, "read", "index.db");
+	uint8_t head[HEADER_SIZE];
+	ssize_t size = pread(fd, head, sizeof head, 0);
+	close(fd);
+	if (size == 0)
+		return true;
+	if (size < HEADER_SIZE || memcmp(head, "SQLite format 3", 16) != 0)
+		return hob_fail(err, CORRUPT, "index.db is not an SQLite file any more");
+	uint32_t version = __builtin_bswap32(hob_load_u32(head + 60)),
+			 owner = __builtin_bswap32(hob_load_u32(head + 68));
+	if (owner != APPLICATION_ID && owner != 0) {
+		if (known_folder)
+			return hob_fail(err, CORRUPT, "index.db has application id 0x%08x, not Hob's", owner);
+		return hob_fail(err, IO,
+						"index.db in %s belongs to another program (application id 0x%08x); choose another "
+						"folder with --cache",
+						store->dir, owner);
+	}
+	int newest = store_db_steps(store_schema);
+	if (version > (uint32_t)newest)
+		return hob_fail(err, NEWER,
+						"the cache %s has schema version %u, this Hob knows versions up to %d; use the newer "
+						"Hob or another folder with --cache",
+						store->dir, version, newest);
+	return true;
+}
+
+static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
+{
+	int version, owner, tables, newest = store_db_steps(store_schema);
+	if (!query_int(store->db, "PRAGMA user_version", &version, err) ||
+		!query_int(store->db, "PRAGMA application_id", &owner, err) ||
+		!query_int(store->db, "SELECT count(*) FROM sqlite_schema", &tables, err))
+		return false;
+	if (version > newest)
+		return hob_fail(err, NEWER,
+						"the cache %s has schema version %d, this Hob knows versions up to %d; use the newer "
+						"Hob or another folder with --cache",
+						store->dir, version, newest);
+	if (version < 0 || (version == 0) != (tables == 0) || (version > 0 && owner != APPLICATION_ID))
+		return hob_fail(err, CORRUPT, "index.db says version %d and application id 0x%08x over %d tables",
+						version, (unsigned)owner, tables);
+	*is_new = version == 0;
+	return true;
+}
+
+static bool pragmas(srv_store *store, hob_error *err)
+{
+	static const char text[] =
+		"PRAGMA synchronous = NORMAL;"
+		"PRAGMA foreign_keys = ON;"
+		"PRAGMA cell_size_check = ON;"
+		"PRAGMA secure_delete = OFF;"
+		"PRAGMA temp_store = MEMORY;"
+		"PRAGMA cache_size = -65536;"
+		"PRAGMA mmap_size = 268435456;"
+		/* Folding is srv_store_sync's work, off the loop; this only bounds the WAL's size. */
+		"PRAGMA wal_autocheckpoint = 16384;";
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
+		return store_fail_db(store, err);
+	return true;
+}
+
+static bool go_wal(srv_store *store, hob_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	bool ok = sqlite3_prepare_v2(store->db, "PRAGMA journal_mode = WAL", -1, &statement, NULL) == SQLITE_OK &&
+			  sqlite3_step(statement) == SQLITE_ROW;
+	if (!ok)
+		store_fail_db(store, err);
+	else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
+		ok = hob_fail(err, IO,
+					  "the file system of %s cannot hold an SQLite write-ahead log; choose another folder "
+					  "with --cache",
+					  store->dir);
+	sqlite3_finalize(statement);
+	return ok;
+}
+
+bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err)
+{
+	if (!peek(store, known_folder, err))
+		return false;
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof path, "%s/index.db", store->dir) >= (int)sizeof path)
+		return hob_fail(err, IO, "the path of the cache is longer than %d bytes", PATH_MAX);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+	int code = sqlite3_open_v2(path, &store->db, flags, NULL);
+	if (code != SQLITE_OK)
+		return fail_code(store->db, code, err);
+	sqlite3_busy_timeout(store->db, BUSY_MS);
+	/* Until the version is known to be ours, closing must not fold the WAL into the file. */
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (!settle_version(store, is_new, err))
+		return false;
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	if (!pragmas(store, err) || (check && !*is_new && !quick_check(store->db, err)) || !go_wal(store, err))
+		return false;
+	int version;
+	return query_int(store->db, "PRAGMA user_version", &version, err) &&
+		   store_db_upgrade(store->db, store_schema, &version, err);
+}
+
+void store_db_close(srv_store *store)
+{
+	for (int i = 0; i < SQL_COUNT; i++) {
+		sqlite3_finalize(store->statements[i]);
+		store->statements[i] = NULL;
+	}
+	sqlite3_close(store->sync_db);
+	sqlite3_close(store->db);
+	store->db = store->sync_db = NULL;
+}
+
+void store_db_fold(srv_store *store)
+{
+	pthread_mutex_lock(&store->sync_lock);
+	char path[PATH_MAX];
+	if (!store->sync_db) {
+		int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+		snprintf(path, sizeof path, "%s/index.db", store->dir);
+		if (sqlite3_open_v2(path, &store->sync_db, flags, NULL) == SQLITE_OK) {
+			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+		} else {
+			sqlite3_close(store->sync_db);
+			store->sync_db = NULL;
+		}
+	}
+	if (store->sync_db)
+		sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	pthread_mutex_unlock(&store->sync_lock);
+}
+
+/* ---- statements */
+
+sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err)
+{
+	sqlite3_stmt **slot = &store->statements[which];
+	if (!*slot &&
+		sqlite3_prepare_v3(store->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL)) {
+		store_fail_db(store, err);
+		return NULL;
+	}
+	return *slot;
+}
+
+void store_end(sqlite3_stmt *statement)
+{
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+}
+
+bool store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err)
+{
+	int code = sqlite3_step(statement);
+	*ok = code == SQLITE_ROW || code == SQLITE_DONE;
+	if (code == SQLITE_ROW)
+		return true;
+	if (!*ok)
+		store_fail_db(store, err);
+	store_end(statement);
+	/* A full disk or a failed write makes SQLite roll back by itself, and earlier rows are gone with it. */
+	if (!*ok && store->writing && sqlite3_get_autocommit(store->db)) {
+		store->writing = false;
+		store->rows_lost = true;
+	}
+	return false;
+}
+
+bool store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
+{
+	bool ok;
+	while (store_step(store, statement, &ok, err))
+		continue;
+	return ok;
+}
+
+static bool run_plain(srv_store *store, store_statement which, hob_error *err)
+{
+	sqlite3_stmt *statement = store_read(store, which, err);
+	return statement && store_run(store, statement, err);
+}
+
+sqlite3_stmt *store_write(srv_store *store, store_statement which, hob_error *err)
+{
+	if (!store_mark(store, err))
+		return NULL;
+	if (!store->writing) {
+		if (!run_plain(store, SQL_BEGIN, err))
+			return NULL;
+		store->writing = true;
+	}
+	return store_read(store, which, err);
+}
+
+bool srv_store_commit(srv_store *store, hob_error *err)
+{
+	if (store->rows_lost) {
+		store->rows_lost = false;
+		return hob_fail(err, DISK_FULL,
+						"rows written since the last commit were lost, because the disk is full or "
+						"failed; they are made again at the next start");
+	}
+	digest_map taken;
+	bool ok = store_blobs_save(store, &taken, err);
+	if (ok && store->writing)
+		ok = run_plain(store, SQL_COMMIT, err);
+	if (ok) {
+		store->writing = false;
+		digest_map_release(&taken);
+		return true;
+	}
+	store_blobs_unsave(store, &taken);
+	if (store->writing && !sqlite3_get_autocommit(store->db))
+		run_plain(store, SQL_ROLLBACK, NULL);
+	store->writing = false;
+	store->rows_lost = false;
+	return false;
+}
+
+/* ---- values */
+
+void store_bind_str(sqlite3_stmt *statement, int index, hob_str value)
+{
+	sqlite3_bind_blob64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC);
+}
+
+void store_bind_text(sqlite3_stmt *statement, int index, hob_str value)
+{
+	sqlite3_bind_text64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC,
+						SQLITE_UTF8);
+}
+
+void store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value)
+{
+	sqlite3_bind_int64(statement, index, (int64_t)value);
+}
+
+void store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value)
+{
+	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
+}
+
+hob_str store_column_str(sqlite3_stmt *statement, int index)
+{
+	const char *data = sqlite3_column_blob(statement, index);
+	return (hob_str){data ? data : "", (size_t)sqlite3_column_bytes(statement, index)};
+}
+
+uint64_t store_column_u64(sqlite3_stmt *statement, int index)
+{
+	return (uint64_t)sqlite3_column_int64(statement, index);
+}
+
+hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
+{
+	hob_sha256 digest = {{0}};
+	hob_str bytes = store_column_str(statement, index);
+	if (bytes.len == sizeof digest.bytes)
+		memcpy(digest.bytes, bytes.data, sizeof digest.bytes);
+	return digest;
+}

@@ -1,0 +1,151 @@
+/* store_internal.h - what the files of the store share.
+ *
+ *   store.c         folder, lock, marker of an unclean stop, open, rebuild, close
+ *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
+ *   store_blob.c    blob files and the table of them in memory
+ *   store_recipe.c  recipe rows;  store_copy.c  their JSON copies
+ *   store_rows.c    files, assets, parts, jobs, changes
+ *   store_trim.c    eviction
+ *
+ * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and folder never
+ * disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock are leaves. */
+#ifndef SRV_STORE_INTERNAL_H
+#define SRV_STORE_INTERNAL_H
+
+#include "store.h"
+#include "digest_map.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+typedef enum store_statement {
+#define STATEMENT(name, sql) SQL_##name,
+#include "statements.def"
+#undef STATEMENT
+	SQL_COUNT
+} store_statement;
+
+/* Value of a blob in the table. */
+typedef struct blob_entry {
+	uint64_t size;
+	uint32_t used_at_s;
+	uint32_t put_at_s; /* put in this process and not named by a row yet; 0 = named */
+	bool suspect;
+} blob_entry;
+
+typedef struct part_entry {
+	hob_sha256 blob;
+	uint32_t used_at_s;
+	bool used; /* differs from its row */
+} part_entry;
+
+struct srv_store {
+	char *dir;
+	char epoch[17];
+	uint64_t max_bytes;
+	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd;
+
+	sqlite3 *db;
+	sqlite3_stmt *statements[SQL_COUNT];
+	bool writing;	  /* a transaction is open */
+	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
+	bool index_wrong; /* SQLite found damage: the marker stays, so that the next open checks */
+	uint64_t last_job, last_rev;
+	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
+
+	pthread_mutex_t mark_lock;
+	atomic_bool marked;
+	bool no_unnamed;				/* tests: as on a file system without O_TMPFILE */
+	atomic_uint_fast64_t temporary; /* names in tmp/ */
+
+	pthread_mutex_t blob_lock;
+	digest_map blobs;	/* blob_entry */
+	digest_map unsaved; /* no value: blobs whose row differs from the table */
+	uint64_t blob_bytes, evicted_bytes, damaged_count;
+	hob_sha256 *damaged;
+	size_t damaged_waiting, damaged_room;
+
+	pthread_mutex_t part_lock;
+	digest_map parts; /* part_entry */
+	atomic_uint_fast64_t recipe_count;
+
+	uint32_t swept_at_s;
+
+	pthread_mutex_t sync_lock;
+	sqlite3 *sync_db;
+};
+
+uint32_t store_now_s(void);
+
+/* ---- folder ---- */
+
+/* Writes the marker of a stop that is not clean yet, before the first change. Any thread; later calls are free. */
+bool store_mark(srv_store *store, hob_error *err);
+/* hob_fail with the meaning of errno: DISK_FULL or IO. */
+bool store_fail_errno(hob_error *err, int code, const char *what, const char *name);
+bool store_write_all(int fd, const void *data, size_t size);
+/* Opens a new file in tmp/, whose name is written to `name`. */
+int store_temporary(srv_store *store, char name[32]);
+/* "ab/cdef.." of a blob. */
+enum { STORE_BLOB_NAME = 66 };
+void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
+
+/* ---- database ---- */
+
+/* Opens index.db and brings it to the newest step. known_folder: blobs/ was there already, so a foreign file is damage.
+ * check: run quick_check first. *is_new: it was empty. After a failure store_db_close is still due. */
+bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
+void store_db_close(srv_store *store);
+/* Moves what was committed from the WAL into the file, on a connection of its own. Any thread. */
+void store_db_fold(srv_store *store);
+/* Runs the steps of `script` above *version; the script is schema/store.sql. */
+bool store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
+int store_db_steps(const char *script);
+
+/* A statement ready to bind; store_write begins a transaction when none is open. NULL on failure. */
+sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err);
+sqlite3_stmt *store_write(srv_store *store, store_statement which, hob_error *err);
+/* True while there are rows. When it ends the statement is reset; *ok tells whether it ended well. */
+bool store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
+bool store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
+void store_end(sqlite3_stmt *statement);
+bool store_fail_db(srv_store *store, hob_error *err);
+
+void store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* BLOB */
+void store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
+void store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
+void store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
+hob_str store_column_str(sqlite3_stmt *statement, int index); /* until the next step */
+uint64_t store_column_u64(sqlite3_stmt *statement, int index);
+hob_sha256 store_column_digest(sqlite3_stmt *statement, int index);
+
+/* ---- blobs ---- */
+
+bool store_blobs_load(srv_store *store, hob_error *err);
+/* Makes the table agree with the folder after an unclean stop; new ones are marked `suspect`. */
+bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
+/* Rows of changed blobs, within the open transaction. The set moves to *taken; give it back on failure. */
+bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
+void store_blobs_unsave(srv_store *store, digest_map *taken);
+/* Says that a row names these blobs from now on: NOT_FOUND when one is not there. */
+bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
+					  hob_error *err);
+/* Removes a blob that nothing names, unless it was put meanwhile. Returns its size, 0 when it stayed. */
+uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
+enum { STORE_GRACE_S = 600 };
+
+/* ---- copies of recipes ---- */
+
+bool store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
+void store_copy_remove(srv_store *store, const hob_sha256 *key);
+/* Reads every copy whose outputs are all there into the index; copies that are not whole are deleted. */
+bool store_copies_read(srv_store *store, hob_error *err);
+/* One copy's text, for tests. */
+bool store_copy_parse(hob_str text, hob_arena *arena, srv_recipe *out);
+
+bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
+bool store_usage_save(srv_store *store, hob_error *err);
+bool store_parts_load(srv_store *store, hob_error *err);
+
+#endif

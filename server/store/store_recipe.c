@@ -1,0 +1,283 @@
+#include "store_internal.h"
+
+#include <stdlib.h>
+
+/* ---- writing */
+
+static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t *id, hob_error *err)
+{
+	sqlite3_stmt *row = store_write(store, SQL_PUT_RECIPE, err);
+	if (!row)
+		return false;
+	store_bind_digest(row, 1, &recipe->key);
+	store_bind_digest(row, 2, &recipe->lookup);
+	store_bind_digest(row, 3, &recipe->source);
+	store_bind_str(row, 4, recipe->file_name);
+	store_bind_str(row, 5, recipe->ingredients);
+	store_bind_str(row, 6, recipe->stats);
+	store_bind_str(row, 7, recipe->error);
+	store_bind_u64(row, 8, recipe->warnings);
+	store_bind_u64(row, 9, recipe->cook_ns);
+	store_bind_u64(row, 10, recipe->peak_bytes);
+	store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
+	store_bind_u64(row, 12, store_now_s());
+	bool ok;
+	while (store_step(store, row, &ok, err))
+		*id = store_column_u64(row, 0);
+	return ok;
+}
+
+static bool clear_rows(srv_store *store, store_statement which, uint64_t recipe, hob_error *err)
+{
+	sqlite3_stmt *row = store_write(store, which, err);
+	if (!row)
+		return false;
+	store_bind_u64(row, 1, recipe);
+	return store_run(store, row, err);
+}
+
+static bool put_deps(srv_store *store, uint64_t id, const srv_recipe *recipe, hob_error *err)
+{
+	for (uint32_t i = 0; i < recipe->dep_count; i++) {
+		const srv_recipe_dep *dep = &recipe->deps[i];
+		sqlite3_stmt *row = store_write(store, SQL_PUT_DEP, err);
+		if (!row)
+			return false;
+		store_bind_u64(row, 1, id);
+		store_bind_u64(row, 2, i);
+		store_bind_str(row, 3, dep->path);
+		if (!dep->missing)
+			store_bind_digest(row, 4, &dep->digest);
+		if (!store_run(store, row, err))
+			return false;
+	}
+	return true;
+}
+
+static bool put_outputs(srv_store *store, uint64_t id, const srv_recipe *recipe, hob_error *err)
+{
+	for (uint32_t i = 0; i < recipe->output_count; i++) {
+		const srv_recipe_output *output = &recipe->outputs[i];
+		sqlite3_stmt *row = store_write(store, SQL_PUT_OUTPUT, err);
+		if (!row)
+			return false;
+		store_bind_u64(row, 1, id);
+		store_bind_u64(row, 2, i);
+		store_bind_str(row, 3, output->name);
+		store_bind_digest(row, 4, &output->digest);
+		store_bind_u64(row, 5, output->size);
+		if (!store_run(store, row, err))
+			return false;
+	}
+	return true;
+}
+
+static bool has_recipe(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
+{
+	sqlite3_stmt *row = store_read(store, SQL_HAS_RECIPE, err);
+	bool ok = false;
+	*found = false;
+	if (row)
+		store_bind_digest(row, 1, key);
+	while (row && store_step(store, row, &ok, err))
+		*found = true;
+	return ok;
+}
+
+bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err)
+{
+	uint64_t id = 0;
+	bool known;
+	if (!has_recipe(store, &recipe->key, &known, err) || !put_recipe_row(store, recipe, &id, err))
+		return false;
+	if (!known)
+		atomic_fetch_add(&store->recipe_count, 1);
+	else if (!clear_rows(store, SQL_CLEAR_DEPS, id, err) || !clear_rows(store, SQL_CLEAR_OUTPUTS, id, err))
+		return false;
+	return put_deps(store, id, recipe, err) && put_outputs(store, id, recipe, err);
+}
+
+bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err)
+{
+	const hob_sha256 *digests = recipe->output_count > 0 ? &recipe->outputs[0].digest : NULL;
+	return store_blobs_name(store, digests, sizeof *recipe->outputs, recipe->output_count, err) &&
+		   store_mark(store, err) && store_copy_put(store, recipe, err) &&
+		   store_recipe_put_rows(store, recipe, err);
+}
+
+bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs,
+						   uint32_t count, hob_error *err)
+{
+	hob_arena arena;
+	srv_recipe recipe;
+	hob_arena_init(&arena, SIZE_MAX);
+	bool ok = srv_store_recipe(store, key, &arena, &recipe, err);
+	if (ok) {
+		srv_recipe_output *all = HOB_NEW(&arena, srv_recipe_output, recipe.output_count + count);
+		ok = all || hob_fail_memory(err, &arena, "the outputs of a recipe");
+		if (ok && recipe.output_count > 0)
+			memcpy(all, recipe.outputs, recipe.output_count * sizeof *all);
+		recipe.outputs = all;
+	}
+	for (uint32_t i = 0; ok && i < count; i++) {
+		uint32_t at = 0;
+		while (at < recipe.output_count && !hob_str_equal(recipe.outputs[at].name, outputs[i].name))
+			at++;
+		recipe.outputs[at] = outputs[i];
+		if (at == recipe.output_count)
+			recipe.output_count++;
+	}
+	ok = ok && srv_store_put_recipe(store, &recipe, err);
+	hob_arena_release(&arena);
+	return ok;
+}
+
+bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err)
+{
+	bool known;
+	if (!has_recipe(store, key, &known, err))
+		return false;
+	if (!known)
+		return true;
+	sqlite3_stmt *row = store_write(store, SQL_DELETE_RECIPE, err);
+	if (!row)
+		return false;
+	store_bind_digest(row, 1, key);
+	if (!store_run(store, row, err))
+		return false;
+	atomic_fetch_sub(&store->recipe_count, 1);
+	digest_map_remove(&store->used_recipes, key);
+	store_copy_remove(store, key);
+	return true;
+}
+
+/* ---- reading */
+
+static bool copy_str(hob_arena *arena, sqlite3_stmt *row, int column, hob_str *out)
+{
+	*out = hob_arena_str(arena, store_column_str(row, column));
+	return out->data;
+}
+
+static bool copy_recipe(hob_arena *arena, sqlite3_stmt *row, srv_recipe *out)
+{
+	out->key = store_column_digest(row, 1);
+	out->lookup = store_column_digest(row, 2);
+	out->source = store_column_digest(row, 3);
+	out->warnings = (uint32_t)store_column_u64(row, 8);
+	out->cook_ns = store_column_u64(row, 9);
+	out->peak_bytes = store_column_u64(row, 10);
+	out->cooked_at_ms = (int64_t)store_column_u64(row, 11);
+	return copy_str(arena, row, 4, &out->file_name) && copy_str(arena, row, 5, &out->ingredients) &&
+		   copy_str(arena, row, 6, &out->stats) && copy_str(arena, row, 7, &out->error);
+}
+
+/* Room for one more in an array of the arena; the old array stays behind in it. */
+static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size)
+{
+	if (items && (count & (count - 1)) != 0)
+		return items;
+	void *bigger = hob_arena_array(arena, count ? (size_t)count * 2 : 1, size, _Alignof(max_align_t));
+	if (bigger && count > 0)
+		memcpy(bigger, items, count * size);
+	return bigger;
+}
+
+static bool read_deps(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
+{
+	sqlite3_stmt *row = store_read(store, SQL_DEPS, err);
+	bool ok = false;
+	if (row)
+		store_bind_u64(row, 1, id);
+	while (row && store_step(store, row, &ok, err)) {
+		recipe->deps = one_more(arena, recipe->deps, recipe->dep_count, sizeof *recipe->deps);
+		srv_recipe_dep *dep = recipe->deps ? &recipe->deps[recipe->dep_count++] : NULL;
+		if (!dep || !copy_str(arena, row, 0, &dep->path)) {
+			store_end(row);
+			return hob_fail_memory(err, arena, "a recipe");
+		}
+		dep->missing = sqlite3_column_type(row, 1) == SQLITE_NULL;
+		dep->digest = store_column_digest(row, 1);
+	}
+	return ok;
+}
+
+static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
+{
+	sqlite3_stmt *row = store_read(store, SQL_OUTPUTS, err);
+	bool ok = false;
+	if (row)
+		store_bind_u64(row, 1, id);
+	while (row && store_step(store, row, &ok, err)) {
+		recipe->outputs = one_more(arena, recipe->outputs, recipe->output_count, sizeof *recipe->outputs);
+		srv_recipe_output *output = recipe->outputs ? &recipe->outputs[recipe->output_count++] : NULL;
+		if (!output || !copy_str(arena, row, 0, &output->name)) {
+			store_end(row);
+			return hob_fail_memory(err, arena, "a recipe");
+		}
+		output->digest = store_column_digest(row, 1);
+		output->size = store_column_u64(row, 2);
+	}
+	return ok;
+}
+
+static void note_use(srv_store *store, const hob_sha256 *key)
+{
+	bool fresh;
+	uint32_t *when = digest_map_put(&store->used_recipes, key, &fresh);
+	if (when)
+		*when = store_now_s();
+}
+
+static bool select_recipes(srv_store *store, store_statement which, const hob_sha256 *digest,
+						   hob_arena *arena, srv_recipe **out, uint32_t *count, hob_error *err)
+{
+	srv_recipe *recipes = NULL;
+	uint32_t found = 0;
+	bool ok = false;
+	sqlite3_stmt *row = store_read(store, which, err);
+	if (row)
+		store_bind_digest(row, 1, digest);
+	while (row && store_step(store, row, &ok, err)) {
+		recipes = one_more(arena, recipes, found, sizeof *recipes);
+		if (!recipes || !copy_recipe(arena, row, &recipes[found])) {
+			store_end(row);
+			return hob_fail_memory(err, arena, "a recipe");
+		}
+		uint64_t id = store_column_u64(row, 0);
+		ok = read_deps(store, id, arena, &recipes[found], err) &&
+			 read_outputs(store, id, arena, &recipes[found], err);
+		if (!ok) {
+			store_end(row);
+			return false;
+		}
+		note_use(store, &recipes[found++].key);
+	}
+	if (!ok)
+		return false;
+	*out = recipes;
+	*count = found;
+	return true;
+}
+
+bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out,
+					   uint32_t *count, hob_error *err)
+{
+	return select_recipes(store, SQL_RECIPES, lookup, arena, out, count, err);
+}
+
+bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
+					  hob_error *err)
+{
+	srv_recipe *found;
+	uint32_t count;
+	if (!select_recipes(store, SQL_RECIPE, key, arena, &found, &count, err))
+		return false;
+	if (count == 0) {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(key, text);
+		return hob_fail(err, NOT_FOUND, "no recipe has the key %s", text);
+	}
+	*out = found[0];
+	return true;
+}

@@ -1,0 +1,10 @@
+/* mounts.h - what kind of file system a descriptor lies on. */
+#ifndef SRV_MOUNTS_H
+#define SRV_MOUNTS_H
+
+/* "NFS", "SMB" ...; NULL when the file system is local, or of a kind that nobody can tell. */
+const char *srv_network_mount(int fd);
+/* The same, and "FUSE": such a mount may be shown here and changed elsewhere, without any event. */
+const char *srv_silent_mount(int fd);
+
+#endif

@@ -1,0 +1,66 @@
+/* store_support.h - what the tests of the store share. */
+#ifndef TEST_STORE_SUPPORT_H
+#define TEST_STORE_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/temp_folder.h"
+#include "server/store/store.h"
+
+#define store_test(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+#define assert_ok(call, err)                                                                                 \
+	do {                                                                                                     \
+		if (!(call))                                                                                         \
+			fail_msg("%s: %s", hob_err_name((err)->code), (err)->context);                                   \
+	} while (0)
+
+static inline int make_dir(void **state)
+{
+	temp_folder *dir = calloc(1, sizeof *dir);
+	folder_make(dir);
+	*state = dir;
+	return 0;
+}
+
+static inline int remove_dir(void **state)
+{
+	folder_remove(*state);
+	free(*state);
+	return 0;
+}
+
+static inline srv_store *open_store(temp_folder *dir, uint64_t max_bytes)
+{
+	hob_error err;
+	srv_store *store = NULL;
+	srv_store_options options = {max_bytes};
+	assert_ok(srv_store_open(folder_at(dir, "cache"), &options, &store, NULL, &err), &err);
+	return store;
+}
+
+static inline hob_sha256 put_bytes_blob(srv_store *store, const void *data, size_t size)
+{
+	hob_error err;
+	hob_sha256 digest;
+	assert_ok(srv_blob_put(store, (hob_bytes){data, size}, &digest, &err), &err);
+	return digest;
+}
+
+static inline hob_sha256 put_blob(srv_store *store, const char *text)
+{
+	return put_bytes_blob(store, text, strlen(text));
+}
+
+static inline const char *blob_path(temp_folder *dir, const hob_sha256 *digest)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	return folder_at(dir, "cache/blobs/%.2s/%s", text, text + 2);
+}
+
+#endif
