@@ -1,0 +1,239 @@
+#include "gltf_private.h"
+
+#include "importers.h"
+
+/* ---- extensions */
+
+/* What the files of this importer read. */
+static const char *const supported[] = {
+	"EXT_mesh_gpu_instancing",
+	"EXT_meshopt_compression",
+	"EXT_texture_avif",
+	"EXT_texture_webp",
+	"KHR_lights_punctual",
+	"KHR_materials_anisotropy",
+	"KHR_materials_clearcoat",
+	"KHR_materials_diffuse_transmission",
+	"KHR_materials_dispersion",
+	"KHR_materials_emissive_strength",
+	"KHR_materials_ior",
+	"KHR_materials_iridescence",
+	"KHR_materials_pbrSpecularGlossiness",
+	"KHR_materials_sheen",
+	"KHR_materials_specular",
+	"KHR_materials_transmission",
+	"KHR_materials_unlit",
+	"KHR_materials_variants",
+	"KHR_materials_volume",
+	"KHR_mesh_quantization",
+	"KHR_meshopt_compression",
+	"KHR_texture_basisu",
+	"KHR_texture_transform",
+	"MSFT_texture_dds",
+#ifdef HOB_DRACO
+	"KHR_draco_mesh_compression",
+#endif
+};
+
+/* Ways out for extensions that files require and Hob does not read. */
+static const struct {
+	const char *extension, *remedy;
+} remedies[] = {
+	{"KHR_draco_mesh_compression",
+	 "this build has no Draco decoder: export without Draco, or use meshopt compression"},
+	{"KHR_techniques_webgl", "export with metallic-roughness materials"},
+	{"KHR_technique_webgl", "export with metallic-roughness materials"},
+	{"KHR_animation_pointer", "bake the animation to node channels"},
+};
+
+static bool is_supported(const char *extension)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(supported); i++)
+		if (strcmp(extension, supported[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool check_extensions(hob_gltf *g, hob_error *err)
+{
+	const cJSON *required = hob_gltf_get(g->root, "extensionsRequired");
+	const cJSON *used = hob_gltf_get(g->root, "extensionsUsed");
+	if ((required && !cJSON_IsArray(required)) || (used && !cJSON_IsArray(used)))
+		return hob_fail(err, CORRUPT, "extensionsRequired and extensionsUsed must be arrays of names");
+	for (const cJSON *item = required ? required->child : NULL; item; item = item->next) {
+		if (!cJSON_IsString(item))
+			return hob_fail(err, CORRUPT, "extensionsRequired must hold names");
+		if (is_supported(item->valuestring))
+			continue;
+		const char *remedy = "export without it";
+		for (size_t i = 0; i < HOB_COUNT_OF(remedies); i++)
+			if (strcmp(item->valuestring, remedies[i].extension) == 0)
+				remedy = remedies[i].remedy;
+		return hob_fail(err, UNSUPPORTED,
+						"the file requires the extension '%.64s', which Hob does not read; %s",
+						item->valuestring, remedy);
+	}
+	for (const cJSON *item = used ? used->child : NULL; item; item = item->next)
+		if (cJSON_IsString(item) && !is_supported(item->valuestring))
+			hob_gltf_note(g, "extension-ignored",
+						  "the extension '%.64s' is not supported; what it adds is lost", item->valuestring);
+	return true;
+}
+
+/* ---- asset */
+
+/* "2.0" -> major 2; false when it is no version. */
+static bool parse_version(hob_str text, uint32_t *major, uint32_t *minor)
+{
+	uint32_t parts[2] = {0};
+	size_t i = 0;
+	for (int part = 0; part < 2; part++) {
+		size_t first = i;
+		for (; i < text.len && i - first < 4 && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+			parts[part] = parts[part] * 10 + (uint32_t)(text.data[i] - '0');
+		if (i == first || (part == 0 && (i == text.len || text.data[i++] != '.')))
+			return false;
+	}
+	*major = parts[0], *minor = parts[1];
+	return i == text.len;
+}
+
+static bool check_asset(hob_gltf *g, hob_error *err)
+{
+	const cJSON *asset;
+	hob_str version, least, generator;
+	uint32_t major, minor;
+	if (!cJSON_IsObject(g->root))
+		return hob_fail(err, CORRUPT, "the JSON is not an object");
+	if (!hob_gltf_object(g->root, "asset", &asset, err) ||
+		!hob_gltf_string(asset, "version", &version, err) ||
+		!hob_gltf_string(asset, "minVersion", &least, err) ||
+		!hob_gltf_string(asset, "generator", &generator, err))
+		return false;
+	if (version.len == 0 && cJSON_IsObject(hob_gltf_get(g->root, "buffers")))
+		version = HOB_STR("1.0");
+	if (!parse_version(version, &major, &minor))
+		return hob_fail(err, CORRUPT, "asset.version is missing or wrong ('%.*s'); is this a glTF file?",
+						HOB_FMT(version));
+	if (major != 2)
+		return hob_fail(err, UNSUPPORTED,
+						"glTF version %.*s; Hob reads 2.0, so export it again or convert it",
+						HOB_FMT(version));
+	if (least.len > 0 && (!parse_version(least, &major, &minor) || major != 2 || minor != 0))
+		return hob_fail(err, UNSUPPORTED, "it needs a reader of glTF %.*s; Hob reads 2.0", HOB_FMT(least));
+	return generator.len == 0 || hob_gltf_copy_text(g, generator, &g->model.generator, err);
+}
+
+/* ---- lists */
+
+static bool read_lists(hob_gltf *g, hob_error *err)
+{
+	const cJSON *lights = hob_gltf_extension(g->root, "KHR_lights_punctual");
+	const cJSON *variants = hob_gltf_extension(g->root, "KHR_materials_variants");
+	const struct {
+		const cJSON *object;
+		const char *key;
+		uint64_t limit;
+		hob_gltf_list *list;
+	} lists[] = {
+		{g->root, "accessors", HOB_LIMIT_NODES * 4, &g->accessors},
+		{g->root, "bufferViews", HOB_LIMIT_NODES * 4, &g->views},
+		{g->root, "buffers", HOB_LIMIT_SOURCE_FILES * 16, &g->buffers},
+		{g->root, "images", HOB_LIMIT_IMAGES, &g->images},
+		{g->root, "textures", HOB_LIMIT_IMAGES * 16, &g->textures},
+		{g->root, "samplers", HOB_LIMIT_IMAGES * 16, &g->samplers},
+		{g->root, "materials", HOB_LIMIT_MATERIALS, &g->materials},
+		{g->root, "meshes", HOB_LIMIT_MESHES, &g->meshes},
+		{g->root, "nodes", HOB_LIMIT_NODES, &g->nodes},
+		{g->root, "scenes", HOB_LIMIT_NODES, &g->scenes},
+		{g->root, "skins", HOB_LIMIT_NODES, &g->skins},
+		{g->root, "cameras", HOB_LIMIT_NODES, &g->cameras},
+		{g->root, "animations", HOB_LIMIT_CLIPS, &g->animations},
+		{lights, "lights", HOB_LIMIT_NODES, &g->lights},
+		{variants, "variants", HOB_LIMIT_MATERIALS, &g->variants},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		if (!hob_gltf_list_of(g->scratch, lists[i].object, lists[i].key, lists[i].limit, lists[i].list, err))
+			return false;
+	g->buffer_sources = HOB_NEW(g->scratch, hob_gltf_source, g->buffers.count);
+	g->view_sources = HOB_NEW(g->scratch, hob_gltf_source, g->views.count);
+	return (g->buffer_sources && g->view_sources) ||
+		   hob_fail_memory(err, g->scratch, "the lists of the file");
+}
+
+/* ---- the trunk */
+
+static bool import_document(hob_gltf *g, hob_error *err)
+{
+	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err))
+		return false;
+	if (g->meshes.count + g->nodes.count + g->materials.count + g->images.count + g->animations.count == 0)
+		return hob_fail(err, EMPTY, "the file holds no meshes, nodes, materials, images or animations");
+	return hob_gltf_import_images(g, err) && hob_gltf_import_materials(g, err) &&
+		   hob_gltf_import_meshes(g, err) && hob_gltf_import_cameras(g, err) &&
+		   hob_gltf_import_lights(g, err) && hob_gltf_import_nodes(g, err) &&
+		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err);
+}
+
+/* cJSON allocates with malloc, outside of every arena: its tree is held to what the arena still has. */
+static bool check_tree_size(const hob_gltf *g, hob_str text, const hob_gltf_text *found, hob_error *err)
+{
+	uint64_t bytes = found->values * (sizeof(cJSON) + 16) + found->strings * 32 + text.len;
+	uint64_t left = g->scratch->limit - g->scratch->used;
+	return bytes <= left ||
+		   hob_fail(err, MEMORY, "the JSON of %zu bytes holds %llu values and would take %llu MiB", text.len,
+					(unsigned long long)found->values, (unsigned long long)bytes >> 20);
+}
+
+static bool parse_json(hob_gltf *g, hob_str text, cJSON **out, hob_error *err)
+{
+	hob_gltf_text found;
+	if (!hob_gltf_text_scan(text, &found, err) || !check_tree_size(g, text, &found, err))
+		return false;
+	if (found.patch) {
+		char *patched = HOB_NEW(g->scratch, char, text.len);
+		if (!patched)
+			return hob_fail_memory(err, g->scratch, "the JSON");
+		memcpy(patched, text.data, text.len);
+		hob_gltf_text_patch(patched, text.len);
+		text.data = patched;
+		hob_gltf_note(g, "name-repaired",
+					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
+	}
+	*out = cJSON_ParseWithLength(text.data, text.len);
+	return *out || hob_fail(err, MEMORY, "no memory for the JSON of %zu bytes", text.len);
+}
+
+static bool import_gltf(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_gltf g = {
+		.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
+	hob_str text = {0};
+	cJSON *tree = NULL;
+	bool ok = hob_gltf_container(&g, &text, err) && parse_json(&g, text, &tree, err);
+	g.root = tree;
+	ok = ok && import_document(&g, err);
+	cJSON_Delete(tree);
+	if (ok)
+		*out = g.model;
+	return ok;
+}
+
+#define TEXT(x)	  #x
+#define EXPAND(x) TEXT(x)
+
+static const char *library_version(void)
+{
+	return "cjson " EXPAND(CJSON_VERSION_MAJOR) "." EXPAND(CJSON_VERSION_MINOR) "." EXPAND(
+		CJSON_VERSION_PATCH);
+}
+
+static const char *const extensions[] = {"gltf", "glb", NULL};
+
+const hob_importer hob_gltf_importer = {
+	.name = "gltf",
+	.version = 1,
+	.extensions = extensions,
+	.import = import_gltf,
+	.library_version = library_version,
+};

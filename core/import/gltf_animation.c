@@ -1,0 +1,306 @@
+#include "gltf_private.h"
+
+#include <math.h>
+
+/* ---- tracks */
+
+typedef struct sampler {
+	const cJSON *json;
+	hob_interpolation interpolation;
+	uint32_t input, output; /* accessors */
+	uint32_t track;			/* made of it already, HOB_NONE = not yet */
+} sampler_t;
+
+static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_error *err)
+{
+	static const hob_str names[] = {{"STEP", 4}, {"LINEAR", 6}, {"CUBICSPLINE", 11}};
+	hob_str name;
+	*out = (sampler_t){.json = json, .interpolation = HOB_LINEAR, .track = HOB_NONE};
+	if (!hob_gltf_string(json, "interpolation", &name, err) ||
+		!hob_gltf_need_id(json, "input", g->accessors.count, &out->input, err) ||
+		!hob_gltf_need_id(json, "output", g->accessors.count, &out->output, err))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		if (hob_str_equal(name, names[i])) {
+			out->interpolation = (hob_interpolation)i;
+			return true;
+		}
+	return name.len == 0 ||
+		   hob_fail(err, CORRUPT, "interpolation is '%.*s'; STEP, LINEAR and CUBICSPLINE are allowed",
+					HOB_FMT(name));
+}
+
+/* Key times must rise. Exporters repeat a time to make a jump; the value that holds from there on stays. */
+static bool clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t values_per_key, hob_track *track,
+						hob_error *err)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < track->key_count; i++) {
+		float time = track->times[i];
+		if (!isfinite(time))
+			return hob_fail(err, CORRUPT, "time of key %u is NaN or infinite; accessor %u", i, accessor);
+		if (kept > 0 && time < track->times[kept - 1])
+			return hob_fail(err, CORRUPT, "time of key %u is before that of key %u; accessor %u", i, i - 1,
+							accessor);
+		if (kept > 0 && time == track->times[kept - 1])
+			kept--;
+		track->times[kept] = time;
+		if (kept != i)
+			memcpy(track->values + kept * values_per_key, track->values + i * values_per_key,
+				   values_per_key * sizeof(float));
+		kept++;
+	}
+	if (kept < track->key_count)
+		hob_gltf_note(g, "keys-repeated", "clip '%.*s': %u keys with the time of the key before were merged",
+					  HOB_FMT(clip), track->key_count - kept);
+	if (track->times[0] < 0)
+		hob_gltf_note(g, "time-negative", "clip '%.*s' has keys before time 0", HOB_FMT(clip));
+	track->key_count = kept;
+	return true;
+}
+
+static void clean_values(hob_gltf *g, hob_str clip, hob_path path, hob_track *track)
+{
+	size_t triple = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
+	hob_gltf_make_finite(g, track->values, track->key_count * triple * track->components, 0, "keys", clip);
+	uint32_t zeros = 0;
+	for (uint32_t i = 0; path == HOB_PATH_ROTATION && i < track->key_count; i++) {
+		float *q = track->values + (i * triple + (triple == 3)) * 4;
+		double squared =
+			(double)q[0] * q[0] + (double)q[1] * q[1] + (double)q[2] * q[2] + (double)q[3] * q[3];
+		if (fabs(squared - 1) <= 1e-5)
+			continue;
+		double length = sqrt(squared);
+		for (int k = 0; k < 4; k++)
+			q[k] = length > 1e-12 ? (float)(q[k] / length) : k == 3;
+		zeros += !(length > 1e-12);
+	}
+	if (zeros > 0)
+		hob_gltf_note(g, "rotation-zero", "clip '%.*s': %u rotation keys are zero and became the identity",
+					  HOB_FMT(clip), zeros);
+}
+
+static bool output_width(const hob_gltf_accessor *output, hob_path path, uint32_t components, hob_error *err)
+{
+	uint32_t width = path == HOB_PATH_WEIGHTS ? 1 : components;
+	if (output->width == width && !output->matrix)
+		return true;
+	return hob_fail(err, CORRUPT, "output has %u components, its path needs %u; accessor %u", output->width,
+					width, output->id);
+}
+
+static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path path, uint32_t components,
+					   hob_track *out, hob_error *err)
+{
+	hob_gltf_accessor output;
+	hob_track track = {.interpolation = s->interpolation, .components = components};
+	if (!hob_gltf_load_floats(g, s->input, 1, g->result, &track.times, &track.key_count, err) ||
+		!hob_gltf_accessor_open(g, s->output, 0, &output, err) || !hob_gltf_claim(g, &output, err) ||
+		!output_width(&output, path, components, err))
+		return false;
+	if (track.key_count > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "%u keys, the limit is %llu", track.key_count, HOB_LIMIT_KEYS);
+	bool cubic = s->interpolation == HOB_CUBICSPLINE;
+	if (cubic && track.key_count < 2)
+		return hob_fail(err, CORRUPT, "CUBICSPLINE needs two keys, accessor %u has one", s->input);
+	size_t per_key = (size_t)components * (cubic ? 3 : 1), values = track.key_count * per_key;
+	if ((size_t)output.count * output.width < values)
+		return hob_fail(err, CORRUPT, "%u keys need %zu values, the output has %zu; accessor %u",
+						track.key_count, values, (size_t)output.count * output.width, s->output);
+	hob_gltf_selection selection = {.count = (uint32_t)(values / output.width)};
+	track.values = hob_arena_array(g->result, values, sizeof(float), _Alignof(float));
+	if (!track.values)
+		return hob_fail_memory(err, g->result, "animation keys");
+	if (!hob_gltf_read_floats(g, &output, &selection, track.values, output.width, err) ||
+		!clean_times(g, clip, s->input, per_key, &track, err))
+		return false;
+	clean_values(g, clip, path, &track);
+	*out = track;
+	return true;
+}
+
+/* ---- channels */
+
+typedef struct target {
+	uint32_t node; /* source node, HOB_NONE = the channel is dropped */
+	hob_path path;
+	uint32_t components;
+} target_t;
+
+static bool drop_channel(hob_gltf *g, hob_str clip, uint32_t index, const char *why)
+{
+	hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s", HOB_FMT(clip), index, why);
+	return true;
+}
+
+static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *channel, target_t *out,
+						hob_error *err)
+{
+	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
+	static const uint32_t widths[] = {3, 4, 3};
+	const cJSON *json;
+	hob_str path;
+	uint32_t node, mesh;
+	*out = (target_t){.node = HOB_NONE};
+	if (!hob_gltf_object(channel, "target", &json, err) || !hob_gltf_string(json, "path", &path, err) ||
+		!hob_gltf_id(json, "node", g->nodes.count, &node, err))
+		return false;
+	if (hob_str_equal(path, HOB_STR("pointer")))
+		return drop_channel(g, clip, index, "KHR_animation_pointer is not supported");
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(paths) && !hob_str_equal(path, paths[i]))
+		i++;
+	if (i == HOB_COUNT_OF(paths))
+		return drop_channel(g, clip, index, "its path is unknown");
+	if (node == HOB_NONE)
+		return drop_channel(g, clip, index, "it names no node");
+	out->path = (hob_path)i;
+	out->components = out->path == HOB_PATH_WEIGHTS ? 0 : widths[i];
+	if (out->path == HOB_PATH_WEIGHTS) {
+		if (!hob_gltf_id(g->nodes.items[node], "mesh", g->meshes.count, &mesh, err))
+			return false;
+		out->components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
+		if (out->components == 0)
+			return drop_channel(g, clip, index, "it animates weights of a node without morph targets");
+	}
+	out->node = node;
+	return true;
+}
+
+typedef struct clip_reader {
+	hob_gltf *g;
+	hob_clip *clip;
+	sampler_t *samplers;
+	uint32_t sampler_count;
+	uint32_t *targeted; /* [nodes.count * 4] 1 + clip that last used this node and path */
+	uint32_t id;
+} clip_reader_t;
+
+/* Channels of one sampler share its track unless they read it with another number of components. */
+static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
+					 hob_error *err)
+{
+	hob_clip *clip = r->clip;
+	sampler_t *s = &r->samplers[sampler];
+	if (s->track != HOB_NONE && clip->tracks[s->track].components == target->components) {
+		*out = s->track;
+		return true;
+	}
+	if (!read_track(r->g, clip->name, s, target->path, target->components, &clip->tracks[clip->track_count],
+					err))
+		return hob_fail_in(err, "sampler %u", sampler);
+	s->track = *out = clip->track_count++;
+	return true;
+}
+
+static bool read_channel(const clip_reader_t *r, uint32_t index, const cJSON *json, hob_error *err)
+{
+	uint32_t sampler, track = 0;
+	target_t target;
+	if (!read_target(r->g, r->clip->name, index, json, &target, err))
+		return false;
+	if (target.node == HOB_NONE)
+		return true;
+	uint32_t *used = &r->targeted[(size_t)target.node * 4 + target.path];
+	if (*used == r->id + 1)
+		return hob_fail(err, CORRUPT, "nodes[%u] and this path already have a channel", target.node);
+	*used = r->id + 1;
+	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err) ||
+		!track_of(r, sampler, &target, &track, err))
+		return false;
+	r->clip->channels[r->clip->channel_count++] =
+		(hob_channel){r->g->node_ids[target.node], target.path, track};
+	return true;
+}
+
+static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *clip, hob_error *err)
+{
+	const cJSON *json = g->animations.items[id];
+	hob_gltf_list channels, samplers;
+	if (!hob_gltf_name(g, json, &clip->name, err) ||
+		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
+		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
+		return false;
+	clip_reader_t r = {g, clip, HOB_NEW(g->scratch, sampler_t, samplers.count), samplers.count, targeted, id};
+	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
+	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
+	if (!r.samplers || !clip->channels || !clip->tracks)
+		return hob_fail_memory(err, g->result, "an animation");
+	for (uint32_t i = 0; i < samplers.count; i++)
+		if (!read_sampler(g, samplers.items[i], &r.samplers[i], err))
+			return hob_fail_in(err, "sampler %u", i);
+	for (uint32_t i = 0; i < channels.count; i++)
+		if (!read_channel(&r, i, channels.items[i], err))
+			return hob_fail_in(err, "channel %u", i);
+	return true;
+}
+
+/* ---- names: unique, because clips are asked for by name */
+
+typedef struct name_slot {
+	uint32_t clip; /* 1 + clip, 0 = free */
+	uint32_t next; /* number to try for the next clip of this name */
+} name_slot_t;
+
+static uint64_t hash_name(hob_str name)
+{
+	uint64_t hash = 0xCBF29CE484222325u;
+	for (size_t i = 0; i < name.len; i++)
+		hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001B3u;
+	return hash ^ hash >> 32;
+}
+
+static name_slot_t *find_name(const hob_model *model, name_slot_t *slots, uint32_t slot_count, hob_str name)
+{
+	uint32_t at = (uint32_t)(hash_name(name) % slot_count);
+	while (slots[at].clip != 0 && !hob_str_equal(model->clips[slots[at].clip - 1].name, name))
+		at = (at + 1) % slot_count;
+	return &slots[at];
+}
+
+static bool make_names_unique(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	uint32_t slot_count = model->clip_count * 2 + 1;
+	name_slot_t *slots = HOB_NEW(g->scratch, name_slot_t, slot_count);
+	if (!slots)
+		return hob_fail_memory(err, g->scratch, "clip names");
+	name_slot_t unnamed = {0};
+	for (uint32_t i = 0; i < model->clip_count; i++) {
+		hob_str *name = &model->clips[i].name, base = name->len > 0 ? *name : HOB_STR("clip");
+		name_slot_t *first = name->len > 0 ? find_name(model, slots, slot_count, *name) : &unnamed,
+					*slot = first;
+		bool taken = name->len == 0 || first->clip != 0;
+		while (taken) {
+			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), first->next++);
+			if (!name->data)
+				return hob_fail_memory(err, g->result, "a clip name");
+			slot = find_name(model, slots, slot_count, *name);
+			taken = slot->clip != 0;
+		}
+		*slot = (name_slot_t){i + 1, 2};
+	}
+	return true;
+}
+
+bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	if (g->animations.count == 0)
+		return true;
+	uint32_t *targeted = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count * 4);
+	model->clips = HOB_NEW(g->result, hob_clip, g->animations.count);
+	if (!targeted || !model->clips)
+		return hob_fail_memory(err, g->result, "animations");
+	for (uint32_t i = 0; i < g->animations.count; i++) {
+		hob_clip clip = {0};
+		if (!read_clip(g, i, targeted, &clip, err))
+			return hob_fail_in(err, "animations[%u] '%s'", i, hob_gltf_label(g->animations.items[i]));
+		if (clip.channel_count > 0)
+			model->clips[model->clip_count++] = clip;
+		else
+			hob_gltf_note(g, "clip-empty", "animations[%u] '%.*s' moves nothing and was left out", i,
+						  HOB_FMT(clip.name));
+	}
+	return make_names_unique(g, err);
+}

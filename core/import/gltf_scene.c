@@ -1,0 +1,267 @@
+#include "gltf_private.h"
+
+#include <math.h>
+
+/* ---- scenes */
+
+static bool read_roots(hob_gltf *g, const uint32_t *ids, uint32_t count, uint32_t *roots, hob_error *err)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		roots[i] = g->node_ids[ids[i]];
+		if (g->model.nodes[roots[i]].parent != HOB_NONE)
+			return hob_fail(err, CORRUPT, "it lists nodes[%u] '%s', which is a child of another node", ids[i],
+							hob_gltf_label(g->nodes.items[ids[i]]));
+	}
+	return true;
+}
+
+/* A file without scenes is a library: one scene shows all of it. */
+static bool scene_of_all(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < model->node_count; i++)
+		count += model->nodes[i].parent == HOB_NONE;
+	model->scenes = HOB_NEW(g->result, hob_scene, 1);
+	model->scene_roots = HOB_NEW(g->result, uint32_t, count);
+	if (!model->scenes || !model->scene_roots)
+		return hob_fail_memory(err, g->result, "scenes");
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].parent == HOB_NONE)
+			model->scene_roots[model->scene_root_count++] = i;
+	model->scenes[0].root_count = count;
+	model->scene_count = 1;
+	return true;
+}
+
+bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	uint32_t first_scene;
+	if (!hob_gltf_id(g->root, "scene", g->scenes.count, &first_scene, err))
+		return false;
+	if (g->scenes.count == 0)
+		return scene_of_all(g, err);
+	uint32_t **ids = HOB_NEW(g->scratch, uint32_t *, g->scenes.count);
+	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
+	if (!ids || !model->scenes)
+		return hob_fail_memory(err, g->result, "scenes");
+	uint64_t total = 0;
+	for (uint32_t i = 0; i < g->scenes.count; i++) {
+		hob_scene *scene = &model->scenes[i];
+		if (!hob_gltf_name(g, g->scenes.items[i], &scene->name, err) ||
+			!hob_gltf_ids(g->scratch, g->scenes.items[i], "nodes", g->nodes.count, &ids[i],
+						  &scene->root_count, err))
+			return hob_fail_in(err, "scenes[%u] '%s'", i, hob_gltf_label(g->scenes.items[i]));
+		total += scene->root_count;
+	}
+	if (total > HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "scenes list %llu nodes, the limit is %llu", (unsigned long long)total,
+						HOB_LIMIT_NODES);
+	model->scene_roots = HOB_NEW(g->result, uint32_t, total);
+	if (!model->scene_roots)
+		return hob_fail_memory(err, g->result, "scenes");
+	for (uint32_t i = 0; i < g->scenes.count; i++) {
+		hob_scene *scene = &model->scenes[i];
+		scene->root_first = model->scene_root_count;
+		if (!read_roots(g, ids[i], scene->root_count, model->scene_roots + scene->root_first, err))
+			return hob_fail_in(err, "scenes[%u] '%s'", i, hob_gltf_label(g->scenes.items[i]));
+		model->scene_root_count += scene->root_count;
+	}
+	model->scene_count = g->scenes.count;
+	model->default_scene = first_scene == HOB_NONE ? 0 : first_scene;
+	return true;
+}
+
+/* ---- cameras */
+
+static bool read_perspective(const cJSON *json, hob_camera *out, hob_error *err)
+{
+	out->type = HOB_CAMERA_PERSPECTIVE;
+	out->zfar = INFINITY;
+	if (!hob_gltf_float(json, "yfov", &out->yfov_or_ymag, err) ||
+		!hob_gltf_float(json, "aspectRatio", &out->aspect_or_xmag, err) ||
+		!hob_gltf_float(json, "znear", &out->znear, err) || !hob_gltf_float(json, "zfar", &out->zfar, err))
+		return false;
+	if (!(out->yfov_or_ymag > 0) || !isfinite(out->yfov_or_ymag) || !(out->aspect_or_xmag >= 0) ||
+		!isfinite(out->aspect_or_xmag))
+		return hob_fail(err, CORRUPT, "yfov and aspectRatio must be positive");
+	if (!(out->znear > 0) || !(out->zfar > out->znear))
+		return hob_fail(err, CORRUPT, "it needs 0 < znear < zfar");
+	return true;
+}
+
+static bool read_orthographic(const cJSON *json, hob_camera *out, hob_error *err)
+{
+	out->type = HOB_CAMERA_ORTHOGRAPHIC;
+	if (!hob_gltf_float(json, "ymag", &out->yfov_or_ymag, err) ||
+		!hob_gltf_float(json, "xmag", &out->aspect_or_xmag, err) ||
+		!hob_gltf_float(json, "znear", &out->znear, err) || !hob_gltf_float(json, "zfar", &out->zfar, err))
+		return false;
+	if (out->yfov_or_ymag == 0 || out->aspect_or_xmag == 0 || !isfinite(out->yfov_or_ymag) ||
+		!isfinite(out->aspect_or_xmag))
+		return hob_fail(err, CORRUPT, "xmag and ymag must not be 0");
+	if (!(out->znear >= 0) || !(out->zfar > out->znear))
+		return hob_fail(err, CORRUPT, "it needs 0 <= znear < zfar");
+	return true;
+}
+
+static bool read_camera(hob_gltf *g, const cJSON *json, hob_camera *out, hob_error *err)
+{
+	hob_str type;
+	const cJSON *perspective, *orthographic;
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
+		!hob_gltf_object(json, "perspective", &perspective, err) ||
+		!hob_gltf_object(json, "orthographic", &orthographic, err))
+		return false;
+	if (perspective && hob_str_equal(type, HOB_STR("perspective")))
+		return read_perspective(perspective, out, err);
+	if (orthographic && hob_str_equal(type, HOB_STR("orthographic")))
+		return read_orthographic(orthographic, out, err);
+	return hob_fail(err, CORRUPT, "its type '%.*s' comes without its values", HOB_FMT(type));
+}
+
+bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	model->cameras = HOB_NEW(g->result, hob_camera, g->cameras.count);
+	if (!model->cameras)
+		return hob_fail_memory(err, g->result, "cameras");
+	for (uint32_t i = 0; i < g->cameras.count; i++)
+		if (!read_camera(g, g->cameras.items[i], &model->cameras[i], err))
+			return hob_fail_in(err, "cameras[%u] '%s'", i, hob_gltf_label(g->cameras.items[i]));
+	model->camera_count = g->cameras.count;
+	return true;
+}
+
+/* ---- lights */
+
+static bool read_light(hob_gltf *g, const cJSON *json, hob_light *out, hob_error *err)
+{
+	static const struct {
+		hob_str name;
+		hob_light_type type;
+	} types[] = {{{"directional", 11}, HOB_LIGHT_DIRECTIONAL},
+				 {{"point", 5}, HOB_LIGHT_POINT},
+				 {{"spot", 4}, HOB_LIGHT_SPOT}};
+	hob_str type;
+	const cJSON *spot;
+	*out = (hob_light){.color = {1, 1, 1}, .intensity = 1, .range = INFINITY, .outer_cone = 0.78539816f};
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
+		!hob_gltf_object(json, "spot", &spot, err) ||
+		!hob_gltf_floats(json, "color", 3, out->color, NULL, err) ||
+		!hob_gltf_float(json, "intensity", &out->intensity, err) ||
+		!hob_gltf_float(json, "range", &out->range, err) ||
+		!hob_gltf_float(spot, "innerConeAngle", &out->inner_cone, err) ||
+		!hob_gltf_float(spot, "outerConeAngle", &out->outer_cone, err))
+		return false;
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(types) && !hob_str_equal(type, types[i].name))
+		i++;
+	if (i == HOB_COUNT_OF(types))
+		return hob_fail(err, CORRUPT, "its type is '%.*s'; directional, point and spot are allowed",
+						HOB_FMT(type));
+	out->type = types[i].type;
+	bool finite = isfinite(out->intensity) && isfinite(out->inner_cone) && isfinite(out->outer_cone) &&
+				  isfinite(out->color[0]) && isfinite(out->color[1]) && isfinite(out->color[2]);
+	if (!finite)
+		return hob_fail(err, CORRUPT, "it holds a number beyond every range");
+	if (!(out->range > 0)) {
+		out->range = INFINITY;
+		hob_gltf_note(g, "light-range", "light '%.*s': a range that is not positive means no limit",
+					  HOB_FMT(out->name));
+	}
+	return true;
+}
+
+bool hob_gltf_import_lights(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	model->lights = HOB_NEW(g->result, hob_light, g->lights.count);
+	if (!model->lights)
+		return hob_fail_memory(err, g->result, "lights");
+	for (uint32_t i = 0; i < g->lights.count; i++)
+		if (!read_light(g, g->lights.items[i], &model->lights[i], err))
+			return hob_fail_in(err, "KHR_lights_punctual lights[%u] '%s'", i,
+							   hob_gltf_label(g->lights.items[i]));
+	model->light_count = g->lights.count;
+	return true;
+}
+
+/* ---- skins */
+
+static void set_identity(float matrix[16])
+{
+	for (int i = 0; i < 16; i++)
+		matrix[i] = i % 5 == 0;
+}
+
+static bool read_inverse_bind(hob_gltf *g, const cJSON *json, hob_skin *out, hob_error *err)
+{
+	uint32_t id, count = 0;
+	if (!hob_gltf_id(json, "inverseBindMatrices", g->accessors.count, &id, err))
+		return false;
+	if (id == HOB_NONE) {
+		out->inverse_bind = hob_arena_array(g->result, out->joint_count, 16 * sizeof(float), _Alignof(float));
+		if (!out->inverse_bind)
+			return hob_fail_memory(err, g->result, "inverse bind matrices");
+		for (uint32_t i = 0; i < out->joint_count; i++)
+			set_identity(out->inverse_bind + (size_t)i * 16);
+		return true;
+	}
+	if (!hob_gltf_load_floats(g, id, 16, g->result, &out->inverse_bind, &count, err))
+		return hob_fail_in(err, "inverseBindMatrices");
+	if (count < out->joint_count)
+		return hob_fail(err, CORRUPT, "inverseBindMatrices (accessor %u) has %u matrices for %u joints", id,
+						count, out->joint_count);
+	for (uint32_t i = 0; i < out->joint_count; i++) {
+		float *matrix = out->inverse_bind + (size_t)i * 16;
+		bool finite = true;
+		for (int k = 0; k < 16; k++)
+			finite = finite && isfinite(matrix[k]);
+		if (finite)
+			continue;
+		set_identity(matrix);
+		hob_gltf_note(g, "bind-not-finite", "skin '%.*s': inverse bind matrix %u is not finite and was reset",
+					  HOB_FMT(out->name), i);
+	}
+	return true;
+}
+
+static bool read_skin(hob_gltf *g, const cJSON *json, uint32_t id, uint32_t *seen, hob_skin *out,
+					  hob_error *err)
+{
+	if (!hob_gltf_name(g, json, &out->name, err) ||
+		!hob_gltf_ids(g->result, json, "joints", g->nodes.count, &out->joints, &out->joint_count, err) ||
+		!hob_gltf_id(json, "skeleton", g->nodes.count, &out->root, err))
+		return false;
+	if (out->joint_count == 0)
+		return hob_fail(err, CORRUPT, "it has no joints");
+	if (out->joint_count > HOB_LIMIT_JOINTS)
+		return hob_fail(err, LIMIT, "%u joints, the limit is %llu", out->joint_count, HOB_LIMIT_JOINTS);
+	for (uint32_t i = 0; i < out->joint_count; i++) {
+		uint32_t node = out->joints[i];
+		if (seen[node] == id)
+			return hob_fail(err, CORRUPT, "nodes[%u] '%s' is listed as a joint twice", node,
+							hob_gltf_label(g->nodes.items[node]));
+		seen[node] = id;
+		out->joints[i] = g->node_ids[node];
+	}
+	out->root = out->root == HOB_NONE ? HOB_NONE : g->node_ids[out->root];
+	return read_inverse_bind(g, json, out, err);
+}
+
+bool hob_gltf_import_skins(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	uint32_t *seen = HOB_NEW(g->scratch, uint32_t, g->nodes.count);
+	model->skins = HOB_NEW(g->result, hob_skin, g->skins.count);
+	if (!seen || !model->skins)
+		return hob_fail_memory(err, g->result, "skins");
+	memset(seen, 0xFF, g->nodes.count * sizeof *seen);
+	for (uint32_t i = 0; i < g->skins.count; i++)
+		if (!read_skin(g, g->skins.items[i], i, seen, &model->skins[i], err))
+			return hob_fail_in(err, "skins[%u] '%s'", i, hob_gltf_label(g->skins.items[i]));
+	model->skin_count = g->skins.count;
+	return true;
+}
