@@ -12,12 +12,15 @@
 #include "../store/store.h"
 
 typedef struct srv_http_options {
-	const char *listen;                /* "127.0.0.1:7780", "[::1]:7780"; port 0 = any free one */
-	const char *const *allowed_hosts;  /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
-	uint32_t max_connections;          /* 0 = 4096, bounded by RLIMIT_NOFILE - 64 */
-	uint32_t head_deadline_ms;         /* a request's head must be complete within; 0 = 10000 */
-	uint32_t idle_ms;                  /* keep-alive idle time; 0 = 60000 */
-	uint32_t max_events;               /* SSE listeners; 0 = 10000 */
+	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several with commas
+	 * between; port 0 = any free one */
+	const char *listen;
+	const char *const
+		*allowed_hosts; /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
+	uint32_t max_connections;  /* 0 = 4096, bounded by RLIMIT_NOFILE - 64 */
+	uint32_t head_deadline_ms; /* a request's head must be complete within; 0 = 10000 */
+	uint32_t idle_ms;		   /* keep-alive idle time; 0 = 60000 */
+	uint32_t max_events;	   /* SSE listeners; 0 = 10000 */
 } srv_http_options;
 
 typedef struct srv_http_sources {
@@ -29,15 +32,21 @@ typedef struct srv_http_sources {
 	 * atomics and views). */
 	void (*metrics)(void *user, hob_buf *out);
 	void *metrics_user;
-	const char *version;
+	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread; the same
+	 * rule). May be NULL. */
+	void (*stats)(void *user, hob_buf *out);
+	void *stats_user;
+	const char *version; /* static text */
 } srv_http_sources;
 
 typedef struct srv_http srv_http;
 
-/* Binds and starts the thread. Fails with IO ("port 7780 is in use by another program; use --listen"). */
+/* Binds and starts the thread; options and sources are copied, what they point to must outlive the server. The
+ * process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with
+ * another port") or CONFIG (an address that is none). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* "127.0.0.1:7780" as bound. */
+/* "127.0.0.1:7780", the first one as bound. */
 const char *srv_http_address(const srv_http *http);
 /* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
 void srv_http_drain(srv_http *http);

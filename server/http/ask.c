@@ -1,0 +1,137 @@
+#include "inside.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct mailbox {
+	pthread_mutex_t lock;
+	int wake_fd;
+	uint32_t references; /* the server's and one for each ask that is not answered yet */
+	ask *answered, **tail;
+};
+
+mailbox *mailbox_new(int wake_fd)
+{
+	mailbox *box = calloc(1, sizeof *box);
+	assert(box && "out of memory");
+	pthread_mutex_init(&box->lock, NULL);
+	box->wake_fd = wake_fd;
+	box->references = 1;
+	box->tail = &box->answered;
+	return box;
+}
+
+static void unlock_and_drop(mailbox *box)
+{
+	bool last = --box->references == 0;
+	pthread_mutex_unlock(&box->lock);
+	if (!last)
+		return;
+	close(box->wake_fd);
+	pthread_mutex_destroy(&box->lock);
+	free(box);
+}
+
+void mailbox_drop(mailbox *box)
+{
+	if (!box)
+		return;
+	pthread_mutex_lock(&box->lock);
+	unlock_and_drop(box);
+}
+
+ask *mailbox_take(mailbox *box)
+{
+	pthread_mutex_lock(&box->lock);
+	ask *list = box->answered;
+	box->answered = NULL;
+	box->tail = &box->answered;
+	for (ask *a = list; a; a = a->next)
+		a->answered = true;
+	pthread_mutex_unlock(&box->lock);
+	return list;
+}
+
+static void ask_free(ask *a)
+{
+	hob_buf_release(&a->body);
+	free(a->asset);
+	free(a);
+}
+
+static void on_answer(srv_control *control, int status, hob_str body)
+{
+	ask *a = control->user;
+	mailbox *box = a->box;
+	hob_buf copy = {0};
+	hob_buf_put_str(&copy, body);
+	pthread_mutex_lock(&box->lock);
+	a->status = copy.failed ? 503 : status;
+	a->body = copy;
+	if (a->owner) {
+		*box->tail = a;
+		box->tail = &a->next;
+		uint64_t one = 1;
+		ssize_t written = write(box->wake_fd, &one, sizeof one);
+		(void)written;
+	} else {
+		ask_free(a);
+	}
+	unlock_and_drop(box);
+}
+
+enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
+{
+	ask_forget(r);
+	ask *a = calloc(1, sizeof *a);
+	char *text = malloc(asset.len + 1);
+	if (!a || !text) {
+		free(a);
+		free(text);
+		return MHD_NO;
+	}
+	if (asset.len > 0)
+		memcpy(text, asset.data, asset.len);
+	text[asset.len] = 0;
+	a->control = rest ? *rest : (srv_control){0};
+	a->control.kind = kind;
+	a->control.asset = (hob_str){text, asset.len};
+	a->control.user = a;
+	a->control.answer = on_answer;
+	a->asset = text;
+	a->owner = r;
+	a->box = r->http->box;
+	pthread_mutex_lock(&a->box->lock);
+	a->box->references++;
+	pthread_mutex_unlock(&a->box->lock);
+	r->ask = a;
+	r->asked++;
+	request_park(r);
+	r->http->sources.control.post(r->http->sources.control.user, &a->control);
+	return MHD_YES;
+}
+
+void ask_forget(request *r)
+{
+	ask *a = r->ask;
+	if (!a)
+		return;
+	r->ask = NULL;
+	pthread_mutex_lock(&a->box->lock);
+	bool free_now = a->answered;
+	a->owner = NULL;
+	if (!free_now)
+		/* Answered while the server stops: still listed, and nobody will take it. */
+		for (ask **at = &a->box->answered; *at; at = &(*at)->next)
+			if (*at == a) {
+				*at = a->next;
+				if (!a->next)
+					a->box->tail = at;
+				free_now = true;
+				break;
+			}
+	pthread_mutex_unlock(&a->box->lock);
+	if (free_now)
+		ask_free(a);
+}

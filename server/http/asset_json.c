@@ -1,0 +1,193 @@
+#include "inside.h"
+
+#include "json.h"
+
+static const char *const field_names[FIELD_COUNT] = {
+#define X(name) #name,
+	ASSET_FIELDS(X)
+#undef X
+};
+
+static void put_link(hob_buf *out, const char *name, const char *before, hob_str what)
+{
+	json_key(out, name);
+	hob_buf_printf(out, "\"%s", before);
+	put_percent(out, what);
+	hob_buf_put(out, "\"", 1);
+}
+
+static void put_outputs(hob_buf *out, const srv_view_asset *asset)
+{
+	json_key(out, "outputs");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < asset->output_count; i++) {
+		const srv_view_output *output = &asset->outputs[i];
+		char hash[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&output->digest, hash);
+		json_open(out, '{');
+		json_put_str(out, "name", output->name);
+		json_put_str(out, "hash", hob_str_of(hash));
+		json_put_u64(out, "size", output->size);
+		put_link(out, "url", "/blobs/", hob_str_of(hash));
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void put_deps(hob_buf *out, const srv_view_asset *asset)
+{
+	json_key(out, "deps");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < asset->dep_count; i++) {
+		json_open(out, '{');
+		json_put_str(out, "path", asset->deps[i].path);
+		json_key(out, "missing");
+		json_bool(out, asset->deps[i].missing);
+		json_key(out, "hash");
+		json_digest(out, &asset->deps[i].digest);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
+{
+	switch (field) {
+	case FIELD_id:
+		json_put_str(out, "id", hob_str_of(a->id));
+		break;
+	case FIELD_name:
+		json_put_str(out, "name", a->full);
+		break;
+	case FIELD_path:
+		json_put_str(out, "path", a->path);
+		/* Names on disk are bytes: those that are no text are given exactly as well. */
+		if (!hob_utf8_valid(a->path))
+			put_link(out, "path_encoded", "", a->path);
+		break;
+	case FIELD_root:
+		json_put_str(out, "root", a->root);
+		break;
+	case FIELD_kind:
+		json_put_str(out, "kind", a->kind);
+		break;
+	case FIELD_state:
+		json_put_str(out, "state", hob_str_of(srv_state_name(a->state)));
+		break;
+	case FIELD_quality:
+		json_put_str(out, "quality", hob_str_of(a->quality));
+		break;
+	case FIELD_rev:
+		json_put_u64(out, "rev", a->rev);
+		break;
+	case FIELD_cooked_at:
+		json_key(out, "cooked_at");
+		json_time(out, a->cooked_at_ms);
+		break;
+	case FIELD_cook_ms:
+		/* Rounded up, so that 0 means "never". */
+		json_put_u64(out, "cook_ms", a->cook_ns / 1000000 + (a->cook_ns % 1000000 > 0));
+		break;
+	case FIELD_bytes:
+		json_key(out, "bytes");
+		json_open(out, '{');
+		json_put_u64(out, "source", a->source_bytes);
+		json_put_u64(out, "cooked", a->cooked_bytes);
+		json_close(out, '}');
+		break;
+	case FIELD_stats:
+		json_key(out, "stats");
+		json_raw(out, a->stats);
+		break;
+	case FIELD_warnings:
+		json_put_u64(out, "warnings", a->warnings);
+		break;
+	case FIELD_error:
+		json_key(out, "error");
+		json_raw(out, a->error);
+		break;
+	case FIELD_links:
+		json_key(out, "links");
+		json_open(out, '{');
+		put_link(out, "self", "/api/v1/assets/", hob_str_of(a->id));
+		put_link(out, "data", "/a/", a->full);
+		json_close(out, '}');
+		break;
+	case FIELD_source:
+		json_key(out, "source");
+		json_digest(out, &a->source);
+		break;
+	case FIELD_recipe:
+		json_key(out, "recipe");
+		json_digest(out, &a->recipe);
+		break;
+	case FIELD_reason:
+		json_key(out, "reason");
+		json_raw(out, a->reason);
+		break;
+	case FIELD_settings:
+		json_key(out, "settings");
+		json_raw(out, a->settings);
+		break;
+	case FIELD_outputs:
+		put_outputs(out, a);
+		break;
+	case FIELD_deps:
+		put_deps(out, a);
+		break;
+	case FIELD_COUNT:
+		break;
+	}
+}
+
+void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
+{
+	json_open(out, '{');
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (fields & 1u << i)
+			put_field(out, asset, (asset_field)i);
+	json_close(out, '}');
+}
+
+bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
+{
+	hob_str rest;
+	*out = fallback;
+	if (!request_param(r, "fields", &rest) || rest.len == 0)
+		return true;
+	*out = 0;
+	while (rest.len > 0) {
+		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
+		hob_str name = hob_str_sub(rest, 0, comma);
+		rest = comma == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, comma + 1, rest.len);
+		int known = 0;
+		while (known < FIELD_COUNT && !hob_str_equal(name, hob_str_of(field_names[known])))
+			known++;
+		if (known == FIELD_COUNT) {
+#define X(name) " " #name
+			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "fields are:" ASSET_FIELDS(X),
+									"there is no field '%.*s'", HOB_FMT(name));
+#undef X
+			return false;
+		}
+		*out |= 1u << known;
+	}
+	return true;
+}
+
+bool asset_has_good(const srv_view_asset *asset)
+{
+	return asset->output_count > 0 && asset->state != SRV_REMOVED;
+}
+
+bool request_asset(request *r, const srv_view **view, const srv_view_asset **asset, enum MHD_Result *result)
+{
+	*view = srv_views_take(r->http->sources.views);
+	*asset = srv_view_find_id(*view, r->args[0]);
+	if (*asset)
+		return true;
+	srv_view_drop(*view);
+	*result = reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/assets lists assets with their ids",
+							"there is no asset with the id '%.*s'", HOB_FMT(r->args[0]));
+	return false;
+}

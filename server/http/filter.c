@@ -1,0 +1,114 @@
+#include "inside.h"
+
+#include <stdlib.h>
+
+enum { GLOB_BYTES_MAX = 512 };
+
+bool glob_match(hob_str pattern, hob_str text)
+{
+	/* reach[i]: the first i bytes of the pattern match the text read so far. */
+	bool reach[GLOB_BYTES_MAX + 1] = {true};
+	if (pattern.len > GLOB_BYTES_MAX)
+		return false;
+	for (size_t t = 0; t <= text.len; t++) {
+		bool next[GLOB_BYTES_MAX + 1] = {false};
+		for (size_t i = 0; i < pattern.len; i++) {
+			if (!reach[i])
+				continue;
+			char p = pattern.data[i];
+			bool star = p == '*';
+			bool any = star && i + 1 < pattern.len && pattern.data[i + 1] == '*';
+			size_t behind = i + (any ? 2 : 1);
+			if (star)
+				reach[behind] = true;
+			if (t == text.len)
+				continue;
+			bool slash = text.data[t] == '/';
+			if (star && (any || !slash))
+				next[i] = true;
+			else if (!star && (p == text.data[t] || (p == '?' && !slash)))
+				next[behind] = true;
+			/* "**" followed by a slash stands for no folder as well. */
+			if (any && behind < pattern.len && pattern.data[behind] == '/')
+				reach[behind + 1] = reach[behind + 1] || i == 0 || pattern.data[i - 1] == '/';
+		}
+		if (t == text.len)
+			return reach[pattern.len];
+		memcpy(reach, next, sizeof reach);
+	}
+	return false;
+}
+
+static bool add(char **list, uint32_t *count, uint32_t room, hob_str text)
+{
+	if (*count == room || text.len == 0 || text.len > GLOB_BYTES_MAX)
+		return false;
+	list[*count] = strndup(text.data, text.len);
+	return list[*count] && ++*count;
+}
+
+bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result)
+{
+	bool fine = true;
+	for (uint32_t i = 0; fine && i < r->param_count; i++)
+		if (hob_str_equal(r->params[i].name, HOB_STR("asset")))
+			fine = add(filter->globs, &filter->glob_count, FILTER_GLOBS, r->params[i].value);
+	hob_str rest;
+	bool more = request_param(r, "kinds", &rest) && rest.len > 0;
+	while (fine && more) {
+		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
+		fine = add(filter->kinds, &filter->kind_count, FILTER_KINDS, hob_str_sub(rest, 0, comma));
+		more = comma != SIZE_MAX;
+		rest = hob_str_sub(rest, more ? comma + 1 : 0, rest.len);
+	}
+	if (fine)
+		return true;
+	event_filter_release(filter);
+	*result =
+		reply_problem(r, PROBLEM_BAD_REQUEST, "kinds=asset,job,log and asset=props/** (may be given again)",
+					  "more than %d kinds or %d patterns, or one that is empty or over %d bytes",
+					  FILTER_KINDS, FILTER_GLOBS, GLOB_BYTES_MAX);
+	return false;
+}
+
+void event_filter_release(event_filter *filter)
+{
+	for (uint32_t i = 0; i < filter->glob_count; i++)
+		free(filter->globs[i]);
+	for (uint32_t i = 0; i < filter->kind_count; i++)
+		free(filter->kinds[i]);
+	*filter = (event_filter){0};
+}
+
+bool event_filter_passes(const event_filter *filter, const srv_event *event)
+{
+	/* A reset concerns everybody. */
+	if (strcmp(event->kind, "reset") == 0)
+		return true;
+	bool kind = filter->kind_count == 0, asset = filter->glob_count == 0;
+	for (uint32_t i = 0; !kind && i < filter->kind_count; i++)
+		kind = strcmp(filter->kinds[i], event->kind) == 0;
+	/* Patterns are of "root/path" or of the path below the root. */
+	size_t slash = hob_str_find(event->asset, HOB_STR("/"), 0);
+	hob_str path = slash == SIZE_MAX ? event->asset : hob_str_sub(event->asset, slash + 1, event->asset.len);
+	for (uint32_t i = 0; kind && !asset && i < filter->glob_count; i++) {
+		hob_str pattern = hob_str_of(filter->globs[i]);
+		asset = glob_match(pattern, event->asset) || glob_match(pattern, path);
+	}
+	return kind && asset;
+}
+
+since_kind event_since(request *r, uint64_t *seq)
+{
+	hob_str id = r->head.last_event_id;
+	if (id.len == 0 && (!request_param(r, "since", &id) || id.len == 0))
+		return SINCE_NOW;
+	hob_str epoch = hob_str_of(srv_events_epoch(r->http->sources.events));
+	size_t dot = hob_str_find(id, HOB_STR("."), 0);
+	if (dot != SIZE_MAX) {
+		if (!hob_str_equal(hob_str_sub(id, 0, dot), epoch))
+			return SINCE_LOST;
+		id = hob_str_sub(id, dot + 1, id.len);
+	}
+	return parse_decimal(id, seq) ? SINCE_SEQ : SINCE_LOST;
+}

@@ -1,0 +1,209 @@
+#include "inside.h"
+
+#include <arpa/inet.h>
+
+/* What the library lets through and a careful server must not: field names with blanks (obsolete line folding is glued
+ * into the name), no or several Host fields, two lengths, bodies where none belong, and requests that
+ * some other web site made a browser send. */
+
+static bool is_token(hob_str s)
+{
+	static const char marks[] = "!#$%&'*+-.^_`|~";
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.data[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!letter && (c == 0 || !strchr(marks, c)))
+			return false;
+	}
+	return s.len > 0;
+}
+
+typedef struct field {
+	hob_str name;
+	size_t offset;
+} field;
+
+static const field fields[] = {
+	{HOB_STR("host"), offsetof(head, host)},
+	{HOB_STR("origin"), offsetof(head, origin)},
+	{HOB_STR("sec-fetch-site"), offsetof(head, fetch_site)},
+	{HOB_STR("content-type"), offsetof(head, content_type)},
+	{HOB_STR("content-length"), offsetof(head, content_length)},
+	{HOB_STR("accept"), offsetof(head, accept)},
+	{HOB_STR("range"), offsetof(head, range)},
+	{HOB_STR("if-range"), offsetof(head, if_range)},
+	{HOB_STR("if-none-match"), offsetof(head, if_none_match)},
+	{HOB_STR("prefer"), offsetof(head, prefer)},
+	{HOB_STR("last-event-id"), offsetof(head, last_event_id)},
+};
+
+static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const char *key, size_t key_size,
+								  const char *value, size_t value_size)
+{
+	(void)kind;
+	request *r = user;
+	hob_str name = {key, key_size};
+	if (!is_token(name))
+		r->head.bad_name = true;
+	if (hob_str_equal_nocase(name, HOB_STR("transfer-encoding")))
+		r->head.chunked = true;
+	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++)
+		if (hob_str_equal_nocase(name, fields[i].name)) {
+			*(hob_str *)(void *)((char *)&r->head + fields[i].offset) = (hob_str){value, value_size};
+			r->head.host_count += fields[i].offset == offsetof(head, host);
+			r->head.length_count += fields[i].offset == offsetof(head, content_length);
+		}
+	return MHD_YES;
+}
+
+/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False when it is none of them. */
+static bool split_host(hob_str host, hob_str *name)
+{
+	size_t end = 0;
+	if (host.len > 0 && host.data[0] == '[') {
+		while (end < host.len && host.data[end] != ']')
+			end++;
+		if (end == host.len)
+			return false;
+		end++;
+	} else {
+		while (end < host.len && host.data[end] != ':')
+			end++;
+	}
+	*name = hob_str_sub(host, 0, end);
+	hob_str port = hob_str_sub(host, end, host.len);
+	for (size_t i = 0; i < name->len; i++) {
+		char c = name->data[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+					 c == '-' || c == '_' ||
+					 (end > 0 && host.data[0] == '[' && (c == '[' || c == ']' || c == ':'));
+		if (!plain)
+			return false;
+	}
+	uint64_t number;
+	return name->len > 0 && (port.len <= 1 || parse_decimal(hob_str_sub(port, 1, port.len), &number));
+}
+
+static bool is_address(hob_str name)
+{
+	char text[INET6_ADDRSTRLEN];
+	uint8_t address[16];
+	bool brackets = name.data[0] == '[';
+	if (brackets)
+		name = hob_str_sub(name, 1, name.len - 1);
+	if (name.len >= sizeof text)
+		return false;
+	memcpy(text, name.data, name.len);
+	text[name.len] = 0;
+	return inet_pton(brackets ? AF_INET6 : AF_INET, text, address) == 1;
+}
+
+static bool host_allowed(const srv_http *http, hob_str name)
+{
+	if (name.len > 1 && name.data[name.len - 1] == '.')
+		name.len--;
+	if (hob_str_equal_nocase(name, HOB_STR("localhost")) ||
+		hob_str_ends_nocase(name, HOB_STR(".localhost")) || is_address(name))
+		return true;
+	for (char **allowed = http->allowed_hosts; *allowed; allowed++)
+		if (hob_str_equal_nocase(name, hob_str_of(*allowed)))
+			return true;
+	return false;
+}
+
+static bool check_host(request *r, enum MHD_Result *result)
+{
+	hob_str name;
+	if (r->head.host_count != 1 || !split_host(r->head.host, &name)) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send exactly one Host field: Host: localhost:7780",
+								"the request has %u Host fields or one that is not HOST[:PORT]",
+								r->head.host_count);
+		return false;
+	}
+	if (!host_allowed(r->http, name)) {
+		hob_buf hint = {0};
+		hob_buf_printf(
+			&hint,
+			"add \"%.*s\" to server.allowed_hosts in hob.json if people reach the daemon under this name",
+			HOB_FMT(name));
+		hob_buf detail = {0};
+		hob_buf_printf(&detail, "Host '%.*s' is not served here", HOB_FMT(name));
+		*result = reply_problem_text(
+			r, PROBLEM_HOST, &(problem_text){.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)});
+		hob_buf_release(&hint);
+		hob_buf_release(&detail);
+		return false;
+	}
+	return true;
+}
+
+static bool same_origin(const request *r)
+{
+	hob_str origin = r->head.origin;
+	hob_str plain = HOB_STR("http://"), tls = HOB_STR("https://");
+	hob_str scheme = hob_str_starts(origin, plain) ? plain : tls;
+	return hob_str_starts(origin, scheme) &&
+		   hob_str_equal_nocase(hob_str_sub(origin, scheme.len, origin.len), r->head.host);
+}
+
+bool request_is_foreign(const request *r)
+{
+	hob_str site = r->head.fetch_site;
+	bool own =
+		site.len == 0 || hob_str_equal(site, HOB_STR("same-origin")) || hob_str_equal(site, HOB_STR("none"));
+	return !own || (r->head.origin.len > 0 && !same_origin(r));
+}
+
+static bool check_body(request *r, enum MHD_Result *result)
+{
+	uint64_t length = 0;
+	bool bad_length = r->head.length_count > 1 ||
+					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, &length));
+	if (bad_length || (r->head.chunked && r->head.length_count > 0)) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
+								"the length of the request's body is ambiguous");
+		return false;
+	}
+	bool has_body = length > 0 || r->head.chunked;
+	bool takes_body = strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0;
+	if (has_body && !takes_body) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
+								"a %s request has no body", r->method);
+		return false;
+	}
+	if (length > BODY_MAX) {
+		*result =
+			reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body has %llu bytes, at most %d are taken",
+						  (unsigned long long)length, BODY_MAX);
+		return false;
+	}
+	hob_str type = hob_str_sub(r->head.content_type, 0, hob_str_find(r->head.content_type, HOB_STR(";"), 0));
+	while (type.len > 0 && type.data[type.len - 1] == ' ')
+		type.len--;
+	if (has_body && !hob_str_equal_nocase(type, HOB_STR("application/json"))) {
+		*result = reply_problem(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json",
+								"the body is '%.*s'", HOB_FMT(type));
+		return false;
+	}
+	return true;
+}
+
+bool request_check_head(request *r, enum MHD_Result *result)
+{
+	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, take_field, r);
+	if (r->head.bad_name || !is_token(hob_str_of(r->method))) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one field per line, without folding",
+								"a header field's name holds characters that no name may hold");
+		return false;
+	}
+	if (!check_host(r, result))
+		return false;
+	bool safe = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+	if (!safe && request_is_foreign(r)) {
+		*result = reply_problem(r, PROBLEM_FORBIDDEN,
+								"only pages of the daemon itself and programs may change something",
+								"this %s request comes from '%.*s'", r->method, HOB_FMT(r->head.origin));
+		return false;
+	}
+	return check_body(r, result);
+}

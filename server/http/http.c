@@ -1,0 +1,495 @@
+#include "inside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ACCEPT_BATCH = 64, READY_BATCH = 16 };
+
+static int64_t clock_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- connections: a list in the order in which they entered their phase */
+
+static void list_remove(srv_http *http, request *r)
+{
+	*(r->older ? &r->older->newer : &http->oldest) = r->newer;
+	*(r->newer ? &r->newer->older : &http->newest) = r->older;
+	r->older = r->newer = NULL;
+}
+
+static void list_append(srv_http *http, request *r)
+{
+	r->older = http->newest;
+	*(http->newest ? &http->newest->newer : &http->oldest) = r;
+	http->newest = r;
+}
+
+static void enter(request *r, phase to)
+{
+	list_remove(r->http, r);
+	list_append(r->http, r);
+	r->phase = to;
+	r->since_ms = r->http->now_ms;
+}
+
+static void cut(request *r)
+{
+	shutdown(r->fd, SHUT_RDWR);
+	r->closing = true;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+						  enum MHD_ConnectionNotificationCode code)
+{
+	srv_http *http = cls;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		request *r = calloc(1, sizeof *r);
+		*context = r;
+		if (!r)
+			return;
+		r->http = http;
+		r->connection = connection;
+		r->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+		r->phase = WAITING;
+		r->since_ms = http->now_ms;
+		list_append(http, r);
+		http->connection_count++;
+	} else if (*context) {
+		request *r = *context;
+		list_remove(http, r);
+		http->connection_count--;
+		hob_buf_release(&r->body);
+		free(r->target);
+		free(r);
+		*context = NULL;
+	}
+}
+
+static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
+{
+	(void)cls;
+	request *r = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	if (!r)
+		return NULL;
+	size_t size = strlen(target) + 1;
+	if (size > r->target_capacity) {
+		char *copy = realloc(r->target, size + 256);
+		if (!copy)
+			return NULL;
+		r->target = copy;
+		r->target_capacity = size + 256;
+	}
+	memcpy(r->target, target, size);
+	enter(r, WAITING);
+	r->has_head = true;
+	return r;
+}
+
+static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
+{
+	(void)cls, (void)connection;
+	return strlen(text);
+}
+
+static enum MHD_Result begin(request *r, const char *method)
+{
+	srv_http *http = r->http;
+	enum MHD_Result result;
+	r->begun = true;
+	r->method = method;
+	r->route = ROUTE_NONE;
+	enter(r, BUSY);
+	if (!request_check_head(r, &result) || !request_route(r, &result))
+		return result;
+	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
+				  r->route == ROUTE_metrics;
+	if (atomic_load_explicit(&http->draining, memory_order_relaxed) && !health)
+		return reply_problem_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("the daemon is stopping"),
+							.hint = HOB_STR("try again; another daemon may take its place"),
+							.retry_after_s = 1});
+	if (!route_changes_state(r->route))
+		return route_handler_of(r->route)(r);
+	/* The body comes next. A reply to a POST before its second call would cost the connection. */
+	r->body_deadline_ms = http->now_ms + BODY_DEADLINE_MS;
+	return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+								  const char *method, const char *version, const char *data, size_t *size,
+								  void **context)
+{
+	(void)connection, (void)url, (void)version;
+	srv_http *http = cls;
+	request *r = *context;
+	if (!r || http->stopping)
+		return MHD_NO;
+	if (!r->begun)
+		return begin(r, method);
+	if (*size > 0) {
+		if (r->body.size + *size > BODY_MAX) {
+			if (r->body_too_large)
+				return MHD_NO;
+			r->body_too_large = true;
+		}
+		if (!r->body_too_large)
+			hob_buf_put(&r->body, data, *size);
+		*size = 0;
+		return MHD_YES;
+	}
+	r->body_deadline_ms = 0;
+	if (r->body_too_large)
+		return reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body is over %d bytes", BODY_MAX);
+	return route_handler_of(r->route)(r);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
+						 enum MHD_RequestTerminationCode code)
+{
+	(void)cls, (void)connection, (void)code;
+	request *r = *context;
+	if (!r)
+		return;
+	assert(!r->parked);
+	ask_forget(r);
+	hob_buf_release(&r->body);
+	r->served_before = true;
+	r->has_head = r->begun = r->body_too_large = false;
+	r->body_deadline_ms = r->deadline_ms = 0;
+	r->param_count = r->arg_count = r->asked = 0;
+	r->head = (head){0};
+	enter(r, WAITING);
+}
+
+/* ---- parking */
+
+void request_park(request *r)
+{
+	assert(!r->parked);
+	r->parked = true;
+	MHD_suspend_connection(r->connection);
+}
+
+void request_unpark(request *r)
+{
+	assert(r->parked);
+	r->parked = false;
+	MHD_resume_connection(r->connection);
+}
+
+void request_park_for_event(request *r)
+{
+	r->polling = true;
+	r->next_poller = r->http->pollers;
+	r->http->pollers = r;
+	request_park(r);
+}
+
+static void wake_pollers(srv_http *http)
+{
+	uint64_t newest = http->pollers ? srv_events_newest(http->sources.events) : 0;
+	for (request **at = &http->pollers; *at;) {
+		request *r = *at;
+		if (newest == r->poll_since && http->now_ms < r->deadline_ms && !http->stopping) {
+			at = &r->next_poller;
+			continue;
+		}
+		*at = r->next_poller;
+		r->polling = false;
+		request_unpark(r);
+	}
+}
+
+static void take_answers(srv_http *http)
+{
+	for (ask *a = mailbox_take(http->box); a; a = a->next)
+		if (a->owner->parked)
+			request_unpark(a->owner);
+}
+
+/* ---- deadlines */
+
+static int64_t deadline_of(const request *r)
+{
+	const srv_http *http = r->http;
+	if (r->phase == BUSY)
+		return r->body_deadline_ms > 0 ? r->body_deadline_ms : INT64_MAX;
+	bool idle = r->served_before && !r->has_head;
+	return r->since_ms + (idle ? http->idle_ms : http->head_deadline_ms);
+}
+
+static void tick(srv_http *http)
+{
+	http->next_tick_ms = http->now_ms + TICK_MS;
+	for (request *r = http->oldest; r; r = r->newer)
+		if (!r->closing && http->now_ms >= deadline_of(r)) {
+			cut(r);
+			http->closed_late++;
+		}
+	wake_pollers(http);
+	streams_tick(http);
+	blob_cache_tick(http->blobs, http->now_ms);
+}
+
+/* ---- accepting */
+
+/* The connection that waited longest for a request gives its place to a new one. */
+static bool make_room(srv_http *http)
+{
+	for (request *r = http->oldest; r; r = r->newer)
+		if (r->phase == WAITING && !r->closing) {
+			cut(r);
+			http->closed_for_room++;
+			return true;
+		}
+	return false;
+}
+
+static void turn_away(srv_http *http, int fd)
+{
+	static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
+							   "Content-Length: 0\r\n\r\n";
+	ssize_t sent = send(fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)sent;
+	close(fd);
+	http->refused_full++;
+}
+
+static void pause_accepting(srv_http *http, bool pause)
+{
+	http->accept_paused = pause;
+	for (uint32_t i = 0; i < http->listener_count; i++) {
+		struct epoll_event event = {.events = pause ? 0 : EPOLLIN, .data.fd = http->listeners[i]};
+		epoll_ctl(http->epoll_fd, EPOLL_CTL_MOD, http->listeners[i], &event);
+	}
+}
+
+static void accept_some(srv_http *http, int listener)
+{
+	/* Fewer than fit, so that a new connection is looked at before a later one can push it out. */
+	uint32_t batch = http->max_connections / 4 + 1;
+	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
+		struct sockaddr_storage address;
+		socklen_t length = sizeof address;
+		int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+				pause_accepting(http, true);
+			return;
+		}
+		if (http->connection_count >= http->max_connections && !make_room(http))
+			turn_away(http, fd);
+		else
+			/* The library closes the socket when it refuses it. */
+			MHD_add_connection(http->daemon, fd, (struct sockaddr *)&address, length);
+	}
+}
+
+/* ---- the thread */
+
+static int timeout_ms(srv_http *http)
+{
+	MHD_UNSIGNED_LONG_LONG library;
+	bool due = MHD_get_timeout(http->daemon, &library) == MHD_YES;
+	if (due && library == 0)
+		return 0;
+	bool ticking = http->connection_count > 0 || http->accept_paused || blob_cache_count(http->blobs) > 0;
+	int64_t own = ticking ? http->next_tick_ms - http->now_ms : -1;
+	if (ticking && own < 0)
+		own = 0;
+	if (due && (own < 0 || (int64_t)library < own))
+		own = (int64_t)library;
+	return (int)own;
+}
+
+static void end(srv_http *http)
+{
+	http->stopping = true;
+	wake_pollers(http);
+	for (request *r = http->oldest; r; r = r->newer)
+		if (r->parked)
+			request_unpark(r);
+	/* A stop with suspended connections would abort: let them all be seen once. */
+	MHD_run(http->daemon);
+	MHD_stop_daemon(http->daemon);
+	assert(http->connection_count == 0 && http->stream_count == 0);
+	blob_cache_free(http->blobs);
+}
+
+static void *run(void *arg)
+{
+	srv_http *http = arg;
+	int library_fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	while (!atomic_load_explicit(&http->stop, memory_order_acquire)) {
+		struct epoll_event events[READY_BATCH];
+		int count = epoll_wait(http->epoll_fd, events, READY_BATCH, timeout_ms(http));
+		http->now_ms = clock_ms();
+		for (int i = 0; i < count; i++) {
+			int fd = events[i].data.fd;
+			if (fd == http->wake_fd) {
+				uint64_t number;
+				ssize_t got = read(http->wake_fd, &number, sizeof number);
+				(void)got;
+				take_answers(http);
+				streams_wake(http);
+				wake_pollers(http);
+			} else if (fd != library_fd) {
+				accept_some(http, fd);
+			}
+		}
+		if (http->now_ms >= http->next_tick_ms) {
+			if (http->accept_paused)
+				pause_accepting(http, false);
+			tick(http);
+		}
+		MHD_run(http->daemon);
+	}
+	end(http);
+	return NULL;
+}
+
+/* ---- start and stop */
+
+static char **copy_texts(const char *const *texts)
+{
+	size_t count = 0;
+	while (texts && texts[count])
+		count++;
+	char **copies = calloc(count + 1, sizeof *copies);
+	for (size_t i = 0; copies && i < count; i++)
+		copies[i] = strdup(texts[i]);
+	return copies;
+}
+
+static void release(srv_http *http)
+{
+	if (!http)
+		return;
+	for (uint32_t i = 0; i < http->listener_count; i++)
+		close(http->listeners[i]);
+	if (http->unix_path)
+		unlink(http->unix_path);
+	free(http->unix_path);
+	if (http->epoll_fd >= 0)
+		close(http->epoll_fd);
+	if (http->wake_fd >= 0)
+		srv_events_remove_waker(http->sources.events, http->wake_fd);
+	mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
+	for (char **host = http->allowed_hosts; host && *host; host++)
+		free(*host);
+	free(http->allowed_hosts);
+	free(http);
+}
+
+static bool watch_fd(srv_http *http, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void choose_limits(srv_http *http, const srv_http_options *options, uint32_t *blobs)
+{
+	struct rlimit files = {1024, 1024};
+	getrlimit(RLIMIT_NOFILE, &files);
+	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
+	*blobs = room / 8 < 1024 ? (uint32_t)(room / 8) : 1024;
+	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 4096;
+	http->max_connections = wanted < room - *blobs ? wanted : (uint32_t)(room - *blobs);
+	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
+	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
+	http->max_events = options->max_events > 0 ? options->max_events : 10000;
+}
+
+static struct MHD_Daemon *start_library(srv_http *http)
+{
+	unsigned idle_s = (http->idle_ms + 999) / 1000;
+	return MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->max_connections + ACCEPT_BATCH,
+		MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
+}
+
+bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
+					hob_error *err)
+{
+	srv_http *http = calloc(1, sizeof *http);
+	if (!http)
+		return hob_fail(err, MEMORY, "no memory for the HTTP server");
+	uint32_t blobs;
+	http->sources = *sources;
+	http->wake_fd = -1;
+	choose_limits(http, options, &blobs);
+	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	int wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	http->allowed_hosts = copy_texts(options->allowed_hosts);
+	if (http->epoll_fd < 0 || wake < 0 || !http->allowed_hosts) {
+		hob_fail(err, IO, "cannot set up the HTTP thread: %s", strerror(errno));
+		if (wake >= 0)
+			close(wake);
+		goto out;
+	}
+	http->wake_fd = wake;
+	http->box = mailbox_new(wake);
+	srv_events_add_waker(sources->events, wake);
+	if (!listeners_open(http, options->listen, err))
+		goto out;
+	http->now_ms = http->start_ms = clock_ms();
+	http->daemon = start_library(http);
+	if (!http->daemon) {
+		hob_fail(err, IO, "the HTTP library did not start: %s", strerror(errno));
+		goto out;
+	}
+	http->blobs = blob_cache_new(sources->store, blobs);
+	bool watched = watch_fd(http, wake) &&
+				   watch_fd(http, MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
+	for (uint32_t i = 0; i < http->listener_count; i++)
+		watched = watched && watch_fd(http, http->listeners[i]);
+	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
+		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
+		MHD_stop_daemon(http->daemon);
+		blob_cache_free(http->blobs);
+		goto out;
+	}
+	*out = http;
+	return true;
+out:
+	release(http);
+	return false;
+}
+
+const char *srv_http_address(const srv_http *http)
+{
+	return http->address;
+}
+
+void srv_http_drain(srv_http *http)
+{
+	atomic_store(&http->draining, true);
+}
+
+void srv_http_stop(srv_http *http)
+{
+	if (!http)
+		return;
+	atomic_store_explicit(&http->stop, true, memory_order_release);
+	uint64_t one = 1;
+	ssize_t written = write(http->wake_fd, &one, sizeof one);
+	(void)written;
+	pthread_join(http->thread, NULL);
+	release(http);
+}

@@ -1,0 +1,314 @@
+/* inside.h - what the files of server/http share: the server, its connections, and what a handler has at hand.
+ *
+ * Everything here runs on the HTTP thread; the mailbox of asks is the only door for other threads.
+ *
+ *              head complete           handler replied            answer sent
+ *   WAITING --------------> BUSY ------------------------> BUSY --------------> WAITING (keep-alive)
+ *      | deadline, or room is needed        ^ | park: suspended until an event, an answer or a deadline
+ *      v                                    | v
+ *   shut down                              PARKED        (handlers are called again from their top after a park)
+ */
+#ifndef SRV_HTTP_INSIDE_H
+#define SRV_HTTP_INSIDE_H
+
+#include "http.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+	BODY_MAX = 1 << 20,
+	PARAMS_MAX = 16,
+	ARGS_MAX = 2,
+	LISTENERS_MAX = 8,
+	POOL_BYTES = 8192,		  /* the library clears the whole pool after each request: small is fast */
+	BODY_DEADLINE_MS = 30000, /* a request's body must be complete within */
+	HEARTBEAT_MS = 10000,	  /* silence of an event stream after which a comment is sent */
+	WAIT_MAX_MS = 60000,	  /* longest Prefer: wait and long poll */
+	TICK_MS = 250			  /* how exact deadlines are */
+};
+
+typedef struct request request;
+typedef enum MHD_Result (*route_handler)(request *r);
+
+typedef enum route_id {
+#define ROUTE(method, pattern, handler, doc) ROUTE_##handler,
+#include "../../schema/routes.def"
+#undef ROUTE
+	ROUTE_NONE, /* refused before or without a route */
+	ROUTE_COUNT
+} route_id;
+
+#define ROUTE(method, pattern, handler, doc) enum MHD_Result srv_route_##handler(request *r);
+#include "../../schema/routes.def"
+#undef ROUTE
+
+typedef enum problem_id {
+#define PROBLEM(name, status, slug, title, meaning) PROBLEM_##name,
+#include "../../schema/problems.def"
+#undef PROBLEM
+	PROBLEM_COUNT
+} problem_id;
+
+typedef struct problem_kind {
+	int status;
+	const char *slug, *title, *meaning;
+} problem_kind;
+
+extern const problem_kind problem_kinds[PROBLEM_COUNT];
+
+/* ---- requests ----------------------------------------------------------------------------------------- */
+
+typedef struct param {
+	hob_str name, value; /* value is decoded */
+} param;
+
+/* Header fields that anything here looks at; values as sent, empty when absent. */
+typedef struct head {
+	hob_str host, origin, fetch_site, content_type, content_length, accept, range, if_range, if_none_match,
+		prefer, last_event_id;
+	uint32_t host_count, length_count;
+	bool chunked, bad_name;
+} head;
+
+typedef struct ask {
+	srv_control control;
+	struct mailbox *box;
+	request *owner; /* NULL: nobody waits any more, the answer is dropped */
+	bool answered;
+	int status;
+	hob_buf body;
+	char *asset;
+	struct ask *next;
+} ask;
+
+typedef enum phase { WAITING, BUSY } phase;
+
+struct request {
+	srv_http *http;
+	struct MHD_Connection *connection;
+	int fd;
+	phase phase;
+	bool served_before, has_head, closing;
+	int64_t since_ms; /* of this phase */
+	int64_t body_deadline_ms;
+	struct request *older, *newer; /* all open connections, longest in its phase first */
+
+	char *target; /* copy of the request target, decoded in place piece by piece */
+	size_t target_capacity;
+	const char *method;
+	route_id route;
+	bool begun;
+	head head;
+	hob_str path; /* as sent */
+	hob_str args[ARGS_MAX];
+	uint32_t arg_count;
+	param params[PARAMS_MAX];
+	uint32_t param_count;
+	hob_buf body;
+	bool body_too_large;
+
+	ask *ask;			 /* of this request; kept until it completes */
+	uint32_t asked;		 /* how many asks were made */
+	bool parked;		 /* suspended by us */
+	bool polling;		 /* parked for an event: in http->pollers */
+	int64_t deadline_ms; /* of the poll; 0 before it began */
+	uint64_t poll_since;
+	struct request *next_poller;
+};
+
+/* First parameter of that name; false when there is none. */
+bool request_param(const request *r, const char *name, hob_str *out);
+/* These and others below return false when they have sent a problem; *result is what the handler returns then.
+ * A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
+bool request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result,
+				  bool *out) HOB_MUST_CHECK;
+bool request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
+					enum MHD_Result *result, uint64_t *out) HOB_MUST_CHECK;
+/* Seconds of "Prefer: wait=N" as milliseconds, bounded; 0 without one. */
+uint32_t request_wait_ms(const request *r);
+/* True when the Accept field allows the type ("application/json"). */
+bool request_accepts(const request *r, const char *type);
+bool parse_decimal(hob_str text, uint64_t *out);
+
+/* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to return). */
+bool request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+route_handler route_handler_of(route_id route);
+const char *route_pattern(route_id route);
+bool route_changes_state(route_id route);
+/* Reads and checks the header fields. False when a problem was sent. */
+bool request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* A browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
+bool request_is_foreign(const request *r);
+/* In place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
+bool decode_percent(hob_str *text, bool plus_is_space, bool raw);
+/* Appends s with everything but unreserved characters and '/' escaped. */
+void put_percent(hob_buf *out, hob_str s);
+
+/* ---- replies -------------------------------------------------------------------------------------------- */
+
+/* A response of our own making; takes the buffer's memory. NULL when memory was short. */
+struct MHD_Response *response_of(hob_buf *body, const char *content_type);
+void response_add(struct MHD_Response *response, const char *name, const char *value);
+/* Adds "name: value" of any bytes that a header may hold. */
+void response_add_str(struct MHD_Response *response, const char *name, hob_str value);
+/* Queues, counts and gives up the response (NULL: the connection is closed). `bytes`: the size of its body. */
+enum MHD_Result reply(request *r, int status, struct MHD_Response *response, uint64_t bytes);
+/* Queues a response that the caller keeps. */
+enum MHD_Result reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes);
+/* 200 with JSON; 406 when not acceptable. Takes the buffer. */
+enum MHD_Result reply_json(request *r, int status, hob_buf *body);
+
+/* A problem. `members` is appended to the JSON object when not NULL: ",\"outputs\":[...]". */
+enum MHD_Result reply_problem(request *r, problem_id id, const char *hint, const char *detail, ...)
+	HOB_PRINTF(4, 5);
+typedef struct problem_text {
+	hob_str code, detail, hint, asset, instance;
+	hob_str members;   /* more members as JSON, beginning with a comma */
+	const char *allow; /* Allow, NULL = none */
+	uint32_t retry_after_s;
+	bool has_size; /* Content-Range: bytes * / size */
+	uint64_t size;
+} problem_text;
+enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text);
+/* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its body. */
+enum MHD_Result reply_answer(request *r, const char *content_type);
+
+/* ---- asking the loop --------------------------------------------------------------------------------------- */
+
+typedef struct mailbox mailbox;
+mailbox *mailbox_new(int wake_fd);
+void mailbox_drop(mailbox *box);
+/* Answered asks since the last call, as a list; those without an owner are freed already. */
+ask *mailbox_take(mailbox *box);
+
+/* Posts and parks; the handler is called again when r->ask->answered. `asset` is copied. */
+enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
+void ask_forget(request *r);
+
+/* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both loopbacks.
+ * Errors: CONFIG, IO. What was opened stays in http->listeners. */
+bool listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- parking -------------------------------------------------------------------------------------------------- */
+
+/* Suspends the connection; on_request runs the handler again after unpark. */
+void request_park(request *r);
+void request_unpark(request *r);
+/* Parks until an event newer than r->poll_since or r->deadline_ms. */
+void request_park_for_event(request *r);
+
+/* ---- event streams -------------------------------------------------------------------------------------------- */
+
+typedef struct stream stream;
+/* After events were published or a tick: wakes those with something to send. */
+void streams_wake(srv_http *http);
+void streams_tick(srv_http *http);
+
+enum { FILTER_KINDS = 8, FILTER_GLOBS = 8 };
+typedef struct event_filter {
+	char *globs[FILTER_GLOBS]; /* owned */
+	char *kinds[FILTER_KINDS];
+	uint32_t glob_count, kind_count;
+} event_filter;
+/* From the parameters asset= (may repeat) and kinds=. False when a problem was sent. */
+bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+void event_filter_release(event_filter *filter);
+bool event_filter_passes(const event_filter *filter, const srv_event *event);
+/* '?' one byte but '/', '*' any run without '/', '**' any run. O(pattern * text). */
+bool glob_match(hob_str pattern, hob_str text);
+
+typedef enum since_kind { SINCE_NOW, SINCE_SEQ, SINCE_LOST } since_kind;
+/* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it is of another epoch or not readable. */
+since_kind event_since(request *r, uint64_t *seq);
+
+/* ---- blobs ------------------------------------------------------------------------------------------------------ */
+
+typedef struct blob blob;
+typedef struct blob_cache blob_cache;
+blob_cache *blob_cache_new(srv_store *store, uint32_t max_entries);
+void blob_cache_free(blob_cache *cache);
+void blob_cache_tick(blob_cache *cache, int64_t now_ms); /* lets go of what was not asked for in a minute */
+uint32_t blob_cache_count(const blob_cache *cache);
+/* NULL when the store has no such blob or it cannot be read. Valid until the next call of a cache function. */
+blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
+/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by hash. */
+typedef struct blob_headers {
+	hob_str location, state; /* Content-Location, Cook-State */
+	uint64_t rev;			 /* Cook-Rev */
+} blob_headers;
+enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
+
+typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_result;
+/* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and malformed
+ * ones give WHOLE; a range without a byte of the blob gives NOWHERE. */
+range_result range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t *last);
+/* Weak comparison of an If-None-Match list with the tag (with its quotes). */
+bool etag_in_list(hob_str list, hob_str tag);
+
+/* ---- JSON of assets --------------------------------------------------------------------------------------------- */
+
+#define ASSET_FIELDS(X)                                                                                      \
+	X(id)                                                                                                    \
+	X(name)                                                                                                  \
+	X(path) X(root) X(kind) X(state) X(quality) X(rev) X(cooked_at) X(cook_ms) X(bytes) X(stats) X(warnings) \
+		X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps)
+
+typedef enum asset_field {
+#define X(name) FIELD_##name,
+	ASSET_FIELDS(X)
+#undef X
+		FIELD_COUNT
+} asset_field;
+
+enum { FIELDS_LIST = (1 << (FIELD_links + 1)) - 1, FIELDS_ALL = (1 << FIELD_COUNT) - 1 };
+
+void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields);
+/* "id,path,state" -> bits; false when a problem was sent. */
+bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result) HOB_MUST_CHECK;
+/* The asset of {id}; on false a 404 was sent and the view dropped. */
+bool request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
+				   enum MHD_Result *result) HOB_MUST_CHECK;
+/* True when outputs of an earlier or the present cook are there. */
+bool asset_has_good(const srv_view_asset *asset);
+
+/* ---- the server --------------------------------------------------------------------------------------------------- */
+
+enum { STATUS_SLOTS = 24 };
+
+typedef struct route_counts {
+	uint16_t status[STATUS_SLOTS];
+	uint64_t count[STATUS_SLOTS];
+} route_counts;
+
+struct srv_http {
+	srv_http_sources sources;
+	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
+	char **allowed_hosts;
+	int listeners[LISTENERS_MAX];
+	uint32_t listener_count;
+	char *unix_path; /* to be unlinked at the end */
+	char address[128];
+
+	pthread_t thread;
+	bool started;
+	atomic_bool stop, draining;
+	int epoll_fd, wake_fd;
+	struct MHD_Daemon *daemon;
+
+	/* All below: HTTP thread only. */
+	bool stopping, accept_paused;
+	int64_t now_ms, next_tick_ms, start_ms;
+	request *oldest, *newest; /* connections in the order in which they entered their phase */
+	uint32_t connection_count;
+	request *pollers;
+	stream *streams;
+	uint32_t stream_count;
+	mailbox *box;
+	blob_cache *blobs;
+	route_counts requests[ROUTE_COUNT];
+	uint64_t response_bytes, refused_full, closed_late, closed_for_room;
+};
+
+#endif

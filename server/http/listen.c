@@ -1,0 +1,154 @@
+#include "inside.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024 };
+
+static bool bind_and_listen(srv_http *http, int fd, const struct sockaddr *address, socklen_t size,
+							hob_str text, hob_error *err)
+{
+	if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0) {
+		http->listeners[http->listener_count++] = fd;
+		return true;
+	}
+	int failure = errno;
+	close(fd);
+	if (failure == EADDRINUSE)
+		return hob_fail(err, IO, "'%.*s' is in use by another program; use --listen with another port",
+						HOB_FMT(text));
+	if (failure == EACCES)
+		return hob_fail(err, IO, "'%.*s' may not be bound by this user; use a port above 1023",
+						HOB_FMT(text));
+	return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(failure));
+}
+
+static void remember_address(srv_http *http, int fd)
+{
+	struct sockaddr_storage bound;
+	socklen_t size = sizeof bound;
+	char host[INET6_ADDRSTRLEN];
+	if (http->address[0] || getsockname(fd, (struct sockaddr *)&bound, &size) != 0)
+		return;
+	if (bound.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&bound;
+		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
+		snprintf(http->address, sizeof http->address, "[%s]:%u", host, ntohs(six->sin6_port));
+	} else {
+		const struct sockaddr_in *four = (const struct sockaddr_in *)&bound;
+		inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+		snprintf(http->address, sizeof http->address, "%s:%u", host, ntohs(four->sin_port));
+	}
+}
+
+static bool open_inet(srv_http *http, int family, const void *host, uint16_t port, hob_str text,
+					  hob_error *err)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(errno));
+	int on = 1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	bool done;
+	if (family == AF_INET) {
+		memcpy(&four.sin_addr, host, sizeof four.sin_addr);
+		done = bind_and_listen(http, fd, (struct sockaddr *)&four, sizeof four, text, err);
+	} else {
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+		memcpy(&six.sin6_addr, host, sizeof six.sin6_addr);
+		done = bind_and_listen(http, fd, (struct sockaddr *)&six, sizeof six, text, err);
+	}
+	if (done)
+		remember_address(http, fd);
+	return done;
+}
+
+static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (path.len == 0 || path.len >= sizeof address.sun_path)
+		return hob_fail(err, CONFIG, "'%.*s': the path of a Unix socket has 1 to %zu bytes", HOB_FMT(text),
+						sizeof address.sun_path - 1);
+	if (http->unix_path)
+		return hob_fail(err, CONFIG, "'%.*s': only one Unix socket can be listened on", HOB_FMT(text));
+	memcpy(address.sun_path, path.data, path.len);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(errno));
+	/* A socket file that nobody answers was left by a killed daemon. */
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED)
+		unlink(address.sun_path);
+	if (!bind_and_listen(http, fd, (struct sockaddr *)&address, sizeof address, text, err))
+		return false;
+	http->unix_path = strdup(address.sun_path);
+	if (!http->address[0])
+		snprintf(http->address, sizeof http->address, "unix:%s", address.sun_path);
+	return true;
+}
+
+static bool open_one(srv_http *http, hob_str text, hob_error *err)
+{
+	if (http->listener_count + 2 > LISTENERS_MAX)
+		return hob_fail(err, CONFIG, "more than %d addresses to listen on", LISTENERS_MAX - 1);
+	if (hob_str_starts(text, HOB_STR("unix:")))
+		return open_unix(http, hob_str_sub(text, 5, text.len), text, err);
+	size_t colon = text.len;
+	while (colon > 0 && text.data[colon - 1] != ':')
+		colon--;
+	uint64_t port = 0;
+	hob_str host = hob_str_sub(text, 0, colon > 0 ? colon - 1 : 0);
+	if (colon == 0 || !parse_decimal(hob_str_sub(text, colon, text.len), &port) || port > 65535)
+		return hob_fail(err, CONFIG, "'%.*s' is not HOST:PORT; write 127.0.0.1:7780 or [::1]:7780",
+						HOB_FMT(text));
+	uint16_t number = (uint16_t)port;
+
+	struct in_addr four = {htonl(INADDR_LOOPBACK)};
+	struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
+	if (hob_str_equal(host, HOB_STR("localhost"))) {
+		if (!open_inet(http, AF_INET, &four, number, text, err))
+			return false;
+		/* Both loopbacks, one port; a machine without IPv6 is served by the first. */
+		unsigned bound = number;
+		sscanf(http->address, "127.0.0.1:%u", &bound);
+		hob_error ignored;
+		bool both = open_inet(http, AF_INET6, &six, (uint16_t)bound, text, &ignored);
+		(void)both;
+		return true;
+	}
+	char name[INET6_ADDRSTRLEN];
+	bool brackets = host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']';
+	hob_str bare = brackets ? hob_str_sub(host, 1, host.len - 1) : host;
+	if (bare.len < sizeof name) {
+		memcpy(name, bare.data, bare.len);
+		name[bare.len] = 0;
+		if (!brackets && inet_pton(AF_INET, name, &four) == 1)
+			return open_inet(http, AF_INET, &four, number, text, err);
+		if (brackets && inet_pton(AF_INET6, name, &six) == 1)
+			return open_inet(http, AF_INET6, &six, number, text, err);
+	}
+	return hob_fail(
+		err, CONFIG,
+		"'%.*s' is not an address; write 127.0.0.1:7780, [::1]:7780, localhost:7780 or unix:/path",
+		HOB_FMT(text));
+}
+
+bool listeners_open(srv_http *http, const char *list, hob_error *err)
+{
+	hob_str rest = hob_str_of(list);
+	for (;;) {
+		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
+		if (!open_one(http, hob_str_sub(rest, 0, comma), err))
+			return false;
+		if (comma == SIZE_MAX)
+			return true;
+		rest = hob_str_sub(rest, comma + 1, rest.len);
+	}
+}

@@ -1,0 +1,158 @@
+#include "metrics.h"
+
+#include "inside.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct {
+	const char *type, *name, *help;
+} table[] = {
+#define COUNTER(id, type, name, help) {#type, name, help},
+#include "../../schema/counters.def"
+#undef COUNTER
+};
+
+void metric_head(hob_buf *out, metric id)
+{
+	hob_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", table[id].name, table[id].help, table[id].name,
+				   table[id].type);
+}
+
+void metric_part(hob_buf *out, metric id, const char *suffix, const char *labels, uint64_t value, bool is_ns)
+{
+	hob_buf_printf(out, "%s%s%s%s%s ", table[id].name, suffix, labels ? "{" : "", labels ? labels : "",
+				   labels ? "}" : "");
+	if (is_ns)
+		hob_buf_printf(out, "%" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
+	else
+		hob_buf_printf(out, "%" PRIu64 "\n", value);
+}
+
+void metric_u64(hob_buf *out, metric id, const char *labels, uint64_t value)
+{
+	metric_part(out, id, "", labels, value, false);
+}
+
+void metric_ns(hob_buf *out, metric id, const char *labels, uint64_t nanoseconds)
+{
+	metric_part(out, id, "", labels, nanoseconds, true);
+}
+
+static void one(hob_buf *out, metric id, uint64_t value)
+{
+	metric_head(out, id);
+	metric_u64(out, id, NULL, value);
+}
+
+/* ---- about the process */
+
+static uint64_t count_fds(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	uint64_t count = 0;
+	while (folder && readdir(folder))
+		count++;
+	if (folder)
+		closedir(folder);
+	return count > 3 ? count - 3 : 0; /* ".", ".." and the folder's own */
+}
+
+static uint64_t resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long total = 0, resident = 0;
+	if (!file)
+		return 0;
+	int read = fscanf(file, "%llu %llu", &total, &resident);
+	fclose(file);
+	return read == 2 ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct rusage use;
+	getrusage(RUSAGE_SELF, &use);
+	uint64_t seconds = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec);
+	uint64_t micros = (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+	return seconds * 1000000000u + micros * 1000u;
+}
+
+static void put_process(hob_buf *out, const srv_http *http)
+{
+	struct rlimit files = {0};
+	getrlimit(RLIMIT_NOFILE, &files);
+	metric_head(out, METRIC_process_cpu);
+	metric_ns(out, METRIC_process_cpu, NULL, cpu_ns());
+	one(out, METRIC_process_memory, resident_bytes());
+	one(out, METRIC_process_fds, count_fds());
+	one(out, METRIC_process_max_fds, files.rlim_cur);
+	one(out, METRIC_process_start, (uint64_t)time(NULL) - (uint64_t)(http->now_ms - http->start_ms) / 1000);
+}
+
+/* ---- about HTTP and assets */
+
+static void put_view(hob_buf *out, const srv_view *view)
+{
+	char labels[64];
+	metric_head(out, METRIC_assets);
+	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++) {
+		snprintf(labels, sizeof labels, "state=\"%s\"", srv_state_name((srv_state)i));
+		metric_u64(out, METRIC_assets, labels, view->states[i]);
+	}
+	static const char *const modes[] = {"inotify", "polling", "scanning"};
+	metric_head(out, METRIC_watch_roots);
+	for (size_t m = 0; m < HOB_COUNT_OF(modes); m++) {
+		uint64_t count = 0;
+		for (uint32_t i = 0; i < view->root_count; i++)
+			count += strcmp(view->roots[i].mode, modes[m]) == 0;
+		snprintf(labels, sizeof labels, "mode=\"%s\"", modes[m]);
+		metric_u64(out, METRIC_watch_roots, labels, count);
+	}
+}
+
+static void put_http(hob_buf *out, const srv_http *http)
+{
+	char labels[160];
+	one(out, METRIC_events_clients, http->stream_count);
+	one(out, METRIC_http_connections, http->connection_count);
+	metric_head(out, METRIC_http_connections_refused);
+	metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", http->refused_full);
+	metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", http->closed_late);
+	metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", http->closed_for_room);
+	metric_head(out, METRIC_http_requests);
+	for (int route = 0; route < ROUTE_COUNT; route++)
+		for (int i = 0; i < STATUS_SLOTS && http->requests[route].status[i]; i++) {
+			snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", route_pattern((route_id)route),
+					 http->requests[route].status[i]);
+			metric_u64(out, METRIC_http_requests, labels, http->requests[route].count[i]);
+		}
+	one(out, METRIC_http_response_bytes, http->response_bytes);
+	one(out, METRIC_http_blob_cache, blob_cache_count(http->blobs));
+}
+
+enum MHD_Result srv_route_metrics(request *r)
+{
+	srv_http *http = r->http;
+	const srv_view *view = srv_views_take(http->sources.views);
+	hob_buf body = {0};
+	char labels[80];
+	snprintf(labels, sizeof labels, "version=\"%s\"", http->sources.version);
+	metric_head(&body, METRIC_build_info);
+	metric_u64(&body, METRIC_build_info, labels, 1);
+	put_view(&body, view);
+	srv_view_drop(view);
+	put_http(&body, http);
+	put_process(&body, http);
+	if (http->sources.metrics)
+		http->sources.metrics(http->sources.metrics_user, &body);
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, "text/plain; version=0.0.4; charset=utf-8");
+	response_add(response, "Cache-Control", "no-store");
+	return reply(r, MHD_HTTP_OK, response, size);
+}

@@ -1,0 +1,212 @@
+#include "inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cjson/cJSON.h>
+
+#include "json.h"
+
+const problem_kind problem_kinds[PROBLEM_COUNT] = {
+#define PROBLEM(name, status, slug, title, meaning) {status, slug, title, meaning},
+#include "../../schema/problems.def"
+#undef PROBLEM
+};
+
+void response_add(struct MHD_Response *response, const char *name, const char *value)
+{
+	if (response)
+		MHD_add_response_header(response, name, value);
+}
+
+void response_add_str(struct MHD_Response *response, const char *name, hob_str value)
+{
+	hob_buf text = {0};
+	hob_buf_put_str(&text, value);
+	hob_buf_put(&text, "", 1);
+	if (!text.failed)
+		response_add(response, name, (const char *)text.data);
+	hob_buf_release(&text);
+}
+
+struct MHD_Response *response_of(hob_buf *body, const char *content_type)
+{
+	if (body->failed) {
+		hob_buf_release(body);
+		return NULL;
+	}
+	/* The library frees what malloc gave; a buffer that was never written has nothing. */
+	if (!body->data)
+		hob_buf_put(body, "", 0);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		hob_buf_release(body);
+		return NULL;
+	}
+	*body = (hob_buf){0};
+	response_add(response, "Content-Type", content_type);
+	response_add(response, "X-Content-Type-Options", "nosniff");
+	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	return response;
+}
+
+static void count_reply(request *r, int status, uint64_t bytes)
+{
+	route_counts *counts = &r->http->requests[r->route];
+	r->http->response_bytes += bytes;
+	for (uint32_t i = 0; i < STATUS_SLOTS; i++) {
+		if (counts->status[i] == 0)
+			counts->status[i] = (uint16_t)status;
+		if (counts->status[i] == status) {
+			counts->count[i]++;
+			return;
+		}
+	}
+}
+
+enum MHD_Result reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes)
+{
+	bool bodyless = status == 304 || status == 204 || strcmp(r->method, "HEAD") == 0;
+	count_reply(r, status, bodyless ? 0 : bytes);
+	return MHD_queue_response(r->connection, (unsigned)status, response);
+}
+
+enum MHD_Result reply(request *r, int status, struct MHD_Response *response, uint64_t bytes)
+{
+	if (!response)
+		return MHD_NO;
+	enum MHD_Result result = reply_shared(r, status, response, bytes);
+	MHD_destroy_response(response);
+	return result;
+}
+
+enum MHD_Result reply_json(request *r, int status, hob_buf *body)
+{
+	if (!request_accepts(r, "application/json")) {
+		hob_buf_release(body);
+		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: application/json",
+							 "this resource is application/json");
+	}
+	hob_buf_put(body, "\n", 1);
+	size_t size = body->size;
+	struct MHD_Response *response = response_of(body, "application/json");
+	response_add(response, "Cache-Control", "no-cache");
+	return reply(r, status, response, size);
+}
+
+enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text)
+{
+	const problem_kind *kind = &problem_kinds[id];
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_key(&body, "type");
+	hob_buf_printf(&body, "\"/problems/%s\"", kind->slug);
+	json_put_str(&body, "title", hob_str_of(kind->title));
+	json_put_u64(&body, "status", (uint64_t)kind->status);
+	if (text->code.len > 0) {
+		json_put_str(&body, "code", text->code);
+	} else {
+		json_key(&body, "code");
+		hob_buf_printf(&body, "\"http.%s\"", kind->slug);
+	}
+	json_put_str(&body, "detail", text->detail);
+	if (text->hint.len > 0)
+		json_put_str(&body, "hint", text->hint);
+	if (text->asset.len > 0)
+		json_put_str(&body, "asset", text->asset);
+	if (text->instance.len > 0)
+		json_put_str(&body, "instance", text->instance);
+	hob_buf_put_str(&body, text->members);
+	json_close(&body, '}');
+	hob_buf_put(&body, "\n", 1);
+
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, "application/problem+json");
+	response_add(response, "Cache-Control", "no-store");
+	response_add(response, "Content-Security-Policy", "default-src 'none'");
+	if (text->allow)
+		response_add(response, "Allow", text->allow);
+	char number[40];
+	if (text->retry_after_s > 0) {
+		snprintf(number, sizeof number, "%u", text->retry_after_s);
+		response_add(response, "Retry-After", number);
+	}
+	if (text->has_size) {
+		snprintf(number, sizeof number, "bytes */%" PRIu64, text->size);
+		response_add(response, "Content-Range", number);
+	}
+	/* After a refused body the connection cannot be used again; the library closes it then by itself only for
+	 * POST and PUT. */
+	bool body_follows = r->head.chunked || r->head.length_count > 0;
+	if (body_follows && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 || r->head.bad_name))
+		response_add(response, "Connection", "close");
+	return reply(r, kind->status, response, size);
+}
+
+enum MHD_Result reply_problem(request *r, problem_id id, const char *hint, const char *detail, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, detail);
+	vsnprintf(text, sizeof text, detail, args);
+	va_end(args);
+	return reply_problem_text(r, id, &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
+}
+
+static problem_id problem_of_status(int status)
+{
+	for (int i = 0; i < PROBLEM_COUNT; i++)
+		if (problem_kinds[i].status == status)
+			return (problem_id)i;
+	return PROBLEM_INTERNAL;
+}
+
+static hob_str member(const cJSON *object, const char *name)
+{
+	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
+}
+
+static enum MHD_Result reply_failed(request *r)
+{
+	const ask *a = r->ask;
+	hob_str body = hob_buf_str(&a->body);
+	cJSON *object = cJSON_ParseWithLength(body.data ? body.data : "", body.len);
+	problem_id id = problem_of_status(a->status);
+	problem_text text = {
+		.code = member(object, "code"),
+		.detail = member(object, "detail"),
+		.hint = member(object, "hint"),
+		.asset = a->control.asset,
+		.retry_after_s = a->status == 503 || a->status == 429 ? 1 : 0,
+	};
+	if (text.detail.len == 0)
+		text.detail = object ? member(object, "message") : body;
+	if (text.detail.len == 0)
+		text.detail = hob_str_of(problem_kinds[id].meaning);
+	hob_buf members = {0};
+	const cJSON *failed = cJSON_GetObjectItemCaseSensitive(object, "failed");
+	if (cJSON_IsArray(failed)) {
+		char *list = cJSON_PrintUnformatted(failed);
+		hob_buf_printf(&members, ",\"failed\":%s", list ? list : "[]");
+		cJSON_free(list);
+	}
+	text.members = hob_buf_str(&members);
+	enum MHD_Result result = reply_problem_text(r, id, &text);
+	hob_buf_release(&members);
+	cJSON_Delete(object);
+	return result;
+}
+
+enum MHD_Result reply_answer(request *r, const char *content_type)
+{
+	ask *a = r->ask;
+	if (a->status >= 400)
+		return reply_failed(r);
+	if (!request_accepts(r, content_type))
+		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", content_type);
+	size_t size = a->body.size;
+	struct MHD_Response *response = response_of(&a->body, content_type);
+	response_add(response, "Cache-Control", "no-cache");
+	return reply(r, a->status, response, size);
+}

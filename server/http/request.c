@@ -1,0 +1,317 @@
+#include "inside.h"
+
+/* ---- text */
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9'	  ? c - '0'
+		   : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		   : c >= 'A' && c <= 'F' ? c - 'A' + 10
+								  : -1;
+}
+
+bool decode_percent(hob_str *text, bool plus_is_space, bool raw)
+{
+	/* The text lies in the request's own copy of the target. */
+	char *out = (char *)(uintptr_t)text->data;
+	size_t size = 0;
+	for (size_t i = 0; i < text->len; i++) {
+		char c = text->data[i];
+		if (c == '%') {
+			int high = i + 2 < text->len ? hex(text->data[i + 1]) : -1;
+			int low = i + 2 < text->len ? hex(text->data[i + 2]) : -1;
+			if (high < 0 || low < 0)
+				return false;
+			c = (char)(high * 16 + low);
+			i += 2;
+		} else if (c == '+' && plus_is_space) {
+			c = ' ';
+		}
+		uint8_t byte = (uint8_t)c;
+		if (byte == 0 || (!raw && (byte < 0x20 || byte == 0x7F)))
+			return false;
+		out[size++] = c;
+	}
+	text->len = size;
+	return raw || hob_utf8_valid(*text);
+}
+
+void put_percent(hob_buf *out, hob_str s)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.data[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+					 c == '.' || c == '_' || c == '~' || c == '/';
+		char escaped[3] = {'%', digits[(uint8_t)c >> 4], digits[(uint8_t)c & 15]};
+		if (plain)
+			hob_buf_put(out, &c, 1);
+		else
+			hob_buf_put(out, escaped, sizeof escaped);
+	}
+}
+
+bool parse_decimal(hob_str text, uint64_t *out)
+{
+	uint64_t value = 0;
+	if (text.len == 0 || text.len > 19)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+		value = value * 10 + (uint64_t)(text.data[i] - '0');
+	}
+	*out = value;
+	return true;
+}
+
+static hob_str trim(hob_str s)
+{
+	while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t'))
+		s = hob_str_sub(s, 1, s.len);
+	while (s.len > 0 && (s.data[s.len - 1] == ' ' || s.data[s.len - 1] == '\t'))
+		s.len--;
+	return s;
+}
+
+/* Cuts the first piece before `mark` off *rest. False when nothing is left. */
+static bool next_piece(hob_str *rest, char mark, hob_str *piece)
+{
+	if (!rest->data)
+		return false;
+	const char *end = rest->len > 0 ? memchr(rest->data, mark, rest->len) : NULL;
+	size_t length = end ? (size_t)(end - rest->data) : rest->len;
+	*piece = (hob_str){rest->data, length};
+	*rest = end ? (hob_str){end + 1, rest->len - length - 1} : (hob_str){0};
+	return true;
+}
+
+/* ---- parameters */
+
+bool request_param(const request *r, const char *name, hob_str *out)
+{
+	for (uint32_t i = 0; i < r->param_count; i++)
+		if (hob_str_equal(r->params[i].name, hob_str_of(name))) {
+			*out = r->params[i].value;
+			return true;
+		}
+	return false;
+}
+
+bool request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result, bool *out)
+{
+	hob_str value;
+	*out = fallback;
+	if (!request_param(r, name, &value))
+		return true;
+	*out = value.len == 0 || hob_str_equal(value, HOB_STR("1")) || hob_str_equal(value, HOB_STR("true"));
+	if (*out || hob_str_equal(value, HOB_STR("0")) || hob_str_equal(value, HOB_STR("false")))
+		return true;
+	*result = reply_problem(r, PROBLEM_BAD_REQUEST, "write 1 or 0", "'%s=%.*s' is neither true nor false",
+							name, HOB_FMT(value));
+	return false;
+}
+
+bool request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
+					enum MHD_Result *result, uint64_t *out)
+{
+	hob_str value;
+	*out = fallback;
+	if (!request_param(r, name, &value))
+		return true;
+	if (parse_decimal(value, out) && *out >= min && *out <= max)
+		return true;
+	*result = reply_problem(r, PROBLEM_BAD_REQUEST, "give a whole number in that range",
+							"'%s=%.*s' is not a number from %llu to %llu", name, HOB_FMT(value),
+							(unsigned long long)min, (unsigned long long)max);
+	return false;
+}
+
+uint32_t request_wait_ms(const request *r)
+{
+	hob_str rest = r->head.prefer, piece;
+	while (next_piece(&rest, ',', &piece)) {
+		piece = trim(piece);
+		uint64_t seconds;
+		if (piece.len > 5 && hob_str_equal_nocase(hob_str_sub(piece, 0, 5), HOB_STR("wait=")) &&
+			parse_decimal(hob_str_sub(piece, 5, piece.len), &seconds))
+			return seconds * 1000 < WAIT_MAX_MS && seconds < WAIT_MAX_MS ? (uint32_t)seconds * 1000
+																		 : WAIT_MAX_MS;
+	}
+	return 0;
+}
+
+bool request_accepts(const request *r, const char *type)
+{
+	hob_str wanted = hob_str_of(type), rest = r->head.accept, piece;
+	wanted = hob_str_sub(wanted, 0, hob_str_find(wanted, HOB_STR(";"), 0));
+	if (trim(rest).len == 0)
+		return true;
+	size_t slash = hob_str_find(wanted, HOB_STR("/"), 0);
+	while (next_piece(&rest, ',', &piece)) {
+		hob_str range = piece, parameters = piece;
+		next_piece(&parameters, ';', &range);
+		range = trim(range);
+		/* A weight of zero is the only one that refuses. */
+		bool refused = false;
+		hob_str parameter;
+		while (next_piece(&parameters, ';', &parameter)) {
+			parameter = trim(parameter);
+			if (parameter.len >= 3 && hob_str_equal_nocase(hob_str_sub(parameter, 0, 2), HOB_STR("q="))) {
+				refused = true;
+				for (size_t i = 2; i < parameter.len; i++)
+					refused = refused && (parameter.data[i] == '0' || parameter.data[i] == '.');
+			}
+		}
+		bool any = hob_str_equal(range, HOB_STR("*/*")) || hob_str_equal(range, HOB_STR("*"));
+		bool family =
+			range.len == slash + 2 && hob_str_ends_nocase(range, HOB_STR("/*")) &&
+			hob_str_equal_nocase(hob_str_sub(range, 0, slash + 1), hob_str_sub(wanted, 0, slash + 1));
+		if (!refused && (any || family || hob_str_equal_nocase(range, wanted)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- target */
+
+static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
+{
+	hob_str piece;
+	while (next_piece(&query, '&', &piece)) {
+		if (piece.len == 0)
+			continue;
+		hob_str value = piece, name = piece;
+		next_piece(&value, '=', &name);
+		if (r->param_count == PARAMS_MAX) {
+			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
+									PARAMS_MAX);
+			return false;
+		}
+		/* Names on disk are bytes; everything else is text. */
+		bool raw = hob_str_equal(name, HOB_STR("path"));
+		if (!decode_percent(&value, true, raw)) {
+			*result =
+				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
+							  "the value of parameter '%.*s' is not properly encoded", HOB_FMT(name));
+			return false;
+		}
+		r->params[r->param_count++] = (param){name, value};
+	}
+	return true;
+}
+
+/* True when `path` is of the pattern's form; the parts that stand for {name} go to args, still encoded. */
+static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uint32_t *count)
+{
+	const char *at = path.data, *end = path.data + path.len;
+	*count = 0;
+	for (; *pattern; pattern++) {
+		if (*pattern != '{') {
+			if (at == end || *at++ != *pattern)
+				return false;
+			continue;
+		}
+		const char *close = strchr(pattern, '}');
+		bool rest = close[-1] == '.';
+		const char *stop = rest ? end : memchr(at, '/', (size_t)(end - at));
+		if (!stop)
+			stop = end;
+		if (stop == at)
+			return false;
+		args[(*count)++] = (hob_str){at, (size_t)(stop - at)};
+		at = stop;
+		pattern = close;
+	}
+	return at == end;
+}
+
+static const struct {
+	const char *method, *pattern;
+	route_handler handler;
+} routes[] = {
+#define ROUTE(method, pattern, handler, doc) {#method, pattern, srv_route_##handler},
+#include "../../schema/routes.def"
+#undef ROUTE
+};
+
+route_handler route_handler_of(route_id route)
+{
+	return routes[route].handler;
+}
+
+const char *route_pattern(route_id route)
+{
+	return route < HOB_COUNT_OF(routes) ? routes[route].pattern : "none";
+}
+
+bool route_changes_state(route_id route)
+{
+	return strcmp(routes[route].method, "GET") != 0;
+}
+
+static bool method_fits(const char *method, const char *route_method)
+{
+	return strcmp(method, route_method) == 0 ||
+		   (strcmp(method, "HEAD") == 0 && strcmp(route_method, "GET") == 0);
+}
+
+static bool find_route(request *r, enum MHD_Result *result)
+{
+	char allow[64] = "";
+	for (uint32_t i = 0; i < HOB_COUNT_OF(routes); i++) {
+		hob_str args[ARGS_MAX];
+		uint32_t count;
+		if (!match(routes[i].pattern, r->path, args, &count))
+			continue;
+		if (method_fits(r->method, routes[i].method)) {
+			r->route = (route_id)i;
+			r->arg_count = count;
+			memcpy(r->args, args, sizeof args);
+			return true;
+		}
+		strcat(allow, allow[0] ? ", " : "");
+		strcat(allow, strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD" : routes[i].method);
+	}
+	if (allow[0]) {
+		hob_buf detail = {0};
+		hob_buf_printf(&detail, "this resource does not know %s", r->method);
+		*result = reply_problem_text(r, PROBLEM_METHOD,
+									 &(problem_text){.detail = hob_buf_str(&detail),
+													 .hint = HOB_STR("use a method that Allow lists"),
+													 .allow = allow});
+		hob_buf_release(&detail);
+		return false;
+	}
+	*result = reply_problem(r, PROBLEM_NOT_FOUND, "GET /openapi.json lists every resource",
+							"there is no '%.*s'", HOB_FMT(r->path));
+	return false;
+}
+
+bool request_route(request *r, enum MHD_Result *result)
+{
+	hob_str target = hob_str_of(r->target);
+	if (target.len == 0 || target.data[0] != '/') {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
+								"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
+		return false;
+	}
+	for (size_t i = 0; i < target.len; i++)
+		if ((uint8_t)target.data[i] <= 0x20 || target.data[i] == 0x7F || target.data[i] == '#') {
+			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
+									"byte %zu of the request target may not stand there", i);
+			return false;
+		}
+	hob_str query = target;
+	next_piece(&query, '?', &r->path);
+	if (!find_route(r, result))
+		return false;
+	for (uint32_t i = 0; i < r->arg_count; i++)
+		if (!decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
+			*result =
+				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
+							  "part %u of the path is not properly encoded", i + 1);
+			return false;
+		}
+	return parse_query(r, query, result);
+}

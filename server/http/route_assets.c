@@ -1,0 +1,352 @@
+#include "inside.h"
+
+#include <stdlib.h>
+
+#include "json.h"
+
+/* GET /api/v1/assets: filters, an order, and a cursor that names the last item given, so that a page costs the same
+ * wherever it lies and nothing is given twice while assets come and go. */
+
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
+
+typedef enum order { BY_PATH, BY_COOKED_AT, BY_COOK_MS, BY_BYTES, BY_REV, ORDER_COUNT } order;
+static const char *const order_names[ORDER_COUNT] = {"path", "cooked_at", "cook_ms", "bytes", "rev"};
+
+typedef struct query {
+	hob_str q, root, kind, path;
+	uint32_t states; /* bits */
+	bool any_state, warning, count, ndjson, down, has_cursor, has_path;
+	uint64_t changed_since, limit;
+	uint32_t fields;
+	order order;
+	uint64_t after_key; /* the cursor */
+	hob_buf after;
+} query;
+
+/* ---- cursors: "<key>:<full>" in the URL-safe alphabet of base 64 */
+
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static void put_base64(hob_buf *out, hob_str s)
+{
+	for (size_t i = 0; i < s.len; i += 3) {
+		uint32_t bits = 0;
+		size_t given = s.len - i < 3 ? s.len - i : 3;
+		for (size_t k = 0; k < 3; k++)
+			bits = bits << 8 | (k < given ? (uint8_t)s.data[i + k] : 0);
+		for (size_t k = 0; k <= given; k++)
+			hob_buf_put(out, &base64[bits >> (18 - 6 * k) & 63], 1);
+	}
+}
+
+static bool take_base64(hob_buf *out, hob_str s)
+{
+	uint32_t bits = 0, held = 0;
+	for (size_t i = 0; i < s.len; i++) {
+		const char *place = s.data[i] ? strchr(base64, s.data[i]) : NULL;
+		if (!place)
+			return false;
+		bits = bits << 6 | (uint32_t)(place - base64);
+		held += 6;
+		if (held >= 8) {
+			held -= 8;
+			uint8_t byte = (uint8_t)(bits >> held);
+			hob_buf_put(out, &byte, 1);
+		}
+	}
+	return s.len % 4 != 1;
+}
+
+static void put_cursor(hob_buf *out, uint64_t key, hob_str full)
+{
+	hob_buf text = {0};
+	hob_buf_printf(&text, "%llu:", (unsigned long long)key);
+	hob_buf_put_str(&text, full);
+	put_base64(out, hob_buf_str(&text));
+	hob_buf_release(&text);
+}
+
+static bool read_cursor(request *r, query *q, enum MHD_Result *result)
+{
+	hob_str text;
+	if (!request_param(r, "cursor", &text) || text.len == 0)
+		return true;
+	q->has_cursor = true;
+	hob_buf plain = {0};
+	bool fine = take_base64(&plain, text);
+	hob_str cursor = hob_buf_str(&plain);
+	size_t colon = hob_str_find(cursor, HOB_STR(":"), 0);
+	fine = fine && colon != SIZE_MAX && parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key);
+	if (fine)
+		hob_buf_put_str(&q->after, hob_str_sub(cursor, colon + 1, cursor.len));
+	else
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
+								"'%.*s' is not a cursor", HOB_FMT(text));
+	hob_buf_release(&plain);
+	return fine;
+}
+
+/* ---- parameters */
+
+static bool read_states(request *r, query *q, enum MHD_Result *result)
+{
+	hob_str rest;
+	q->any_state = !request_param(r, "state", &rest) || rest.len == 0;
+	while (!q->any_state && rest.data) {
+		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
+		hob_str name = hob_str_sub(rest, 0, comma);
+		srv_state state;
+		if (!srv_state_parse(name, &state)) {
+			hob_buf hint = {0}, detail = {0};
+			hob_buf_put_str(&hint, HOB_STR("states are:"));
+			for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
+				hob_buf_printf(&hint, " %s", srv_state_name((srv_state)i));
+			hob_buf_printf(&detail, "there is no state '%.*s'", HOB_FMT(name));
+			problem_text text = {.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)};
+			*result = reply_problem_text(r, PROBLEM_BAD_REQUEST, &text);
+			hob_buf_release(&hint);
+			hob_buf_release(&detail);
+			return false;
+		}
+		q->states |= 1u << state;
+		rest = comma == SIZE_MAX ? (hob_str){0} : (hob_str){rest.data + comma + 1, rest.len - comma - 1};
+	}
+	return true;
+}
+
+static bool read_order(request *r, query *q, enum MHD_Result *result)
+{
+	hob_str sort;
+	if (!request_param(r, "sort", &sort) || sort.len == 0)
+		return true;
+	q->down = sort.data[0] == '-';
+	hob_str name = hob_str_sub(sort, q->down, sort.len);
+	for (int i = 0; i < ORDER_COUNT; i++)
+		if (hob_str_equal(name, hob_str_of(order_names[i]))) {
+			q->order = (order)i;
+			return true;
+		}
+	*result = reply_problem(r, PROBLEM_BAD_REQUEST,
+							"sort by path, cooked_at, cook_ms, bytes or rev; a leading '-' turns the order",
+							"there is no order '%.*s'", HOB_FMT(sort));
+	return false;
+}
+
+static bool read_query(request *r, query *q, enum MHD_Result *result)
+{
+	hob_str format = HOB_STR("json");
+	request_param(r, "q", &q->q);
+	request_param(r, "root", &q->root);
+	request_param(r, "kind", &q->kind);
+	q->has_path = request_param(r, "path", &q->path);
+	request_param(r, "format", &format);
+	q->ndjson = hob_str_equal(format, HOB_STR("ndjson"));
+	if (!q->ndjson && !hob_str_equal(format, HOB_STR("json"))) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "format is json or ndjson",
+								"there is no format '%.*s'", HOB_FMT(format));
+		return false;
+	}
+	return read_states(r, q, result) && read_order(r, q, result) &&
+		   request_flag(r, "warning", false, result, &q->warning) &&
+		   request_flag(r, "count", false, result, &q->count) &&
+		   request_number(r, "changed_since", 0, UINT64_MAX, 0, result, &q->changed_since) &&
+		   request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, result, &q->limit) &&
+		   request_fields(r, FIELDS_LIST, &q->fields, result) && read_cursor(r, q, result);
+}
+
+/* ---- filter and order */
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static bool contains_nocase(hob_str s, hob_str what)
+{
+	if (what.len == 0)
+		return true;
+	char first = lower(what.data[0]);
+	for (size_t i = 0; i + what.len <= s.len; i++)
+		if (lower(s.data[i]) == first && hob_str_equal_nocase(hob_str_sub(s, i, i + what.len), what))
+			return true;
+	return false;
+}
+
+static bool passes(const query *q, const srv_view_asset *a)
+{
+	return (q->any_state || q->states & 1u << a->state) && (!q->warning || a->warnings > 0) &&
+		   (q->changed_since == 0 || a->rev > q->changed_since) &&
+		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
+		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
+		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
+		   contains_nocase(a->full, q->q);
+}
+
+static uint64_t key_of(const query *q, const srv_view_asset *a)
+{
+	switch (q->order) {
+	case BY_COOKED_AT:
+		return a->cooked_at_ms > 0 ? (uint64_t)a->cooked_at_ms : 0;
+	case BY_COOK_MS:
+		return a->cook_ns;
+	case BY_BYTES:
+		return a->cooked_bytes;
+	case BY_REV:
+		return a->rev;
+	case BY_PATH:
+	case ORDER_COUNT:
+		break;
+	}
+	return 0;
+}
+
+static int compare_text(hob_str a, hob_str b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int way = common > 0 ? memcmp(a.data, b.data, common) : 0;
+	return way != 0 ? way : a.len < b.len ? -1 : a.len > b.len;
+}
+
+/* Negative when (key a, name a) comes before (key b, name b) in the order asked for. */
+static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, hob_str b)
+{
+	int way = key_a != key_b ? (key_a < key_b ? -1 : 1) : compare_text(a, b);
+	return q->down ? -way : way;
+}
+
+typedef struct page {
+	const srv_view_asset **items; /* sorted; one more than the limit, which tells that there is a next page */
+	uint32_t count;
+	uint64_t total;
+} page;
+
+/* Insertion into a bounded sorted list: almost every candidate of a large set fails the first comparison. */
+static void insert(const query *q, page *p, const srv_view_asset *a)
+{
+	uint64_t key = key_of(q, a);
+	uint32_t room = (uint32_t)q->limit + 1;
+	if (p->count == room) {
+		const srv_view_asset *last = p->items[room - 1];
+		if (compare(q, key, a->full, key_of(q, last), last->full) >= 0)
+			return;
+		p->count--;
+	}
+	uint32_t low = 0, high = p->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const srv_view_asset *other = p->items[middle];
+		if (compare(q, key_of(q, other), other->full, key, a->full) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(p->items + low + 1, p->items + low, (p->count - low) * sizeof *p->items);
+	p->items[low] = a;
+	p->count++;
+}
+
+static void collect(const srv_view *view, const query *q, page *p)
+{
+	hob_str after = hob_buf_str(&q->after);
+	bool by_path = q->order == BY_PATH;
+	/* Assets stand in the order of their names already: begin behind the cursor and stop when the page is full. */
+	bool straight = by_path && !q->down;
+	uint32_t begin = straight && q->has_cursor && !q->count ? srv_view_after(view, after) : 0;
+	for (uint32_t i = begin; i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		if (!passes(q, a))
+			continue;
+		p->total++;
+		if (q->has_cursor && compare(q, key_of(q, a), a->full, q->after_key, after) <= 0)
+			continue;
+		insert(q, p, a);
+		if (straight && !q->count && p->count > q->limit)
+			break;
+	}
+}
+
+/* ---- answer */
+
+static void add_next_link(request *r, struct MHD_Response *response, hob_str cursor)
+{
+	hob_buf link = {0};
+	hob_buf_put_str(&link, HOB_STR("<"));
+	hob_buf_put_str(&link, r->path);
+	hob_buf_put_str(&link, HOB_STR("?"));
+	for (uint32_t i = 0; i < r->param_count; i++) {
+		if (hob_str_equal(r->params[i].name, HOB_STR("cursor")))
+			continue;
+		put_percent(&link, r->params[i].name);
+		hob_buf_put_str(&link, HOB_STR("="));
+		put_percent(&link, r->params[i].value);
+		hob_buf_put_str(&link, HOB_STR("&"));
+	}
+	hob_buf_put_str(&link, HOB_STR("cursor="));
+	hob_buf_put_str(&link, cursor);
+	hob_buf_put_str(&link, HOB_STR(">; rel=\"next\""));
+	/* A header has to fit the connection's pool; the body's `next` is always there. */
+	if (link.size <= NEXT_LINK_MAX)
+		response_add_str(response, "Link", hob_buf_str(&link));
+	hob_buf_release(&link);
+}
+
+static enum MHD_Result answer(request *r, const srv_view *view, const query *q, const page *p)
+{
+	const char *type = q->ndjson ? "application/x-ndjson" : "application/json";
+	if (!request_accepts(r, type))
+		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type);
+	uint32_t shown = p->count > q->limit ? (uint32_t)q->limit : p->count;
+	hob_buf cursor = {0}, body = {0};
+	if (p->count > shown)
+		put_cursor(&cursor, key_of(q, p->items[shown - 1]), p->items[shown - 1]->full);
+	if (!q->ndjson) {
+		json_open(&body, '{');
+		json_key(&body, "items");
+		json_open(&body, '[');
+	}
+	for (uint32_t i = 0; i < shown; i++) {
+		put_asset(&body, p->items[i], q->fields);
+		if (q->ndjson)
+			hob_buf_put(&body, "\n", 1);
+	}
+	if (!q->ndjson) {
+		json_close(&body, ']');
+		json_key(&body, "next");
+		if (cursor.size > 0)
+			json_str(&body, hob_buf_str(&cursor));
+		else
+			json_null(&body);
+		json_key(&body, "total");
+		if (q->count)
+			json_u64(&body, p->total);
+		else
+			json_null(&body);
+		json_put_u64(&body, "rev", view->rev);
+		json_close(&body, '}');
+		hob_buf_put(&body, "\n", 1);
+	}
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, type);
+	response_add(response, "Cache-Control", "no-cache");
+	if (cursor.size > 0)
+		add_next_link(r, response, hob_buf_str(&cursor));
+	hob_buf_release(&cursor);
+	return reply(r, MHD_HTTP_OK, response, size);
+}
+
+enum MHD_Result srv_route_assets(request *r)
+{
+	enum MHD_Result result;
+	query q = {0};
+	if (read_query(r, &q, &result)) {
+		page p = {.items = malloc((q.limit + 1) * sizeof *p.items)};
+		const srv_view *view = srv_views_take(r->http->sources.views);
+		if (p.items)
+			collect(view, &q, &p);
+		result = p.items ? answer(r, view, &q, &p) : MHD_NO;
+		srv_view_drop(view);
+		free(p.items);
+	}
+	hob_buf_release(&q.after);
+	return result;
+}

@@ -1,0 +1,110 @@
+#include "inside.h"
+
+#include <inttypes.h>
+
+#include "json.h"
+
+/* GET /api/v1/changes: the event stream for those who would rather ask. Without events it parks until one comes. */
+
+enum { CHANGES_DEFAULT = 100, CHANGES_MAX = 1000 };
+
+typedef struct reading {
+	hob_buf body;
+	const event_filter *filter;
+	uint64_t seq, count, limit;
+	const char *epoch;
+} reading;
+
+static void each_event(void *user, const srv_event *event)
+{
+	reading *in = user;
+	if (in->count == in->limit)
+		return;
+	in->seq = event->seq;
+	if (!event_filter_passes(in->filter, event))
+		return;
+	in->count++;
+	json_open(&in->body, '{');
+	json_key(&in->body, "id");
+	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, event->seq);
+	json_put_str(&in->body, "event", hob_str_of(event->kind));
+	json_key(&in->body, "data");
+	json_raw(&in->body, event->data);
+	json_close(&in->body, '}');
+}
+
+static enum MHD_Result answer(request *r, reading *in, bool reset)
+{
+	if (!reset && in->count == 0) {
+		hob_buf empty = {0};
+		hob_buf id = {0};
+		hob_buf_printf(&id, "%s.%" PRIu64, in->epoch, in->seq);
+		struct MHD_Response *response = response_of(&empty, "application/json");
+		response_add(response, "Cache-Control", "no-store");
+		response_add_str(response, "Last-Event-ID", hob_buf_str(&id));
+		hob_buf_release(&id);
+		return reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+	}
+	json_close(&in->body, ']');
+	json_key(&in->body, "next");
+	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, in->seq);
+	json_key(&in->body, "reset");
+	json_bool(&in->body, reset);
+	json_close(&in->body, '}');
+	hob_buf body = in->body;
+	in->body = (hob_buf){0};
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t limit, uint64_t wait_ms)
+{
+	srv_http *http = r->http;
+	srv_events *events = http->sources.events;
+	uint64_t seq = 0;
+	since_kind since = event_since(r, &seq);
+	bool first = r->deadline_ms == 0;
+	if (first) {
+		r->deadline_ms = http->now_ms + (int64_t)wait_ms;
+		r->poll_since = since == SINCE_SEQ ? seq : srv_events_newest(events);
+	}
+	reading in = {.filter = filter, .seq = r->poll_since, .limit = limit, .epoch = srv_events_epoch(events)};
+	json_open(&in.body, '{');
+	json_key(&in.body, "items");
+	json_open(&in.body, '[');
+	bool reset = since == SINCE_LOST;
+	while (!reset && in.count < limit) {
+		uint64_t before = in.seq;
+		reset = !srv_events_read(events, in.seq, CHANGES_MAX, each_event, &in);
+		if (in.seq == before)
+			break;
+	}
+	if (reset)
+		in.seq = srv_events_newest(events);
+	enum MHD_Result result;
+	if (!reset && in.count == 0 && http->now_ms < r->deadline_ms) {
+		r->poll_since = in.seq;
+		request_park_for_event(r);
+		result = MHD_YES;
+	} else {
+		result = answer(r, &in, reset);
+	}
+	hob_buf_release(&in.body);
+	return result;
+}
+
+enum MHD_Result srv_route_changes(request *r)
+{
+	enum MHD_Result result;
+	uint64_t wait_s, limit;
+	event_filter filter = {0};
+	if (request_is_foreign(r))
+		return reply_problem(r, PROBLEM_FORBIDDEN, "only pages of the daemon itself and programs may listen",
+							 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
+	if (!request_number(r, "wait", 0, WAIT_MAX_MS / 1000, 0, &result, &wait_s) ||
+		!request_number(r, "limit", 1, CHANGES_MAX, CHANGES_DEFAULT, &result, &limit) ||
+		!event_filter_init(&filter, r, &result))
+		return result;
+	result = read_on(r, &filter, limit, wait_s * 1000);
+	event_filter_release(&filter);
+	return result;
+}

@@ -1,0 +1,156 @@
+#include "inside.h"
+
+#include <stdlib.h>
+#include <cjson/cJSON.h>
+
+#include "json.h"
+
+/* GET /api/v1/errors: what is broken, one item for each root cause. Assets that wait for a failed one are folded
+ * under it; the same message from many assets is one item with a list. */
+
+enum { GROUPS_MAX = 1000, ASSETS_MAX = 100 };
+
+typedef struct fault {
+	const srv_view_asset *asset;
+	cJSON *error;
+	hob_str code, message, hint, root_cause;
+	hob_str cause; /* the group's first key: name of the asset that is to blame, or empty */
+} fault;
+
+static hob_str member(const cJSON *object, const char *name)
+{
+	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
+}
+
+static int compare_text(hob_str a, hob_str b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int way = common > 0 ? memcmp(a.data, b.data, common) : 0;
+	return way != 0 ? way : a.len < b.len ? -1 : a.len > b.len;
+}
+
+static int same_group_first(const fault *x, const fault *y)
+{
+	int way = compare_text(x->cause, y->cause);
+	if (way == 0 && x->cause.len == 0) {
+		way = compare_text(x->code, y->code);
+		if (way == 0)
+			way = compare_text(x->message, y->message);
+	}
+	return way;
+}
+
+static int compare_faults(const void *a, const void *b)
+{
+	const fault *x = a, *y = b;
+	int way = same_group_first(x, y);
+	if (way == 0) /* The culprit leads its group. */
+		way = (x->root_cause.len > 0) - (y->root_cause.len > 0);
+	return way != 0 ? way : compare_text(x->asset->full, y->asset->full);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return compare_text(*(const hob_str *)a, *(const hob_str *)b);
+}
+
+/* An asset that others name as their root cause leads their group. */
+static void find_culprits(fault *faults, uint32_t count)
+{
+	hob_str *causes = malloc((count + 1) * sizeof *causes);
+	uint32_t known = 0;
+	for (uint32_t i = 0; causes && i < count; i++)
+		if (faults[i].root_cause.len > 0)
+			causes[known++] = faults[i].root_cause;
+	if (known > 0)
+		qsort(causes, known, sizeof *causes, compare_names);
+	for (uint32_t i = 0; i < count && known > 0; i++) {
+		fault *f = &faults[i];
+		const hob_str *names[] = {&f->asset->full, &f->asset->path};
+		f->cause = f->root_cause;
+		for (size_t n = 0; f->cause.len == 0 && n < HOB_COUNT_OF(names); n++)
+			if (bsearch(names[n], causes, known, sizeof *causes, compare_names))
+				f->cause = *names[n];
+	}
+	free(causes);
+}
+
+static uint32_t collect(const srv_view *view, fault *faults)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		if (a->error.len == 0)
+			continue;
+		fault *f = &faults[count++];
+		*f = (fault){.asset = a, .error = cJSON_ParseWithLength(a->error.data, a->error.len)};
+		f->code = member(f->error, "code");
+		f->message = member(f->error, "message");
+		f->hint = member(f->error, "hint");
+		f->root_cause = member(f->error, "root_cause");
+	}
+	find_culprits(faults, count);
+	return count;
+}
+
+static void put_group(hob_buf *out, const fault *group, uint32_t count)
+{
+	json_open(out, '{');
+	json_put_str(out, "code", group->code);
+	json_put_str(out, "message", group->message);
+	json_put_str(out, "hint", group->hint);
+	json_key(out, "location");
+	char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
+	json_raw(out, hob_str_of(place));
+	cJSON_free(place);
+	json_key(out, "root_cause");
+	if (group->cause.len > 0)
+		json_str(out, group->cause);
+	else
+		json_null(out);
+	json_put_u64(out, "count", count);
+	json_key(out, "assets");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
+		put_asset(out, group[i].asset,
+				  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
+					  1u << FIELD_links);
+	json_close(out, ']');
+	json_close(out, '}');
+}
+
+enum MHD_Result srv_route_errors(request *r)
+{
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	uint32_t broken = 0;
+	for (uint32_t i = 0; i < view->count; i++)
+		broken += view->assets[i]->error.len > 0;
+	fault *faults = calloc(broken + 1, sizeof *faults);
+	if (!faults) {
+		srv_view_drop(view);
+		return MHD_NO;
+	}
+	uint32_t count = collect(view, faults);
+	qsort(faults, count, sizeof *faults, compare_faults);
+	hob_buf body = {0};
+	uint32_t groups = 0;
+	json_open(&body, '{');
+	json_key(&body, "items");
+	json_open(&body, '[');
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && same_group_first(&faults[i], &faults[end]) == 0; end++)
+			;
+		if (groups++ < GROUPS_MAX)
+			put_group(&body, &faults[i], end - i);
+	}
+	json_close(&body, ']');
+	json_put_u64(&body, "groups", groups);
+	json_put_u64(&body, "assets", count);
+	json_put_u64(&body, "rev", view->rev);
+	json_close(&body, '}');
+	for (uint32_t i = 0; i < count; i++)
+		cJSON_Delete(faults[i].error);
+	free(faults);
+	srv_view_drop(view);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}

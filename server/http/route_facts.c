@@ -1,0 +1,164 @@
+#include "inside.h"
+
+#include "json.h"
+
+/* Small resources about the daemon as a whole. */
+
+enum MHD_Result srv_route_api(request *r)
+{
+	srv_http *http = r->http;
+	const srv_view *view = srv_views_take(http->sources.views);
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_put_str(&body, "name", HOB_STR("hob"));
+	json_put_str(&body, "version", hob_str_of(http->sources.version));
+	json_put_u64(&body, "api", 1);
+	json_put_str(&body, "epoch", hob_str_of(srv_events_epoch(http->sources.events)));
+	json_put_u64(&body, "rev", view->rev);
+	json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
+	json_key(&body, "ready");
+	json_bool(&body, view->ready);
+	json_key(&body, "capabilities");
+	json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\"]"));
+	json_key(&body, "limits");
+	json_open(&body, '{');
+	json_put_u64(&body, "body_bytes", BODY_MAX);
+	json_put_u64(&body, "page_items", 1000);
+	json_put_u64(&body, "wait_seconds", WAIT_MAX_MS / 1000);
+	json_put_u64(&body, "connections", http->max_connections);
+	json_put_u64(&body, "listeners", http->max_events);
+	json_close(&body, '}');
+	json_key(&body, "links");
+	json_raw(&body, HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
+							"\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}"));
+	json_close(&body, '}');
+	srv_view_drop(view);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_stats(request *r)
+{
+	srv_http *http = r->http;
+	const srv_view *view = srv_views_take(http->sources.views);
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_put_u64(&body, "rev", view->rev);
+	json_key(&body, "ready");
+	json_bool(&body, view->ready);
+	json_key(&body, "assets");
+	json_open(&body, '{');
+	json_put_u64(&body, "total", view->count);
+	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
+		json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
+	json_close(&body, '}');
+	json_put_u64(&body, "outputs", view->outputs);
+	json_put_u64(&body, "warnings", view->warnings);
+	json_key(&body, "bytes");
+	json_open(&body, '{');
+	json_put_u64(&body, "source", view->source_bytes);
+	json_put_u64(&body, "cooked", view->cooked_bytes);
+	json_close(&body, '}');
+	json_key(&body, "http");
+	json_open(&body, '{');
+	json_put_u64(&body, "connections", http->connection_count);
+	json_put_u64(&body, "listeners", http->stream_count);
+	json_put_u64(&body, "response_bytes", http->response_bytes);
+	json_close(&body, '}');
+	json_put_u64(&body, "uptime_ms", (uint64_t)(http->now_ms - http->start_ms));
+	if (http->sources.stats)
+		http->sources.stats(http->sources.stats_user, &body);
+	json_close(&body, '}');
+	srv_view_drop(view);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_roots(request *r)
+{
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_key(&body, "items");
+	json_open(&body, '[');
+	for (uint32_t i = 0; i < view->root_count; i++) {
+		const srv_view_root *root = &view->roots[i];
+		json_open(&body, '{');
+		json_put_str(&body, "name", root->name);
+		json_put_str(&body, "path", root->path);
+		json_put_str(&body, "mode", hob_str_of(root->mode));
+		json_put_str(&body, "note", root->note);
+		json_put_u64(&body, "files", root->files);
+		json_close(&body, '}');
+	}
+	json_close(&body, ']');
+	json_close(&body, '}');
+	srv_view_drop(view);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+/* ---- health */
+
+typedef struct check {
+	const char *name;
+	bool fine;
+	const char *why;
+} check;
+
+static enum MHD_Result reply_checks(request *r, const check *checks, size_t count)
+{
+	bool verbose = false, fine = true;
+	hob_str ignored;
+	verbose = request_param(r, "verbose", &ignored);
+	hob_buf body = {0};
+	for (size_t i = 0; i < count; i++) {
+		fine = fine && checks[i].fine;
+		if (verbose || !checks[i].fine)
+			hob_buf_printf(&body, "%s %s%s%s\n", checks[i].fine ? "ok" : "not", checks[i].name,
+						   checks[i].fine ? "" : ": ", checks[i].fine ? "" : checks[i].why);
+	}
+	hob_buf_put_str(&body, fine ? HOB_STR("ok\n") : HOB_STR("not ready\n"));
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, "text/plain; charset=utf-8");
+	response_add(response, "Cache-Control", "no-store");
+	if (!fine)
+		response_add(response, "Retry-After", "1");
+	return reply(r, fine ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response, size);
+}
+
+enum MHD_Result srv_route_livez(request *r)
+{
+	const check checks[] = {{"http", true, ""}};
+	return reply_checks(r, checks, HOB_COUNT_OF(checks));
+}
+
+enum MHD_Result srv_route_healthz(request *r)
+{
+	return srv_route_livez(r);
+}
+
+enum MHD_Result srv_route_readyz(request *r)
+{
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	bool ready = view->ready;
+	srv_view_drop(view);
+	const check checks[] = {
+		{"http", true, ""},
+		{"scan", ready, "the first scan of the roots is not done"},
+		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
+	};
+	return reply_checks(r, checks, HOB_COUNT_OF(checks));
+}
+
+enum MHD_Result srv_route_problem(request *r)
+{
+	for (int i = 0; i < PROBLEM_COUNT; i++) {
+		const problem_kind *kind = &problem_kinds[i];
+		if (!hob_str_equal(r->args[0], hob_str_of(kind->slug)))
+			continue;
+		hob_buf body = {0};
+		hob_buf_printf(&body, "%s (%d): %s\n", kind->title, kind->status, kind->meaning);
+		size_t size = body.size;
+		return reply(r, MHD_HTTP_OK, response_of(&body, "text/plain; charset=utf-8"), size);
+	}
+	return reply_problem(r, PROBLEM_NOT_FOUND, "see the 'type' of a problem", "there is no problem '%.*s'",
+						 HOB_FMT(r->args[0]));
+}

@@ -1,0 +1,226 @@
+#include "inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "json.h"
+
+/* GET /api/v1/events. The ring of the change log is every listener's queue: a listener only holds the number of the
+ * last event it was given and one buffer of formatted text. One that reads so slowly that the ring has moved on is told
+ * `reset` and goes on with the newest. A listener whose buffer is empty sleeps suspended.
+ *
+ *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */
+
+enum { REFILL_EVENTS = 64, REFILL_BYTES = 16 << 10, KEEP_BYTES = 64 << 10, BLOCK_BYTES = 4096 };
+
+struct stream {
+	request *request;
+	event_filter filter;
+	uint64_t seq; /* last event looked at */
+	hob_buf text; /* formatted, not sent yet: from `sent` on */
+	size_t sent;
+	int64_t wrote_ms;
+	bool asleep;
+	stream *previous, *next;
+};
+
+static void put_event_head(hob_buf *out, const char *epoch, uint64_t seq, const char *kind)
+{
+	hob_buf_printf(out, "id: %s.%" PRIu64 "\nevent: %s\ndata: ", epoch, seq, kind);
+}
+
+static void put_data(hob_buf *out, hob_str data)
+{
+	for (size_t i = 0, end; i <= data.len; i = end + 1) {
+		end = hob_str_find(data, HOB_STR("\n"), i);
+		if (end == SIZE_MAX)
+			end = data.len;
+		if (i > 0)
+			hob_buf_put_str(out, HOB_STR("\ndata: "));
+		hob_buf_put_str(out, hob_str_sub(data, i, end));
+	}
+	hob_buf_put_str(out, HOB_STR("\n\n"));
+}
+
+static void put_reset(stream *s, const char *reason)
+{
+	srv_events *events = s->request->http->sources.events;
+	s->seq = srv_events_newest(events);
+	put_event_head(&s->text, srv_events_epoch(events), s->seq, "reset");
+	json_open(&s->text, '{');
+	json_put_str(&s->text, "reason", hob_str_of(reason));
+	json_put_u64(&s->text, "oldest", srv_events_oldest(events));
+	json_close(&s->text, '}');
+	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
+}
+
+static void put_hello(stream *s)
+{
+	srv_http *http = s->request->http;
+	const char *epoch = srv_events_epoch(http->sources.events);
+	const srv_view *view = srv_views_take(http->sources.views);
+	hob_buf_put_str(&s->text, HOB_STR("retry: 1000\n"));
+	put_event_head(&s->text, epoch, s->seq, "hello");
+	json_open(&s->text, '{');
+	json_put_str(&s->text, "name", HOB_STR("hob"));
+	json_put_str(&s->text, "version", hob_str_of(http->sources.version));
+	json_put_str(&s->text, "epoch", hob_str_of(epoch));
+	json_put_u64(&s->text, "rev", view->rev);
+	json_put_u64(&s->text, "seq", s->seq);
+	json_close(&s->text, '}');
+	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
+	srv_view_drop(view);
+}
+
+static void each_event(void *user, const srv_event *event)
+{
+	stream *s = user;
+	s->seq = event->seq;
+	if (!event_filter_passes(&s->filter, event))
+		return;
+	put_event_head(&s->text, srv_events_epoch(s->request->http->sources.events), event->seq, event->kind);
+	put_data(&s->text, event->data);
+}
+
+static void refill(stream *s)
+{
+	srv_events *events = s->request->http->sources.events;
+	if (s->text.capacity > KEEP_BYTES)
+		hob_buf_release(&s->text);
+	hob_buf_clear(&s->text);
+	s->sent = 0;
+	for (;;) {
+		uint64_t before = s->seq;
+		if (!srv_events_read(events, s->seq, REFILL_EVENTS, each_event, s)) {
+			put_reset(s, "events were dropped before this listener read them");
+			return;
+		}
+		if (s->seq == before || s->text.size >= REFILL_BYTES)
+			return;
+	}
+}
+
+static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
+{
+	(void)position;
+	stream *s = user;
+	srv_http *http = s->request->http;
+	if (http->stopping || s->text.failed)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (s->sent == s->text.size)
+		refill(s);
+	if (s->text.failed)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	size_t left = s->text.size - s->sent;
+	if (left == 0) {
+		s->asleep = true;
+		request_park(s->request);
+		return 0;
+	}
+	size_t given = left < room ? left : room;
+	memcpy(out, s->text.data + s->sent, given);
+	s->sent += given;
+	s->wrote_ms = http->now_ms;
+	http->response_bytes += given;
+	return (ssize_t)given;
+}
+
+static void on_end(void *user)
+{
+	stream *s = user;
+	srv_http *http = s->request->http;
+	*(s->previous ? &s->previous->next : &http->streams) = s->next;
+	if (s->next)
+		s->next->previous = s->previous;
+	http->stream_count--;
+	event_filter_release(&s->filter);
+	hob_buf_release(&s->text);
+	free(s);
+}
+
+static void wake(stream *s)
+{
+	s->asleep = false;
+	request_unpark(s->request);
+}
+
+void streams_wake(srv_http *http)
+{
+	uint64_t newest = http->streams ? srv_events_newest(http->sources.events) : 0;
+	for (stream *s = http->streams; s; s = s->next)
+		if (s->asleep && s->seq != newest)
+			wake(s);
+}
+
+void streams_tick(srv_http *http)
+{
+	/* A suspended connection does not notice that its peer is gone; writing does. */
+	for (stream *s = http->streams; s; s = s->next)
+		if (s->asleep && http->now_ms - s->wrote_ms >= HEARTBEAT_MS) {
+			hob_buf_clear(&s->text);
+			s->sent = 0;
+			hob_buf_put_str(&s->text, HOB_STR(":\n\n"));
+			wake(s);
+		}
+}
+
+static void start(stream *s, since_kind since, uint64_t seq)
+{
+	srv_events *events = s->request->http->sources.events;
+	s->seq = srv_events_newest(events);
+	bool held = seq <= s->seq && seq + 1 >= srv_events_oldest(events);
+	if (since == SINCE_SEQ && held)
+		s->seq = seq;
+	put_hello(s);
+	if (since == SINCE_LOST)
+		put_reset(s, "the id is of another database or unreadable");
+	else if (since == SINCE_SEQ && !held)
+		put_reset(s, "events after this id are not held any more");
+}
+
+enum MHD_Result srv_route_events(request *r)
+{
+	srv_http *http = r->http;
+	enum MHD_Result result;
+	if (request_is_foreign(r))
+		return reply_problem(r, PROBLEM_FORBIDDEN, "only pages of the daemon itself and programs may listen",
+							 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
+	if (!request_accepts(r, "text/event-stream"))
+		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: text/event-stream",
+							 "this resource is text/event-stream");
+	if (http->stream_count >= http->max_events)
+		return reply_problem_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("too many listeners"),
+							.hint = HOB_STR("share one stream between the tabs of a browser"),
+							.retry_after_s = 10});
+	stream *s = calloc(1, sizeof *s);
+	if (!s)
+		return MHD_NO;
+	s->request = r;
+	if (!event_filter_init(&s->filter, r, &result)) {
+		free(s);
+		return result;
+	}
+	uint64_t seq = 0;
+	since_kind since = event_since(r, &seq);
+	start(s, since, seq);
+	s->wrote_ms = http->now_ms;
+	struct MHD_Response *response =
+		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, s, on_end);
+	s->next = http->streams;
+	if (s->next)
+		s->next->previous = s;
+	http->streams = s;
+	http->stream_count++;
+	if (!response) {
+		on_end(s);
+		return MHD_NO;
+	}
+	response_add(response, "Content-Type", "text/event-stream; charset=utf-8");
+	response_add(response, "Cache-Control", "no-cache");
+	response_add(response, "X-Accel-Buffering", "no");
+	response_add(response, "X-Content-Type-Options", "nosniff");
+	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	return reply(r, MHD_HTTP_OK, response, 0);
+}
