@@ -9,6 +9,7 @@ typedef struct bake {
 	hob_material *materials;					   /* [material_count] copies under change */
 	uint32_t *image_to, *sampler_to, *material_to; /* old id -> new id or HOB_NONE */
 	uint32_t image_count, sampler_count, material_count;
+	hob_variant_mapping **mappings; /* [mesh_count] renumbered copies: meshes may share one array */
 	hob_arena *arena, *scratch;
 	hob_notes *notes;
 } bake_t;
@@ -197,6 +198,26 @@ static bool fold_materials(bake_t *b)
 	return true;
 }
 
+static bool renumber_mappings(bake_t *b)
+{
+	const hob_model *m = b->model;
+	b->mappings = HOB_NEW(b->scratch, hob_variant_mapping *, m->mesh_count);
+	for (uint32_t i = 0; b->mappings && i < m->mesh_count; i++) {
+		uint32_t count = m->meshes[i].mapping_count;
+		if (count == 0)
+			continue;
+		b->mappings[i] = HOB_NEW(b->arena, hob_variant_mapping, count);
+		if (!b->mappings[i])
+			return false;
+		for (uint32_t k = 0; k < count; k++) {
+			hob_variant_mapping from = m->meshes[i].mappings[k];
+			from.material = from.material == HOB_NONE ? HOB_NONE : b->material_to[from.material];
+			b->mappings[i][k] = from;
+		}
+	}
+	return b->mappings != NULL;
+}
+
 /* ---- the trunk */
 
 static hob_str base_color_file(const hob_model *model, const hob_material *material)
@@ -234,10 +255,7 @@ static void commit(bake_t *b, hob_material *materials, hob_image *images, hob_sa
 	for (uint32_t i = 0; i < m->mesh_count; i++) {
 		hob_mesh *mesh = &m->meshes[i];
 		mesh->material = mesh->material == HOB_NONE ? HOB_NONE : b->material_to[mesh->material];
-		for (uint32_t k = 0; k < mesh->mapping_count; k++) {
-			uint32_t *material = &mesh->mappings[k].material;
-			*material = *material == HOB_NONE ? HOB_NONE : b->material_to[*material];
-		}
+		mesh->mappings = b->mappings[i];
 	}
 	m->materials = materials, m->material_count = b->material_count;
 	m->images = images, m->image_count = b->image_count;
@@ -259,7 +277,7 @@ static bool bake(bake_t *b, const hob_material_options *options)
 	}
 	for (uint32_t i = 0; i < m->mesh_count; i++)
 		note_missing_uvs(b, &m->meshes[i], m->meshes[i].material);
-	if (!fold_images(b) || !fold_samplers(b) || !fold_materials(b))
+	if (!fold_images(b) || !fold_samplers(b) || !fold_materials(b) || !renumber_mappings(b))
 		return false;
 	hob_material *materials = HOB_NEW(b->arena, hob_material, b->material_count);
 	hob_image *images = HOB_NEW(b->arena, hob_image, b->image_count);

@@ -1,0 +1,29 @@
+/* mesh_join.h - several placed meshes become one. */
+#ifndef HOB_MESH_JOIN_H
+#define HOB_MESH_JOIN_H
+
+#include "affine.h"
+
+typedef struct hob_placed_mesh {
+	const hob_mesh *mesh;
+	hob_affine place;
+} hob_placed_mesh;
+
+/* True when the meshes can be joined without inventing or losing anything: same topology, material, variant mappings and set of
+ * attributes, no morph targets. */
+bool hob_mesh_joinable(const hob_mesh *a, const hob_mesh *b);
+
+/* Writes each mesh transformed by its place into one mesh, in order.
+ *
+ * Normals turn by the transposed inverse and keep length 1; tangents turn with the surface. Under a mirroring place
+ * triangles are wound the other way and w of tangents changes sign, so that fronts stay fronts. Names, material and mappings are those of
+ * the first.
+ *
+ * parts     [part_count], at least 1, all joinable with the first (asserted)
+ * arena     owns the new arrays
+ * Errors    MEMORY; LIMIT when the sum of vertices or indices is over its limit; CORRUPT when a place takes a
+ *           position out of the range of float. *out is then untouched. */
+bool hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_arena *arena, hob_mesh *out,
+					 hob_error *err) HOB_MUST_CHECK;
+
+#endif

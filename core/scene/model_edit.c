@@ -1,0 +1,166 @@
+#include "model_edit.h"
+
+static uint32_t through(const uint32_t *to, uint32_t id)
+{
+	return id == HOB_NONE ? HOB_NONE : to[id];
+}
+
+/* to[old] = new id, or HOB_NONE for deleted nodes. Parents come first, so one pass reaches all descendants. */
+static uint32_t number_nodes(const hob_model *model, const bool *doomed, uint32_t *to)
+{
+	uint32_t kept = 0;
+	for (uint32_t n = 0; n < model->node_count; n++) {
+		uint32_t parent = model->nodes[n].parent;
+		bool gone = doomed[n] || (parent != HOB_NONE && to[parent] == HOB_NONE);
+		to[n] = gone ? HOB_NONE : kept++;
+	}
+	return kept;
+}
+
+static bool check_skins(const hob_model *model, const uint32_t *to, hob_error *err)
+{
+	for (uint32_t n = 0; n < model->node_count; n++) {
+		uint32_t id = model->nodes[n].skin;
+		if (to[n] == HOB_NONE || id == HOB_NONE)
+			continue;
+		const hob_skin *skin = &model->skins[id];
+		for (uint32_t j = 0; j < skin->joint_count; j++)
+			if (to[skin->joints[j]] == HOB_NONE)
+				return hob_fail(err, CONFIG, "node '%.*s' is a joint of skin '%.*s', which node '%.*s' uses",
+								HOB_FMT(model->nodes[skin->joints[j]].name), HOB_FMT(skin->name),
+								HOB_FMT(model->nodes[n].name));
+	}
+	return true;
+}
+
+typedef struct edit {
+	hob_node *nodes;
+	hob_scene *scenes;
+	uint32_t *roots, root_count;
+	hob_skin *skins;
+	hob_clip *clips;
+} edit_t;
+
+static bool allocate(const hob_model *m, uint32_t kept, hob_arena *arena, edit_t *e)
+{
+	e->nodes = HOB_NEW(arena, hob_node, kept);
+	e->scenes = HOB_NEW(arena, hob_scene, m->scene_count);
+	e->roots = HOB_NEW(arena, uint32_t, m->scene_root_count);
+	e->skins = HOB_NEW(arena, hob_skin, m->skin_count);
+	e->clips = HOB_NEW(arena, hob_clip, m->clip_count);
+	return e->nodes && e->scenes && e->roots && e->skins && e->clips;
+}
+
+static void edit_nodes(const hob_model *m, const uint32_t *to, edit_t *e)
+{
+	for (uint32_t n = 0; n < m->node_count; n++) {
+		if (to[n] == HOB_NONE)
+			continue;
+		e->nodes[to[n]] = m->nodes[n];
+		e->nodes[to[n]].parent = through(to, m->nodes[n].parent);
+	}
+	for (uint32_t s = 0; s < m->scene_count; s++) {
+		hob_scene scene = m->scenes[s];
+		uint32_t first = e->root_count;
+		for (uint32_t r = 0; r < scene.root_count; r++) {
+			uint32_t root = to[m->scene_roots[scene.root_first + r]];
+			if (root != HOB_NONE)
+				e->roots[e->root_count++] = root;
+		}
+		e->scenes[s] = (hob_scene){scene.name, first, e->root_count - first};
+	}
+}
+
+/* An unused skin whose joints are gone keeps its number and no joints. */
+static bool edit_skins(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
+{
+	for (uint32_t s = 0; s < m->skin_count; s++) {
+		hob_skin *skin = &e->skins[s];
+		*skin = m->skins[s];
+		skin->root = through(to, skin->root);
+		skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
+		if (!skin->joints)
+			return false;
+		bool whole = true;
+		for (uint32_t j = 0; j < skin->joint_count; j++) {
+			skin->joints[j] = to[m->skins[s].joints[j]];
+			whole = whole && skin->joints[j] != HOB_NONE;
+		}
+		skin->joint_count = whole ? skin->joint_count : 0;
+	}
+	return true;
+}
+
+static bool edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
+{
+	for (uint32_t i = 0; i < m->clip_count; i++) {
+		hob_clip *clip = &e->clips[i];
+		*clip = m->clips[i];
+		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
+		if (!clip->channels)
+			return false;
+		uint32_t kept = 0;
+		for (uint32_t c = 0; c < clip->channel_count; c++) {
+			hob_channel channel = m->clips[i].channels[c];
+			channel.node = to[channel.node];
+			if (channel.node != HOB_NONE)
+				clip->channels[kept++] = channel;
+		}
+		clip->channel_count = kept;
+	}
+	return true;
+}
+
+bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
+							hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t *to = HOB_NEW(scratch, uint32_t, model->node_count);
+	edit_t e = {0};
+	bool ok = to != NULL || hob_fail_memory(err, scratch, "deleting nodes");
+	uint32_t kept = ok ? number_nodes(model, doomed, to) : 0;
+	ok = ok && check_skins(model, to, err);
+	if (ok) {
+		ok = allocate(model, kept, arena, &e) && edit_skins(model, to, arena, &e) &&
+			 edit_clips(model, to, arena, &e);
+		if (!ok)
+			hob_fail_memory(err, arena, "deleting nodes");
+	}
+	if (ok) {
+		edit_nodes(model, to, &e);
+		model->nodes = e.nodes, model->node_count = kept;
+		model->scenes = e.scenes;
+		model->scene_roots = e.roots, model->scene_root_count = e.root_count;
+		model->skins = e.skins;
+		model->clips = e.clips;
+	}
+	hob_arena_restore(scratch, mark);
+	return ok;
+}
+
+bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
+							 hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(scratch);
+	bool *used = HOB_NEW(scratch, bool, model->mesh_count);
+	uint32_t *to = HOB_NEW(scratch, uint32_t, model->mesh_count);
+	hob_mesh *meshes = HOB_NEW(arena, hob_mesh, model->mesh_count);
+	uint32_t *refs = HOB_NEW(arena, uint32_t, model->mesh_ref_count);
+	bool ok = used && to && meshes && refs;
+	if (ok) {
+		uint32_t kept = 0;
+		for (uint32_t r = 0; r < model->mesh_ref_count; r++)
+			used[model->mesh_refs[r]] = true;
+		for (uint32_t m = 0; m < model->mesh_count; m++) {
+			to[m] = doomed[m] && !used[m] ? HOB_NONE : kept;
+			if (to[m] != HOB_NONE)
+				meshes[kept++] = model->meshes[m];
+		}
+		for (uint32_t r = 0; r < model->mesh_ref_count; r++)
+			refs[r] = to[model->mesh_refs[r]];
+		model->meshes = meshes, model->mesh_count = kept;
+		model->mesh_refs = refs;
+	}
+	hob_arena_restore(scratch, mark);
+	return ok || hob_fail_memory(err, arena, "deleting meshes");
+}
