@@ -39,8 +39,7 @@ static const char *const supported[] = {
 static const struct {
 	const char *extension, *remedy;
 } remedies[] = {
-	{"KHR_draco_mesh_compression",
-	 "this build has no Draco decoder: export without Draco, or use meshopt compression"},
+	{"KHR_draco_mesh_compression", "this build has no Draco decoder: export without Draco, or use meshopt"},
 	{"KHR_techniques_webgl", "export with metallic-roughness materials"},
 	{"KHR_technique_webgl", "export with metallic-roughness materials"},
 	{"KHR_animation_pointer", "bake the animation to node channels"},
@@ -63,6 +62,8 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 	for (const cJSON *item = required ? required->child : NULL; item; item = item->next) {
 		if (!cJSON_IsString(item))
 			return hob_fail(err, CORRUPT, "extensionsRequired must hold names");
+		if (strstr(item->valuestring, "_meshopt_compression"))
+			g->meshopt_required = true;
 		if (is_supported(item->valuestring))
 			continue;
 		const char *remedy = "export without it";
@@ -105,13 +106,16 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 	uint32_t major, minor;
 	if (!cJSON_IsObject(g->root))
 		return hob_fail(err, CORRUPT, "the JSON is not an object");
-	if (!hob_gltf_object(g->root, "asset", &asset, err) ||
-		!hob_gltf_string(asset, "version", &version, err) ||
+	if (!hob_gltf_object(g->root, "asset", &asset, err))
+		return false;
+	/* glTF 1.0 wrote the version as a number, kept its lists as objects, and some files have no asset. */
+	if (cJSON_IsNumber(hob_gltf_get(asset, "version")) || cJSON_IsObject(hob_gltf_get(g->root, "buffers")) ||
+		cJSON_IsObject(hob_gltf_get(g->root, "meshes")))
+		return hob_fail(err, UNSUPPORTED, "glTF version 1; Hob reads 2.0, so export it again or convert it");
+	if (!hob_gltf_string(asset, "version", &version, err) ||
 		!hob_gltf_string(asset, "minVersion", &least, err) ||
 		!hob_gltf_string(asset, "generator", &generator, err))
 		return false;
-	if (version.len == 0 && cJSON_IsObject(hob_gltf_get(g->root, "buffers")))
-		version = HOB_STR("1.0");
 	if (!parse_version(version, &major, &minor))
 		return hob_fail(err, CORRUPT, "asset.version is missing or wrong ('%.*s'); is this a glTF file?",
 						HOB_FMT(version));
@@ -128,8 +132,10 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 
 static bool read_lists(hob_gltf *g, hob_error *err)
 {
-	const cJSON *lights = hob_gltf_extension(g->root, "KHR_lights_punctual");
-	const cJSON *variants = hob_gltf_extension(g->root, "KHR_materials_variants");
+	const cJSON *lights, *variants;
+	if (!hob_gltf_extension(g->root, "KHR_lights_punctual", &lights, err) ||
+		!hob_gltf_extension(g->root, "KHR_materials_variants", &variants, err))
+		return false;
 	const struct {
 		const cJSON *object;
 		const char *key;

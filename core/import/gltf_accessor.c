@@ -163,7 +163,13 @@ static bool open_accessor(hob_gltf *g, const cJSON *json, hob_gltf_accessor *a, 
 	if (count == 0)
 		return hob_fail(err, CORRUPT, "it has no elements");
 	a->count = (uint32_t)count;
-	return open_base(g, json, a, err) && (!sparse || open_sparse(g, sparse, a, err));
+	const hob_gltf_unpacked *unpacked = g->unpacked ? &g->unpacked[a->id] : NULL;
+	if (!unpacked || !unpacked->data)
+		return open_base(g, json, a, err) && (!sparse || open_sparse(g, sparse, a, err));
+	a->data = unpacked->data;
+	a->component = (hob_gltf_component)unpacked->component;
+	a->stride = a->element_size = component_size(a->component) * a->width;
+	return true;
 }
 
 bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out, hob_error *err)

@@ -263,15 +263,21 @@ static bool plain_view(hob_gltf *g, const cJSON *json, hob_gltf_source *out, hob
 	return true;
 }
 
+static bool meshopt_extension(const cJSON *object, const cJSON **out, hob_error *err)
+{
+	if (!hob_gltf_extension(object, "EXT_meshopt_compression", out, err))
+		return false;
+	return *out || hob_gltf_extension(object, "KHR_meshopt_compression", out, err);
+}
+
 static bool has_fallback(const hob_gltf *g, const cJSON *view)
 {
 	uint32_t id;
-	if (!hob_gltf_id(view, "buffer", g->buffers.count, &id, NULL) || id == HOB_NONE)
+	const cJSON *placeholder;
+	if (g->meshopt_required || !hob_gltf_id(view, "buffer", g->buffers.count, &id, NULL) || id == HOB_NONE ||
+		!meshopt_extension(g->buffers.items[id], &placeholder, NULL) || placeholder)
 		return false;
-	const cJSON *buffer = g->buffers.items[id];
-	bool placeholder = hob_gltf_extension(buffer, "EXT_meshopt_compression") ||
-					   hob_gltf_extension(buffer, "KHR_meshopt_compression");
-	return !placeholder && (hob_gltf_get(buffer, "uri") || (id == 0 && g->glb_bin.data));
+	return hob_gltf_get(g->buffers.items[id], "uri") || (id == 0 && g->glb_bin.data);
 }
 
 static bool compressed_view(hob_gltf *g, uint32_t id, const cJSON *extension, hob_gltf_source *out,
@@ -301,10 +307,8 @@ static bool compressed_view(hob_gltf *g, uint32_t id, const cJSON *extension, ho
 bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride, hob_error *err)
 {
 	const cJSON *json = g->views.items[id];
-	const cJSON *extension = hob_gltf_extension(json, "EXT_meshopt_compression");
-	if (!extension)
-		extension = hob_gltf_extension(json, "KHR_meshopt_compression");
-	bool ok = hob_gltf_size(json, "byteStride", 0, stride, err) &&
+	const cJSON *extension;
+	bool ok = hob_gltf_size(json, "byteStride", 0, stride, err) && meshopt_extension(json, &extension, err) &&
 			  (extension ? compressed_view(g, id, extension, out, err) : plain_view(g, json, out, err));
 	if (!ok)
 		return hob_fail_in(err, "bufferViews[%u]", id);

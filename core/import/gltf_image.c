@@ -126,7 +126,9 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 		return hob_fail_in(err, "textures[%u]", id);
 	/* PNG or JPEG, when it is there, is what every decoder reads. */
 	for (size_t i = 0; *image == HOB_NONE && i < HOB_COUNT_OF(source_extensions); i++) {
-		const cJSON *extension = hob_gltf_extension(json, source_extensions[i]);
+		const cJSON *extension;
+		if (!hob_gltf_extension(json, source_extensions[i], &extension, err))
+			return hob_fail_in(err, "textures[%u]", id);
 		if (extension && !hob_gltf_id(extension, "source", g->images.count, image, err))
 			return hob_fail_in(err, "%s; textures[%u]", source_extensions[i], id);
 		if (extension && *image != HOB_NONE)

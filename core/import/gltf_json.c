@@ -36,10 +36,11 @@ bool hob_gltf_object(const cJSON *object, const char *key, const cJSON **out, ho
 	return true;
 }
 
-const cJSON *hob_gltf_extension(const cJSON *object, const char *name)
+bool hob_gltf_extension(const cJSON *object, const char *name, const cJSON **out, hob_error *err)
 {
-	const cJSON *extension = hob_gltf_get(hob_gltf_get(object, "extensions"), name);
-	return cJSON_IsObject(extension) ? extension : NULL;
+	const cJSON *extensions;
+	return hob_gltf_object(object, "extensions", &extensions, err) &&
+		   hob_gltf_object(extensions, name, out, err);
 }
 
 static bool array_of(const cJSON *object, const char *key, const cJSON **out, uint32_t *count, hob_error *err)

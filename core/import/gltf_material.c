@@ -142,7 +142,9 @@ static float *field_at(hob_material *material, uint32_t offset)
 static bool read_transform(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, size_t *uv_set,
 						   const char *material, hob_error *err)
 {
-	const cJSON *json = hob_gltf_extension(info, "KHR_texture_transform");
+	const cJSON *json;
+	if (!hob_gltf_extension(info, "KHR_texture_transform", &json, err))
+		return false;
 	if (!json)
 		return true;
 	hob_texture_ref moved = *ref;
@@ -282,7 +284,8 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 	if (!hob_gltf_object(json, "pbrMetallicRoughness", &objects[IN_PBR], err))
 		return false;
 	for (int i = IN_SPECULAR; i < PLACE_COUNT; i++) {
-		objects[i] = hob_gltf_extension(json, places[i].extension);
+		if (!hob_gltf_extension(json, places[i].extension, &objects[i], err))
+			return false;
 		if (objects[i])
 			out->ext_mask |= 1u << places[i].bit;
 	}
@@ -303,7 +306,12 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 											   field_at(out, textures[i].scale_offset), name, err)))
 			return hob_fail_in(err, "%s", textures[i].key);
 	}
-	const cJSON *spec_gloss = hob_gltf_extension(json, "KHR_materials_pbrSpecularGlossiness");
+	const cJSON *spec_gloss;
+	if (!hob_gltf_extension(json, "KHR_materials_pbrSpecularGlossiness", &spec_gloss, err))
+		return false;
+	/* Some exporters write 0 for "no absorption". */
+	if (!(out->attenuation_distance > 1e-20f))
+		out->attenuation_distance = INFINITY;
 	/* With both models present, metal-rough is what Hob wants anyway. */
 	if (spec_gloss && !objects[IN_PBR] && !read_spec_gloss(g, spec_gloss, out, name, err))
 		return hob_fail_in(err, "KHR_materials_pbrSpecularGlossiness");

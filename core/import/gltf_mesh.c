@@ -250,8 +250,10 @@ static void repair_directions(hob_gltf *g, hob_mesh *mesh)
 
 static bool read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh, hob_error *err)
 {
-	const cJSON *extension = hob_gltf_extension(primitive, "KHR_materials_variants");
+	const cJSON *extension;
 	hob_gltf_list list;
+	if (!hob_gltf_extension(primitive, "KHR_materials_variants", &extension, err))
+		return false;
 	if (!extension)
 		return true;
 	if (!hob_gltf_list_of(g->scratch, extension, "mappings", HOB_LIMIT_MATERIALS, &list, err))
@@ -327,7 +329,7 @@ static bool read_primitive(hob_gltf *g, const cJSON *mesh_json, const cJSON *pri
 	primitive_mode_t mode = MODE_TRIANGLES;
 	const cJSON *table;
 	hob_gltf_attributes attributes;
-	if (!read_mode(primitive, &mode, err) ||
+	if (!read_mode(primitive, &mode, err) || !hob_gltf_draco(g, primitive, err) ||
 		!hob_gltf_id(primitive, "material", g->materials.count, &mesh->material, err) ||
 		!hob_gltf_object(primitive, "attributes", &table, err))
 		return false;

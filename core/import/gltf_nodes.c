@@ -219,12 +219,13 @@ static bool read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node 
 static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
 {
 	const cJSON *json = g->nodes.items[id];
-	const cJSON *light = hob_gltf_extension(json, "KHR_lights_punctual");
+	const cJSON *light;
 	node->source = id;
 	node->light = HOB_NONE;
 	return hob_gltf_name(g, json, &node->name, err) && read_transform(g, id, json, node, err) &&
 		   read_mesh_use(g, id, json, node, err) &&
 		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&
+		   hob_gltf_extension(json, "KHR_lights_punctual", &light, err) &&
 		   (!light || hob_gltf_id(light, "light", g->lights.count, &node->light, err));
 }
 
@@ -235,11 +236,19 @@ static const struct {
 	uint32_t width;
 } instance_attributes[3] = {{"TRANSLATION", 3}, {"ROTATION", 4}, {"SCALE", 3}};
 
+static bool instancing(const cJSON *node, const cJSON **attributes, hob_error *err)
+{
+	const cJSON *extension;
+	return hob_gltf_extension(node, "EXT_mesh_gpu_instancing", &extension, err) &&
+		   hob_gltf_object(extension, "attributes", attributes, err);
+}
+
 static bool count_instances(hob_gltf *g, tree_t *tree, uint64_t *total, hob_error *err)
 {
 	for (uint32_t i = 0; i < tree->count; i++) {
-		const cJSON *extension = hob_gltf_extension(g->nodes.items[i], "EXT_mesh_gpu_instancing");
-		const cJSON *attributes = hob_gltf_get(extension, "attributes");
+		const cJSON *attributes;
+		if (!instancing(g->nodes.items[i], &attributes, err))
+			return hob_fail_in(err, "nodes[%u]", i);
 		if (!attributes || !hob_gltf_get(g->nodes.items[i], "mesh"))
 			continue;
 		for (size_t k = 0; k < HOB_COUNT_OF(instance_attributes); k++) {
@@ -268,9 +277,10 @@ static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_erro
 {
 	hob_model *model = &g->model;
 	hob_node *owner = &model->nodes[parent];
-	const cJSON *attributes = hob_gltf_get(
-		hob_gltf_extension(g->nodes.items[owner->source], "EXT_mesh_gpu_instancing"), "attributes");
+	const cJSON *attributes;
 	float *values[3] = {0};
+	if (!instancing(g->nodes.items[owner->source], &attributes, err))
+		return false;
 	for (int k = 0; k < 3; k++) {
 		uint32_t id, read;
 		if (!hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count, &id, err) ||

@@ -28,6 +28,11 @@ typedef struct hob_gltf_source {
 	bool borrowed; /* lives as long as the io: the model may point into it */
 } hob_gltf_source;
 
+typedef struct hob_gltf_unpacked {
+	const void *data; /* NULL: the accessor is read as the file says */
+	int component;
+} hob_gltf_unpacked;
+
 typedef struct hob_gltf {
 	const hob_import_request *request;
 	hob_arena *result, *scratch;
@@ -38,6 +43,8 @@ typedef struct hob_gltf {
 		skins, cameras, lights, animations, variants;
 	hob_gltf_source *buffer_sources; /* [buffers.count] */
 	hob_gltf_source *view_sources;	 /* [views.count], of compressed views once decoded */
+	hob_gltf_unpacked *unpacked;	 /* [accessors.count] or NULL: accessors whose elements Draco gave */
+	bool meshopt_required;			 /* then a compressed view has no uncompressed copy */
 	size_t unbacked;				 /* bytes promised to accessors that have no data of their own */
 	uint32_t *mesh_first;			 /* [meshes.count + 1] model meshes of each source mesh */
 	uint32_t *mesh_targets;			 /* [meshes.count] morph targets */
@@ -72,8 +79,9 @@ void hob_gltf_text_patch(char *text, size_t size);
 /* NULL when absent. */
 const cJSON *hob_gltf_get(const cJSON *object, const char *key);
 bool hob_gltf_object(const cJSON *object, const char *key, const cJSON **out, hob_error *err) HOB_MUST_CHECK;
-/* object.extensions[name]; NULL when absent or no object. */
-const cJSON *hob_gltf_extension(const cJSON *object, const char *name);
+/* object.extensions[name], an object; NULL when absent. */
+bool hob_gltf_extension(const cJSON *object, const char *name, const cJSON **out,
+						hob_error *err) HOB_MUST_CHECK;
 /* Array of objects; absent gives an empty list. LIMIT above `limit`. Items live in `arena`. */
 bool hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit,
 					  hob_gltf_list *out, hob_error *err) HOB_MUST_CHECK;
@@ -130,6 +138,11 @@ bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str 
 
 /* Decodes what `extension` of view `id` describes into scratch memory. */
 bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_draco.c: KHR_draco_mesh_compression ------------------------------------------------------------ */
+
+/* Decodes the primitive's stream, when it has one, into g->unpacked. Needs a build with HOB_DRACO. */
+bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf_accessor.c: typed, checked, dense reads ---------------------------------------------------------
  */

@@ -4,15 +4,42 @@
 
 /* ---- scenes */
 
-static bool read_roots(hob_gltf *g, const uint32_t *ids, uint32_t count, uint32_t *roots, hob_error *err)
+/* Which root each node hangs below, and the scene that listed a root last. */
+typedef struct roots {
+	uint32_t *of, *listed;
+} roots_t;
+
+static bool find_roots(hob_gltf *g, roots_t *out, hob_error *err)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		roots[i] = g->node_ids[ids[i]];
-		if (g->model.nodes[roots[i]].parent != HOB_NONE)
-			return hob_fail(err, CORRUPT, "it lists nodes[%u] '%s', which is a child of another node", ids[i],
-							hob_gltf_label(g->nodes.items[ids[i]]));
+	const hob_model *model = &g->model;
+	*out = (roots_t){HOB_NEW(g->scratch, uint32_t, model->node_count),
+					 HOB_NEW(g->scratch, uint32_t, model->node_count)};
+	if (!out->of || !out->listed)
+		return hob_fail_memory(err, g->scratch, "scenes");
+	for (uint32_t i = 0; i < model->node_count; i++) {
+		uint32_t parent = model->nodes[i].parent;
+		out->of[i] = parent == HOB_NONE ? i : out->of[parent];
+		out->listed[i] = HOB_NONE;
 	}
 	return true;
+}
+
+/* Only roots may be listed, but exporters list the child of a helper node: its root stands for it. */
+static uint32_t read_roots(hob_gltf *g, uint32_t scene, const uint32_t *ids, uint32_t count,
+						   const roots_t *known, uint32_t *roots)
+{
+	uint32_t size = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t node = g->node_ids[ids[i]], root = known->of[node];
+		if (node != root)
+			hob_gltf_note(g, "scene-root",
+						  "scenes[%u] lists nodes[%u] '%s', which is a child; its root nodes[%u] is shown",
+						  scene, ids[i], hob_gltf_label(g->nodes.items[ids[i]]), g->model.nodes[root].source);
+		if (known->listed[root] != scene)
+			roots[size++] = root;
+		known->listed[root] = scene;
+	}
+	return size;
 }
 
 /* A file without scenes is a library: one scene shows all of it. */
@@ -46,6 +73,9 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
 	if (!ids || !model->scenes)
 		return hob_fail_memory(err, g->result, "scenes");
+	roots_t known;
+	if (!find_roots(g, &known, err))
+		return false;
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
@@ -64,8 +94,8 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
 		scene->root_first = model->scene_root_count;
-		if (!read_roots(g, ids[i], scene->root_count, model->scene_roots + scene->root_first, err))
-			return hob_fail_in(err, "scenes[%u] '%s'", i, hob_gltf_label(g->scenes.items[i]));
+		scene->root_count =
+			read_roots(g, i, ids[i], scene->root_count, &known, model->scene_roots + scene->root_first);
 		model->scene_root_count += scene->root_count;
 	}
 	model->scene_count = g->scenes.count;
