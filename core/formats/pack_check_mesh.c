@@ -79,6 +79,28 @@ static bool check_float_values(const mesh_checker *c, const hob_pk_layout *layou
 	return true;
 }
 
+/* Weights that are stored as whole numbers make exactly one, over all sets of a vertex. */
+static bool check_weight_sums(const mesh_checker *c, const hob_pk_layout *layout)
+{
+	for (uint32_t v = 0; v < layout->vertex_count; v++) {
+		uint32_t sum = 0, one = 0;
+		for (uint32_t i = 0; i < layout->attribute_count; i++) {
+			hob_pk_attribute a;
+			check_read(&c->attributes, layout->attribute_first + i, &a, sizeof a);
+			const vertex_format *format = format_of(a.format);
+			if (a.semantic != HOB_PK_SEMANTIC_WEIGHTS || format->kind != UNORM)
+				continue;
+			const check_section *section = &c->file->sections[layout->sections[a.stream]];
+			const uint8_t *at = section->data + (size_t)v * section->entry.stride + a.offset;
+			for (uint32_t k = 0; k < a.components; k++)
+				sum += format->component_bytes == 1 ? at[k] : hob_load_u16(at + (size_t)k * 2);
+			one = format->component_bytes == 1 ? 255 : 65535;
+		}
+		CHECK(c->file, sum == one, "weights of vertex %u sum to %u, not %u", v, sum, one);
+	}
+	return true;
+}
+
 static bool check_streams(const mesh_checker *c, const hob_pk_layout *layout, uint32_t l)
 {
 	CHECK(c->file, layout->stream_count >= 1 && layout->stream_count <= 4, "%u streams",
@@ -120,7 +142,7 @@ static bool check_layout(const mesh_checker *c, uint32_t l, uint32_t *cursor)
 	}
 	CHECK(c->file, positions == 1, "%u position attributes", positions);
 	CHECK(c->file, seen[HOB_PK_SEMANTIC_JOINTS] == seen[HOB_PK_SEMANTIC_WEIGHTS], "joints without weights");
-	return true;
+	return !seen[HOB_PK_SEMANTIC_WEIGHTS] || check_weight_sums(c, &layout);
 }
 
 static bool check_layouts(const mesh_checker *c)

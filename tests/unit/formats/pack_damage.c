@@ -274,6 +274,19 @@ static void a_joint_beyond_its_skin_is_refused(void **state)
 	fixture_release(&packed);
 }
 
+static void weights_that_do_not_make_one_are_refused(void **state)
+{
+	(void)state;
+	arm_skin[1].weights[1] = 56;
+	packed_fixture packed;
+	fixture_pack(&packed, HOB_PACK_RAW);
+	arm_skin[1].weights[1] = 55;
+	hob_error err = {0};
+	assert_false(hob_pack_validate(hob_buf_bytes(&packed.files[0]), &err));
+	assert_non_null(strstr(err.context, "weights of vertex 1 sum to 256"));
+	fixture_release(&packed);
+}
+
 static void a_claim_of_huge_data_takes_no_memory(void **state)
 {
 	(void)state;
@@ -314,6 +327,7 @@ int main(void)
 		cmocka_unit_test(each_rule_is_enforced),
 		cmocka_unit_test(ids_across_files_are_checked),
 		cmocka_unit_test(a_joint_beyond_its_skin_is_refused),
+		cmocka_unit_test(weights_that_do_not_make_one_are_refused),
 		cmocka_unit_test(a_claim_of_huge_data_takes_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,490 @@
+#include "classic.h"
+
+#include "../base/limits.h"
+#include "pack_geometry.h"
+
+typedef struct classic_writer {
+	hob_arena *arena;
+	hob_pack meshes, materials, scene;
+	hob_pack_geometry geometry;
+	hob_notes *notes;
+	hob_classic_files out;
+	uint8_t *drawable; /* [meshes] has triangles */
+	uint32_t material_count;
+	bool default_material; /* a mesh is drawn with the default material: one more record */
+	hob_error *err;
+} classic_writer;
+
+void hob_classic_files_release(hob_classic_files *files)
+{
+	hob_buf_release(&files->meshes);
+	hob_buf_release(&files->materials);
+	hob_buf_release(&files->scene);
+}
+
+static void put_u32(hob_buf *out, uint32_t value)
+{
+	uint8_t bytes[4];
+	hob_store_u32(bytes, value);
+	hob_buf_put(out, bytes, sizeof bytes);
+}
+
+static void put_string(hob_buf *out, hob_str s)
+{
+	put_u32(out, (uint32_t)s.len);
+	hob_buf_put_str(out, s);
+	hob_buf_put(out, "", 1);
+}
+
+/* ---- .meshes ---- */
+
+static uint32_t level_count(const hob_pk_mesh *mesh)
+{
+	if (mesh->topology != HOB_PK_TOPOLOGY_TRIANGLES)
+		return 0;
+	return mesh->lod_count < HOB_CLASSIC_MAX_LODS ? mesh->lod_count : (uint32_t)HOB_CLASSIC_MAX_LODS;
+}
+
+static const hob_pk_lod *level_of(const classic_writer *w, const hob_pk_mesh *mesh, uint32_t level)
+{
+	return HOB_PACK_AT(hob_pk_lod, w->geometry.lods, mesh->lod_first + level);
+}
+
+static bool measure(classic_writer *w, uint64_t *indices, uint64_t *vertices)
+{
+	*indices = *vertices = 0;
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		uint64_t before = *indices;
+		for (uint32_t l = 0; l < level_count(mesh); l++)
+			*indices += level_of(w, mesh, l)->index_count;
+		*vertices += mesh->vertex_count;
+		w->drawable[m] = *indices > before;
+	}
+	uint64_t tables =
+		sizeof(hob_classic_meshes_header) +
+		(uint64_t)w->geometry.meshes.count * (sizeof(hob_classic_mesh) + sizeof(hob_classic_box));
+	if (*indices * 4 > UINT32_MAX || *vertices * HOB_CLASSIC_VERTEX_BYTES > UINT32_MAX || tables > UINT32_MAX)
+		return hob_fail(
+			w->err, LIMIT,
+			"%llu indices and %llu vertices do not fit the classic layout's 32-bit sizes; use the packed "
+			"files",
+			(unsigned long long)*indices, (unsigned long long)*vertices);
+	return true;
+}
+
+static void put_mesh_records(classic_writer *w)
+{
+	uint32_t index_offset = 0, vertex_offset = 0;
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		uint32_t levels = level_count(mesh);
+		hob_classic_mesh record = {
+			.lodCount = levels ? levels : 1,
+			.streamCount = 1,
+			.indexOffset = index_offset,
+			.vertexOffset = vertex_offset,
+			.vertexCount = mesh->vertex_count,
+			.streamOffset = {vertex_offset * HOB_CLASSIC_VERTEX_BYTES},
+			.streamElementSize = {HOB_CLASSIC_VERTEX_BYTES},
+		};
+		for (uint32_t l = 0; l < levels; l++)
+			record.lodOffset[l + 1] = record.lodOffset[l] + level_of(w, mesh, l)->index_count;
+		index_offset += record.lodOffset[levels];
+		vertex_offset += mesh->vertex_count;
+		hob_buf_put(&w->out.meshes, &record, sizeof record);
+	}
+}
+
+static void grow_box(hob_classic_box *box, const hob_pack_attribute *positions, uint32_t vertex, bool first)
+{
+	float p[4];
+	hob_pack_attribute_get(positions, vertex, p);
+	for (size_t i = 0; i < 3; i++) {
+		box->min[i] = first || p[i] < box->min[i] ? p[i] : box->min[i];
+		box->max[i] = first || p[i] > box->max[i] ? p[i] : box->max[i];
+	}
+}
+
+static void put_boxes(classic_writer *w)
+{
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		hob_pack_attribute positions;
+		hob_classic_box box = {{0}, {0}};
+		if (hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_POSITION, 0, &positions)) {
+			const hob_pk_lod *full = w->drawable[m] ? level_of(w, mesh, 0) : NULL;
+			uint32_t count = full ? full->index_count : mesh->vertex_count;
+			for (uint32_t i = 0; i < count; i++)
+				grow_box(&box, &positions, full ? hob_pack_index(&w->geometry, full, i) : i, i == 0);
+		}
+		hob_buf_put(&w->out.meshes, &box, sizeof box);
+	}
+}
+
+static void put_indices(classic_writer *w)
+{
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		for (uint32_t l = 0; l < level_count(mesh); l++) {
+			const hob_pk_lod *lod = level_of(w, mesh, l);
+			uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)lod->index_count * 4);
+			for (uint32_t i = 0; at && i < lod->index_count; i++)
+				hob_store_u32(at + (size_t)i * 4, hob_pack_index(&w->geometry, lod, i));
+		}
+	}
+}
+
+static void put_vertices(classic_writer *w)
+{
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		hob_pack_attribute positions, uvs, normals;
+		hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_POSITION, 0, &positions);
+		bool has_uv = hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_UV, 0, &uvs);
+		bool has_normal = hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_NORMAL, 0, &normals);
+		uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)mesh->vertex_count * HOB_CLASSIC_VERTEX_BYTES);
+		for (uint32_t v = 0; at && v < mesh->vertex_count; v++, at += HOB_CLASSIC_VERTEX_BYTES) {
+			float p[4], uv[4] = {0}, n[4] = {0};
+			hob_pack_attribute_get(&positions, v, p);
+			if (has_uv)
+				hob_pack_attribute_get(&uvs, v, uv);
+			if (has_normal)
+				hob_pack_attribute_get(&normals, v, n);
+			float vertex[8] = {p[0], p[1], p[2], uv[0], uv[1], n[0], n[1], n[2]};
+			memcpy(at, vertex, sizeof vertex);
+		}
+	}
+}
+
+static bool put_meshes(classic_writer *w)
+{
+	uint64_t indices, vertices;
+	if (!measure(w, &indices, &vertices))
+		return false;
+	uint32_t count = w->geometry.meshes.count;
+	hob_classic_meshes_header header = {
+		.magicValue = HOB_CLASSIC_MAGIC,
+		.meshCount = count,
+		.dataBlockStartOffset = (uint32_t)(sizeof header + count * sizeof(hob_classic_mesh)),
+		.indexDataSize = (uint32_t)(indices * 4),
+		.vertexDataSize = (uint32_t)(vertices * HOB_CLASSIC_VERTEX_BYTES),
+	};
+	hob_buf_put(&w->out.meshes, &header, sizeof header);
+	put_mesh_records(w);
+	put_boxes(w);
+	put_indices(w);
+	put_vertices(w);
+	return true;
+}
+
+/* ---- .materials ---- */
+
+typedef struct texture_list {
+	hob_str *names;
+	uint32_t count;
+	uint32_t *place; /* [images] index in names, or HOB_NONE */
+} texture_list;
+
+static hob_str texture_name(classic_writer *w, const hob_pk_image *image)
+{
+	if (image->container != HOB_PK_IMAGE_PNG)
+		return hob_pack_string(&w->materials, image->name);
+	const uint8_t *d = image->cooked_sha256;
+	return hob_arena_printf(w->arena, "out_textures/%02x%02x%02x%02x%02x%02x%02x%02x.png", d[0], d[1], d[2],
+							d[3], d[4], d[5], d[6], d[7]);
+}
+
+static uint64_t texture_of(classic_writer *w, texture_list *list, const hob_pk_material *material,
+						   uint32_t slot)
+{
+	uint32_t ref = material->textures[slot];
+	if (ref == HOB_PK_NONE)
+		return HOB_CLASSIC_INVALID_TEXTURE;
+	uint32_t image = HOB_PACK_AT(hob_pk_texref, hob_pack_find(&w->materials, HOB_PK_TEXR), ref)->image;
+	if (list->place[image] == HOB_NONE) {
+		hob_pack_array images = hob_pack_find(&w->materials, HOB_PK_IMGS);
+		hob_str name = texture_name(w, HOB_PACK_AT(hob_pk_image, images, image));
+		uint32_t at = 0;
+		while (at < list->count && !hob_str_equal(list->names[at], name))
+			at++;
+		list->names[at] = name;
+		list->count += at == list->count;
+		list->place[image] = at;
+	}
+	return list->place[image];
+}
+
+static hob_classic_material material_record(classic_writer *w, texture_list *list, const hob_pk_material *m)
+{
+	hob_classic_material r = {
+		.emissiveColor = {m->emissive[0] * m->emissive_strength, m->emissive[1] * m->emissive_strength,
+						  m->emissive[2] * m->emissive_strength, 1},
+		.transparencyFactor = m->transparency,
+		.alphaTest = m->alpha_test,
+		.metallicFactor = m->metallic,
+		.flags = m->flags & (HOB_CLASSIC_MATERIAL_CAST_SHADOW | HOB_CLASSIC_MATERIAL_RECEIVE_SHADOW |
+							 HOB_CLASSIC_MATERIAL_TRANSPARENT),
+		.ambientOcclusionMap = texture_of(w, list, m, HOB_PK_SLOT_OCCLUSION),
+		.emissiveMap = texture_of(w, list, m, HOB_PK_SLOT_EMISSIVE),
+		.albedoMap = texture_of(w, list, m, HOB_PK_SLOT_BASE_COLOR),
+		.metallicRoughnessMap = texture_of(w, list, m, HOB_PK_SLOT_METAL_ROUGH),
+		.normalMap = texture_of(w, list, m, HOB_PK_SLOT_NORMAL),
+		.opacityMap = texture_of(w, list, m, HOB_PK_SLOT_OPACITY),
+	};
+	if (r.normalMap == HOB_CLASSIC_INVALID_TEXTURE)
+		r.normalMap = texture_of(w, list, m, HOB_PK_SLOT_BUMP);
+	memcpy(r.albedoColor, m->base_color, sizeof r.albedoColor);
+	memcpy(r.roughness, m->aniso_roughness, sizeof r.roughness);
+	return r;
+}
+
+static const hob_classic_material default_material = {
+	.emissiveColor = {0, 0, 0, 1},
+	.albedoColor = {1, 1, 1, 1},
+	.roughness = {1, 1, 0, 0},
+	.metallicFactor = 1,
+	.flags = HOB_CLASSIC_MATERIAL_CAST_SHADOW | HOB_CLASSIC_MATERIAL_RECEIVE_SHADOW,
+	.ambientOcclusionMap = HOB_CLASSIC_INVALID_TEXTURE,
+	.emissiveMap = HOB_CLASSIC_INVALID_TEXTURE,
+	.albedoMap = HOB_CLASSIC_INVALID_TEXTURE,
+	.metallicRoughnessMap = HOB_CLASSIC_INVALID_TEXTURE,
+	.normalMap = HOB_CLASSIC_INVALID_TEXTURE,
+	.opacityMap = HOB_CLASSIC_INVALID_TEXTURE,
+};
+
+static bool put_materials(classic_writer *w)
+{
+	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
+	uint32_t images = hob_pack_find(&w->materials, HOB_PK_IMGS).count;
+	texture_list list = {.names = HOB_NEW(w->arena, hob_str, (size_t)images + 1),
+						 .place = HOB_NEW(w->arena, uint32_t, images)};
+	if (!list.names || !list.place)
+		return hob_fail_memory(w->err, w->arena, "texture names");
+	memset(list.place, 0xFF, (size_t)images * sizeof *list.place);
+	put_u32(&w->out.materials, w->material_count + w->default_material);
+	for (uint32_t m = 0; m < materials.count; m++) {
+		hob_classic_material record = material_record(w, &list, HOB_PACK_AT(hob_pk_material, materials, m));
+		hob_buf_put(&w->out.materials, &record, sizeof record);
+	}
+	if (w->default_material)
+		hob_buf_put(&w->out.materials, &default_material, sizeof default_material);
+	put_u32(&w->out.materials, list.count);
+	for (uint32_t i = 0; i < list.count; i++) {
+		if (!list.names[i].data)
+			return hob_fail_memory(w->err, w->arena, "texture names");
+		put_string(&w->out.materials, list.names[i]);
+	}
+	return true;
+}
+
+/* ---- .scene ---- */
+
+static void find_default_material(classic_writer *w)
+{
+	hob_pack_array links = hob_pack_find(&w->scene, HOB_PK_LMSH),
+				   materials = hob_pack_find(&w->scene, HOB_PK_LMAT);
+	for (uint32_t i = 0; i < links.count; i++) {
+		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
+		if (w->drawable[link->value] && hob_pack_link(materials, link->node) == HOB_PK_NONE)
+			w->default_material = true;
+	}
+}
+
+static void put_node_maps(classic_writer *w)
+{
+	hob_pack_array links = hob_pack_find(&w->scene, HOB_PK_LMSH),
+				   materials = hob_pack_find(&w->scene, HOB_PK_LMAT);
+	uint32_t drawn = 0;
+	for (uint32_t i = 0; i < links.count; i++)
+		drawn += w->drawable[HOB_PACK_AT(hob_pk_link, links, i)->value];
+	put_u32(&w->out.scene, drawn * 2);
+	for (uint32_t i = 0; i < links.count; i++) {
+		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
+		if (!w->drawable[link->value])
+			continue;
+		uint32_t material = hob_pack_link(materials, link->node);
+		put_u32(&w->out.scene, link->node);
+		put_u32(&w->out.scene, material == HOB_PK_NONE ? w->material_count : material);
+	}
+	put_u32(&w->out.scene, drawn * 2);
+	for (uint32_t i = 0; i < links.count; i++) {
+		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
+		if (!w->drawable[link->value])
+			continue;
+		put_u32(&w->out.scene, link->node);
+		put_u32(&w->out.scene, link->value);
+	}
+}
+
+static void put_names(classic_writer *w, uint32_t nodes)
+{
+	hob_pack_array names = hob_pack_find(&w->scene, HOB_PK_NAMS),
+				   materials = hob_pack_find(&w->materials, HOB_PK_MATL);
+	put_u32(&w->out.scene, nodes * 2);
+	for (uint32_t n = 0; n < nodes; n++) {
+		put_u32(&w->out.scene, n);
+		put_u32(&w->out.scene, n);
+	}
+	put_u32(&w->out.scene, nodes);
+	for (uint32_t n = 0; n < nodes; n++)
+		put_string(&w->out.scene, hob_pack_string(&w->scene, *HOB_PACK_AT(uint32_t, names, n)));
+	put_u32(&w->out.scene, w->material_count + w->default_material);
+	for (uint32_t m = 0; m < w->material_count; m++)
+		put_string(&w->out.scene,
+				   hob_pack_string(&w->materials, HOB_PACK_AT(hob_pk_material, materials, m)->name));
+	if (w->default_material)
+		put_string(&w->out.scene, HOB_STR("default"));
+}
+
+static void put_scene(classic_writer *w)
+{
+	hob_pack_array nodes = hob_pack_find(&w->scene, HOB_PK_HIER);
+	static const uint32_t matrices[] = {HOB_PK_LOCL, HOB_PK_GLOB};
+	put_u32(&w->out.scene, nodes.count);
+	for (size_t k = 0; k < HOB_COUNT_OF(matrices); k++) {
+		hob_pack_array array = hob_pack_find(&w->scene, matrices[k]);
+		for (uint32_t n = 0; n < nodes.count; n++)
+			hob_buf_put(&w->out.scene, HOB_PACK_AT(uint8_t, array, n), sizeof(hob_pk_mat4));
+	}
+	for (uint32_t n = 0; n < nodes.count; n++)
+		hob_buf_put(&w->out.scene, HOB_PACK_AT(uint8_t, nodes, n), sizeof(hob_classic_hierarchy));
+	put_node_maps(w);
+	if (nodes.count)
+		put_names(w, nodes.count);
+}
+
+/* ---- what is lost ---- */
+
+static void note(classic_writer *w, uint32_t count, const char *code, const char *what)
+{
+	if (count)
+		hob_note_add(w->notes, HOB_NOTE_INFO, code,
+					 "the classic files leave out %s (%u); the packed files have it", what, count);
+}
+
+static void note_meshes(classic_writer *w)
+{
+	uint32_t levels = 0, no_triangles = 0, skins = 0, morphs = 0, attributes = 0;
+	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		levels += mesh->lod_count > HOB_CLASSIC_MAX_LODS;
+		no_triangles += !w->drawable[m];
+		skins += mesh->influence_count > 0;
+		morphs += mesh->morph_count > 0;
+		const uint32_t extra[][2] = {
+			{HOB_PK_SEMANTIC_TANGENT, 0}, {HOB_PK_SEMANTIC_UV, 1}, {HOB_PK_SEMANTIC_COLOR, 0}};
+		hob_pack_attribute found;
+		bool has = false;
+		for (size_t i = 0; i < HOB_COUNT_OF(extra); i++)
+			has = has || hob_pack_attribute_find(&w->geometry, mesh, extra[i][0], extra[i][1], &found);
+		attributes += has;
+	}
+	note(w, levels, "classic.levels-dropped", "levels of detail beyond the seventh, meshes");
+	note(w, no_triangles, "classic.mesh-not-drawn", "lines, points and empty meshes from the nodes");
+	note(w, skins, "classic.skinning-dropped", "joints and weights, meshes");
+	note(w, morphs, "classic.morphs-dropped", "morph targets, meshes");
+	note(w, attributes, "classic.attributes-dropped",
+		 "tangents, colours and further texture coordinates, meshes");
+	note(w, hob_pack_find(&w->meshes, HOB_PK_VMAP).count, "classic.variants-dropped", "material variants");
+}
+
+static void note_materials(classic_writer *w)
+{
+	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL),
+				   refs = hob_pack_find(&w->materials, HOB_PK_TEXR);
+	uint32_t extended = 0, sided = 0, transformed = 0;
+	for (uint32_t m = 0; m < materials.count; m++) {
+		const hob_pk_material *material = HOB_PACK_AT(hob_pk_material, materials, m);
+		extended += (material->ext_mask & ~(uint32_t)HOB_PK_EXT_EMISSIVE_STRENGTH) != 0;
+		sided += (material->flags & HOB_PK_MATERIAL_DOUBLE_SIDED) != 0;
+	}
+	for (uint32_t i = 0; i < refs.count; i++) {
+		const hob_pk_texref *r = HOB_PACK_AT(hob_pk_texref, refs, i);
+		bool plain = r->uv_set == 0 && !(r->offset[0] != 0 || r->offset[1] != 0 || r->scale[0] != 1 ||
+										 r->scale[1] != 1 || r->rotation != 0);
+		transformed += !plain;
+	}
+	note(w, extended, "classic.extensions-dropped", "parameters beyond metallic-roughness, materials");
+	note(w, sided, "classic.double-sided-dropped", "the double-sided flag, materials");
+	note(w, transformed, "classic.uv-transforms-dropped",
+		 "texture transforms and choice of texture coordinates");
+	note(w, hob_pack_find(&w->materials, HOB_PK_TSMP).count, "classic.samplers-dropped", "texture samplers");
+}
+
+static void note_scene(classic_writer *w, bool animated)
+{
+	hob_pack_array nodes = hob_pack_find(&w->scene, HOB_PK_HIER);
+	uint32_t deep = 0;
+	for (uint32_t n = 0; n < nodes.count; n++)
+		deep += HOB_PACK_AT(hob_pk_hierarchy, nodes, n)->level >= HOB_CLASSIC_MAX_NODE_LEVEL;
+	note(w, hob_pack_find(&w->scene, HOB_PK_LCAM).count, "classic.cameras-dropped", "cameras");
+	note(w, hob_pack_find(&w->scene, HOB_PK_LLGT).count, "classic.lights-dropped", "lights");
+	note(w, animated, "classic.animations-dropped", "clips and skins");
+	uint32_t scenes = hob_pack_find(&w->scene, HOB_PK_SCNS).count;
+	note(w, scenes > 1 ? scenes : 0, "classic.scenes-merged", "which node belongs to which scene");
+	if (deep)
+		hob_note_add(w->notes, HOB_NOTE_WARNING, "classic.deep-nodes",
+					 "%u nodes are deeper than %u levels, which the reference renderer overruns on", deep,
+					 HOB_CLASSIC_MAX_NODE_LEVEL - 1);
+}
+
+/* ---- all ---- */
+
+/* A copy of the file at an address that records can be read at. */
+static bool open_aligned(classic_writer *w, hob_bytes file, hob_pack *out)
+{
+	if ((uintptr_t)file.data & 7) {
+		uint8_t *copy = HOB_NEW(w->arena, uint8_t, file.size);
+		if (copy)
+			copy = memcpy(copy, file.data, file.size);
+		if (!copy)
+			return hob_fail_memory(w->err, w->arena, "a copy of a packed file");
+		file.data = copy;
+	}
+	return hob_pack_open(file, out, w->err);
+}
+
+static bool write_all(classic_writer *w, const hob_pack_set *set)
+{
+	if (!open_aligned(w, set->meshes, &w->meshes) || !open_aligned(w, set->materials, &w->materials) ||
+		!open_aligned(w, set->scene, &w->scene) ||
+		!hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, w->err))
+		return false;
+	w->material_count = hob_pack_find(&w->materials, HOB_PK_MATL).count;
+	w->drawable = HOB_NEW(w->arena, uint8_t, w->geometry.meshes.count);
+	if (!w->drawable)
+		return hob_fail_memory(w->err, w->arena, "classic files");
+	if (!put_meshes(w))
+		return false;
+	find_default_material(w);
+	if (!put_materials(w))
+		return false;
+	put_scene(w);
+	if (w->out.meshes.failed || w->out.materials.failed || w->out.scene.failed)
+		return hob_fail_memory(w->err, w->arena, "classic files");
+	note_meshes(w);
+	note_materials(w);
+	note_scene(w, set->animations.size > 0);
+	return true;
+}
+
+bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
+							 hob_error *err)
+{
+	if (!set->meshes.size || !set->materials.size || !set->scene.size)
+		return hob_fail(err, EMPTY,
+						"the classic files are made from the meshes, the materials and the scene file");
+	if (!hob_pack_validate_set(set, err))
+		return false;
+	hob_arena arena;
+	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
+	classic_writer w = {.arena = &arena, .notes = notes, .err = err};
+	bool ok = write_all(&w, set);
+	if (ok)
+		*out = w.out;
+	else
+		hob_classic_files_release(&w.out);
+	hob_arena_release(&arena);
+	return ok;
+}
