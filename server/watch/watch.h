@@ -21,7 +21,14 @@
  *
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
  * listed when their target lies inside the root; links to folders are not followed. Hidden entries (leading
- * dot) and what `ignore` says are skipped and not watched. Only regular files are listed. */
+ * dot) and what `ignore` says are skipped and not watched. Only regular files are listed. A link is reported as changed
+ * together with its target. Files that come with a folder (moved in, or made and filled before it was watched) are
+ * reported one by one, besides the folder.
+ *
+ * Polling (network and FUSE mounts, watch limit, force_polling): a changed file is reported when it looked the same twice and
+ * nobody has it open for writing. Each root has an inotify instance of its own, so roots may overlap. A save that
+ * writes beside the file and renames over it counts as one lone change. After an overflow the new scan begins at once, and
+ * with doubling delays (250 ms to 30 s) while overflows go on. */
 #ifndef SRV_WATCH_H
 #define SRV_WATCH_H
 

@@ -1,0 +1,107 @@
+#include "beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+srv_stat srv_stat_of(const struct stat *info)
+{
+	return (srv_stat){
+		.size = (uint64_t)info->st_size,
+		.inode = info->st_ino,
+		.mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec,
+		.ctime_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec,
+	};
+}
+
+bool srv_stat_equal(const srv_stat *a, const srv_stat *b)
+{
+	return a->size == b->size && a->inode == b->inode && a->mtime_ns == b->mtime_ns &&
+		   a->ctime_ns == b->ctime_ns;
+}
+
+/* Without openat2 (old kernels, some container profiles) every folder on the way is opened by itself, and no link is
+ * followed at all. */
+static int open_stepwise(int root_fd, const char *path, int flags)
+{
+	char part[NAME_MAX + 1];
+	int at = root_fd;
+	for (;;) {
+		const char *end = strchrnul(path, '/');
+		size_t len = (size_t)(end - path);
+		if (len >= sizeof part || (len == 2 && path[0] == '.' && path[1] == '.')) {
+			errno = len >= sizeof part ? ENAMETOOLONG : EXDEV;
+			break;
+		}
+		memcpy(part, path, len);
+		part[len] = 0;
+		const char *name = len > 0 ? part : ".";
+		int next = openat(at, name, (*end ? O_PATH | O_DIRECTORY | O_CLOEXEC : flags) | O_NOFOLLOW);
+		if (at != root_fd)
+			close(at);
+		if (next < 0 || !*end)
+			return next;
+		at = next;
+		path = end + 1;
+	}
+	if (at != root_fd)
+		close(at);
+	return -1;
+}
+
+int srv_open_beneath(int root_fd, const char *path, int flags, bool follow)
+{
+	static atomic_bool missing;
+	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY);
+	if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
+		struct open_how how = {
+			.flags = (unsigned)flags,
+			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (follow ? 0 : RESOLVE_NO_SYMLINKS),
+		};
+		/* O_NOFOLLOW with O_PATH means the link itself, which RESOLVE_NO_SYMLINKS allows. */
+		if (!follow)
+			how.flags |= O_NOFOLLOW;
+		int fd = -1;
+		/* EAGAIN: something was renamed while the kernel walked a link with "..". */
+		for (int attempt = 0; attempt < 8 && fd < 0 && (attempt == 0 || errno == EAGAIN); attempt++)
+			fd = (int)syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof how);
+		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+			return fd;
+		if (errno == ENOSYS)
+			atomic_store(&missing, true);
+	}
+	return open_stepwise(root_fd, path, flags);
+}
+
+bool srv_stat_path(int root_fd, hob_str path, srv_stat *out)
+{
+	char name[PATH_MAX];
+	struct stat info;
+	if (path.len == 0 || path.len >= sizeof name || memchr(path.data, 0, path.len))
+		return false;
+	memcpy(name, path.data, path.len);
+	name[path.len] = 0;
+	int fd = srv_open_beneath(root_fd, name, O_PATH, true);
+	bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	if (fd >= 0)
+		close(fd);
+	if (ok)
+		*out = srv_stat_of(&info);
+	return ok;
+}
+
+srv_writers srv_find_writers(int fd)
+{
+	/* A writer that comes while the lease is held makes the kernel send a signal; SIGIO would end the daemon. */
+	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
+		return SRV_WRITERS_UNKNOWN;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0)
+		return errno == EAGAIN ? SRV_WRITERS_SOME : SRV_WRITERS_UNKNOWN;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return SRV_WRITERS_NONE;
+}

@@ -1,0 +1,343 @@
+#include "watch_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WINDOW_MS = 15, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
+
+int64_t watch_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int watch_compare_paths(hob_str a, hob_str b)
+{
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* ---- messages to the loop */
+
+watch_message *watch_message_new(watch_root *root, message_kind kind)
+{
+	watch_message *made = calloc(1, sizeof *made);
+	if (!made)
+		abort();
+	made->kind = kind;
+	made->root = root->index;
+	return made;
+}
+
+static void free_message(watch_message *message)
+{
+	file_list_drop(message->files);
+	path_set_release(&message->paths);
+	free(message);
+}
+
+void watch_post(srv_watch *watch, watch_message *message)
+{
+	pthread_mutex_lock(&watch->queue_lock);
+	*watch->last = message;
+	watch->last = &message->next;
+	pthread_mutex_unlock(&watch->queue_lock);
+	uv_async_send(&watch->async);
+}
+
+static watch_message *take_messages(srv_watch *watch)
+{
+	pthread_mutex_lock(&watch->queue_lock);
+	watch_message *first = watch->first;
+	watch->first = NULL;
+	watch->last = &watch->first;
+	pthread_mutex_unlock(&watch->queue_lock);
+	return first;
+}
+
+static void deliver_changed(srv_watch *watch, watch_message *message)
+{
+	size_t count = 0;
+	hob_str *paths = malloc(message->paths.live * sizeof *paths);
+	if (!paths)
+		abort();
+	for (size_t i = 0; i < message->paths.used; i++)
+		if (message->paths.items[i].path.data)
+			paths[count++] = message->paths.items[i].path;
+	atomic_fetch_add(&watch->batches, 1);
+	watch->callbacks.changed(watch->callbacks.user, message->root, paths, count);
+	free(paths);
+}
+
+static void deliver(srv_watch *watch, watch_message *message)
+{
+	void *user = watch->callbacks.user;
+	switch (message->kind) {
+	case MESSAGE_SCANNED:
+		watch->callbacks.scanned(user, message->root, message->files->entries, message->files->count);
+		break;
+	case MESSAGE_CHANGED:
+		deliver_changed(watch, message);
+		break;
+	case MESSAGE_RESET:
+		watch->callbacks.reset(user, message->root, message->why);
+		break;
+	case MESSAGE_MODE:
+		watch->callbacks.mode(user, message->root, message->mode, message->why);
+		break;
+	}
+}
+
+/* ---- close */
+
+static void free_root(watch_root *root)
+{
+	watch_root_close_inotify(root);
+	dir_tree_release(&root->tree);
+	settle_clear(root);
+	if (root->dir_fd >= 0)
+		close(root->dir_fd);
+	file_list_drop(root->known);
+	hob_arena_release(&root->link_arena);
+	free(root->links);
+	pthread_cond_destroy(&root->wake);
+	pthread_mutex_destroy(&root->lock);
+	free(root->path);
+	free(root);
+}
+
+static void free_watch(srv_watch *watch)
+{
+	for (uint32_t i = 0; i < watch->root_count; i++)
+		free_root(watch->roots[i]);
+	free(watch->roots);
+	for (watch_message *message = take_messages(watch), *next; message; message = next) {
+		next = message->next;
+		free_message(message);
+	}
+	close(watch->reader_wake);
+	pthread_mutex_destroy(&watch->queue_lock);
+	pthread_mutex_destroy(&watch->roots_lock);
+	free(watch);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	srv_watch *watch = handle->data;
+	void (*done)(void *) = watch->done;
+	void *user = watch->done_user;
+	free_watch(watch);
+	if (done)
+		done(user);
+}
+
+static void join_threads(srv_watch *watch)
+{
+	pthread_join(watch->reader, NULL);
+	for (uint32_t i = 0; i < watch->root_count; i++)
+		pthread_join(watch->roots[i]->thread, NULL);
+	uv_close((uv_handle_t *)&watch->async, on_closed);
+}
+
+static void on_async(uv_async_t *async)
+{
+	srv_watch *watch = async->data;
+	for (watch_message *message = take_messages(watch), *next; message; message = next) {
+		next = message->next;
+		if (!watch->closing)
+			deliver(watch, message);
+		free_message(message);
+	}
+	if (watch->closing && atomic_load(&watch->threads) == 0 && !uv_is_closing((uv_handle_t *)async))
+		join_threads(watch);
+}
+
+void watch_thread_ends(srv_watch *watch)
+{
+	/* The loop may free everything as soon as the count is zero and this thread is joined, so the wake-up comes before. */
+	atomic_fetch_sub(&watch->threads, 1);
+	uv_async_send(&watch->async);
+}
+
+void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user)
+{
+	assert(!watch->closing);
+	watch->closing = true;
+	watch->done = done;
+	watch->done_user = user;
+	atomic_store(&watch->stop, true);
+	watch_wake_reader(watch);
+	for (uint32_t i = 0; i < watch->root_count; i++) {
+		pthread_mutex_lock(&watch->roots[i]->lock);
+		pthread_cond_signal(&watch->roots[i]->wake);
+		pthread_mutex_unlock(&watch->roots[i]->lock);
+	}
+}
+
+/* ---- start */
+
+static bool start_thread(srv_watch *watch, pthread_t *thread, void *(*body)(void *), void *argument,
+						 hob_error *err)
+{
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	atomic_fetch_add(&watch->threads, 1);
+	int code = pthread_create(thread, &attributes, body, argument);
+	pthread_attr_destroy(&attributes);
+	if (code == 0)
+		return true;
+	atomic_fetch_sub(&watch->threads, 1);
+	return hob_fail(err, IO, "cannot start a thread of the watcher: %s", strerror(code));
+}
+
+static void default_options(srv_watch_options *options)
+{
+	options->window_ms = options->window_ms ? options->window_ms : WINDOW_MS;
+	options->window_max_ms = options->window_max_ms ? options->window_max_ms : WINDOW_MAX_MS;
+	options->poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
+}
+
+bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
+				   srv_watch **out, hob_error *err)
+{
+	srv_watch *watch = calloc(1, sizeof *watch);
+	if (!watch)
+		return hob_fail(err, MEMORY, "no memory left for the watcher");
+	watch->options = options ? *options : (srv_watch_options){0};
+	default_options(&watch->options);
+	watch->callbacks = *callbacks;
+	watch->last = &watch->first;
+	watch->async.data = watch;
+	pthread_mutex_init(&watch->queue_lock, NULL);
+	pthread_mutex_init(&watch->roots_lock, NULL);
+	watch->reader_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (watch->reader_wake < 0) {
+		hob_fail(err, IO, "cannot make an eventfd: %s", strerror(errno));
+		goto fail;
+	}
+	int code = uv_async_init(loop, &watch->async, on_async);
+	if (code != 0) {
+		hob_fail(err, IO, "cannot join the event loop: %s", uv_strerror(code));
+		goto fail_wake;
+	}
+	if (!start_thread(watch, &watch->reader, watch_reader_main, watch, err)) {
+		uv_close((uv_handle_t *)&watch->async, on_closed);
+		return false;
+	}
+	*out = watch;
+	return true;
+fail_wake:
+	close(watch->reader_wake);
+fail:
+	pthread_mutex_destroy(&watch->queue_lock);
+	pthread_mutex_destroy(&watch->roots_lock);
+	free(watch);
+	return false;
+}
+
+static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
+{
+	watch_root *root = calloc(1, sizeof *root);
+	char *copy = strdup(path);
+	if (!root || !copy)
+		abort();
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_mutex_init(&root->lock, NULL);
+	pthread_cond_init(&root->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	root->watch = watch;
+	root->index = index;
+	root->path = copy;
+	root->dir_fd = root->inotify_fd = -1;
+	root->want_scan = root->held = true;
+	return root;
+}
+
+bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_error *err)
+{
+	assert(path[0] == '/' && !watch->closing);
+	if (watch->root_count == WATCH_ROOTS_MAX)
+		return hob_fail(err, LIMIT, "more than %d roots; merge some into a common folder", WATCH_ROOTS_MAX);
+	watch_root *root = new_root(watch, index, path);
+	if (!start_thread(watch, &root->thread, watch_root_main, root, err)) {
+		free_root(root);
+		return false;
+	}
+	pthread_mutex_lock(&watch->roots_lock);
+	watch->roots = realloc(watch->roots, (watch->root_count + 1) * sizeof *watch->roots);
+	if (!watch->roots)
+		abort();
+	watch->roots[watch->root_count++] = root;
+	pthread_mutex_unlock(&watch->roots_lock);
+	watch_wake_reader(watch);
+	return true;
+}
+
+void srv_watch_rescan(srv_watch *watch, uint32_t index)
+{
+	for (uint32_t i = 0; i < watch->root_count; i++) {
+		watch_root *root = watch->roots[i];
+		if (root->index != index)
+			continue;
+		pthread_mutex_lock(&root->lock);
+		root->want_scan = root->held = root->retry_inotify = true;
+		root->scan_at_ns = 0;
+		pthread_cond_signal(&root->wake);
+		pthread_mutex_unlock(&root->lock);
+	}
+}
+
+void watch_wake_reader(srv_watch *watch)
+{
+	uint64_t one = 1;
+	/* A full counter means that the reader is awake already. */
+	(void)!write(watch->reader_wake, &one, sizeof one);
+}
+
+void srv_watch_hold_reader(srv_watch *watch, bool hold)
+{
+	atomic_store(&watch->reader_held, hold);
+	watch_wake_reader(watch);
+}
+
+bool watch_ignores(watch_root *root, hob_str path)
+{
+	const srv_watch_options *options = &root->watch->options;
+	return options->ignore && options->ignore(options->ignore_user, root->index, path);
+}
+
+void srv_watch_count(const srv_watch *watch, srv_watch_counters *out)
+{
+	*out = (srv_watch_counters){
+		.events = atomic_load(&watch->events),
+		.batches = atomic_load(&watch->batches),
+		.overflows = atomic_load(&watch->overflows),
+		.scans = atomic_load(&watch->scans),
+		.watches = atomic_load(&watch->watches),
+	};
+}
+
+file_list *file_list_keep(file_list *list)
+{
+	atomic_fetch_add(&list->references, 1);
+	return list;
+}
+
+void file_list_drop(file_list *list)
+{
+	if (!list || atomic_fetch_sub(&list->references, 1) > 1)
+		return;
+	for (uint32_t i = 0; i < list->arena_count; i++)
+		hob_arena_release(&list->arenas[i]);
+	free(list->arenas);
+	free(list->entries);
+	free(list);
+}

@@ -1,0 +1,174 @@
+/* watch_internal.h - what the files of the watcher share.
+ *
+ *   watch.c         the loop's side: queue of messages, start, close
+ *   watch_root.c    one thread per root: when to scan, polling, roots that come and go
+ *   watch_scan.c    the parallel crawl that makes a complete list
+ *   watch_reader.c  one thread that reads the inotify descriptors of all roots
+ *   watch_settle.c  which paths are delivered when
+ *   dir_tree.c      the watched folders;  path_set.c  paths without duplicates;  beneath.c, mounts.c
+ *
+ * Each root has an inotify instance of its own, so that closing it drops all its watches, an overflow concerns one root, and
+ * roots may overlap. root->lock guards everything of a root that both its thread and the reader use; while the
+ * reader handles records it holds that lock. Messages go through watch->queue_lock, a leaf. */
+#ifndef SRV_WATCH_INTERNAL_H
+#define SRV_WATCH_INTERNAL_H
+
+#include "watch.h"
+#include "dir_tree.h"
+#include "path_set.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A complete scan. Shared by the message that carries it and by a polling root. */
+typedef struct file_list {
+	srv_file_entry *entries;
+	size_t count;
+	hob_arena *arenas;
+	uint32_t arena_count;
+	atomic_uint references;
+} file_list;
+file_list *file_list_keep(file_list *list);
+void file_list_drop(file_list *list); /* NULL is fine */
+
+/* A symbolic link to a file inside the root: it changes when its target does. */
+typedef struct link_entry {
+	hob_str target, path;
+} link_entry;
+
+typedef struct settle_state {
+	path_set batch;	  /* will be delivered */
+	path_set created; /* made, not closed yet */
+	int64_t first_ns, last_ns, hot_until_ns, created_due_ns;
+	char *alone;			/* path that was delivered alone last */
+	uint32_t rename_cookie; /* of the last MOVED_FROM of a file */
+	char *rename_from;
+} settle_state;
+
+typedef struct watch_root {
+	struct srv_watch *watch;
+	uint32_t index;
+	char *path;
+	pthread_t thread;
+
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool want_scan, held; /* held: a scan is due or under way, changes are collected only */
+	bool retry_inotify;	  /* asked for by hand: try again after the watch limit was met */
+	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
+	int dir_fd, inotify_fd; /* O_PATH of the root; -1 when it is missing. -1 when not watching */
+	uint32_t scan_number;
+	dir_tree tree;
+	size_t counted;	  /* folders that watch->watches holds of this root */
+	dir_node *moving; /* renamed away, new place not told yet */
+	uint32_t moving_cookie;
+	int64_t moving_at_ns;
+	settle_state settle;
+	link_entry *links; /* sorted by target */
+	size_t link_count;
+	hob_arena link_arena;
+	char limit[256]; /* why inotify cannot be had for this root; empty when it can */
+
+	/* its own thread only */
+	uint64_t device, inode;
+	bool missing, announced;
+	bool polling;
+	char why[300];
+	file_list *known; /* polling: the newest list */
+} watch_root;
+
+typedef enum message_kind { MESSAGE_SCANNED, MESSAGE_CHANGED, MESSAGE_RESET, MESSAGE_MODE } message_kind;
+
+typedef struct watch_message {
+	struct watch_message *next;
+	message_kind kind;
+	uint32_t root;
+	srv_watch_mode mode;
+	file_list *files;
+	path_set paths;
+	char why[300];
+} watch_message;
+
+struct srv_watch {
+	uv_async_t async;
+	srv_watch_options options;
+	srv_watch_callbacks callbacks;
+	void (*done)(void *user);
+	void *done_user;
+	bool closing;
+
+	pthread_mutex_t queue_lock;
+	watch_message *first, **last;
+
+	pthread_mutex_t roots_lock; /* guards the array; a root lives until close */
+	watch_root **roots;
+	uint32_t root_count;
+
+	pthread_t reader;
+	int reader_wake; /* eventfd */
+	atomic_bool stop, reader_held;
+	atomic_uint threads;
+	atomic_uint_fast64_t events, batches, overflows, scans, watches;
+};
+
+enum { WATCH_ROOTS_MAX = 256 };
+
+int64_t watch_now_ns(void);
+static inline int64_t watch_ms(uint32_t value)
+{
+	return (int64_t)value * 1000000;
+}
+int watch_compare_paths(hob_str a, hob_str b);
+watch_message *watch_message_new(watch_root *root, message_kind kind);
+void watch_post(struct srv_watch *watch, watch_message *message);
+void watch_wake_reader(struct srv_watch *watch);
+void watch_thread_ends(struct srv_watch *watch);
+/* Path with a trailing '/' for folders. */
+bool watch_ignores(watch_root *root, hob_str path);
+
+void *watch_root_main(void *root);
+/* root->lock is held: everything since the last scan is doubtful; scan again after `delay_ns`. */
+void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
+void watch_root_close_inotify(watch_root *root);
+void watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
+/* After the tree changed. */
+void watch_recount(watch_root *root);
+
+typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
+/* root->lock is NOT held. Adds the watch and puts the folder into the tree. */
+folder_watch watch_add_folder(watch_root *root, int fd, hob_str path);
+/* The same with the lock held. */
+folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path);
+
+typedef struct scan_result {
+	file_list *files;
+	link_entry *links;
+	size_t link_count;
+	hob_arena link_arena;
+	bool limit;			/* a watch could not be added: root->limit says why */
+	const char *silent; /* kind of a mount inside from which no events come */
+	bool stopped;
+} scan_result;
+void watch_scan(watch_root *root, bool add_watches, scan_result *out);
+/* Target of a link below the root as a path below the root. */
+bool watch_link_target(int root_fd, const char *path, char *out, size_t room);
+
+/* One entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
+typedef bool folder_entry(void *user, int folder_fd, const char *name, unsigned char kind);
+bool watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
+enum { WATCH_LIST_BUFFER = 32 << 10 };
+
+void *watch_reader_main(void *watch);
+
+/* All with root->lock held. */
+void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
+void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
+void settle_created(watch_root *root, hob_str path, int64_t now);
+void settle_clear(watch_root *root);
+/* Delivers what is due; returns when to look again, INT64_MAX for never. */
+int64_t settle_tick(watch_root *root, int64_t now);
+
+/* Tests: the reader leaves the kernel's queue alone while held. */
+void srv_watch_hold_reader(struct srv_watch *watch, bool hold);
+
+#endif

@@ -1,0 +1,301 @@
+#include "watch_internal.h"
+#include "beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER = 64 << 10, BUFFERS_PER_TURN = 16, PARTNER_MS = 50 };
+
+static const int64_t BACKOFF_FIRST_NS = 250000000, BACKOFF_MAX_NS = 30000000000, CALM_NS = 60000000000;
+
+typedef struct reader {
+	srv_watch *watch;
+	watch_root *root; /* whose records are being handled, locked */
+	int64_t now;
+	uint8_t *records, *entries;
+	char path[PATH_MAX]; /* of the crawled folder with a trailing '/' */
+	size_t path_len;
+	path_set todo; /* folders to crawl */
+} reader;
+
+/* ---- new folders */
+
+static bool on_entry(void *user, int fd, const char *name, unsigned char kind)
+{
+	reader *r = user;
+	size_t name_len = strlen(name), len = r->path_len + name_len;
+	(void)fd;
+	if ((kind != DT_DIR && kind != DT_REG && kind != DT_LNK) || len + 2 > sizeof r->path)
+		return true;
+	memcpy(r->path + r->path_len, name, name_len);
+	r->path[len] = '/';
+	r->path[len + 1] = 0;
+	if (watch_ignores(r->root, (hob_str){r->path, kind == DT_DIR ? len + 1 : len}))
+		return true;
+	if (kind == DT_DIR)
+		path_set_put(&r->todo, (hob_str){r->path, len});
+	else
+		settle_created(r->root, (hob_str){r->path, len}, r->now);
+	return true;
+}
+
+static void crawl_one(reader *r, hob_str path)
+{
+	watch_root *root = r->root;
+	memcpy(r->path, path.data, path.len);
+	r->path[path.len] = 0;
+	int fd = srv_open_beneath(root->dir_fd, r->path, O_RDONLY | O_DIRECTORY, false);
+	if (fd < 0)
+		return;
+	folder_watch added = watch_add_folder_locked(root, fd, path);
+	if (added == FOLDER_LIMIT)
+		watch_root_doubt(root, 0, root->limit);
+	if (added == FOLDER_WATCHED) {
+		r->path[path.len] = '/';
+		r->path_len = path.len + 1;
+		watch_list_folder(fd, r->entries, on_entry, r);
+	}
+	close(fd);
+}
+
+/* Watches a folder and everything below, and takes up the files that are there already. */
+static void crawl(reader *r, hob_str path)
+{
+	path_set_put(&r->todo, path);
+	for (size_t i = 0; i < r->todo.used && r->root->inotify_fd >= 0 && !r->root->limit[0]; i++) {
+		char copy[PATH_MAX];
+		hob_str folder = r->todo.items[i].path;
+		if (folder.len + 2 > sizeof copy)
+			continue;
+		memcpy(copy, folder.data, folder.len);
+		crawl_one(r, (hob_str){copy, folder.len});
+	}
+	path_set_release(&r->todo);
+}
+
+/* ---- records */
+
+static void report_folder(reader *r, hob_str path)
+{
+	char name[PATH_MAX + 2];
+	memcpy(name, path.data, path.len);
+	name[path.len] = '/';
+	name[path.len + 1] = 0;
+	settle_gone(r->root, (hob_str){name, path.len + 1}, 0, r->now);
+}
+
+static void drop_moving(watch_root *root)
+{
+	if (root->moving)
+		dir_tree_remove(&root->tree, root->moving, watch_drop_folder, root);
+	root->moving = NULL;
+}
+
+static void on_folder(reader *r, const struct inotify_event *event, dir_node *parent, hob_str path)
+{
+	watch_root *root = r->root;
+	hob_str name = hob_path_name(path);
+	char marked[PATH_MAX + 2];
+	memcpy(marked, path.data, path.len);
+	memcpy(marked + path.len, "/", 2);
+	if (watch_ignores(root, (hob_str){marked, path.len + 1}))
+		return;
+	dir_node *node = dir_tree_child(&root->tree, parent, name);
+	if (event->mask & (IN_MOVED_FROM | IN_DELETE)) {
+		if (node && event->mask & IN_MOVED_FROM) {
+			drop_moving(root);
+			dir_tree_detach(&root->tree, node);
+			root->moving = node;
+			root->moving_cookie = event->cookie;
+			root->moving_at_ns = r->now;
+		} else if (node) {
+			dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+		}
+		report_folder(r, path);
+		return;
+	}
+	if (event->mask & IN_CREATE && node)
+		return; /* the crawl of its parent met it already */
+	if (event->mask & IN_MOVED_TO) {
+		if (root->moving && event->cookie == root->moving_cookie) {
+			dir_tree_move(&root->tree, root->moving, parent, name, watch_drop_folder, root);
+			root->moving = NULL;
+		}
+		report_folder(r, path);
+	}
+	crawl(r, path);
+}
+
+static void on_file(reader *r, const struct inotify_event *event, hob_str path)
+{
+	if (watch_ignores(r->root, path))
+		return;
+	if (event->mask & IN_CLOSE_WRITE)
+		settle_complete(r->root, path, 0, r->now);
+	else if (event->mask & IN_MOVED_TO)
+		settle_complete(r->root, path, event->cookie, r->now);
+	else if (event->mask & IN_MOVED_FROM)
+		settle_gone(r->root, path, event->cookie, r->now);
+	else if (event->mask & IN_DELETE)
+		settle_gone(r->root, path, 0, r->now);
+	else if (event->mask & IN_CREATE)
+		settle_created(r->root, path, r->now);
+}
+
+static void on_overflow(reader *r)
+{
+	watch_root *root = r->root;
+	int64_t next = root->backoff_ns > 0 ? root->backoff_ns * 2 : BACKOFF_FIRST_NS;
+	atomic_fetch_add(&r->watch->overflows, 1);
+	if (root->overflow_at_ns == 0 || r->now - root->overflow_at_ns > CALM_NS)
+		root->backoff_ns = 0;
+	else
+		root->backoff_ns = next < BACKOFF_MAX_NS ? next : BACKOFF_MAX_NS;
+	root->overflow_at_ns = r->now;
+	watch_root_doubt(root, root->backoff_ns,
+					 "the kernel's queue of file events overflowed; everything is scanned again");
+}
+
+static void on_record(reader *r, const struct inotify_event *event)
+{
+	watch_root *root = r->root;
+	if (event->mask & IN_Q_OVERFLOW) {
+		on_overflow(r);
+		return;
+	}
+	dir_node *node = dir_tree_find_wd(&root->tree, event->wd);
+	if (!node)
+		return;
+	if (node == root->tree.root && event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
+		watch_root_doubt(root, 0, "the watched folder was moved, removed or unmounted");
+		return;
+	}
+	if (event->mask & IN_IGNORED) {
+		if (node == root->moving)
+			root->moving = NULL;
+		dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+		return;
+	}
+	if (event->mask & IN_UNMOUNT) {
+		watch_root_doubt(root, 0, "a file system below the watched folder was unmounted");
+		return;
+	}
+	char path[PATH_MAX];
+	size_t len;
+	if (event->len == 0 || event->name[0] == '.' ||
+		!dir_tree_path(&root->tree, node, path, sizeof path, &len))
+		return;
+	size_t name_len = strlen(event->name);
+	if (len + name_len + 3 > sizeof path)
+		return;
+	if (len > 0)
+		path[len++] = '/';
+	memcpy(path + len, event->name, name_len + 1);
+	hob_str whole = {path, len + name_len};
+	if (event->mask & IN_ISDIR)
+		on_folder(r, event, node, whole);
+	else
+		on_file(r, event, whole);
+}
+
+/* Fair to the other roots: at most so many buffers in a turn. */
+static void read_records(reader *r)
+{
+	watch_root *root = r->root;
+	for (int turn = 0; turn < BUFFERS_PER_TURN && root->inotify_fd >= 0; turn++) {
+		ssize_t size = read(root->inotify_fd, r->records, BUFFER);
+		if (size <= 0)
+			break;
+		r->now = watch_now_ns();
+		for (ssize_t at = 0; at < size;) {
+			const struct inotify_event *event = (const struct inotify_event *)(const void *)(r->records + at);
+			at += (ssize_t)(sizeof *event + event->len);
+			atomic_fetch_add_explicit(&r->watch->events, 1, memory_order_relaxed);
+			on_record(r, event);
+		}
+	}
+}
+
+/* ---- the thread */
+
+static int64_t serve(reader *r, watch_root *root, bool hold)
+{
+	pthread_mutex_lock(&root->lock);
+	r->root = root;
+	if (!hold)
+		read_records(r);
+	r->now = watch_now_ns();
+	int64_t due = INT64_MAX;
+	if (root->moving) {
+		int64_t partner_due = root->moving_at_ns + watch_ms(PARTNER_MS);
+		if (r->now >= partner_due)
+			drop_moving(root);
+		else
+			due = partner_due;
+	}
+	watch_recount(root);
+	int64_t settle_due = settle_tick(root, r->now);
+	pthread_mutex_unlock(&root->lock);
+	return settle_due < due ? settle_due : due;
+}
+
+static void wait_for_records(reader *r, bool hold, int64_t due)
+{
+	struct pollfd fds[WATCH_ROOTS_MAX + 1] = {{.fd = r->watch->reader_wake, .events = POLLIN}};
+	nfds_t count = 1;
+	pthread_mutex_lock(&r->watch->roots_lock);
+	for (uint32_t i = 0; i < r->watch->root_count && count <= WATCH_ROOTS_MAX && !hold; i++) {
+		watch_root *root = r->watch->roots[i];
+		pthread_mutex_lock(&root->lock);
+		if (root->inotify_fd >= 0)
+			fds[count++] = (struct pollfd){.fd = root->inotify_fd, .events = POLLIN};
+		pthread_mutex_unlock(&root->lock);
+	}
+	pthread_mutex_unlock(&r->watch->roots_lock);
+	int64_t left = due == INT64_MAX ? 0 : due - watch_now_ns();
+	struct timespec timeout = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
+	if (ppoll(fds, count, due == INT64_MAX ? NULL : &timeout, NULL) > 0 && fds[0].revents) {
+		uint64_t wakes;
+		(void)!read(r->watch->reader_wake, &wakes, sizeof wakes);
+	}
+}
+
+static watch_root *root_at(srv_watch *watch, uint32_t i)
+{
+	pthread_mutex_lock(&watch->roots_lock);
+	watch_root *root = i < watch->root_count ? watch->roots[i] : NULL;
+	pthread_mutex_unlock(&watch->roots_lock);
+	return root;
+}
+
+void *watch_reader_main(void *argument)
+{
+	srv_watch *watch = argument;
+	reader r = {.watch = watch, .records = malloc(BUFFER), .entries = malloc(WATCH_LIST_BUFFER)};
+	if (!r.records || !r.entries)
+		abort();
+	while (!atomic_load(&watch->stop)) {
+		bool hold = atomic_load(&watch->reader_held);
+		int64_t due = INT64_MAX;
+		for (uint32_t i = 0;; i++) {
+			watch_root *root = root_at(watch, i);
+			if (!root)
+				break;
+			int64_t next = serve(&r, root, hold);
+			due = next < due ? next : due;
+		}
+		wait_for_records(&r, hold, due);
+	}
+	free(r.records);
+	free(r.entries);
+	watch_thread_ends(watch);
+	return NULL;
+}

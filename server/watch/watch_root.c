@@ -1,0 +1,465 @@
+#include "watch_internal.h"
+#include "beneath.h"
+#include "mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MASK = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF |
+		   IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK,
+	SETTLE_MS = 500
+};
+
+/* ---- watches */
+
+void watch_recount(watch_root *root)
+{
+	atomic_fetch_add(&root->watch->watches, root->tree.count - root->counted);
+	root->counted = root->tree.count;
+}
+
+void watch_drop_folder(void *user, int wd)
+{
+	watch_root *root = user;
+	inotify_rm_watch(root->inotify_fd, wd);
+}
+
+void watch_root_close_inotify(watch_root *root)
+{
+	if (root->inotify_fd >= 0)
+		close(root->inotify_fd);
+	root->inotify_fd = -1;
+	root->moving = NULL;
+	dir_tree_release(&root->tree);
+	watch_recount(root);
+}
+
+static long read_number(const char *path)
+{
+	char text[32] = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, text, sizeof text - 1) < 0)
+		text[0] = 0;
+	if (fd >= 0)
+		close(fd);
+	return atol(text);
+}
+
+static int add_watch(watch_root *root, int fd, hob_str path)
+{
+	uint32_t most = root->watch->options.max_watches;
+	if (most > 0 && atomic_load(&root->watch->watches) >= most) {
+		errno = ENOSPC;
+		return -1;
+	}
+	char self[32];
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	int wd = inotify_add_watch(root->inotify_fd, self, MASK);
+	if (wd >= 0 || errno != ENOENT)
+		return wd;
+	/* No /proc: by the full path, which a rename may redirect meanwhile. */
+	char full[PATH_MAX];
+	if (snprintf(full, sizeof full, "%s/%.*s", root->path, HOB_FMT(path)) >= (int)sizeof full) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return inotify_add_watch(root->inotify_fd, full, MASK);
+}
+
+folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path)
+{
+	if (root->inotify_fd < 0)
+		return FOLDER_GONE;
+	int wd = add_watch(root, fd, path);
+	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM)) {
+		snprintf(root->limit, sizeof root->limit,
+				 "the limit of watched folders is reached (fs.inotify.max_user_watches = %ld, shared by all "
+				 "programs "
+				 "of this user); raise it with: sysctl fs.inotify.max_user_watches=1048576",
+				 read_number("/proc/sys/fs/inotify/max_user_watches"));
+		return FOLDER_LIMIT;
+	}
+	if (wd < 0)
+		return FOLDER_GONE;
+	size_t slash = path.len;
+	while (slash > 0 && path.data[slash - 1] != '/')
+		slash--;
+	dir_node *parent = NULL;
+	if (path.len > 0)
+		parent = dir_tree_find(&root->tree, hob_str_sub(path, 0, slash > 0 ? slash - 1 : 0));
+	if (path.len > 0 && !parent) {
+		/* The parent was renamed while it was scanned. */
+		root->want_scan = root->held = true;
+		pthread_cond_signal(&root->wake);
+		if (!dir_tree_find_wd(&root->tree, wd))
+			inotify_rm_watch(root->inotify_fd, wd);
+		return FOLDER_GONE;
+	}
+	dir_node *node =
+		dir_tree_put(&root->tree, parent, hob_str_sub(path, slash, path.len), wd, watch_drop_folder, root);
+	if (node)
+		node->seen = root->scan_number;
+	watch_recount(root);
+	return FOLDER_WATCHED;
+}
+
+folder_watch watch_add_folder(watch_root *root, int fd, hob_str path)
+{
+	pthread_mutex_lock(&root->lock);
+	folder_watch result = watch_add_folder_locked(root, fd, path);
+	pthread_mutex_unlock(&root->lock);
+	return result;
+}
+
+void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why)
+{
+	settle_clear(root);
+	root->held = root->want_scan = true;
+	root->scan_at_ns = watch_now_ns() + delay_ns;
+	watch_message *reset = watch_message_new(root, MESSAGE_RESET);
+	snprintf(reset->why, sizeof reset->why, "%s", why);
+	watch_post(root->watch, reset);
+	pthread_cond_signal(&root->wake);
+}
+
+/* ---- what people are told */
+
+static void set_mode(watch_root *root, bool polling, const char *fmt, ...) HOB_PRINTF(3, 4);
+
+static void set_mode(watch_root *root, bool polling, const char *fmt, ...)
+{
+	char why[sizeof root->why];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(why, sizeof why, fmt, args);
+	va_end(args);
+	if (root->announced && root->polling == polling && strcmp(root->why, why) == 0)
+		return;
+	root->announced = true;
+	root->polling = polling;
+	memcpy(root->why, why, sizeof why);
+	if (root->watch->options.once)
+		return;
+	watch_message *mode = watch_message_new(root, MESSAGE_MODE);
+	mode->mode = polling ? SRV_WATCH_POLLING : SRV_WATCH_INOTIFY;
+	memcpy(mode->why, why, sizeof why);
+	watch_post(root->watch, mode);
+}
+
+static void set_polling(watch_root *root, const char *why)
+{
+	uint32_t every = root->watch->options.poll_ms;
+	if (every % 1000 == 0)
+		set_mode(root, true, "polling every %u s: %s", every / 1000, why);
+	else
+		set_mode(root, true, "polling every %u ms: %s", every, why);
+}
+
+static void post_scanned(watch_root *root, file_list *list)
+{
+	watch_message *scanned = watch_message_new(root, MESSAGE_SCANNED);
+	scanned->files = file_list_keep(list);
+	watch_post(root->watch, scanned);
+}
+
+/* ---- the root folder itself */
+
+static void scan_missing(watch_root *root, int code)
+{
+	pthread_mutex_lock(&root->lock);
+	watch_root_close_inotify(root);
+	if (root->dir_fd >= 0)
+		close(root->dir_fd);
+	root->dir_fd = -1;
+	root->held = root->want_scan = false;
+	settle_clear(root);
+	pthread_mutex_unlock(&root->lock);
+	file_list_drop(root->known);
+	root->known = NULL;
+	root->missing = true;
+	char why[200];
+	snprintf(why, sizeof why, "the folder %.120s cannot be opened (%s); it is looked for again", root->path,
+			 strerror(code));
+	set_polling(root, why);
+	file_list *empty = calloc(1, sizeof *empty);
+	if (!empty)
+		abort();
+	empty->entries = calloc(1, sizeof *empty->entries);
+	atomic_store(&empty->references, 1);
+	post_scanned(root, empty);
+	file_list_drop(empty);
+	atomic_fetch_add(&root->watch->scans, 1);
+}
+
+static int open_root(watch_root *root, struct stat *info)
+{
+	int fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, info) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Opens the root and decides how it is watched: NULL for inotify, else why not. */
+static bool prepare(watch_root *root, const char **why)
+{
+	const srv_watch_options *options = &root->watch->options;
+	struct stat info;
+	int fd = open_root(root, &info);
+	if (fd < 0) {
+		scan_missing(root, errno);
+		return false;
+	}
+	root->missing = false;
+	const char *silent = srv_silent_mount(fd);
+	pthread_mutex_lock(&root->lock);
+	if (root->dir_fd < 0 || info.st_dev != root->device || info.st_ino != root->inode)
+		watch_root_close_inotify(root);
+	if (root->dir_fd >= 0)
+		close(root->dir_fd);
+	root->dir_fd = fd;
+	root->device = info.st_dev;
+	root->inode = info.st_ino;
+	if (root->retry_inotify)
+		root->limit[0] = 0;
+	root->retry_inotify = false;
+	*why = options->force_polling ? "asked for" : silent ? silent : root->limit[0] ? root->limit : NULL;
+	if (!options->once && !*why && root->inotify_fd < 0) {
+		root->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		if (root->inotify_fd < 0) {
+			snprintf(root->limit, sizeof root->limit,
+					 "no inotify instance can be had (%s; fs.inotify.max_user_instances = %ld, shared by all "
+					 "programs "
+					 "of this user); raise it with: sysctl fs.inotify.max_user_instances=1024",
+					 strerror(errno), read_number("/proc/sys/fs/inotify/max_user_instances"));
+			*why = root->limit;
+		}
+	}
+	if (*why)
+		watch_root_close_inotify(root);
+	settle_clear(root);
+	root->want_scan = false;
+	root->held = true;
+	root->scan_number++;
+	pthread_mutex_unlock(&root->lock);
+	return true;
+}
+
+static void describe_mode(watch_root *root, const char *why, const char *nested)
+{
+	char text[200];
+	if (!why) {
+		set_mode(root, false, "inotify");
+	} else if (nested) {
+		snprintf(text, sizeof text, "a %s mount inside, whose changes give no events", nested);
+		set_polling(root, text);
+	} else if (why == root->limit || strcmp(why, "asked for") == 0) {
+		set_polling(root, why);
+	} else {
+		snprintf(text, sizeof text, "%s mount, whose changes give no events", why);
+		set_polling(root, text);
+	}
+}
+
+static void scan(watch_root *root)
+{
+	const char *why;
+	scan_result result;
+	if (!prepare(root, &why))
+		return;
+	bool watching = !root->watch->options.once && !why;
+	if (watching)
+		watch_wake_reader(root->watch);
+	watch_scan(root, watching, &result);
+	if (watching && (result.limit || result.silent)) {
+		why = result.limit ? root->limit : result.silent;
+		pthread_mutex_lock(&root->lock);
+		watch_root_close_inotify(root);
+		pthread_mutex_unlock(&root->lock);
+	}
+	if (!result.stopped)
+		describe_mode(root, why, result.limit ? NULL : result.silent);
+	pthread_mutex_lock(&root->lock);
+	if (root->inotify_fd >= 0)
+		dir_tree_sweep(&root->tree, root->scan_number, watch_drop_folder, root);
+	watch_recount(root);
+	free(root->links);
+	hob_arena_release(&root->link_arena);
+	root->links = result.links;
+	root->link_count = result.link_count;
+	root->link_arena = result.link_arena;
+	if (!result.stopped)
+		post_scanned(root, result.files);
+	/* Records of the crawl's time go out after the list, unless the next scan is due already. */
+	root->held = root->want_scan;
+	pthread_mutex_unlock(&root->lock);
+	watch_wake_reader(root->watch);
+	file_list_drop(root->known);
+	root->known = root->polling ? file_list_keep(result.files) : NULL;
+	file_list_drop(result.files);
+}
+
+/* ---- polling */
+
+static bool wait_until(watch_root *root, int64_t until_ns)
+{
+	struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+	pthread_mutex_lock(&root->lock);
+	bool due = false;
+	while (!atomic_load(&root->watch->stop) && !due) {
+		int64_t now = watch_now_ns();
+		if (root->want_scan && root->scan_at_ns <= now)
+			break;
+		int64_t next = root->want_scan && root->scan_at_ns < until_ns ? root->scan_at_ns : until_ns;
+		until = (struct timespec){next / 1000000000, next % 1000000000};
+		due = now >= until_ns;
+		if (!due)
+			pthread_cond_timedwait(&root->wake, &root->lock, &until);
+	}
+	pthread_mutex_unlock(&root->lock);
+	return due;
+}
+
+/* Whether a file that looked changed looks the same now, and nobody has it open for writing. */
+static bool is_settled(watch_root *root, const srv_file_entry *entry)
+{
+	srv_stat now;
+	if (!srv_stat_path(root->dir_fd, entry->path, &now) || !srv_stat_equal(&now, &entry->stat))
+		return false;
+	int fd = srv_open_beneath(root->dir_fd, entry->path.data, O_RDONLY, true);
+	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
+	if (fd >= 0)
+		close(fd);
+	return writers != SRV_WRITERS_SOME;
+}
+
+typedef struct difference {
+	size_t *changed;  /* indices into the new list */
+	srv_stat *before; /* what was known of each; zero when it is new */
+	size_t count;
+	path_set ready; /* to be reported */
+} difference;
+
+static void compare_lists(const file_list *old, const file_list *young, difference *out)
+{
+	size_t i = 0, k = 0;
+	out->changed = calloc(young->count + 1, sizeof *out->changed);
+	out->before = calloc(young->count + 1, sizeof *out->before);
+	if (!out->changed || !out->before)
+		abort();
+	while (i < old->count || k < young->count) {
+		int order = i == old->count		? 1
+					: k == young->count ? -1
+										: watch_compare_paths(old->entries[i].path, young->entries[k].path);
+		if (order < 0) {
+			path_set_put(&out->ready, old->entries[i++].path);
+			continue;
+		}
+		srv_stat before = order == 0 ? old->entries[i].stat : (srv_stat){0};
+		if (order > 0 || !srv_stat_equal(&before, &young->entries[k].stat)) {
+			out->before[out->count] = before;
+			out->changed[out->count++] = k;
+		}
+		i += order == 0;
+		k++;
+	}
+}
+
+static void post_changed(watch_root *root, path_set *paths)
+{
+	if (paths->live == 0) {
+		path_set_release(paths);
+		return;
+	}
+	watch_message *changed = watch_message_new(root, MESSAGE_CHANGED);
+	changed->paths = *paths;
+	*paths = (path_set){0};
+	watch_post(root->watch, changed);
+}
+
+static void poll_once(watch_root *root)
+{
+	scan_result result;
+	difference found = {0};
+	watch_scan(root, false, &result);
+	free(result.links);
+	hob_arena_release(&result.link_arena);
+	if (result.stopped) {
+		file_list_drop(result.files);
+		return;
+	}
+	compare_lists(root->known, result.files, &found);
+	uint32_t every = root->watch->options.poll_ms;
+	if (found.count > 0)
+		wait_until(root, watch_now_ns() + watch_ms(every < SETTLE_MS ? every : SETTLE_MS));
+	for (size_t i = 0; i < found.count; i++) {
+		srv_file_entry *entry = &result.files->entries[found.changed[i]];
+		if (is_settled(root, entry))
+			path_set_put(&found.ready, entry->path);
+		else
+			entry->stat = found.before[i]; /* differs again in the next round */
+	}
+	post_changed(root, &found.ready);
+	free(found.changed);
+	free(found.before);
+	file_list_drop(root->known);
+	root->known = result.files;
+}
+
+/* ---- the thread */
+
+/* The root may have been renamed, replaced, mounted over or unmounted without a record. */
+static void check_root(watch_root *root)
+{
+	struct stat info;
+	int fd = open_root(root, &info);
+	bool same = fd >= 0 && !root->missing && info.st_dev == root->device && info.st_ino == root->inode;
+	if (fd >= 0)
+		close(fd);
+	if (same) {
+		if (root->polling)
+			poll_once(root);
+		return;
+	}
+	if (fd < 0 && root->missing)
+		return;
+	char why[200];
+	snprintf(why, sizeof why, "the folder %.120s %s", root->path,
+			 fd < 0			 ? "is gone"
+			 : root->missing ? "is there (again)"
+							 : "was replaced by another one");
+	pthread_mutex_lock(&root->lock);
+	watch_root_doubt(root, 0, why);
+	pthread_mutex_unlock(&root->lock);
+}
+
+void *watch_root_main(void *argument)
+{
+	watch_root *root = argument;
+	srv_watch *watch = root->watch;
+	int64_t next_check = 0;
+	while (!atomic_load(&watch->stop)) {
+		bool due = wait_until(root, next_check);
+		if (atomic_load(&watch->stop))
+			break;
+		pthread_mutex_lock(&root->lock);
+		bool wanted = root->want_scan && root->scan_at_ns <= watch_now_ns();
+		pthread_mutex_unlock(&root->lock);
+		if (wanted)
+			scan(root);
+		else if (due)
+			check_root(root);
+		next_check = watch->options.once ? INT64_MAX : watch_now_ns() + watch_ms(watch->options.poll_ms);
+	}
+	watch_thread_ends(watch);
+	return NULL;
+}

@@ -1,0 +1,234 @@
+#include "watch_internal.h"
+#include "beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A file whose writers cannot be asked for is complete when it looked the same this long. */
+enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256 };
+
+static path_item *collect(settle_state *s, hob_str path, int64_t now)
+{
+	if (s->batch.live == 0)
+		s->first_ns = now;
+	s->last_ns = now;
+	return path_set_put(&s->batch, path);
+}
+
+static void forget_created(settle_state *s, hob_str path)
+{
+	path_item *item = path_set_find(&s->created, path);
+	if (item)
+		path_set_remove(&s->created, item);
+}
+
+static void forget_rename(settle_state *s)
+{
+	free(s->rename_from);
+	s->rename_from = NULL;
+	s->rename_cookie = 0;
+}
+
+void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
+{
+	settle_state *s = &root->settle;
+	bool renamed = rename_cookie && rename_cookie == s->rename_cookie;
+	forget_created(s, path);
+	path_item *item = collect(s, path, now);
+	item->complete = true;
+	item->renamed = renamed && s->batch.live == 2 && item != s->batch.items &&
+					hob_str_equal(s->batch.items[0].path, hob_str_of(s->rename_from));
+	if (renamed)
+		forget_rename(s);
+}
+
+void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
+{
+	settle_state *s = &root->settle;
+	forget_created(s, path);
+	collect(s, path, now)->complete = false;
+	if (rename_cookie) {
+		free(s->rename_from);
+		s->rename_from = strndup(path.data, path.len);
+		s->rename_cookie = s->rename_from ? rename_cookie : 0;
+	}
+}
+
+void settle_created(watch_root *root, hob_str path, int64_t now)
+{
+	settle_state *s = &root->settle;
+	path_item *item = path_set_put(&s->created, path);
+	item->wait_ms = root->watch->options.window_ms;
+	item->due_ns = now + watch_ms(item->wait_ms);
+	item->seen = (srv_stat){0};
+	if (s->created.live == 1 || item->due_ns < s->created_due_ns)
+		s->created_due_ns = item->due_ns;
+}
+
+void settle_clear(watch_root *root)
+{
+	settle_state *s = &root->settle;
+	path_set_release(&s->batch);
+	path_set_release(&s->created);
+	forget_rename(s);
+	free(s->alone);
+	*s = (settle_state){0};
+}
+
+/* ---- files that were created and not closed */
+
+typedef enum creation { CREATION_DONE, CREATION_GONE, CREATION_OPEN } creation;
+
+static creation look_at(watch_root *root, path_item *item)
+{
+	struct stat info;
+	int fd = srv_open_beneath(root->dir_fd, item->path.data, O_PATH, false);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? CREATION_GONE : CREATION_DONE;
+	bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	close(fd);
+	if (!regular)
+		return CREATION_DONE;
+	fd = srv_open_beneath(root->dir_fd, item->path.data, O_RDONLY, false);
+	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
+	if (fd >= 0)
+		close(fd);
+	srv_stat now = srv_stat_of(&info);
+	bool same = srv_stat_equal(&now, &item->seen);
+	item->seen = now;
+	if (writers == SRV_WRITERS_UNKNOWN)
+		return same && item->wait_ms >= QUIET_MS ? CREATION_DONE : CREATION_OPEN;
+	return writers == SRV_WRITERS_NONE ? CREATION_DONE : CREATION_OPEN;
+}
+
+/* A link to a file is as new as the file it stands for. */
+static void learn_link(watch_root *root, hob_str path)
+{
+	char target[PATH_MAX], own[PATH_MAX];
+	if (readlinkat(root->dir_fd, path.data, own, sizeof own) < 0 ||
+		!watch_link_target(root->dir_fd, path.data, target, sizeof target))
+		return;
+	if (root->link_arena.limit == 0)
+		hob_arena_init(&root->link_arena, SIZE_MAX);
+	link_entry entry = {hob_arena_str(&root->link_arena, hob_str_of(target)),
+						hob_arena_str(&root->link_arena, path)};
+	root->links = realloc(root->links, (root->link_count + 1) * sizeof *root->links);
+	if (!root->links || !entry.target.data || !entry.path.data)
+		abort();
+	size_t at = root->link_count++;
+	for (; at > 0 && strcmp(root->links[at - 1].target.data, entry.target.data) > 0; at--)
+		root->links[at] = root->links[at - 1];
+	root->links[at] = entry;
+}
+
+static void look_at_created(watch_root *root, int64_t now)
+{
+	settle_state *s = &root->settle;
+	int looks = 0;
+	int64_t next = INT64_MAX;
+	for (size_t i = 0; i < s->created.used; i++) {
+		path_item *item = &s->created.items[i];
+		if (!item->path.data)
+			continue;
+		if (item->due_ns <= now && looks < LOOKS_PER_TICK) {
+			looks++;
+			creation found = look_at(root, item);
+			if (found == CREATION_OPEN) {
+				uint32_t wait = item->wait_ms * 2;
+				item->wait_ms = wait < WAIT_MAX_MS ? wait : WAIT_MAX_MS;
+				item->due_ns = now + watch_ms(item->wait_ms);
+			} else {
+				char path[PATH_MAX];
+				hob_str copy = {path, item->path.len};
+				memcpy(path, item->path.data, item->path.len + 1);
+				if (found == CREATION_DONE) {
+					learn_link(root, copy);
+					settle_complete(root, copy, 0, now);
+				} else {
+					path_set_remove(&s->created, item);
+				}
+				continue;
+			}
+		}
+		if (item->due_ns < next)
+			next = item->due_ns;
+	}
+	s->created_due_ns = next;
+}
+
+/* ---- delivery */
+
+static void add_links(watch_root *root, path_set *batch)
+{
+	size_t named = batch->used;
+	for (size_t i = 0; i < named && root->link_count > 0; i++) {
+		hob_str path = batch->items[i].path;
+		if (!path.data)
+			continue;
+		size_t low = 0, high = root->link_count;
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+			if (strcmp(root->links[middle].target.data, path.data) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		for (; low < root->link_count && hob_str_equal(root->links[low].target, path); low++) {
+			path_set_put(batch, root->links[low].path);
+			path = batch->items[i].path;
+		}
+	}
+}
+
+static bool is_alone(const settle_state *s)
+{
+	if (s->batch.live == 1)
+		return s->batch.items[s->batch.used - 1].complete;
+	return s->batch.live == 2 && s->batch.used == 2 && s->batch.items[1].complete &&
+		   s->batch.items[1].renamed;
+}
+
+/* The second half of a save that writes beside the file and renames over it. */
+static bool finishes_save(const settle_state *s)
+{
+	return s->alone && s->batch.live == 2 && is_alone(s) &&
+		   strcmp(s->batch.items[0].path.data, s->alone) == 0;
+}
+
+static void send_batch(watch_root *root, bool alone, int64_t now)
+{
+	settle_state *s = &root->settle;
+	free(s->alone);
+	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
+	s->hot_until_ns = now + watch_ms(root->watch->options.window_ms);
+	add_links(root, &s->batch);
+	watch_message *changed = watch_message_new(root, MESSAGE_CHANGED);
+	changed->paths = s->batch;
+	s->batch = (path_set){0};
+	watch_post(root->watch, changed);
+}
+
+int64_t settle_tick(watch_root *root, int64_t now)
+{
+	settle_state *s = &root->settle;
+	const srv_watch_options *options = &root->watch->options;
+	if (root->held)
+		return INT64_MAX;
+	if (s->created.live > 0 && s->created_due_ns <= now)
+		look_at_created(root, now);
+	int64_t due = s->created.live > 0 ? s->created_due_ns : INT64_MAX;
+	if (s->batch.live == 0)
+		return due;
+	bool alone = is_alone(s), hot = now < s->hot_until_ns;
+	int64_t quiet = s->last_ns + watch_ms(options->window_ms),
+			latest = s->first_ns + watch_ms(options->window_max_ms);
+	int64_t deadline = quiet < latest ? quiet : latest;
+	if (now >= deadline || (alone && (!hot || finishes_save(s)))) {
+		send_batch(root, alone, now);
+		return due;
+	}
+	return deadline < due ? deadline : due;
+}
