@@ -69,11 +69,19 @@ int hob_err_http(hob_err_code code);			/* 422 */
 const char *hob_err_meaning(hob_err_code code); /* one sentence without a full stop */
 hob_err_code hob_err_from_name(hob_str name);	/* HOB_ERR_INTERNAL when unknown */
 
+/* Lets the compiler see that the paths behind a failure are not taken. */
+static inline bool hob_always_false(bool ignored)
+{
+	(void)ignored;
+	return false;
+}
+
 /* Sets *err (which may be NULL) and returns false, so that a failing function reads
  * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
-#define hob_fail(err, code, ...) hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__)
+#define hob_fail(err, code, ...)                                                                                       \
+	hob_always_false(hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__))
 /* Appends "; context" to an error that is already set. Returns false. */
-#define hob_fail_in(err, ...) hob_error_append((err), __VA_ARGS__)
+#define hob_fail_in(err, ...) hob_always_false(hob_error_append((err), __VA_ARGS__))
 
 bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)
 	HOB_PRINTF(5, 6);
@@ -107,7 +115,8 @@ void hob_arena_restore(hob_arena *arena, hob_arena_mark mark); /* frees all that
 /* Copies; the copy is NUL-terminated behind its length. data == NULL on failure. */
 hob_str hob_arena_str(hob_arena *arena, hob_str s);
 hob_str hob_arena_printf(hob_arena *arena, const char *fmt, ...) HOB_PRINTF(2, 3);
-bool hob_fail_memory(hob_error *err, const hob_arena *arena, const char *what);
+bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
+#define hob_fail_memory(err, arena, what) hob_always_false(hob_error_memory((err), (arena), (what)))
 
 #define HOB_NEW(arena, type, count) ((type *)hob_arena_array((arena), (count), sizeof(type), _Alignof(type)))
 

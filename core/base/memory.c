@@ -129,7 +129,7 @@ hob_str hob_arena_printf(hob_arena *arena, const char *fmt, ...)
 	return text ? (hob_str){text, (size_t)length} : (hob_str){0};
 }
 
-bool hob_fail_memory(hob_error *err, const hob_arena *arena, const char *what)
+bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what)
 {
 	return hob_fail(err, MEMORY, "no memory left for %s (%zu MiB used of a limit of %zu MiB)", what,
 					arena->used >> 20, arena->limit >> 20);

@@ -27,6 +27,8 @@ typedef struct hob_importer {
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version text of the library behind it ("assimp 5.2.5"), part of the cook key; NULL when there is none. */
 	const char *(*library_version)(void);
+	/* May look for companions by the source's own file name, or put that name into the model. */
+	bool reads_name;
 } hob_importer;
 
 /* All importers in the order in which they claim extensions; core/import/table.c. */

@@ -95,7 +95,7 @@ static int walk_beneath(int root_fd, const char *path, int flags)
 	}
 }
 
-int srv_open_beneath(int root_fd, const char *path, int flags)
+int srv_root_open(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
 						   .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
@@ -170,7 +170,7 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 
 static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 {
-	int fd = srv_open_beneath(io->root_fd, file->dep.path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	int fd = srv_root_open(io->root_fd, file->dep.path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
 		file->dep.missing = true;
 		switch (errno) {
@@ -254,7 +254,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	srv_root_io *io = user;
 	hob_str dir = hob_path_dir(path), name = hob_path_name(path);
 	hob_str folder = hob_arena_str(&io->arena, dir.len > 0 ? dir : HOB_STR("."));
-	int fd = folder.data ? srv_open_beneath(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY) : -1;
+	int fd = folder.data ? srv_root_open(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY) : -1;
 	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!list) {
 		if (fd >= 0)

@@ -8,9 +8,11 @@
 
 #include "../../core/cook/cook.h"
 #include "../../core/import/importer.h"
+#include "../../core/texture/texture.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <meshoptimizer.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -245,9 +247,12 @@ static void send_ready(const srv_sandbox_layers *layers)
 				   layers->rlimits ? "true" : "false");
 	for (uint32_t i = 0; i < hob_importer_count; i++) {
 		const hob_importer *importer = hob_importers[i];
-		hob_buf_printf(&text, "%s{\"name\":\"%s\",\"version\":%u,\"library\":\"%s\",\"extensions\":[",
-					   i ? "," : "", importer->name, importer->version,
-					   importer->library_version ? importer->library_version() : "");
+		hob_buf_printf(
+			&text,
+			"%s{\"name\":\"%s\",\"version\":%u,\"library\":\"%s%s%s, meshoptimizer %d\",\"extensions\":[",
+			i ? "," : "", importer->name, importer->version,
+			importer->library_version ? importer->library_version() : "",
+			importer->library_version ? ", " : "", hob_textures_libraries(), MESHOPTIMIZER_VERSION);
 		for (const char *const *e = importer->extensions; *e; e++)
 			hob_buf_printf(&text, "%s\"%s\"", e == importer->extensions ? "" : ",", *e);
 		hob_buf_put_str(&text, HOB_STR("]}"));

@@ -1,0 +1,456 @@
+#include "cook.h"
+
+#include "report.h"
+
+#include "../animation/animation.h"
+#include "../base/limits.h"
+#include "../formats/pack_write.h"
+#include "../import/importer.h"
+#include "../material/material_bake.h"
+#include "../mesh/bake.h"
+#include "../scene/flatten.h"
+#include "../scene/merge_instances.h"
+#include "../scene/model_scale.h"
+#include "../texture/texture.h"
+
+#include <stdlib.h>
+
+/* Owns all that a result refers to; result.arena is its first member. */
+typedef struct cook_memory {
+	hob_arena result, scratch;
+	hob_arena *mesh_result, *mesh_scratch; /* by thread */
+	uint32_t thread_count;
+	hob_buf packed[4], report;
+} cook_memory;
+
+typedef struct cook {
+	const hob_cook_request *request;
+	cook_memory *memory;
+	hob_notes *notes;
+	hob_io io; /* request->io with an ear on the names */
+	hob_str stem;
+	bool asked_by_name;
+	hob_model model;
+	hob_baked_mesh *meshes;
+	hob_baked_scene scene;
+	hob_baked_animations animations;
+	hob_baked_materials materials;
+	hob_baked_texture *textures;
+	uint32_t texture_count;
+	hob_report report;
+} cook;
+
+static void stage(cook *c, const char *name, float done)
+{
+	if (c->request->progress)
+		c->request->progress(c->request->progress_user, name, done);
+	hob_report_stage(&c->report, name, c->request->clock ? c->request->clock() : 0);
+}
+
+/* ---- which files are asked for */
+
+static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
+{
+	cook *c = user;
+	bool source = hob_str_equal(path, c->request->path);
+	if (!source && c->stem.len > 0 && hob_str_find(hob_path_name(path), c->stem, 0) != SIZE_MAX)
+		c->asked_by_name = true;
+	return c->request->io->read(c->request->io->user, path, out, err);
+}
+
+static bool listening_find(void *user, hob_str path, hob_str *found)
+{
+	cook *c = user;
+	return c->request->io->find_nocase(c->request->io->user, path, found);
+}
+
+static bool names_hold_stem(const cook *c)
+{
+	const hob_model *m = &c->model;
+	bool found = false;
+	for (uint32_t i = 0; i < m->node_count && !found; i++)
+		found = hob_str_find(m->nodes[i].name, c->stem, 0) != SIZE_MAX;
+	for (uint32_t i = 0; i < m->mesh_count && !found; i++)
+		found = hob_str_find(m->meshes[i].name, c->stem, 0) != SIZE_MAX;
+	for (uint32_t i = 0; i < m->material_count && !found; i++)
+		found = hob_str_find(m->materials[i].name, c->stem, 0) != SIZE_MAX;
+	return found;
+}
+
+/* ---- import */
+
+static bool import_model(cook *c, const hob_importer **used, hob_error *err)
+{
+	const hob_cook_request *request = c->request;
+	const hob_importer *importer = hob_importer_for(request->path);
+	hob_bytes file;
+	if (!importer)
+		return hob_fail(err, UNSUPPORTED, "no importer reads '.%.*s' files",
+						HOB_FMT(hob_path_extension(request->path)));
+	if (!c->io.read(c->io.user, request->path, &file, err))
+		return false;
+	hob_import_request ask = {.io = &c->io,
+							  .path = request->path,
+							  .file = file,
+							  .result = &c->memory->result,
+							  .scratch = &c->memory->scratch,
+							  .notes = c->notes,
+							  .parallel = request->parallel};
+	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
+	bool ok = importer->import(&ask, &c->model, err);
+	hob_arena_restore(&c->memory->scratch, mark);
+	*used = importer;
+	return ok && (hob_model_check(&c->model, err) ||
+				  hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name));
+}
+
+/* ---- meshes: each on its own, largest first */
+
+typedef struct mesh_job {
+	cook *c;
+	hob_mesh_options options;
+	uint32_t *order;
+	hob_notes **notes; /* by mesh, NULL when it had nothing to say */
+	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
+	uint32_t *failed;  /* by thread, HOB_NONE = none */
+} mesh_job;
+
+static bool has_picture(const hob_material *material, hob_slot slot)
+{
+	return material->slots[slot].image != HOB_NONE;
+}
+
+static bool needs_tangents(const hob_model *model, const hob_mesh *mesh)
+{
+	if (mesh->material == HOB_NONE || !mesh->uv[0])
+		return false;
+	const hob_material *material = &model->materials[mesh->material];
+	return has_picture(material, HOB_SLOT_NORMAL) || has_picture(material, HOB_SLOT_BUMP) ||
+		   has_picture(material, HOB_SLOT_CLEARCOAT_NORMAL) || has_picture(material, HOB_SLOT_ANISOTROPY);
+}
+
+static void bake_mesh(void *context, uint32_t index, uint32_t thread)
+{
+	mesh_job *job = context;
+	cook *c = job->c;
+	uint32_t id = job->order[index];
+	hob_arena *result = &c->memory->mesh_result[thread];
+	hob_mesh_options options = job->options;
+	options.need_tangents = needs_tangents(&c->model, &c->model.meshes[id]);
+	hob_notes notes = {.arena = result};
+	hob_error error;
+	if (!hob_mesh_bake(&c->model.meshes[id], &options, result, &c->memory->mesh_scratch[thread], &notes,
+					   &c->meshes[id], &error)) {
+		if (job->failed[thread] == HOB_NONE || id < job->failed[thread]) {
+			job->failed[thread] = id;
+			job->errors[thread] = error;
+		}
+		return;
+	}
+	if (notes.count > 0 || notes.dropped > 0) {
+		job->notes[id] = HOB_NEW(result, hob_notes, 1);
+		if (job->notes[id])
+			*job->notes[id] = notes;
+	}
+}
+
+/* qsort has no context; keys carry what is compared. */
+typedef struct size_key {
+	uint32_t size, id;
+} size_key;
+
+static int larger_first(const void *a, const void *b)
+{
+	const size_key *x = a, *y = b;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
+{
+	uint32_t count = c->model.mesh_count;
+	size_key *keys = HOB_NEW(&c->memory->scratch, size_key, count);
+	uint32_t *order = HOB_NEW(&c->memory->scratch, uint32_t, count);
+	if (!keys || !order)
+		return hob_fail_memory(err, &c->memory->scratch, "the order of meshes");
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = (size_key){c->model.meshes[i].index_count, i};
+	if (count > 1)
+		qsort(keys, count, sizeof *keys, larger_first);
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = keys[i].id;
+	*out = order;
+	return true;
+}
+
+static bool bake_meshes(cook *c, bool smooth, hob_error *err)
+{
+	const hob_settings *s = &c->request->settings;
+	cook_memory *memory = c->memory;
+	uint32_t count = c->model.mesh_count, threads = memory->thread_count;
+	hob_arena_mark mark = hob_arena_save(&memory->scratch);
+	mesh_job job = {.c = c,
+					.options = {.preview = c->request->profile == HOB_PROFILE_PREVIEW,
+								.lod_max = s->lod_max,
+								.lod_ratio = s->lod_ratio,
+								.lod_error = s->lod_error,
+								.lod_lock_border = s->lod_lock_border != 0,
+								.quantized = s->vertex_format == HOB_VERTICES_QUANTIZED,
+								.meshlets = s->meshlets != 0,
+								.influences = s->influences,
+								.normals = smooth ? HOB_NORMALS_SMOOTH : HOB_NORMALS_FLAT}};
+	c->meshes = HOB_NEW(&memory->result, hob_baked_mesh, count);
+	job.notes = HOB_NEW(&memory->scratch, hob_notes *, count);
+	job.errors = HOB_NEW(&memory->scratch, hob_error, threads);
+	job.failed = HOB_NEW(&memory->scratch, uint32_t, threads);
+	if (!c->meshes || !job.notes || !job.errors || !job.failed)
+		return hob_fail_memory(err, &memory->result, "meshes");
+	memset(job.failed, 0xFF, threads * sizeof *job.failed);
+	if (!order_by_size(c, &job.order, err))
+		return false;
+	hob_parallel_for(c->request->parallel, count, bake_mesh, &job);
+	uint32_t worst = HOB_NONE;
+	for (uint32_t t = 0; t < threads; t++)
+		if (job.failed[t] < worst) {
+			worst = job.failed[t];
+			*err = job.errors[t];
+		}
+	if (worst != HOB_NONE)
+		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(c->model.meshes[worst].name));
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t n = 0; job.notes[i] && n < job.notes[i]->count; n++) {
+			const hob_note *note = &job.notes[i]->items[n];
+			hob_note_add(c->notes, note->level, note->code.data, "%.*s", HOB_FMT(note->text));
+		}
+	hob_arena_restore(&memory->scratch, mark);
+	return true;
+}
+
+/* ---- the other parts */
+
+static bool bake_textures(cook *c, hob_error *err)
+{
+	const hob_model *m = &c->model;
+	hob_texture_request ask = {.io = &c->io,
+							   .folder = hob_path_dir(c->request->path),
+							   .material_count = m->material_count,
+							   .image_count = m->image_count,
+							   .sampler_count = m->sampler_count,
+							   .variant_count = m->variant_count,
+							   .materials = m->materials,
+							   .images = m->images,
+							   .samplers = m->samplers,
+							   .variants = m->variants,
+							   .settings = c->request->settings,
+							   .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
+							   .parts = c->request->parts,
+							   .parallel = c->request->parallel};
+	return hob_textures_bake(&ask, &c->memory->result, &c->memory->scratch, c->notes, &c->textures,
+							 &c->texture_count, &c->materials, err);
+}
+
+enum { OUT_MESHES, OUT_MATERIALS, OUT_SCENE, OUT_ANIMATIONS };
+
+static bool pack_outputs(cook *c, hob_error *err)
+{
+	hob_buf *packed = c->memory->packed;
+	hob_pack_options options = {.encode = c->request->settings.encode == HOB_ENCODE_MESHOPT ? HOB_PACK_MESHOPT
+																							: HOB_PACK_RAW,
+								.parallel = c->request->parallel,
+								.scratch = &c->memory->scratch};
+	bool animated = c->animations.clip_count > 0 || c->animations.skin_count > 0;
+	return hob_pack_meshes(c->meshes, c->model.mesh_count, &options, &packed[OUT_MESHES], err) &&
+		   hob_pack_materials(&c->materials, &options, &packed[OUT_MATERIALS], err) &&
+		   hob_pack_scene(&c->scene, &options, &packed[OUT_SCENE], err) &&
+		   (!animated || hob_pack_animations(&c->animations, &options, &packed[OUT_ANIMATIONS], err));
+}
+
+static void count_stats(const cook *c, hob_cook_stats *stats)
+{
+	stats->meshes = c->model.mesh_count;
+	for (uint32_t i = 0; i < c->model.mesh_count; i++) {
+		const hob_baked_mesh *mesh = &c->meshes[i];
+		if (mesh->mesh.topology == HOB_TRIANGLES && mesh->lod_count > 0)
+			stats->triangles += mesh->lods[0].index_count / 3;
+		stats->vertices += mesh->mesh.vertex_count;
+		if (mesh->lod_count > stats->lods)
+			stats->lods = mesh->lod_count;
+	}
+	stats->materials = c->materials.material_count;
+	stats->textures = c->texture_count;
+	stats->nodes = c->scene.node_count;
+	stats->skins = c->animations.skin_count;
+	stats->animations = c->animations.clip_count;
+	stats->cameras = c->scene.camera_count;
+	stats->lights = c->scene.light_count;
+	for (uint32_t i = 0; i < c->notes->count; i++)
+		stats->warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
+}
+
+static void check_budgets(cook *c, const hob_cook_stats *stats)
+{
+	const hob_settings *s = &c->request->settings;
+	if (s->budget_triangles > 0 && stats->triangles > s->budget_triangles)
+		hob_note_add(c->notes, HOB_NOTE_WARNING, "budget.triangles",
+					 "%llu triangles are over the budget of %u", (unsigned long long)stats->triangles,
+					 s->budget_triangles);
+	if (s->budget_bytes > 0 && stats->bytes > s->budget_bytes)
+		hob_note_add(c->notes, HOB_NOTE_WARNING, "budget.bytes",
+					 "%llu cooked bytes are over the budget of %u", (unsigned long long)stats->bytes,
+					 s->budget_bytes);
+}
+
+static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
+{
+	static const char *const names[4] = {"meshes", "materials", "scene", "animations"};
+	hob_arena *arena = &c->memory->result;
+	hob_cook_output *outputs = HOB_NEW(arena, hob_cook_output, 5 + (size_t)c->texture_count);
+	if (!outputs)
+		return hob_fail_memory(err, arena, "the list of outputs");
+	uint32_t count = 0;
+	for (int i = 0; i < 4; i++)
+		if (c->memory->packed[i].size > 0)
+			outputs[count++] = (hob_cook_output){hob_str_of(names[i]), hob_buf_bytes(&c->memory->packed[i])};
+	for (uint32_t i = 0; i < c->texture_count; i++) {
+		hob_str name = hob_arena_printf(arena, "textures/%u", i);
+		if (!name.data)
+			return hob_fail_memory(err, arena, "the list of outputs");
+		outputs[count++] = (hob_cook_output){name, c->textures[i].bytes};
+	}
+	for (uint32_t i = 0; i < count; i++)
+		out->stats.bytes += outputs[i].bytes.size;
+	check_budgets(c, &out->stats);
+	count_stats(c, &out->stats);
+	out->outputs = outputs;
+	out->output_count = count;
+	if (!hob_report_print(&c->report, out, &c->memory->report))
+		return hob_fail(err, MEMORY, "no memory left for the report");
+	outputs[count] = (hob_cook_output){HOB_STR("report"), hob_buf_bytes(&c->memory->report)};
+	out->output_count = count + 1;
+	return true;
+}
+
+/* ---- the trunk */
+
+static bool run(cook *c, hob_cook_result *out, hob_error *err)
+{
+	const hob_settings *s = &c->request->settings;
+	hob_arena *result = &c->memory->result, *scratch = &c->memory->scratch;
+	const hob_importer *importer;
+
+	stage(c, "import", 0.0f);
+	if (!import_model(c, &importer, err))
+		return false;
+	if (importer->reads_name)
+		out->uses_name = c->stem.len > 0 && (c->asked_by_name || names_hold_stem(c));
+	hob_report_importer(&c->report, importer->name, importer->version, c->model.generator);
+
+	stage(c, "scene", 0.2f);
+	if (s->scale != 1.0f && !hob_model_scale(&c->model, s->scale, result, err))
+		return false;
+	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
+		return false;
+	hob_material_options material_options = {.name_rules = s->name_rules != 0};
+	if (!hob_material_bake(&c->model, &material_options, result, scratch, c->notes, err))
+		return false;
+
+	stage(c, "meshes", 0.25f);
+	bool smooth = strcmp(importer->name, "gltf") != 0;
+	if (!bake_meshes(c, smooth, err))
+		return false;
+	uint32_t *skins = HOB_NEW(result, uint32_t, c->model.mesh_count);
+	if (!skins)
+		return hob_fail_memory(err, result, "skins");
+	hob_scene_mesh_skins(&c->model, skins);
+	for (uint32_t i = 0; i < c->model.mesh_count; i++)
+		c->meshes[i].skin = skins[i];
+	if (!hob_scene_bake(&c->model, c->meshes, result, scratch, &c->scene, err))
+		return false;
+
+	stage(c, "animations", 0.5f);
+	hob_animation_options animation_options = {.error = s->animation_error};
+	if (!hob_animations_bake(&c->model, &c->scene, &animation_options, result, scratch, c->notes,
+							 &c->animations, err))
+		return false;
+
+	stage(c, "textures", 0.55f);
+	if (!bake_textures(c, err))
+		return false;
+
+	stage(c, "write", 0.95f);
+	if (!pack_outputs(c, err))
+		return false;
+	stage(c, "", 1.0f);
+	return list_outputs(c, out, err);
+}
+
+static void memory_free(cook_memory *memory)
+{
+	if (!memory)
+		return;
+	for (uint32_t i = 0; i < memory->thread_count; i++) {
+		if (memory->mesh_result)
+			hob_arena_release(&memory->mesh_result[i]);
+		if (memory->mesh_scratch)
+			hob_arena_release(&memory->mesh_scratch[i]);
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
+		hob_buf_release(&memory->packed[i]);
+	hob_buf_release(&memory->report);
+	free(memory->mesh_result);
+	free(memory->mesh_scratch);
+	hob_arena_release(&memory->scratch);
+	hob_arena_release(&memory->result);
+	free(memory);
+}
+
+static cook_memory *memory_new(const hob_cook_request *request)
+{
+	cook_memory *memory = calloc(1, sizeof *memory);
+	if (!memory)
+		return NULL;
+	size_t limit = request->memory_limit ? request->memory_limit : (size_t)HOB_LIMIT_COOK_ARENA_BYTES;
+	memory->thread_count =
+		request->parallel && request->parallel->threads > 1 ? request->parallel->threads : 1;
+	memory->mesh_result = calloc(memory->thread_count, sizeof(hob_arena));
+	memory->mesh_scratch = calloc(memory->thread_count, sizeof(hob_arena));
+	hob_arena_init(&memory->result, limit);
+	hob_arena_init(&memory->scratch, limit);
+	for (uint32_t i = 0; memory->mesh_result && memory->mesh_scratch && i < memory->thread_count; i++) {
+		hob_arena_init(&memory->mesh_result[i], limit);
+		hob_arena_init(&memory->mesh_scratch[i], limit);
+	}
+	if (!memory->mesh_result || !memory->mesh_scratch) {
+		memory_free(memory);
+		return NULL;
+	}
+	return memory;
+}
+
+bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *err)
+{
+	cook_memory *memory = memory_new(request);
+	if (!memory)
+		return hob_fail(err, MEMORY, "no memory left to begin a cook");
+	hob_cook_result result = {.arena = &memory->result};
+	result.notes.arena = &memory->result;
+	hob_str name = hob_path_name(request->path), extension = hob_path_extension(request->path);
+	cook c = {.request = request, .memory = memory, .notes = &result.notes};
+	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
+	c.io = (hob_io){&c, listening_read, listening_find};
+	if (!run(&c, &result, err)) {
+		memory_free(memory);
+		return false;
+	}
+	*out = result;
+	return true;
+}
+
+void hob_cook_result_release(hob_cook_result *result)
+{
+	if (!result || !result->arena)
+		return;
+	memory_free((cook_memory *)result->arena);
+	*result = (hob_cook_result){0};
+}

@@ -1,0 +1,63 @@
+#include "report.h"
+
+void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns)
+{
+	if (report->stage_count == HOB_REPORT_STAGES)
+		return;
+	report->stages[report->stage_count].name = name;
+	report->stages[report->stage_count++].began_ns = now_ns;
+}
+
+void hob_report_importer(hob_report *report, const char *name, uint32_t version, hob_str generator)
+{
+	report->importer = name;
+	report->importer_version = version;
+	report->generator = generator;
+}
+
+static void put_counts(const hob_cook_stats *s, hob_buf *out)
+{
+	hob_buf_printf(
+		out,
+		"\"counts\":{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,"
+		"\"textures\":%u,\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,"
+		"\"warnings\":%u}",
+		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
+		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->warnings);
+}
+
+bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out)
+{
+	hob_buf_printf(out, "{\"report\":1,\"importer\":{\"name\":\"%s\",\"version\":%u},\"generator\":",
+				   report->importer, report->importer_version);
+	hob_buf_put_json(out, report->generator);
+	hob_buf_put(out, ",", 1);
+	put_counts(&result->stats, out);
+	hob_buf_put_str(out, HOB_STR(",\"bytes\":{"));
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		hob_buf_put_str(out, i > 0 ? HOB_STR(",") : HOB_STR(""));
+		hob_buf_put_json(out, result->outputs[i].name);
+		hob_buf_printf(out, ":%zu", result->outputs[i].bytes.size);
+	}
+	hob_buf_put_str(out, HOB_STR("},\"notes\":["));
+	for (uint32_t i = 0; i < result->notes.count; i++) {
+		const hob_note *note = &result->notes.items[i];
+		hob_buf_printf(out, "%s{\"level\":\"%s\",\"code\":", i > 0 ? "," : "",
+					   note->level == HOB_NOTE_WARNING ? "warning" : "info");
+		hob_buf_put_json(out, note->code);
+		hob_buf_put_str(out, HOB_STR(",\"text\":"));
+		hob_buf_put_json(out, note->text);
+		hob_buf_printf(out, ",\"count\":%u}", note->count);
+	}
+	hob_buf_printf(out, "],\"notes_dropped\":%u", result->notes.dropped);
+	if (report->stage_count > 1 && report->stages[0].began_ns > 0) {
+		hob_buf_put_str(out, HOB_STR(",\"timings_us\":{"));
+		for (uint32_t i = 0; i + 1 < report->stage_count; i++)
+			hob_buf_printf(
+				out, "%s\"%s\":%llu", i > 0 ? "," : "", report->stages[i].name,
+				(unsigned long long)((report->stages[i + 1].began_ns - report->stages[i].began_ns) / 1000));
+		hob_buf_put(out, "}", 1);
+	}
+	hob_buf_put_str(out, HOB_STR("}\n"));
+	return !out->failed;
+}

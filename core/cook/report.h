@@ -1,0 +1,25 @@
+/* report.h - the `report` output: what was in the source, what became of it, where the time went. JSON. */
+#ifndef HOB_REPORT_H
+#define HOB_REPORT_H
+
+#include "cook.h"
+
+enum { HOB_REPORT_STAGES = 12 };
+
+typedef struct hob_report {
+	struct {
+		const char *name;
+		uint64_t began_ns;
+	} stages[HOB_REPORT_STAGES]; /* each ends where the next begins; the last has an empty name */
+	uint32_t stage_count;
+	const char *importer;
+	uint32_t importer_version;
+	hob_str generator;
+} hob_report;
+
+void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);
+void hob_report_importer(hob_report *report, const char *name, uint32_t version, hob_str generator);
+/* Timings only when the clock ran (now_ns was not 0). False without memory. */
+bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* cli.h - what the subcommands share: the table of commands, options, exit codes.
+ *
+ * Human text goes to stdout, progress and logs to stderr. Every command has --help; queries have --json. */
+#ifndef SRV_CLI_H
+#define SRV_CLI_H
+
+#include "../../core/base/base.h"
+
+enum {
+	EXIT_GOOD = 0,
+	EXIT_ASSETS_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_UNREACHABLE = 3,
+	EXIT_OVER_BUDGET = 4,
+	EXIT_INTERNAL = 5,
+	EXIT_INTERRUPTED = 130
+};
+
+typedef struct cli_command {
+	const char *name, *arguments, *summary;
+	const char *help;				   /* shown by `hob help NAME`: examples first */
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+} cli_command;
+
+extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect;
+
+/* ---- options: one table a command ---------------------------------------------------------------------- */
+
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER } cli_kind;
+
+typedef struct cli_option {
+	const char *name; /* "--cache" */
+	char letter;	  /* 'o', or 0 */
+	cli_kind kind;
+	void *value;			 /* bool *, const char **, uint32_t * */
+	const char *placeholder; /* "DIR", NULL for flags */
+	const char *doc;
+} cli_option;
+
+/* Parses argv[1..]; "--" ends options; "--name=value" works. Operands are moved to the front of argv from index 1; their
+ * number is returned. On --help prints the command's page and returns -1; on a wrong option prints what is wrong with a
+ * suggestion and returns -2. */
+int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
+			  char **argv);
+/* What to return from run() for a negative result of cli_parse. */
+int cli_parse_exit(int parsed);
+/* "hob cook: ..." on stderr; returns EXIT_USAGE. */
+int cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
+/* Prints an error with its remedy on stderr. */
+void cli_print_error(const char *who, const hob_error *error);
+
+/* Where the daemon listens: --url, else HOB_URL, else http://127.0.0.1:7780. */
+const char *cli_default_url(void);
+
+#endif

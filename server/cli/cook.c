@@ -1,0 +1,335 @@
+#include "cli.h"
+#include "cook_plan.h"
+#include "cook_write.h"
+
+#include "../log/log.h"
+#include "../worker/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* One run of `hob cook`: a plan (what to cook), a pool of workers, and what became of each entry. */
+typedef struct run {
+	uv_loop_t loop;
+	srv_pool *pool;
+	cook_plan plan;
+	uint32_t next, finished, failed, over_budget;
+	uint64_t cook_ns, bytes, began_ns;
+	uv_work_t *writing;
+	uint32_t writes_pending;
+	uv_signal_t interrupt;
+	bool interrupted, closing, live, quiet, started;
+	cook_write_options write;
+	hob_error trouble;
+	hob_buf report;
+} run;
+
+typedef struct write_job {
+	run *r;
+	uv_work_t work;
+	cook_entry *entry;
+	srv_outcome *outcome;
+	hob_error error;
+	uint64_t bytes;
+} write_job;
+
+/* ---- what people see */
+
+static void clear_line(run *r)
+{
+	if (r->live)
+		fputs("\r\x1b[K", stderr);
+}
+
+static void show_progress(run *r)
+{
+	if (!r->live || r->finished == r->plan.count || r->closing)
+		return;
+	uint64_t spent = uv_hrtime() - r->began_ns;
+	uint64_t left = r->finished > 0 ? spent / r->finished * (r->plan.count - r->finished) : 0;
+	char eta[32] = "";
+	if (r->finished > 0)
+		srv_text_duration(left, eta);
+	const char *name = r->next > 0 ? r->plan.entries[r->next - 1].path : "";
+	size_t length = strlen(name);
+	fprintf(stderr, "\r\x1b[K[%u/%u] %s  eta %s", r->finished, r->plan.count,
+			length > 48 ? name + length - 48 : name, eta);
+	fflush(stderr);
+}
+
+static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
+						 uint64_t bytes)
+{
+	bool color = srv_color_wanted(2);
+	char time[32], size[32];
+	r->finished++;
+	clear_line(r);
+	if (error) {
+		r->failed++;
+		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", entry->path,
+				error->context);
+	} else if (!r->quiet) {
+		fprintf(stderr, "%scooked%s  %s  %s  %s\n", color ? "\x1b[32m" : "", color ? "\x1b[0m" : "",
+				entry->path, srv_text_duration(outcome->cook_ns, time), srv_text_bytes(bytes, size));
+	}
+	if (outcome && outcome->has_result)
+		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
+			const hob_note *note = &outcome->result.notes[i];
+			bool budget = hob_str_starts(note->code, HOB_STR("budget."));
+			if (budget)
+				r->over_budget++;
+			if (note->level == HOB_NOTE_WARNING && !r->quiet)
+				fprintf(stderr, "        %s%s%.*s\n", entry->path, ": ", HOB_FMT(note->text));
+		}
+	cook_report_entry(&r->report, entry, outcome, error, bytes);
+	show_progress(r);
+}
+
+/* ---- the run */
+
+static void feed(run *r);
+
+static void on_closed(void *user)
+{
+	run *r = user;
+	uv_close((uv_handle_t *)&r->interrupt, NULL);
+}
+
+static void finish_if_over(run *r)
+{
+	bool over = r->finished == r->plan.count || r->interrupted || r->trouble.code != HOB_ERR_OK;
+	if (r->closing || !over || r->writes_pending > 0)
+		return;
+	r->closing = true;
+	clear_line(r);
+	srv_pool_close(r->pool, on_closed, r);
+}
+
+static void write_run(uv_work_t *work)
+{
+	write_job *job = work->data;
+	if (!cook_check_outputs(&job->outcome->result, &job->error))
+		return;
+	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->bytes, &job->error);
+}
+
+static void write_done(uv_work_t *work, int status)
+{
+	(void)status;
+	write_job *job = work->data;
+	run *r = job->r;
+	r->writes_pending--;
+	r->bytes += job->bytes;
+	r->cook_ns += job->outcome->cook_ns;
+	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL, job->bytes);
+	srv_outcome_free(job->outcome);
+	free(job);
+	finish_if_over(r);
+}
+
+static void on_done(void *user, void *entry_, srv_outcome *outcome)
+{
+	run *r = user;
+	cook_entry *entry = entry_;
+	if (outcome->cancelled || r->interrupted) {
+		srv_outcome_free(outcome);
+	} else if (!outcome->ok) {
+		if (outcome->died && outcome->error.code != HOB_ERR_TIMEOUT && entry->tries++ == 0) {
+			entry->again = true;
+			r->plan.again = true;
+		} else {
+			report_entry(r, entry, outcome, &outcome->error, 0);
+		}
+		srv_outcome_free(outcome);
+	} else {
+		write_job *job = calloc(1, sizeof *job);
+		if (!job)
+			abort();
+		*job = (write_job){.r = r, .entry = entry, .outcome = outcome};
+		job->work.data = job;
+		r->writes_pending++;
+		uv_queue_work(&r->loop, &job->work, write_run, write_done);
+	}
+	feed(r);
+	finish_if_over(r);
+}
+
+static cook_entry *next_entry(run *r)
+{
+	if (r->next < r->plan.count)
+		return &r->plan.entries[r->next++];
+	/* What killed its worker gets a second chance at the end. */
+	for (uint32_t i = 0; r->plan.again && i < r->plan.count; i++)
+		if (r->plan.entries[i].again) {
+			r->plan.entries[i].again = false;
+			return &r->plan.entries[i];
+		}
+	r->plan.again = false;
+	return NULL;
+}
+
+static void feed(run *r)
+{
+	while (r->started && !r->closing && !r->interrupted && srv_pool_idle(r->pool) > 0) {
+		cook_entry *entry = next_entry(r);
+		if (!entry)
+			return;
+		uint32_t left = r->plan.count - r->next;
+		if (!srv_pool_start(r->pool, entry, 0, hob_str_of(entry->path), &entry->settings, HOB_PROFILE_FINAL,
+							left >= srv_pool_size(r->pool) ? 1 : 0)) {
+			hob_error error;
+			hob_fail(&error, INTERNAL, "the cook process does not take this job");
+			report_entry(r, entry, NULL, &error, 0);
+		}
+		show_progress(r);
+	}
+}
+
+static void on_idle(void *user)
+{
+	feed(user);
+}
+
+static void on_ready(void *user)
+{
+	run *r = user;
+	cook_plan_keep_known(&r->plan, r->pool);
+	r->started = true;
+	r->began_ns = uv_hrtime();
+	if (r->plan.count == 0)
+		hob_fail(&r->trouble, USAGE, "no model was found; 'hob help cook' lists what is read");
+	finish_if_over(r);
+}
+
+static void on_trouble(void *user, const hob_error *why)
+{
+	run *r = user;
+	r->trouble = *why;
+	finish_if_over(r);
+}
+
+static void on_interrupt(uv_signal_t *handle, int number)
+{
+	(void)number;
+	run *r = handle->data;
+	r->interrupted = true;
+	finish_if_over(r);
+}
+
+static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
+{
+	srv_pool_callbacks callbacks = {
+		.user = r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
+	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
+		return false;
+	uv_signal_init(&r->loop, &r->interrupt);
+	r->interrupt.data = r;
+	uv_signal_start(&r->interrupt, on_interrupt, SIGINT);
+	return true;
+}
+
+static int finish(run *r, const char *report_path)
+{
+	char time[32], size[32];
+	int code = r->failed > 0 ? EXIT_ASSETS_FAILED : r->over_budget > 0 ? EXIT_OVER_BUDGET : EXIT_GOOD;
+	if (r->interrupted) {
+		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n",
+				r->finished - r->failed, r->plan.count);
+		return EXIT_INTERRUPTED;
+	}
+	if (r->trouble.code != HOB_ERR_OK) {
+		cli_print_error("hob cook", &r->trouble);
+		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+	}
+	fprintf(stderr, "%u cooked, %u failed in %s  (%s written)\n", r->finished - r->failed, r->failed,
+			srv_text_duration(uv_hrtime() - r->began_ns, time), srv_text_bytes(r->bytes, size));
+	hob_error error = {0};
+	if (report_path &&
+		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
+		cli_print_error("hob cook", &error);
+		return EXIT_INTERNAL;
+	}
+	return code;
+}
+
+static int run_cook(int argc, char **argv)
+{
+	static run r;
+	const char *out = NULL, *report = NULL, *root = NULL, *sandbox = "best-effort", *settings = NULL;
+	uint32_t jobs = 0, timeout = 300, memory_mb = 4096;
+	bool classic = false, quiet = false;
+	cli_option options[] = {
+		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
+		{"--root", 0, CLI_TEXT, &root, "DIR",
+		 "models may refer to files below DIR (default: current folder, or the model's)"},
+		{"--classic", 0, CLI_FLAG, &classic, NULL, "write the classic layout too"},
+		{"--settings", 0, CLI_TEXT, &settings, "JSON",
+		 "settings for all, as in cook.json: '{\"lods\":{\"max\":1}}'"},
+		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
+		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
+		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (300)"},
+		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
+		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort, require or off"},
+		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
+	};
+	int operands = cli_parse(&cli_cook, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands == 0)
+		return cli_usage_error(&cli_cook, "name at least one model, folder or scene list");
+	hob_error error = {0};
+	cook_plan_options plan = {.root = root};
+	hob_settings_init(&plan.settings);
+	if (settings &&
+		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error))
+		return cli_usage_error(&cli_cook, "%s", error.context);
+	if (!cook_plan_make(&r.plan, &plan, argv + 1, (uint32_t)operands, &error)) {
+		cli_print_error("hob cook", &error);
+		return EXIT_USAGE;
+	}
+	r.live = !quiet && srv_color_wanted(2) && isatty(2);
+	r.quiet = quiet;
+	r.write = (cook_write_options){.out = out ? out : "cooked", .classic = classic};
+	srv_pool_options pool = {.workers = jobs,
+							 .timeout_ms = timeout * 1000,
+							 .memory_limit = (uint64_t)memory_mb << 20,
+							 .sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
+										: strcmp(sandbox, "off") == 0	? SRV_SANDBOX_OFF
+																		: SRV_SANDBOX_BEST_EFFORT,
+							 .root_fds = &r.plan.root_fd,
+							 .root_count = 1};
+	uv_loop_init(&r.loop);
+	signal(SIGPIPE, SIG_IGN);
+	int code;
+	if (begin(&r, &pool, &error)) {
+		uv_run(&r.loop, UV_RUN_DEFAULT);
+		code = finish(&r, report);
+	} else {
+		cli_print_error("hob cook", &error);
+		code = EXIT_INTERNAL;
+	}
+	uv_loop_close(&r.loop);
+	hob_buf_release(&r.report);
+	cook_plan_release(&r.plan);
+	return code;
+}
+
+const cli_command cli_cook = {"cook", "PATH...", "cook models once and exit, without a daemon",
+							  "PATH is a model, a folder (every model below it), or a scene list (a JSON "
+							  "array of {input_scene, output_mesh,\n"
+							  "output_scene, output_materials, scale, calculate_LODs, merge_instances}), "
+							  "whose outputs go where it says, in the\n"
+							  "classic layout. Results are written beside each other as OUT/<path>.meshes, "
+							  ".materials, .scene, .animations and\n"
+							  ".report.json, textures as OUT/textures/<hash>.ktx2. A folder's cook.json and "
+							  "a model's MODEL.cook.json count.\n"
+							  "\n"
+							  "Examples:\n"
+							  "  hob cook art/ -o build/ --report build/report.json\n"
+							  "  hob cook duck.glb -o out/ --classic\n"
+							  "  hob cook data/sceneconverter.json\n",
+							  run_cook};

@@ -1,0 +1,316 @@
+#include "cook_plan.h"
+
+#include "../worker/root_io.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIST_BYTES_MAX = 16 << 20, DEPTH_MAX = 128 };
+
+/* ---- reading small files */
+
+static char *read_text(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+	char *text = NULL;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= LIST_BYTES_MAX)
+		text = malloc((size_t)info.st_size + 1);
+	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (got < 0) {
+		free(text);
+		return NULL;
+	}
+	text[got] = 0;
+	*size = (size_t)got;
+	return text;
+}
+
+/* cook.json of every folder from the root down, then the sidecar. */
+static bool overlay_settings(const char *root, const char *path, hob_settings *settings, hob_error *err)
+{
+	char name[PATH_MAX * 2];
+	size_t length = strlen(path);
+	for (size_t i = 0; i <= length; i++) {
+		if (i > 0 && i < length && path[i] != '/')
+			continue;
+		if (i == length)
+			snprintf(name, sizeof name, "%s/%s.cook.json", root, path);
+		else
+			snprintf(name, sizeof name, "%s/%.*s%scook.json", root, (int)i, path, i > 0 ? "/" : "");
+		size_t size;
+		char *text = access(name, F_OK) == 0 ? read_text(name, &size) : NULL;
+		bool ok = !text || hob_settings_overlay(settings, (hob_str){text, size}, hob_str_of(name), err);
+		free(text);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* ---- entries */
+
+static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, const char *path,
+							 hob_error *err)
+{
+	if (plan->count == plan->capacity) {
+		uint32_t capacity = plan->capacity ? plan->capacity * 2 : 64;
+		cook_entry *entries = realloc(plan->entries, capacity * sizeof *entries);
+		if (!entries) {
+			hob_fail(err, MEMORY, "no memory left for the list of models");
+			return NULL;
+		}
+		plan->entries = entries;
+		plan->capacity = capacity;
+	}
+	cook_entry *entry = &plan->entries[plan->count];
+	*entry = (cook_entry){.path = strdup(path), .settings = options->settings};
+	if (!entry->path || !overlay_settings(plan->root, path, &entry->settings, err)) {
+		free(entry->path);
+		return NULL;
+	}
+	plan->count++;
+	return entry;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static bool add_folder(cook_plan *plan, const cook_plan_options *options, const char *path, int depth,
+					   hob_error *err)
+{
+	char full[PATH_MAX * 2];
+	struct dirent **list;
+	snprintf(full, sizeof full, "%s/%s", plan->root, path);
+	int count = scandir(full, &list, visible, by_name);
+	if (count < 0)
+		return hob_fail(err, USAGE, "the folder '%s' cannot be read: %s", full, strerror(errno));
+	bool ok = true;
+	for (int i = 0; i < count; i++) {
+		char child[PATH_MAX];
+		struct stat info;
+		int length = snprintf(child, sizeof child, "%s%s%s", path, path[0] ? "/" : "", list[i]->d_name);
+		snprintf(full, sizeof full, "%s/%s", plan->root, child);
+		if (ok && length < (int)sizeof child && lstat(full, &info) == 0) {
+			if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX)
+				ok = add_folder(plan, options, child, depth + 1, err);
+			else if (S_ISREG(info.st_mode) ||
+					 (S_ISLNK(info.st_mode) && stat(full, &info) == 0 && S_ISREG(info.st_mode)))
+				ok = add_entry(plan, options, child, err) != NULL;
+		}
+		free(list[i]);
+	}
+	free(list);
+	return ok;
+}
+
+/* ---- scene lists */
+
+static char *copy_string(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+	return text ? strdup(text) : NULL;
+}
+
+static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MAX], hob_error *err)
+{
+	char full[PATH_MAX];
+	if (!realpath(path, full))
+		return hob_fail(err, USAGE, "'%s' cannot be opened: %s", path, strerror(errno));
+	size_t root = strlen(plan->root);
+	if (strncmp(full, plan->root, root) != 0 || (full[root] != '/' && full[root] != 0))
+		return hob_fail(err, USAGE, "'%s' is not below '%s'; name a common folder with --root", path,
+						plan->root);
+	snprintf(out, PATH_MAX, "%s", full[root] ? full + root + 1 : "");
+	return true;
+}
+
+static bool add_scene(cook_plan *plan, const cook_plan_options *options, const cJSON *item, int index,
+					  const char *list, hob_error *err)
+{
+	static const char *const known[] = {"input_scene", "output_mesh",	 "output_scene",   "output_materials",
+										"scale",	   "calculate_LODs", "merge_instances"};
+	if (!cJSON_IsObject(item))
+		return hob_fail(err, CONFIG, "%s: entry %d is not an object", list, index);
+	for (const cJSON *key = item->child; key; key = key->next) {
+		bool found = strncmp(key->string, "//", 2) == 0;
+		for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
+			found = found || strcmp(known[i], key->string) == 0;
+		if (!found)
+			return hob_fail(err, CONFIG, "%s: entry %d: unknown key '%s'", list, index, key->string);
+	}
+	const char *input = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "input_scene"));
+	const cJSON *scale = cJSON_GetObjectItemCaseSensitive(item, "scale");
+	const cJSON *lods = cJSON_GetObjectItemCaseSensitive(item, "calculate_LODs");
+	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge_instances");
+	if (!input)
+		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing", list, index);
+	if ((scale && !(cJSON_IsNumber(scale) && scale->valuedouble > 0)) || (lods && !cJSON_IsBool(lods)) ||
+		(merge && !cJSON_IsBool(merge)))
+		return hob_fail(err, CONFIG,
+						"%s: entry %d: 'scale' must be a number above 0, 'calculate_LODs' and "
+						"'merge_instances' true or false",
+						list, index);
+	char path[PATH_MAX];
+	if (!below_root(plan, input, path, err))
+		return hob_fail_in(err, "%s: entry %d", list, index);
+	cook_entry *entry = add_entry(plan, options, path, err);
+	if (!entry)
+		return false;
+	entry->settings.scale = scale ? (float)scale->valuedouble : 1.0f;
+	entry->settings.lod_max = cJSON_IsTrue(lods) ? 7 : 1;
+	entry->settings.merge_instances = cJSON_IsTrue(merge) ? 1 : 0;
+	entry->settings.texture_encoding = HOB_TEXTURE_PNG;
+	entry->settings.texture_max_size = 512;
+	entry->output_mesh = copy_string(item, "output_mesh");
+	entry->output_scene = copy_string(item, "output_scene");
+	entry->output_materials = copy_string(item, "output_materials");
+	if (!entry->output_mesh || !entry->output_scene || !entry->output_materials)
+		return hob_fail(
+			err, CONFIG,
+			"%s: entry %d: 'output_mesh', 'output_scene' and 'output_materials' must be file names", list,
+			index);
+	return true;
+}
+
+static bool add_list(cook_plan *plan, const cook_plan_options *options, const char *path, hob_error *err)
+{
+	size_t size = 0;
+	char *text = read_text(path, &size);
+	if (!text)
+		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
+	const char *end = NULL;
+	cJSON *list = cJSON_ParseWithLengthOpts(text, size, &end, false);
+	bool ok = true;
+	if (!list || !cJSON_IsArray(list)) {
+		size_t line = 1;
+		for (const char *p = text; !list && p < end; p++)
+			line += *p == '\n';
+		ok = list ? hob_fail(err, CONFIG, "%s: a scene list must be a JSON array of scenes", path)
+				  : hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", path, line);
+	}
+	int index = 0;
+	for (const cJSON *item = ok ? list->child : NULL; item && ok; item = item->next)
+		ok = add_scene(plan, options, item, index++, path, err);
+	cJSON_Delete(list);
+	free(text);
+	return ok;
+}
+
+/* ---- the plan */
+
+static bool choose_root(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
+						hob_error *err)
+{
+	char full[PATH_MAX], here[PATH_MAX];
+	if (options->root) {
+		plan->root = realpath(options->root, NULL);
+		return plan->root ||
+			   hob_fail(err, USAGE, "the root '%s' cannot be opened: %s", options->root, strerror(errno));
+	}
+	if (!getcwd(here, sizeof here))
+		return hob_fail(err, USAGE, "the current folder cannot be found: %s", strerror(errno));
+	size_t length = strlen(here);
+	bool inside = true;
+	for (uint32_t i = 0; i < count && inside; i++) {
+		if (!realpath(paths[i], full))
+			return hob_fail(err, USAGE, "'%s' cannot be opened: %s", paths[i], strerror(errno));
+		inside =
+			strncmp(full, here, length) == 0 && (full[length] == '/' || full[length] == 0 || length == 1);
+	}
+	struct stat info;
+	if (count == 1 && realpath(paths[0], full) && stat(full, &info) == 0 && S_ISDIR(info.st_mode)) {
+		plan->root = strdup(full);
+	} else if (inside) {
+		plan->root = strdup(here);
+	} else if (count == 1) {
+		char *slash = strrchr(full, '/');
+		slash[slash == full] = 0;
+		plan->root = strdup(full);
+	} else {
+		return hob_fail(err, USAGE,
+						"the paths have no common folder below the current one; name it with --root");
+	}
+	return plan->root != NULL || hob_fail(err, MEMORY, "no memory left");
+}
+
+bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
+					hob_error *err)
+{
+	*plan = (cook_plan){.root_fd = -1};
+	bool ok = choose_root(plan, options, paths, count, err);
+	if (ok) {
+		plan->root_fd = open(plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ok = plan->root_fd >= 0 ||
+			 hob_fail(err, USAGE, "'%s' cannot be opened: %s", plan->root, strerror(errno));
+	}
+	for (uint32_t i = 0; ok && i < count; i++) {
+		char path[PATH_MAX];
+		struct stat info;
+		bool list = hob_str_equal_nocase(hob_path_extension(hob_str_of(paths[i])), HOB_STR("json"));
+		if (list) {
+			ok = add_list(plan, options, paths[i], err);
+			continue;
+		}
+		ok = below_root(plan, paths[i], path, err);
+		if (ok && stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
+			ok = add_folder(plan, options, path, 0, err);
+		} else if (ok) {
+			cook_entry *entry = add_entry(plan, options, path, err);
+			ok = entry != NULL;
+			if (entry)
+				entry->named = true;
+		}
+	}
+	if (!ok)
+		cook_plan_release(plan);
+	return ok;
+}
+
+static void free_entry(cook_entry *entry)
+{
+	free(entry->path);
+	free(entry->output_mesh);
+	free(entry->output_scene);
+	free(entry->output_materials);
+}
+
+void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		cook_entry *entry = &plan->entries[i];
+		if (entry->named || entry->output_mesh || srv_pool_importer_for(pool, hob_str_of(entry->path)))
+			plan->entries[kept++] = *entry;
+		else
+			free_entry(entry);
+	}
+	plan->count = kept;
+}
+
+void cook_plan_release(cook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		free_entry(&plan->entries[i]);
+	free(plan->entries);
+	free(plan->root);
+	if (plan->root_fd >= 0)
+		close(plan->root_fd);
+	*plan = (cook_plan){.root_fd = -1};
+}

@@ -1,0 +1,36 @@
+/* cook_plan.h - what one run of `hob cook` is to cook: paths, settings, and where scene lists want their outputs. */
+#ifndef CLI_COOK_PLAN_H
+#define CLI_COOK_PLAN_H
+
+#include "../../core/cook/settings.h"
+#include "../worker/pool.h"
+
+typedef struct cook_entry {
+	char *path; /* below the root */
+	hob_settings settings;
+	char *output_mesh, *output_scene, *output_materials; /* of a scene list, else NULL */
+	uint32_t tries;
+	bool named, again; /* named: on the command line; again: killed its worker once */
+} cook_entry;
+
+typedef struct cook_plan {
+	char *root; /* absolute */
+	int root_fd;
+	cook_entry *entries; /* folders' models sorted by path */
+	uint32_t count, capacity;
+	bool again; /* some entry has its flag set */
+} cook_plan;
+
+typedef struct cook_plan_options {
+	const char *root; /* NULL: current folder if every path is below it, else the folder of the only path */
+	hob_settings settings;
+} cook_plan_options;
+
+/* Errors: USAGE (a path that is not there, or not below the root), CONFIG (a scene list or cook.json that is wrong). */
+bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
+					hob_error *err) HOB_MUST_CHECK;
+/* Drops what folders held and no importer reads; files that were named stay, to fail with a reason. */
+void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
+void cook_plan_release(cook_plan *plan);
+
+#endif

@@ -1,0 +1,226 @@
+#include "cook_write.h"
+
+#include "../../core/formats/classic.h"
+#include "../../core/hash/hash.h"
+#include "../worker/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- one file */
+
+static bool make_folders(char *path, hob_error *err)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = 0;
+		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
+		if (!ok)
+			hob_fail(err, IO, "the folder '%s' cannot be made: %s", path, strerror(errno));
+		*p = '/';
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool fail_write(const char *path, hob_error *err)
+{
+	if (errno == ENOSPC || errno == EDQUOT)
+		return hob_fail(err, DISK_FULL, "'%s' cannot be written: the disk is full", path);
+	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
+}
+
+static bool write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
+{
+	char name[PATH_MAX], temp[PATH_MAX];
+	int length = snprintf(name, sizeof name, "%s", path);
+	int temp_length = snprintf(temp, sizeof temp, "%s.part-%d", path, (int)getpid());
+	if (length >= (int)sizeof name || temp_length >= (int)sizeof temp)
+		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
+	if (!make_folders(name, err))
+		return false;
+	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return fail_write(path, err);
+	size_t done = 0;
+	while (done < bytes.size) {
+		ssize_t wrote = write(fd, bytes.data + done, bytes.size - done);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			break;
+		done += (size_t)wrote;
+	}
+	bool ok = done == bytes.size && close(fd) == 0 && rename(temp, path) == 0;
+	if (!ok) {
+		fail_write(path, err);
+		unlink(temp);
+		return false;
+	}
+	*total += bytes.size;
+	return true;
+}
+
+/* ---- one entry */
+
+bool cook_check_outputs(const srv_result *result, hob_error *err)
+{
+	for (uint32_t i = 0; i < result->output_count; i++)
+		if (!srv_check_output(result->outputs[i].name, result->outputs[i].bytes, err))
+			return false;
+	return true;
+}
+
+static hob_bytes find_output(const srv_result *result, const char *name)
+{
+	for (uint32_t i = 0; i < result->output_count; i++)
+		if (hob_str_equal(result->outputs[i].name, hob_str_of(name)))
+			return result->outputs[i].bytes;
+	return (hob_bytes){0};
+}
+
+static const char *texture_extension(hob_bytes bytes)
+{
+	static const struct {
+		uint8_t magic[4];
+		const char *extension;
+	} kinds[] = {{{0xAB, 'K', 'T', 'X'}, "ktx2"},	{{0x89, 'P', 'N', 'G'}, "png"},
+				 {{0xFF, 0xD8, 0xFF, 0xE0}, "jpg"}, {{0xFF, 0xD8, 0xFF, 0xE1}, "jpg"},
+				 {{'D', 'D', 'S', ' '}, "dds"},		{{'R', 'I', 'F', 'F'}, "webp"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		if (bytes.size >= 4 && memcmp(bytes.data, kinds[i].magic, 4) == 0)
+			return kinds[i].extension;
+	return "bin";
+}
+
+/* Textures are named by content, so that models which share one write it once. */
+static bool write_textures(const char *folder, uint32_t digits, const srv_result *result, uint64_t *bytes,
+						   hob_error *err)
+{
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		const hob_cook_output *output = &result->outputs[i];
+		if (!hob_str_starts(output->name, HOB_STR("textures/")))
+			continue;
+		char path[PATH_MAX], digest[HOB_SHA256_TEXT + 1];
+		hob_sha256 hash = hob_sha256_of(output->bytes);
+		hob_sha256_text(&hash, digest);
+		snprintf(path, sizeof path, "%s/%.*s.%s", folder, (int)digits, digest,
+				 texture_extension(output->bytes));
+		if (access(path, F_OK) != 0 && !write_file(path, output->bytes, bytes, err))
+			return false;
+	}
+	return true;
+}
+
+static bool make_classic(const srv_result *result, hob_classic_files *classic, hob_error *err)
+{
+	hob_pack_set set = {find_output(result, "meshes"), find_output(result, "materials"),
+						find_output(result, "scene"), find_output(result, "animations")};
+	return hob_classic_from_packed(&set, NULL, classic, err);
+}
+
+/* A scene list names three files; the pictures go into the out_textures folder beside the materials' folder, as the
+ * reference converter has it. */
+static bool write_scene(const cook_entry *entry, const srv_result *result, uint64_t *bytes, hob_error *err)
+{
+	hob_classic_files classic = {0};
+	hob_str materials = hob_str_of(entry->output_materials);
+	hob_str folder = hob_path_dir(hob_path_dir(materials));
+	char textures[PATH_MAX];
+	snprintf(textures, sizeof textures, "%.*s%sout_textures", HOB_FMT(folder), folder.len > 0 ? "/" : "");
+	bool ok = make_classic(result, &classic, err) &&
+			  write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
+			  write_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
+			  write_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
+			  write_textures(textures, 16, result, bytes, err);
+	hob_classic_files_release(&classic);
+	return ok;
+}
+
+bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
+					  uint64_t *bytes, hob_error *err)
+{
+	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
+	char path[PATH_MAX];
+	if (entry->output_mesh)
+		return write_scene(entry, result, bytes, err);
+	bool ok = true;
+	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
+		hob_bytes output = find_output(result, names[i]);
+		snprintf(path, sizeof path, "%s/%s.%s", options->out, entry->path, names[i]);
+		ok = output.size == 0 || write_file(path, output, bytes, err);
+	}
+	snprintf(path, sizeof path, "%s/%s.report.json", options->out, entry->path);
+	ok = ok && write_file(path, find_output(result, "report"), bytes, err);
+	snprintf(path, sizeof path, "%s/textures", options->out);
+	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
+	if (!ok || !options->classic)
+		return ok;
+	hob_classic_files classic = {0};
+	const hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
+	ok = make_classic(result, &classic, err);
+	for (size_t i = 0; ok && i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s.classic.%s", options->out, entry->path, names[i]);
+		ok = write_file(path, hob_buf_bytes(made[i]), bytes, err);
+	}
+	hob_classic_files_release(&classic);
+	return ok;
+}
+
+/* ---- the report */
+
+void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
+					   const hob_error *error, uint64_t bytes)
+{
+	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  {\"path\":") : HOB_STR("\n  {\"path\":"));
+	hob_buf_put_json(report, hob_str_of(entry->path));
+	hob_buf_printf(report, ",\"state\":\"%s\",\"bytes\":%llu", error ? "failed" : "cooked",
+				   (unsigned long long)bytes);
+	if (outcome)
+		hob_buf_printf(report, ",\"cook_ms\":%.3f,\"peak_bytes\":%llu", (double)outcome->cook_ns / 1e6,
+					   (unsigned long long)outcome->peak_bytes);
+	if (error) {
+		hob_buf_printf(report, ",\"error\":{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
+		hob_buf_put_json(report, hob_str_of(error->context));
+		hob_buf_put(report, "}", 1);
+	}
+	if (outcome && outcome->has_result) {
+		const hob_cook_stats *s = &outcome->result.stats;
+		hob_buf_printf(report,
+					   ",\"triangles\":%llu,\"meshes\":%u,\"materials\":%u,\"textures\":%u,\"notes\":[",
+					   (unsigned long long)s->triangles, s->meshes, s->materials, s->textures);
+		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
+			const hob_note *note = &outcome->result.notes[i];
+			hob_buf_printf(report, "%s{\"level\":\"%s\",\"code\":", i > 0 ? "," : "",
+						   note->level == HOB_NOTE_WARNING ? "warning" : "info");
+			hob_buf_put_json(report, note->code);
+			hob_buf_put_str(report, HOB_STR(",\"text\":"));
+			hob_buf_put_json(report, note->text);
+			hob_buf_put(report, "}", 1);
+		}
+		hob_buf_put(report, "]", 1);
+	}
+	hob_buf_put(report, "}", 1);
+}
+
+bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked, uint32_t failed,
+					   hob_error *err)
+{
+	hob_buf text = {0};
+	uint64_t ignored = 0;
+	hob_buf_printf(&text, "{\"hob\":\"%s\",\"cooked\":%u,\"failed\":%u,\"assets\":[", HOB_VERSION, cooked,
+				   failed);
+	hob_buf_put_str(&text, hob_buf_str(entries));
+	hob_buf_put_str(&text, HOB_STR("\n]}\n"));
+	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
+						  : write_file(path, hob_buf_bytes(&text), &ignored, err);
+	hob_buf_release(&text);
+	return ok;
+}

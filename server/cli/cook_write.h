@@ -1,0 +1,24 @@
+/* cook_write.h - puts the results of `hob cook` where people asked for them: temp file, then rename. */
+#ifndef CLI_COOK_WRITE_H
+#define CLI_COOK_WRITE_H
+
+#include "cook_plan.h"
+
+typedef struct cook_write_options {
+	const char *out; /* folder */
+	bool classic;
+} cook_write_options;
+
+/* Every output through its validator. Any thread. */
+bool cook_check_outputs(const srv_result *result, hob_error *err) HOB_MUST_CHECK;
+/* Writes the files of one entry; *bytes = what was written. Any thread. Errors: IO, DISK_FULL, MEMORY. */
+bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
+					  uint64_t *bytes, hob_error *err);
+
+/* Collects the JSON report: one object an entry. */
+void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
+					   const hob_error *error, uint64_t bytes);
+bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked, uint32_t failed,
+					   hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,143 @@
+#include "cli.h"
+
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *cli_default_url(void)
+{
+	const char *url = getenv("HOB_URL");
+	return url && url[0] ? url : "http://127.0.0.1:7780";
+}
+
+void cli_print_error(const char *who, const hob_error *error)
+{
+	bool color = srv_color_wanted(2);
+	fprintf(stderr, "%s%s:%s %s\n", color ? "\x1b[31m" : "", who, color ? "\x1b[0m" : "", error->context);
+}
+
+int cli_usage_error(const cli_command *command, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	fprintf(stderr, "hob %s: %s\nTry 'hob help %s'.\n", command->name, text, command->name);
+	return EXIT_USAGE;
+}
+
+static void print_help(const cli_command *command, const cli_option *options, size_t count)
+{
+	printf("hob %s - %s\n\nUsage: hob %s [OPTION]... %s\n\n%s\nOptions:\n", command->name, command->summary,
+		   command->name, command->arguments, command->help);
+	for (size_t i = 0; i < count; i++) {
+		char left[64], letter[8] = "    ";
+		if (options[i].letter)
+			snprintf(letter, sizeof letter, "-%c, ", options[i].letter);
+		snprintf(left, sizeof left, "%s%s%s%s", letter, options[i].name, options[i].placeholder ? " " : "",
+				 options[i].placeholder ? options[i].placeholder : "");
+		printf("  %-26s %s\n", left, options[i].doc);
+	}
+	printf("  %-26s %s\n", "    --help", "this page");
+}
+
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[64], b_len = strlen(b);
+	if (b_len >= 64)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+		row[0] = i + 1;
+		for (size_t j = 0; j < b_len; j++) {
+			size_t replace = diagonal + (a[i] != b[j]);
+			diagonal = row[j + 1];
+			size_t best = (diagonal < row[j] ? diagonal : row[j]) + 1;
+			row[j + 1] = replace < best ? replace : best;
+		}
+	}
+	return row[b_len];
+}
+
+static const char *suggest(const char *word, const cli_option *options, size_t count)
+{
+	const char *best = "--help";
+	size_t best_distance = SIZE_MAX;
+	for (size_t i = 0; i < count; i++)
+		if (distance(word, options[i].name) < best_distance) {
+			best_distance = distance(word, options[i].name);
+			best = options[i].name;
+		}
+	return best;
+}
+
+static bool store(const cli_option *option, const char *value)
+{
+	if (option->kind == CLI_FLAG) {
+		*(bool *)option->value = true;
+		return true;
+	}
+	if (option->kind == CLI_TEXT) {
+		*(const char **)option->value = value;
+		return true;
+	}
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
+	*(uint32_t *)option->value = (uint32_t)number;
+	return value[0] >= '0' && value[0] <= '9' && *end == 0 && number <= UINT32_MAX;
+}
+
+int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
+			  char **argv)
+{
+	int operands = 0;
+	bool only_operands = false;
+	for (int i = 1; i < argc; i++) {
+		char *arg = argv[i];
+		if (only_operands || arg[0] != '-' || arg[1] == 0) {
+			argv[1 + operands++] = arg;
+			continue;
+		}
+		if (strcmp(arg, "--") == 0) {
+			only_operands = true;
+			continue;
+		}
+		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+			print_help(command, options, option_count);
+			return -1;
+		}
+		char name[64];
+		const char *value = strchr(arg, '=');
+		snprintf(name, sizeof name, "%.*s", value ? (int)(value - arg) : (int)strlen(arg), arg);
+		const cli_option *option = NULL;
+		for (size_t o = 0; o < option_count && !option; o++)
+			if (strcmp(options[o].name, name) == 0 ||
+				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
+				option = &options[o];
+		if (!option) {
+			cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name,
+							suggest(name, options, option_count));
+			return -2;
+		}
+		if (value)
+			value++;
+		else if (option->kind != CLI_FLAG)
+			value = i + 1 < argc ? argv[++i] : NULL;
+		if ((option->kind != CLI_FLAG && !value) || !store(option, value ? value : "")) {
+			cli_usage_error(command, "option '%s' needs %s%s", option->name,
+							option->kind == CLI_NUMBER ? "a whole number: " : "a value: ",
+							option->placeholder ? option->placeholder : "");
+			return -2;
+		}
+	}
+	return operands;
+}
+
+int cli_parse_exit(int parsed)
+{
+	return parsed == -1 ? EXIT_GOOD : EXIT_USAGE;
+}

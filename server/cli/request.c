@@ -1,0 +1,258 @@
+#include "request.h"
+#include "cli.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HEAD_MAX = 16384, BODY_MAX = 1 << 30 };
+
+/* ---- the connection: a socket with a buffer in front */
+
+typedef struct connection {
+	int fd;
+	char bytes[HEAD_MAX];
+	size_t from, to;
+	bool chunked, ended;
+	uint64_t left; /* of the body or the chunk */
+	bool has_length;
+} connection;
+
+static bool connect_to(const char *url, connection *l, char host[256], hob_error *err)
+{
+	char port[16] = "80";
+	if (strncmp(url, "http://", 7) != 0)
+		return hob_fail(err, USAGE, "'%s' is not an http:// address", url);
+	snprintf(host, 256, "%.*s", (int)strcspn(url + 7, "/"), url + 7);
+	char name[256];
+	snprintf(name, sizeof name, "%s", host);
+	char *colon = strrchr(name, ':');
+	if (colon && !strchr(colon, ']')) {
+		snprintf(port, sizeof port, "%s", colon + 1);
+		*colon = 0;
+	}
+	char *node = name;
+	if (name[0] == '[') {
+		node = name + 1;
+		node[strcspn(node, "]")] = 0;
+	}
+	struct addrinfo wish = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+	l->fd = -1;
+	if (getaddrinfo(node, port, &wish, &found) == 0)
+		for (struct addrinfo *a = found; a && l->fd < 0; a = a->ai_next) {
+			l->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+			if (l->fd >= 0 && connect(l->fd, a->ai_addr, a->ai_addrlen) != 0) {
+				close(l->fd);
+				l->fd = -1;
+			}
+		}
+	if (found)
+		freeaddrinfo(found);
+	return l->fd >= 0 ||
+		   hob_fail(err, IO,
+					"no daemon answers at %s; start one with 'hob serve DIR' or name another with "
+					"--url",
+					url);
+}
+
+static bool fill(connection *l)
+{
+	if (l->from > 0) {
+		memmove(l->bytes, l->bytes + l->from, l->to - l->from);
+		l->to -= l->from;
+		l->from = 0;
+	}
+	ssize_t got;
+	do
+		got = l->to < sizeof l->bytes ? recv(l->fd, l->bytes + l->to, sizeof l->bytes - l->to, 0) : -1;
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return false;
+	l->to += (size_t)got;
+	return true;
+}
+
+/* One line of the head without its CR LF, NUL-terminated in place; NULL at the end or when it is too long. */
+static char *head_line(connection *l)
+{
+	for (;;) {
+		char *start = l->bytes + l->from, *end = memchr(start, '\n', l->to - l->from);
+		if (end) {
+			l->from = (size_t)(end - l->bytes) + 1;
+			*end = 0;
+			if (end > start && end[-1] == '\r')
+				end[-1] = 0;
+			return start;
+		}
+		if (!fill(l))
+			return NULL;
+	}
+}
+
+/* Some bytes of the body, at most `room`; 0 at its end. */
+static size_t read_body(connection *l, char *out, size_t room)
+{
+	if (l->ended)
+		return 0;
+	if (l->chunked && l->left == 0) {
+		char *line = head_line(l);
+		if (line && line[0] == 0)
+			line = head_line(l);
+		l->left = line ? strtoull(line, NULL, 16) : 0;
+		if (l->left == 0) {
+			l->ended = true;
+			return 0;
+		}
+	}
+	if (l->from == l->to && !fill(l)) {
+		l->ended = true;
+		return 0;
+	}
+	size_t count = l->to - l->from;
+	if (count > room)
+		count = room;
+	if ((l->chunked || l->has_length) && count > l->left)
+		count = (size_t)l->left;
+	memcpy(out, l->bytes + l->from, count);
+	l->from += count;
+	l->left -= l->chunked || l->has_length ? count : 0;
+	if (l->has_length && l->left == 0)
+		l->ended = true;
+	return count;
+}
+
+static bool header_is(const char *line, const char *name, const char **value)
+{
+	size_t length = strlen(name);
+	if (!hob_str_equal_nocase(hob_str_sub(hob_str_of(line), 0, length), hob_str_of(name)) ||
+		line[length] != ':')
+		return false;
+	*value = line + length + 1;
+	while (**value == ' ')
+		(*value)++;
+	return true;
+}
+
+static bool exchange(const char *url, const char *method, const char *target, const char *header,
+					 hob_str body, connection *l, cli_response *out, hob_error *err)
+{
+	char host[256];
+	*l = (connection){.fd = -1};
+	if (!connect_to(url, l, host, err))
+		return false;
+	hob_buf head = {0};
+	hob_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nUser-Agent: hob/%s\r\n", method,
+				   target, host, HOB_VERSION);
+	if (header)
+		hob_buf_printf(&head, "%s\r\n", header);
+	if (strcmp(method, "GET") != 0)
+		hob_buf_printf(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n", body.len);
+	hob_buf_put_str(&head, HOB_STR("\r\n"));
+	hob_buf_put_str(&head, body);
+	bool sent = !head.failed && send(l->fd, head.data, head.size, MSG_NOSIGNAL) == (ssize_t)head.size;
+	hob_buf_release(&head);
+	const char *line = sent ? head_line(l) : NULL;
+	if (!line || strncmp(line, "HTTP/1.", 7) != 0)
+		return hob_fail(err, IO, "%s gave no HTTP answer", url);
+	out->status = atoi(line + 9);
+	while ((line = head_line(l)) && line[0]) {
+		const char *value;
+		if (header_is(line, "Content-Length", &value)) {
+			l->has_length = true;
+			l->left = strtoull(value, NULL, 10);
+			l->ended = l->left == 0;
+		} else if (header_is(line, "Transfer-Encoding", &value)) {
+			l->chunked = strstr(value, "chunked") != NULL;
+		} else if (header_is(line, "Content-Type", &value)) {
+			snprintf(out->type, sizeof out->type, "%s", value);
+		} else if (header_is(line, "Cook-State", &value)) {
+			snprintf(out->state, sizeof out->state, "%s", value);
+		} else if (header_is(line, "ETag", &value)) {
+			snprintf(out->hash, sizeof out->hash, "%.*s", (int)strcspn(value + (value[0] == '"'), "\""),
+					 value + (value[0] == '"'));
+		}
+	}
+	return true;
+}
+
+bool cli_request(const char *url, const char *method, const char *target, const char *header, hob_str body,
+				 cli_response *out, hob_error *err)
+{
+	connection l;
+	*out = (cli_response){0};
+	bool ok = exchange(url, method, target, header, body, &l, out, err);
+	char bytes[HEAD_MAX];
+	for (size_t got; ok && (got = read_body(&l, bytes, sizeof bytes)) > 0;) {
+		hob_buf_put(&out->body, bytes, got);
+		ok = (!out->body.failed && out->body.size <= BODY_MAX) ||
+			 hob_fail(err, MEMORY, "the answer is too large");
+	}
+	if (ok && (l.has_length || l.chunked) && l.left > 0)
+		ok = hob_fail(err, IO, "the daemon's answer was cut off");
+	if (l.fd >= 0)
+		close(l.fd);
+	if (!ok)
+		cli_response_release(out);
+	return ok;
+}
+
+bool cli_stream(const char *url, const char *target, bool (*line)(void *user, hob_str line), void *user,
+				hob_error *err)
+{
+	connection l;
+	cli_response head = {0};
+	hob_buf pending = {0};
+	bool ok = exchange(url, "GET", target, NULL, (hob_str){0}, &l, &head, err);
+	if (ok && head.status != 200)
+		ok = hob_fail(err, IO, "the daemon answered with status %d", head.status);
+	char bytes[4096];
+	bool going = ok;
+	for (size_t got; going && (got = read_body(&l, bytes, sizeof bytes)) > 0;)
+		for (size_t i = 0; i < got && going; i++) {
+			if (bytes[i] != '\n') {
+				hob_buf_put(&pending, &bytes[i], 1);
+				continue;
+			}
+			going = line(user, hob_buf_str(&pending));
+			hob_buf_clear(&pending);
+		}
+	hob_buf_release(&pending);
+	if (l.fd >= 0)
+		close(l.fd);
+	return ok;
+}
+
+void cli_response_release(cli_response *response)
+{
+	hob_buf_release(&response->body);
+}
+
+int cli_print_problem(const char *who, const cli_response *response)
+{
+	cJSON *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
+	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "detail"));
+	const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "title"));
+	const char *hint = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "hint"));
+	fprintf(stderr, "%s: %s\n", who, detail && detail[0] ? detail : title ? title : "the daemon refused");
+	if (hint && hint[0])
+		fprintf(stderr, "  hint: %s\n", hint);
+	cJSON_Delete(root);
+	return response->status == 422 ? EXIT_ASSETS_FAILED : EXIT_USAGE;
+}
+
+void cli_encode(hob_buf *out, hob_str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.data[i];
+		bool plain =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/", c);
+		if (plain && c)
+			hob_buf_put(out, &c, 1);
+		else
+			hob_buf_printf(out, "%%%02X", (unsigned char)c);
+	}
+}

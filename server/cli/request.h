@@ -1,0 +1,31 @@
+/* request.h - the command line's HTTP: one request on a plain socket to the daemon.
+ *
+ * http:// only, host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
+#ifndef CLI_REQUEST_H
+#define CLI_REQUEST_H
+
+#include "../../core/base/base.h"
+
+typedef struct cli_response {
+	int status;
+	hob_buf body;
+	char type[96];	/* Content-Type */
+	char hash[80];	/* ETag without quotes */
+	char state[16]; /* Cook-State */
+} cli_response;
+
+/* method "GET" or "POST" (body: JSON or empty); target begins with '/'. header: one more header line without line end, or NULL.
+ * Errors: IO with a text that says how to start the daemon. Any status is success here. */
+bool cli_request(const char *url, const char *method, const char *target, const char *header, hob_str body,
+				 cli_response *out, hob_error *err) HOB_MUST_CHECK;
+/* Streams the body line by line (events); returns when the server ends it, or `line` returns false. */
+bool cli_stream(const char *url, const char *target, bool (*line)(void *user, hob_str line), void *user,
+				hob_error *err) HOB_MUST_CHECK;
+void cli_response_release(cli_response *response);
+
+/* Prints a problem+json body ("detail" and "hint") or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
+int cli_print_problem(const char *who, const cli_response *response);
+/* Appends text with everything but unreserved characters and '/' percent-encoded. */
+void cli_encode(hob_buf *out, hob_str text);
+
+#endif

@@ -1,0 +1,253 @@
+#include "cli.h"
+
+#include "../engine/engine.h"
+#include "../http/http.h"
+#include "../log/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
+
+/* One struct a module; `serve` wires them and decides nothing. */
+typedef struct daemon_state {
+	uv_loop_t loop;
+	srv_store *store;
+	srv_events *events;
+	srv_views *views;
+	srv_engine *engine;
+	srv_http *http;
+	uv_signal_t signals[2];
+	uint64_t began_ns;
+	bool stopping, quiet;
+	srv_engine_root roots[ROOTS_MAX];
+	uint32_t root_count;
+	const char *cache;
+} daemon_state;
+
+/* ---- roots */
+
+static bool add_root(daemon_state *d, const char *dir, hob_error *err)
+{
+	char *path = realpath(dir, NULL);
+	struct stat info;
+	if (!path || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+		free(path);
+		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir,
+						strerror(errno ? errno : ENOTDIR));
+	}
+	if (d->root_count == ROOTS_MAX) {
+		free(path);
+		return hob_fail(err, USAGE, "at most %d folders can be watched", ROOTS_MAX);
+	}
+	const char *slash = strrchr(path, '/');
+	const char *base = slash && slash[1] ? slash + 1 : "root";
+	char name[256];
+	snprintf(name, sizeof name, "%s", base);
+	for (uint32_t i = 0, twin = 2; i < d->root_count; i++) {
+		if (strcmp(d->roots[i].path, path) == 0) {
+			free(path);
+			return hob_fail(err, USAGE, "the folder '%s' is given twice", dir);
+		}
+		if (strcmp(d->roots[i].name, name) == 0) {
+			snprintf(name, sizeof name, "%.200s-%u", base, twin++);
+			i = (uint32_t)-1;
+		}
+	}
+	d->roots[d->root_count++] = (srv_engine_root){strdup(name), path};
+	return true;
+}
+
+/* ---- the banner */
+
+static uint64_t now_ns(void)
+{
+	return uv_hrtime();
+}
+
+static void on_ready(void *user)
+{
+	daemon_state *d = user;
+	const srv_view *view = srv_views_take(d->views);
+	bool color = srv_color_wanted(1);
+	const char *bold = color ? "\x1b[1m" : "", *dim = color ? "\x1b[2m" : "",
+			   *accent = color ? "\x1b[36m" : "", *off = color ? "\x1b[0m" : "";
+	char time[32], used[32];
+	srv_store_usage usage;
+	srv_store_measure(d->store, &usage);
+	uint32_t known = view->states[SRV_FRESH] + view->states[SRV_STALE];
+	uint32_t broken = view->states[SRV_FAILED] + view->states[SRV_QUARANTINED];
+	unsigned long long waiting =
+		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
+	printf("\n  %shob %s%s   ready in %s   (%u fresh, %llu queued, %u failed)\n\n", bold, HOB_VERSION, off,
+		   srv_text_duration(now_ns() - d->began_ns, time), known, waiting, broken);
+	printf("  %s➜%s  Open      %shttp://%s/%s\n", accent, off, accent, srv_http_address(d->http), off);
+	for (uint32_t i = 0; i < view->root_count; i++)
+		printf("  %s➜%s  Watching  %.*s  %s(%s, %llu files)%s\n", accent, off, HOB_FMT(view->roots[i].path),
+			   dim, view->roots[i].mode, (unsigned long long)view->roots[i].files, off);
+	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, d->cache, dim,
+		   srv_text_bytes(usage.blob_bytes, used), off);
+	printf("  %s➜%s  Sandbox   %s%s%s\n\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
+	fflush(stdout);
+	srv_view_drop(view);
+}
+
+/* ---- stopping: drain, then engine, then everything that nobody uses any more */
+
+static void on_engine_closed(void *user)
+{
+	daemon_state *d = user;
+	d->engine = NULL;
+	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
+		uv_close((uv_handle_t *)&d->signals[i], NULL);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	daemon_state *d = handle->data;
+	if (d->stopping) {
+		srv_log(SRV_LOG_WARNING, "stopping", "at once");
+		_exit(EXIT_INTERRUPTED);
+	}
+	d->stopping = true;
+	srv_log(SRV_LOG_INFO, "stopping", "%s; press Ctrl-C again to stop at once",
+			number == SIGINT ? "interrupted" : "asked to end");
+	srv_http_drain(d->http);
+	srv_engine_close(d->engine, on_engine_closed, d);
+}
+
+/* ---- start */
+
+static bool start(daemon_state *d, const char *listen, const srv_engine_options *engine, hob_error *err)
+{
+	bool rebuilt = false;
+	srv_store_options store = {0};
+	if (!srv_store_open(d->cache, &store, &d->store, &rebuilt, err))
+		return false;
+	if (rebuilt)
+		srv_log(SRV_LOG_WARNING, "cache",
+				"the index was damaged and was rebuilt; nothing has to be cooked again");
+	d->events = srv_events_new(srv_store_epoch(d->store), srv_store_last_rev(d->store), EVENTS_KEPT);
+	d->views = srv_views_new();
+	if (!d->events || !d->views)
+		return hob_fail(err, MEMORY, "no memory left to start");
+	srv_engine_callbacks callbacks = {d, on_ready};
+	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
+		return false;
+	srv_http_options http = {.listen = listen};
+	srv_http_sources sources = {.views = d->views,
+								.events = d->events,
+								.store = d->store,
+								.control = srv_engine_port(d->engine),
+								.metrics = srv_engine_metrics,
+								.metrics_user = d->engine,
+								.version = HOB_VERSION};
+	return srv_http_start(&http, &sources, &d->http, err);
+}
+
+static void release(daemon_state *d)
+{
+	srv_http_stop(d->http);
+	srv_views_free(d->views);
+	srv_events_free(d->events);
+	srv_store_close(d->store);
+	for (uint32_t i = 0; i < d->root_count; i++) {
+		free((char *)(uintptr_t)d->roots[i].name);
+		free((char *)(uintptr_t)d->roots[i].path);
+	}
+}
+
+static int run_serve(int argc, char **argv)
+{
+	static daemon_state d;
+	const char *listen = getenv("HOB_LISTEN"), *log_format = "text", *sandbox = "best-effort";
+	const char *cache = getenv("HOB_CACHE");
+	uint32_t jobs = 0, timeout = 120, memory_mb = 4096;
+	bool verbose = false, polling = false;
+	cli_option options[] = {
+		{"--listen", 0, CLI_TEXT, &listen, "ADDR:PORT", "where to serve (127.0.0.1:7780)"},
+		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (.hob)"},
+		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
+		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (120)"},
+		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
+		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort, require or off"},
+		{"--poll", 0, CLI_FLAG, &polling, NULL,
+		 "look at the folders every 2 s instead of waiting for events"},
+		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},
+		{"--verbose", 'v', CLI_FLAG, &verbose, NULL, "say more"},
+	};
+	int operands = cli_parse(&cli_serve, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (strcmp(log_format, "text") != 0 && strcmp(log_format, "json") != 0)
+		return cli_usage_error(&cli_serve, "--log is text or json, not '%s'", log_format);
+	if (timeout == 0 || memory_mb < 64)
+		return cli_usage_error(&cli_serve, "--timeout must be at least 1 and --memory at least 64");
+	srv_engine_options engine = {.workers = jobs,
+								 .timeout_ms = timeout * 1000,
+								 .memory_limit = (uint64_t)memory_mb << 20,
+								 .force_polling = polling};
+	if (strcmp(sandbox, "require") == 0)
+		engine.sandbox = SRV_SANDBOX_REQUIRE;
+	else if (strcmp(sandbox, "off") == 0)
+		engine.sandbox = SRV_SANDBOX_OFF;
+	else if (strcmp(sandbox, "best-effort") != 0)
+		return cli_usage_error(&cli_serve, "--sandbox is best-effort, require or off, not '%s'", sandbox);
+	hob_settings_init(&engine.defaults);
+	srv_log_init(verbose ? SRV_LOG_DEBUG : SRV_LOG_INFO, strcmp(log_format, "json") == 0);
+	signal(SIGPIPE, SIG_IGN);
+
+	hob_error error = {0};
+	d.cache = cache && cache[0] ? cache : ".hob";
+	d.began_ns = now_ns();
+	char here[] = ".";
+	bool ok = operands > 0 || add_root(&d, here, &error);
+	for (int i = 0; i < operands && ok; i++)
+		ok = add_root(&d, argv[1 + i], &error);
+	engine.roots = d.roots;
+	engine.root_count = d.root_count;
+	if (!ok) {
+		release(&d);
+		return cli_usage_error(&cli_serve, "%s", error.context);
+	}
+	uv_loop_init(&d.loop);
+	static const int numbers[] = {SIGINT, SIGTERM};
+	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++) {
+		uv_signal_init(&d.loop, &d.signals[i]);
+		d.signals[i].data = &d;
+	}
+	if (!start(&d, listen && listen[0] ? listen : "127.0.0.1:7780", &engine, &error)) {
+		cli_print_error("hob serve", &error);
+		if (d.engine)
+			srv_engine_close(d.engine, on_engine_closed, &d);
+		else
+			on_engine_closed(&d);
+		uv_run(&d.loop, UV_RUN_DEFAULT);
+		release(&d);
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++)
+		uv_signal_start(&d.signals[i], on_signal, numbers[i]);
+	uv_run(&d.loop, UV_RUN_DEFAULT);
+	release(&d);
+	uv_loop_close(&d.loop);
+	srv_log(SRV_LOG_INFO, "stopped", "everything that was published is kept");
+	return EXIT_GOOD;
+}
+
+const cli_command cli_serve = {
+	"serve", "[DIR...]", "watch folders, cook on save, serve the results",
+	"Watches each DIR (default: the current folder) for 3D models, cooks what is new or changed, and serves "
+	"blobs and\n"
+	"facts over HTTP. Nothing outside the folders is ever read. Results are kept in the cache and found "
+	"again by the\n"
+	"content of their inputs. Ctrl-C stops and loses nothing.\n"
+	"\n"
+	"Examples:\n"
+	"  hob serve art/\n"
+	"  hob serve props/ characters/ --listen 127.0.0.1:8000 --cache /var/cache/hob\n",
+	run_serve};

@@ -1,0 +1,655 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+#include "../worker/root_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HASHING_MAX = 32, TIMER_MS = 1000 };
+
+int64_t engine_now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- assets */
+
+uint32_t engine_add_asset(srv_engine *engine, uint32_t file)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	if (f->asset != HOB_NONE)
+		return f->asset;
+	if (engine->asset_count == engine->asset_capacity) {
+		uint32_t capacity = engine->asset_capacity ? engine->asset_capacity * 2 : 256;
+		asset *assets = realloc(engine->assets, capacity * sizeof *assets);
+		if (!assets)
+			return HOB_NONE;
+		engine->assets = assets;
+		engine->asset_capacity = capacity;
+	}
+	hob_buf full = {0};
+	hob_buf_put_str(&full, engine->roots[f->root].name);
+	hob_buf_put(&full, "/", 1);
+	size_t path_at = full.size;
+	hob_buf_put_str(&full, f->path);
+	hob_buf_put(&full, "", 1);
+	if (full.failed) {
+		hob_buf_release(&full);
+		return HOB_NONE;
+	}
+	uint32_t id = engine->asset_count++;
+	asset *a = &engine->assets[id];
+	*a = (asset){.file = file, .root = f->root, .full = (char *)full.data, .state = SRV_QUEUED};
+	a->path = a->full + path_at;
+	a->importer = engine->pool_ready ? srv_pool_importer_for(engine->pool, f->path) : NULL;
+	f->asset = id;
+	return id;
+}
+
+uint32_t engine_asset_by_name(srv_engine *engine, hob_str full)
+{
+	size_t slash = hob_str_find(full, HOB_STR("/"), 0);
+	for (uint32_t r = 0; slash != SIZE_MAX && r < engine->options.root_count; r++) {
+		if (!hob_str_equal(engine->roots[r].name, hob_str_sub(full, 0, slash)))
+			continue;
+		uint32_t file = srv_graph_find(engine->graph, r, hob_str_sub(full, slash + 1, full.len));
+		if (file != HOB_NONE)
+			return srv_graph_at(engine->graph, file)->asset;
+	}
+	return HOB_NONE;
+}
+
+static void add_reason(asset *a, const char *kind, hob_str path)
+{
+	enum { REASONS_MAX = 8 };
+	if (a->reason_count >= REASONS_MAX)
+		return;
+	if (a->reason_count++ > 0)
+		hob_buf_put(&a->reasons, ",", 1);
+	hob_buf_printf(&a->reasons, "{\"kind\":\"%s\"", kind);
+	if (path.len > 0) {
+		hob_buf_put_str(&a->reasons, HOB_STR(",\"path\":"));
+		hob_buf_put_json(&a->reasons, path);
+	}
+	hob_buf_put(&a->reasons, "}", 1);
+}
+
+void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+{
+	asset *a = &engine->assets[id];
+	if (!a->alive || engine->closing)
+		return;
+	add_reason(a, kind, path);
+	if (a->job) {
+		a->dirty_again = true;
+		/* A cook whose inputs are history only delays the one that is wanted; what is still being hashed or
+		 * stored finishes by itself. */
+		if (a->job->on_worker && priority != SRV_PRIORITY_REST)
+			srv_pool_cancel(engine->pool, a->job);
+		return;
+	}
+	if (!srv_queue_has(engine->queue, id)) {
+		a->queued_at_ms = engine_now_ms();
+		if (a->state != SRV_FRESH && a->state != SRV_STALE)
+			a->state = SRV_QUEUED;
+		else
+			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
+		publish_view(engine, a);
+	}
+	srv_queue_push(engine->queue, id, priority, a->good_cook_ns);
+}
+
+static void asset_remove(srv_engine *engine, uint32_t id)
+{
+	asset *a = &engine->assets[id];
+	if (!a->alive)
+		return;
+	a->alive = false;
+	srv_queue_remove(engine->queue, id);
+	if (a->job) {
+		a->job->abandoned = true;
+		if (a->job->on_worker)
+			srv_pool_cancel(engine->pool, a->job);
+	}
+	a->dirty_again = false;
+	publish_removed(engine, a);
+	srv_graph_set_deps(engine->graph, id, NULL, 0);
+	free(a->inputs);
+	a->inputs = NULL;
+	a->input_count = 0;
+	a->has_good = a->has_last = false;
+	a->crashes = 0;
+	hob_buf_clear(&a->error);
+	hob_buf_clear(&a->reasons);
+	a->reason_count = 0;
+}
+
+/* ---- files */
+
+static bool same_stat(const srv_stat *a, const srv_stat *b)
+{
+	return a->size == b->size && a->inode == b->inode && a->mtime_ns == b->mtime_ns &&
+		   a->ctime_ns == b->ctime_ns;
+}
+
+static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority priority, const char *kind)
+{
+	uint32_t count;
+	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	hob_str path = srv_graph_at(engine->graph, file)->path;
+	for (uint32_t i = 0; i < count; i++)
+		asset_dirty(engine, dependents[i], priority, kind, path);
+}
+
+/* A settings file touches the asset it names, or all assets of its folder and below. */
+static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
+{
+	srv_file f = *srv_graph_at(engine->graph, file);
+	hob_str suffix = HOB_STR(".cook.json");
+	if (hob_str_ends_nocase(f.path, suffix)) {
+		uint32_t source =
+			srv_graph_find(engine->graph, f.root, hob_str_sub(f.path, 0, f.path.len - suffix.len));
+		uint32_t id = source == HOB_NONE ? HOB_NONE : srv_graph_at(engine->graph, source)->asset;
+		if (id != HOB_NONE)
+			asset_dirty(engine, id, priority, "settings", f.path);
+	} else if (hob_str_equal(hob_path_name(f.path), HOB_STR("cook.json"))) {
+		hob_str dir = hob_path_dir(f.path);
+		for (uint32_t i = 0; i < engine->asset_count; i++) {
+			hob_str path = hob_str_of(engine->assets[i].path);
+			bool below = dir.len == 0 ||
+						 (hob_str_starts(path, dir) && path.len > dir.len && path.data[dir.len] == '/');
+			if (engine->assets[i].root == f.root && below)
+				asset_dirty(engine, i, priority, "settings", f.path);
+		}
+	}
+}
+
+static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	bool existed = f->exists;
+	f->exists = true;
+	if (existed && same_stat(&f->stat, stat) && priority == SRV_PRIORITY_REST)
+		return;
+	/* An event says that the bytes may have changed even where the stat data says nothing. */
+	if (!same_stat(&f->stat, stat) || priority != SRV_PRIORITY_REST)
+		f->has_digest = false;
+	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
+	f->stat = *stat;
+	if (srv_pool_importer_for(engine->pool, f->path)) {
+		uint32_t id = engine_add_asset(engine, file);
+		if (id == HOB_NONE)
+			return;
+		asset *a = &engine->assets[id];
+		bool was_alive = a->alive;
+		a->alive = true;
+		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
+		if (!(known_version && a->has_last))
+			asset_dirty(engine, id, priority, was_alive ? "changed" : "added", hob_str_of(a->path));
+	}
+	if (!known_version) {
+		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
+		dirty_by_settings(engine, file, priority);
+	}
+}
+
+static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	bool existed = f->exists;
+	f->exists = f->has_digest = false;
+	f->stat = (srv_stat){0};
+	uint32_t id = f->asset;
+	hob_error error;
+	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+	if (id != HOB_NONE)
+		asset_remove(engine, id);
+	if (existed) {
+		dirty_dependents(engine, file, priority, "removed");
+		dirty_by_settings(engine, file, priority);
+	}
+}
+
+/* ---- watch callbacks */
+
+static void set_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
+{
+	free(engine->root_notes[root]);
+	engine->root_notes[root] = strdup(note ? note : "");
+	engine->roots[root].mode = mode;
+	engine->roots[root].note = hob_str_of(engine->root_notes[root]);
+	engine->view_dirty = true;
+}
+
+static void finish_first_scan(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (!engine->scanned[i])
+			return;
+	engine->ready = true;
+	/* What an earlier run published is trusted only if every input is still what its recipe says. */
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (a->alive && !srv_queue_has(engine->queue, i) && !a->job && !asset_is_current(engine, a))
+			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
+	}
+	engine->view_dirty = true;
+	if (engine->callbacks.ready)
+		engine->callbacks.ready(engine->callbacks.user);
+}
+
+static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return;
+	uint32_t mark = ++engine->scan_mark;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t file = srv_graph_file(engine->graph, root, files[i].path);
+		if (file == HOB_NONE)
+			continue;
+		srv_graph_at(engine->graph, file)->mark = mark;
+		file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
+	}
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
+		srv_file *f = srv_graph_at(engine->graph, i);
+		bool live_asset = f->asset != HOB_NONE && engine->assets[f->asset].alive;
+		if (f->root == root && f->mark != mark && (f->exists || live_asset))
+			file_gone(engine, i, SRV_PRIORITY_REST);
+	}
+	engine->roots[root].files = count;
+	if (strcmp(engine->roots[root].mode, "scanning") == 0)
+		engine->roots[root].mode = "inotify";
+	engine->scan_rounds[root]++;
+	engine->counters.scans++;
+	engine->view_dirty = true;
+	if (!engine->scanned[root]) {
+		engine->scanned[root] = true;
+		finish_first_scan(engine);
+	}
+	engine_fill(engine);
+	engine_answer_waiters(engine);
+}
+
+static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
+{
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
+		srv_file *f = srv_graph_at(engine->graph, i);
+		srv_stat stat;
+		if (f->root != root || !f->exists || !hob_str_starts(f->path, folder))
+			continue;
+		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
+			file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);
+		else
+			file_gone(engine, i, SRV_PRIORITY_CHANGED);
+	}
+}
+
+static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		hob_str path = paths[i];
+		srv_stat stat;
+		if (path.len > 0 && path.data[path.len - 1] == '/') {
+			folder_changed(engine, root, path);
+			continue;
+		}
+		if (srv_stat_path(engine->root_fds[root], path, &stat)) {
+			uint32_t file = srv_graph_file(engine->graph, root, path);
+			if (file != HOB_NONE)
+				file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
+		} else {
+			uint32_t file = srv_graph_find(engine->graph, root, path);
+			if (file != HOB_NONE)
+				file_gone(engine, file, SRV_PRIORITY_CHANGED);
+		}
+	}
+	engine_fill(engine);
+}
+
+static void on_reset(void *user, uint32_t root, const char *why)
+{
+	srv_engine *engine = user;
+	engine->counters.resets++;
+	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots[root].name), why);
+	hob_buf data = {0};
+	hob_buf_put_str(&data, HOB_STR("{\"root\":"));
+	hob_buf_put_json(&data, engine->roots[root].name);
+	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
+	hob_buf_put_json(&data, hob_str_of(why));
+	hob_buf_put(&data, "}", 1);
+	srv_events_publish(engine->events, "reset", (hob_str){0}, hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
+{
+	srv_engine *engine = user;
+	set_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
+	if (mode == SRV_WATCH_POLLING)
+		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots[root].name),
+				why ? why : "");
+}
+
+/* ---- pool callbacks */
+
+static bool start_watching(srv_engine *engine, hob_error *err)
+{
+	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode};
+	srv_watch_options options = {.force_polling = engine->options.force_polling};
+	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
+		return false;
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (!srv_watch_add_root(engine->watch, i, engine->options.roots[i].path, err))
+			return false;
+	return true;
+}
+
+/* Importers are known only from the first worker on, and what is an asset depends on them. */
+static void on_pool_ready(void *user)
+{
+	srv_engine *engine = user;
+	hob_error error = {0};
+	engine->pool_ready = true;
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		engine->assets[i].importer = srv_pool_importer_for(engine->pool, hob_str_of(engine->assets[i].path));
+	if (!start_watching(engine, &error))
+		srv_log(SRV_LOG_ERROR, "watch", "%s", error.context);
+}
+
+static void on_pool_idle(void *user)
+{
+	engine_feed_workers(user);
+	engine_fill(user);
+}
+
+static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
+{
+	(void)user;
+	engine_job *job = job_;
+	snprintf(job->stage, sizeof job->stage, "%.*s", HOB_FMT(stage));
+	job->progress = fraction;
+}
+
+static int on_part_get(void *user, const uint8_t key[32])
+{
+	srv_engine *engine = user;
+	hob_sha256 part, blob;
+	memcpy(part.bytes, key, sizeof part.bytes);
+	uint64_t size;
+	return srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
+}
+
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes)
+{
+	srv_engine *engine = user;
+	hob_sha256 part, blob;
+	hob_error error;
+	memcpy(part.bytes, key, sizeof part.bytes);
+	if (!srv_blob_put(engine->store, bytes, &blob, &error) ||
+		!srv_store_put_part(engine->store, &part, &blob, &error))
+		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", error.context);
+	engine->store_dirty = true;
+}
+
+static void on_pool_trouble(void *user, const hob_error *why)
+{
+	(void)user;
+	srv_log(SRV_LOG_ERROR, "workers", "%s", why->context);
+}
+
+/* ---- turns of the loop */
+
+void engine_fill(srv_engine *engine)
+{
+	while (!engine->closing && engine->pool_ready && engine->hashing < HASHING_MAX) {
+		uint32_t id = srv_queue_pop(engine->queue, NULL);
+		if (id == HOB_NONE)
+			break;
+		job_begin(engine, id);
+	}
+	engine->counters.queue_length = srv_queue_count(engine->queue);
+}
+
+/* Once per turn, before the loop sleeps: one view and one transaction for all that the turn changed. */
+static void on_flush(uv_prepare_t *prepare)
+{
+	srv_engine *engine = prepare->data;
+	hob_error error = {0};
+	if (engine->store_dirty && !srv_store_commit(engine->store, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = false;
+	if (engine->view_dirty) {
+		srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
+		srv_views_publish(engine->views, engine->rev, engine->ready);
+		engine->view_dirty = false;
+		engine_answer_waiters(engine);
+	}
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	srv_engine *engine = timer->data;
+	hob_sha256 damaged[16];
+	size_t count = srv_store_take_damaged(engine->store, damaged, HOB_COUNT_OF(damaged));
+	for (size_t d = 0; d < count; d++) {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&damaged[d], text);
+		srv_log(SRV_LOG_WARNING, "healing", "blob %s was damaged and is cooked again", text);
+	}
+	if (count > 0)
+		for (uint32_t i = 0; i < engine->asset_count; i++)
+			if (engine->assets[i].alive)
+				asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+	engine_answer_waiters(engine);
+	engine_fill(engine);
+}
+
+/* ---- life */
+
+static bool open_roots(srv_engine *engine, hob_error *err)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		const srv_engine_root *root = &engine->options.roots[i];
+		engine->root_fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (engine->root_fds[i] < 0)
+			return hob_fail(err, IO, "the folder '%s' cannot be opened: %s", root->path, strerror(errno));
+		engine->roots[i] = (srv_view_root){
+			.name = hob_str_of(root->name), .path = hob_str_of(root->path), .mode = "scanning"};
+	}
+	return true;
+}
+
+static void free_engine(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		free(a->full);
+		free(a->inputs);
+		hob_buf_release(&a->error);
+		hob_buf_release(&a->reasons);
+	}
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		if (engine->root_fds && engine->root_fds[i] >= 0)
+			close(engine->root_fds[i]);
+		if (engine->root_notes)
+			free(engine->root_notes[i]);
+	}
+	srv_graph_free(engine->graph);
+	srv_queue_free(engine->queue);
+	free(engine->assets);
+	free(engine->root_fds);
+	free(engine->roots);
+	free(engine->root_notes);
+	free(engine->scanned);
+	free(engine->scan_rounds);
+	free(engine->waiters);
+	free(engine->post_queue);
+	uv_mutex_destroy(&engine->post_lock);
+	free(engine);
+}
+
+bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
+					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out, hob_error *err)
+{
+	srv_engine *engine = calloc(1, sizeof *engine);
+	if (!engine)
+		return hob_fail(err, MEMORY, "no memory left for the engine");
+	engine->loop = loop;
+	engine->options = *options;
+	engine->callbacks = *callbacks;
+	engine->store = store;
+	engine->events = events;
+	engine->views = views;
+	uint32_t roots = options->root_count;
+	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
+	engine->roots = calloc(roots + 1, sizeof *engine->roots);
+	engine->root_notes = calloc(roots + 1, sizeof *engine->root_notes);
+	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
+	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
+	engine->graph = srv_graph_new();
+	engine->queue = srv_queue_new();
+	uv_mutex_init(&engine->post_lock);
+	for (uint32_t i = 0; engine->root_fds && i < roots; i++)
+		engine->root_fds[i] = -1;
+	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->scanned &&
+				  engine->scan_rounds && engine->graph && engine->queue;
+	if (!memory || !open_roots(engine, err) || !engine_load(engine, err)) {
+		if (!memory)
+			hob_fail(err, MEMORY, "no memory left for the engine");
+		free_engine(engine);
+		return false;
+	}
+	srv_pool_options pool = {.worker_path = options->worker_path,
+							 .workers = options->workers,
+							 .timeout_ms = options->timeout_ms,
+							 .memory_limit = options->memory_limit,
+							 .sandbox = options->sandbox,
+							 .root_fds = engine->root_fds,
+							 .root_count = roots};
+	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, engine_pool_done,
+										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
+	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {
+		free_engine(engine);
+		return false;
+	}
+	uv_prepare_init(loop, &engine->flush);
+	uv_async_init(loop, &engine->posted, engine_on_posted);
+	uv_timer_init(loop, &engine->timer);
+	engine->flush.data = engine->posted.data = engine->timer.data = engine;
+	engine->handles = 3;
+	uv_prepare_start(&engine->flush, on_flush);
+	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
+	engine->view_dirty = true;
+	*out = engine;
+	return true;
+}
+
+static void finish_close(srv_engine *engine)
+{
+	if (engine->watch || engine->pool || engine->handles > 0 || engine->jobs_alive > 0)
+		return;
+	void (*closed)(void *user) = engine->closed;
+	void *user = engine->closed_user;
+	free_engine(engine);
+	closed(user);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	srv_engine *engine = handle->data;
+	engine->handles--;
+	finish_close(engine);
+}
+
+static void on_watch_closed(void *user)
+{
+	srv_engine *engine = user;
+	engine->watch = NULL;
+	finish_close(engine);
+}
+
+/* Jobs that are being hashed or stored hold the engine until their thread is done; only then the last handles
+ * close. */
+static void close_when_idle(srv_engine *engine)
+{
+	if (engine->jobs_alive > 0 || engine->pool)
+		return;
+	uv_close((uv_handle_t *)&engine->flush, on_handle_closed);
+	uv_close((uv_handle_t *)&engine->posted, on_handle_closed);
+	uv_close((uv_handle_t *)&engine->timer, on_handle_closed);
+}
+
+static void on_pool_closed(void *user)
+{
+	srv_engine *engine = user;
+	engine->pool = NULL;
+	close_when_idle(engine);
+}
+
+void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
+{
+	engine->closing = true;
+	engine->closed = done;
+	engine->closed_user = user;
+	engine_on_posted(&engine->posted);
+	engine_answer_waiters(engine);
+	while (engine->ready_first) {
+		engine_job *job = engine->ready_first;
+		engine->ready_first = job->list_next;
+		job_free(job);
+	}
+	if (engine->watch)
+		srv_watch_close(engine->watch, on_watch_closed, engine);
+	srv_pool_close(engine->pool, on_pool_closed, engine);
+}
+
+void job_free(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	engine->assets[job->asset].job = NULL;
+	srv_outcome_free(job->outcome);
+	hob_buf_release(&job->reasons);
+	hob_arena_release(&job->arena);
+	free(job);
+	engine_job_over(engine);
+}
+
+void engine_job_over(srv_engine *engine)
+{
+	engine->jobs_alive--;
+	if (engine->closing && !engine->pool)
+		close_when_idle(engine);
+}
+
+srv_control_port srv_engine_port(srv_engine *engine)
+{
+	return (srv_control_port){engine, engine_post};
+}
+
+srv_engine_counters *srv_engine_count(srv_engine *engine)
+{
+	return &engine->counters;
+}
+
+const char *srv_engine_sandbox(const srv_engine *engine)
+{
+	return srv_pool_sandbox(engine->pool);
+}
+
+bool srv_engine_is_ready(const srv_engine *engine)
+{
+	return engine->ready;
+}

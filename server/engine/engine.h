@@ -1,0 +1,84 @@
+/* engine.h - where the modules meet: watch -> graph -> queue -> worker -> store -> events and views.
+ *
+ * State of one asset (each arrow names the function in engine_*.c that performs it):
+ *
+ *         engine_add_asset                 job_begin                publish_good
+ *   (none) ------------> QUEUED -----------------------> COOKING -----------------> FRESH <---+
+ *                                                           |                         |       | publish_good
+ *                                              publish_bad  |            asset_dirty  v       |
+ *                              FAILED, QUARANTINED <--------+                       STALE ----+
+ *                                                           publish_bad: STALE stays STALE, with the error
+ *   any ----- asset_remove ----> REMOVED (leaves the view)
+ *
+ * A job: digests of the source (and of what earlier recipes with this source needed) -> look-up -> either an
+ * earlier recipe whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and
+ * store -> publish. What changes meanwhile makes the asset dirty again and the job's result is still
+ * published, because it is the complete cook of one complete version. Everything here runs on the loop's
+ * thread; hashing, validating and blob writing run in libuv's pool on data that they own. */
+#ifndef SRV_ENGINE_H
+#define SRV_ENGINE_H
+
+#include "../events/events.h"
+#include "../http/control.h"
+#include "../http/view.h"
+#include "../store/store.h"
+#include "../worker/pool.h"
+
+#include <stdatomic.h>
+
+typedef struct srv_engine srv_engine;
+
+typedef struct srv_engine_root {
+	const char *name; /* unique, as in URLs */
+	const char *path; /* absolute */
+} srv_engine_root;
+
+typedef struct srv_engine_options {
+	const srv_engine_root *roots;
+	uint32_t root_count;
+	hob_settings defaults; /* of hob.json; folders and sidecars overlay them */
+	uint32_t workers, timeout_ms;
+	uint64_t memory_limit;
+	srv_sandbox_policy sandbox;
+	const char *worker_path;
+	bool force_polling;
+} srv_engine_options;
+
+/* Since start; written by the loop's thread, read by any. */
+typedef struct srv_engine_counters {
+	atomic_ullong jobs;		 /* jobs finished, whatever their result */
+	atomic_ullong cooked;	 /* by a worker, well */
+	atomic_ullong failed;	 /* by a worker, badly */
+	atomic_ullong hits;		 /* answered by an earlier recipe: nothing was cooked */
+	atomic_ullong unchanged; /* hits whose recipe was the current one already: nothing was published */
+	atomic_ullong misses;	 /* cook keys that no recipe answered */
+	atomic_ullong crashed, timed_out, cancelled;
+	atomic_ullong saved_ns; /* cook time of the recipes that hits reused */
+	atomic_ullong cook_ns;
+	atomic_ullong hashed_bytes; /* read to make digests outside of cooks */
+	atomic_ullong published;	/* revs */
+	atomic_ullong resets, scans;
+	atomic_ullong queue_length, running;
+} srv_engine_counters;
+
+typedef struct srv_engine_callbacks {
+	void *user;
+	/* Every root was scanned once and everything found is in the view. */
+	void (*ready)(void *user);
+} srv_engine_callbacks;
+
+bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
+					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,
+					hob_error *err) HOB_MUST_CHECK;
+/* Stops watching, ends workers, answers every waiting control with 503, then done(user). */
+void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user);
+/* For the HTTP thread. Valid from srv_engine_new to srv_engine_close. */
+srv_control_port srv_engine_port(srv_engine *engine);
+srv_engine_counters *srv_engine_count(srv_engine *engine);
+/* Prometheus lines of the engine, the store and the watch; any thread. */
+void srv_engine_metrics(void *engine, hob_buf *out);
+const char *srv_engine_sandbox(const srv_engine *engine);
+/* Loop thread. */
+bool srv_engine_is_ready(const srv_engine *engine);
+
+#endif

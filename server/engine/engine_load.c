@@ -1,0 +1,129 @@
+#include "engine_private.h"
+
+#include <stdlib.h>
+
+typedef struct loader {
+	srv_engine *engine;
+	hob_arena arena; /* rows are collected first: the statement must be over before others run */
+	srv_asset_row *rows;
+	uint32_t count, capacity;
+} loader;
+
+static uint32_t root_by_name(srv_engine *engine, hob_str name)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (hob_str_equal(engine->roots[i].name, name))
+			return i;
+	return HOB_NONE;
+}
+
+/* Not existing until a scan sees it; the digest counts if the scan finds the same version. */
+static void load_file(void *user, const srv_file_row *row)
+{
+	loader *load = user;
+	uint32_t root = root_by_name(load->engine, row->root);
+	uint32_t file = root == HOB_NONE ? HOB_NONE : srv_graph_file(load->engine->graph, root, row->path);
+	if (file == HOB_NONE)
+		return;
+	srv_file *f = srv_graph_at(load->engine->graph, file);
+	f->stat = row->stat;
+	f->digest = row->digest;
+	f->has_digest = true;
+}
+
+static void collect_asset(void *user, const srv_asset_row *row)
+{
+	loader *load = user;
+	if (root_by_name(load->engine, row->root) == HOB_NONE)
+		return;
+	if (load->count == load->capacity) {
+		uint32_t capacity = load->capacity ? load->capacity * 2 : 256;
+		srv_asset_row *rows = realloc(load->rows, capacity * sizeof *rows);
+		if (!rows)
+			return;
+		load->rows = rows;
+		load->capacity = capacity;
+	}
+	srv_asset_row *kept = &load->rows[load->count++];
+	*kept = *row;
+	kept->root = hob_arena_str(&load->arena, row->root);
+	kept->path = hob_arena_str(&load->arena, row->path);
+	kept->state = hob_arena_str(&load->arena, row->state);
+	kept->error = hob_arena_str(&load->arena, row->error);
+}
+
+static bool is_zero(const hob_sha256 *digest)
+{
+	static const hob_sha256 zero;
+	return hob_sha256_equal(digest, &zero);
+}
+
+static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recipe)
+{
+	asset *a = &engine->assets[id];
+	hob_str dir = hob_path_dir(hob_str_of(a->path));
+	hob_arena arena;
+	hob_arena_init(&arena, 16 << 20);
+	uint32_t *files = HOB_NEW(&arena, uint32_t, recipe->dep_count);
+	a->inputs = calloc(recipe->dep_count + 1, sizeof *a->inputs);
+	for (uint32_t i = 0; files && a->inputs && i < recipe->dep_count; i++) {
+		hob_str path;
+		if (!hob_path_join(&arena, dir, recipe->deps[i].path, &path, NULL))
+			continue;
+		uint32_t file = srv_graph_file(engine->graph, a->root, path);
+		if (file == HOB_NONE)
+			continue;
+		files[a->input_count] = file;
+		a->inputs[a->input_count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
+	}
+	a->has_last = files && srv_graph_set_deps(engine->graph, id, files, a->input_count);
+	hob_arena_release(&arena);
+}
+
+static void load_asset(srv_engine *engine, const srv_asset_row *row)
+{
+	uint32_t file = srv_graph_file(engine->graph, root_by_name(engine, row->root), row->path);
+	uint32_t id = file == HOB_NONE ? HOB_NONE : engine_add_asset(engine, file);
+	if (id == HOB_NONE)
+		return;
+	asset *a = &engine->assets[id];
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 20);
+	srv_recipe recipe;
+	hob_error error;
+	if (!srv_state_parse(row->state, &a->settled))
+		a->settled = SRV_QUEUED;
+	a->alive = true;
+	a->state = a->settled;
+	a->rev = row->rev;
+	a->cooked_at_ms = row->cooked_at_ms;
+	hob_buf_put_str(&a->error, row->error);
+	if (!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &arena, &recipe, &error)) {
+		a->has_good = true;
+		a->good = row->good;
+		a->good_cook_ns = recipe.cook_ns;
+	}
+	if (!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &arena, &recipe, &error)) {
+		a->last = row->last;
+		a->last_lookup = recipe.lookup;
+		a->last_source = recipe.source;
+		load_inputs(engine, id, &recipe);
+	}
+	hob_arena_release(&arena);
+	publish_view(engine, a);
+}
+
+bool engine_load(srv_engine *engine, hob_error *err)
+{
+	loader load = {.engine = engine};
+	hob_arena_init(&load.arena, SIZE_MAX);
+	engine->rev = srv_store_last_rev(engine->store);
+	engine->next_job = srv_store_last_job(engine->store);
+	bool ok = srv_store_each_file(engine->store, load_file, &load, err) &&
+			  srv_store_each_asset(engine->store, collect_asset, &load, err);
+	for (uint32_t i = 0; ok && i < load.count; i++)
+		load_asset(engine, &load.rows[i]);
+	free(load.rows);
+	hob_arena_release(&load.arena);
+	return ok;
+}

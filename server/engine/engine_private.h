@@ -1,0 +1,157 @@
+/* engine_private.h - what the files of the engine share. */
+#ifndef SRV_ENGINE_PRIVATE_H
+#define SRV_ENGINE_PRIVATE_H
+
+#include "engine.h"
+
+#include "../../core/cook/recipe.h"
+#include "../graph/graph.h"
+#include "../queue/queue.h"
+
+typedef struct engine_job engine_job;
+
+/* One input of the recipe that is current for an asset. */
+typedef struct asset_input {
+	uint32_t file;
+	bool missing;
+	hob_sha256 digest;
+} asset_input;
+
+typedef struct asset {
+	uint32_t file, root;
+	char *path, *full; /* owned */
+	const srv_pool_importer *importer;
+	srv_state state, settled; /* settled: what the newest finished job said */
+	bool alive;				  /* the source exists */
+	bool has_good, has_last, forced;
+	uint64_t rev;
+	hob_sha256 good, last, last_lookup, last_source;
+	uint64_t good_cook_ns;
+	int64_t cooked_at_ms;
+	uint32_t crashes;	 /* of workers in a row on the same inputs */
+	asset_input *inputs; /* of recipe `last`, without the source */
+	uint32_t input_count;
+	hob_buf error;	 /* JSON, empty when fine */
+	hob_buf reasons; /* JSON array members: why it became dirty */
+	uint32_t reason_count;
+	engine_job *job;
+	bool dirty_again; /* became dirty while its job ran */
+	int64_t queued_at_ms;
+} asset;
+
+typedef struct hash_item {
+	uint32_t file;
+	char *path;
+	int root_fd;
+	bool found;
+	srv_stat stat;
+	hob_sha256 digest;
+} hash_item;
+
+struct engine_job {
+	srv_engine *engine;
+	uint32_t asset;
+	uint64_t id;
+	int64_t queued_at_ms, started_at_ms;
+	bool force, on_worker,
+		abandoned; /* abandoned: the asset is gone or the engine closes; the result is dropped */
+	uint32_t retries;
+	hob_buf reasons;
+	hob_arena arena;
+	hob_ingredients ingredients;
+	hob_sha256 source, lookup;
+	srv_recipe *candidates;
+	uint32_t candidate_count;
+	/* hashing */
+	uv_work_t work;
+	hash_item *hashes;
+	uint32_t hash_count;
+	void (*next)(engine_job *job);
+	/* the cook */
+	srv_outcome *outcome;
+	hob_error error;
+	srv_recipe_output *outputs;
+	uint32_t output_count;
+	char stage[32];
+	float progress;
+	struct engine_job *list_next; /* waiting for a worker */
+};
+
+typedef struct waiter {
+	srv_control *control;
+	uint64_t deadline_ms; /* uv_now */
+	uint32_t asset;		  /* HOB_NONE: sync */
+	uint64_t *rounds;	  /* sync: scans that must be over, by root */
+} waiter;
+
+struct srv_engine {
+	uv_loop_t *loop;
+	srv_engine_options options;
+	srv_engine_callbacks callbacks;
+	srv_store *store;
+	srv_events *events;
+	srv_views *views;
+	srv_watch *watch;
+	srv_pool *pool;
+	srv_graph *graph;
+	srv_queue *queue;
+	int *root_fds;
+	srv_view_root *roots;
+	char **root_notes;
+	bool *scanned;
+	bool pool_ready, ready, closing;
+	uint64_t rev, next_job;
+	uint32_t scan_mark;
+	asset *assets;
+	uint32_t asset_count, asset_capacity;
+	uint32_t hashing; /* jobs between begin and worker */
+	engine_job *ready_first, *ready_last;
+	waiter *waiters;
+	uint32_t waiter_count, waiter_capacity;
+	uint64_t *scan_rounds; /* scans finished, by root */
+	uv_prepare_t flush;
+	uv_async_t posted;
+	uv_timer_t timer;
+	uv_mutex_t post_lock;
+	srv_control **post_queue;
+	uint32_t post_count, post_capacity;
+	bool view_dirty, store_dirty;
+	srv_engine_counters counters;
+	uint32_t handles, jobs_alive;
+	void (*closed)(void *user);
+	void *closed_user;
+};
+
+/* engine.c */
+int64_t engine_now_ms(void);
+uint32_t engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
+void engine_job_over(srv_engine *engine);					  /* one that jobs_alive counted has ended */
+uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
+void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
+void engine_fill(srv_engine *engine); /* starts as many jobs as there is room for */
+/* engine_cook.c */
+void job_begin(srv_engine *engine, uint32_t id);
+void job_free(engine_job *job);
+void engine_feed_workers(srv_engine *engine);
+void engine_pool_done(void *user, void *job, srv_outcome *outcome);
+/* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
+bool asset_is_current(srv_engine *engine, asset *a);
+bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
+/* engine_publish.c */
+void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
+void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);
+void publish_state(srv_engine *engine,
+				   asset *a); /* state changed without a new recipe: view and job event only */
+void publish_removed(srv_engine *engine, asset *a);
+void publish_view(srv_engine *engine, asset *a);
+void publish_job(engine_job *job, const char *state);
+void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+void error_json(const hob_error *error, const char *stage, hob_buf *out);
+/* engine_control.c */
+void engine_on_posted(uv_async_t *async);
+void engine_answer_waiters(srv_engine *engine);
+void engine_post(void *user, srv_control *control);
+/* Loads files, recipes and asset states of earlier runs into the graph. */
+bool engine_load(srv_engine *engine, hob_error *err);
+
+#endif

@@ -1,0 +1,308 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+
+#include <stdlib.h>
+
+/* ---- errors as JSON */
+
+static const char *hint_of(hob_err_code code)
+{
+	switch (code) {
+#define HINT(name, text)                                                                                     \
+	case HOB_ERR_##name:                                                                                     \
+		return text;
+#include "../../schema/hints.def"
+#undef HINT
+	default:
+		return "";
+	}
+}
+
+/* Importers name places as "line 71" or "line 71, column 12". */
+static uint32_t number_after(hob_str text, hob_str word)
+{
+	size_t at = hob_str_find(text, word, 0);
+	uint32_t number = 0;
+	for (size_t i = at == SIZE_MAX ? text.len : at + word.len; i < text.len; i++) {
+		char c = text.data[i];
+		if (c < '0' || c > '9' || number > 100000000)
+			break;
+		number = number * 10 + (uint32_t)(c - '0');
+	}
+	return number;
+}
+
+void error_json(const hob_error *error, const char *stage, hob_buf *out)
+{
+	hob_str text = hob_str_of(error->context);
+	uint32_t line = number_after(text, HOB_STR("line ")), column = number_after(text, HOB_STR("column "));
+	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
+	hob_buf_put_json(out, text);
+	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
+	hob_buf_put_json(out, hob_str_of(hint_of(error->code)));
+	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
+	if (line > 0)
+		hob_buf_printf(out, ",\"location\":{\"line\":%u,\"column\":%u}", line, column);
+	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
+}
+
+/* ---- the view */
+
+static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_buf *out)
+{
+	hob_ingredients ingredients;
+	hob_error error;
+	if (a->importer && asset_ingredients(engine, a, arena, &ingredients, &error))
+		hob_settings_print(&ingredients.settings, out);
+}
+
+void publish_view(srv_engine *engine, asset *a)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 20);
+	srv_recipe recipe = {0};
+	hob_error error;
+	bool has_recipe = a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	uint64_t cooked_bytes = 0;
+	srv_view_output *outputs = HOB_NEW(&arena, srv_view_output, recipe.output_count);
+	for (uint32_t i = 0; outputs && i < recipe.output_count; i++) {
+		outputs[i] =
+			(srv_view_output){recipe.outputs[i].name, recipe.outputs[i].digest, recipe.outputs[i].size};
+		cooked_bytes += recipe.outputs[i].size;
+	}
+	srv_view_dep *deps = HOB_NEW(&arena, srv_view_dep, a->input_count);
+	for (uint32_t i = 0; deps && i < a->input_count; i++)
+		deps[i] = (srv_view_dep){srv_graph_at(engine->graph, a->inputs[i].file)->path, a->inputs[i].missing,
+								 a->inputs[i].digest};
+	hob_buf reasons = {0}, settings = {0};
+	const hob_buf *why = a->job ? &a->job->reasons : &a->reasons;
+	hob_buf_put(&reasons, "[", 1);
+	hob_buf_put_str(&reasons, hob_buf_str(why));
+	hob_buf_put(&reasons, "]", 1);
+	settings_text(engine, a, &arena, &settings);
+	const srv_file *source = srv_graph_at(engine->graph, a->file);
+	srv_view_asset view = {.root = engine->roots[a->root].name,
+						   .path = hob_str_of(a->path),
+						   .full = hob_str_of(a->full),
+						   .kind = a->importer ? a->importer->name : (hob_str){0},
+						   .state = a->state,
+						   .rev = a->rev,
+						   .cooked_at_ms = a->cooked_at_ms,
+						   .cook_ns = recipe.cook_ns,
+						   .source_bytes = source->stat.size,
+						   .cooked_bytes = cooked_bytes,
+						   .source = a->last_source,
+						   .recipe = a->good,
+						   .stats = recipe.stats.len > 0 ? recipe.stats : HOB_STR("{}"),
+						   .error = hob_buf_str(&a->error),
+						   .reason = hob_buf_str(&reasons),
+						   .warnings = recipe.warnings,
+						   .output_count = outputs ? recipe.output_count : 0,
+						   .dep_count = deps ? a->input_count : 0,
+						   .outputs = outputs,
+						   .deps = deps,
+						   .settings = hob_buf_str(&settings),
+						   .quality = has_recipe ? "final" : ""};
+	srv_asset_id(view.full, view.id);
+	srv_views_put(engine->views, &view);
+	engine->view_dirty = true;
+	hob_buf_release(&reasons);
+	hob_buf_release(&settings);
+	hob_arena_release(&arena);
+}
+
+/* ---- rows and events */
+
+static void put_row(srv_engine *engine, asset *a)
+{
+	srv_asset_row row = {.root = engine->roots[a->root].name,
+						 .path = hob_str_of(a->path),
+						 .state = hob_str_of(srv_state_name(a->state)),
+						 .rev = a->rev,
+						 .cooked_at_ms = a->cooked_at_ms,
+						 .error = hob_buf_str(&a->error)};
+	hob_error error;
+	if (a->has_good)
+		row.good = a->good;
+	if (a->has_last)
+		row.last = a->last;
+	if (!srv_store_put_asset(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+}
+
+static void put_outputs(const srv_recipe *recipe, hob_buf *out)
+{
+	hob_buf_put_str(out, HOB_STR(",\"outputs\":["));
+	for (uint32_t i = 0; i < recipe->output_count; i++) {
+		char digest[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&recipe->outputs[i].digest, digest);
+		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"name\":") : HOB_STR("{\"name\":"));
+		hob_buf_put_json(out, recipe->outputs[i].name);
+		hob_buf_printf(out, ",\"hash\":\"%s\",\"size\":%llu}", digest,
+					   (unsigned long long)recipe->outputs[i].size);
+	}
+	hob_buf_put(out, "]", 1);
+}
+
+static void publish_event(srv_engine *engine, asset *a, const char *kind, const srv_recipe *recipe, bool hit,
+						  hob_str reasons)
+{
+	char id[SRV_ASSET_ID + 1];
+	hob_buf data = {0};
+	srv_asset_id(hob_str_of(a->full), id);
+	a->rev = ++engine->rev;
+	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"%s\",\"asset\":", (unsigned long long)a->rev, kind);
+	hob_buf_put_json(&data, hob_str_of(a->full));
+	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":\"default\",\"quality\":\"final\",\"state\":\"%s\"", id,
+				   srv_state_name(a->state));
+	if (recipe && recipe->error.len == 0) {
+		put_outputs(recipe, &data);
+		hob_buf_printf(&data, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
+					   hit ? "true" : "false");
+	}
+	if (a->error.size > 0) {
+		hob_buf_put_str(&data, HOB_STR(",\"error\":"));
+		hob_buf_put_str(&data, hob_buf_str(&a->error));
+	}
+	hob_buf_put_str(&data, HOB_STR(",\"cause\":["));
+	hob_buf_put_str(&data, reasons);
+	hob_buf_put_str(&data, HOB_STR("]}"));
+	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
+	hob_error error;
+	if (!srv_store_put_change(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	put_row(engine, a);
+	publish_view(engine, a);
+	/* The row and the view are there before anybody can ask because of the event. */
+	if (!srv_store_commit(engine->store, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
+	srv_views_publish(engine->views, engine->rev, engine->ready);
+	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
+	engine->counters.published++;
+	hob_buf_release(&data);
+}
+
+void publish_job(engine_job *job, const char *state)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	hob_buf data = {0};
+	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->id, state);
+	hob_buf_put_json(&data, hob_str_of(a->full));
+	hob_buf_put(&data, "}", 1);
+	srv_events_publish(engine->events, "job", hob_str_of(a->full), hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	hob_buf reasons = {0}, text = {0};
+	hob_buf_put(&reasons, "[", 1);
+	hob_buf_put_str(&reasons, hob_buf_str(&job->reasons));
+	hob_buf_put(&reasons, "]", 1);
+	if (error)
+		error_json(error, "cook", &text);
+	srv_job_row row = {.id = job->id,
+					   .asset = hob_str_of(a->full),
+					   .reason = hob_buf_str(&reasons),
+					   .result = hob_str_of(result),
+					   .queued_at_ms = job->queued_at_ms,
+					   .started_at_ms = job->started_at_ms,
+					   .finished_at_ms = engine_now_ms(),
+					   .error = hob_buf_str(&text)};
+	if (recipe)
+		row.recipe = *recipe;
+	if (job->outcome) {
+		row.cook_ns = job->outcome->cook_ns;
+		row.peak_bytes = job->outcome->peak_bytes;
+		row.log = job->outcome->log;
+	}
+	hob_error failed;
+	if (!srv_store_put_job(engine->store, &row, &failed))
+		srv_log(SRV_LOG_ERROR, "store", "%s", failed.context);
+	engine->store_dirty = true;
+	engine->counters.jobs++;
+	publish_job(job, result);
+	hob_buf_release(&reasons);
+	hob_buf_release(&text);
+}
+
+/* ---- outcomes */
+
+void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	bool recovered = a->error.size > 0;
+	a->state = a->settled = SRV_FRESH;
+	a->has_good = true;
+	a->good = recipe->key;
+	a->good_cook_ns = recipe->cook_ns;
+	a->cooked_at_ms = recipe->cooked_at_ms;
+	hob_buf_clear(&a->error);
+	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
+	char time[32], size[32];
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < recipe->output_count; i++)
+		bytes += recipe->outputs[i].size;
+	srv_log(SRV_LOG_INFO, hit ? "reused" : "cooked", "%s  %s  %s%s", a->full,
+			srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size),
+			recipe->warnings > 0 ? "  (with warnings)" : "");
+}
+
+void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	if (!recipe) {
+		/* A cause that is not kept under a key: the next start tries again. */
+		a->has_last = false;
+	}
+	hob_buf_clear(&a->error);
+	if (error)
+		error_json(error, recipe || job->outcome ? "cook" : "prepare", &a->error);
+	else
+		hob_buf_put_str(&a->error, recipe->error);
+	a->settled = a->has_good ? SRV_STALE : quarantined ? SRV_QUARANTINED : SRV_FAILED;
+	a->state = a->settled;
+	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
+	srv_log(SRV_LOG_ERROR, "failed", "%s  %s%s", a->full,
+			error ? error->context : "as before: its inputs have not changed",
+			a->has_good ? "  (the last good version stays served)" : "");
+}
+
+void publish_state(srv_engine *engine, asset *a)
+{
+	a->state = a->settled;
+	publish_view(engine, a);
+}
+
+void publish_removed(srv_engine *engine, asset *a)
+{
+	hob_error error;
+	a->state = SRV_REMOVED;
+	hob_buf_clear(&a->error);
+	if (!srv_store_delete_asset(engine->store, engine->roots[a->root].name, hob_str_of(a->path), &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	char id[SRV_ASSET_ID + 1];
+	hob_buf data = {0};
+	srv_asset_id(hob_str_of(a->full), id);
+	a->rev = ++engine->rev;
+	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"removed\",\"asset\":", (unsigned long long)a->rev);
+	hob_buf_put_json(&data, hob_str_of(a->full));
+	hob_buf_printf(&data, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
+	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
+	if (!srv_store_put_change(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+	srv_views_remove(engine->views, hob_str_of(a->full));
+	engine->view_dirty = true;
+	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
+	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
+	hob_buf_release(&data);
+}

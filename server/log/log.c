@@ -1,0 +1,108 @@
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static srv_log_level least_level = SRV_LOG_INFO;
+static bool as_json, colored;
+
+bool srv_color_wanted(int stream_fd)
+{
+	const char *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM"), *none = getenv("NO_COLOR");
+	if (none && none[0])
+		return false;
+	if (force && force[0] && strcmp(force, "0") != 0)
+		return true;
+	if (getenv("CI") || (term && strcmp(term, "dumb") == 0))
+		return false;
+	return isatty(stream_fd);
+}
+
+void srv_log_init(srv_log_level least, bool json)
+{
+	least_level = least;
+	as_json = json;
+	colored = !json && srv_color_wanted(2);
+}
+
+static const char *color_of(srv_log_level level)
+{
+	switch (level) {
+	case SRV_LOG_ERROR:
+		return "\x1b[31m";
+	case SRV_LOG_WARNING:
+		return "\x1b[33m";
+	case SRV_LOG_INFO:
+		return "\x1b[32m";
+	default:
+		return "\x1b[2m";
+	}
+}
+
+void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
+{
+	static const char *const names[] = {"debug", "info", "warning", "error"};
+	if (level < least_level)
+		return;
+	char text[1024];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	struct timespec now;
+	struct tm local;
+	clock_gettime(CLOCK_REALTIME, &now);
+	hob_buf line = {0};
+	if (as_json) {
+		gmtime_r(&now.tv_sec, &local);
+		char stamp[32];
+		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &local);
+		hob_buf_printf(&line, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"event\":\"%s\",\"message\":", stamp,
+					   now.tv_nsec / 1000000, names[level], verb);
+		hob_buf_put_json(&line, hob_str_of(text));
+		hob_buf_put_str(&line, HOB_STR("}\n"));
+	} else {
+		localtime_r(&now.tv_sec, &local);
+		char stamp[16];
+		strftime(stamp, sizeof stamp, "%H:%M:%S", &local);
+		/* A name from the disk must not move the cursor or ring the bell. */
+		for (char *p = text; *p; p++)
+			if ((unsigned char)*p < 0x20 || *p == 0x7F)
+				*p = '?';
+		hob_buf_printf(&line, "%s%s%s %s%s%s %s\n", colored ? "\x1b[2m" : "", stamp, colored ? "\x1b[0m" : "",
+					   colored ? color_of(level) : "", verb, colored ? "\x1b[0m" : "", text);
+	}
+	if (!line.failed && write(2, line.data, line.size) < 0) {
+		/* Nobody reads stderr any more; there is no better place to say so. */
+	}
+	hob_buf_release(&line);
+}
+
+const char *srv_text_duration(uint64_t ns, char out[32])
+{
+	uint64_t ms = (ns + 500000) / 1000000;
+	if (ns < 1000000)
+		snprintf(out, 32, "%.1f ms", (double)ns / 1e6);
+	else if (ms < 1000)
+		snprintf(out, 32, "%u ms", (unsigned)ms);
+	else if (ms < 60000)
+		snprintf(out, 32, "%.2f s", (double)ms / 1000);
+	else
+		snprintf(out, 32, "%u min %u s", (unsigned)(ms / 60000), (unsigned)(ms / 1000 % 60));
+	return out;
+}
+
+const char *srv_text_bytes(uint64_t bytes, char out[32])
+{
+	static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+	while (value >= 1000 && unit + 1 < HOB_COUNT_OF(units)) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(out, 32, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+	return out;
+}

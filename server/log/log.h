@@ -1,0 +1,23 @@
+/* log.h - what the daemon tells the person at the terminal and the journal: one line per fact, on stderr.
+ *
+ * Text for people ("18:31:29 cooked props/duck.glb  183 ms  65 KB"), or one JSON object per line for machines.
+ * Colours only on a terminal that wants them. Any thread. */
+#ifndef SRV_LOG_H
+#define SRV_LOG_H
+
+#include "../../core/base/base.h"
+
+typedef enum srv_log_level { SRV_LOG_DEBUG, SRV_LOG_INFO, SRV_LOG_WARNING, SRV_LOG_ERROR } srv_log_level;
+
+/* Once, before threads start. json: one object per line. Honours NO_COLOR, CLICOLOR_FORCE, TERM=dumb and CI. */
+void srv_log_init(srv_log_level least, bool json);
+/* `verb` is a short stable word that leads the line ("cooked", "failed", "watching"). */
+void srv_log(srv_log_level level, const char *verb, const char *fmt, ...) HOB_PRINTF(3, 4);
+/* True when `stream_fd` (1 or 2) should get colours. */
+bool srv_color_wanted(int stream_fd);
+
+/* "183 ms", "1.24 s", "2 min 5 s"; "65 KB", "1.2 MB": for people, in `out`. */
+const char *srv_text_duration(uint64_t ns, char out[32]);
+const char *srv_text_bytes(uint64_t bytes, char out[32]);
+
+#endif
