@@ -1,0 +1,240 @@
+#include "gpu_format.h"
+
+#include "blocks.h"
+
+#include <zstd.h>
+
+static const hob_gpu_format plain_formats[] = {
+	{.vk = 9, .channels = 1, .bits = 8},
+	{.vk = 15, .channels = 1, .bits = 8, .srgb = true},
+	{.vk = 16, .channels = 2, .bits = 8},
+	{.vk = 22, .channels = 2, .bits = 8, .srgb = true},
+	{.vk = 23, .channels = 3, .bits = 8},
+	{.vk = 29, .channels = 3, .bits = 8, .srgb = true},
+	{.vk = 30, .channels = 3, .bits = 8, .bgr = true},
+	{.vk = 36, .channels = 3, .bits = 8, .bgr = true, .srgb = true},
+	{.vk = 37, .channels = 4, .bits = 8},
+	{.vk = 43, .channels = 4, .bits = 8, .srgb = true},
+	{.vk = 44, .channels = 4, .bits = 8, .bgr = true},
+	{.vk = 50, .channels = 4, .bits = 8, .bgr = true, .srgb = true},
+	{.vk = 70, .channels = 1, .bits = 16},
+	{.vk = 77, .channels = 2, .bits = 16},
+	{.vk = 84, .channels = 3, .bits = 16},
+	{.vk = 91, .channels = 4, .bits = 16},
+	{.vk = 76, .channels = 1, .bits = 16, .is_float = true, .is_signed = true},
+	{.vk = 83, .channels = 2, .bits = 16, .is_float = true, .is_signed = true},
+	{.vk = 90, .channels = 3, .bits = 16, .is_float = true, .is_signed = true},
+	{.vk = 97, .channels = 4, .bits = 16, .is_float = true, .is_signed = true},
+	{.vk = 100, .channels = 1, .bits = 32, .is_float = true, .is_signed = true},
+	{.vk = 103, .channels = 2, .bits = 32, .is_float = true, .is_signed = true},
+	{.vk = 106, .channels = 3, .bits = 32, .is_float = true, .is_signed = true},
+	{.vk = 109, .channels = 4, .bits = 32, .is_float = true, .is_signed = true},
+};
+
+/* Channels of BC1_RGB_UNORM (131) to BC7_SRGB (146). */
+static const struct {
+	uint8_t bytes, channels;
+	bool srgb, is_signed, is_float;
+} bc_formats[16] = {
+	{8, 3, false, false, false},  {8, 3, true, false, false},	{8, 4, false, false, false},
+	{8, 4, true, false, false},	  {16, 4, false, false, false}, {16, 4, true, false, false},
+	{16, 4, false, false, false}, {16, 4, true, false, false},	{8, 1, false, false, false},
+	{8, 1, false, true, false},	  {16, 2, false, false, false}, {16, 2, false, true, false},
+	{16, 3, false, false, true},  {16, 3, false, true, true},	{16, 4, false, false, false},
+	{16, 4, true, false, false},
+};
+
+static const uint8_t astc_blocks[14][2] = {{4, 4}, {5, 4},	{5, 5},	 {6, 5},  {6, 6},	{8, 5},	  {8, 6},
+										   {8, 8}, {10, 5}, {10, 6}, {10, 8}, {10, 10}, {12, 10}, {12, 12}};
+
+/* ETC2 RGB, RGB with one bit of alpha, RGBA; EAC R, RG: 147 to 156. */
+static const uint8_t etc_formats[5][2] = {{8, 3}, {8, 4}, {16, 4}, {8, 1}, {16, 2}};
+
+bool hob_gpu_format_find(uint32_t vk, hob_gpu_format *out)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(plain_formats); i++)
+		if (plain_formats[i].vk == vk) {
+			*out = plain_formats[i];
+			out->block_width = out->block_height = 1;
+			out->block_bytes = (uint8_t)(out->channels * out->bits / 8);
+			return true;
+		}
+	hob_gpu_format found = {.vk = vk, .block_width = 4, .block_height = 4};
+	if (vk >= HOB_VK_BC1_RGB_UNORM && vk <= HOB_VK_BC7_SRGB) {
+		uint32_t i = vk - HOB_VK_BC1_RGB_UNORM;
+		found.codec = HOB_GPU_BC;
+		found.block_bytes = bc_formats[i].bytes;
+		found.channels = bc_formats[i].channels;
+		found.srgb = bc_formats[i].srgb;
+		found.is_signed = bc_formats[i].is_signed;
+		found.is_float = bc_formats[i].is_float;
+	} else if (vk >= 147 && vk <= 156) {
+		uint32_t i = vk - 147;
+		found.codec = HOB_GPU_ETC2;
+		found.block_bytes = etc_formats[i / 2][0];
+		found.channels = etc_formats[i / 2][1];
+		found.srgb = i < 6 && i % 2 == 1;
+		found.is_signed = i >= 6 && i % 2 == 1;
+	} else if (vk >= HOB_VK_ASTC_4X4_UNORM && vk <= 184) {
+		uint32_t i = vk - HOB_VK_ASTC_4X4_UNORM;
+		found.codec = HOB_GPU_ASTC;
+		found.block_width = astc_blocks[i / 2][0];
+		found.block_height = astc_blocks[i / 2][1];
+		found.block_bytes = 16;
+		found.channels = 4;
+		found.srgb = i % 2 == 1;
+	} else {
+		return false;
+	}
+	*out = found;
+	return true;
+}
+
+size_t hob_gpu_level_bytes(const hob_gpu_format *format, uint32_t width, uint32_t height)
+{
+	size_t across = ((size_t)width + format->block_width - 1) / format->block_width;
+	size_t down = ((size_t)height + format->block_height - 1) / format->block_height;
+	return across * down * format->block_bytes;
+}
+
+uint32_t hob_level_count(uint32_t width, uint32_t height)
+{
+	uint32_t count = 1;
+	for (uint32_t side = width > height ? width : height; side > 1; side >>= 1)
+		count++;
+	return count;
+}
+
+bool hob_gpu_decodable(const hob_gpu_texture *texture)
+{
+	if (texture->mask_bits > 0)
+		return true;
+	hob_gpu_format format;
+	if (texture->basis || !hob_gpu_format_find(texture->vk_format, &format))
+		return false;
+	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float);
+}
+
+void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
+{
+	hob_gpu_format format;
+	bool known = hob_gpu_format_find(texture->vk_format, &format);
+	out->width = texture->width;
+	out->height = texture->height;
+	out->mips = texture->level_count;
+	out->vk_format = texture->vk_format;
+	out->opaque_codec = !hob_gpu_decodable(texture);
+	out->channels = known ? format.channels : texture->mask_bits == 0 || texture->masks[3] != 0 ? 4 : 3;
+	/* A normal map or a pair of masks in two channels must not turn into grey and alpha. */
+	if (out->channels == 2)
+		out->channels = 3;
+	out->depth = !known || format.bits <= 8 ? HOB_DEPTH_8 : format.is_float ? HOB_DEPTH_FLOAT : HOB_DEPTH_16;
+}
+
+bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
+				   hob_error *err)
+{
+	hob_bytes stored = texture->levels[level];
+	if (!texture->zstd) {
+		*out = stored;
+		return true;
+	}
+	size_t size = (size_t)texture->raw_bytes[level];
+	/* A zstd block of 128 KiB takes at least 4 bytes. */
+	if (size / (128 << 10) > stored.size)
+		return hob_fail(err, CORRUPT, "level %u: %zu bytes cannot unpack to %zu", level, stored.size, size);
+	uint8_t *raw = hob_arena_alloc(arena, size, 64);
+	if (!raw)
+		return hob_fail_memory(err, arena, "a texture level");
+	size_t got = ZSTD_decompress(raw, size, stored.data, stored.size);
+	if (ZSTD_isError(got) || got != size)
+		return hob_fail(err, CORRUPT, "level %u: its zstd data is damaged or does not unpack to %zu bytes",
+						level, size);
+	*out = (hob_bytes){raw, size};
+	return true;
+}
+
+static float half_to_float(uint16_t half)
+{
+	uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+	float value;
+	if (exponent == 0) {
+		value = (float)fraction * (1.0f / 16777216.0f);
+		return sign ? -value : value;
+	}
+	uint32_t bits = sign | (exponent == 31 ? 255u : exponent + 112) << 23 | fraction << 13;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t count, hob_picture *out)
+{
+	for (size_t i = 0; i < count; i++, in += f->block_bytes)
+		for (uint32_t k = 0; k < 4; k++) {
+			size_t at = 4 * i + k;
+			bool given = k < f->channels;
+			uint32_t source = f->bgr && k < 3 ? 2 - k : k;
+			bool grey = !given && k < 3 && f->channels == 1;
+			if (grey)
+				source = 0;
+			const uint8_t *p = in + source * f->bits / 8;
+			if (f->is_float) {
+				float missing = k == 3 ? 1.0f : 0.0f;
+				((float *)out->pixels)[at] = !given && !grey ? missing
+											 : f->bits == 16 ? half_to_float(hob_load_u16(p))
+															 : hob_load_f32(p);
+			} else if (f->bits == 16) {
+				((uint16_t *)out->pixels)[at] = given || grey ? hob_load_u16(p) : k == 3 ? 0xFFFF : 0;
+			} else {
+				((uint8_t *)out->pixels)[at] = given || grey ? *p : k == 3 ? 255 : 0;
+			}
+		}
+}
+
+static uint8_t masked(uint32_t pixel, uint32_t mask, uint8_t missing)
+{
+	if (mask == 0)
+		return missing;
+	uint32_t shift = (uint32_t)__builtin_ctz(mask);
+	uint64_t most = mask >> shift;
+	return (uint8_t)(((pixel & mask) >> shift) * 255ull / most);
+}
+
+static void decode_masks(const hob_gpu_texture *t, const uint8_t *in, size_t count, uint8_t *out)
+{
+	uint32_t step = t->mask_bits / 8;
+	bool grey = t->masks[1] == 0 && t->masks[2] == 0;
+	for (size_t i = 0; i < count; i++, in += step, out += 4) {
+		uint32_t pixel = 0;
+		for (uint32_t k = 0; k < step; k++)
+			pixel |= (uint32_t)in[k] << 8 * k;
+		for (uint32_t k = 0; k < 4; k++)
+			out[k] = masked(pixel, t->masks[grey && k < 3 ? 0 : k], k == 3 ? 255 : 0);
+	}
+}
+
+bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_picture *out, hob_error *err)
+{
+	hob_picture_info info = {0};
+	hob_gpu_describe(texture, &info);
+	if (info.opaque_codec)
+		return hob_fail(err, UNSUPPORTED, "format %u is not one that Hob unpacks", texture->vk_format);
+	hob_picture picture;
+	hob_bytes raw;
+	if (!hob_picture_new(&info, arena, &picture, err))
+		return false;
+	hob_arena_mark mark = hob_arena_save(arena);
+	if (!hob_gpu_level(texture, 0, arena, &raw, err))
+		return false;
+	hob_gpu_format format = {0};
+	size_t count = (size_t)info.width * info.height;
+	if (texture->mask_bits > 0)
+		decode_masks(texture, raw.data, count, picture.pixels);
+	else if (hob_gpu_format_find(texture->vk_format, &format) && format.codec == HOB_GPU_PLAIN)
+		decode_plain(&format, raw.data, count, &picture);
+	else
+		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, picture.pixels);
+	hob_arena_restore(arena, mark);
+	*out = picture;
+	return true;
+}

@@ -1,0 +1,38 @@
+/* ktx2.h - KTX2 files: writer, reader of sources, and an independent validator.
+ *
+ * Hob writes one flat 2D texture a file: the whole mip chain, smallest level first as the format has it, a basic
+ * data format descriptor, the keys KTXorientation "rd" and KTXwriter "hob", and each level as a zstd frame of its
+ * own when asked. The same input gives the same bytes.
+ *
+ * Source   KTX File Format Specification 2.0 (revision 4: bytesPlane keeps its value under supercompression),
+ *          Khronos Data Format Specification 1.3. */
+#ifndef HOB_KTX2_H
+#define HOB_KTX2_H
+
+#include "gpu_format.h"
+
+typedef struct hob_ktx2_source {
+	uint32_t vk_format; /* one of gpu_format.h that Hob writes: see there */
+	uint32_t width, height, level_count;
+	hob_bytes levels[HOB_GPU_LEVELS]; /* raw, largest first, sizes as hob_gpu_level_bytes() says (asserted) */
+	int zstd_level;					  /* 0 = levels are stored raw */
+	const hob_parallel *parallel;	  /* levels are compressed side by side; may be NULL */
+} hob_ktx2_source;
+
+/* Appends the file to `out`. Errors: MEMORY. */
+bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Opens a KTX2 file made by anybody: flat 2D textures, supercompressed by nothing, zstd or BasisLZ. */
+bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
+
+typedef struct hob_ktx2_facts {
+	uint32_t vk_format, width, height, levels, supercompression;
+} hob_ktx2_facts;
+
+/* Checks every rule of the format that a flat 2D texture has to keep: identifier, sizes, index, order, alignment
+ * and gaps of the levels, descriptor against format, keys sorted and terminated. With `deep`, unpacks each zstd
+ * level and compares its size (cost: 1 ns a byte, memory: the largest level). Shares no code with the writer or
+ * the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
+bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *err) HOB_MUST_CHECK;
+
+#endif

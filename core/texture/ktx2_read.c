@@ -1,0 +1,73 @@
+#include "ktx2.h"
+
+#include "../base/limits.h"
+
+enum { SCHEME_NONE, SCHEME_BASIS_LZ, SCHEME_ZSTD };
+
+bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
+{
+	const uint8_t *p = file.data;
+	if (file.size < 104)
+		return hob_fail(err, TRUNCATED, "%zu bytes, the header and one level have 104", file.size);
+	uint32_t depth = hob_load_u32(p + 28), layers = hob_load_u32(p + 32), faces = hob_load_u32(p + 36);
+	uint32_t levels = hob_load_u32(p + 40), scheme = hob_load_u32(p + 44);
+	hob_gpu_texture t = {
+		.vk_format = hob_load_u32(p + 12), .width = hob_load_u32(p + 20), .height = hob_load_u32(p + 24)};
+	if (t.width == 0 || t.height == 0)
+		return hob_fail(err, CORRUPT, "the size is %u x %u", t.width, t.height);
+	if (t.width > HOB_LIMIT_IMAGE_SIDE || t.height > HOB_LIMIT_IMAGE_SIDE)
+		return hob_fail(err, LIMIT, "the size is %u x %u; a side may have at most %llu pixels", t.width,
+						t.height, HOB_LIMIT_IMAGE_SIDE);
+	if (depth > 1 || layers > 1 || faces != 1)
+		return hob_fail(err, UNSUPPORTED, "%u slices, %u layers, %u faces; a flat texture is needed", depth,
+						layers, faces);
+	if (scheme > SCHEME_ZSTD)
+		return hob_fail(err, UNSUPPORTED, "supercompression %u; use none, zstd or BasisLZ", scheme);
+	t.level_count = levels == 0 ? 1 : levels;
+	if (t.level_count > hob_level_count(t.width, t.height))
+		return hob_fail(err, CORRUPT, "%u levels of %u x %u pixels", levels, t.width, t.height);
+	if (file.size < 80 + 24 * (size_t)t.level_count)
+		return hob_fail(err, TRUNCATED, "the index of %u levels goes past the end of the file",
+						t.level_count);
+	t.zstd = scheme == SCHEME_ZSTD;
+	t.basis = t.vk_format == 0;
+	if (scheme == SCHEME_BASIS_LZ && !t.basis)
+		return hob_fail(err, CORRUPT, "BasisLZ with format %u", t.vk_format);
+	hob_gpu_format format;
+	bool known = hob_gpu_format_find(t.vk_format, &format);
+	for (uint32_t i = 0; i < t.level_count; i++) {
+		const uint8_t *entry = p + 80 + 24 * (size_t)i;
+		uint64_t at = hob_load_u64(entry), size = hob_load_u64(entry + 8);
+		if (at > file.size || size > file.size - at)
+			return hob_fail(err, TRUNCATED,
+							"level %u at byte %llu with %llu bytes goes past the end of the file", i,
+							(unsigned long long)at, (unsigned long long)size);
+		t.levels[i] = (hob_bytes){p + at, (size_t)size};
+		t.raw_bytes[i] = t.zstd ? hob_load_u64(entry + 16) : size;
+		if (!known)
+			continue;
+		size_t need = hob_gpu_level_bytes(&format, hob_level_side(t.width, i), hob_level_side(t.height, i));
+		if (t.raw_bytes[i] != need)
+			return hob_fail(err, CORRUPT, "level %u has %llu bytes, its size and format need %zu", i,
+							(unsigned long long)t.raw_bytes[i], need);
+	}
+	*out = t;
+	return true;
+}
+
+bool hob_ktx2_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
+{
+	hob_gpu_texture t;
+	if (!hob_ktx2_open(file, &t, err))
+		return false;
+	hob_gpu_describe(&t, out);
+	return true;
+}
+
+bool hob_ktx2_decode(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
+					 hob_error *err)
+{
+	(void)info;
+	hob_gpu_texture t;
+	return hob_ktx2_open(file, &t, err) && hob_gpu_decode(&t, arena, out, err);
+}

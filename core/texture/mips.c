@@ -1,0 +1,513 @@
+#include "mips.h"
+
+#include <assert.h>
+#include <math.h>
+
+typedef float float4 __attribute__((vector_size(16)));
+
+/* A transparent pixel still has a say of a 4096th in the colour around it: where nothing can be seen the average is
+ * plain, not black. */
+static const float least_weight = 1.0f / 4096.0f;
+
+enum { BAND = 16 }; /* rows a task takes at once */
+
+/* ---- weights along one axis: output i is the sum of weight[i][k] * input[first[i] + k] */
+
+typedef struct axis {
+	uint32_t out, in, widest;
+	uint32_t *first, *count;
+	float *weights; /* [out][widest] */
+} axis;
+
+static void area_weights(axis *a, uint32_t i)
+{
+	/* The output pixel covers [i*in, (i+1)*in) where an input pixel is `out` wide: exact in integers. */
+	uint64_t begin = (uint64_t)i * a->in, end = begin + a->in;
+	a->first[i] = (uint32_t)(begin / a->out);
+	a->count[i] = (uint32_t)((end + a->out - 1) / a->out) - a->first[i];
+	for (uint32_t k = 0; k < a->count[i]; k++) {
+		uint64_t left = (uint64_t)(a->first[i] + k) * a->out, right = left + a->out;
+		uint64_t from = left > begin ? left : begin, to = right < end ? right : end;
+		a->weights[(size_t)i * a->widest + k] = (float)((double)(to - from) / (double)a->in);
+	}
+}
+
+static void linear_weights(axis *a, uint32_t i)
+{
+	double centre = ((double)i + 0.5) * a->in / a->out - 0.5;
+	if (centre < 0.0)
+		centre = 0.0;
+	uint32_t left = (uint32_t)centre;
+	if (left + 1 >= a->in) {
+		a->first[i] = a->in - 1;
+		a->count[i] = 1;
+		a->weights[(size_t)i * a->widest] = 1.0f;
+		return;
+	}
+	float share = (float)(centre - left);
+	a->first[i] = left;
+	a->count[i] = 2;
+	a->weights[(size_t)i * a->widest] = 1.0f - share;
+	a->weights[(size_t)i * a->widest + 1] = share;
+}
+
+static bool make_axis(uint32_t in, uint32_t out, hob_arena *arena, axis *result, hob_error *err)
+{
+	uint32_t widest = in / out + 2;
+	axis a = {out,
+			  in,
+			  widest,
+			  HOB_NEW(arena, uint32_t, out),
+			  HOB_NEW(arena, uint32_t, out),
+			  HOB_NEW(arena, float, (size_t)out *widest)};
+	if (!a.first || !a.count || !a.weights)
+		return hob_fail_memory(err, arena, "filter weights");
+	for (uint32_t i = 0; i < out; i++) {
+		if (out <= in)
+			area_weights(&a, i);
+		else
+			linear_weights(&a, i);
+	}
+	*result = a;
+	return true;
+}
+
+/* ---- one step: from a picture or a level of floats to the next level of floats */
+
+typedef struct step {
+	const hob_picture *picture; /* first step, else NULL */
+	const float4 *from;
+	const hob_mip_options *options;
+	const float *wide_linear; /* [65536] for 16-bit sRGB, else NULL */
+	axis across, down;
+	float4 *to;
+	float4 *rows; /* [threads][2][across.in] */
+} step;
+
+static inline float4 weigh(float4 color)
+{
+	float weight = color[3] + least_weight;
+	color *= weight;
+	color[3] = weight;
+	return color;
+}
+
+static void load_narrow(const step *s, const uint8_t *in, uint32_t width, float4 *out)
+{
+	const float *linear = s->options->srgb->linear;
+	const float part = 1.0f / 255.0f;
+	for (uint32_t x = 0; x < width; x++, in += 4) {
+		switch (s->options->use) {
+		case HOB_USE_COLOR: {
+			float4 color = {linear[in[0]], linear[in[1]], linear[in[2]], (float)in[3] * part};
+			out[x] = s->options->alpha_is_opacity ? weigh(color) : color;
+			break;
+		}
+		case HOB_USE_NORMAL:
+			out[x] = (float4){(float)in[0], (float)in[1], (float)in[2], 0.0f} * (2.0f * part) -
+					 (float4){1, 1, 1, 0};
+			break;
+		case HOB_USE_DATA:
+			out[x] = (float4){(float)in[0], (float)in[1], (float)in[2], (float)in[3]} * part;
+		}
+	}
+}
+
+static void load_wide(const step *s, const uint16_t *in, uint32_t width, float4 *out)
+{
+	const float *linear = s->wide_linear;
+	const float part = 1.0f / 65535.0f;
+	for (uint32_t x = 0; x < width; x++, in += 4) {
+		float4 value = (float4){(float)in[0], (float)in[1], (float)in[2], (float)in[3]} * part;
+		if (s->options->use == HOB_USE_COLOR) {
+			float4 color = {linear[in[0]], linear[in[1]], linear[in[2]], value[3]};
+			value = s->options->alpha_is_opacity ? weigh(color) : color;
+		} else if (s->options->use == HOB_USE_NORMAL) {
+			value = value * 2.0f - (float4){1, 1, 1, 0};
+		}
+		out[x] = value;
+	}
+}
+
+static void load_float(const step *s, const float *in, uint32_t width, float4 *out)
+{
+	for (uint32_t x = 0; x < width; x++, in += 4) {
+		float4 value = {in[0], in[1], in[2], in[3]};
+		if (s->options->use == HOB_USE_COLOR && s->options->alpha_is_opacity)
+			value = weigh(value);
+		else if (s->options->use == HOB_USE_NORMAL)
+			value = value * 2.0f - (float4){1, 1, 1, 0};
+		out[x] = value;
+	}
+}
+
+static const float4 *load_row(const step *s, uint32_t y, float4 *room)
+{
+	size_t at = (size_t)y * s->across.in;
+	if (!s->picture)
+		return s->from + at;
+	if (s->picture->depth == HOB_DEPTH_8)
+		load_narrow(s, (const uint8_t *)s->picture->pixels + 4 * at, s->across.in, room);
+	else if (s->picture->depth == HOB_DEPTH_16)
+		load_wide(s, (const uint16_t *)s->picture->pixels + 4 * at, s->across.in, room);
+	else
+		load_float(s, (const float *)s->picture->pixels + 4 * at, s->across.in, room);
+	return room;
+}
+
+static void reduce_band(void *context, uint32_t index, uint32_t thread)
+{
+	const step *s = context;
+	uint32_t in_width = s->across.in,
+			 end = (index + 1) * BAND < s->down.out ? (index + 1) * BAND : s->down.out;
+	float4 *loaded = s->rows + (size_t)thread * 2 * in_width, *sum = loaded + in_width;
+	for (uint32_t y = index * BAND; y < end; y++) {
+		const float *weights = s->down.weights + (size_t)y * s->down.widest;
+		for (uint32_t k = 0; k < s->down.count[y]; k++) {
+			const float4 *row = load_row(s, s->down.first[y] + k, loaded);
+			float weight = weights[k];
+			if (k == 0)
+				for (uint32_t x = 0; x < in_width; x++)
+					sum[x] = row[x] * weight;
+			else
+				for (uint32_t x = 0; x < in_width; x++)
+					sum[x] += row[x] * weight;
+		}
+		float4 *out = s->to + (size_t)y * s->across.out;
+		for (uint32_t x = 0; x < s->across.out; x++) {
+			const float *share = s->across.weights + (size_t)x * s->across.widest;
+			const float4 *in = sum + s->across.first[x];
+			float4 value = in[0] * share[0];
+			for (uint32_t k = 1; k < s->across.count[x]; k++)
+				value += in[k] * share[k];
+			out[x] = value;
+		}
+	}
+}
+
+static uint32_t thread_count(const hob_parallel *parallel)
+{
+	return parallel && parallel->threads > 1 ? parallel->threads : 1;
+}
+
+static bool reduce(step *s, uint32_t in_width, uint32_t in_height, uint32_t width, uint32_t height,
+				   hob_arena *arena, hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(arena);
+	size_t room = (size_t)thread_count(s->options->parallel) * 2 * in_width;
+	s->rows = hob_arena_array(arena, room, sizeof(float4), 16);
+	bool ok = s->rows ? true : hob_fail_memory(err, arena, "a mip level");
+	ok = ok && make_axis(in_width, width, arena, &s->across, err) &&
+		 make_axis(in_height, height, arena, &s->down, err);
+	if (ok)
+		hob_parallel_for(s->options->parallel, (height + BAND - 1) / BAND, reduce_band, s);
+	hob_arena_restore(arena, mark);
+	return ok;
+}
+
+/* ---- floats to pixels */
+
+typedef struct finish {
+	const float4 *from;
+	const hob_mip_options *options;
+	uint32_t width, height;
+	float alpha_scale;
+	bool is_float;
+	void *to;
+} finish;
+
+uint16_t hob_half_of(float value)
+{
+	if (!(value == value))
+		return 0;
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	uint32_t sign = bits >> 16 & 0x8000;
+	float size = fabsf(value);
+	if (size >= 65504.0f)
+		return (uint16_t)(sign | 0x7BFF);
+	if (size < 6.103515625e-5f)
+		/* Below the least normal half the step is 2^-24; the float unit rounds to even. */
+		return (uint16_t)(sign | (uint32_t)lrintf(size * 16777216.0f));
+	bits = (bits & 0x7FFFFFFF) - (112u << 23);
+	return (uint16_t)(sign | (bits + 0xFFF + (bits >> 13 & 1)) >> 13);
+}
+
+static uint8_t to_byte(float value)
+{
+	float scaled = value * 255.0f + 0.5f;
+	return scaled >= 255.0f ? 255 : scaled > 0.0f ? (uint8_t)scaled : 0;
+}
+
+static void store_normal(float4 v, uint8_t *out)
+{
+	float length = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+	/* Opposite normals that cancel out leave no direction: straight up. */
+	v = length > 1e-6f ? v / length : (float4){0, 0, 1, 0};
+	for (int k = 0; k < 3; k++)
+		out[k] = to_byte(v[k] * 0.5f + 0.5f);
+	out[3] = 255;
+}
+
+static float4 color_of(const finish *f, float4 v)
+{
+	if (f->options->use == HOB_USE_COLOR && f->options->alpha_is_opacity) {
+		float weight = v[3];
+		v /= weight;
+		v[3] = (weight - least_weight) * f->alpha_scale;
+	}
+	return v;
+}
+
+static void finish_band(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	const finish *f = context;
+	uint32_t end = (index + 1) * BAND < f->height ? (index + 1) * BAND : f->height;
+	for (size_t i = (size_t)index * BAND * f->width; i < (size_t)end * f->width; i++) {
+		if (f->is_float) {
+			float4 v = color_of(f, f->from[i]);
+			for (size_t k = 0; k < 4; k++)
+				((uint16_t *)f->to)[4 * i + k] = hob_half_of(v[k]);
+			continue;
+		}
+		uint8_t *out = (uint8_t *)f->to + 4 * i;
+		if (f->options->use == HOB_USE_NORMAL) {
+			store_normal(f->from[i], out);
+			continue;
+		}
+		float4 v = color_of(f, f->from[i]);
+		for (int k = 0; k < 3; k++)
+			out[k] = f->options->use == HOB_USE_COLOR ? hob_srgb_code(f->options->srgb, v[k]) : to_byte(v[k]);
+		out[3] = to_byte(v[3]);
+	}
+}
+
+static void finish_level(finish *f)
+{
+	hob_parallel_for(f->options->parallel, (f->height + BAND - 1) / BAND, finish_band, f);
+}
+
+/* ---- coverage: how much of a level reaches the cutoff as a sampler sees it, between pixels too */
+
+enum { BINS = 4096 };
+
+typedef struct alphas {
+	const uint8_t *pixels; /* of level 0, else NULL */
+	const float4 *level;
+	uint32_t width, height;
+	uint32_t grid; /* samples along a pixel's side */
+} alphas;
+
+static uint32_t bin_of(float alpha)
+{
+	float scaled = alpha * (BINS - 1) + 0.5f;
+	return scaled >= BINS - 1 ? BINS - 1 : scaled > 0.0f ? (uint32_t)scaled : 0;
+}
+
+static void alpha_row(const alphas *a, uint32_t y, float *out)
+{
+	size_t at = (size_t)y * a->width;
+	for (uint32_t x = 0; x < a->width; x++)
+		out[x] = a->pixels ? (float)a->pixels[4 * (at + x) + 3] * (1.0f / 255.0f)
+						   : a->level[at + x][3] - least_weight;
+}
+
+/* Counts bilinear samples into bins; `rows` has room for three rows. */
+static uint64_t count_samples(const alphas *a, float *rows, uint32_t bins[BINS + 1])
+{
+	float *upper = rows, *lower = rows + a->width, *between = rows + 2 * (size_t)a->width;
+	uint32_t grid = a->grid;
+	memset(bins, 0, (BINS + 1) * sizeof *bins);
+	for (uint32_t y = 0; y < a->height; y++) {
+		alpha_row(a, y, upper);
+		alpha_row(a, y + 1 < a->height ? y + 1 : y, lower);
+		for (uint32_t i = 0; i < grid; i++) {
+			float down = ((float)i + 0.5f) / (float)grid;
+			for (uint32_t x = 0; x < a->width; x++)
+				between[x] = upper[x] + (lower[x] - upper[x]) * down;
+			for (uint32_t x = 0; x < a->width; x++) {
+				float left = between[x], rise = (between[x + 1 < a->width ? x + 1 : x] - left) / (float)grid;
+				for (uint32_t j = 0; j < grid; j++)
+					bins[bin_of(left + rise * ((float)j + 0.5f))]++;
+			}
+		}
+	}
+	return (uint64_t)a->width * a->height * grid * grid;
+}
+
+static double share_above(const uint32_t bins[BINS + 1], uint64_t samples, float cutoff)
+{
+	uint64_t above = 0;
+	for (uint32_t b = bin_of(cutoff); b < BINS; b++)
+		above += bins[b];
+	return (double)above / (double)samples;
+}
+
+/* Factor that brings about `coverage` of the samples to the cutoff or above: the one nearest to 1. */
+static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cutoff, double coverage)
+{
+	double wanted = coverage * (double)samples, best_miss = wanted;
+	uint64_t above = 0;
+	uint32_t best = BINS; /* the lowest bin that is to reach the cutoff */
+	for (uint32_t b = BINS - 1; b > 0; b--) {
+		above += bins[b];
+		double miss = fabs((double)above - wanted);
+		if (bins[b] > 0 && miss < best_miss) {
+			best_miss = miss;
+			best = b;
+		}
+	}
+	uint32_t below = best - 1;
+	while (below > 0 && bins[below] == 0)
+		below--;
+	/* Any threshold above the bin below and not above the best one will do. */
+	float lowest = ((float)below + 0.6f) / (BINS - 1), highest = ((float)best - 0.5f) / (BINS - 1);
+	float threshold = cutoff < lowest ? lowest : cutoff > highest ? highest : cutoff;
+	return cutoff / threshold;
+}
+
+/* ---- the chain */
+
+static void round_wide(const hob_picture *picture, uint8_t *out)
+{
+	const uint16_t *in = picture->pixels;
+	for (size_t i = 0, n = 4 * (size_t)picture->width * picture->height; i < n; i++)
+		out[i] = (uint8_t)(((uint32_t)in[i] * 255 + 32895) >> 16);
+}
+
+/* Level 0 at the picture's own size. */
+static bool copy_level(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *m,
+					   hob_error *err)
+{
+	if (o->use != HOB_USE_NORMAL && picture->depth == HOB_DEPTH_16) {
+		round_wide(picture, m->levels[0]);
+		return true;
+	}
+	if (m->is_float) {
+		for (size_t i = 0, n = 4 * (size_t)picture->width * picture->height; i < n; i++)
+			((uint16_t *)m->levels[0])[i] = hob_half_of(((const float *)picture->pixels)[i]);
+		return true;
+	}
+	float4 *row = hob_arena_array(arena, picture->width, sizeof(float4), 16);
+	if (!row)
+		return hob_fail_memory(err, arena, "a row of pixels");
+	step s = {.picture = picture, .options = o, .across = {.in = picture->width}};
+	for (uint32_t y = 0; y < picture->height; y++) {
+		load_row(&s, y, row);
+		finish f = {
+			row, o, picture->width, 1, 1.0f, false, (uint8_t *)m->levels[0] + 4 * (size_t)y * picture->width};
+		finish_band(&f, 0, 0);
+	}
+	return true;
+}
+
+static bool wide_table(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena,
+					   const float **out, hob_error *err)
+{
+	if (picture->depth != HOB_DEPTH_16 || o->use != HOB_USE_COLOR)
+		return true;
+	float *table = HOB_NEW(arena, float, 65536);
+	if (!table)
+		return hob_fail_memory(err, arena, "a table of light values");
+	for (uint32_t i = 0; i < 65536; i++)
+		table[i] = (float)hob_srgb_to_linear(i / 65535.0);
+	*out = table;
+	return true;
+}
+
+static bool is_opaque(const hob_mips *m)
+{
+	for (uint32_t level = 0; level < m->level_count; level++) {
+		size_t count = (size_t)hob_level_side(m->width, level) * hob_level_side(m->height, level);
+		for (size_t i = 0; i < count; i++)
+			if (m->is_float ? ((const uint16_t *)m->levels[level])[4 * i + 3] != 0x3C00
+							: ((const uint8_t *)m->levels[level])[4 * i + 3] != 255)
+				return false;
+	}
+	return true;
+}
+
+/* The two buffers of floats take turns; the first level made is the largest. */
+static bool make_levels(const hob_picture *picture, const hob_mip_options *o, uint32_t first,
+						hob_arena *arena, hob_mips *m, hob_error *err)
+{
+	if (first == o->level_count)
+		return true;
+	size_t largest = (size_t)hob_level_side(o->width, first) * hob_level_side(o->height, first);
+	size_t second = (size_t)hob_level_side(o->width, first + 1) * hob_level_side(o->height, first + 1);
+	float4 *turns[2] = {hob_arena_array(arena, largest, sizeof(float4), 16),
+						hob_arena_array(arena, second, sizeof(float4), 16)};
+	if (!turns[0] || !turns[1])
+		return hob_fail_memory(err, arena, "a mip chain");
+	step s = {.picture = picture, .options = o};
+	if (!wide_table(picture, o, arena, &s.wide_linear, err))
+		return false;
+	uint32_t in_width = picture->width, in_height = picture->height;
+	bool keeps = o->cutoff > 0.0f && o->alpha_is_opacity && !m->is_float && o->level_count > 1;
+	uint32_t *bins = keeps ? HOB_NEW(arena, uint32_t, BINS + 1) : NULL;
+	float *rows = keeps ? HOB_NEW(arena, float, 3 * (size_t)o->width) : NULL;
+	if (keeps && (!bins || !rows))
+		return hob_fail_memory(err, arena, "a mip chain");
+	double coverage = -1.0;
+	for (uint32_t level = first; level < o->level_count; level++) {
+		uint32_t width = hob_level_side(o->width, level), height = hob_level_side(o->height, level);
+		s.to = turns[(level - first) % 2];
+		if (!reduce(&s, in_width, in_height, width, height, arena, err))
+			return false;
+		finish f = {s.to, o, width, height, 1.0f, m->is_float, m->levels[level]};
+		if (keeps && level > 0) {
+			alphas whole = {m->levels[0], NULL, o->width, o->height, 2},
+				   here = {NULL, s.to, width, height, 4};
+			if (coverage < 0.0) {
+				uint64_t samples = count_samples(&whole, rows, bins);
+				coverage = share_above(bins, samples, o->cutoff);
+			}
+			uint64_t samples = count_samples(&here, rows, bins);
+			f.alpha_scale = scale_for(bins, samples, o->cutoff, coverage);
+		}
+		finish_level(&f);
+		s.picture = NULL;
+		s.from = s.to;
+		in_width = width;
+		in_height = height;
+	}
+	return true;
+}
+
+bool hob_mips_build(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *out,
+					hob_error *err)
+{
+	assert(o->level_count >= 1 && o->level_count <= hob_level_count(o->width, o->height));
+	hob_mips m = {.width = o->width, .height = o->height, .level_count = o->level_count};
+	m.is_float = picture->depth == HOB_DEPTH_FLOAT && o->use == HOB_USE_COLOR && !o->narrow;
+	bool same_size = picture->width == o->width && picture->height == o->height;
+	bool as_is = same_size && picture->depth == HOB_DEPTH_8 && o->use != HOB_USE_NORMAL;
+	for (uint32_t level = 0; level < o->level_count; level++) {
+		size_t count = (size_t)hob_level_side(o->width, level) * hob_level_side(o->height, level);
+		bool borrowed = level == 0 && as_is;
+		m.levels[level] = borrowed ? picture->pixels : hob_arena_array(arena, count, m.is_float ? 8 : 4, 64);
+		if (!m.levels[level])
+			return hob_fail_memory(err, arena, "a mip chain");
+	}
+	hob_arena_mark mark = hob_arena_save(arena);
+	bool ok = !same_size || as_is || copy_level(picture, o, arena, &m, err);
+	ok = ok && make_levels(picture, o, same_size ? 1 : 0, arena, &m, err);
+	hob_arena_restore(arena, mark);
+	if (!ok)
+		return false;
+	m.opaque = is_opaque(&m);
+	*out = m;
+	return true;
+}
+
+void hob_fit_size(uint32_t width, uint32_t height, uint32_t cap, uint32_t *out_width, uint32_t *out_height)
+{
+	uint32_t longest = width > height ? width : height;
+	if (longest > cap) {
+		width = (uint32_t)(((uint64_t)width * cap + longest / 2) / longest);
+		height = (uint32_t)(((uint64_t)height * cap + longest / 2) / longest);
+	}
+	*out_width = width > 0 ? width : 1;
+	*out_height = height > 0 ? height : 1;
+}

@@ -1,0 +1,93 @@
+/* picture.h - from the bytes of a picture file to pixels in memory.
+ *
+ * Formats are told apart by their bytes, never by a name (TGA, which has no signature, is tried last and only
+ * when its header makes sense). hob_picture_probe() reads the header alone and refuses whatever is over
+ * HOB_LIMIT_IMAGE_SIDE or HOB_LIMIT_IMAGE_PIXELS; hob_picture_decode() runs the probe first, so nothing is
+ * allocated for a picture that only claims to be large.
+ *
+ *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture),
+ *                   PNM (P1 to P6), DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level)
+ *   stb_image       JPEG, TGA, BMP, Radiance HDR
+ *   libwebp         WebP, when Hob was built with it
+ *
+ * Recognised by name and refused with a remedy: TIFF, OpenEXR, ICO, AVIF/HEIC, JPEG XL, JPEG 2000, SVG, Git LFS
+ * pointers, HTML pages saved under a picture's name. */
+#ifndef HOB_PICTURE_H
+#define HOB_PICTURE_H
+
+#include "../base/base.h"
+
+typedef enum hob_picture_format {
+	HOB_PICTURE_RAW, /* not a file: RGBA8 from memory */
+	HOB_PICTURE_PNG,
+	HOB_PICTURE_JPEG,
+	HOB_PICTURE_GIF,
+	HOB_PICTURE_BMP,
+	HOB_PICTURE_TGA,
+	HOB_PICTURE_PSD,
+	HOB_PICTURE_PNM,
+	HOB_PICTURE_HDR,
+	HOB_PICTURE_WEBP,
+	HOB_PICTURE_DDS,
+	HOB_PICTURE_KTX2
+} hob_picture_format;
+
+typedef enum hob_depth {
+	HOB_DEPTH_8,	/* uint8_t */
+	HOB_DEPTH_16,	/* uint16_t, native byte order */
+	HOB_DEPTH_FLOAT /* float, linear light */
+} hob_depth;
+
+typedef struct hob_picture_info {
+	hob_picture_format format;
+	uint32_t width, height;
+	uint32_t channels; /* colour channels and alpha in the file: 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
+	hob_depth depth;
+	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
+	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
+	bool opaque_codec;	/* Basis Universal, BC6H, ASTC ...: can be passed on as it is, not decoded */
+} hob_picture_info;
+
+/* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a missing
+ * alpha is the greatest value. has_alpha says that the file holds an alpha channel, whatever its values. */
+typedef struct hob_picture {
+	uint32_t width, height, channels;
+	hob_depth depth;
+	bool has_alpha;
+	void *pixels; /* [height][width][4] of uint8_t, uint16_t or float */
+} hob_picture;
+
+/* Reads the header. Errors: EMPTY, TRUNCATED, CORRUPT, UNSUPPORTED (names the format and the remedy), LIMIT. */
+bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; so does what is needed
+ * on the way, which is given back before returning, except for a few hundred bytes. Pictures that end early are
+ * refused, but for JPEG, whose missing part is grey.
+ * Cost: 0.01 (PNG) to 0.03 (JPEG) microseconds a pixel. */
+bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
+
+/* "PNG"; for messages. */
+const char *hob_picture_format_name(hob_picture_format format);
+
+/* Bytes of one channel value: 1, 2 or 4. */
+size_t hob_depth_size(hob_depth depth);
+
+/* ---- the readers; each is given a file whose signature fits and is otherwise unchecked ----------------- */
+
+typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_error *err);
+/* `info` is what the probe found, within the limits; out->pixels is allocated by the reader. */
+typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, hob_arena *arena,
+								 hob_picture *out, hob_error *err);
+
+hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_stb_probe,
+	hob_webp_probe, hob_dds_probe, hob_ktx2_probe;
+hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_stb_read, hob_webp_read,
+	hob_dds_decode, hob_ktx2_decode;
+
+/* True when the 18 bytes of a TGA header agree with each other and with the file's size. */
+bool hob_tga_plausible(hob_bytes file);
+
+/* Fills *out from `info` and allocates its pixels. */
+bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out, hob_error *err);
+
+#endif

@@ -1,0 +1,115 @@
+/* stb_image, compiled here and nowhere else, with the four decoders that have no known memory bug in the packaged
+ * 2.27: its GIF, PSD, PIC and PNM readers stay out. */
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_TGA
+#define STBI_ONLY_HDR
+#define STBI_NO_STDIO
+#define STBI_MAX_DIMENSIONS 16384
+/* Static, so that no other library of the process can call or be given these functions; the header declares some
+ * that this selection does not define. */
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#pragma GCC diagnostic ignored "-Wunused-function"
+
+#include "picture.h"
+
+#include "../base/limits.h"
+
+#include <stb/stb_image.h>
+
+bool hob_tga_plausible(hob_bytes file)
+{
+	if (file.size < 18)
+		return false;
+	const uint8_t *p = file.data;
+	uint8_t map = p[1], type = p[2] & 7u, bits = p[16];
+	if (map > 1 || type < 1 || type > 3 || (p[2] & ~11u) != 0 || (type == 1) != (map == 1))
+		return false;
+	bool depth = type == 2 ? bits == 15 || bits == 16 || bits == 24 || bits == 32
+						   : bits == 8 || (type == 3 && bits == 16);
+	return depth && hob_load_u16(p + 12) > 0 && hob_load_u16(p + 14) > 0;
+}
+
+bool hob_stb_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
+{
+	if (file.size > INT32_MAX)
+		return hob_fail(err, LIMIT, "the picture file has %zu bytes, more than 2 GiB", file.size);
+	int width, height, channels;
+	if (!stbi_info_from_memory(file.data, (int)file.size, &width, &height, &channels))
+		return hob_fail(err, CORRUPT, "the header is damaged (%s)", stbi_failure_reason());
+	if (width < 0 || height < 0)
+		return hob_fail(err, CORRUPT, "the header gives a size of %d x %d", width, height);
+	out->width = (uint32_t)width;
+	out->height = (uint32_t)height;
+	out->channels = (uint32_t)channels;
+	out->depth = out->format == HOB_PICTURE_HDR ? HOB_DEPTH_FLOAT : HOB_DEPTH_8;
+	return true;
+}
+
+/* The smallest file that can hold so many pixels: what stops 20 bytes from asking for 4 GiB. */
+static uint64_t least_bytes(const hob_picture_info *info, hob_bytes file)
+{
+	uint64_t pixels = (uint64_t)info->width * info->height;
+	switch (info->format) {
+	case HOB_PICTURE_TGA: {
+		uint64_t bytes = (file.data[16] + 7u) / 8u;
+		bool runs = (file.data[2] & 8) != 0;
+		return 18 + (runs ? pixels / 128 * (1 + bytes) : pixels * bytes);
+	}
+	case HOB_PICTURE_JPEG:
+		/* An 8x8 block of each of one or more components takes at least two bits, 64 pixels in four bits are
+		 * 1/128 byte a pixel; subsampled and progressive files go below, hence the wide margin. */
+		return pixels / 4096;
+	case HOB_PICTURE_HDR:
+		return pixels / 64;
+	case HOB_PICTURE_BMP: {
+		bool old = hob_load_u32(file.data + 14) == 12;
+		uint64_t bits = hob_load_u16(file.data + (old ? 24 : 28));
+		return (info->width * bits + 31) / 32 * 4 * info->height;
+	}
+	default:
+		return 0;
+	}
+}
+
+static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i++, in += channels, out += 4) {
+		bool grey = channels < 3;
+		out[0] = in[0];
+		out[1] = in[grey ? 0 : 1];
+		out[2] = in[grey ? 0 : 2];
+		out[3] = channels % 2 == 0 ? in[channels - 1] : 255;
+	}
+}
+
+bool hob_stb_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
+				  hob_error *err)
+{
+	uint64_t least = least_bytes(info, file);
+	if (file.size < least)
+		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes (at least %llu)",
+						info->width, info->height, file.size, (unsigned long long)least);
+	int width, height, channels;
+	bool is_float = info->depth == HOB_DEPTH_FLOAT;
+	void *decoded =
+		is_float ? (void *)stbi_loadf_from_memory(file.data, (int)file.size, &width, &height, &channels, 4)
+				 : (void *)stbi_load_from_memory(file.data, (int)file.size, &width, &height, &channels, 0);
+	if (!decoded)
+		return hob_fail(err, CORRUPT, "the pixels are damaged (%s)", stbi_failure_reason());
+	hob_picture_info real = *info;
+	real.channels = (uint32_t)channels;
+	bool same =
+		(uint32_t)width == info->width && (uint32_t)height == info->height && channels >= 1 && channels <= 4;
+	bool ok = same ? hob_picture_new(&real, arena, out, err)
+				   : hob_fail(err, CORRUPT, "%d x %d pixels came out of a header of %u x %u", width, height,
+							  info->width, info->height);
+	size_t count = (size_t)info->width * info->height;
+	if (ok && is_float)
+		memcpy(out->pixels, decoded, count * 4 * sizeof(float));
+	else if (ok)
+		widen_u8(decoded, count, (uint32_t)channels, out->pixels);
+	stbi_image_free(decoded);
+	return ok;
+}

@@ -1,0 +1,12 @@
+/* png_write.h - PNG files: 8 bits a channel, each row with the filter that makes it smallest by the usual guess (least
+ * sum of absolute differences), compressed by libdeflate. */
+#ifndef HOB_PNG_WRITE_H
+#define HOB_PNG_WRITE_H
+
+#include "../base/base.h"
+
+/* pixels [height][width][4]; a picture without transparency is written as RGB. Errors: MEMORY. */
+bool hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out,
+				   hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,480 @@
+#include "texture_stages.h"
+
+#include "astc.h"
+
+#include <assert.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zstd.h>
+#if HOB_WEBP
+#include <webp/decode.h>
+#endif
+
+/* A part is this record and then the file. */
+typedef struct part_head {
+	uint8_t magic[8];
+	uint32_t width, height, mips, vk_format, flags, container, trouble, reserved;
+} part_head;
+
+static const uint8_t part_magic[8] = {'H', 'O', 'B', 'T', 'E', 'X', '0' + HOB_TEXTURE_VERSION, '\n'};
+
+typedef struct job {
+	const hob_texture_recipe *recipe;
+	hob_sha256 key;
+	uint64_t pixels; /* of all sources, for the order of work */
+	bool keyed;		 /* false when a source is missing: nothing to remember */
+	bool known;		 /* `file` came from the caller's parts */
+	hob_texture_facts facts;
+	hob_buf made; /* part_head and file, when not known */
+	hob_bytes file;
+	hob_sha256 digest;
+	uint32_t bad_source;
+	hob_error bad_reason;
+	bool failed;
+	hob_error error;
+} job;
+
+typedef struct bake {
+	const hob_texture_request *request;
+	const hob_texture_source *sources;
+	hob_texture_plan plan;
+	hob_srgb *srgb;
+	job *jobs;
+	uint32_t *order; /* jobs to do, the largest first */
+	uint32_t order_count;
+	const hob_parallel *inner;
+	size_t memory; /* of one job */
+} bake;
+
+/* ---- keys */
+
+static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
+{
+	const hob_settings *s = &b->request->settings;
+	hob_keyer keyer;
+	hob_keyer_init(&keyer, "hob texture");
+	hob_key_u64(&keyer, "version", HOB_TEXTURE_VERSION);
+	hob_key_str(&keyer, "libraries", hob_str_of(hob_textures_libraries()));
+	for (int k = 0; k < 4; k++) {
+		hob_key_u64(&keyer, "from", (uint64_t)r->in[k].from);
+		if (r->in[k].source != HOB_NONE)
+			hob_key_digest(&keyer, "source", &b->sources[r->in[k].source].digest);
+	}
+	hob_key_u64(&keyer, "use", (uint64_t)r->use);
+	hob_key_u64(&keyer, "channels", r->channels);
+	hob_key_u64(&keyer, "opacity", r->alpha_is_opacity);
+	hob_key_f32(&keyer, "cutoff", r->cutoff);
+	hob_key_u64(&keyer, "bump", r->bump ? 1u + r->clamp_u + 2u * r->clamp_v : 0u);
+	hob_key_u64(&keyer, "nearest", r->nearest);
+	hob_key_u64(&keyer, "flags", r->flags);
+	hob_key_u64(&keyer, "png", b->request->png);
+	hob_key_u64(&keyer, "encoding", s->texture_encoding);
+	hob_key_u64(&keyer, "quality", s->texture_quality);
+	hob_key_u64(&keyer, "max size", s->texture_max_size);
+	hob_key_u64(&keyer, "mipmaps", s->texture_mipmaps);
+	hob_key_u64(&keyer, "zstd", s->texture_zstd);
+	return hob_keyer_finish(&keyer);
+}
+
+const char *hob_textures_libraries(void)
+{
+	return "stb_image 2.27, libdeflate " LIBDEFLATE_VERSION_STRING ", zstd " ZSTD_VERSION_STRING
+#if HOB_WEBP
+		   ", libwebp"
+#endif
+#if HOB_ASTC
+		   ", astcenc"
+#endif
+		;
+}
+
+/* ---- parts */
+
+static bool open_part(hob_bytes part, hob_texture_facts *facts, hob_bytes *file)
+{
+	part_head head;
+	if (part.size <= sizeof head)
+		return false;
+	memcpy(&head, part.data, sizeof head);
+	if (memcmp(head.magic, part_magic, sizeof part_magic) != 0)
+		return false;
+	*facts = (hob_texture_facts){head.width, head.height,	 head.mips,	  head.vk_format,
+								 head.flags, head.container, head.trouble};
+	*file = (hob_bytes){part.data + sizeof head, part.size - sizeof head};
+	return true;
+}
+
+static void store_head(job *j)
+{
+	const hob_texture_facts *f = &j->facts;
+	part_head head = {{0}, f->width, f->height, f->mips, f->vk_format, f->flags, f->container, f->trouble, 0};
+	memcpy(head.magic, part_magic, sizeof part_magic);
+	memcpy(j->made.data, &head, sizeof head);
+}
+
+/* ---- one texture */
+
+/* A file that already holds what is asked for, or that can only be passed on. */
+static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena, bool *done,
+					hob_error *err)
+{
+	uint32_t lone = hob_texture_plain_source(j->recipe);
+	*done = false;
+	if (lone == HOB_NONE || b->request->png)
+		return true;
+	const hob_texture_source *source = &b->sources[lone];
+	if (!source->usable || source->info.format == HOB_PICTURE_RAW)
+		return true;
+	if (b->request->settings.texture_encoding == HOB_TEXTURE_SOURCE) {
+		j->facts = (hob_texture_facts){source->info.width,
+									   source->info.height,
+									   source->info.mips,
+									   source->info.vk_format,
+									   0,
+									   HOB_IMAGE_SOURCE_FILE,
+									   0};
+		hob_buf_put(&j->made, source->file.data, source->file.size);
+		*done = true;
+		return true;
+	}
+	if (source->info.format != HOB_PICTURE_KTX2 && source->info.format != HOB_PICTURE_DDS)
+		return true;
+	return hob_texture_pass_on(b->request, j->recipe, source, parallel, arena, &j->facts, &j->made, done,
+							   err);
+}
+
+static void target_size(const bake *b, job *j, const hob_picture *picture, uint32_t *width, uint32_t *height,
+						bool *blocks)
+{
+	uint32_t cap = b->request->settings.texture_max_size;
+	hob_fit_size(picture->width, picture->height, cap, width, height);
+	*blocks = hob_texture_wants_blocks(b->request, j->recipe, *width, *height);
+	uint32_t encoding = b->request->settings.texture_encoding;
+	if (b->request->png || picture->depth == HOB_DEPTH_FLOAT ||
+		(encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
+		return;
+	if (!*blocks) {
+		j->facts.trouble |= encoding == HOB_TEXTURE_ASTC && !hob_astc_available() ? HOB_TROUBLE_NO_ASTC
+																				  : HOB_TROUBLE_UNPACKED;
+	} else if (encoding == HOB_TEXTURE_BC && (*width % 4 != 0 || *height % 4 != 0)) {
+		*width = (*width + 3) & ~3u;
+		*height = (*height + 3) & ~3u;
+		j->facts.trouble |= HOB_TROUBLE_SCALED;
+	}
+}
+
+static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena, hob_error *err)
+{
+	const hob_texture_recipe *r = j->recipe;
+	bool done;
+	if (!hob_buf_grow(&j->made, sizeof(part_head)))
+		return hob_fail(err, MEMORY, "no memory left for a texture");
+	if (!pass_on(b, j, parallel, arena, &done, err))
+		return false;
+	if (done)
+		return !j->made.failed || hob_fail(err, MEMORY, "no memory left for a texture");
+	hob_compose_result composed;
+	if (!hob_texture_compose(r, b->sources, b->srgb, parallel, arena, &composed, err))
+		return false;
+	j->bad_source = composed.bad_source;
+	j->bad_reason = composed.bad_reason;
+	j->facts.trouble |= composed.trouble;
+	uint32_t width, height;
+	bool blocks;
+	target_size(b, j, &composed.picture, &width, &height, &blocks);
+	bool png = b->request->png || b->request->settings.texture_encoding == HOB_TEXTURE_SOURCE;
+	hob_mip_options options = {.use = r->use,
+							   .alpha_is_opacity = r->alpha_is_opacity,
+							   .cutoff = r->cutoff,
+							   .width = width,
+							   .height = height,
+							   .level_count = 1,
+							   .narrow = png,
+							   .srgb = b->srgb,
+							   .parallel = parallel};
+	if (b->request->settings.texture_mipmaps && !png)
+		options.level_count = hob_level_count(width, height);
+	hob_mips mips;
+	if (!hob_mips_build(&composed.picture, &options, arena, &mips, err))
+		return false;
+	uint32_t format =
+		png ? 0 : hob_texture_format(b->request, r->use, r->channels, mips.opaque, mips.is_float, blocks);
+	uint32_t flags = r->flags;
+	if (r->use == HOB_USE_COLOR && !mips.is_float)
+		flags |= HOB_IMAGE_SRGB;
+	if (r->use == HOB_USE_NORMAL && !png)
+		flags |= HOB_IMAGE_NORMAL_XY;
+	if (j->facts.trouble & HOB_TROUBLE_PLACEHOLDER)
+		flags |= HOB_IMAGE_PLACEHOLDER;
+	j->facts = (hob_texture_facts){width,			height, mips.level_count,
+								   format,			flags,	png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
+								   j->facts.trouble};
+	return hob_texture_encode(b->request, &mips, format, parallel, arena, &j->made, err);
+}
+
+static void run_job(const bake *b, job *j, const hob_parallel *parallel)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, b->memory);
+	j->failed = !make(b, j, parallel, &arena, &j->error);
+	hob_arena_release(&arena);
+	if (j->failed) {
+		hob_buf_release(&j->made);
+		return;
+	}
+	store_head(j);
+	j->file = (hob_bytes){j->made.data + sizeof(part_head), j->made.size - sizeof(part_head)};
+	j->digest = hob_sha256_of(j->file);
+}
+
+static void run_task(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	const bake *b = context;
+	run_job(b, &b->jobs[b->order[index]], NULL);
+}
+
+/* ---- order of work */
+
+static int larger_first(const void *a, const void *b, void *context)
+{
+	const job *jobs = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	if (jobs[left].pixels != jobs[right].pixels)
+		return jobs[left].pixels > jobs[right].pixels ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+/* Those that would keep one thread busy after all others are done run alone, on every thread. */
+static void run_all(bake *b, size_t memory)
+{
+	const hob_parallel *parallel = b->request->parallel;
+	uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
+	uint64_t left = 0;
+	for (uint32_t i = 0; i < b->order_count; i++)
+		left += b->jobs[b->order[i]].pixels;
+	qsort_r(b->order, b->order_count, sizeof *b->order, larger_first, b->jobs);
+	uint32_t alone = 0;
+	b->memory = memory;
+	while (threads > 1 && alone < b->order_count) {
+		job *j = &b->jobs[b->order[alone]];
+		bool too_long = j->pixels > left / threads, too_large = j->pixels > memory / threads / 25;
+		if (!too_long && !too_large)
+			break;
+		run_job(b, j, parallel);
+		left -= j->pixels;
+		alone++;
+	}
+	b->memory = memory / threads;
+	b->order += alone;
+	hob_parallel_for(parallel, b->order_count - alone, run_task, b);
+	b->order -= alone;
+}
+
+/* ---- results */
+
+static void say_trouble(const bake *b, const job *j, hob_notes *notes)
+{
+	const hob_texture_recipe *r = j->recipe;
+	uint32_t lead = HOB_NONE;
+	for (int k = 0; k < 4 && lead == HOB_NONE; k++)
+		lead = r->in[k].source;
+	hob_str label = lead == HOB_NONE ? HOB_STR("(none)") : b->sources[lead].label;
+	uint32_t trouble = j->facts.trouble;
+	if (j->bad_source != HOB_NONE)
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
+					 "picture '%.*s' cannot be used: %s; a placeholder stands in",
+					 HOB_FMT(b->sources[j->bad_source].label), j->bad_reason.context);
+	if (trouble & HOB_TROUBLE_BUMP_IS_NORMAL)
+		hob_note_add(notes, HOB_NOTE_INFO, "texture.bump-is-normal",
+					 "picture '%.*s' is named as a bump map but holds normals; it is used as a normal map",
+					 HOB_FMT(label));
+	if (trouble & HOB_TROUBLE_SCALED)
+		hob_note_add(notes, HOB_NOTE_INFO, "texture.scaled",
+					 "picture '%.*s' was scaled to %u x %u, multiples of four, for block compression",
+					 HOB_FMT(label), j->facts.width, j->facts.height);
+	if (trouble & HOB_TROUBLE_UNPACKED)
+		hob_note_add(notes, HOB_NOTE_INFO, "texture.uncompressed",
+					 "picture '%.*s' (%u x %u) stays uncompressed: it is smaller than a block, or sampled "
+					 "without filtering",
+					 HOB_FMT(label), j->facts.width, j->facts.height);
+	if (trouble & HOB_TROUBLE_NO_ASTC)
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.no-astc",
+					 "this Hob was built without astcenc: textures stay uncompressed; use texture.encoding "
+					 "rgba8 or bc");
+}
+
+static hob_sha256 source_digest(const bake *b, const hob_texture_recipe *r)
+{
+	uint32_t seen[4], count = 0;
+	for (int k = 0; k < 4; k++) {
+		uint32_t source = r->in[k].source;
+		bool known = source == HOB_NONE;
+		for (uint32_t i = 0; i < count; i++)
+			known |= seen[i] == source;
+		if (!known)
+			seen[count++] = source;
+	}
+	if (count == 1)
+		return b->sources[seen[0]].digest;
+	hob_keyer keyer;
+	hob_keyer_init(&keyer, "hob texture sources");
+	for (uint32_t i = 0; i < count; i++)
+		hob_key_digest(&keyer, "source", &b->sources[seen[i]].digest);
+	return hob_keyer_finish(&keyer);
+}
+
+static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_baked_texture *textures,
+					hob_baked_image *images, hob_error *err)
+{
+	for (uint32_t i = 0; i < b->plan.count; i++) {
+		job *j = &b->jobs[i];
+		const hob_texture_facts *f = &j->facts;
+		uint32_t lead = HOB_NONE;
+		for (int k = 0; k < 4 && lead == HOB_NONE; k++)
+			lead = j->recipe->in[k].source;
+		uint8_t *bytes = hob_arena_alloc(result, j->file.size, 16);
+		hob_str name = hob_arena_str(result, lead == HOB_NONE ? (hob_str){0} : b->sources[lead].label);
+		if (!bytes || !name.data)
+			return hob_fail_memory(err, result, "the textures");
+		memcpy(bytes, j->file.data, j->file.size);
+		textures[i].bytes = (hob_bytes){bytes, j->file.size};
+		memcpy(textures[i].sha256, j->digest.bytes, 32);
+		hob_baked_image *image = &images[i];
+		*image = (hob_baked_image){.name = name,
+								   .width = (uint16_t)f->width,
+								   .height = (uint16_t)f->height,
+								   .mips = (uint16_t)f->mips,
+								   .vk_format = f->vk_format,
+								   .flags = f->flags,
+								   .container = (hob_image_container)f->container,
+								   .bytes = j->file.size};
+		memcpy(image->cooked_sha256, j->digest.bytes, 32);
+		hob_sha256 source = source_digest(b, j->recipe);
+		memcpy(image->source_sha256, source.bytes, 32);
+		say_trouble(b, j, notes);
+		hob_buf_release(&j->made);
+	}
+	return true;
+}
+
+static void look_up(const bake *b, job *j)
+{
+	const hob_parts *parts = b->request->parts;
+	hob_bytes part;
+	if (!j->keyed || !parts || !parts->get || !parts->get(parts->user, j->key.bytes, &part))
+		return;
+	j->known = open_part(part, &j->facts, &j->file);
+	if (j->known)
+		j->digest = hob_sha256_of(j->file);
+}
+
+static void keep(const bake *b, const job *j)
+{
+	const hob_parts *parts = b->request->parts;
+	if (parts && parts->put && j->keyed && !j->known && j->bad_source == HOB_NONE)
+		parts->put(parts->user, j->key.bytes, hob_buf_bytes(&j->made));
+}
+
+static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
+{
+	b->jobs = HOB_NEW(scratch, job, b->plan.count);
+	b->order = HOB_NEW(scratch, uint32_t, b->plan.count);
+	b->srgb = HOB_NEW(scratch, hob_srgb, 1);
+	if (!b->jobs || !b->order || !b->srgb)
+		return hob_fail_memory(err, scratch, "the list of textures");
+	hob_srgb_init(b->srgb);
+	for (uint32_t i = 0; i < b->plan.count; i++) {
+		job *j = &b->jobs[i];
+		*j = (job){.recipe = &b->plan.recipes[i], .keyed = true, .bad_source = HOB_NONE};
+		for (int k = 0; k < 4; k++) {
+			uint32_t source = j->recipe->in[k].source;
+			if (source == HOB_NONE)
+				continue;
+			const hob_picture_info *info = &b->sources[source].info;
+			j->keyed &= b->sources[source].usable;
+			j->pixels += b->sources[source].usable ? (uint64_t)info->width * info->height : 0;
+		}
+		j->key = key_of(b, j->recipe);
+		look_up(b, j);
+		if (!j->known)
+			b->order[b->order_count++] = i;
+	}
+	return true;
+}
+
+static bool run(bake *b, hob_arena *scratch, hob_error *err)
+{
+	run_all(b, scratch->limit - scratch->used);
+	for (uint32_t i = 0; i < b->plan.count; i++) {
+		job *j = &b->jobs[i];
+		if (j->failed) {
+			if (err)
+				*err = j->error;
+			return false;
+		}
+		keep(b, j);
+	}
+	return true;
+}
+
+static bool copy_lists(const hob_texture_request *request, hob_arena *result, hob_baked_materials *out,
+					   hob_error *err)
+{
+	*out = (hob_baked_materials){.material_count = request->material_count,
+								 .sampler_count = request->sampler_count,
+								 .variant_count = request->variant_count};
+	out->materials = HOB_NEW(result, hob_material, request->material_count);
+	out->samplers = HOB_NEW(result, hob_sampler, request->sampler_count);
+	out->variants = HOB_NEW(result, hob_str, request->variant_count);
+	if (!out->materials || !out->samplers || !out->variants)
+		return hob_fail_memory(err, result, "the materials");
+	if (request->material_count > 0)
+		memcpy(out->materials, request->materials, request->material_count * sizeof *out->materials);
+	if (request->sampler_count > 0)
+		memcpy(out->samplers, request->samplers, request->sampler_count * sizeof *out->samplers);
+	if (request->variant_count > 0)
+		memcpy(out->variants, request->variants, request->variant_count * sizeof *out->variants);
+	return true;
+}
+
+static bool bake_in(const hob_texture_request *request, hob_arena *result, hob_arena *scratch,
+					hob_notes *notes, hob_baked_texture **textures, hob_baked_materials *out, hob_error *err)
+{
+	hob_texture_source *sources;
+	bake b = {.request = request};
+	if (!copy_lists(request, result, out, err) ||
+		!hob_texture_sources(request, scratch, notes, &sources, err))
+		return false;
+	b.sources = sources;
+	if (!hob_texture_plan_make(request, sources, out->materials, scratch, notes, &b.plan, err) ||
+		!prepare(&b, scratch, err))
+		return false;
+	out->image_count = b.plan.count;
+	out->images = HOB_NEW(result, hob_baked_image, b.plan.count);
+	*textures = HOB_NEW(result, hob_baked_texture, b.plan.count);
+	bool ok = out->images && *textures ? true : hob_fail_memory(err, result, "the textures");
+	ok = ok && run(&b, scratch, err) && collect(&b, result, notes, *textures, out->images, err);
+	for (uint32_t i = 0; i < b.plan.count; i++)
+		hob_buf_release(&b.jobs[i].made);
+	return ok;
+}
+
+bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, hob_arena *scratch,
+					   hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
+					   hob_baked_materials *out, hob_error *err)
+{
+	assert(result != scratch);
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_baked_texture *made;
+	hob_baked_materials materials;
+	bool ok = bake_in(request, result, scratch, notes, &made, &materials, err);
+	hob_arena_restore(scratch, mark);
+	if (!ok)
+		return false;
+	*textures = made;
+	*count = materials.image_count;
+	*out = materials;
+	return true;
+}

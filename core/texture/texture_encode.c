@@ -1,0 +1,133 @@
+#include "texture_stages.h"
+
+#include "astc.h"
+#include "png_write.h"
+
+#include <assert.h>
+
+bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
+							  uint32_t width, uint32_t height)
+{
+	uint32_t encoding = request->settings.texture_encoding;
+	if (request->png || (encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
+		return false;
+	if (encoding == HOB_TEXTURE_ASTC && !hob_astc_available())
+		return false;
+	/* A strip or a dot of a few pixels is a palette more often than a picture. */
+	return !recipe->nearest && width >= 4 && height >= 4;
+}
+
+static uint32_t bc_format(hob_use use, uint32_t channels, bool opaque, bool fast)
+{
+	if (use == HOB_USE_NORMAL)
+		return HOB_VK_BC5_UNORM;
+	if (use == HOB_USE_COLOR)
+		return !fast ? HOB_VK_BC7_SRGB : opaque ? HOB_VK_BC1_RGB_SRGB : HOB_VK_BC3_SRGB;
+	if (channels == 1)
+		return HOB_VK_BC4_UNORM;
+	if ((channels & ~3u) == 0)
+		return HOB_VK_BC5_UNORM;
+	return !fast ? HOB_VK_BC7_UNORM : opaque ? HOB_VK_BC1_RGB_UNORM : HOB_VK_BC3_UNORM;
+}
+
+uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uint32_t channels, bool opaque,
+							bool is_float, bool blocks)
+{
+	if (request->png)
+		return 0;
+	if (is_float)
+		return HOB_VK_R16G16B16A16_SFLOAT;
+	if (blocks && request->settings.texture_encoding == HOB_TEXTURE_BC)
+		return bc_format(use, channels, opaque, request->settings.texture_quality == HOB_QUALITY_FAST);
+	if (blocks && use == HOB_USE_NORMAL)
+		return HOB_VK_ASTC_4X4_UNORM;
+	if (blocks)
+		return use == HOB_USE_COLOR ? HOB_VK_ASTC_6X6_SRGB : HOB_VK_ASTC_6X6_UNORM;
+	if (use == HOB_USE_COLOR)
+		return HOB_VK_R8G8B8A8_SRGB;
+	if (use == HOB_USE_NORMAL)
+		return HOB_VK_R8G8_UNORM;
+	return channels == 1		   ? HOB_VK_R8_UNORM
+		   : (channels & ~3u) == 0 ? HOB_VK_R8G8_UNORM
+								   : HOB_VK_R8G8B8A8_UNORM;
+}
+
+/* ---- one level */
+
+typedef struct level_job {
+	const uint8_t *pixels;
+	uint32_t width, height, vk_format;
+	hob_bc_quality quality;
+	uint8_t *out;
+} level_job;
+
+enum { BLOCK_ROWS = 4 }; /* rows of blocks a task takes at once */
+
+static void encode_rows(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	const level_job *job = context;
+	uint32_t rows = (job->height + 3) / 4, first = index * BLOCK_ROWS;
+	uint32_t end = first + BLOCK_ROWS < rows ? first + BLOCK_ROWS : rows;
+	hob_bc_encode_rows(job->vk_format, job->pixels, job->width, job->height, first, end, job->quality,
+					   job->out);
+}
+
+static void pick_channels(const uint8_t *pixels, size_t count, uint32_t channels, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < channels; k++)
+			out[i * channels + k] = pixels[4 * i + k];
+}
+
+static bool encode_level(const hob_texture_request *request, const hob_mips *mips, uint32_t level,
+						 const hob_gpu_format *format, const hob_parallel *parallel, hob_arena *arena,
+						 hob_bytes *out, hob_error *err)
+{
+	uint32_t width = hob_level_side(mips->width, level), height = hob_level_side(mips->height, level);
+	size_t size = hob_gpu_level_bytes(format, width, height);
+	if (format->codec == HOB_GPU_PLAIN && format->channels == 4) {
+		*out = (hob_bytes){mips->levels[level], size};
+		return true;
+	}
+	uint8_t *data = hob_arena_alloc(arena, size, 16);
+	if (!data)
+		return hob_fail_memory(err, arena, "a compressed texture");
+	*out = (hob_bytes){data, size};
+	if (format->codec == HOB_GPU_PLAIN) {
+		pick_channels(mips->levels[level], (size_t)width * height, format->channels, data);
+		return true;
+	}
+	uint32_t quality = request->settings.texture_quality;
+	if (format->codec == HOB_GPU_ASTC)
+		return hob_astc_encode(mips->levels[level], width, height, format, quality, parallel, data, err);
+	level_job job = {mips->levels[level], width, height, format->vk, (hob_bc_quality)quality, data};
+	hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
+	return true;
+}
+
+bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
+						const hob_parallel *parallel, hob_arena *arena, hob_buf *out, hob_error *err)
+{
+	if (vk_format == 0)
+		return hob_png_write(mips->levels[0], mips->width, mips->height, mips->opaque, out, err);
+	hob_gpu_format format;
+	bool known = hob_gpu_format_find(vk_format, &format);
+	assert(known);
+	hob_ktx2_source file = {.vk_format = vk_format,
+							.width = mips->width,
+							.height = mips->height,
+							.level_count = mips->level_count,
+							.parallel = parallel};
+	file.zstd_level = hob_texture_zstd_level(request);
+	for (uint32_t level = 0; level < mips->level_count; level++)
+		if (!encode_level(request, mips, level, &format, parallel, arena, &file.levels[level], err))
+			return false;
+	return hob_ktx2_write(&file, out, err);
+}
+
+int hob_texture_zstd_level(const hob_texture_request *request)
+{
+	static const int levels[] = {[HOB_QUALITY_FAST] = 1, [HOB_QUALITY_GOOD] = 3, [HOB_QUALITY_BEST] = 15};
+	return request->settings.texture_zstd ? levels[request->settings.texture_quality] : 0;
+}

@@ -1,0 +1,219 @@
+#include "texture_stages.h"
+
+#include "../base/limits.h"
+
+static hob_str label_of(const hob_image *image, uint32_t index, hob_arena *arena)
+{
+	if (image->uri.len > 0 && !hob_str_starts(image->uri, HOB_STR("data:")))
+		return image->uri;
+	if (image->path.len > 0)
+		return image->path;
+	if (image->name.len > 0)
+		return image->name;
+	return hob_arena_printf(arena, "embedded picture %u", index);
+}
+
+/* The last part of a reference of any system: after the last slash of either kind. */
+static hob_str last_part(hob_str reference)
+{
+	size_t at = reference.len;
+	while (at > 0 && reference.data[at - 1] != '/' && reference.data[at - 1] != '\\' &&
+		   reference.data[at - 1] != ':')
+		at--;
+	return hob_str_sub(reference, at, reference.len);
+}
+
+typedef enum found { FOUND_NOT, FOUND, FOUND_BAD } found;
+
+/* Tries one path, then the same path in another case. Sets *path to what was read. */
+static found try_path(const hob_io *io, hob_str *path, hob_bytes *out, hob_error *err)
+{
+	if (io->read(io->user, *path, out, err))
+		return FOUND;
+	if (!err || err->code != HOB_ERR_MISSING_FILE)
+		return FOUND_BAD;
+	hob_str other;
+	if (!io->find_nocase || !io->find_nocase(io->user, *path, &other) || hob_str_equal(other, *path))
+		return FOUND_NOT;
+	*path = other;
+	return io->read(io->user, other, out, err) ? FOUND
+		   : err->code == HOB_ERR_MISSING_FILE ? FOUND_NOT
+											   : FOUND_BAD;
+}
+
+static found try_beside_model(const hob_texture_request *request, const hob_image *image, hob_arena *arena,
+							  hob_str *path, hob_bytes *out, hob_error *err)
+{
+	static const char *const folders[] = {"", "textures/", "Textures/", "tex/"};
+	hob_str name = last_part(image->path.len > 0 ? image->path : image->uri);
+	for (size_t i = 0; i < HOB_COUNT_OF(folders) && name.len > 0; i++) {
+		hob_str relative = hob_arena_printf(arena, "%s%.*s", folders[i], HOB_FMT(name)), candidate;
+		if (!relative.data || !hob_path_join(arena, request->folder, relative, &candidate, err))
+			return FOUND_NOT;
+		if (hob_str_equal(candidate, image->path))
+			continue;
+		found result = try_path(request->io, &candidate, out, err);
+		if (result == FOUND_NOT)
+			continue;
+		*path = candidate;
+		return result;
+	}
+	return FOUND_NOT;
+}
+
+static bool fatal(hob_err_code code)
+{
+	return code == HOB_ERR_IO || code == HOB_ERR_CHANGED || code == HOB_ERR_MEMORY ||
+		   code == HOB_ERR_INTERNAL;
+}
+
+/* Sets source->file, or leaves it empty with a note. False only for what must end the cook. */
+static bool read_file(const hob_texture_request *request, const hob_image *image, hob_arena *arena,
+					  hob_notes *notes, hob_texture_source *source, hob_error *err)
+{
+	hob_error why = {0};
+	hob_str path = image->path;
+	found result = path.len > 0 ? try_path(request->io, &path, &source->file, &why) : FOUND_NOT;
+	if (result == FOUND_NOT)
+		result = try_beside_model(request, image, arena, &path, &source->file, &why);
+	if (result == FOUND_BAD) {
+		source->file = (hob_bytes){0};
+		if (fatal(why.code)) {
+			if (err)
+				*err = why;
+			return hob_fail_in(err, "picture '%.*s'", HOB_FMT(source->label));
+		}
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
+					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),
+					 why.context);
+		return true;
+	}
+	if (result == FOUND_NOT) {
+		source->file = (hob_bytes){0};
+		if (image->path.len > 0)
+			hob_note_add(
+				notes, HOB_NOTE_WARNING, "texture.missing",
+				"picture '%.*s' does not exist at '%.*s', nor by its name beside the model; a placeholder "
+				"stands in. Add the file or correct the reference",
+				HOB_FMT(source->label), HOB_FMT(image->path));
+		else
+			hob_note_add(
+				notes, HOB_NOTE_WARNING, "texture.missing",
+				"picture '%.*s' cannot be reached from the watched folder, nor is there one of its name "
+				"beside the model; a placeholder stands in. Copy the picture beside the model",
+				HOB_FMT(source->label));
+		return true;
+	}
+	if (!hob_str_equal(path, image->path)) {
+		bool only_case = hob_str_equal_nocase(path, image->path);
+		hob_note_add(
+			notes, HOB_NOTE_WARNING, only_case ? "texture.case" : "texture.elsewhere",
+			only_case
+				? "picture '%.*s' is spelt '%.*s' on disk; that file is used. Correct the spelling: other "
+				  "tools will not find it"
+				: "picture '%.*s' was found as '%.*s'; that file is used. Correct the reference",
+			HOB_FMT(source->label), HOB_FMT(path));
+	}
+	return true;
+}
+
+static void probe(const hob_image *image, hob_notes *notes, hob_texture_source *source)
+{
+	if (image->raw_width > 0) {
+		uint64_t need = (uint64_t)image->raw_width * image->raw_height * 4;
+		source->usable = image->raw_width <= HOB_LIMIT_IMAGE_SIDE &&
+						 image->raw_height <= HOB_LIMIT_IMAGE_SIDE && need > 0 &&
+						 need <= 4 * HOB_LIMIT_IMAGE_PIXELS && source->file.size >= need;
+		source->info = (hob_picture_info){.format = HOB_PICTURE_RAW,
+										  .width = image->raw_width,
+										  .height = image->raw_height,
+										  .channels = 4,
+										  .mips = 1};
+		if (source->usable)
+			source->file.size = (size_t)need;
+		else
+			hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
+						 "picture '%.*s': %u x %u raw pixels in %zu bytes are over the limits or cut off; a "
+						 "placeholder "
+						 "stands in",
+						 HOB_FMT(source->label), image->raw_width, image->raw_height, source->file.size);
+		return;
+	}
+	hob_error why = {0};
+	source->usable = hob_picture_probe(source->file, &source->info, &why);
+	if (!source->usable)
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
+					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),
+					 why.context);
+}
+
+static void digest_one(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	hob_texture_source *source = &((hob_texture_source *)context)[index];
+	if (!source->usable)
+		return;
+	if (source->info.format != HOB_PICTURE_RAW) {
+		source->digest = hob_sha256_of(source->file);
+		return;
+	}
+	hob_keyer keyer;
+	hob_keyer_init(&keyer, "hob raw picture");
+	hob_key_u64(&keyer, "width", source->info.width);
+	hob_key_bytes(&keyer, "pixels", source->file);
+	source->digest = hob_keyer_finish(&keyer);
+}
+
+/* Open addressing over the digests' first words: two embedded copies of a picture are one. */
+static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena, hob_error *err)
+{
+	size_t slots = 16;
+	while (slots < 2 * (size_t)count)
+		slots *= 2;
+	uint32_t *table = HOB_NEW(arena, uint32_t, slots);
+	if (!table)
+		return hob_fail_memory(err, arena, "a table of pictures");
+	for (uint32_t i = 0; i < count; i++) {
+		sources[i].same_as = i;
+		if (!sources[i].usable)
+			continue;
+		size_t at = hob_load_u32(sources[i].digest.bytes) & (slots - 1);
+		while (table[at] != 0 && !hob_sha256_equal(&sources[table[at] - 1].digest, &sources[i].digest))
+			at = (at + 1) & (slots - 1);
+		if (table[at] == 0)
+			table[at] = i + 1;
+		else
+			sources[i].same_as = table[at] - 1;
+	}
+	return true;
+}
+
+bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, hob_notes *notes,
+						 hob_texture_source **out, hob_error *err)
+{
+	hob_texture_source *sources = HOB_NEW(arena, hob_texture_source, request->image_count);
+	if (!sources)
+		return hob_fail_memory(err, arena, "the list of pictures");
+	for (uint32_t m = 0; m < request->material_count; m++)
+		for (uint32_t slot = 0; slot < HOB_SLOT_COUNT; slot++)
+			if (request->materials[m].slots[slot].image != HOB_NONE)
+				sources[request->materials[m].slots[slot].image].used = true;
+	for (uint32_t i = 0; i < request->image_count; i++) {
+		const hob_image *image = &request->images[i];
+		hob_texture_source *source = &sources[i];
+		if (!source->used)
+			continue;
+		source->label = label_of(image, i, arena);
+		source->file = image->bytes;
+		bool embedded = image->bytes.size > 0 || (image->path.len == 0 && image->uri.len == 0);
+		if (!embedded && !read_file(request, image, arena, notes, source, err))
+			return false;
+		if (embedded || source->file.data)
+			probe(image, notes, source);
+	}
+	hob_parallel_for(request->parallel, request->image_count, digest_one, sources);
+	if (!find_same(sources, request->image_count, arena, err))
+		return false;
+	*out = sources;
+	return true;
+}

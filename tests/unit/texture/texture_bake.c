@@ -1,0 +1,578 @@
+#include "tests/unit/support.h"
+
+#include "core/base/limits.h"
+#include "core/texture/ktx2.h"
+#include "core/texture/png_write.h"
+#include "core/texture/texture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- a model of up to four materials over files that a test lays out */
+
+enum { MATERIALS = 4, IMAGES = 8 };
+
+typedef struct bench {
+	hob_arena result, scratch, text;
+	hob_notes notes;
+	memory_file files[IMAGES];
+	size_t file_count;
+	memory_io memory;
+	hob_material materials[MATERIALS];
+	hob_image images[IMAGES];
+	hob_sampler samplers[1];
+	hob_texture_request request;
+	hob_baked_texture *textures;
+	uint32_t count;
+	hob_baked_materials out;
+	hob_error err;
+} bench;
+
+static void material_defaults(hob_material *m)
+{
+	*m = (hob_material){.base_color = {1, 1, 1, 1}, .metallic = 1, .roughness = 1, .alpha_cutoff = 0.5f};
+	for (int i = 0; i < HOB_SLOT_COUNT; i++)
+		m->slots[i] = (hob_texture_ref){.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
+}
+
+static bench *open_bench(void)
+{
+	bench *b = calloc(1, sizeof *b);
+	assert_non_null(b);
+	hob_arena_init(&b->result, 1u << 30);
+	hob_arena_init(&b->scratch, 1u << 30);
+	hob_arena_init(&b->text, 1u << 20);
+	b->notes.arena = &b->text;
+	for (int i = 0; i < MATERIALS; i++)
+		material_defaults(&b->materials[i]);
+	b->request = (hob_texture_request){.folder = HOB_STR("props"),
+									   .material_count = MATERIALS,
+									   .sampler_count = 1,
+									   .materials = b->materials,
+									   .images = b->images,
+									   .samplers = b->samplers};
+	b->request.settings.texture_encoding = HOB_TEXTURE_RGBA8;
+	b->request.settings.texture_quality = HOB_QUALITY_GOOD;
+	b->request.settings.texture_max_size = 2048;
+	b->request.settings.texture_mipmaps = 1;
+	b->request.settings.texture_zstd = 1;
+	return b;
+}
+
+static void close_bench(bench *b)
+{
+	for (size_t i = 0; i < b->file_count; i++)
+		free((void *)(uintptr_t)b->files[i].bytes.data);
+	hob_arena_release(&b->result);
+	hob_arena_release(&b->scratch);
+	hob_arena_release(&b->text);
+	free(b);
+}
+
+static void add_file(bench *b, const char *path, const uint8_t *pixels, uint32_t width, uint32_t height,
+					 bool opaque)
+{
+	hob_buf buf = {0};
+	assert_true(hob_png_write(pixels, width, height, opaque, &buf, NULL));
+	b->files[b->file_count++] = (memory_file){path, hob_buf_bytes(&buf)};
+}
+
+static void add_flat(bench *b, const char *path, uint32_t side, const uint8_t color[4])
+{
+	uint8_t *pixels = malloc(4 * (size_t)side * side);
+	for (size_t i = 0; i < (size_t)side * side; i++)
+		memcpy(pixels + 4 * i, color, 4);
+	add_file(b, path, pixels, side, side, color[3] == 255);
+	free(pixels);
+}
+
+static uint32_t add_image(bench *b, const char *path)
+{
+	uint32_t i = b->request.image_count++;
+	b->images[i] = (hob_image){.uri = hob_str_of(path), .path = hob_str_of(path)};
+	return i;
+}
+
+static bool bake(bench *b)
+{
+	memory_io_init(&b->memory, b->files, b->file_count);
+	b->request.io = &b->memory.io;
+	return hob_textures_bake(&b->request, &b->result, &b->scratch, &b->notes, &b->textures, &b->count,
+							 &b->out, &b->err);
+}
+
+static bool noted(const bench *b, const char *code, const char *part)
+{
+	for (uint32_t i = 0; i < b->notes.count; i++)
+		if (hob_str_equal(b->notes.items[i].code, hob_str_of(code)) &&
+			hob_str_find(b->notes.items[i].text, hob_str_of(part), 0) != SIZE_MAX)
+			return true;
+	return false;
+}
+
+/* Pixels of a level of texture i, in its own number of channels. */
+static const uint8_t *level_of(bench *b, uint32_t i, uint32_t level, uint32_t *width, uint32_t *height)
+{
+	hob_gpu_texture t;
+	hob_bytes raw;
+	if (!hob_ktx2_check(b->textures[i].bytes, true, NULL, &b->err))
+		fail_msg("%s", b->err.context);
+	assert_true(hob_ktx2_open(b->textures[i].bytes, &t, &b->err));
+	assert_true(level < t.level_count);
+	assert_true(hob_gpu_level(&t, level, &b->scratch, &raw, &b->err));
+	*width = hob_level_side(t.width, level);
+	*height = hob_level_side(t.height, level);
+	return raw.data;
+}
+
+/* ---- */
+
+static void base_color_becomes_an_srgb_ktx2_with_all_levels(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t checker[16 * 16 * 4];
+	for (int i = 0; i < 256; i++) {
+		uint8_t v = (i % 16 + i / 16) % 2 ? 255 : 0;
+		memcpy(checker + 4 * i, (uint8_t[4]){v, v, v, 255}, 4);
+	}
+	add_file(b, "props/a.png", checker, 16, 16, true);
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.png");
+	assert_true(bake(b));
+	assert_int_equal(b->count, 1);
+	const hob_baked_image *image = &b->out.images[0];
+	assert_int_equal(image->width, 16);
+	assert_int_equal(image->mips, 5);
+	assert_int_equal(image->vk_format, HOB_VK_R8G8B8A8_SRGB);
+	assert_int_equal(image->flags, HOB_IMAGE_SRGB);
+	assert_int_equal(image->container, HOB_IMAGE_KTX2);
+	assert_int_equal(b->out.materials[0].slots[HOB_SLOT_BASE_COLOR].image, 0);
+	uint32_t width, height;
+	const uint8_t *level = level_of(b, 0, 1, &width, &height);
+	/* Half the light is code 188, not 128. */
+	for (uint32_t i = 0; i < width * height; i++) {
+		assert_int_equal(level[4 * i], 188);
+		assert_int_equal(level[4 * i + 3], 255);
+	}
+	assert_int_equal(b->notes.count, 0);
+	close_bench(b);
+}
+
+static void a_mask_is_averaged_as_a_number(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t checker[8 * 8 * 4];
+	for (int i = 0; i < 64; i++) {
+		uint8_t v = (i % 8 + i / 8) % 2 ? 255 : 0;
+		memcpy(checker + 4 * i, (uint8_t[4]){v, v, v, 255}, 4);
+	}
+	add_file(b, "props/a.png", checker, 8, 8, true);
+	b->materials[0].slots[HOB_SLOT_OCCLUSION].image = add_image(b, "props/a.png");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].vk_format, HOB_VK_R8_UNORM);
+	uint32_t width, height;
+	const uint8_t *level = level_of(b, 0, 1, &width, &height);
+	for (uint32_t i = 0; i < width * height; i++)
+		assert_int_equal(level[i], 128);
+	close_bench(b);
+}
+
+static void normal_levels_keep_unit_length_in_two_channels(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t pixels[16 * 16 * 4];
+	for (int i = 0; i < 256; i++) {
+		double angle = 0.9 * sin(i * 0.7), turn = i * 1.3;
+		double x = sin(angle) * cos(turn), y = sin(angle) * sin(turn), z = cos(angle);
+		/* Half length: the level must still come out of unit length. */
+		uint8_t n[4] = {(uint8_t)lround(127.5 + 63.75 * x), (uint8_t)lround(127.5 + 63.75 * y),
+						(uint8_t)lround(127.5 + 63.75 * z), 255};
+		memcpy(pixels + 4 * i, n, 4);
+	}
+	add_file(b, "props/n.png", pixels, 16, 16, true);
+	b->materials[0].slots[HOB_SLOT_NORMAL].image = add_image(b, "props/n.png");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].vk_format, HOB_VK_R8G8_UNORM);
+	assert_int_equal(b->out.images[0].flags, HOB_IMAGE_NORMAL_XY);
+	uint32_t width, height;
+	const uint8_t *level = level_of(b, 0, 0, &width, &height);
+	for (uint32_t i = 0; i < 256; i++) {
+		double angle = 0.9 * sin(i * 0.7), turn = i * 1.3;
+		assert_true(fabs(level[2 * i] - (127.5 + 127.5 * sin(angle) * cos(turn))) < 2.5);
+		assert_true(fabs(level[2 * i + 1] - (127.5 + 127.5 * sin(angle) * sin(turn))) < 2.5);
+	}
+	level = level_of(b, 0, 4, &width, &height);
+	assert_int_equal(width, 1);
+	double x = level[0] / 127.5 - 1, y = level[1] / 127.5 - 1;
+	assert_true(x * x + y * y <= 1.0);
+	close_bench(b);
+}
+
+static void opacity_is_packed_by_pair(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/base.png", 8, (uint8_t[4]){200, 100, 50, 255});
+	add_flat(b, "props/mask.png", 16, (uint8_t[4]){77, 77, 77, 255});
+	uint32_t base = add_image(b, "props/base.png"), mask = add_image(b, "props/mask.png");
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = base;
+	b->materials[1].slots[HOB_SLOT_BASE_COLOR].image = base;
+	b->materials[1].slots[HOB_SLOT_OPACITY].image = mask;
+	assert_true(bake(b));
+	assert_int_equal(b->count, 2);
+	uint32_t plain = b->out.materials[0].slots[HOB_SLOT_BASE_COLOR].image;
+	uint32_t packed = b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, width, height;
+	assert_int_not_equal(plain, packed);
+	assert_int_equal(b->out.materials[0].alpha_mode, HOB_ALPHA_OPAQUE);
+	assert_int_equal(b->out.materials[1].alpha_mode, HOB_ALPHA_MASK);
+	assert_int_equal(b->out.materials[1].slots[HOB_SLOT_OPACITY].image, HOB_NONE);
+	assert_int_equal(b->out.images[packed].flags, HOB_IMAGE_SRGB | HOB_IMAGE_OPACITY_PACKED);
+	const uint8_t *level = level_of(b, plain, 0, &width, &height);
+	assert_memory_equal(level, ((uint8_t[4]){200, 100, 50, 255}), 4);
+	level = level_of(b, packed, 0, &width, &height);
+	assert_int_equal(width, 16);
+	assert_memory_equal(level, ((uint8_t[4]){200, 100, 50, 77}), 4);
+	close_bench(b);
+}
+
+static void occlusion_roughness_and_metallic_become_one(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/ao.png", 4, (uint8_t[4]){10, 0, 0, 255});
+	add_flat(b, "props/rough.png", 8, (uint8_t[4]){20, 0, 0, 255});
+	add_flat(b, "props/metal.png", 4, (uint8_t[4]){30, 0, 0, 255});
+	hob_material *m = &b->materials[0];
+	m->slots[HOB_SLOT_OCCLUSION].image = add_image(b, "props/ao.png");
+	m->slots[HOB_SLOT_ROUGHNESS].image = add_image(b, "props/rough.png");
+	m->slots[HOB_SLOT_METALLIC].image = add_image(b, "props/metal.png");
+	assert_true(bake(b));
+	assert_int_equal(b->count, 1);
+	const hob_material *out = &b->out.materials[0];
+	assert_int_equal(out->slots[HOB_SLOT_METAL_ROUGH].image, 0);
+	assert_int_equal(out->slots[HOB_SLOT_OCCLUSION].image, 0);
+	assert_int_equal(out->slots[HOB_SLOT_ROUGHNESS].image, HOB_NONE);
+	assert_int_equal(out->slots[HOB_SLOT_METALLIC].image, HOB_NONE);
+	assert_int_equal(b->out.images[0].flags, HOB_IMAGE_ORM);
+	assert_int_equal(b->out.images[0].vk_format, HOB_VK_R8G8B8A8_UNORM);
+	uint32_t width, height;
+	const uint8_t *level = level_of(b, 0, 0, &width, &height);
+	assert_int_equal(width, 8);
+	assert_memory_equal(level, ((uint8_t[4]){10, 20, 30, 255}), 4);
+	close_bench(b);
+}
+
+static void one_picture_in_two_uses_is_two_outputs(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/a.png", 4, (uint8_t[4]){10, 20, 30, 255});
+	uint32_t a = add_image(b, "props/a.png"), copy = add_image(b, "props/./a.png");
+	b->images[copy].path = HOB_STR("props/a.png");
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = a;
+	b->materials[0].slots[HOB_SLOT_OCCLUSION].image = a;
+	b->materials[1].slots[HOB_SLOT_EMISSIVE].image = copy;
+	b->materials[2].slots[HOB_SLOT_BASE_COLOR].image = copy;
+	assert_true(bake(b));
+	assert_int_equal(b->count, 2);
+	uint32_t color = b->out.materials[0].slots[HOB_SLOT_BASE_COLOR].image;
+	assert_int_equal(b->out.materials[1].slots[HOB_SLOT_EMISSIVE].image, color);
+	assert_int_equal(b->out.materials[2].slots[HOB_SLOT_BASE_COLOR].image, color);
+	assert_int_not_equal(b->out.materials[0].slots[HOB_SLOT_OCCLUSION].image, color);
+	close_bench(b);
+}
+
+static void a_missing_picture_is_a_checker_and_a_warning(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/none.png");
+	b->materials[0].slots[HOB_SLOT_NORMAL].image = add_image(b, "props/none2.png");
+	assert_true(bake(b));
+	assert_true(noted(b, "texture.missing", "'props/none.png' does not exist"));
+	uint32_t color = b->out.materials[0].slots[HOB_SLOT_BASE_COLOR].image, width, height;
+	assert_true(b->out.images[color].flags & HOB_IMAGE_PLACEHOLDER);
+	const uint8_t *level = level_of(b, color, 0, &width, &height);
+	assert_memory_not_equal(level, level + 4 * 8, 4);
+	uint32_t normal = b->out.materials[0].slots[HOB_SLOT_NORMAL].image;
+	level = level_of(b, normal, 0, &width, &height);
+	assert_memory_equal(level, ((uint8_t[2]){128, 128}), 2);
+	assert_true(memory_io_logged(&b->memory, "?props/none.png"));
+	close_bench(b);
+}
+
+static void a_wrong_case_is_repaired_and_reported(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/Wood.PNG", 4, (uint8_t[4]){10, 20, 30, 255});
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/wood.png");
+	assert_true(bake(b));
+	assert_true(noted(b, "texture.case", "'props/wood.png' is spelt 'props/Wood.PNG'"));
+	assert_false(b->out.images[0].flags & HOB_IMAGE_PLACEHOLDER);
+	close_bench(b);
+}
+
+static void a_foreign_absolute_path_is_found_beside_the_model(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/textures/rust.png", 4, (uint8_t[4]){10, 20, 30, 255});
+	uint32_t i = add_image(b, "");
+	b->images[i].uri = HOB_STR("C:\\art\\final\\rust.png");
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = i;
+	assert_true(bake(b));
+	assert_true(noted(b, "texture.elsewhere", "'props/textures/rust.png'"));
+	assert_false(b->out.images[0].flags & HOB_IMAGE_PLACEHOLDER);
+	close_bench(b);
+}
+
+static void a_damaged_picture_names_itself_and_the_reason(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/a.png", 64, (uint8_t[4]){10, 20, 30, 255});
+	b->files[0].bytes.size -= 40;
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.png");
+	assert_true(bake(b));
+	assert_true(noted(b, "texture.unreadable", "'props/a.png'"));
+	assert_true(b->out.images[0].flags & HOB_IMAGE_PLACEHOLDER);
+	close_bench(b);
+}
+
+static double alpha_at(const uint8_t *pixels, uint32_t width, uint32_t height, double x, double y)
+{
+	x = fmax(0, fmin(x - 0.5, width - 1.0));
+	y = fmax(0, fmin(y - 0.5, height - 1.0));
+	uint32_t x0 = (uint32_t)x, y0 = (uint32_t)y, x1 = x0 + 1 < width ? x0 + 1 : x0,
+			 y1 = y0 + 1 < height ? y0 + 1 : y0;
+	double fx = x - x0, fy = y - y0;
+	double upper = pixels[4 * (y0 * width + x0) + 3] * (1 - fx) + pixels[4 * (y0 * width + x1) + 3] * fx;
+	double lower = pixels[4 * (y1 * width + x0) + 3] * (1 - fx) + pixels[4 * (y1 * width + x1) + 3] * fx;
+	return (upper * (1 - fy) + lower * fy) / 255;
+}
+
+/* Share of a level that passes the alpha test when it is drawn magnified. */
+static double drawn_share(const uint8_t *pixels, uint32_t width, uint32_t height, double cutoff)
+{
+	enum { DRAWN = 512 };
+	uint32_t above = 0;
+	for (uint32_t i = 0; i < DRAWN * DRAWN; i++)
+		above += alpha_at(pixels, width, height, (i % DRAWN + 0.5) * width / DRAWN,
+						  (i / DRAWN + 0.5) * height / DRAWN) >= cutoff;
+	return (double)above / (DRAWN * DRAWN);
+}
+
+static void cut_outs_keep_their_coverage(void **state)
+{
+	(void)state;
+	enum { SIDE = 128 };
+	uint8_t *pixels = malloc(SIDE * SIDE * 4);
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		double x = i % SIDE, y = i / SIDE;
+		bool blade = fabs(sin(x * 0.31 + 0.02 * y)) < 0.22 || fabs(sin(y * 0.23 + x * 0.11)) < 0.15;
+		memcpy(pixels + 4 * i, (uint8_t[4]){40, 160, 40, blade ? 255 : 0}, 4);
+	}
+	for (int round = 0; round < 2; round++) {
+		bench *b = open_bench();
+		add_file(b, "props/leaf.png", pixels, SIDE, SIDE, false);
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/leaf.png");
+		b->materials[0].alpha_mode = round == 0 ? HOB_ALPHA_MASK : HOB_ALPHA_BLEND;
+		assert_true(bake(b));
+		double wanted = drawn_share(pixels, SIDE, SIDE, 0.5), worst = 0;
+		for (uint32_t level = 1; level < 5; level++) {
+			uint32_t width, height;
+			const uint8_t *p = level_of(b, 0, level, &width, &height);
+			/* What is transparent does not darken what is seen. */
+			for (uint32_t i = 0; i < width * height; i++)
+				assert_true(abs(p[4 * i] - 40) <= 1 && abs(p[4 * i + 1] - 160) <= 1);
+			worst = fmax(worst, fabs(drawn_share(p, width, height, 0.5) - wanted));
+		}
+		/* Blended pictures are left alone; the same blades would be lost there. */
+		if (round == 0)
+			assert_true(worst < 0.03);
+		else
+			assert_true(worst > 0.1);
+		close_bench(b);
+	}
+	free(pixels);
+}
+
+static void size_is_capped_with_its_proportions(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t *pixels = calloc(1, 300 * 100 * 4);
+	add_file(b, "props/a.png", pixels, 300, 100, false);
+	free(pixels);
+	b->request.settings.texture_max_size = 64;
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.png");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].width, 64);
+	assert_int_equal(b->out.images[0].height, 21);
+	assert_int_equal(b->out.images[0].mips, 7);
+	close_bench(b);
+}
+
+typedef struct shelf {
+	uint8_t keys[IMAGES][32];
+	hob_bytes parts[IMAGES];
+	uint32_t count, hits;
+} shelf;
+
+static bool shelf_get(void *user, const uint8_t key[32], hob_bytes *out)
+{
+	shelf *s = user;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (memcmp(s->keys[i], key, 32) == 0) {
+			*out = s->parts[i];
+			s->hits++;
+			return true;
+		}
+	return false;
+}
+
+static void shelf_put(void *user, const uint8_t key[32], hob_bytes bytes)
+{
+	shelf *s = user;
+	uint8_t *copy = malloc(bytes.size);
+	memcpy(copy, bytes.data, bytes.size);
+	memcpy(s->keys[s->count], key, 32);
+	s->parts[s->count++] = (hob_bytes){copy, bytes.size};
+}
+
+static void a_texture_is_made_once_across_models(void **state)
+{
+	(void)state;
+	shelf s = {0};
+	hob_parts parts = {&s, shelf_get, shelf_put};
+	uint8_t digest[2][32];
+	for (int round = 0; round < 3; round++) {
+		bench *b = open_bench();
+		add_flat(b, "props/a.png", 32, (uint8_t[4]){10, 20, 30, 255});
+		/* The name is no part of the key, the settings are. */
+		b->files[0].path = round == 1 ? "props/b.png" : "props/a.png";
+		b->request.settings.texture_max_size = round == 2 ? 16 : 2048;
+		b->request.parts = &parts;
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, b->files[0].path);
+		assert_true(bake(b));
+		assert_int_equal(s.count, round == 2 ? 2 : 1);
+		assert_int_equal(s.hits, round == 0 ? 0 : 1);
+		assert_int_equal(b->out.images[0].width, round == 2 ? 16 : 32);
+		if (round < 2)
+			memcpy(digest[round], b->textures[0].sha256, 32);
+		close_bench(b);
+	}
+	assert_memory_equal(digest[0], digest[1], 32);
+	for (uint32_t i = 0; i < s.count; i++)
+		free((void *)(uintptr_t)s.parts[i].data);
+}
+
+static void source_encoding_keeps_the_file(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/a.png", 8, (uint8_t[4]){10, 20, 30, 255});
+	b->request.settings.texture_encoding = HOB_TEXTURE_SOURCE;
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.png");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].container, HOB_IMAGE_SOURCE_FILE);
+	assert_int_equal(b->textures[0].bytes.size, b->files[0].bytes.size);
+	assert_memory_equal(b->textures[0].bytes.data, b->files[0].bytes.data, b->files[0].bytes.size);
+	assert_memory_equal(b->out.images[0].source_sha256, b->out.images[0].cooked_sha256, 32);
+	close_bench(b);
+}
+
+static void classic_output_is_a_png(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/a.png", 8, (uint8_t[4]){10, 20, 30, 90});
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.png");
+	b->materials[0].alpha_mode = HOB_ALPHA_BLEND;
+	b->request.png = true;
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].container, HOB_IMAGE_PNG);
+	hob_picture picture;
+	assert_true(hob_picture_decode(b->textures[0].bytes, &b->scratch, &picture, &b->err));
+	assert_memory_equal(picture.pixels, ((uint8_t[4]){10, 20, 30, 90}), 4);
+	close_bench(b);
+}
+
+static void bc_encoding_picks_a_format_for_each_use(void **state)
+{
+	(void)state;
+	static const struct {
+		hob_slot slot;
+		uint32_t good, fast;
+	} cases[] = {
+		{HOB_SLOT_BASE_COLOR, HOB_VK_BC7_SRGB, HOB_VK_BC1_RGB_SRGB},
+		{HOB_SLOT_NORMAL, HOB_VK_BC5_UNORM, HOB_VK_BC5_UNORM},
+		{HOB_SLOT_METAL_ROUGH, HOB_VK_BC7_UNORM, HOB_VK_BC1_RGB_UNORM},
+		{HOB_SLOT_OCCLUSION, HOB_VK_BC4_UNORM, HOB_VK_BC4_UNORM},
+		{HOB_SLOT_THICKNESS, HOB_VK_BC5_UNORM, HOB_VK_BC5_UNORM},
+		{HOB_SLOT_SPECULAR, HOB_VK_BC7_UNORM, HOB_VK_BC1_RGB_UNORM},
+	};
+	for (size_t i = 0; i < 2 * HOB_COUNT_OF(cases); i++) {
+		bench *b = open_bench();
+		/* 31 is brought to 32 for the blocks. */
+		add_flat(b, "props/a.png", 31, (uint8_t[4]){10, 20, 230, 255});
+		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
+		b->request.settings.texture_quality = i % 2 ? HOB_QUALITY_FAST : HOB_QUALITY_GOOD;
+		b->materials[0].slots[cases[i / 2].slot].image = add_image(b, "props/a.png");
+		assert_true(bake(b));
+		assert_int_equal(b->out.images[0].vk_format, i % 2 ? cases[i / 2].fast : cases[i / 2].good);
+		assert_int_equal(b->out.images[0].width, 32);
+		assert_true(noted(b, "texture.scaled", "32 x 32"));
+		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
+		close_bench(b);
+	}
+}
+
+static void every_failing_allocation_is_an_error(void **state)
+{
+	(void)state;
+	for (uint64_t n = 1; n < 400; n++) {
+		bench *b = open_bench();
+		add_flat(b, "props/a.png", 8, (uint8_t[4]){10, 20, 30, 255});
+		uint32_t a = add_image(b, "props/a.png");
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = a;
+		b->materials[0].slots[HOB_SLOT_NORMAL].image = a;
+		hob_arena *arenas[2] = {&b->result, &b->scratch};
+		arenas[n % 2]->fail_at = (n + 1) / 2;
+		bool ok = bake(b);
+		bool fired = arenas[n % 2]->fail_at == 0;
+		if (!ok)
+			assert_int_equal(b->err.code, HOB_ERR_MEMORY);
+		close_bench(b);
+		if (!fired && n > 100)
+			return;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(base_color_becomes_an_srgb_ktx2_with_all_levels),
+		cmocka_unit_test(a_mask_is_averaged_as_a_number),
+		cmocka_unit_test(normal_levels_keep_unit_length_in_two_channels),
+		cmocka_unit_test(opacity_is_packed_by_pair),
+		cmocka_unit_test(occlusion_roughness_and_metallic_become_one),
+		cmocka_unit_test(one_picture_in_two_uses_is_two_outputs),
+		cmocka_unit_test(a_missing_picture_is_a_checker_and_a_warning),
+		cmocka_unit_test(a_wrong_case_is_repaired_and_reported),
+		cmocka_unit_test(a_foreign_absolute_path_is_found_beside_the_model),
+		cmocka_unit_test(a_damaged_picture_names_itself_and_the_reason),
+		cmocka_unit_test(cut_outs_keep_their_coverage),
+		cmocka_unit_test(size_is_capped_with_its_proportions),
+		cmocka_unit_test(a_texture_is_made_once_across_models),
+		cmocka_unit_test(source_encoding_keeps_the_file),
+		cmocka_unit_test(classic_output_is_a_png),
+		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),
+		cmocka_unit_test(every_failing_allocation_is_an_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
