@@ -1,0 +1,408 @@
+/* hob_runtime.h - what a renderer links: cooked files in place, transforms, clips, skins, visibility.
+ *
+ * Plain C99 (also C++11) on libc and libm; nothing here draws. Three kinds of objects:
+ *
+ *     hob_rt_asset      the opened files of one model: read-only, shared by all instances and threads
+ *     hob_rt_instance   one copy of it in the world: local and world transforms, morph weights
+ *     hob_rt_pose       what clips say at some time: input and output of sampling and blending
+ *
+ * Memory is taken when one of these (or a hob_rt_player) is opened, in one block, and at no other time. No call
+ * below touches another object than those it is given: different instances may be used by different threads.
+ *
+ *     hob_rt_files files = {{meshes, meshes_size}, {materials, materials_size}, {scene, scene_size}, {0, 0}};
+ *     hob_rt_asset *asset;
+ *     hob_rt_instance *instance;
+ *     hob_rt_error error;
+ *     if (!hob_rt_open(&files, NULL, &asset, &error) || !hob_rt_instance_open(asset, &instance, &error))
+ *         puts(error.text);
+ *     ... each frame:
+ *     hob_rt_set_trs(instance, hob_rt_find_node(asset, "Turret"), NULL, rotation, NULL);
+ *     hob_rt_update(instance);
+ *     for (uint32_t i = 0; i < asset->draw_count; i++)
+ *         draw(&asset->meshes[asset->draws[i].mesh], hob_rt_global(instance, asset->draws[i].node));
+ *
+ * Conventions: metres, seconds, radians; right-handed, Y up. Matrices are 16 floats, column-major, for column
+ * vectors (m[12..14] is the translation). Quaternions are x y z w. Ids are u32; HOB_RT_NONE is no id. A node's
+ * world transform ("global") is the product of the locals from its root down. Calls that may fail return false
+ * and fill *error (which may be NULL); passing an id out of range or a NULL object is a bug and asserts. */
+#ifndef HOB_RUNTIME_H
+#define HOB_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../formats/pack_layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HOB_RT_NONE 0xFFFFFFFFu
+
+typedef enum hob_rt_code {
+	HOB_RT_OK,
+	HOB_RT_TRUNCATED,	/* shorter than it says */
+	HOB_RT_CORRUPT,		/* contradicts itself or its format */
+	HOB_RT_UNSUPPORTED, /* valid, but not for this reader: encoded sections without options.decode */
+	HOB_RT_NEWER,		/* a later major version */
+	HOB_RT_MISALIGNED,	/* the blob's address is not a multiple of 16 (classic: 4) */
+	HOB_RT_MEMORY
+} hob_rt_code;
+
+typedef struct hob_rt_error {
+	hob_rt_code code;
+	char text[200]; /* for people: what, where, with numbers */
+} hob_rt_error;
+
+/* ---- opening --------------------------------------------------------------------------------------------- */
+
+typedef struct hob_rt_blob {
+	const void *data;
+	size_t size;
+} hob_rt_blob;
+
+/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic
+ * (.meshes .materials .scene of the reference converter), told apart by their first bytes. The scene is
+ * required, the others may be {NULL, 0}: what would come from them is then empty. The bytes must stay where
+ * they are, unchanged, until the asset is closed: vertices, indices, keys and names are used in place. */
+typedef struct hob_rt_files {
+	hob_rt_blob meshes, materials, scene, animations;
+} hob_rt_files;
+
+typedef struct hob_rt_options {
+	/* NULL: malloc and free. `allocate` returns memory aligned to 16 bytes, or NULL. */
+	void *(*allocate)(void *user, size_t size);
+	void (*release)(void *user, void *memory);
+	/* Decodes a section that the cook compressed (setting encode = meshopt); NULL refuses such files. `codec` is
+	 * HOB_PK_CODEC_*; `out` has room for count * stride bytes. Returns false when the bytes are bad. */
+	bool (*decode)(void *user, uint32_t codec, uint32_t count, uint32_t stride, const void *stored,
+				   size_t stored_size, void *out);
+	void *user;
+	/* Skip the test of every index against its vertex count: for files that hob_pack_validate or a digest
+	 * vouches for. Everything else is always tested. */
+	bool trust_indices;
+} hob_rt_options;
+
+typedef struct hob_rt_asset hob_rt_asset;
+typedef struct hob_rt_instance hob_rt_instance;
+typedef struct hob_rt_pose hob_rt_pose;
+typedef struct hob_rt_player hob_rt_player;
+
+/* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers are
+ * checked, and after success no call of this header can be led out of the blobs by what they say. Digests are
+ * not recomputed: whoever fetched the files has verified them.
+ *
+ * options   NULL for the defaults
+ * Cost      O(nodes + keys + vertices of skinned meshes + indices); no copy of vertices, indices or keys
+ * Errors    all of hob_rt_code; *out is untouched then */
+bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_rt_asset **out,
+				 hob_rt_error *error);
+/* Instances, poses and players of the asset must be closed before. NULL is fine. */
+void hob_rt_close(hob_rt_asset *asset);
+
+/* ---- what a model holds ------------------------------------------------------------------------------------ */
+
+typedef struct hob_rt_attribute {
+	uint8_t semantic, set, components, encoding; /* HOB_PK_SEMANTIC_*, HOB_PK_ENCODING_* */
+	uint16_t format; /* VkFormat number, see VERTEX_FORMAT in schema/formats/mesh.def */
+	uint16_t stream;
+	uint32_t offset; /* bytes within the vertex of that stream */
+} hob_rt_attribute;
+
+typedef struct hob_rt_stream {
+	const uint8_t *data; /* the mesh's first vertex */
+	uint32_t stride;	 /* bytes from vertex to vertex */
+	uint32_t buffer;	 /* meshes with equal `buffer` share one vertex buffer ... */
+	uint32_t first;		 /* ... in which the mesh begins at this vertex */
+} hob_rt_stream;
+
+typedef struct hob_rt_lod {
+	const void *indices;			   /* values below vertex_prefix, relative to the mesh's first vertex */
+	uint32_t index_bytes, index_count; /* 2 or 4 */
+	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) suffice for this and all coarser levels */
+	float error;			/* absolute, in the mesh's space; 0 for level 0 */
+	uint32_t meshlet_first, meshlet_count;
+} hob_rt_lod;
+
+enum { HOB_RT_STREAMS = 4 };
+
+/* One draw: one material, one topology. Positions are pos_offset + pos_scale * stored, texture coordinates of
+ * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; the classic format stores 1 - v, which these undo).
+ * Coordinate (0,0) is then the picture's upper left corner. */
+typedef struct hob_rt_mesh {
+	const char *name;
+	uint32_t material, flags, topology; /* HOB_PK_MESH_*, HOB_PK_TOPOLOGY_* */
+	uint32_t vertex_count, influence_count;
+	uint32_t stream_count, attribute_count, lod_count;
+	hob_rt_stream streams[HOB_RT_STREAMS];
+	const hob_rt_attribute *attributes;
+	const hob_rt_lod *lods;			   /* finest first */
+	uint32_t morph_first, morph_count; /* in hob_rt_morph() */
+	float aabb_min[3], aabb_max[3], sphere[4];
+	float pos_offset[3], pos_scale, uv_offset[2], uv_scale[2];
+	float uv_density;
+} hob_rt_mesh;
+
+/* A mesh that a node shows. Skinned meshes follow their joints alone: the node's own transform does not count. */
+typedef struct hob_rt_draw {
+	uint32_t node, mesh, material; /* material: the node's, else the mesh's; HOB_RT_NONE = glTF's default */
+	uint32_t skin;				   /* HOB_RT_NONE = rigid */
+	uint32_t weight_first, weight_count; /* in hob_rt_weights() */
+} hob_rt_draw;
+
+typedef struct hob_rt_skin {
+	const char *name;
+	uint32_t root, joint_count;
+	const uint32_t *joints; /* [joint_count] nodes */
+} hob_rt_skin;
+
+typedef struct hob_rt_clip {
+	const char *name;
+	float start, end; /* seconds of the first and last key */
+	uint32_t channel_first, channel_count;
+	float bounds_min[3], bounds_max[3]; /* skinned meshes over the clip, unattached; min > max when none */
+} hob_rt_clip;
+
+/* What opening resolved. Read-only; arrays have the counts' lengths. */
+struct hob_rt_asset {
+	uint32_t node_count, draw_count, mesh_count, material_count, texref_count, image_count, sampler_count;
+	uint32_t morph_count, skin_count, clip_count, camera_count, light_count, scene_count, variant_count;
+	uint32_t default_scene;
+	uint32_t weight_count;	  /* morph weights of all nodes */
+	uint32_t animated_count;  /* nodes that some clip moves */
+	const hob_rt_draw *draws; /* in node order */
+	const hob_rt_mesh *meshes;
+	const hob_rt_skin *skins;
+	const hob_rt_clip *clips;
+	const uint32_t *animated; /* [animated_count] node ids, ascending */
+	bool classic;
+};
+
+/* Names are UTF-8 and NUL-terminated, "" when there is none; they live as long as the asset. */
+const char *hob_rt_node_name(const hob_rt_asset *asset, uint32_t node);
+/* First node in order with this name, HOB_RT_NONE when there is none. O(log nodes). */
+uint32_t hob_rt_find_node(const hob_rt_asset *asset, const char *name);
+/* The next node with the same name as `node`. */
+uint32_t hob_rt_find_next(const hob_rt_asset *asset, uint32_t node);
+uint32_t hob_rt_find_clip(const hob_rt_asset *asset, const char *name); /* O(clips) */
+
+uint32_t hob_rt_parent(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE for a root */
+/* The nodes of a scene's roots. */
+const uint32_t *hob_rt_scene_roots(const hob_rt_asset *asset, uint32_t scene, uint32_t *count);
+const char *hob_rt_scene_name(const hob_rt_asset *asset, uint32_t scene);
+
+/* Records of the packed format (schema/formats/FORMATS.md describes each field); a classic file's are made on
+ * opening. Their `name` fields are offsets: the functions below give the text. */
+const hob_pk_material *hob_rt_material(const hob_rt_asset *asset, uint32_t material);
+const char *hob_rt_material_name(const hob_rt_asset *asset, uint32_t material);
+const hob_pk_texref *hob_rt_texref(const hob_rt_asset *asset, uint32_t texref);
+const hob_pk_image *hob_rt_image(const hob_rt_asset *asset, uint32_t image);
+const char *hob_rt_image_name(const hob_rt_asset *asset, uint32_t image); /* classic: the file to load */
+const hob_pk_texture_sampler *hob_rt_sampler(const hob_rt_asset *asset, uint32_t sampler);
+const char *hob_rt_variant_name(const hob_rt_asset *asset, uint32_t variant);
+/* The material of a mesh in a variant, HOB_RT_NONE when the variant says nothing about it. */
+uint32_t hob_rt_variant_material(const hob_rt_asset *asset, uint32_t mesh, uint32_t variant);
+const hob_pk_camera *hob_rt_camera(const hob_rt_asset *asset, uint32_t camera);
+const hob_pk_light *hob_rt_light(const hob_rt_asset *asset, uint32_t light);
+uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE when it has none */
+uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node);
+
+/* Morph targets: mesh->morph_first .. + morph_count. Deltas are sorted by vertex; vertices without one stay. */
+const hob_pk_morph *hob_rt_morph(const hob_rt_asset *asset, uint32_t morph);
+const char *hob_rt_morph_name(const hob_rt_asset *asset, uint32_t morph);
+const hob_pk_delta *hob_rt_deltas(const hob_rt_asset *asset, uint32_t morph, uint32_t *count);
+
+/* Meshlets of a level, and the two arrays that they index. NULL and 0 when the file has none. */
+const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lod *lod);
+const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
+const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
+
+/* Reads one attribute of one vertex as floats, decoded as its format and encoding say (joints as numbers, missing
+ * components 0 0 0 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads streams. */
+void hob_rt_read_vertex(const hob_rt_mesh *mesh, const hob_rt_attribute *attribute, uint32_t vertex,
+						float out[4]);
+/* NULL when the mesh has no such attribute. */
+const hob_rt_attribute *hob_rt_find_attribute(const hob_rt_mesh *mesh, uint32_t semantic, uint32_t set);
+
+/* ---- instances: transforms ----------------------------------------------------------------------------------- */
+
+/* A new instance shows the rest pose, its world transforms computed.
+ * Cost  O(nodes); about 180 bytes per node.  Errors  MEMORY */
+bool hob_rt_instance_open(const hob_rt_asset *asset, hob_rt_instance **out, hob_rt_error *error);
+/* Detaches it and what is attached to it. NULL is fine. */
+void hob_rt_instance_close(hob_rt_instance *instance);
+const hob_rt_asset *hob_rt_instance_asset(const hob_rt_instance *instance);
+
+/* Sets a node's local translation, rotation, scale; NULL keeps that part as it is. The rotation is normalised (zero
+ * becomes the identity). Takes effect at the next hob_rt_update. O(1). */
+void hob_rt_set_trs(hob_rt_instance *instance, uint32_t node, const float translation[3],
+					const float rotation[4], const float scale[3]);
+/* Sets a node's local matrix as it is, until one of its translation, rotation, scale is set or animated. */
+void hob_rt_set_matrix(hob_rt_instance *instance, uint32_t node, const float matrix[16]);
+/* The node's current parts; for a node with a matrix, what they were before. Any pointer may be NULL. */
+void hob_rt_get_trs(const hob_rt_instance *instance, uint32_t node, float translation[3], float rotation[4],
+					float scale[3]);
+/* Back to the cooked transform. */
+void hob_rt_reset_node(hob_rt_instance *instance, uint32_t node);
+
+/* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set, and of
+ * what is attached to this instance, at any depth. An attached instance is updated through the one that carries
+ * it. Returns the number of nodes recomputed in this instance.
+ * Cost  O(nodes recomputed + nodes / 4096) */
+uint32_t hob_rt_update(hob_rt_instance *instance);
+
+/* World transforms as of the last hob_rt_update: [node_count][16], also for uploading whole. */
+const float *hob_rt_globals(const hob_rt_instance *instance);
+const float *hob_rt_global(const hob_rt_instance *instance, uint32_t node);
+const float *hob_rt_local(const hob_rt_instance *instance, uint32_t node);
+
+/* The node ranges that the last hob_rt_update recomputed, ascending and apart: what to upload. */
+typedef struct hob_rt_range {
+	uint32_t first, count;
+} hob_rt_range;
+const hob_rt_range *hob_rt_changed(const hob_rt_instance *instance, uint32_t *count);
+
+/* Hangs `child` under a node of `parent` (a sword under a hand): its roots' world transforms then begin with that
+ * node's. Replaces an earlier attachment. False when `parent` hangs, however far down, under `child`. */
+bool hob_rt_attach(hob_rt_instance *child, hob_rt_instance *parent, uint32_t node);
+void hob_rt_detach(hob_rt_instance *child);
+/* Places an instance that hangs nowhere: a matrix before its roots. Identity at first. */
+void hob_rt_place(hob_rt_instance *instance, const float matrix[16]);
+
+/* Morph weights, [asset->weight_count], read and written by the caller; a draw's are [weight_first, + weight_count).
+ * At first the node's own, else its mesh's default ones. */
+float *hob_rt_weights(hob_rt_instance *instance);
+
+/* ---- clips: sampling ------------------------------------------------------------------------------------------ */
+
+/* A pose holds, structure of arrays, the translation, rotation and scale of every node that some clip of the asset
+ * moves (asset->animated says which node a slot is), and all morph weights. Begins as the rest pose. */
+struct hob_rt_pose {
+	const hob_rt_asset *asset;
+	float *translation[3]; /* [component][slot] */
+	float *rotation[4];
+	float *scale[3];
+	float *weights; /* [asset->weight_count] */
+	float total;	/* used by blending */
+};
+
+bool hob_rt_pose_open(const hob_rt_asset *asset, hob_rt_pose **out, hob_rt_error *error);
+void hob_rt_pose_close(hob_rt_pose *pose);
+void hob_rt_pose_rest(hob_rt_pose *pose);
+void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from);
+
+/* Brings a running time into a clip: into [start, end) going round, in either direction and keeping what is left
+ * over (loop), or to the nearer end. A clip of no length, and a time that is no number, give `start`. */
+double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop);
+
+/* Writes what a clip says at a time into a pose. Nodes and components without a track, and nodes that only other
+ * clips move, take the rest pose. Before a track's first key its first value holds, after the last its last.
+ * LINEAR interpolates, rotations at constant speed the short way; STEP holds; CUBICSPLINE is the Hermite curve
+ * with tangents times the distance of the keys. A key's own time gives its value bit for bit.
+ *
+ * time     seconds as in the file: see hob_rt_clip_time
+ * cursors  [clip->channel_count] zeroed by the caller once, then left alone: where each track was read last, so that
+ *          playing on costs no search. NULL searches. Any values are safe.
+ * Cost     O(channels), O(log keys) each where time jumped */
+void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip, double time, uint32_t *cursors,
+				   hob_rt_pose *pose);
+
+/* Writes a pose into an instance; only what changes becomes dirty. Call hob_rt_update after it. Touches the
+ * components that some clip of the asset animates, nothing else. */
+void hob_rt_apply(const hob_rt_pose *pose, hob_rt_instance *instance);
+
+/* ---- clips: blending -------------------------------------------------------------------------------------------- */
+
+/* A weighted mean of poses: begin, add any number, end. Weights <= 0 are left out; a total below 1 is filled with
+ * the rest pose, above 1 divided by. Rotations are summed on the hemisphere of the first and normalised.
+ * `out` is unusable in between and must not be one of those added. Cost O(slots) each, vectorised. */
+void hob_rt_blend_begin(hob_rt_pose *out);
+void hob_rt_blend_add(hob_rt_pose *out, const hob_rt_pose *pose, float weight);
+void hob_rt_blend_end(hob_rt_pose *out);
+
+/* Adds to `base` the way from `reference` to `pose`, `weight` times: translations and morph weights by difference,
+ * rotations turned further, scales by quotient (a reference scale of 0 adds nothing). */
+void hob_rt_blend_additive(hob_rt_pose *base, const hob_rt_pose *pose, const hob_rt_pose *reference,
+						   float weight);
+
+/* ---- clips: a player that does the above ------------------------------------------------------------------------- */
+
+/* One clip being played. Fields may be written between calls. */
+typedef struct hob_rt_layer {
+	uint32_t clip; /* HOB_RT_NONE: the layer is free */
+	double time;   /* seconds, within the clip */
+	float speed;   /* 1 = as authored; negative runs backwards */
+	float weight;
+	float
+		target_weight; /* weight moves towards it by fade_rate a second; a layer that fades to 0 becomes free */
+	float fade_rate;
+	bool loop;
+	bool additive; /* added to the mean of the others, relative to its own first frame */
+} hob_rt_layer;
+
+bool hob_rt_player_open(const hob_rt_asset *asset, uint32_t layer_count, hob_rt_player **out,
+						hob_rt_error *error);
+void hob_rt_player_close(hob_rt_player *player);
+hob_rt_layer *hob_rt_player_layers(hob_rt_player *player, uint32_t *count);
+
+/* Starts a clip on a free layer (else on the one of least weight) from its start, or from its end when speed is
+ * negative, with weight rising to 1 in `fade` seconds while all others that are not additive fall to 0: a
+ * cross-fade. fade <= 0 switches at once. Returns the layer. */
+uint32_t hob_rt_player_play(hob_rt_player *player, uint32_t clip, float fade, float speed, bool loop);
+/* Starts an additive clip without touching the other layers. */
+uint32_t hob_rt_player_add(hob_rt_player *player, uint32_t clip, float weight, float fade, float speed,
+						   bool loop);
+/* Fades a layer out. */
+void hob_rt_player_stop(hob_rt_player *player, uint32_t layer, float fade);
+/* Moves all layers on by `seconds` (any sign; what is no number moves nothing) and applies the result. Without
+ * layers the instance takes the rest pose. */
+void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instance *instance);
+
+/* ---- skins ---------------------------------------------------------------------------------------------------------- */
+
+/* Matrices that carry a skin's vertices from bind pose to world: global of the joint times inverse bind.
+ *
+ * palette  [joint_count][16] out
+ * normals  [joint_count][12] out or NULL: inverse transpose of the upper 3x3, three columns padded to four floats;
+ *          of a matrix that cannot be inverted its cofactors, which keep directions */
+void hob_rt_palette(const hob_rt_instance *instance, uint32_t skin, float *palette, float *normals);
+const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint);
+
+/* ---- what to draw ---------------------------------------------------------------------------------------------------- */
+
+/* Six planes, inward: a*x + b*y + c*z + d >= 0 inside. From view * projection, for clip space z in -w..w; correct
+ * (near plane a little generous) for 0..w and reversed or infinite depth too. */
+typedef struct hob_rt_frustum {
+	float planes[6][4];
+} hob_rt_frustum;
+
+typedef enum hob_rt_side { HOB_RT_OUTSIDE, HOB_RT_CROSSING, HOB_RT_INSIDE } hob_rt_side;
+
+void hob_rt_frustum_init(hob_rt_frustum *frustum, const float view_projection[16]);
+hob_rt_side hob_rt_frustum_box(const hob_rt_frustum *frustum, const float min[3], const float max[3]);
+hob_rt_side hob_rt_frustum_sphere(const hob_rt_frustum *frustum, const float sphere[4]);
+/* The axis-aligned box around a transformed one. out may be in. */
+void hob_rt_transform_box(const float matrix[16], const float min[3], const float max[3], float out_min[3],
+						  float out_max[3]);
+
+/* World bounds of a draw as of the last update: the mesh's box moved by its node, of skinned meshes the joints'
+ * boxes moved by the joints, widened by the current morph weights. Returns false for a mesh without vertices. */
+bool hob_rt_draw_bounds(const hob_rt_instance *instance, uint32_t draw, float min[3], float max[3]);
+/* Writes the draws whose bounds are not outside; [asset->draw_count] at most. Returns their number. */
+uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frustum, uint32_t *draws);
+
+/* The coarsest level whose error, seen from `eye`, stays within `pixels`.
+ *
+ * global            the node's world transform; its largest scale counts
+ * pixels_per_radian viewport height / (2 * tan(vertical field of view / 2))
+ * Source            screen-space error of Cohen, Olano, Manocha 1998; distance to the bounding sphere, not its centre.
+ *                   Stored errors are the simplifier's, of which the true maximum is up to twice: halve `pixels` where
+ *                   that matters. */
+uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], const float eye[3],
+						   float pixels_per_radian, float pixels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

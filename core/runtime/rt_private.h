@@ -1,0 +1,159 @@
+/* rt_private.h - shared by the runtime's sources: the asset behind hob_rt_asset, and how it is opened.
+ *
+ * Opening has three steps. rt_pack_open / rt_classic_open test the files' tables; rt_*_lay_out finds the sections
+ * and takes memory, run twice by the same code (to learn the size, then for good); rt_*_fill tests what records say
+ * and resolves it. Nothing is read through a number of a file before some step has tested that number. */
+#ifndef HOB_RT_PRIVATE_H
+#define HOB_RT_PRIVATE_H
+
+#include "hob_runtime.h"
+
+/* Numbers beyond this are refused on opening: sums and products of a few of them stay finite. */
+#define RT_LARGEST 1e15f
+
+/* Elements `stride` bytes apart, in place. */
+typedef struct rt_array {
+	const uint8_t *data;
+	uint32_t count, stride;
+} rt_array;
+
+#define RT_AT(type, array, index)                                                                            \
+	((const type *)(const void *)((array).data + (size_t)(index) * (array).stride))
+
+/* Strings as offsets from `base`, 0 = "". Offsets are tested on opening. */
+typedef struct rt_text {
+	const char *base;
+	uint32_t size;
+} rt_text;
+
+typedef struct rt_memory {
+	uint8_t *base; /* NULL while measuring */
+	size_t used;
+	bool failed; /* the size left size_t */
+} rt_memory;
+
+/* Zeroed on the second run, aligned to 16; NULL while measuring. */
+void *rt_take(rt_memory *memory, uint64_t count, size_t size);
+#define RT_TAKE(memory, type, count) ((type *)rt_take((memory), (count), sizeof(type)))
+
+void *rt_allocate(const hob_rt_options *options, size_t size);
+void rt_release(const hob_rt_options *options, void *memory);
+
+#if defined(__GNUC__)
+#define RT_PRINTF __attribute__((format(printf, 3, 4)))
+#else
+#define RT_PRINTF
+#endif
+/* Fills *error (may be NULL) and returns false. */
+bool rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...) RT_PRINTF;
+/* Appends " (mesh 3)" and the like. Returns false. */
+bool rt_fail_in(hob_rt_error *error, const char *what, uint32_t index);
+
+/* A packed file whose table is tested. */
+typedef struct rt_pack {
+	const char *what; /* "meshes": for messages */
+	const uint8_t *file, *table;
+	uint32_t section_count, entry_bytes;
+	rt_text text;
+	uint8_t **decoded; /* [section_count] where an encoded section was decoded to, or NULL */
+} rt_pack;
+
+/* A box around the vertices that a joint moves, in the mesh's space. */
+typedef struct rt_joint_box {
+	uint32_t joint;
+	float min[3], max[3];
+} rt_joint_box;
+
+/* Classic files: counts and places, tested against their sizes. */
+typedef struct rt_classic {
+	uint32_t mesh_count, index_count, vertex_count, material_count, image_count, node_count, name_count;
+	const uint8_t *meshes, *boxes, *indices, *vertices, *materials, *images, *nodes;
+	uint32_t material_link_count, mesh_link_count, name_link_count, material_name_count;
+	const uint8_t *material_links, *mesh_links, *name_links, *names, *material_names;
+} rt_classic;
+
+typedef struct rt_asset {
+	hob_rt_asset pub;
+	hob_rt_options options;
+	rt_pack mesh_pack, material_pack, scene_pack, clip_pack;
+	rt_classic files;
+	rt_text node_text, mesh_text, material_text, image_text, clip_text, scene_text;
+	/* scene */
+	rt_array hierarchy, trs, local, node_names; /* hob_pk_hierarchy, hob_pk_trs, hob_pk_mat4, u32 */
+	rt_array mesh_links, material_links, camera_links, light_links, skin_links, weight_links;
+	rt_array node_weights, cameras, lights, scenes, roots;
+	uint32_t *parents;	/* [node_count] */
+	uint32_t *subtrees; /* [node_count]; NULL when subtrees are not contiguous (merged classic scenes) */
+	uint64_t *by_name;	/* [named_count] hash << 32 | node, ascending */
+	uint32_t named_count;
+	hob_rt_draw *draws;
+	uint32_t *weight_of;  /* [node_count] first weight of nodes that have some; NULL without morph targets */
+	uint32_t *weights_at; /* [node_count] how many */
+	float *weights;		  /* [pub.weight_count] rest */
+	/* meshes */
+	rt_array mesh_records, lod_records, layouts, attribute_records, morphs, variant_maps, deltas;
+	rt_array meshlets, meshlet_vertices, meshlet_triangles;
+	hob_rt_mesh *meshes;
+	hob_rt_lod *lods;
+	hob_rt_attribute *attributes;
+	uint32_t *mesh_skins;		/* [mesh_count] whose joints the boxes are for */
+	uint32_t *mesh_joint_count; /* [mesh_count] largest joint that a vertex names, plus one */
+	rt_joint_box *joint_boxes;
+	uint32_t *joint_box_first; /* [mesh_count + 1] */
+	/* materials */
+	rt_array materials, texrefs, images, samplers, variants;
+	/* animations */
+	rt_array clip_records, channels, clip_samplers, skin_records, joints, inverse_binds, times, values;
+	hob_rt_clip *clips;
+	hob_rt_skin *skins;
+	uint32_t *channel_slots; /* [channels.count] slot of the node, or first weight, or NONE: does nothing */
+	uint32_t *animated;
+	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
+	uint8_t *weight_animated; /* [pub.weight_count] 1 where some clip does */
+	uint32_t slot_room, slot_stride;
+	float *rest; /* 10 rows of slot_stride: translation, rotation, scale of the animated nodes */
+} rt_asset;
+
+#define RT_ASSET(asset) ((const rt_asset *)(const void *)(asset))
+
+/* ---- rt_asset.c */
+const char *rt_string(rt_text text, uint32_t offset);
+uint32_t rt_link(rt_array links, uint32_t node); /* HOB_RT_NONE when there is none */
+uint32_t rt_hash(const char *name);
+/* Sorts ascending; `room` has space for as many. */
+void rt_sort(uint64_t *keys, uint64_t *room, size_t count);
+bool rt_in_range(const float *values, size_t count); /* all finite and within RT_LARGEST */
+uint32_t rt_format_size(uint32_t format);			 /* bytes of a vertex format, 0 when unknown */
+typedef struct rt_format rt_format;
+const rt_format *rt_find_format(uint32_t number); /* NULL when unknown */
+/* A value as floats; missing components are 0 0 0 1. */
+void rt_read(const rt_format *format, const uint8_t *at, float out[4]);
+
+/* ---- rt_packed.c, rt_packed_mesh.c: packed files */
+bool rt_is_packed(hob_rt_blob blob);
+bool rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack *out, hob_rt_error *error);
+const hob_pk_section *rt_pack_section(const rt_pack *pack, uint32_t index);
+const uint8_t *rt_pack_data(const rt_pack *pack,
+							uint32_t index); /* NULL while an encoded one is not decoded */
+/* The first section of a type, empty when there is none; its elements must be at least `size` bytes. */
+bool rt_pack_find(const rt_pack *pack, uint32_t type, size_t size, rt_array *out, hob_rt_error *error);
+bool rt_packed_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
+bool rt_packed_fill(rt_asset *asset, hob_rt_error *error);
+bool rt_packed_meshes_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
+bool rt_packed_meshes_fill(rt_asset *asset, hob_rt_error *error);
+
+/* ---- rt_classic.c: classic files */
+bool rt_classic_open(const hob_rt_files *files, rt_asset *asset, hob_rt_error *error);
+void rt_classic_lay_out(rt_asset *asset, rt_memory *memory);
+bool rt_classic_fill(rt_asset *asset, uint64_t *room, hob_rt_error *error);
+
+/* ---- rt_clip_open.c: skins and clips of a packed file */
+void rt_clips_lay_out(rt_asset *asset, rt_memory *memory);
+bool rt_skins_fill(rt_asset *asset, hob_rt_error *error);
+bool rt_clips_fill(rt_asset *asset, uint32_t *slot_of, hob_rt_error *error); /* slot_of: [node_count] room */
+
+/* ---- rt_skin.c */
+/* places: [largest joint_count] zeros, zeros again on return. */
+bool rt_joint_boxes_fill(rt_asset *asset, uint32_t *places, hob_rt_error *error);
+
+#endif
