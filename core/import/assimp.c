@@ -196,4 +196,5 @@ const hob_importer hob_assimp_importer = {
 	.extensions = hob_assimp_extensions,
 	.import = assimp_import,
 	.library_version = library_version,
+	.reads_name = true,
 };

@@ -10,12 +10,20 @@ static size_t sequence_length(hob_str s, size_t at)
 	return 0;
 }
 
+hob_str hob_text_trim(hob_str s)
+{
+	while (s.len > 0 && (uint8_t)s.data[0] <= ' ') {
+		s.data++;
+		s.len--;
+	}
+	while (s.len > 0 && (uint8_t)s.data[s.len - 1] <= ' ')
+		s.len--;
+	return s;
+}
+
 hob_str hob_text_name(hob_arena *arena, hob_str raw)
 {
-	while (raw.len > 0 && (uint8_t)raw.data[0] <= ' ')
-		raw = hob_str_sub(raw, 1, raw.len);
-	while (raw.len > 0 && (uint8_t)raw.data[raw.len - 1] <= ' ')
-		raw.len--;
+	raw = hob_text_trim(raw);
 	size_t room = raw.len < HOB_LIMIT_NAME_BYTES ? raw.len * 2 : HOB_LIMIT_NAME_BYTES;
 	char *text = HOB_NEW(arena, char, room + 1);
 	if (!text)
@@ -34,4 +42,83 @@ hob_str hob_text_name(hob_arena *arena, hob_str raw)
 		i += run ? run : 1;
 	}
 	return (hob_str){text, len};
+}
+
+bool hob_text_line(hob_str *rest, hob_str *line)
+{
+	if (rest->len == 0)
+		return false;
+	size_t len = 0;
+	while (len < rest->len && rest->data[len] != '\n' && rest->data[len] != '\r')
+		len++;
+	*line = (hob_str){rest->data, len};
+	size_t step = len < rest->len ? len + 1 : len;
+	if (len + 1 < rest->len && rest->data[len] == '\r' && rest->data[len + 1] == '\n')
+		step++;
+	*rest = (hob_str){rest->data + step, rest->len - step};
+	return true;
+}
+
+hob_str hob_text_word(hob_str *line)
+{
+	size_t from = 0;
+	while (from < line->len && (uint8_t)line->data[from] <= ' ')
+		from++;
+	size_t to = from;
+	while (to < line->len && (uint8_t)line->data[to] > ' ')
+		to++;
+	hob_str word = {line->data + from, to - from};
+	*line = (hob_str){line->data + to, line->len - to};
+	return word;
+}
+
+/* ---- byte order marks */
+
+static size_t put_utf8(char *out, uint32_t c)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	size_t len = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = len - 1; i > 0; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3F));
+	out[0] = (char)((len == 2 ? 0xC0 : len == 3 ? 0xE0 : 0xF0) | c);
+	return len;
+}
+
+static hob_str from_utf16(hob_arena *arena, hob_bytes file, bool big)
+{
+	size_t units = (file.size - 2) / 2, len = 0;
+	char *text = HOB_NEW(arena, char, units * 3 + 1);
+	if (!text)
+		return (hob_str){0};
+	const uint8_t *p = file.data + 2;
+	for (size_t i = 0; i < units; i++) {
+		uint32_t c = big ? (uint32_t)p[i * 2] << 8 | p[i * 2 + 1] : (uint32_t)p[i * 2 + 1] << 8 | p[i * 2];
+		if (c >= 0xD800 && c < 0xDC00 && i + 1 < units) {
+			const uint8_t *q = p + (i + 1) * 2;
+			uint32_t low = big ? (uint32_t)q[0] << 8 | q[1] : (uint32_t)q[1] << 8 | q[0];
+			if (low >= 0xDC00 && low < 0xE000) {
+				c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+				i++;
+			}
+		}
+		if (c >= 0xD800 && c < 0xE000)
+			c = 0xFFFD;
+		len += put_utf8(text + len, c);
+	}
+	return (hob_str){text, len};
+}
+
+hob_str hob_text_decode(hob_arena *arena, hob_bytes file)
+{
+	hob_str text = {file.data ? (const char *)file.data : "", file.size};
+	if (hob_str_starts(text, HOB_STR("\xEF\xBB\xBF")))
+		return (hob_str){text.data + 3, text.len - 3};
+	if (hob_str_starts(text, HOB_STR("\xFF\xFE")))
+		return from_utf16(arena, file, false);
+	if (hob_str_starts(text, HOB_STR("\xFE\xFF")))
+		return from_utf16(arena, file, true);
+	return text;
 }

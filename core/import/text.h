@@ -9,4 +9,14 @@
  * data == NULL only when memory is short. */
 hob_str hob_text_name(hob_arena *arena, hob_str raw);
 
+/* Takes the next line off *rest; LF, CR and CRLF end one. False when *rest is empty. */
+bool hob_text_line(hob_str *rest, hob_str *line);
+/* Takes the next word off *line; blanks are spaces and control characters. Empty when there is none. */
+hob_str hob_text_word(hob_str *line);
+/* Without blanks at both ends. */
+hob_str hob_text_trim(hob_str s);
+/* Skips a UTF-8 byte order mark. Text in UTF-16 (told by its byte order mark) is converted; the result lives in
+ * `arena` then, else it borrows. data == NULL only when memory is short. */
+hob_str hob_text_decode(hob_arena *arena, hob_bytes file);
+
 #endif

@@ -1,0 +1,77 @@
+#include "image_set.h"
+
+#include "../base/limits.h"
+#include "text.h"
+#include "texture_path.h"
+
+void hob_image_set_init(hob_image_set *set, const hob_import_request *request)
+{
+	*set = (hob_image_set){.request = request};
+	hob_name_map_init(&set->by_path, request->scratch);
+}
+
+void hob_image_set_release(hob_image_set *set)
+{
+	hob_buf_release(&set->images);
+}
+
+bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err)
+{
+	*id = (uint32_t)(set->images.size / sizeof(hob_image));
+	if (*id >= HOB_LIMIT_IMAGES)
+		return hob_fail(err, LIMIT, "more than %llu pictures", HOB_LIMIT_IMAGES);
+	*image = (hob_image *)(void *)hob_buf_grow(&set->images, sizeof **image);
+	if (!*image)
+		return hob_fail(err, MEMORY, "no memory left for pictures");
+	**image = (hob_image){0};
+	return true;
+}
+
+static hob_str last_part(hob_str path)
+{
+	for (size_t i = path.len; i > 0; i--)
+		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\')
+			return hob_str_sub(path, i, path.len);
+	return path;
+}
+
+bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err)
+{
+	const hob_import_request *request = set->request;
+	hob_str path;
+	/* Looked up as written first: looking for files costs more. */
+	hob_str key = hob_arena_printf(request->scratch, "?%.*s", HOB_FMT(reference));
+	if (!key.data)
+		return hob_fail_memory(err, request->scratch, "a texture path");
+	*id = hob_name_map_get(&set->by_path, key);
+	if (*id != HOB_NONE)
+		return true;
+	if (!hob_import_texture_path(request, reference, &path, err))
+		return false;
+	*id = path.len > 0 ? hob_name_map_get(&set->by_path, path) : HOB_NONE;
+	if (*id == HOB_NONE) {
+		hob_image *image;
+		if (!hob_image_set_add(set, &image, id, err))
+			return false;
+		image->path = path;
+		image->uri = hob_text_name(request->result, reference);
+		image->name = hob_text_name(request->result, last_part(reference));
+		if (!image->uri.data || !image->name.data)
+			return hob_fail_memory(err, request->result, "a texture path");
+	}
+	if (!hob_name_map_add(&set->by_path, key, *id, NULL) ||
+		(path.len > 0 && !hob_name_map_add(&set->by_path, path, *id, NULL)))
+		return hob_fail_memory(err, request->scratch, "texture paths");
+	return true;
+}
+
+bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err)
+{
+	model->image_count = (uint32_t)(set->images.size / sizeof(hob_image));
+	model->images = HOB_NEW(set->request->result, hob_image, model->image_count);
+	if (!model->images)
+		return hob_fail_memory(err, set->request->result, "pictures");
+	if (model->image_count > 0)
+		memcpy(model->images, set->images.data, set->images.size);
+	return true;
+}

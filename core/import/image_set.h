@@ -1,0 +1,23 @@
+/* image_set.h - the pictures of a model while it is read: each file once, however often it is named. */
+#ifndef HOB_IMAGE_SET_H
+#define HOB_IMAGE_SET_H
+
+#include "importer.h"
+#include "name_map.h"
+
+typedef struct hob_image_set {
+	const hob_import_request *request;
+	hob_name_map by_path;
+	hob_buf images; /* hob_image */
+} hob_image_set;
+
+void hob_image_set_init(hob_image_set *set, const hob_import_request *request);
+void hob_image_set_release(hob_image_set *set);
+/* The picture that `reference` names (see texture_path.h). Fails with LIMIT or MEMORY. */
+bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
+/* A picture of its own; the caller fills what `image` points to before it adds the next. */
+bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
+/* Moves the list into the model. */
+bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,382 @@
+#include "mtl.h"
+
+#include "number.h"
+#include "text.h"
+
+#include <math.h>
+
+/* ---- library */
+
+void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch)
+{
+	*library = (hob_mtl_library){0};
+	hob_name_map_init(&library->by_name, scratch);
+}
+
+void hob_mtl_release(hob_mtl_library *library)
+{
+	hob_buf_release(&library->entries);
+}
+
+/* Blender writes Ns = (1 - roughness)^2 * range; the range changed with its exporter. */
+static float blender_range(hob_str text)
+{
+	hob_str line;
+	if (!hob_text_line(&text, &line) || !hob_str_starts(line, HOB_STR("# Blender ")))
+		return 0;
+	return line.len > 10 && hob_is_digit(line.data[10]) ? 1000 : 900;
+}
+
+bool hob_mtl_index(hob_mtl_library *library, hob_str text, hob_error *err)
+{
+	float range = blender_range(text);
+	hob_mtl_entry *open = NULL;
+	hob_str rest = text, line;
+	for (const char *start = rest.data; hob_text_line(&rest, &line); start = rest.data) {
+		hob_str word = hob_text_word(&line);
+		if (!hob_str_equal_nocase(word, HOB_STR("newmtl")))
+			continue;
+		if (open)
+			open->body.len = (size_t)(start - open->body.data);
+		uint32_t id = (uint32_t)(library->entries.size / sizeof *open), held;
+		hob_str name = hob_text_trim(line);
+		if (!hob_name_map_add(&library->by_name, name, id, &held))
+			return hob_fail_memory(err, library->by_name.arena, "material names");
+		open = NULL;
+		if (held != id)
+			continue;
+		open = (hob_mtl_entry *)(void *)hob_buf_grow(&library->entries, sizeof *open);
+		if (!open)
+			return hob_fail(err, MEMORY, "no memory left for material names");
+		*open = (hob_mtl_entry){name, rest, range};
+	}
+	return true;
+}
+
+const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name)
+{
+	uint32_t id = hob_name_map_get(&library->by_name, name);
+	return id == HOB_NONE ? NULL : (const hob_mtl_entry *)(const void *)library->entries.data + id;
+}
+
+/* ---- one material */
+
+typedef struct mtl_reader {
+	const hob_mtl_entry *entry;
+	hob_image_set *images;
+	hob_material *out;
+	uint32_t clamp_sampler;
+	bool clamped;
+	bool has_d, has_tr, has_ns, has_roughness, has_metal, has_ks, has_illum;
+	float d, tr, ns, ks[3];
+	int64_t illum;
+} mtl_reader;
+
+static bool number_of(hob_str word, float *out)
+{
+	const char *end = word.data + word.len;
+	return word.len > 0 && hob_number_float(word.data, end, out) == end && *out - *out == 0;
+}
+
+/* One to three numbers; missing ones repeat the first. */
+static bool color_of(hob_str line, float out[3])
+{
+	float rgb[3];
+	if (!number_of(hob_text_word(&line), &rgb[0]))
+		return false;
+	for (int i = 1; i < 3; i++)
+		if (!number_of(hob_text_word(&line), &rgb[i]))
+			rgb[i] = rgb[0];
+	for (int i = 0; i < 3; i++)
+		out[i] = rgb[i] > 0 ? rgb[i] : 0;
+	return true;
+}
+
+static float clamp01(float value)
+{
+	return value < 0 ? 0 : value > 1 ? 1 : value;
+}
+
+static void read_number(mtl_reader *r, hob_str word, hob_str line)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+		int ext; /* -1: none */
+		bool unit;
+	} numbers[] = {
+		{"Pr", offsetof(hob_material, roughness), -1, true},
+		{"Pm", offsetof(hob_material, metallic), -1, true},
+		{"Pc", offsetof(hob_material, clearcoat), HOB_MATERIAL_CLEARCOAT, true},
+		{"Pcr", offsetof(hob_material, clearcoat_roughness), HOB_MATERIAL_CLEARCOAT, true},
+		{"aniso", offsetof(hob_material, anisotropy), HOB_MATERIAL_ANISOTROPY, true},
+		{"anisor", offsetof(hob_material, anisotropy_rotation), HOB_MATERIAL_ANISOTROPY, false},
+	};
+	float value;
+	hob_str first = line;
+	if (!number_of(hob_text_word(&first), &value))
+		return;
+	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(numbers[i].name))) {
+			/* Exporters write the whole extension with zeros. */
+			if (numbers[i].ext >= 0 && value > 0)
+				r->out->ext_mask |= 1u << numbers[i].ext;
+			*(float *)(void *)((char *)r->out + numbers[i].offset) =
+				numbers[i].unit ? clamp01(value) : value * 6.28318531f;
+			r->has_roughness = r->has_roughness || i == 0;
+			r->has_metal = r->has_metal || i == 1;
+		}
+	if (hob_str_equal_nocase(word, HOB_STR("Ns")))
+		r->has_ns = true, r->ns = value;
+	else if (hob_str_equal_nocase(word, HOB_STR("Tr")))
+		r->has_tr = true, r->tr = clamp01(value);
+	else if (hob_str_equal_nocase(word, HOB_STR("illum")))
+		r->has_illum = true, r->illum = (int64_t)value;
+	else if (hob_str_equal_nocase(word, HOB_STR("Ni")) && value > 1 && value < 10) {
+		r->out->ior = value;
+		r->out->ext_mask |= 1u << HOB_MATERIAL_IOR;
+	} else if (hob_str_equal_nocase(word, HOB_STR("Ps")) && value > 0) {
+		for (int i = 0; i < 3; i++)
+			r->out->sheen_color[i] = clamp01(value);
+		r->out->ext_mask |= 1u << HOB_MATERIAL_SHEEN;
+	}
+}
+
+static void read_value(mtl_reader *r, hob_str word, hob_str line)
+{
+	float color[3];
+	if (hob_str_equal_nocase(word, HOB_STR("Kd")) && color_of(line, color)) {
+		memcpy(r->out->base_color, color, sizeof color);
+	} else if (hob_str_equal_nocase(word, HOB_STR("Ke")) && color_of(line, color)) {
+		memcpy(r->out->emissive, color, sizeof color);
+	} else if (hob_str_equal_nocase(word, HOB_STR("Ks")) && color_of(line, color)) {
+		memcpy(r->ks, color, sizeof color);
+		r->has_ks = true;
+	} else if (hob_str_equal_nocase(word, HOB_STR("d"))) {
+		hob_str first = hob_text_word(&line);
+		if (hob_str_equal_nocase(first, HOB_STR("-halo")))
+			first = hob_text_word(&line);
+		if (number_of(first, &r->d))
+			r->has_d = true;
+	} else {
+		read_number(r, word, line);
+	}
+}
+
+/* ---- maps */
+
+typedef struct map_options {
+	float scale[2], offset[2], bump;
+	bool clamp;
+} map_options;
+
+static bool next_is_number(hob_str line, float *out)
+{
+	return number_of(hob_text_word(&line), out);
+}
+
+/* Takes the options off the line, so that the file name is left. */
+static void take_options(hob_str *line, map_options *options)
+{
+	static const struct {
+		const char *name;
+		int words; /* arguments; -1: one to three numbers */
+	} known[] = {
+		{"-blendu", 1},	 {"-blendv", 1}, {"-boost", 1},	 {"-mm", 2},		 {"-o", -1},
+		{"-s", -1},		 {"-t", -1},	 {"-texres", 1}, {"-clamp", 1},		 {"-bm", 1},
+		{"-imfchan", 1}, {"-type", 1},	 {"-cc", 1},	 {"-colorspace", 1},
+	};
+	for (;;) {
+		hob_str ahead = *line;
+		hob_str word = hob_text_word(&ahead);
+		size_t i = 0;
+		while (i < HOB_COUNT_OF(known) && !hob_str_equal_nocase(word, hob_str_of(known[i].name)))
+			i++;
+		if (i == HOB_COUNT_OF(known))
+			return;
+		hob_str first = ahead;
+		float values[3] = {0, 0, 0}, value;
+		int count = 0;
+		if (known[i].words < 0)
+			for (; count < 3 && next_is_number(ahead, &value); values[count++] = value)
+				hob_text_word(&ahead);
+		for (int w = 0; w < known[i].words; w++)
+			hob_text_word(&ahead);
+		hob_str argument = hob_text_word(&first);
+		if (hob_str_equal(word, HOB_STR("-clamp")))
+			options->clamp = hob_str_equal_nocase(argument, HOB_STR("on"));
+		else if (hob_str_equal(word, HOB_STR("-bm")) && number_of(argument, &value))
+			options->bump = value;
+		float *pair = word.data[1] == 'o' ? options->offset : word.data[1] == 's' ? options->scale : NULL;
+		for (int k = 0; pair && word.len == 2 && k < 2 && k < count; k++)
+			pair[k] = values[k];
+		*line = ahead;
+	}
+}
+
+static const struct {
+	const char *name;
+	int slot; /* -1: noted and left out */
+	int ext;
+} maps[] = {
+	{"map_Kd", HOB_SLOT_BASE_COLOR, -1},
+	{"map_Ks", HOB_SLOT_SPECULAR_COLOR, HOB_MATERIAL_SPECULAR},
+	{"map_Ke", HOB_SLOT_EMISSIVE, -1},
+	{"map_d", HOB_SLOT_OPACITY, -1},
+	{"map_opacity", HOB_SLOT_OPACITY, -1},
+	{"map_bump", HOB_SLOT_BUMP, -1},
+	{"bump", HOB_SLOT_BUMP, -1},
+	{"norm", HOB_SLOT_NORMAL, -1},
+	{"map_Kn", HOB_SLOT_NORMAL, -1},
+	{"map_Pr", HOB_SLOT_ROUGHNESS, -1},
+	{"map_Pm", HOB_SLOT_METALLIC, -1},
+	{"map_Ps", HOB_SLOT_SHEEN_COLOR, HOB_MATERIAL_SHEEN},
+	{"map_ao", HOB_SLOT_OCCLUSION, -1},
+	{"map_Ns", -1, -1},
+	{"map_Tr", -1, -1},
+	{"refl", -1, -1},
+	{"map_refl", -1, -1},
+	{"disp", -1, -1},
+	{"map_disp", -1, -1},
+	{"decal", -1, -1},
+};
+
+/* Normal maps often stand behind "bump", which means a height map. */
+static bool is_normal_map(const mtl_reader *r, hob_str file)
+{
+	static const char *const signs[] = {"normal", "_nrm", "_nor.", "_n.", "-n.", "_nm."};
+	if (r->entry->ns_range > 0)
+		return true;
+	for (size_t s = 0; s < HOB_COUNT_OF(signs); s++) {
+		hob_str sign = hob_str_of(signs[s]);
+		for (size_t i = 0; i + sign.len <= file.len; i++)
+			if (hob_str_equal_nocase(hob_str_sub(file, i, i + sign.len), sign))
+				return true;
+	}
+	return false;
+}
+
+static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_options *options, hob_error *err)
+{
+	if (slot == HOB_SLOT_BUMP && is_normal_map(r, file))
+		slot = HOB_SLOT_NORMAL;
+	hob_texture_ref *ref = &r->out->slots[slot];
+	if (!hob_image_set_file(r->images, file, &ref->image, err))
+		return false;
+	/* Options act on coordinates whose V points up: v' = s v + o becomes s v + (1 - s - o). */
+	ref->scale[0] = options->scale[0];
+	ref->scale[1] = options->scale[1];
+	ref->offset[0] = options->offset[0];
+	ref->offset[1] = 1 - options->scale[1] - options->offset[1];
+	if (options->clamp) {
+		ref->sampler = r->clamp_sampler;
+		r->clamped = true;
+	}
+	if (slot == HOB_SLOT_BUMP || slot == HOB_SLOT_NORMAL)
+		r->out->normal_scale = options->bump;
+	return true;
+}
+
+static bool read_map(mtl_reader *r, size_t map, hob_str line, hob_error *err)
+{
+	map_options options = {{1, 1}, {0, 0}, 1, false};
+	take_options(&line, &options);
+	hob_str file = hob_text_trim(line);
+	if (file.len >= 2 && file.data[0] == '"' && file.data[file.len - 1] == '"')
+		file = hob_str_sub(file, 1, file.len - 1);
+	if (file.len == 0)
+		return true;
+	if (maps[map].slot < 0) {
+		hob_note_add(r->images->request->notes, HOB_NOTE_INFO, "mtl.map-ignored",
+					 "material '%.*s': %s is left out", HOB_FMT(r->entry->name), maps[map].name);
+		return true;
+	}
+	if (maps[map].ext >= 0)
+		r->out->ext_mask |= 1u << maps[map].ext;
+	return put_map(r, (hob_slot)maps[map].slot, file, &options, err);
+}
+
+static bool read_statement(mtl_reader *r, hob_str line, hob_error *err)
+{
+	hob_str word = hob_text_word(&line);
+	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(maps[i].name)))
+			return read_map(r, i, line, err);
+	read_value(r, word, line);
+	return true;
+}
+
+/* ---- conclusions */
+
+static bool has_map(const hob_material *m, hob_slot slot)
+{
+	return m->slots[slot].image != HOB_NONE;
+}
+
+static bool is_black(const float *color)
+{
+	return color[0] <= 0 && color[1] <= 0 && color[2] <= 0;
+}
+
+static void conclude_surface(mtl_reader *r)
+{
+	hob_material *m = r->out;
+	if (!r->has_metal)
+		m->metallic = has_map(m, HOB_SLOT_METALLIC);
+	if (!r->has_roughness && !has_map(m, HOB_SLOT_ROUGHNESS) && r->has_ns && r->ns > 0) {
+		float range = r->entry->ns_range;
+		m->roughness = range > 0 ? clamp01(1 - sqrtf(r->ns / range)) : sqrtf(sqrtf(2 / (r->ns + 2)));
+	}
+	if (r->has_ks && is_black(r->ks) && !r->has_metal && !has_map(m, HOB_SLOT_SPECULAR_COLOR)) {
+		m->specular = 0;
+		m->ext_mask |= 1u << HOB_MATERIAL_SPECULAR;
+	}
+	if (r->has_illum && r->illum == 0)
+		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
+	/* A map multiplies its colour; exporters leave black behind a map and nobody means to see only black. */
+	if (has_map(m, HOB_SLOT_BASE_COLOR) && is_black(m->base_color))
+		m->base_color[0] = m->base_color[1] = m->base_color[2] = 1;
+	if (has_map(m, HOB_SLOT_EMISSIVE) && is_black(m->emissive))
+		m->emissive[0] = m->emissive[1] = m->emissive[2] = 1;
+	if (has_map(m, HOB_SLOT_SHEEN_COLOR) && is_black(m->sheen_color))
+		m->sheen_color[0] = m->sheen_color[1] = m->sheen_color[2] = 1;
+}
+
+static void conclude_opacity(mtl_reader *r)
+{
+	hob_material *m = r->out;
+	hob_notes *notes = r->images->request->notes;
+	float opacity = r->has_d ? clamp01(r->d) : r->has_tr ? 1 - r->tr : 1;
+	if (!r->has_d && r->has_tr && opacity <= 0) {
+		/* Some exporters use Tr as another word for d. */
+		hob_note_add(notes, HOB_NOTE_WARNING, "mtl.tr", "material '%.*s': Tr 1 without d is read as opaque",
+					 HOB_FMT(r->entry->name));
+		opacity = 1;
+	}
+	m->base_color[3] = opacity;
+	if (opacity < 1)
+		m->alpha_mode = HOB_ALPHA_BLEND;
+	else if (has_map(m, HOB_SLOT_OPACITY))
+		m->alpha_mode = HOB_ALPHA_MASK;
+	if (opacity <= 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "material.invisible",
+					 "material '%.*s' has opacity 0: nothing of it will be seen", HOB_FMT(r->entry->name));
+}
+
+bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
+				  hob_material *out, hob_error *err)
+{
+	mtl_reader r = {.entry = entry, .images = images, .out = out, .clamp_sampler = clamp_sampler};
+	hob_material_init(out);
+	out->name = hob_text_name(images->request->result, entry->name);
+	if (!out->name.data)
+		return hob_fail_memory(err, images->request->result, "a material name");
+	hob_str rest = entry->body, line;
+	while (hob_text_line(&rest, &line))
+		if (!read_statement(&r, line, err))
+			return hob_fail_in(err, "material '%.*s'", HOB_FMT(entry->name));
+	conclude_surface(&r);
+	conclude_opacity(&r);
+	*clamped = *clamped || r.clamped;
+	return true;
+}

@@ -1,0 +1,38 @@
+/* mtl.h - Wavefront material libraries.
+ *
+ * A library is cut into its materials first; only those that a model uses are read further, so that a large
+ * shared library costs nothing. Statements: Kd Ks Ke Ns Ni d Tr illum, the PBR extension Pr Pm Ps Pc Pcr aniso
+ * anisor, and map_Kd map_Ks map_Ke map_d map_bump (bump) norm map_Pr map_Pm map_Ps with the options -s -o
+ * -clamp -bm; other options are skipped, other maps noted.
+ *
+ * Phong becomes metallic-roughness like this: base colour = Kd, metallic = 0, roughness from Ns by the width of the
+ * lobe ((2 / (Ns + 2)) ^ 1/4) or, in Blender's files, by the inverse of Blender's own formula. Opacity is d,
+ * else 1 - Tr; below 1 it blends, and a map_d alone makes a mask. */
+#ifndef HOB_MTL_H
+#define HOB_MTL_H
+
+#include "image_set.h"
+
+typedef struct hob_mtl_entry {
+	hob_str name, body; /* borrowed from the text: what stands between this newmtl and the next */
+	float ns_range;		/* Blender's largest Ns, 0 for other exporters */
+} hob_mtl_entry;
+
+typedef struct hob_mtl_library {
+	hob_buf entries; /* hob_mtl_entry */
+	hob_name_map by_name;
+} hob_mtl_library;
+
+void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch);
+void hob_mtl_release(hob_mtl_library *library);
+/* Adds the materials of a file; a name that is known already keeps its first definition. `text` outlives the
+ * library. */
+bool hob_mtl_index(hob_mtl_library *library, hob_str text, hob_error *err) HOB_MUST_CHECK;
+/* NULL when there is no such material. */
+const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);
+/* Reads one material. `clamp_sampler` is the sampler that -clamp on stands for; *clamped is set when it is
+ * used. */
+bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
+				  hob_material *out, hob_error *err) HOB_MUST_CHECK;
+
+#endif

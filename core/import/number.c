@@ -1,0 +1,145 @@
+#include "number.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Powers of ten that double holds exactly. */
+static const double exact_powers[] = {
+	1e0,  1e1,	1e2,  1e3,	1e4,  1e5,	1e6,  1e7,	1e8,  1e9,	1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+};
+enum { EXACT_POWER_MAX = 22, EXPONENT_MAX = 100000, DIGITS_MAX = 19 };
+
+static double scale_by_ten(uint64_t mantissa, int exponent)
+{
+	double value = (double)mantissa;
+	if (mantissa == 0)
+		return 0;
+	/* One correctly rounded operation on two exact operands; most numbers end here. */
+	if (exponent < 0 && exponent >= -EXACT_POWER_MAX)
+		return value / exact_powers[-exponent];
+	if (exponent >= 0 && exponent <= EXACT_POWER_MAX)
+		return value * exact_powers[exponent];
+	if (exponent > 310)
+		return (double)INFINITY;
+	if (exponent < -360)
+		return 0;
+	for (; exponent > EXACT_POWER_MAX; exponent -= EXACT_POWER_MAX)
+		value *= exact_powers[EXACT_POWER_MAX];
+	for (; exponent < -EXACT_POWER_MAX; exponent += EXACT_POWER_MAX)
+		value /= exact_powers[EXACT_POWER_MAX];
+	return exponent < 0 ? value / exact_powers[-exponent] : value * exact_powers[exponent];
+}
+
+static bool takes_word(const char **at, const char *end, const char *word)
+{
+	hob_str wanted = hob_str_of(word);
+	if ((size_t)(end - *at) < wanted.len || !hob_str_equal_nocase((hob_str){*at, wanted.len}, wanted))
+		return false;
+	*at += wanted.len;
+	return true;
+}
+
+static const char *read_word(const char *at, const char *end, bool negative, double *out)
+{
+	if (takes_word(&at, end, "infinity") || takes_word(&at, end, "inf") || takes_word(&at, end, "1.#INF"))
+		*out = negative ? -(double)INFINITY : (double)INFINITY;
+	else if (takes_word(&at, end, "nan") || takes_word(&at, end, "1.#QNAN") ||
+			 takes_word(&at, end, "1.#SNAN") || takes_word(&at, end, "1.#IND"))
+		*out = (double)NAN;
+	else
+		return NULL;
+	while (at < end && *at != ' ' && *at != '\t' && *at != '\n' && *at != '\r' && *at != '/')
+		at++;
+	return at;
+}
+
+const char *hob_number_double(const char *at, const char *end, double *out)
+{
+	const char *p = at;
+	bool negative = false;
+	if (p < end && (*p == '-' || *p == '+'))
+		negative = *p++ == '-';
+	const char *digits = p;
+	uint64_t mantissa = 0;
+	int exponent = 0, counted = 0;
+	for (; p < end && hob_is_digit(*p); p++) {
+		if (counted >= DIGITS_MAX) {
+			exponent += exponent < EXPONENT_MAX;
+			continue;
+		}
+		mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+		counted += mantissa > 0;
+	}
+	bool any = p > digits;
+	if (p < end && *p == '.') {
+		const char *fraction = ++p;
+		for (; p < end && hob_is_digit(*p); p++) {
+			if (counted >= DIGITS_MAX)
+				continue;
+			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+			counted += mantissa > 0;
+			exponent -= exponent > -EXPONENT_MAX;
+		}
+		any = any || p > fraction;
+		if (p < end && *p == '#')
+			return read_word(digits, end, negative, out);
+	}
+	if (!any)
+		return read_word(digits, end, negative, out);
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		const char *q = p + 1;
+		bool down = false;
+		if (q < end && (*q == '-' || *q == '+'))
+			down = *q++ == '-';
+		if (q < end && hob_is_digit(*q)) {
+			int power = 0;
+			for (; q < end && hob_is_digit(*q); q++)
+				power = power < EXPONENT_MAX ? power * 10 + (*q - '0') : power;
+			exponent += down ? -power : power;
+			p = q;
+		}
+	}
+	double value = scale_by_ten(mantissa, exponent);
+	*out = negative ? -value : value;
+	return p;
+}
+
+float hob_number_to_float(double value)
+{
+	/* 0x1.ffffffp127 is half-way between FLT_MAX and the next float that there is not. */
+	if (value >= 0x1.ffffffp127)
+		return INFINITY;
+	if (value <= -0x1.ffffffp127)
+		return -INFINITY;
+	return (float)value;
+}
+
+const char *hob_number_float(const char *at, const char *end, float *out)
+{
+	double value;
+	const char *behind = hob_number_double(at, end, &value);
+	if (behind)
+		*out = hob_number_to_float(value);
+	return behind;
+}
+
+const char *hob_number_int(const char *at, const char *end, int64_t *out)
+{
+	const char *p = at;
+	bool negative = false;
+	if (p < end && (*p == '-' || *p == '+'))
+		negative = *p++ == '-';
+	if (p >= end || !hob_is_digit(*p))
+		return NULL;
+	int64_t value = 0;
+	for (; p < end && hob_is_digit(*p); p++) {
+		int digit = *p - '0';
+		if (value > (INT64_MAX - digit) / 10)
+			value = INT64_MAX;
+		else
+			value = value * 10 + digit;
+	}
+	*out = negative ? -value : value;
+	return p;
+}

@@ -1,0 +1,33 @@
+/* number.h - decimal numbers of text formats: no locale, no allocation, the same bits everywhere.
+ *
+ * The readers take a range and return the first byte behind the number, or NULL when there is none at `at`
+ * (no leading blanks are skipped). They never read past `end`. */
+#ifndef HOB_NUMBER_H
+#define HOB_NUMBER_H
+
+#include "../base/base.h"
+
+/* [+-] digits [. digits] [e [+-] digits], with at least one digit before or behind the point; also "nan",
+ * "inf" and what Microsoft's printf makes of them ("1.#QNAN", "-1.#IND"). The value is that of the decimal
+ * rounded to double and then to float; too large ones become infinity, too small ones zero. */
+const char *hob_number_float(const char *at, const char *end, float *out);
+const char *hob_number_double(const char *at, const char *end, double *out);
+
+/* [+-] digits; saturates at the ends of int64. */
+const char *hob_number_int(const char *at, const char *end, int64_t *out);
+
+/* The double nearest below FLT_MAX's upper half-way point still rounds to FLT_MAX; beyond it is infinity. */
+float hob_number_to_float(double value);
+
+static inline bool hob_is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+/* Blanks within a line. */
+static inline bool hob_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+#endif

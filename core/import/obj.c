@@ -1,0 +1,184 @@
+#include "importers.h"
+
+#include "../base/limits.h"
+#include "mtl.h"
+#include "obj_build.h"
+#include "text.h"
+
+typedef struct obj_import_state {
+	const hob_import_request *request;
+	hob_obj_data data;
+	hob_mtl_library library;
+	hob_image_set images;
+	hob_model model;
+} obj_import_state;
+
+/* ---- material libraries */
+
+static bool is_absent(hob_err_code code)
+{
+	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_OUTSIDE || code == HOB_ERR_CORRUPT;
+}
+
+/* *found is false when no such file exists, which is no failure. */
+static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
+{
+	const hob_import_request *request = s->request;
+	const hob_io *io = request->io;
+	hob_str path, other;
+	hob_bytes file;
+	hob_error why = {0};
+	*found = false;
+	if (!hob_path_join(request->scratch, hob_path_dir(request->path), name, &path, &why)) {
+		if (is_absent(why.code))
+			return true;
+		if (err)
+			*err = why;
+		return false;
+	}
+	bool read = io->read(io->user, path, &file, &why);
+	if (!read && is_absent(why.code) && io->find_nocase && io->find_nocase(io->user, path, &other)) {
+		read = io->read(io->user, other, &file, &why);
+		if (read)
+			hob_note_add(request->notes, HOB_NOTE_INFO, "obj.mtllib-guessed",
+						 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name),
+						 HOB_FMT(other));
+	}
+	if (!read && is_absent(why.code))
+		return true;
+	if (!read) {
+		if (err)
+			*err = why;
+		return hob_fail_in(err, "material library '%.*s'", HOB_FMT(name));
+	}
+	hob_str text = hob_text_decode(request->scratch, file);
+	*found = true;
+	return text.data ? hob_mtl_index(&s->library, text, err)
+					 : hob_fail_memory(err, request->scratch, "a material library");
+}
+
+static hob_str last_part(hob_str path)
+{
+	for (size_t i = path.len; i > 0; i--)
+		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\')
+			return hob_str_sub(path, i, path.len);
+	return path;
+}
+
+/* As written, else its last part beside the model. */
+static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
+{
+	if (!read_library(s, name, found, err))
+		return false;
+	hob_str last = last_part(name);
+	if (*found || last.len == 0 || last.len == name.len)
+		return true;
+	return read_library(s, last, found, err);
+}
+
+/* A statement may name several files, and a file name may hold blanks. */
+static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
+{
+	bool found = false, any_missing = false;
+	hob_str missing = names;
+	if (names.len >= 2 && names.data[0] == '"' && names.data[names.len - 1] == '"')
+		names = hob_str_sub(names, 1, names.len - 1);
+	if (!find_library(s, names, &found, err))
+		return false;
+	if (found)
+		return true;
+	hob_str rest = names, name = hob_text_word(&rest);
+	bool several = name.len < names.len;
+	for (; several && name.len > 0; name = hob_text_word(&rest)) {
+		if (!find_library(s, name, &found, err))
+			return false;
+		if (!found && !any_missing)
+			missing = name;
+		any_missing = any_missing || !found;
+	}
+	if (!several || any_missing)
+		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-missing",
+					 "material library '%.*s' does not exist; put it beside the model, or its materials stay "
+					 "plain",
+					 HOB_FMT(missing));
+	return true;
+}
+
+/* ---- materials that are used */
+
+static bool read_materials(obj_import_state *s, uint32_t *ids, hob_error *err)
+{
+	const hob_import_request *request = s->request;
+	const hob_str *names = HOB_OBJ_ARRAY(s->data.materials, hob_str);
+	uint32_t count = HOB_OBJ_COUNT(s->data.materials, hob_str);
+	bool clamped = false;
+	if (count > HOB_LIMIT_MATERIALS)
+		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
+	s->model.materials = HOB_NEW(request->result, hob_material, count);
+	s->model.samplers = HOB_NEW(request->result, hob_sampler, 1);
+	if (!s->model.materials || !s->model.samplers)
+		return hob_fail_memory(err, request->result, "materials");
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_mtl_entry *entry = hob_mtl_find(&s->library, names[i]);
+		ids[i] = HOB_NONE;
+		if (!entry) {
+			if (s->data.libraries.size > 0 && names[i].len > 0)
+				hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.material-missing",
+							 "material '%.*s' stands in no material library; its faces stay plain",
+							 HOB_FMT(names[i]));
+			continue;
+		}
+		if (!hob_mtl_read(entry, &s->images, 0, &clamped, &s->model.materials[s->model.material_count], err))
+			return false;
+		ids[i] = s->model.material_count++;
+	}
+	s->model.samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
+	s->model.sampler_count = clamped;
+	return hob_image_set_take(&s->images, &s->model, err);
+}
+
+/* ---- the import */
+
+static bool convert(obj_import_state *s, hob_error *err)
+{
+	const hob_import_request *request = s->request;
+	const hob_str *libraries = HOB_OBJ_ARRAY(s->data.libraries, hob_str);
+	if (s->data.positions.size == 0 || (s->data.runs.size > 0 && s->data.sizes.size == 0))
+		return hob_fail(err, EMPTY, "the OBJ file holds no vertex");
+	for (uint32_t i = 0; i < HOB_OBJ_COUNT(s->data.libraries, hob_str); i++)
+		if (!read_statement(s, libraries[i], err))
+			return false;
+	uint32_t *ids = HOB_NEW(request->scratch, uint32_t, HOB_OBJ_COUNT(s->data.materials, hob_str));
+	if (!ids)
+		return hob_fail_memory(err, request->scratch, "materials");
+	return read_materials(s, ids, err) && hob_obj_smooth(request, &s->data, err) &&
+		   hob_obj_build(request, &s->data, ids, &s->model, err) && hob_model_check(&s->model, err);
+}
+
+static bool obj_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	obj_import_state s = {.request = request};
+	hob_str text = hob_text_decode(request->scratch, request->file);
+	if (!text.data)
+		return hob_fail_memory(err, request->scratch, "the text");
+	if (!hob_obj_data_read(request, text, &s.data, err))
+		return false;
+	hob_mtl_init(&s.library, request->scratch);
+	hob_image_set_init(&s.images, request);
+	bool done = convert(&s, err);
+	hob_image_set_release(&s.images);
+	hob_mtl_release(&s.library);
+	hob_obj_data_release(&s.data);
+	if (done)
+		*out = s.model;
+	return done;
+}
+
+static const char *const extensions[] = {"obj", NULL};
+
+const hob_importer hob_obj_importer = {
+	.name = "obj",
+	.version = 1,
+	.extensions = extensions,
+	.import = obj_import,
+};

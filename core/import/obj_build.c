@@ -1,0 +1,456 @@
+#include "obj_build.h"
+
+#include "../base/limits.h"
+#include "polygon.h"
+#include "shape.h"
+#include "text.h"
+
+/* A mesh to be: the runs of one object, material and kind, as a chain in the order of the file. */
+typedef struct slot {
+	uint32_t object; /* index in builder.objects */
+	uint32_t material;
+	hob_obj_kind kind;
+	uint32_t first_run, last_run;
+} slot;
+
+typedef struct object {
+	uint32_t name;					 /* id in data->objects or data->groups, HOB_NONE without */
+	uint32_t slot_count, slot_first; /* in order */
+} object;
+
+/* A vertex of the mesh that is built, in a chain of those at the same position. */
+typedef struct vertex {
+	hob_obj_corner corner;
+	uint32_t next;
+} vertex;
+
+typedef struct builder {
+	const hob_import_request *request;
+	const hob_obj_data *data;
+	const uint32_t *material_ids;
+	hob_model *model;
+	bool by_object; /* objects are those of "o" */
+	hob_buf slots, objects;
+	uint32_t *next_run; /* per run: the next one of its slot */
+	uint32_t *order;	/* slots, object by object */
+	uint32_t *head;		/* per position: its first vertex in this mesh; all HOB_NONE between meshes */
+	hob_buf vertices, ids, cut;
+	hob_polygon polygon;
+} builder;
+
+/* ---- which runs make which mesh */
+
+static uint32_t object_name(const builder *b, const hob_obj_run *run)
+{
+	return b->by_object ? run->object : run->group;
+}
+
+typedef struct slot_key {
+	uint32_t object, material, kind;
+} slot_key;
+
+static bool object_of(builder *b, hob_name_map *map, uint32_t name, uint32_t *index, hob_error *err)
+{
+	uint32_t *key = HOB_NEW(b->request->scratch, uint32_t, 1);
+	if (!key)
+		return hob_fail_memory(err, b->request->scratch, "objects");
+	*key = name;
+	uint32_t next = HOB_OBJ_COUNT(b->objects, object);
+	if (!hob_name_map_add(map, (hob_str){(const char *)key, sizeof *key}, next, index))
+		return hob_fail_memory(err, b->request->scratch, "objects");
+	if (*index == next) {
+		object added = {.name = name};
+		hob_buf_put(&b->objects, &added, sizeof added);
+	}
+	return true;
+}
+
+static bool slot_of(builder *b, hob_name_map *map, slot_key wanted, uint32_t *index, hob_error *err)
+{
+	slot_key *key = HOB_NEW(b->request->scratch, slot_key, 1);
+	if (!key)
+		return hob_fail_memory(err, b->request->scratch, "meshes");
+	*key = wanted;
+	uint32_t next = HOB_OBJ_COUNT(b->slots, slot);
+	if (!hob_name_map_add(map, (hob_str){(const char *)key, sizeof *key}, next, index))
+		return hob_fail_memory(err, b->request->scratch, "meshes");
+	if (*index == next) {
+		slot added = {wanted.object, wanted.material, (hob_obj_kind)wanted.kind, HOB_NONE, HOB_NONE};
+		hob_buf_put(&b->slots, &added, sizeof added);
+		if (!b->objects.failed)
+			HOB_OBJ_ARRAY(b->objects, object)[wanted.object].slot_count++;
+	}
+	return true;
+}
+
+static bool sort_runs(builder *b, hob_error *err)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(b->data->runs, hob_obj_run);
+	uint32_t run_count = HOB_OBJ_COUNT(b->data->runs, hob_obj_run);
+	hob_name_map object_map, slot_map;
+	hob_name_map_init(&object_map, b->request->scratch);
+	hob_name_map_init(&slot_map, b->request->scratch);
+	b->next_run = HOB_NEW(b->request->scratch, uint32_t, run_count);
+	if (!b->next_run)
+		return hob_fail_memory(err, b->request->scratch, "meshes");
+	for (uint32_t r = 0; r < run_count; r++)
+		if (runs[r].count > 0 && runs[r].object != HOB_NONE)
+			b->by_object = true;
+	for (uint32_t r = 0; r < run_count; r++) {
+		uint32_t in_object, in_slot;
+		b->next_run[r] = HOB_NONE;
+		if (runs[r].count == 0)
+			continue;
+		if (!object_of(b, &object_map, object_name(b, &runs[r]), &in_object, err) ||
+			!slot_of(b, &slot_map, (slot_key){in_object, runs[r].material, runs[r].kind}, &in_slot, err))
+			return false;
+		if (b->slots.failed || b->objects.failed)
+			return hob_fail(err, MEMORY, "no memory left for meshes");
+		slot *s = &HOB_OBJ_ARRAY(b->slots, slot)[in_slot];
+		if (s->first_run == HOB_NONE)
+			s->first_run = r;
+		else
+			b->next_run[s->last_run] = r;
+		s->last_run = r;
+	}
+	uint32_t slot_count = HOB_OBJ_COUNT(b->slots, slot);
+	if (slot_count > HOB_LIMIT_MESHES)
+		return hob_fail(err, LIMIT, "%u meshes (objects times materials), at most %llu are allowed",
+						slot_count, HOB_LIMIT_MESHES);
+	return true;
+}
+
+static bool order_slots(builder *b, hob_error *err)
+{
+	object *objects = HOB_OBJ_ARRAY(b->objects, object);
+	const slot *slots = HOB_OBJ_ARRAY(b->slots, slot);
+	uint32_t object_count = HOB_OBJ_COUNT(b->objects, object), slot_count = HOB_OBJ_COUNT(b->slots, slot);
+	b->order = HOB_NEW(b->request->scratch, uint32_t, slot_count);
+	uint32_t *at = HOB_NEW(b->request->scratch, uint32_t, object_count);
+	if (!b->order || !at)
+		return hob_fail_memory(err, b->request->scratch, "meshes");
+	uint32_t first = 0;
+	for (uint32_t o = 0; o < object_count; o++) {
+		objects[o].slot_first = at[o] = first;
+		first += objects[o].slot_count;
+	}
+	for (uint32_t s = 0; s < slot_count; s++)
+		b->order[at[slots[s].object]++] = s;
+	return true;
+}
+
+/* ---- vertices of a mesh */
+
+static uint32_t vertex_for(builder *b, const hob_obj_corner *corner)
+{
+	const vertex *vertices = HOB_OBJ_ARRAY(b->vertices, vertex);
+	for (uint32_t i = b->head[corner->v]; i != HOB_NONE; i = vertices[i].next)
+		if (vertices[i].corner.vt == corner->vt && vertices[i].corner.vn == corner->vn)
+			return i;
+	uint32_t id = HOB_OBJ_COUNT(b->vertices, vertex);
+	vertex *added = (vertex *)(void *)hob_buf_grow(&b->vertices, sizeof *added);
+	if (!added)
+		return HOB_NONE;
+	*added = (vertex){*corner, b->head[corner->v]};
+	b->head[corner->v] = id;
+	return id;
+}
+
+static bool corner_ids(builder *b, const hob_obj_corner *corners, uint32_t count)
+{
+	hob_buf_clear(&b->ids);
+	uint32_t *ids = (uint32_t *)(void *)hob_buf_grow(&b->ids, count * sizeof *ids);
+	for (uint32_t i = 0; ids && i < count; i++)
+		if ((ids[i] = vertex_for(b, &corners[i])) == HOB_NONE)
+			return false;
+	return ids != NULL;
+}
+
+/* ---- elements */
+
+static bool put_polygon(builder *b, hob_mesh *to, const hob_obj_corner *corners, uint32_t count)
+{
+	hob_buf_clear(&b->cut);
+	uint32_t triangles = (count - 2) * 3;
+	uint32_t *positions =
+		(uint32_t *)(void *)hob_buf_grow(&b->cut, ((size_t)count + triangles) * sizeof(uint32_t));
+	if (!positions)
+		return false;
+	uint32_t *cut = positions + count;
+	for (uint32_t i = 0; i < count; i++)
+		positions[i] = corners[i].v;
+	if (!hob_polygon_triangulate(&b->polygon, HOB_OBJ_ARRAY(b->data->positions, float), positions, count,
+								 cut))
+		return false;
+	const uint32_t *ids = HOB_OBJ_ARRAY(b->ids, uint32_t);
+	for (uint32_t i = 0; i < triangles; i++)
+		to->indices[to->index_count++] = ids[cut[i]];
+	return true;
+}
+
+static bool put_element(builder *b, hob_mesh *to, const hob_obj_corner *corners, uint32_t count)
+{
+	if (to->topology == HOB_TRIANGLES && count == 3) {
+		for (uint32_t i = 0; i < 3; i++)
+			if ((to->indices[to->index_count++] = vertex_for(b, &corners[i])) == HOB_NONE)
+				return false;
+		return true;
+	}
+	if (!corner_ids(b, corners, count))
+		return false;
+	const uint32_t *ids = HOB_OBJ_ARRAY(b->ids, uint32_t);
+	if (to->topology == HOB_TRIANGLES)
+		return put_polygon(b, to, corners, count);
+	if (to->topology == HOB_POINTS)
+		for (uint32_t i = 0; i < count; i++)
+			to->indices[to->index_count++] = ids[i];
+	else
+		for (uint32_t i = 0; i + 1 < count; i++) {
+			to->indices[to->index_count++] = ids[i];
+			to->indices[to->index_count++] = ids[i + 1];
+		}
+	return true;
+}
+
+static uint64_t index_total(const builder *b, const slot *s)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(b->data->runs, hob_obj_run);
+	uint64_t total = 0;
+	for (uint32_t r = s->first_run; r != HOB_NONE; r = b->next_run[r])
+		for (uint32_t e = 0; e < runs[r].count; e++) {
+			uint64_t size = HOB_OBJ_ARRAY(b->data->sizes, uint32_t)[runs[r].first + e];
+			total += s->kind == HOB_OBJ_FACES	? (size - 2) * 3
+					 : s->kind == HOB_OBJ_LINES ? (size - 1) * 2
+												: size;
+		}
+	return total;
+}
+
+static bool put_elements(builder *b, hob_mesh *to, const slot *s)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(b->data->runs, hob_obj_run);
+	for (uint32_t r = s->first_run; r != HOB_NONE; r = b->next_run[r]) {
+		const hob_obj_corner *corners =
+			HOB_OBJ_ARRAY(b->data->corners, hob_obj_corner) + runs[r].corner_first;
+		const uint32_t *sizes = HOB_OBJ_ARRAY(b->data->sizes, uint32_t) + runs[r].first;
+		for (uint32_t e = 0; e < runs[r].count; e++) {
+			if (!put_element(b, to, corners, sizes[e]))
+				return false;
+			corners += sizes[e];
+		}
+	}
+	return true;
+}
+
+/* ---- streams */
+
+/* Display values; some exporters write 0..255. */
+static void convert_colors(float *colors, uint32_t count)
+{
+	float largest = 0;
+	for (size_t i = 0; i < (size_t)count * 4; i++)
+		largest = i % 4 != 3 && colors[i] > largest ? colors[i] : largest;
+	float scale = largest > 1 ? 1.0f / 255 : 1;
+	for (size_t i = 0; i < (size_t)count * 4; i++)
+		if (i % 4 != 3)
+			colors[i] = hob_shape_linear(colors[i] * scale < 1 ? colors[i] * scale : 1);
+}
+
+static bool put_streams(builder *b, hob_mesh *to, hob_error *err)
+{
+	const hob_obj_data *d = b->data;
+	hob_arena *arena = b->request->result;
+	const vertex *vertices = HOB_OBJ_ARRAY(b->vertices, vertex);
+	size_t count = to->vertex_count = HOB_OBJ_COUNT(b->vertices, vertex);
+	bool uvs = false, normals = false, colors = d->colors.size > 0;
+	for (size_t i = 0; i < count; i++) {
+		uvs = uvs || vertices[i].corner.vt != HOB_NONE;
+		normals = normals || vertices[i].corner.vn != HOB_NONE;
+	}
+	to->position = HOB_NEW(arena, float, count * 3);
+	to->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
+	to->uv[0] = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
+	to->color[0] = colors ? HOB_NEW(arena, float, count * 4) : NULL;
+	if (!to->position || (normals && !to->normal) || (uvs && !to->uv[0]) || (colors && !to->color[0]))
+		return hob_fail_memory(err, arena, "vertices");
+	const float *positions = HOB_OBJ_ARRAY(d->positions, float), *uv_source = HOB_OBJ_ARRAY(d->uvs, float);
+	const float *normal_source = HOB_OBJ_ARRAY(d->normals, float);
+	const float *color_source = HOB_OBJ_ARRAY(d->colors, float);
+	for (size_t i = 0; i < count; i++) {
+		hob_obj_corner c = vertices[i].corner;
+		memcpy(to->position + i * 3, positions + (size_t)c.v * 3, 3 * sizeof(float));
+		/* A missing normal stays zero: the repair gives it one of its faces'. */
+		if (c.vn != HOB_NONE)
+			memcpy(to->normal + i * 3, normal_source + (size_t)c.vn * 3, 3 * sizeof(float));
+		if (c.vt != HOB_NONE) {
+			to->uv[0][i * 2] = uv_source[(size_t)c.vt * 2];
+			to->uv[0][i * 2 + 1] = 1 - uv_source[(size_t)c.vt * 2 + 1];
+		}
+		if (colors) {
+			memcpy(to->color[0] + i * 4, color_source + (size_t)c.v * 3, 3 * sizeof(float));
+			to->color[0][i * 4 + 3] = 1;
+		}
+		b->head[c.v] = HOB_NONE;
+	}
+	hob_shape_fix_floats(to->color[0], count * 4, 1);
+	if (colors)
+		convert_colors(to->color[0], to->vertex_count);
+	hob_shape_fix_positions(to, b->request->notes);
+	if (normals)
+		hob_shape_fix_floats(to->normal, count * 3, 0);
+	hob_mesh_repair_directions(to);
+	if (uvs)
+		hob_shape_fix_floats(to->uv[0], count * 2, 0);
+	return true;
+}
+
+/* ---- meshes */
+
+static bool name_of(const builder *b, uint32_t id, hob_str *out, hob_error *err)
+{
+	*out = HOB_STR("");
+	if (id == HOB_NONE)
+		return true;
+	const hob_buf *names = b->by_object ? &b->data->objects : &b->data->groups;
+	*out = hob_text_name(b->request->result, HOB_OBJ_ARRAY(*names, hob_str)[id]);
+	return out->data || hob_fail_memory(err, b->request->result, "a name");
+}
+
+static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
+{
+	static const hob_topology topologies[] = {HOB_TRIANGLES, HOB_LINES, HOB_POINTS};
+	uint64_t total = index_total(b, s);
+	if (total > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
+						HOB_LIMIT_INDICES);
+	to->topology = topologies[s->kind];
+	to->material = s->material == HOB_NONE ? HOB_NONE : b->material_ids[s->material];
+	to->indices = HOB_NEW(b->request->result, uint32_t, total);
+	if (!to->indices)
+		return hob_fail_memory(err, b->request->result, "indices");
+	hob_buf_clear(&b->vertices);
+	if (!put_elements(b, to, s))
+		return hob_fail(err, MEMORY, "no memory left for vertices");
+	return put_streams(b, to, err);
+}
+
+static bool build_object(builder *b, uint32_t index, hob_error *err)
+{
+	hob_model *model = b->model;
+	const object *o = &HOB_OBJ_ARRAY(b->objects, object)[index];
+	hob_node *node = &model->nodes[index];
+	*node = (hob_node){.parent = HOB_NONE,
+					   .source = index,
+					   .rotation = {0, 0, 0, 1},
+					   .scale = {1, 1, 1},
+					   .mesh_first = model->mesh_count,
+					   .mesh_count = o->slot_count,
+					   .skin = HOB_NONE,
+					   .camera = HOB_NONE,
+					   .light = HOB_NONE};
+	if (!name_of(b, o->name, &node->name, err))
+		return false;
+	for (uint32_t i = 0; i < o->slot_count; i++) {
+		const slot *s = &HOB_OBJ_ARRAY(b->slots, slot)[b->order[o->slot_first + i]];
+		model->mesh_refs[model->mesh_count] = model->mesh_count;
+		hob_mesh *to = &model->meshes[model->mesh_count++];
+		*to = (hob_mesh){.name = node->name, .source_mesh = index, .source_primitive = i};
+		if (!build_mesh(b, s, to, err))
+			return hob_fail_in(err, "object '%.*s'", HOB_FMT(node->name));
+	}
+	model->scene_roots[index] = index;
+	model->node_count++;
+	return true;
+}
+
+static bool allocate(builder *b, uint32_t objects, uint32_t meshes, hob_error *err)
+{
+	hob_arena *arena = b->request->result;
+	hob_model *model = b->model;
+	model->meshes = HOB_NEW(arena, hob_mesh, meshes);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, meshes);
+	model->nodes = HOB_NEW(arena, hob_node, objects);
+	model->scene_roots = HOB_NEW(arena, uint32_t, objects);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	if (!model->meshes || !model->mesh_refs || !model->nodes || !model->scene_roots || !model->scenes)
+		return hob_fail_memory(err, arena, "the scene");
+	return true;
+}
+
+static bool build_all(builder *b, hob_error *err)
+{
+	uint32_t positions = HOB_OBJ_COUNT(b->data->positions, float[3]);
+	if (!sort_runs(b, err) || !order_slots(b, err))
+		return false;
+	uint32_t objects = HOB_OBJ_COUNT(b->objects, object), meshes = HOB_OBJ_COUNT(b->slots, slot);
+	b->head = HOB_NEW(b->request->scratch, uint32_t, positions);
+	if (!b->head)
+		return hob_fail_memory(err, b->request->scratch, "vertices");
+	memset(b->head, 0xFF, positions * sizeof *b->head);
+	if (!allocate(b, objects, meshes, err))
+		return false;
+	for (uint32_t o = 0; o < objects; o++)
+		if (!build_object(b, o, err))
+			return false;
+	b->model->mesh_ref_count = b->model->mesh_count;
+	b->model->scene_root_count = objects;
+	b->model->scenes[0] = (hob_scene){HOB_STR(""), 0, objects};
+	b->model->scene_count = 1;
+	if (b->polygon.careless > 0)
+		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
+					 "%llu large polygons that are not convex were cut without care; triangulate them before "
+					 "export",
+					 (unsigned long long)b->polygon.careless);
+	return true;
+}
+
+/* ---- a cloud of points */
+
+static bool build_cloud(builder *b, hob_error *err)
+{
+	const hob_obj_data *d = b->data;
+	uint32_t count = HOB_OBJ_COUNT(d->positions, float[3]);
+	b->head = HOB_NEW(b->request->scratch, uint32_t, count);
+	if (!b->head)
+		return hob_fail_memory(err, b->request->scratch, "vertices");
+	if (!allocate(b, 1, 1, err))
+		return false;
+	hob_mesh *to = &b->model->meshes[0];
+	*to = (hob_mesh){.name = HOB_STR(""), .material = HOB_NONE, .topology = HOB_POINTS, .index_count = count};
+	to->indices = HOB_NEW(b->request->result, uint32_t, count);
+	if (!to->indices)
+		return hob_fail_memory(err, b->request->result, "indices");
+	memset(b->head, 0xFF, count * sizeof *b->head);
+	for (uint32_t i = 0; i < count; i++) {
+		to->indices[i] = i;
+		if (vertex_for(b, &(hob_obj_corner){i, HOB_NONE, HOB_NONE}) == HOB_NONE)
+			return hob_fail(err, MEMORY, "no memory left for vertices");
+	}
+	if (!put_streams(b, to, err))
+		return false;
+	b->model->nodes[0] = (hob_node){.name = HOB_STR(""),
+									.parent = HOB_NONE,
+									.rotation = {0, 0, 0, 1},
+									.scale = {1, 1, 1},
+									.mesh_count = 1,
+									.skin = HOB_NONE,
+									.camera = HOB_NONE,
+									.light = HOB_NONE};
+	b->model->scenes[0] = (hob_scene){HOB_STR(""), 0, 1};
+	b->model->mesh_count = b->model->mesh_ref_count = b->model->node_count = 1;
+	b->model->scene_count = b->model->scene_root_count = 1;
+	return true;
+}
+
+bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
+				   hob_model *model, hob_error *err)
+{
+	builder b = {.request = request, .data = data, .material_ids = material_ids, .model = model};
+	bool cloud = data->runs.size == 0;
+	bool done = cloud ? build_cloud(&b, err) : build_all(&b, err);
+	hob_buf *const buffers[] = {&b.slots, &b.objects, &b.vertices, &b.ids, &b.cut};
+	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
+		hob_buf_release(buffers[i]);
+	hob_polygon_release(&b.polygon);
+	return done;
+}

@@ -1,0 +1,505 @@
+#include "obj_data.h"
+
+#include "../base/limits.h"
+#include "number.h"
+#include "text.h"
+
+typedef struct names {
+	hob_name_map map;
+	hob_buf *list;
+} names;
+
+/* What goes wrong in lines; said once at the end, with the first place. */
+typedef enum complaint {
+	BAD_NUMBER,
+	BAD_INDEX,
+	SMALL_FACE,
+	DECIMAL_COMMA,
+	FREE_FORM,
+	UNKNOWN_LINE,
+	COMPLAINTS
+} complaint;
+
+typedef struct parser {
+	const hob_import_request *request;
+	hob_obj_data *data;
+	const char *at, *end;
+	uint64_t line;
+	uint32_t position_count, uv_count, normal_count;
+	names objects, groups, materials;
+	hob_obj_run run; /* of the statements in force; count 0 until an element comes */
+	bool run_open;
+	uint64_t complaints[COMPLAINTS], first_line[COMPLAINTS];
+} parser;
+
+static void complain(parser *p, complaint what)
+{
+	if (p->complaints[what]++ == 0)
+		p->first_line[what] = p->line;
+}
+
+/* ---- within a line */
+
+static bool at_line_end(const parser *p)
+{
+	return p->at == p->end || *p->at == '\n' || *p->at == '\r';
+}
+
+/* Skips blanks and line continuations. */
+static void skip_blanks(parser *p)
+{
+	while (p->at < p->end) {
+		if (hob_is_blank(*p->at)) {
+			p->at++;
+		} else if (*p->at == '\\' && p->at + 1 < p->end && (p->at[1] == '\n' || p->at[1] == '\r')) {
+			p->at += p->at[1] == '\r' && p->at + 2 < p->end && p->at[2] == '\n' ? 3 : 2;
+			p->line++;
+		} else {
+			return;
+		}
+	}
+}
+
+static void skip_line(parser *p)
+{
+	while (!at_line_end(p)) {
+		if (*p->at == '\\')
+			skip_blanks(p);
+		if (!at_line_end(p))
+			p->at++;
+	}
+}
+
+static void next_line(parser *p)
+{
+	if (p->at < p->end && *p->at++ == '\r' && p->at < p->end && *p->at == '\n')
+		p->at++;
+	p->line++;
+}
+
+/* The rest of the line without blanks at both ends; a comment behind a blank is no part of it. */
+static hob_str rest_of_line(parser *p)
+{
+	const char *from = p->at;
+	skip_line(p);
+	hob_str rest = {from, (size_t)(p->at - from)};
+	for (size_t i = 1; i < rest.len; i++)
+		if (rest.data[i] == '#' && hob_is_blank(rest.data[i - 1]))
+			rest.len = i;
+	return hob_text_trim(rest);
+}
+
+/* Exporters in the wrong locale write 1,5. */
+static const char *read_decimal_comma(parser *p, float *out)
+{
+	char text[64];
+	size_t len = 0;
+	for (; len < sizeof text && p->at + len < p->end && (uint8_t)p->at[len] > ' '; len++)
+		text[len] = p->at[len] == ',' ? '.' : p->at[len];
+	const char *behind = hob_number_float(text, text + len, out);
+	if (!behind)
+		return NULL;
+	complain(p, DECIMAL_COMMA);
+	return p->at + (behind - text);
+}
+
+static bool read_float(parser *p, float *out)
+{
+	const char *behind = hob_number_float(p->at, p->end, out);
+	if (behind && behind + 1 < p->end && *behind == ',' && hob_is_digit(behind[1]))
+		behind = read_decimal_comma(p, out);
+	if (!behind)
+		return false;
+	p->at = behind;
+	return p->at == p->end || (uint8_t)*p->at <= ' ' || *p->at == '\\' || *p->at == '#';
+}
+
+/* Reads up to `most` numbers; returns how many stand there. */
+static uint32_t read_floats(parser *p, float *out, uint32_t most)
+{
+	uint32_t count = 0;
+	while (count < most) {
+		skip_blanks(p);
+		if (at_line_end(p) || *p->at == '#')
+			break;
+		if (!read_float(p, &out[count]))
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* ---- statements */
+
+static void read_position(parser *p)
+{
+	float v[7] = {0};
+	uint32_t count = read_floats(p, v, 7);
+	if (count < 3) {
+		/* The index is taken all the same: later faces count on it. */
+		complain(p, BAD_NUMBER);
+	}
+	hob_obj_data *d = p->data;
+	if (count >= 6) {
+		const float white[3] = {1, 1, 1};
+		/* Positions before the first coloured one are white. */
+		while (d->colors.size < d->positions.size && !d->colors.failed)
+			hob_buf_put(&d->colors, white, sizeof white);
+		hob_buf_put(&d->colors, v + (count == 7 ? 4 : 3), 3 * sizeof(float));
+	} else if (d->colors.size > 0) {
+		const float white[3] = {1, 1, 1};
+		hob_buf_put(&d->colors, white, sizeof white);
+	}
+	hob_buf_put(&d->positions, v, 3 * sizeof(float));
+	p->position_count++;
+}
+
+static void read_uv(parser *p)
+{
+	float uv[2] = {0, 0};
+	if (read_floats(p, uv, 2) < 1)
+		complain(p, BAD_NUMBER);
+	hob_buf_put(&p->data->uvs, uv, sizeof uv);
+	p->uv_count++;
+}
+
+static void read_normal(parser *p)
+{
+	float n[3] = {0, 0, 0};
+	if (read_floats(p, n, 3) < 3)
+		complain(p, BAD_NUMBER);
+	hob_buf_put(&p->data->normals, n, sizeof n);
+	p->normal_count++;
+}
+
+/* 1-based, negative ones count from the end; HOB_NONE for 0 and for what is out of any range. */
+static uint32_t resolve(int64_t index, uint32_t count)
+{
+	if (index > 0 && index <= (int64_t)HOB_LIMIT_VERTICES * 8)
+		return (uint32_t)(index - 1);
+	if (index < 0 && -index <= (int64_t)count)
+		return count - (uint32_t)-index;
+	return HOB_NONE;
+}
+
+static bool read_index(parser *p, int64_t *out)
+{
+	/* Short positive numbers are nearly all there are. */
+	const char *at = p->at;
+	uint32_t value = 0;
+	for (; at < p->end && hob_is_digit(*at) && at - p->at < 9; at++)
+		value = value * 10 + (uint32_t)(*at - '0');
+	if (at > p->at && (at == p->end || !hob_is_digit(*at))) {
+		p->at = at;
+		*out = value;
+		return true;
+	}
+	at = hob_number_int(p->at, p->end, out);
+	if (!at)
+		return false;
+	p->at = at;
+	return true;
+}
+
+/* v, v/vt, v//vn or v/vt/vn. False when it is none of them; *good is cleared for an impossible index. */
+static bool read_corner(parser *p, hob_obj_corner *out, bool *good)
+{
+	int64_t index;
+	*out = (hob_obj_corner){HOB_NONE, HOB_NONE, HOB_NONE};
+	if (!read_index(p, &index))
+		return false;
+	out->v = resolve(index, p->position_count);
+	*good = *good && out->v != HOB_NONE;
+	if (p->at < p->end && *p->at == '/') {
+		p->at++;
+		if (read_index(p, &index))
+			out->vt = resolve(index, p->uv_count);
+		if (p->at < p->end && *p->at == '/') {
+			p->at++;
+			if (read_index(p, &index))
+				out->vn = resolve(index, p->normal_count);
+		}
+	}
+	return p->at == p->end || (uint8_t)*p->at <= ' ' || *p->at == '\\' || *p->at == '#';
+}
+
+/* The run for an element of this kind: a new one when a statement has changed since the last element. */
+static void enter_run(parser *p, hob_obj_kind kind, uint32_t corner_first)
+{
+	hob_obj_data *d = p->data;
+	if (p->run_open && p->run.kind == kind)
+		return;
+	p->run.kind = kind;
+	p->run.first = HOB_OBJ_COUNT(d->sizes, uint32_t);
+	p->run.corner_first = corner_first;
+	p->run.count = 0;
+	hob_buf_put(&d->runs, &p->run, sizeof p->run);
+	p->run_open = true;
+}
+
+static void put_element(parser *p, hob_obj_kind kind, uint32_t corner_first, uint32_t count)
+{
+	hob_obj_data *d = p->data;
+	enter_run(p, kind, corner_first);
+	hob_buf_put(&d->sizes, &count, sizeof count);
+	if (!d->runs.failed)
+		HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_OBJ_COUNT(d->runs, hob_obj_run) - 1].count++;
+}
+
+static void read_element(parser *p, hob_obj_kind kind)
+{
+	hob_obj_data *d = p->data;
+	uint32_t first = HOB_OBJ_COUNT(d->corners, hob_obj_corner), count = 0;
+	bool good = true;
+	for (;;) {
+		skip_blanks(p);
+		if (at_line_end(p) || *p->at == '#')
+			break;
+		hob_obj_corner corner;
+		if (!read_corner(p, &corner, &good)) {
+			complain(p, BAD_NUMBER);
+			good = false;
+			break;
+		}
+		hob_buf_put(&d->corners, &corner, sizeof corner);
+		count++;
+	}
+	uint32_t least = kind == HOB_OBJ_FACES ? 3 : kind == HOB_OBJ_LINES ? 2 : 1;
+	if (!good || count < least) {
+		d->corners.size = (size_t)first * sizeof(hob_obj_corner);
+		complain(p, good ? SMALL_FACE : BAD_INDEX);
+		return;
+	}
+	put_element(p, kind, first, count);
+}
+
+static bool use_name(parser *p, names *in, uint32_t *id, hob_error *err)
+{
+	hob_str name = rest_of_line(p);
+	uint32_t next = HOB_OBJ_COUNT(*in->list, hob_str), held;
+	if (!hob_name_map_add(&in->map, name, next, &held))
+		return hob_fail_memory(err, p->request->scratch, "names");
+	if (held == next)
+		hob_buf_put(in->list, &name, sizeof name);
+	if (*id != held)
+		p->run_open = false;
+	*id = held;
+	return true;
+}
+
+static void read_smoothing(parser *p)
+{
+	hob_str word = rest_of_line(p);
+	int64_t number = 0;
+	hob_number_int(word.data, word.data + word.len, &number);
+	uint32_t smoothing = number > 0 && number < HOB_NONE ? (uint32_t)number : 0;
+	if (hob_str_equal_nocase(word, HOB_STR("on")))
+		smoothing = 1;
+	if (smoothing != p->run.smoothing || !p->run.smoothing_said)
+		p->run_open = false;
+	p->run.smoothing = smoothing;
+	p->run.smoothing_said = true;
+}
+
+/* ---- lines */
+
+static bool takes_keyword(parser *p, const char *keyword)
+{
+	size_t len = strlen(keyword);
+	if ((size_t)(p->end - p->at) < len || memcmp(p->at, keyword, len) != 0)
+		return false;
+	if (p->at + len < p->end && (uint8_t)p->at[len] > ' ' && p->at[len] != '\\')
+		return false;
+	p->at += len;
+	return true;
+}
+
+static bool read_other(parser *p, hob_error *err)
+{
+	static const char *const free_form[] = {"vp",	"cstype", "deg",  "bmat", "step", "curv", "curv2", "surf",
+											"parm", "trim",	  "hole", "scrv", "sp",	  "end",  "con"};
+	static const char *const harmless[] = {"mg",	 "bevel",	   "c_interp",	"d_interp", "lod",	 "maplib",
+										   "usemap", "shadow_obj", "trace_obj", "ctech",	"stech", "fo"};
+	if (takes_keyword(p, "usemtl"))
+		return use_name(p, &p->materials, &p->run.material, err);
+	if (takes_keyword(p, "mtllib")) {
+		hob_str library = rest_of_line(p);
+		hob_buf_put(&p->data->libraries, &library, sizeof library);
+		return true;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(free_form); i++)
+		if (takes_keyword(p, free_form[i])) {
+			complain(p, FREE_FORM);
+			return true;
+		}
+	for (size_t i = 0; i < HOB_COUNT_OF(harmless); i++)
+		if (takes_keyword(p, harmless[i]))
+			return true;
+	complain(p, UNKNOWN_LINE);
+	return true;
+}
+
+static bool read_line(parser *p, hob_error *err)
+{
+	skip_blanks(p);
+	if (at_line_end(p) || *p->at == '#')
+		return true;
+	char first = *p->at, second = p->at + 1 < p->end ? p->at[1] : '\n';
+	bool alone = (uint8_t)second <= ' ' || second == '\\';
+	if (first == 'v' && alone) {
+		p->at++;
+		read_position(p);
+	} else if (first == 'f' && alone) {
+		p->at++;
+		read_element(p, HOB_OBJ_FACES);
+	} else if (first == 'v' && takes_keyword(p, "vt")) {
+		read_uv(p);
+	} else if (first == 'v' && takes_keyword(p, "vn")) {
+		read_normal(p);
+	} else if (first == 'l' && alone) {
+		p->at++;
+		read_element(p, HOB_OBJ_LINES);
+	} else if (first == 'p' && alone) {
+		p->at++;
+		read_element(p, HOB_OBJ_POINTS);
+	} else if (first == 'o' && alone) {
+		p->at++;
+		return use_name(p, &p->objects, &p->run.object, err);
+	} else if (first == 'g' && alone) {
+		p->at++;
+		return use_name(p, &p->groups, &p->run.group, err);
+	} else if (first == 's' && alone) {
+		p->at++;
+		read_smoothing(p);
+	} else {
+		return read_other(p, err);
+	}
+	return true;
+}
+
+static bool check_limits(const parser *p, hob_error *err)
+{
+	const hob_obj_data *d = p->data;
+	if (p->position_count > HOB_LIMIT_VERTICES || p->uv_count > HOB_LIMIT_VERTICES ||
+		p->normal_count > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "line %llu: more than %llu vertices; split the file",
+						(unsigned long long)p->line, HOB_LIMIT_VERTICES);
+	if (d->corners.size / sizeof(hob_obj_corner) > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "line %llu: more than %llu corners; split the file",
+						(unsigned long long)p->line, HOB_LIMIT_INDICES);
+	if (d->corners.failed || d->positions.failed || d->sizes.failed || d->uvs.failed || d->normals.failed ||
+		d->colors.failed || d->runs.failed || d->libraries.failed || d->objects.failed || d->groups.failed ||
+		d->materials.failed)
+		return hob_fail(err, MEMORY, "no memory left at line %llu", (unsigned long long)p->line);
+	return true;
+}
+
+/* ---- after the last line */
+
+static bool is_good(const parser *p, const hob_obj_corner *corners, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (corners[i].v >= p->position_count)
+			return false;
+	return true;
+}
+
+/* Positive indices may name what comes later in the file, so they are checked last. */
+static void drop_bad_elements(parser *p)
+{
+	hob_obj_data *d = p->data;
+	hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
+	hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner);
+	uint32_t *sizes = HOB_OBJ_ARRAY(d->sizes, uint32_t);
+	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+		uint32_t from = runs[r].corner_first, to = from, kept = 0;
+		for (uint32_t e = 0; e < runs[r].count; e++) {
+			uint32_t size = sizes[runs[r].first + e];
+			bool good = is_good(p, corners + from, size);
+			if (good && to != from)
+				memmove(corners + to, corners + from, size * sizeof *corners);
+			for (uint32_t i = 0; good && i < size; i++) {
+				hob_obj_corner *c = &corners[to + i];
+				c->vt = c->vt < p->uv_count ? c->vt : HOB_NONE;
+				c->vn = c->vn < p->normal_count ? c->vn : HOB_NONE;
+			}
+			if (good) {
+				sizes[runs[r].first + kept++] = size;
+				to += size;
+			} else {
+				complain(p, BAD_INDEX);
+			}
+			from += size;
+		}
+		runs[r].count = kept;
+	}
+}
+
+static void say_complaints(const parser *p)
+{
+	static const struct {
+		const char *code, *text;
+	} says[COMPLAINTS] = {
+		[BAD_NUMBER] = {"obj.bad-line", "lines whose numbers cannot be read"},
+		[BAD_INDEX] = {"obj.bad-index",
+					   "faces, lines or points that use a vertex that does not exist; they are "
+					   "left out"},
+		[SMALL_FACE] = {"obj.small-face",
+						"faces of fewer than three corners, or lines of fewer than two; they "
+						"are left out"},
+		[DECIMAL_COMMA] = {"obj.decimal-comma",
+						   "numbers with a decimal comma; they are read as decimals, but "
+						   "the exporter's locale should be fixed"},
+		[FREE_FORM] = {"obj.free-form", "statements of free-form curves and surfaces, which are left out; "
+										"convert them to polygons before export"},
+		[UNKNOWN_LINE] = {"obj.unknown-line", "lines that are no OBJ statement; they are skipped"},
+	};
+	for (int i = 0; i < COMPLAINTS; i++)
+		if (p->complaints[i] > 0)
+			hob_note_add(p->request->notes, HOB_NOTE_WARNING, says[i].code, "%llu %s (first at line %llu)",
+						 (unsigned long long)p->complaints[i], says[i].text,
+						 (unsigned long long)p->first_line[i]);
+}
+
+static bool read_all(parser *p, hob_error *err)
+{
+	while (p->at < p->end) {
+		if (!read_line(p, err))
+			return false;
+		skip_line(p);
+		next_line(p);
+		if (p->line % 65536 == 0 && !check_limits(p, err))
+			return false;
+	}
+	if (!check_limits(p, err))
+		return false;
+	drop_bad_elements(p);
+	say_complaints(p);
+	return true;
+}
+
+bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out, hob_error *err)
+{
+	parser p = {.request = request, .data = out, .at = text.data, .end = text.data + text.len, .line = 1};
+	*out = (hob_obj_data){0};
+	p.run = (hob_obj_run){.object = HOB_NONE, .group = HOB_NONE, .material = HOB_NONE};
+	p.objects.list = &out->objects;
+	p.groups.list = &out->groups;
+	p.materials.list = &out->materials;
+	hob_name_map_init(&p.objects.map, request->scratch);
+	hob_name_map_init(&p.groups.map, request->scratch);
+	hob_name_map_init(&p.materials.map, request->scratch);
+	bool done = read_all(&p, err);
+	if (!done)
+		hob_obj_data_release(out);
+	return done;
+}
+
+void hob_obj_data_release(hob_obj_data *data)
+{
+	hob_buf *const buffers[] = {&data->positions, &data->colors, &data->uvs,	  &data->normals,
+								&data->corners,	  &data->sizes,	 &data->runs,	  &data->libraries,
+								&data->objects,	  &data->groups, &data->materials};
+	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
+		hob_buf_release(buffers[i]);
+}

@@ -1,0 +1,55 @@
+/* obj_data.h - a Wavefront OBJ file as arrays, before it becomes a model; private to the OBJ reader.
+ *
+ * The text is read once, front to back. Faces are kept as they stand: corners with positions, texture
+ * coordinates and normals of their own, in runs that share object, group, material and smoothing group. */
+#ifndef HOB_OBJ_DATA_H
+#define HOB_OBJ_DATA_H
+
+#include "importer.h"
+#include "name_map.h"
+
+typedef struct hob_obj_corner {
+	uint32_t v, vt, vn; /* from 0, HOB_NONE when absent; unchecked until hob_obj_data_read returns */
+} hob_obj_corner;
+
+/* `kind` is what the elements of a run are. */
+typedef enum hob_obj_kind { HOB_OBJ_FACES, HOB_OBJ_LINES, HOB_OBJ_POINTS } hob_obj_kind;
+
+/* Consecutive elements under the same statements. Its elements are [first, first + count) of
+ * hob_obj_data.sizes, its corners begin at corner_first. */
+typedef struct hob_obj_run {
+	hob_obj_kind kind;
+	uint32_t object, group, material; /* ids of names, HOB_NONE before the first statement */
+	uint32_t smoothing;				  /* 0 = off */
+	bool smoothing_said;			  /* an "s" statement came before */
+	uint32_t first, count, corner_first;
+} hob_obj_run;
+
+typedef struct hob_obj_data {
+	/* malloc'ed; see hob_obj_data_release */
+	hob_buf positions; /* f32[3] */
+	hob_buf colors;	   /* f32[3] display values per position, or empty */
+	hob_buf uvs;	   /* f32[2], V up as in the file */
+	hob_buf normals;   /* f32[3] */
+	hob_buf corners;   /* hob_obj_corner */
+	hob_buf sizes;	   /* u32 per element: its number of corners */
+	hob_buf runs;	   /* hob_obj_run */
+	hob_buf libraries; /* hob_str per mtllib statement: the rest of its line, borrowed from the text */
+	/* Names in order of first use; ids are their indices. Borrowed from the text. */
+	hob_buf objects, groups, materials; /* hob_str */
+} hob_obj_data;
+
+static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)
+{
+	return (uint32_t)(buf->size / size);
+}
+#define HOB_OBJ_COUNT(buf, type) hob_obj_count(&(buf), sizeof(type))
+#define HOB_OBJ_ARRAY(buf, type) ((type *)(void *)(buf).data)
+
+/* `text` outlives `out`. Elements that use an index out of range are dropped and noted: the corners that are
+ * left are good. Malformed lines are skipped and noted with the number of the first. */
+bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out,
+					   hob_error *err) HOB_MUST_CHECK;
+void hob_obj_data_release(hob_obj_data *data);
+
+#endif

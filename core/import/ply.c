@@ -1,0 +1,352 @@
+#include "importers.h"
+
+#include "../base/limits.h"
+#include "ply_data.h"
+#include "polygon.h"
+#include "shape.h"
+#include "texture_path.h"
+
+typedef struct ply_build {
+	const hob_import_request *request;
+	hob_ply_data *data;
+	hob_model *model;
+	hob_polygon polygon;
+	hob_buf cut; /* u32: the triangles of one face */
+} ply_build;
+
+static const uint32_t *u32_of(const hob_buf *buf)
+{
+	return (const uint32_t *)(const void *)buf->data;
+}
+
+static const float *f32_of(const hob_buf *buf)
+{
+	return (const float *)(const void *)buf->data;
+}
+
+/* ---- faces */
+
+typedef struct face {
+	const uint32_t *corners;
+	uint32_t first, count, index;
+} face;
+
+static bool is_usable(const ply_build *b, const face *f)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		if (f->corners[i] >= b->data->vertex_count)
+			return false;
+		const float *p = b->data->position + (size_t)f->corners[i] * 3;
+		if (p[0] - p[0] != 0 || p[1] - p[1] != 0 || p[2] - p[2] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Corner numbers of the face's triangles, (count - 2) * 3 of them; NULL when memory is short. */
+static const uint32_t *cut_face(ply_build *b, const face *f)
+{
+	hob_buf_clear(&b->cut);
+	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&b->cut, (size_t)(f->count - 2) * 3 * sizeof(uint32_t));
+	if (!cut || !hob_polygon_triangulate(&b->polygon, b->data->position, f->corners, f->count, cut))
+		return NULL;
+	return cut;
+}
+
+static uint32_t texture_of(const ply_build *b, uint32_t index)
+{
+	if (b->data->face_texture.size == 0)
+		return 0;
+	uint32_t texture = u32_of(&b->data->face_texture)[index];
+	return texture < b->data->texture_count ? texture : 0;
+}
+
+/* Calls `put` for each usable face of a texture; returns false when one call does. */
+static bool for_faces(ply_build *b, uint32_t texture, bool (*put)(ply_build *, hob_mesh *, const face *),
+					  hob_mesh *to, uint64_t *dropped)
+{
+	const hob_ply_data *d = b->data;
+	uint32_t count = (uint32_t)(d->sizes.size / sizeof(uint32_t)), first = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		face f = {u32_of(&d->corners) + first, first, u32_of(&d->sizes)[i], i};
+		first += f.count;
+		if (d->texture_count > 1 && texture_of(b, i) != texture)
+			continue;
+		if (!is_usable(b, &f))
+			++*dropped;
+		else if (!put(b, to, &f))
+			return false;
+	}
+	return true;
+}
+
+/* ---- a mesh that shares the file's vertices */
+
+static bool put_indices(ply_build *b, hob_mesh *to, const face *f)
+{
+	const uint32_t *cut = cut_face(b, f);
+	for (uint32_t i = 0; cut && i < (f->count - 2) * 3; i++)
+		to->indices[to->index_count++] = f->corners[cut[i]];
+	return cut != NULL;
+}
+
+/* ---- a mesh with vertices of its own, for texture coordinates or colours that belong to faces */
+
+static bool put_vertices(ply_build *b, hob_mesh *to, const face *f)
+{
+	const hob_ply_data *d = b->data;
+	const uint32_t *cut = cut_face(b, f);
+	for (uint32_t i = 0; cut && i < (f->count - 2) * 3; i++) {
+		size_t at = to->vertex_count++, from = f->corners[cut[i]];
+		memcpy(to->position + at * 3, d->position + from * 3, 3 * sizeof(float));
+		if (to->normal)
+			memcpy(to->normal + at * 3, d->normal + from * 3, 3 * sizeof(float));
+		if (to->color[0])
+			memcpy(to->color[0] + at * 4,
+				   d->color ? d->color + from * 4 : f32_of(&d->face_colors) + (size_t)f->index * 4,
+				   4 * sizeof(float));
+		if (to->uv[0])
+			memcpy(to->uv[0] + at * 2,
+				   d->corner_uvs.size > 0 ? f32_of(&d->corner_uvs) + ((size_t)f->first + cut[i]) * 2
+										  : d->uv + from * 2,
+				   2 * sizeof(float));
+		to->indices[to->index_count++] = (uint32_t)at;
+	}
+	return cut != NULL;
+}
+
+static bool has_own_vertices(const hob_ply_data *d)
+{
+	return d->corner_uvs.size > 0 || (d->face_colors.size > 0 && !d->color) || d->texture_count > 1;
+}
+
+static bool own_arrays(ply_build *b, hob_mesh *to, size_t vertices, hob_error *err)
+{
+	const hob_ply_data *d = b->data;
+	hob_arena *arena = b->request->result;
+	bool colors = d->color || d->face_colors.size > 0, uvs = d->uv || d->corner_uvs.size > 0;
+	to->vertex_count = 0;
+	to->position = HOB_NEW(arena, float, vertices * 3);
+	to->normal = d->normal ? HOB_NEW(arena, float, vertices * 3) : NULL;
+	to->color[0] = colors ? HOB_NEW(arena, float, vertices * 4) : NULL;
+	to->uv[0] = uvs ? HOB_NEW(arena, float, vertices * 2) : NULL;
+	if (!to->position || (d->normal && !to->normal) || (colors && !to->color[0]) || (uvs && !to->uv[0]))
+		return hob_fail_memory(err, arena, "vertices");
+	return true;
+}
+
+/* ---- meshes */
+
+static uint64_t triangle_corners(const ply_build *b, uint32_t texture)
+{
+	const hob_ply_data *d = b->data;
+	uint64_t corners = 0;
+	for (uint32_t i = 0; i < d->sizes.size / sizeof(uint32_t); i++)
+		if (d->texture_count <= 1 || texture_of(b, i) == texture)
+			corners += (uint64_t)(u32_of(&d->sizes)[i] - 2) * 3;
+	return corners;
+}
+
+static void start_mesh(const ply_build *b, hob_mesh *to, hob_topology topology)
+{
+	const hob_ply_data *d = b->data;
+	*to = (hob_mesh){.name = HOB_STR(""),
+					 .material = HOB_NONE,
+					 .topology = topology,
+					 .vertex_count = d->vertex_count,
+					 .position = d->position,
+					 .normal = d->normal};
+	to->color[0] = d->color;
+	to->uv[0] = d->uv;
+}
+
+static void finish_mesh(ply_build *b, hob_mesh *to)
+{
+	hob_shape_fix_positions(to, b->request->notes);
+	if (to->normal)
+		hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
+	hob_mesh_repair_directions(to);
+	hob_shape_fix_floats(to->uv[0], (size_t)to->vertex_count * 2, 0);
+	/* The file's V points up. */
+	for (size_t i = 0; to->uv[0] && i < to->vertex_count; i++)
+		to->uv[0][i * 2 + 1] = 1 - to->uv[0][i * 2 + 1];
+}
+
+static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
+{
+	hob_model *model = b->model;
+	uint64_t corners = triangle_corners(b, texture), dropped = 0;
+	bool own = has_own_vertices(b->data);
+	if (corners == 0)
+		return true;
+	if (corners > (own ? HOB_LIMIT_VERTICES : HOB_LIMIT_INDICES))
+		return hob_fail(err, LIMIT, "%llu corners of triangles; split the mesh", (unsigned long long)corners);
+	hob_mesh *to = &model->meshes[model->mesh_count];
+	start_mesh(b, to, HOB_TRIANGLES);
+	to->source_primitive = texture;
+	to->indices = HOB_NEW(b->request->result, uint32_t, corners);
+	if (!to->indices)
+		return hob_fail_memory(err, b->request->result, "indices");
+	if (own && !own_arrays(b, to, (size_t)corners, err))
+		return false;
+	if (!for_faces(b, texture, own ? put_vertices : put_indices, to, &dropped))
+		return hob_fail(err, MEMORY, "no memory left to cut polygons");
+	if (dropped > 0)
+		hob_note_add(
+			b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+			"%llu faces use a vertex that does not exist or has no finite position; they are left out",
+			(unsigned long long)dropped);
+	if (to->index_count == 0)
+		return true;
+	to->material = texture < model->material_count ? texture : HOB_NONE;
+	finish_mesh(b, to);
+	model->mesh_count++;
+	return true;
+}
+
+static bool edge_mesh(ply_build *b, hob_error *err)
+{
+	const hob_ply_data *d = b->data;
+	uint64_t count = d->edges.size / sizeof(uint32_t);
+	hob_mesh *to = &b->model->meshes[b->model->mesh_count];
+	if (count > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "%llu ends of edges", (unsigned long long)count);
+	start_mesh(b, to, HOB_LINES);
+	to->index_count = (uint32_t)count;
+	to->indices = HOB_NEW(b->request->result, uint32_t, count);
+	if (!to->indices)
+		return hob_fail_memory(err, b->request->result, "indices");
+	memcpy(to->indices, d->edges.data, d->edges.size);
+	finish_mesh(b, to);
+	b->model->mesh_count += to->index_count > 0;
+	return true;
+}
+
+static bool point_mesh(ply_build *b, hob_error *err)
+{
+	hob_mesh *to = &b->model->meshes[b->model->mesh_count];
+	start_mesh(b, to, HOB_POINTS);
+	to->indices = HOB_NEW(b->request->result, uint32_t, to->vertex_count);
+	if (!to->indices)
+		return hob_fail_memory(err, b->request->result, "indices");
+	to->index_count = to->vertex_count;
+	for (uint32_t i = 0; i < to->vertex_count; i++)
+		to->indices[i] = i;
+	finish_mesh(b, to);
+	b->model->mesh_count += to->index_count > 0;
+	return true;
+}
+
+static bool make_meshes(ply_build *b, hob_error *err)
+{
+	const hob_ply_data *d = b->data;
+	uint32_t textures = d->texture_count > 1 ? d->texture_count : 1;
+	b->model->meshes = HOB_NEW(b->request->result, hob_mesh, (size_t)textures + 1);
+	if (!b->model->meshes)
+		return hob_fail_memory(err, b->request->result, "meshes");
+	for (uint32_t texture = 0; texture < textures; texture++)
+		if (!triangle_mesh(b, texture, err))
+			return false;
+	if (b->polygon.careless > 0)
+		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
+					 "%llu large polygons that are not convex were cut without care; triangulate them before "
+					 "export",
+					 (unsigned long long)b->polygon.careless);
+	bool empty = b->model->mesh_count == 0 && d->sizes.size == 0;
+	if (empty && d->edges.size > 0)
+		return edge_mesh(b, err);
+	return !empty || d->vertex_count == 0 || point_mesh(b, err);
+}
+
+/* ---- materials and scene */
+
+static bool make_materials(ply_build *b, hob_error *err)
+{
+	const hob_ply_data *d = b->data;
+	hob_model *model = b->model;
+	hob_arena *arena = b->request->result;
+	model->materials = HOB_NEW(arena, hob_material, d->texture_count);
+	model->images = HOB_NEW(arena, hob_image, d->texture_count);
+	if (!model->materials || !model->images)
+		return hob_fail_memory(err, arena, "materials");
+	for (uint32_t i = 0; i < d->texture_count; i++) {
+		hob_image *image = &model->images[i];
+		hob_material *material = &model->materials[i];
+		if (!hob_import_texture_path(b->request, d->textures[i], &image->path, err))
+			return false;
+		image->uri = image->name = hob_arena_str(arena, d->textures[i]);
+		if (!image->uri.data)
+			return hob_fail_memory(err, arena, "a texture name");
+		hob_material_init(material);
+		material->name = HOB_STR("");
+		material->metallic = 0;
+		material->slots[HOB_SLOT_BASE_COLOR].image = i;
+	}
+	model->material_count = model->image_count = d->texture_count;
+	return true;
+}
+
+static bool make_scene(ply_build *b, hob_error *err)
+{
+	hob_model *model = b->model;
+	hob_arena *arena = b->request->result;
+	model->nodes = HOB_NEW(arena, hob_node, 1);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, model->mesh_count);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scene_roots = HOB_NEW(arena, uint32_t, 1);
+	if (!model->nodes || !model->mesh_refs || !model->scenes || !model->scene_roots)
+		return hob_fail_memory(err, arena, "the scene");
+	for (uint32_t i = 0; i < model->mesh_count; i++)
+		model->mesh_refs[i] = i;
+	model->nodes[0] = (hob_node){.name = HOB_STR(""),
+								 .parent = HOB_NONE,
+								 .rotation = {0, 0, 0, 1},
+								 .scale = {1, 1, 1},
+								 .mesh_count = model->mesh_count,
+								 .skin = HOB_NONE,
+								 .camera = HOB_NONE,
+								 .light = HOB_NONE};
+	model->mesh_ref_count = model->mesh_count;
+	model->scenes[0] = (hob_scene){HOB_STR(""), 0, 1};
+	model->node_count = model->scene_count = model->scene_root_count = 1;
+	return true;
+}
+
+static bool make_model(ply_build *b, hob_error *err)
+{
+	if (b->data->small_faces > 0)
+		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+					 "%u faces have fewer than three corners; they are left out", b->data->small_faces);
+	if (!b->data->position)
+		return hob_fail(err, EMPTY, "the PLY file has no vertices");
+	if (!make_materials(b, err) || !make_meshes(b, err))
+		return false;
+	if (b->model->mesh_count == 0)
+		return hob_fail(err, EMPTY, "the PLY file holds no usable face, edge or point");
+	return make_scene(b, err) && hob_model_check(b->model, err);
+}
+
+static bool ply_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_ply_data data;
+	hob_model model = {0};
+	if (!hob_ply_data_read(request, &data, err))
+		return false;
+	ply_build b = {.request = request, .data = &data, .model = &model};
+	bool done = make_model(&b, err);
+	hob_polygon_release(&b.polygon);
+	hob_buf_release(&b.cut);
+	hob_ply_data_release(&data);
+	if (done)
+		*out = model;
+	return done;
+}
+
+static const char *const extensions[] = {"ply", NULL};
+
+const hob_importer hob_ply_importer = {
+	.name = "ply",
+	.version = 1,
+	.extensions = extensions,
+	.import = ply_import,
+};

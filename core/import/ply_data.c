@@ -1,0 +1,705 @@
+#include "ply_data.h"
+
+#include "../base/limits.h"
+#include "number.h"
+#include "shape.h"
+#include "text.h"
+
+/* ---- header */
+
+typedef enum ply_type { I8, U8, I16, U16, I32, U32, F32, F64, TYPE_COUNT } ply_type;
+typedef enum ply_coding { TEXT, LITTLE, BIG } ply_coding;
+
+static const uint8_t size_of[TYPE_COUNT] = {1, 1, 2, 2, 4, 4, 4, 8};
+
+/* What a property means to us. Vertex columns come first, in groups of their array's width. */
+typedef enum meaning {
+	POSITION_X,
+	POSITION_Y,
+	POSITION_Z,
+	NORMAL_X,
+	NORMAL_Y,
+	NORMAL_Z,
+	RED,
+	GREEN,
+	BLUE,
+	ALPHA,
+	TEX_U,
+	TEX_V,
+	CORNERS,
+	CORNER_UVS,
+	TEXTURE_NUMBER,
+	EDGE_A,
+	EDGE_B,
+	UNKNOWN
+} meaning;
+
+static const struct {
+	const char *name;
+	meaning meaning;
+} property_names[] = {
+	{"x", POSITION_X},
+	{"y", POSITION_Y},
+	{"z", POSITION_Z},
+	{"nx", NORMAL_X},
+	{"ny", NORMAL_Y},
+	{"nz", NORMAL_Z},
+	{"normal_x", NORMAL_X},
+	{"normal_y", NORMAL_Y},
+	{"normal_z", NORMAL_Z},
+	{"red", RED},
+	{"green", GREEN},
+	{"blue", BLUE},
+	{"alpha", ALPHA},
+	{"r", RED},
+	{"g", GREEN},
+	{"b", BLUE},
+	{"a", ALPHA},
+	{"diffuse_red", RED},
+	{"diffuse_green", GREEN},
+	{"diffuse_blue", BLUE},
+	{"diffuse_alpha", ALPHA},
+	{"u", TEX_U},
+	{"v", TEX_V},
+	{"s", TEX_U},
+	{"t", TEX_V},
+	{"texture_u", TEX_U},
+	{"texture_v", TEX_V},
+	{"texture_s", TEX_U},
+	{"texture_t", TEX_V},
+	{"u0", TEX_U},
+	{"v0", TEX_V},
+	{"s0", TEX_U},
+	{"t0", TEX_V},
+	{"vertex_indices", CORNERS},
+	{"vertex_index", CORNERS},
+	{"texcoord", CORNER_UVS},
+	{"texnumber", TEXTURE_NUMBER},
+	{"vertex1", EDGE_A},
+	{"vertex2", EDGE_B},
+};
+
+typedef struct property {
+	meaning meaning;
+	ply_type type, count_type;
+	bool is_list;
+	uint32_t offset; /* in a row without lists */
+} property;
+
+typedef enum element_kind { VERTEX, FACE, STRIPS, EDGE, OTHER } element_kind;
+
+typedef struct element {
+	element_kind kind;
+	uint64_t count;
+	uint32_t first, property_count; /* in reader.properties */
+	uint32_t row_size;				/* bytes, 0 when there are lists */
+	uint64_t row_least;				/* bytes that a row has at least */
+} element;
+
+enum { PROPERTIES_MAX = 1024, ELEMENTS_MAX = 64 };
+
+typedef struct reader {
+	const hob_import_request *request;
+	hob_ply_data *data;
+	ply_coding coding;
+	const char *at, *end;
+	element elements[ELEMENTS_MAX];
+	property properties[PROPERTIES_MAX];
+	uint32_t element_count, property_count;
+	hob_buf strip; /* corners of the list that is read */
+} reader;
+
+static bool parse_type(hob_str word, ply_type *out)
+{
+	static const struct {
+		const char *name;
+		ply_type type;
+	} names[] = {
+		{"char", I8},	 {"int8", I8},	   {"uchar", U8},	{"uint8", U8},	  {"short", I16}, {"int16", I16},
+		{"ushort", U16}, {"uint16", U16},  {"int", I32},	{"int32", I32},	  {"uint", U32},  {"uint32", U32},
+		{"float", F32},	 {"float32", F32}, {"double", F64}, {"float64", F64},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(names[i].name))) {
+			*out = names[i].type;
+			return true;
+		}
+	return false;
+}
+
+static bool parse_format(reader *r, hob_str line, hob_error *err)
+{
+	hob_str word = hob_text_word(&line);
+	if (hob_str_equal(word, HOB_STR("ascii")))
+		r->coding = TEXT;
+	else if (hob_str_equal(word, HOB_STR("binary_little_endian")))
+		r->coding = LITTLE;
+	else if (hob_str_equal(word, HOB_STR("binary_big_endian")))
+		r->coding = BIG;
+	else
+		return hob_fail(err, UNSUPPORTED,
+						"PLY format '%.*s' is none of ascii, binary_little_endian and "
+						"binary_big_endian",
+						HOB_FMT(hob_str_sub(word, 0, 40)));
+	return true;
+}
+
+static bool parse_element(reader *r, hob_str line, hob_error *err)
+{
+	hob_str name = hob_text_word(&line), count_word = hob_text_word(&line);
+	int64_t count;
+	if (!hob_number_int(count_word.data, count_word.data + count_word.len, &count) || count < 0)
+		return hob_fail(err, CORRUPT, "element '%.*s' has no count", HOB_FMT(hob_str_sub(name, 0, 40)));
+	if (r->element_count == ELEMENTS_MAX)
+		return hob_fail(err, LIMIT, "more than %d elements", ELEMENTS_MAX);
+	element *e = &r->elements[r->element_count++];
+	*e = (element){.kind = OTHER, .count = (uint64_t)count, .first = r->property_count};
+	static const struct {
+		const char *name;
+		element_kind kind;
+	} kinds[] = {{"vertex", VERTEX}, {"face", FACE}, {"tristrips", STRIPS}, {"edge", EDGE}};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		if (hob_str_equal_nocase(name, hob_str_of(kinds[i].name)))
+			e->kind = kinds[i].kind;
+	return true;
+}
+
+static bool parse_property(reader *r, hob_str line, hob_error *err)
+{
+	if (r->element_count == 0)
+		return hob_fail(err, CORRUPT, "a property stands before the first element");
+	if (r->property_count == PROPERTIES_MAX)
+		return hob_fail(err, LIMIT, "more than %d properties", PROPERTIES_MAX);
+	element *e = &r->elements[r->element_count - 1];
+	property *p = &r->properties[r->property_count];
+	*p = (property){.meaning = UNKNOWN};
+	hob_str word = hob_text_word(&line);
+	bool known = true;
+	if (hob_str_equal(word, HOB_STR("list"))) {
+		p->is_list = true;
+		known = parse_type(hob_text_word(&line), &p->count_type);
+		word = hob_text_word(&line);
+	}
+	if (!known || !parse_type(word, &p->type))
+		return hob_fail(err, CORRUPT, "property type '%.*s' does not exist",
+						HOB_FMT(hob_str_sub(word, 0, 40)));
+	hob_str name = hob_text_word(&line);
+	for (size_t i = 0; i < HOB_COUNT_OF(property_names); i++)
+		if (hob_str_equal_nocase(name, hob_str_of(property_names[i].name)))
+			p->meaning = property_names[i].meaning;
+	if (p->is_list != (p->meaning == CORNERS || p->meaning == CORNER_UVS))
+		p->meaning = UNKNOWN;
+	p->offset = (uint32_t)e->row_least;
+	e->row_least += r->coding == TEXT ? 2 : p->is_list ? size_of[p->count_type] : size_of[p->type];
+	e->property_count++;
+	r->property_count++;
+	return true;
+}
+
+static void parse_comment(reader *r, hob_str line)
+{
+	hob_str word = hob_text_word(&line);
+	if (hob_str_equal_nocase(word, HOB_STR("TextureFile")) && r->data->texture_count < HOB_PLY_TEXTURES)
+		r->data->textures[r->data->texture_count++] = hob_text_trim(line);
+}
+
+static bool parse_header(reader *r, hob_error *err)
+{
+	hob_str rest = {r->at, (size_t)(r->end - r->at)}, line;
+	if (!hob_text_line(&rest, &line) || !hob_str_equal(hob_text_trim(line), HOB_STR("ply")))
+		return hob_fail(err, CORRUPT, "the file does not begin with 'ply'");
+	bool has_format = false;
+	while (hob_text_line(&rest, &line)) {
+		hob_str word = hob_text_word(&line);
+		bool good = true;
+		if (hob_str_equal(word, HOB_STR("end_header"))) {
+			if (!has_format)
+				return hob_fail(err, CORRUPT, "the header has no format line");
+			r->at = rest.data;
+			return true;
+		}
+		if (hob_str_equal(word, HOB_STR("format"))) {
+			good = has_format = parse_format(r, line, err);
+		} else if (hob_str_equal(word, HOB_STR("element"))) {
+			good = parse_element(r, line, err);
+		} else if (hob_str_equal(word, HOB_STR("property"))) {
+			if (!has_format)
+				return hob_fail(err, CORRUPT, "a property stands before the format line");
+			good = parse_property(r, line, err);
+		} else if (hob_str_equal(word, HOB_STR("comment"))) {
+			parse_comment(r, line);
+		}
+		if (!good)
+			return false;
+	}
+	return hob_fail(err, TRUNCATED, "the PLY header has no 'end_header'");
+}
+
+/* ---- scalars */
+
+static double load(const char *at, ply_type type, bool big)
+{
+	uint8_t bytes[8];
+	size_t size = size_of[type];
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)at[big ? size - 1 - i : i];
+	switch (type) {
+	case I8:
+		return (int8_t)bytes[0];
+	case U8:
+		return bytes[0];
+	case I16:
+		return (int16_t)hob_load_u16(bytes);
+	case U16:
+		return hob_load_u16(bytes);
+	case I32:
+		return (int32_t)hob_load_u32(bytes);
+	case U32:
+		return hob_load_u32(bytes);
+	case F32:
+		return (double)hob_load_f32(bytes);
+	case F64:
+	default: {
+		uint64_t bits = hob_load_u64(bytes);
+		double value;
+		memcpy(&value, &bits, sizeof value);
+		return value;
+	}
+	}
+}
+
+static void skip_space(reader *r)
+{
+	while (r->at < r->end && (uint8_t)*r->at <= ' ')
+		r->at++;
+}
+
+static void skip_line(reader *r)
+{
+	while (r->at < r->end && *r->at != '\n' && *r->at != '\r')
+		r->at++;
+}
+
+/* The format has comments in the header only, but some writers put them between the rows. */
+static bool is_comment(const reader *r)
+{
+	return r->at < r->end && *r->at == 'c' &&
+		   hob_str_starts((hob_str){r->at, (size_t)(r->end - r->at)}, HOB_STR("comment "));
+}
+
+static bool read_scalar(reader *r, ply_type type, double *out, hob_error *err)
+{
+	if (r->coding != TEXT) {
+		if ((size_t)(r->end - r->at) < size_of[type])
+			return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
+		*out = load(r->at, type, r->coding == BIG);
+		r->at += size_of[type];
+		return true;
+	}
+	skip_space(r);
+	while (is_comment(r)) {
+		skip_line(r);
+		skip_space(r);
+	}
+	if (r->at == r->end)
+		return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
+	const char *behind = hob_number_double(r->at, r->end, out);
+	if (!behind || (behind < r->end && (uint8_t)*behind > ' ')) {
+		hob_str rest = {r->at, (size_t)(r->end - r->at)};
+		return hob_fail(err, CORRUPT, "'%.*s' is no number",
+						HOB_FMT(hob_str_sub(hob_text_word(&rest), 0, 40)));
+	}
+	r->at = behind;
+	return true;
+}
+
+static bool read_count(reader *r, const property *p, uint64_t *count, hob_error *err)
+{
+	double value;
+	if (!read_scalar(r, p->count_type, &value, err))
+		return false;
+	uint64_t left = (uint64_t)(r->end - r->at);
+	uint64_t room = r->coding == TEXT ? left / 2 + 1 : left / size_of[p->type];
+	if (!(value >= 0) || value > (double)room)
+		return hob_fail(err, TRUNCATED, "a list of %.0f values, but only %llu bytes are left", value,
+						(unsigned long long)left);
+	*count = (uint64_t)value;
+	return true;
+}
+
+static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *err)
+{
+	double ignored;
+	if (r->coding != TEXT) {
+		r->at += count * size_of[p->type];
+		return true;
+	}
+	for (uint64_t i = 0; i < count; i++)
+		if (!read_scalar(r, p->type, &ignored, err))
+			return false;
+	return true;
+}
+
+/* ---- vertices */
+
+/* Display values of integer colours are sRGB; floats may be 0..1 or 0..255. */
+static float color_value(double value, ply_type type, bool alpha)
+{
+	/* "char" is how some writers spell a byte. */
+	if (type == I8 && value < 0)
+		value += 256;
+	double scale = type == U8 || type == I8 ? 255 : type == U16 || type == I16 ? 65535 : 1;
+	float display = hob_number_to_float(value / scale);
+	display = display >= 0 && display <= 1 ? display : display > 1 ? 1 : 0;
+	return alpha ? display : hob_shape_linear(display);
+}
+
+typedef struct column {
+	float *to;
+	uint32_t stride;
+} column;
+
+static bool vertex_columns(reader *r, const element *e, column columns[CORNERS], hob_error *err)
+{
+	hob_ply_data *d = r->data;
+	bool has[CORNERS] = {false};
+	for (uint32_t i = 0; i < e->property_count; i++) {
+		meaning m = r->properties[e->first + i].meaning;
+		if (m < CORNERS)
+			has[m] = true;
+	}
+	if (!has[POSITION_X] || !has[POSITION_Y] || !has[POSITION_Z])
+		return hob_fail(err, CORRUPT, "the vertices have no x, y and z");
+	hob_arena *arena = r->request->result;
+	size_t count = d->vertex_count = (uint32_t)e->count;
+	bool normals = has[NORMAL_X] && has[NORMAL_Y] && has[NORMAL_Z];
+	bool colors = has[RED] && has[GREEN] && has[BLUE], uvs = has[TEX_U] && has[TEX_V];
+	d->position = HOB_NEW(arena, float, count * 3);
+	d->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
+	d->color = colors ? HOB_NEW(arena, float, count * 4) : NULL;
+	d->uv = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
+	if (!d->position || (normals && !d->normal) || (colors && !d->color) || (uvs && !d->uv))
+		return hob_fail_memory(err, arena, "vertices");
+	for (size_t i = 0; d->color && !has[ALPHA] && i < count; i++)
+		d->color[i * 4 + 3] = 1;
+	float *const arrays[] = {d->position, d->normal, d->color, d->uv};
+	static const struct {
+		uint8_t array, first, stride;
+	} places[CORNERS] = {{0, 0, 3}, {0, 1, 3}, {0, 2, 3}, {1, 0, 3}, {1, 1, 3}, {1, 2, 3},
+						 {2, 0, 4}, {2, 1, 4}, {2, 2, 4}, {2, 3, 4}, {3, 0, 2}, {3, 1, 2}};
+	for (int m = 0; m < CORNERS; m++) {
+		float *array = arrays[places[m].array];
+		columns[m] = (column){array ? array + places[m].first : NULL, places[m].stride};
+	}
+	return true;
+}
+
+static void put_value(const property *p, const column *to, size_t row, double value)
+{
+	bool is_color = p->meaning >= RED && p->meaning <= ALPHA;
+	to->to[row * to->stride] =
+		is_color ? color_value(value, p->type, p->meaning == ALPHA) : hob_number_to_float(value);
+}
+
+/* Byte colours are most of what a scan holds; a table spares the power function. */
+static void byte_column(const char *at, uint32_t row_size, size_t count, bool alpha, const column *to)
+{
+	float table[256];
+	for (int i = 0; i < 256; i++)
+		table[i] = color_value(i, U8, alpha);
+	for (size_t i = 0; i < count; i++, at += row_size)
+		to->to[i * to->stride] = table[(uint8_t)*at];
+}
+
+static void read_column(const reader *r, const element *e, const property *p, const column *to)
+{
+	const char *at = r->at + p->offset;
+	size_t count = (size_t)e->count;
+	bool big = r->coding == BIG;
+	if (p->type == F32 && !big && !(p->meaning >= RED && p->meaning <= ALPHA)) {
+		for (size_t i = 0; i < count; i++, at += e->row_size)
+			to->to[i * to->stride] = hob_load_f32(at);
+	} else if (p->type == U8 && p->meaning >= RED && p->meaning <= ALPHA) {
+		byte_column(at, e->row_size, count, p->meaning == ALPHA, to);
+	} else {
+		for (size_t i = 0; i < count; i++, at += e->row_size)
+			put_value(p, to, i, load(at, p->type, big));
+	}
+}
+
+static bool read_vertices(reader *r, const element *e, hob_error *err)
+{
+	column columns[CORNERS];
+	if (r->data->position)
+		return hob_fail(err, CORRUPT, "two vertex elements");
+	if (e->count > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "%llu vertices, at most %llu are allowed", (unsigned long long)e->count,
+						HOB_LIMIT_VERTICES);
+	if (!vertex_columns(r, e, columns, err))
+		return false;
+	const property *properties = r->properties + e->first;
+	if (e->row_size > 0) {
+		for (uint32_t i = 0; i < e->property_count; i++)
+			if (properties[i].meaning < CORNERS && columns[properties[i].meaning].to)
+				read_column(r, e, &properties[i], &columns[properties[i].meaning]);
+		r->at += e->row_size * e->count;
+		return true;
+	}
+	for (uint64_t row = 0; row < e->count; row++)
+		for (uint32_t i = 0; i < e->property_count; i++) {
+			const property *p = &properties[i];
+			uint64_t length;
+			double value;
+			if (p->is_list ? !read_count(r, p, &length, err) || !skip_list(r, p, length, err)
+						   : !read_scalar(r, p->type, &value, err))
+				return hob_fail_in(err, "vertex %llu", (unsigned long long)row);
+			if (!p->is_list && p->meaning < CORNERS && columns[p->meaning].to)
+				put_value(p, &columns[p->meaning], row, value);
+		}
+	return true;
+}
+
+/* ---- faces */
+
+static uint32_t to_index(double value)
+{
+	return value >= 0 && value < 4294967295.0 ? (uint32_t)value : HOB_NONE;
+}
+
+static bool read_corners(reader *r, const property *p, uint64_t count, hob_error *err)
+{
+	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(&r->strip, count * sizeof(uint32_t));
+	if (!to)
+		return hob_fail(err, MEMORY, "no memory left for faces");
+	if (r->coding == LITTLE && (p->type == I32 || p->type == U32)) {
+		for (uint64_t i = 0; i < count; i++)
+			to[i] = hob_load_u32(r->at + i * 4);
+		r->at += count * 4;
+		return true;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		double value;
+		if (!read_scalar(r, p->type, &value, err))
+			return false;
+		to[i] = to_index(value);
+	}
+	return true;
+}
+
+static bool read_corner_uvs(reader *r, const property *p, uint64_t count, hob_error *err)
+{
+	float *to = (float *)(void *)hob_buf_grow(&r->data->corner_uvs, count * sizeof(float));
+	if (!to)
+		return hob_fail(err, MEMORY, "no memory left for texture coordinates");
+	for (uint64_t i = 0; i < count; i++) {
+		double value;
+		if (!read_scalar(r, p->type, &value, err))
+			return false;
+		to[i] = hob_number_to_float(value);
+	}
+	return true;
+}
+
+typedef struct face_row {
+	float color[4];
+	uint32_t texture;
+	size_t uv_start; /* bytes in corner_uvs before this face */
+} face_row;
+
+static bool read_face_row(reader *r, const element *e, face_row *row, hob_error *err)
+{
+	*row = (face_row){{1, 1, 1, 1}, 0, r->data->corner_uvs.size};
+	hob_buf_clear(&r->strip);
+	for (uint32_t i = 0; i < e->property_count; i++) {
+		const property *p = &r->properties[e->first + i];
+		uint64_t count;
+		double value;
+		if (!p->is_list) {
+			if (!read_scalar(r, p->type, &value, err))
+				return false;
+			if (p->meaning >= RED && p->meaning <= ALPHA)
+				row->color[p->meaning - RED] = color_value(value, p->type, p->meaning == ALPHA);
+			else if (p->meaning == TEXTURE_NUMBER)
+				row->texture = to_index(value);
+			continue;
+		}
+		if (!read_count(r, p, &count, err))
+			return false;
+		bool good = p->meaning == CORNERS	   ? read_corners(r, p, count, err)
+					: p->meaning == CORNER_UVS ? read_corner_uvs(r, p, count, err)
+											   : skip_list(r, p, count, err);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+static bool element_has(const reader *r, const element *e, meaning m)
+{
+	for (uint32_t i = 0; i < e->property_count; i++)
+		if (r->properties[e->first + i].meaning == m)
+			return true;
+	return false;
+}
+
+static bool read_faces(reader *r, const element *e, hob_error *err)
+{
+	hob_ply_data *d = r->data;
+	bool colors = element_has(r, e, RED), textures = element_has(r, e, TEXTURE_NUMBER);
+	bool uvs = element_has(r, e, CORNER_UVS);
+	if (d->sizes.size > 0)
+		return hob_fail(err, CORRUPT, "two face elements");
+	for (uint64_t f = 0; f < e->count; f++) {
+		face_row row;
+		if (!read_face_row(r, e, &row, err))
+			return hob_fail_in(err, "face %llu", (unsigned long long)f);
+		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
+		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
+			/* Faces may leave their texture coordinates out. */
+			d->corner_uvs.size = row.uv_start;
+			float *none = (float *)(void *)hob_buf_grow(&d->corner_uvs, (size_t)count * 2 * sizeof(float));
+			if (none)
+				memset(none, 0, (size_t)count * 2 * sizeof(float));
+		}
+		if (count < 3) {
+			d->small_faces++;
+			d->corner_uvs.size = row.uv_start;
+			continue;
+		}
+		hob_buf_put(&d->corners, r->strip.data, r->strip.size);
+		hob_buf_put(&d->sizes, &count, sizeof count);
+		if (colors)
+			hob_buf_put(&d->face_colors, row.color, sizeof row.color);
+		if (textures)
+			hob_buf_put(&d->face_texture, &row.texture, sizeof row.texture);
+		if (d->corners.size / sizeof(uint32_t) > HOB_LIMIT_INDICES)
+			return hob_fail(err, LIMIT, "faces with more than %llu corners", HOB_LIMIT_INDICES);
+	}
+	return true;
+}
+
+/* A strip turns every other triangle around; -1 begins a new strip. */
+static void put_strip(hob_ply_data *d, const uint32_t *strip, uint32_t count)
+{
+	const uint32_t three = 3;
+	uint32_t start = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (strip[i] == HOB_NONE) {
+			start = i + 1;
+			continue;
+		}
+		if (i < start + 2)
+			continue;
+		bool odd = (i - start) & 1;
+		const uint32_t face[3] = {strip[i - 2 + odd], strip[i - 1 - odd], strip[i]};
+		if (face[0] == face[1] || face[1] == face[2] || face[0] == face[2])
+			continue;
+		hob_buf_put(&d->corners, face, sizeof face);
+		hob_buf_put(&d->sizes, &three, sizeof three);
+	}
+}
+
+static bool read_strips(reader *r, const element *e, hob_error *err)
+{
+	for (uint64_t s = 0; s < e->count; s++) {
+		face_row row;
+		if (!read_face_row(r, e, &row, err))
+			return hob_fail_in(err, "strip %llu", (unsigned long long)s);
+		r->data->corner_uvs.size = row.uv_start;
+		put_strip(r->data, (const uint32_t *)(const void *)r->strip.data,
+				  (uint32_t)(r->strip.size / sizeof(uint32_t)));
+		if (r->data->corners.size / sizeof(uint32_t) > HOB_LIMIT_INDICES)
+			return hob_fail(err, LIMIT, "strips with more than %llu corners", HOB_LIMIT_INDICES);
+	}
+	return true;
+}
+
+static bool read_others(reader *r, const element *e, hob_error *err)
+{
+	if (e->row_size > 0 && e->kind != EDGE) {
+		r->at += e->row_size * e->count;
+		return true;
+	}
+	for (uint64_t row = 0; row < e->count; row++) {
+		uint32_t edge[2] = {HOB_NONE, HOB_NONE};
+		for (uint32_t i = 0; i < e->property_count; i++) {
+			const property *p = &r->properties[e->first + i];
+			uint64_t length;
+			double value = 0;
+			if (p->is_list ? !read_count(r, p, &length, err) || !skip_list(r, p, length, err)
+						   : !read_scalar(r, p->type, &value, err))
+				return false;
+			if (p->meaning == EDGE_A || p->meaning == EDGE_B)
+				edge[p->meaning - EDGE_A] = to_index(value);
+		}
+		if (e->kind == EDGE)
+			hob_buf_put(&r->data->edges, edge, sizeof edge);
+	}
+	return true;
+}
+
+/* ---- body */
+
+static bool read_element(reader *r, element *e, hob_error *err)
+{
+	static const char *const names[] = {"vertex", "face", "tristrips", "edge", "unknown"};
+	bool lists = false;
+	for (uint32_t i = 0; i < e->property_count; i++)
+		lists = lists || r->properties[e->first + i].is_list;
+	e->row_size = lists || r->coding == TEXT ? 0 : (uint32_t)e->row_least;
+	if (e->property_count == 0 || e->count == 0)
+		return true;
+	/* In text the last value of the file needs no blank behind it. */
+	uint64_t left = (uint64_t)(r->end - r->at) + (r->coding == TEXT);
+	if (e->count > left / e->row_least)
+		return hob_fail(err, TRUNCATED,
+						"the header announces %llu rows of element '%s', but only %llu bytes are "
+						"left; copy the file again",
+						(unsigned long long)e->count, names[e->kind], (unsigned long long)left);
+	bool good = e->kind == VERTEX	? read_vertices(r, e, err)
+				: e->kind == FACE	? read_faces(r, e, err)
+				: e->kind == STRIPS ? read_strips(r, e, err)
+									: read_others(r, e, err);
+	return good || hob_fail_in(err, "element '%s'", names[e->kind]);
+}
+
+static bool read_all(reader *r, hob_error *err)
+{
+	hob_ply_data *d = r->data;
+	if (!parse_header(r, err))
+		return false;
+	for (uint32_t i = 0; i < r->element_count; i++)
+		if (!read_element(r, &r->elements[i], err))
+			return false;
+	if (d->corners.failed || d->sizes.failed || d->corner_uvs.failed || d->face_colors.failed ||
+		d->face_texture.failed || d->edges.failed)
+		return hob_fail(err, MEMORY, "no memory left for faces");
+	return true;
+}
+
+bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err)
+{
+	reader *r = HOB_NEW(request->scratch, reader, 1);
+	if (!r)
+		return hob_fail_memory(err, request->scratch, "the PLY header");
+	*out = (hob_ply_data){0};
+	r->request = request;
+	r->data = out;
+	r->at = request->file.data ? (const char *)request->file.data : "";
+	r->end = r->at + request->file.size;
+	bool done = read_all(r, err);
+	hob_buf_release(&r->strip);
+	if (!done)
+		hob_ply_data_release(out);
+	return done;
+}
+
+void hob_ply_data_release(hob_ply_data *data)
+{
+	hob_buf_release(&data->corners);
+	hob_buf_release(&data->sizes);
+	hob_buf_release(&data->corner_uvs);
+	hob_buf_release(&data->face_colors);
+	hob_buf_release(&data->face_texture);
+	hob_buf_release(&data->edges);
+}

@@ -1,0 +1,166 @@
+#include "polygon.h"
+
+#include <math.h>
+
+typedef struct corner2 {
+	double x, y;
+	uint32_t previous, next;
+} corner2;
+
+void hob_polygon_release(hob_polygon *polygon)
+{
+	hob_buf_release(&polygon->memory);
+}
+
+static void newell_normal(const float *position, const uint32_t *corners, uint32_t count, double normal[3])
+{
+	normal[0] = normal[1] = normal[2] = 0;
+	/* Relative to one corner, so that far-away polygons keep their digits. */
+	const float *origin = position + (size_t)corners[0] * 3;
+	for (uint32_t i = 0; i < count; i++) {
+		const float *p = position + (size_t)corners[i] * 3;
+		const float *q = position + (size_t)corners[i + 1 < count ? i + 1 : 0] * 3;
+		double a[3], b[3];
+		for (int k = 0; k < 3; k++)
+			a[k] = (double)p[k] - origin[k], b[k] = (double)q[k] - origin[k];
+		normal[0] += (a[1] - b[1]) * (a[2] + b[2]);
+		normal[1] += (a[2] - b[2]) * (a[0] + b[0]);
+		normal[2] += (a[0] - b[0]) * (a[1] + b[1]);
+	}
+}
+
+/* Drops the axis along which the polygon is seen best, so that it appears counter-clockwise. */
+static void project(const float *position, const uint32_t *corners, uint32_t count, corner2 *out)
+{
+	double normal[3];
+	newell_normal(position, corners, count, normal);
+	int drop = fabs(normal[0]) > fabs(normal[1]) ? 0 : 1;
+	if (fabs(normal[2]) >= fabs(normal[drop]))
+		drop = 2;
+	int x = (drop + 1) % 3, y = (drop + 2) % 3;
+	if (normal[drop] < 0) {
+		int swap = x;
+		x = y, y = swap;
+	}
+	const float *origin = position + (size_t)corners[0] * 3;
+	for (uint32_t i = 0; i < count; i++) {
+		const float *p = position + (size_t)corners[i] * 3;
+		out[i] = (corner2){(double)p[x] - origin[x], (double)p[y] - origin[y], i > 0 ? i - 1 : count - 1,
+						   i + 1 < count ? i + 1 : 0};
+	}
+}
+
+/* Twice the area of a b c, positive when counter-clockwise. */
+static double turn(const corner2 *a, const corner2 *b, const corner2 *c)
+{
+	return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
+}
+
+static bool is_convex(const corner2 *p, uint32_t count)
+{
+	/* No turn to the right, and only one full turn: a star also turns left everywhere. */
+	uint32_t rising = 0;
+	bool was_up = p[0].y > p[count - 1].y;
+	for (uint32_t i = 0; i < count; i++) {
+		const corner2 *next = &p[p[i].next];
+		if (turn(&p[p[i].previous], &p[i], next) < 0)
+			return false;
+		if (next->y < p[i].y || next->y > p[i].y) {
+			bool up = next->y > p[i].y;
+			rising += up != was_up;
+			was_up = up;
+		}
+	}
+	return rising <= 2;
+}
+
+static void fan(uint32_t count, uint32_t first, uint32_t *triangles)
+{
+	for (uint32_t i = 1; i + 1 < count; i++) {
+		*triangles++ = first;
+		*triangles++ = (first + i) % count;
+		*triangles++ = (first + i + 1) % count;
+	}
+}
+
+static void cut_quad(const float *position, const uint32_t *corners, const corner2 *p, uint32_t *triangles)
+{
+	bool by_02 = turn(&p[0], &p[1], &p[2]) > 0 && turn(&p[0], &p[2], &p[3]) > 0;
+	bool by_13 = turn(&p[1], &p[2], &p[3]) > 0 && turn(&p[1], &p[3], &p[0]) > 0;
+	if (by_02 == by_13) {
+		double squares[2] = {0, 0};
+		for (int k = 0; k < 3; k++)
+			for (size_t d = 0; d < 2; d++) {
+				double side = (double)position[(size_t)corners[d] * 3 + (size_t)k] -
+							  position[(size_t)corners[d + 2] * 3 + (size_t)k];
+				squares[d] += side * side;
+			}
+		/* A tie goes to the first corner, as most tools cut. */
+		by_02 = squares[0] <= squares[1];
+	}
+	fan(4, by_02 ? 0 : 1, triangles);
+}
+
+/* Nothing of the polygon lies inside the triangle at `ear` or on its new edge. */
+static bool is_ear(const corner2 *p, uint32_t ear, uint64_t *tests)
+{
+	const corner2 *a = &p[p[ear].previous], *b = &p[ear], *c = &p[p[ear].next];
+	if (!(turn(a, b, c) > 0))
+		return false;
+	for (uint32_t i = c->next; i != b->previous; i = p[i].next) {
+		const corner2 *q = &p[i];
+		++*tests;
+		bool same = (q->x == a->x && q->y == a->y) || (q->x == c->x && q->y == c->y);
+		if (!same && turn(a, b, q) >= 0 && turn(b, c, q) >= 0 && turn(c, a, q) >= 0)
+			return false;
+	}
+	return true;
+}
+
+static void clip_ears(hob_polygon *polygon, corner2 *p, uint32_t count, uint32_t *triangles)
+{
+	uint32_t at = 0, left = count, tried = 0;
+	while (left > 3) {
+		/* When nothing is an ear, the polygon crosses itself or has no area: any corner will do. */
+		if (tried < left && polygon->tests < HOB_POLYGON_BUDGET && !is_ear(p, at, &polygon->tests)) {
+			at = p[at].next;
+			tried++;
+			continue;
+		}
+		*triangles++ = p[at].previous;
+		*triangles++ = at;
+		*triangles++ = p[at].next;
+		p[p[at].previous].next = p[at].next;
+		p[p[at].next].previous = p[at].previous;
+		/* Going on two corners further cuts strips rather than long fans. */
+		at = p[p[at].next].next;
+		left--;
+		tried = 0;
+	}
+	*triangles++ = p[at].previous;
+	*triangles++ = at;
+	*triangles = p[at].next;
+}
+
+bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
+							 uint32_t count, uint32_t *triangles)
+{
+	if (count == 3) {
+		fan(3, 0, triangles);
+		return true;
+	}
+	hob_buf_clear(&polygon->memory);
+	corner2 *p = (corner2 *)(void *)hob_buf_grow(&polygon->memory, (size_t)count * sizeof *p);
+	if (!p)
+		return false;
+	project(position, corners, count, p);
+	if (count == 4) {
+		cut_quad(position, corners, p, triangles);
+	} else if (is_convex(p, count)) {
+		fan(count, 0, triangles);
+	} else {
+		clip_ears(polygon, p, count, triangles);
+		polygon->careless += polygon->tests >= HOB_POLYGON_BUDGET;
+	}
+	return true;
+}

@@ -1,0 +1,31 @@
+/* polygon.h - polygons of any size and shape into triangles.
+ *
+ * Quads are cut along the shorter diagonal, or along the one that lies inside when the quad is not convex;
+ * other convex polygons become a fan; the rest is clipped ear by ear in the plane of Newell's normal. Ear
+ * clipping is quadratic, so all polygons of one hob_polygon share a budget of point tests; when it is used up,
+ * corners are clipped without looking. Every polygon of n corners gives n - 2 triangles of the same
+ * orientation, whatever its coordinates are. */
+#ifndef HOB_POLYGON_H
+#define HOB_POLYGON_H
+
+#include "../base/base.h"
+
+typedef struct hob_polygon {
+	hob_buf memory;	   /* kept from call to call */
+	uint64_t tests;	   /* point tests done */
+	uint64_t careless; /* polygons that were cut after the budget was used up */
+} hob_polygon;
+
+/* About a second of work. */
+#define HOB_POLYGON_BUDGET 400000000ull
+
+void hob_polygon_release(hob_polygon *polygon);
+
+/* position   [][3], finite
+ * corners    [count] indices into position, count >= 3
+ * triangles  [(count - 2) * 3] out: numbers of corners, 0 .. count-1
+ * False only when memory is short. O(count) for convex ones, else O(count^2). */
+bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
+							 uint32_t count, uint32_t *triangles) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,370 @@
+#include "importers.h"
+
+#include "../base/limits.h"
+#include "number.h"
+#include "shape.h"
+#include "text.h"
+
+enum { HEADER_SIZE = 80, FACETS_AT = 84, FACET_SIZE = 50 };
+
+/* ---- model of one node per solid */
+
+typedef struct solid {
+	hob_str name;
+	uint32_t facet_first, facet_count;
+} solid;
+
+typedef struct stl_data {
+	const hob_import_request *request;
+	uint32_t facet_count;
+	float *position; /* [facet_count][3][3], in the result arena */
+	float *normal;	 /* [facet_count][3][3] */
+	float *color;	 /* [facet_count][3][4] or NULL */
+	const solid *solids;
+	uint32_t solid_count;
+} stl_data;
+
+static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, hob_mesh *to, hob_error *err)
+{
+	uint32_t corners = from->facet_count * 3;
+	size_t first = (size_t)from->facet_first * 3;
+	*to = (hob_mesh){.name = from->name,
+					 .material = HOB_NONE,
+					 .source_mesh = index,
+					 .vertex_count = corners,
+					 .index_count = corners,
+					 .position = data->position + first * 3,
+					 .normal = data->normal + first * 3};
+	if (data->color)
+		to->color[0] = data->color + first * 4;
+	to->indices = HOB_NEW(data->request->result, uint32_t, corners);
+	if (!to->indices)
+		return hob_fail_memory(err, data->request->result, "indices");
+	for (uint32_t i = 0; i < corners; i++)
+		to->indices[i] = i;
+	hob_shape_fix_positions(to, data->request->notes);
+	/* A facet's normal is optional: exporters that do not care write zeros, or worse. */
+	for (uint32_t i = 0; i < corners; i += 3) {
+		float *normal = to->normal + (size_t)i * 3;
+		float square = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+		if (!(square > 0.25f && square < 4))
+			hob_shape_face_normal(to->position + (size_t)i * 3, to->position + (size_t)i * 3 + 3,
+								  to->position + (size_t)i * 3 + 6, normal);
+		memcpy(normal + 3, normal, 3 * sizeof(float));
+		memcpy(normal + 6, normal, 3 * sizeof(float));
+	}
+	hob_shape_fix_floats(to->normal, (size_t)corners * 3, 0);
+	hob_mesh_repair_directions(to);
+	return true;
+}
+
+static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
+{
+	hob_arena *arena = data->request->result;
+	uint32_t count = data->solid_count;
+	model->meshes = HOB_NEW(arena, hob_mesh, count);
+	model->nodes = HOB_NEW(arena, hob_node, count);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, count);
+	model->scene_roots = HOB_NEW(arena, uint32_t, count);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	if (!model->meshes || !model->nodes || !model->mesh_refs || !model->scene_roots || !model->scenes)
+		return hob_fail_memory(err, arena, "the scene");
+	for (uint32_t i = 0; i < count; i++) {
+		if (!make_mesh(data, &data->solids[i], i, &model->meshes[i], err))
+			return false;
+		model->nodes[i] = (hob_node){.name = data->solids[i].name,
+									 .parent = HOB_NONE,
+									 .source = i,
+									 .rotation = {0, 0, 0, 1},
+									 .scale = {1, 1, 1},
+									 .mesh_first = i,
+									 .mesh_count = 1,
+									 .skin = HOB_NONE,
+									 .camera = HOB_NONE,
+									 .light = HOB_NONE};
+		model->mesh_refs[i] = model->scene_roots[i] = i;
+	}
+	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;
+	model->scenes[0] = (hob_scene){HOB_STR(""), 0, count};
+	model->scene_count = 1;
+	return hob_model_check(model, err);
+}
+
+static bool too_many(uint64_t facets, hob_error *err)
+{
+	if (facets * 3 <= HOB_LIMIT_VERTICES)
+		return false;
+	hob_fail(err, LIMIT, "%llu facets have more than %llu vertices; split the mesh",
+			 (unsigned long long)facets, HOB_LIMIT_VERTICES);
+	return true;
+}
+
+/* ---- binary */
+
+/* Two customs for a colour of 15 bits per facet: with "COLOR=" in the header (Materialise Magics) red stands
+ * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView) blue stands there and a
+ * set bit 15 says so. */
+static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float out[4])
+{
+	bool own = magics ? !(bits & 0x8000) : bits & 0x8000;
+	uint32_t low = bits & 31u, middle = bits >> 5 & 31u, high = bits >> 10 & 31u;
+	const uint32_t fives[3] = {magics ? low : high, middle, magics ? high : low};
+	out[3] = 1;
+	for (int i = 0; i < 3; i++)
+		out[i] = own ? hob_shape_linear((float)fives[i] / 31) : 1;
+	for (int i = 0; common && !own && i < 3; i++)
+		out[i] = hob_shape_linear((float)common[i] / 255);
+}
+
+static bool read_colors(stl_data *data, hob_error *err)
+{
+	const uint8_t *file = data->request->file.data;
+	size_t color_at = hob_str_find((hob_str){(const char *)file, HEADER_SIZE}, HOB_STR("COLOR="), 0);
+	bool magics = color_at != SIZE_MAX;
+	const uint8_t *common = magics && color_at + 10 <= HEADER_SIZE ? file + color_at + 6 : NULL;
+	bool any = magics;
+	for (uint32_t i = 0; i < data->facet_count && !any; i++)
+		any = hob_load_u16(file + FACETS_AT + (size_t)i * FACET_SIZE + 48) & 0x8000;
+	if (!any)
+		return true;
+	data->color = HOB_NEW(data->request->result, float, (size_t)data->facet_count * 12);
+	if (!data->color)
+		return hob_fail_memory(err, data->request->result, "facet colours");
+	for (size_t i = 0; i < data->facet_count; i++) {
+		uint16_t bits = hob_load_u16(file + FACETS_AT + i * FACET_SIZE + 48);
+		for (size_t k = 0; k < 3; k++)
+			facet_color(bits, magics, common, data->color + (i * 3 + k) * 4);
+	}
+	hob_note_add(data->request->notes, HOB_NOTE_INFO, "stl.colors",
+				 "the facets' attribute bytes are read as colours (%s)",
+				 magics ? "Materialise Magics" : "VisCAM, SolidView");
+	return true;
+}
+
+static bool read_binary(const hob_import_request *request, hob_model *model, hob_error *err)
+{
+	hob_bytes file = request->file;
+	if (file.size < FACETS_AT)
+		return hob_fail(err, TRUNCATED, "%zu bytes are too few for an STL file; a binary one has at least %d",
+						file.size, FACETS_AT);
+	uint32_t count = hob_load_u32(file.data + HEADER_SIZE);
+	uint64_t room = (file.size - FACETS_AT) / FACET_SIZE;
+	if (count > room)
+		return hob_fail(err, TRUNCATED,
+						"the header announces %u facets, the file ends after %llu; copy it again", count,
+						(unsigned long long)room);
+	if (count == 0)
+		return hob_fail(err, EMPTY, "the STL file holds no facet");
+	if (too_many(count, err))
+		return false;
+	if (file.size - FACETS_AT > (size_t)count * FACET_SIZE)
+		hob_note_add(request->notes, HOB_NOTE_WARNING, "stl.trailing-bytes",
+					 "%zu bytes behind the last of %u facets are ignored",
+					 file.size - FACETS_AT - (size_t)count * FACET_SIZE, count);
+	solid whole = {HOB_STR(""), 0, count};
+	stl_data data = {.request = request, .facet_count = count, .solids = &whole, .solid_count = 1};
+	data.position = HOB_NEW(request->result, float, (size_t)count * 9);
+	data.normal = HOB_NEW(request->result, float, (size_t)count * 9);
+	if (!data.position || !data.normal)
+		return hob_fail_memory(err, request->result, "vertices");
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *facet = file.data + FACETS_AT + i * FACET_SIZE;
+		for (size_t k = 0; k < 3; k++)
+			data.normal[i * 9 + k] = hob_load_f32(facet + k * 4);
+		for (size_t k = 0; k < 9; k++)
+			data.position[i * 9 + k] = hob_load_f32(facet + 12 + k * 4);
+	}
+	return read_colors(&data, err) && make_model(&data, model, err);
+}
+
+/* ---- text */
+
+typedef struct text_reader {
+	const hob_import_request *request;
+	hob_buf position, normal, solids; /* as in stl_data */
+	uint32_t facet_count, line;
+	uint32_t corner; /* of the open facet */
+	bool in_facet, in_solid;
+	float facet_normal[3];
+	float corners[2][3]; /* first and last corner of the open facet, for more than three */
+} text_reader;
+
+static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *err)
+{
+	const char *at = line.data, *end = line.data + line.len;
+	for (int i = 0; i < 3; i++) {
+		while (at < end && (uint8_t)*at <= ' ')
+			at++;
+		at = hob_number_float(at, end, &out[i]);
+		if (!at)
+			return hob_fail(err, CORRUPT, "line %u: three numbers are expected", r->line);
+	}
+	return true;
+}
+
+static void put_corner(text_reader *r, const float *corner)
+{
+	hob_buf_put(&r->position, corner, 3 * sizeof(float));
+	hob_buf_put(&r->normal, r->facet_normal, 3 * sizeof(float));
+}
+
+static bool read_vertex(text_reader *r, hob_str line, hob_error *err)
+{
+	float corner[3];
+	if (!r->in_facet)
+		return hob_fail(err, CORRUPT, "line %u: a vertex outside of a facet", r->line);
+	if (!read_triple(r, line, corner, err))
+		return false;
+	if (r->corner >= 3) {
+		put_corner(r, r->corners[0]);
+		put_corner(r, r->corners[1]);
+		r->facet_count++;
+	}
+	put_corner(r, corner);
+	memcpy(r->corners[r->corner > 0], corner, sizeof corner);
+	r->corner++;
+	return true;
+}
+
+static bool end_facet(text_reader *r, hob_error *err)
+{
+	if (!r->in_facet || r->corner < 3)
+		return hob_fail(err, CORRUPT, "line %u: a facet of %u vertices ends", r->line, r->corner);
+	r->in_facet = false;
+	r->facet_count++;
+	return !too_many(r->facet_count, err);
+}
+
+static bool begin_solid(text_reader *r, hob_str name, hob_error *err)
+{
+	solid next = {hob_text_name(r->request->result, name), r->facet_count, 0};
+	if (!next.name.data)
+		return hob_fail_memory(err, r->request->result, "a name");
+	hob_buf_put(&r->solids, &next, sizeof next);
+	if (r->solids.size / sizeof(solid) > HOB_LIMIT_MESHES)
+		return hob_fail(err, LIMIT, "more than %llu solids", HOB_LIMIT_MESHES);
+	r->in_solid = true;
+	return true;
+}
+
+static bool read_line(text_reader *r, hob_str line, hob_error *err)
+{
+	hob_str word = hob_text_word(&line);
+	if (hob_str_equal_nocase(word, HOB_STR("vertex")))
+		return read_vertex(r, line, err);
+	if (hob_str_equal_nocase(word, HOB_STR("facet"))) {
+		if (!r->in_solid && !begin_solid(r, HOB_STR(""), err))
+			return false;
+		if (r->in_facet)
+			return hob_fail(err, CORRUPT, "line %u: a facet begins inside of another", r->line);
+		r->in_facet = true;
+		r->corner = 0;
+		memset(r->facet_normal, 0, sizeof r->facet_normal);
+		hob_str keyword = hob_text_word(&line);
+		return !hob_str_equal_nocase(keyword, HOB_STR("normal")) ||
+			   read_triple(r, line, r->facet_normal, err);
+	}
+	if (hob_str_equal_nocase(word, HOB_STR("endfacet")))
+		return end_facet(r, err);
+	if (hob_str_equal_nocase(word, HOB_STR("solid")))
+		return begin_solid(r, line, err);
+	if (hob_str_equal_nocase(word, HOB_STR("endsolid")))
+		r->in_solid = false;
+	return true;
+}
+
+static bool read_lines(text_reader *r, hob_str text, hob_error *err)
+{
+	hob_str line;
+	while (hob_text_line(&text, &line)) {
+		r->line++;
+		if (!read_line(r, line, err))
+			return false;
+	}
+	if (r->in_facet)
+		return hob_fail(err, TRUNCATED, "the file ends inside of a facet at line %u; copy it again", r->line);
+	if (r->in_solid)
+		hob_note_add(r->request->notes, HOB_NOTE_WARNING, "stl.no-end",
+					 "the file ends without 'endsolid'; it may have been cut off");
+	if (r->facet_count == 0)
+		return hob_fail(err, EMPTY, "the STL file holds no facet");
+	if (r->position.failed || r->normal.failed || r->solids.failed)
+		return hob_fail(err, MEMORY, "no memory left for %u facets", r->facet_count);
+	return true;
+}
+
+/* Fills in the solids' counts and drops those without a facet. */
+static uint32_t close_solids(solid *solids, uint32_t count, uint32_t facet_count)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t end = i + 1 < count ? solids[i + 1].facet_first : facet_count;
+		solids[i].facet_count = end - solids[i].facet_first;
+		if (solids[i].facet_count > 0)
+			solids[kept++] = solids[i];
+	}
+	return kept;
+}
+
+static bool take_text(text_reader *r, hob_model *model, hob_error *err)
+{
+	hob_arena *arena = r->request->result;
+	solid *solids = (solid *)(void *)r->solids.data;
+	stl_data data = {.request = r->request, .facet_count = r->facet_count, .solids = solids};
+	data.solid_count = close_solids(solids, (uint32_t)(r->solids.size / sizeof(solid)), r->facet_count);
+	data.position = HOB_NEW(arena, float, (size_t)r->facet_count * 9);
+	data.normal = HOB_NEW(arena, float, (size_t)r->facet_count * 9);
+	if (!data.position || !data.normal)
+		return hob_fail_memory(err, arena, "vertices");
+	memcpy(data.position, r->position.data, r->position.size);
+	memcpy(data.normal, r->normal.data, r->normal.size);
+	return make_model(&data, model, err);
+}
+
+static bool read_text(const hob_import_request *request, hob_str text, hob_model *model, hob_error *err)
+{
+	text_reader r = {.request = request};
+	bool done = read_lines(&r, text, err) && take_text(&r, model, err);
+	hob_buf_release(&r.position);
+	hob_buf_release(&r.normal);
+	hob_buf_release(&r.solids);
+	return done;
+}
+
+/* Binary files begin with "solid" too, so the size decides where it can. */
+static bool is_text(hob_bytes file, hob_str text)
+{
+	bool fits = file.size >= FACETS_AT && (file.size - FACETS_AT) % FACET_SIZE == 0 &&
+				hob_load_u32(file.data + HEADER_SIZE) == (file.size - FACETS_AT) / FACET_SIZE;
+	if (fits)
+		return false;
+	hob_str head = hob_str_sub(text, 0, 1024);
+	if (memchr(head.data, 0, head.len))
+		return false;
+	for (size_t i = 0; i + 5 <= head.len; i++)
+		if (hob_str_equal_nocase(hob_str_sub(head, i, i + 5), HOB_STR("solid")))
+			return true;
+	return false;
+}
+
+static bool stl_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_model model = {0};
+	hob_str text = hob_text_decode(request->scratch, request->file);
+	if (!text.data)
+		return hob_fail_memory(err, request->scratch, "the text");
+	bool done = is_text(request->file, text) ? read_text(request, text, &model, err)
+											 : read_binary(request, &model, err);
+	if (done)
+		*out = model;
+	return done;
+}
+
+static const char *const extensions[] = {"stl", NULL};
+
+const hob_importer hob_stl_importer = {
+	.name = "stl",
+	.version = 1,
+	.extensions = extensions,
+	.import = stl_import,
+};
