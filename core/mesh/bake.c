@@ -295,7 +295,7 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 						   .error = o->lod_error,
 						   .lock_border = o->lod_lock_border};
 	hob_lod_end end;
-	if (!hob_lods_build(m->position, m->vertex_count, &lod, levels, level_count, &end, b->scratch, b->err))
+	if (!hob_lods_build(m, &lod, levels, level_count, &end, b->scratch, b->err))
 		return false;
 	note_end(b, end, *level_count, &levels[*level_count - 1]);
 	return true;

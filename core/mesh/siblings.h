@@ -1,0 +1,27 @@
+/* siblings.h - vertices that differ in normal and tangent alone, and which of them suits a triangle. */
+#ifndef HOB_SIBLINGS_H
+#define HOB_SIBLINGS_H
+
+#include "../model/model.h"
+
+typedef struct hob_siblings {
+	uint32_t count;	   /* families; a vertex without siblings is one of its own */
+	uint32_t *family;  /* [vertex_count] */
+	uint32_t *first;   /* [count + 1] into members */
+	uint32_t *members; /* [vertex_count] vertices by family, ascending */
+} hob_siblings;
+
+/* Memory comes from `arena` and stays. Errors: MEMORY. Cost O(vertices * bytes of a vertex). */
+bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* Lets each corner of each triangle take, of its vertex's family, the member whose normal is nearest to the triangle's own;
+ * members whose tangent has the handedness of the triangle's mapping come first; of equals the first.
+ * indices [index_count] in and out. Cost O(index_count * family size). */
+void hob_siblings_choose(const hob_siblings *siblings, const hob_mesh *mesh, uint32_t *indices,
+						 uint32_t index_count);
+
+/* Lets each corner take the first member of its family. */
+void hob_siblings_unite(const hob_siblings *siblings, uint32_t *indices, uint32_t index_count);
+
+#endif
