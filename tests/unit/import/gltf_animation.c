@@ -1,0 +1,258 @@
+/* Clips: interpolation, key formats, targets, names. */
+#include "tests/unit/import/gltf_fixture.h"
+
+static const float two_times[2] = {0.5f, 2};
+
+/* Accessor 0: a triangle; 1: times 0.5 and 2. What a test adds starts at 2. */
+static gltf_fixture *timed(void)
+{
+	gltf_fixture *f = fixture_new();
+	fixture_triangle(f);
+	fixture_floats(f, "SCALAR", 2, two_times, sizeof two_times);
+	return f;
+}
+
+static const hob_track *track_at(const gltf_fixture *f, uint32_t clip, uint32_t channel)
+{
+	assert_imported(f);
+	assert_true(clip < f->model.clip_count && channel < f->model.clips[clip].channel_count);
+	return &f->model.clips[clip].tracks[f->model.clips[clip].channels[channel].track];
+}
+
+static bool import_clip(gltf_fixture *f, const char *samplers, const char *channels)
+{
+	char text[1500];
+	snprintf(
+		text, sizeof text,
+		"'meshes':[{'primitives':[{'attributes':{'POSITION':0},'targets':[{'POSITION':0},{'POSITION':0}]}]}],"
+		"'nodes':[{'name':'same','children':[1]},{'name':'same','mesh':0}],'animations':[{'name':'walk','"
+		"samplers':[%s],"
+		"'channels':[%s]}]",
+		samplers, channels);
+	return fixture_import(f, text);
+}
+
+static void step_and_linear_are_kept_apart(void **state)
+{
+	(void)state;
+	static const float moves[6] = {1, 2, 3, 4, 5, 6};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, moves, sizeof moves);
+	import_clip(f, "{'input':1,'output':2,'interpolation':'STEP'},{'input':1,'output':2}",
+				"{'sampler':0,'target':{'node':0,'path':'translation'}},{'sampler':1,'target':{'node':1,'"
+				"path':'scale'}}");
+	assert_int_equal(track_at(f, 0, 0)->interpolation, HOB_STEP);
+	assert_int_equal(track_at(f, 0, 1)->interpolation, HOB_LINEAR);
+	assert_int_equal(f->model.clips[0].channels[1].path, HOB_PATH_SCALE);
+	assert_floats(track_at(f, 0, 0)->times, 0, 0.5f, 2);
+	assert_floats(track_at(f, 0, 0)->values, 0, 1, 2, 3, 4, 5, 6);
+	fixture_free(f);
+}
+
+static void cubic_splines_keep_their_tangents(void **state)
+{
+	(void)state;
+	static const float keys[18] = {9, 9, 9, 0, 0, 0, 1, 2, 3, 4, 5, 6, 4, 0, 0, 8, 8, 8};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 6, keys, sizeof keys);
+	import_clip(f, "{'input':1,'output':2,'interpolation':'CUBICSPLINE'}",
+				"{'sampler':0,'target':{'node':0,'path':'translation'}}");
+	assert_int_equal(track_at(f, 0, 0)->interpolation, HOB_CUBICSPLINE);
+	assert_int_equal(track_at(f, 0, 0)->key_count, 2);
+	assert_memory_equal(track_at(f, 0, 0)->values, keys, sizeof keys);
+	fixture_free(f);
+}
+
+static void integer_rotations_become_unit_quaternions(void **state)
+{
+	(void)state;
+	static const int16_t shorts[8] = {0, 0, 0, 32767, 23170, 0, 0, 23170};
+	static const int8_t bytes[8] = {0, 0, 0, 127, 90, 0, 0, 90};
+	gltf_fixture *f = timed();
+	fixture_accessor(f, fixture_view(f, shorts, sizeof shorts, ""), 5122, "VEC4", 2, ",'normalized':true");
+	fixture_accessor(f, fixture_view(f, bytes, sizeof bytes, ""), 5120, "VEC4", 2, ",'normalized':true");
+	import_clip(f, "{'input':1,'output':2},{'input':1,'output':3}",
+				"{'sampler':0,'target':{'node':0,'path':'rotation'}},{'sampler':1,'target':{'node':1,'path':'"
+				"rotation'}}");
+	for (uint32_t i = 0; i < 2; i++)
+		assert_floats(track_at(f, 0, i)->values, 1e-4f, 0, 0, 0, 1, 0.7071068f, 0, 0, 0.7071068f);
+	fixture_free(f);
+}
+
+static void morph_weights_come_by_target(void **state)
+{
+	(void)state;
+	static const float keys[4] = {0, 1, -0.5f, 2};
+	static const uint8_t bytes[12] = {0, 0, 0, 255, 0, 0, 0, 0, 51, 0, 0, 0};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "SCALAR", 4, keys, sizeof keys);
+	fixture_accessor(f, fixture_view(f, bytes, sizeof bytes, ""), 5121, "SCALAR", 12, ",'normalized':true");
+	import_clip(f, "{'input':1,'output':2}", "{'sampler':0,'target':{'node':1,'path':'weights'}}");
+	assert_int_equal(track_at(f, 0, 0)->components, 2);
+	assert_floats(track_at(f, 0, 0)->values, 0, 0, 1, -0.5f, 2);
+	import_clip(f, "{'input':1,'output':3,'interpolation':'CUBICSPLINE'}",
+				"{'sampler':0,'target':{'node':1,'path':'weights'}}");
+	assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.2f, 0, 0, 0);
+	fixture_free(f);
+}
+
+static void channels_go_by_node_not_by_name(void **state)
+{
+	(void)state;
+	static const float a[6] = {1, 1, 1, 1, 1, 1}, b[6] = {2, 2, 2, 2, 2, 2};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	fixture_floats(f, "VEC3", 2, b, sizeof b);
+	import_clip(f, "{'input':1,'output':2},{'input':1,'output':3}",
+				"{'sampler':1,'target':{'node':1,'path':'translation'}},{'sampler':0,'target':{'node':0,'"
+				"path':'translation'}}");
+	assert_floats(track_at(f, 0, 0)->values, 0, 2, 2, 2);
+	assert_int_equal(f->model.clips[0].channels[0].node, 1);
+	assert_int_equal(f->model.clips[0].channels[1].node, 0);
+	fixture_free(f);
+}
+
+static void channels_of_one_sampler_share_a_track(void **state)
+{
+	(void)state;
+	static const float a[6] = {1, 1, 1, 1, 1, 1};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	import_clip(f, "{'input':1,'output':2},{'input':1,'output':2}",
+				"{'sampler':0,'target':{'node':1,'path':'translation'}},{'sampler':0,'target':{'node':1,'"
+				"path':'scale'}}");
+	assert_imported(f);
+	assert_int_equal(f->model.clips[0].track_count, 1);
+	fixture_free(f);
+}
+
+static void repeated_times_keep_the_later_value(void **state)
+{
+	(void)state;
+	static const float times[4] = {0, 1, 1, 2}, values[12] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "SCALAR", 4, times, sizeof times);
+	fixture_floats(f, "VEC3", 4, values, sizeof values);
+	import_clip(f, "{'input':2,'output':3}", "{'sampler':0,'target':{'node':0,'path':'translation'}}");
+	assert_int_equal(track_at(f, 0, 0)->key_count, 3);
+	assert_floats(track_at(f, 0, 0)->times, 0, 0, 1, 2);
+	assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 2, 2, 2, 3, 3, 3);
+	assert_true(has_note(f, "gltf.keys-repeated"));
+	fixture_free(f);
+}
+
+static void what_cannot_be_played_is_dropped_with_a_note(void **state)
+{
+	(void)state;
+	static const float a[6] = {1, 1, 1, 1, 1, 1}, q[8] = {0, 0, 0, 0, 0, 0, 0, 2};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	fixture_floats(f, "VEC4", 2, q, sizeof q);
+	import_clip(
+		f, "{'input':1,'output':2},{'input':1,'output':3}",
+		"{'sampler':0,'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':'/"
+		"materials/0'}}}},"
+		"{'sampler':0,'target':{'path':'translation'}},{'sampler':0,'target':{'node':0,'path':'colour'}},"
+		"{'sampler':0,'target':{'node':0,'path':'weights'}},{'sampler':1,'target':{'node':0,'path':'rotation'"
+		"}}");
+	assert_imported(f);
+	assert_int_equal(f->model.clips[0].channel_count, 1);
+	assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 1, 0, 0, 0, 1);
+	uint32_t dropped = 0;
+	for (uint32_t i = 0; i < f->notes.count; i++)
+		dropped += hob_str_equal(f->notes.items[i].code, HOB_STR("gltf.channel-dropped"));
+	assert_int_equal(dropped, 4);
+	assert_true(has_note(f, "gltf.rotation-zero"));
+	import_clip(f, "", "");
+	assert_imported(f);
+	assert_int_equal(f->model.clip_count, 0);
+	assert_true(has_note(f, "gltf.clip-empty"));
+	fixture_free(f);
+}
+
+static void clip_names_are_unique(void **state)
+{
+	(void)state;
+	static const float a[6] = {1, 1, 1, 1, 1, 1};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	static const char *const names[] = {"'name':'run',",   "'name':'run',", "",
+										"'name':'run_2',", "'name':'run',", ""};
+	hob_buf text = {0};
+	hob_buf_put_str(&text, HOB_STR("'nodes':[{}],'animations':["));
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		hob_buf_printf(&text,
+					   "%s{%s'samplers':[{'input':1,'output':2}],'channels':[{'sampler':0,'target':{'node':0,"
+					   "'path':'scale'}}]}",
+					   i ? "," : "", names[i]);
+	hob_buf_put(&text, "]", 2);
+	fixture_import(f, (const char *)text.data);
+	assert_imported(f);
+	static const char *const wanted[] = {"run", "run_2", "clip_0", "run_2_2", "run_3", "clip_1"};
+	for (uint32_t i = 0; i < 6; i++)
+		assert_text(f->model.clips[i].name, wanted[i]);
+	hob_buf_release(&text);
+	fixture_free(f);
+}
+
+static void broken_clips_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *samplers, *channels, *words;
+	} cases[] = {
+		{"{'input':2,'output':6}", "'path':'scale'", "time of key 1 is before that of key 0; accessor 2"},
+		{"{'input':3,'output':6}", "'path':'scale'", "time of key 1 is NaN or infinite; accessor 3"},
+		{"{'input':4,'output':6,'interpolation':'CUBICSPLINE'}", "'path':'scale'",
+		 "CUBICSPLINE needs two keys"},
+		{"{'input':1,'output':5}", "'path':'scale'", "2 keys need 6 values, the output has 3"},
+		{"{'input':1,'output':6,'interpolation':'CUBICSPLINE'}", "'path':'scale'", "2 keys need 18 values"},
+		{"{'input':1,'output':6}", "'path':'rotation'", "output has 3 components, its path needs 4"},
+		{"{'input':1,'output':6,'interpolation':'SMOOTH'}", "'path':'scale'", "interpolation is 'SMOOTH'"},
+		{"{'input':1}", "'path':'scale'", "'output' is missing"},
+		{"{'input':99,'output':6}", "'path':'scale'", "'input' is 99"},
+		{"{'input':6,'output':6}", "'path':'scale'", "3 components, 1 are needed"},
+	};
+	static const float falling[2] = {1, 0}, nan[2] = {0, NAN}, one = 1, values[6] = {0};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		gltf_fixture *f = timed();
+		fixture_floats(f, "SCALAR", 2, falling, sizeof falling);
+		fixture_floats(f, "SCALAR", 2, nan, sizeof nan);
+		fixture_floats(f, "SCALAR", 1, &one, sizeof one);
+		fixture_floats(f, "VEC3", 1, values, sizeof values / 2);
+		fixture_floats(f, "VEC3", 2, values, sizeof values);
+		char channel[100];
+		snprintf(channel, sizeof channel, "{'sampler':0,'target':{'node':0,%s}}", cases[i].channels);
+		import_clip(f, cases[i].samplers, channel);
+		if (f->ok || !strstr(f->error.context, cases[i].words) ||
+			!strstr(f->error.context, "animations[0] 'walk'"))
+			fail_msg("%s: %s", cases[i].samplers, f->ok ? "accepted" : f->error.context);
+		fixture_free(f);
+	}
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, values, sizeof values);
+	import_clip(
+		f, "{'input':1,'output':2}",
+		"{'sampler':0,'target':{'node':0,'path':'scale'}},{'sampler':0,'target':{'node':0,'path':'scale'}}");
+	assert_refused(f, CORRUPT, "already have a channel; channel 1");
+	import_clip(f, "{'input':1,'output':2}", "{'sampler':1,'target':{'node':0,'path':'scale'}}");
+	assert_refused(f, CORRUPT, "'sampler' is 1");
+	fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(step_and_linear_are_kept_apart),
+		cmocka_unit_test(cubic_splines_keep_their_tangents),
+		cmocka_unit_test(integer_rotations_become_unit_quaternions),
+		cmocka_unit_test(morph_weights_come_by_target),
+		cmocka_unit_test(channels_go_by_node_not_by_name),
+		cmocka_unit_test(channels_of_one_sampler_share_a_track),
+		cmocka_unit_test(repeated_times_keep_the_later_value),
+		cmocka_unit_test(what_cannot_be_played_is_dropped_with_a_note),
+		cmocka_unit_test(clip_names_are_unique),
+		cmocka_unit_test(broken_clips_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
