@@ -21,7 +21,7 @@ typedef struct vertex_format {
 static const vertex_format formats[] = {
 #define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \
 	{number, bytes, components, component_bytes, kind},
-#include "../../schema/formats/mesh.def"
+#include "../../schema/formats/packed.def"
 };
 
 static const vertex_format *format_of(uint16_t number)

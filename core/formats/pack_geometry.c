@@ -7,7 +7,7 @@ enum { FLOAT = 'f', HALF = 'h', UNORM = 'u', SNORM = 's', UINT = 'i' };
 static const hob_vertex_format formats[] = {
 #define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \
 	{number, bytes, components, component_bytes, (char)(kind), #name},
-#include "../../schema/formats/mesh.def"
+#include "../../schema/formats/packed.def"
 };
 
 const hob_vertex_format *hob_vertex_format_of(uint16_t number)

@@ -15,15 +15,7 @@ typedef uint32_t hob_pk_vertex;
 
 static const known_section known[] = {
 #define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, sizeof(hob_pk_##record), gpu},
-#include "../../schema/formats/container.def"
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, sizeof(hob_pk_##record), gpu},
-#include "../../schema/formats/mesh.def"
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, sizeof(hob_pk_##record), gpu},
-#include "../../schema/formats/material.def"
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, sizeof(hob_pk_##record), gpu},
-#include "../../schema/formats/scene.def"
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, sizeof(hob_pk_##record), gpu},
-#include "../../schema/formats/animation.def"
+#include "../../schema/formats/packed.def"
 };
 
 hob_fourcc hob_fourcc_text(uint32_t fourcc)

@@ -1,4 +1,5 @@
-/* Included at the end of every table of this folder. */
+/* Included at the end of every table of this folder, but not between those of packed.def. */
+#ifndef HOB_TABLES
 #undef KIND
 #undef ENUM
 #undef RECORD
@@ -7,3 +8,4 @@
 #undef RECORD_END
 #undef SECTION
 #undef VERTEX_FORMAT
+#endif

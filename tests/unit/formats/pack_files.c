@@ -104,6 +104,29 @@ static void materials_read_back(void **state)
 	fixture_release(&packed);
 }
 
+static void name_rules_reach_the_reference_fields(void **state)
+{
+	(void)state;
+	fixture f;
+	fixture_init(&f);
+	hob_material *bottle = &f.materials.materials[1];
+	bottle->base_color[3] = 0.6f;
+	bottle->alpha_cutoff = 0.54f;
+	hob_pack_options options = {0};
+	hob_buf out = {0};
+	hob_error err = {0};
+	assert_ok(fixture_pack_one(&f, 1, &options, &out, &err), &err);
+	hob_pack pack = open_pack(&out);
+	const hob_pk_material *m = HOB_PACK_AT(hob_pk_material, hob_pack_find(&pack, HOB_PK_MATL), 1);
+	assert_true(m->alpha_test == 0.54f && fabsf(m->transparency - 0.4f) < 1e-6f);
+	bottle->base_color[3] = 0.96f;
+	hob_buf_clear(&out);
+	assert_ok(fixture_pack_one(&f, 1, &options, &out, &err), &err);
+	pack = open_pack(&out);
+	assert_true(HOB_PACK_AT(hob_pk_material, hob_pack_find(&pack, HOB_PK_MATL), 1)->transparency == 0);
+	hob_buf_release(&out);
+}
+
 static void scene_links_are_found_by_node(void **state)
 {
 	(void)state;
@@ -390,6 +413,7 @@ int main(void)
 		cmocka_unit_test(meshes_read_back),
 		cmocka_unit_test(morph_deltas_are_sparse),
 		cmocka_unit_test(materials_read_back),
+		cmocka_unit_test(name_rules_reach_the_reference_fields),
 		cmocka_unit_test(scene_links_are_found_by_node),
 		cmocka_unit_test(samplers_share_equal_times),
 		cmocka_unit_test(same_input_gives_same_bytes),

@@ -1,0 +1,37 @@
+/* describe.h - any Hob file for people and for tools: packed files of every kind and the classic three, told apart
+ * by their bytes.
+ *
+ * A file that does not pass its validator is described as far as it is safe: header and section table, and the
+ * validator's reason. Output depends on the bytes and the options alone. */
+#ifndef HOB_DESCRIBE_H
+#define HOB_DESCRIBE_H
+
+#include "../base/base.h"
+
+typedef struct hob_describe_options {
+	uint32_t max_rows; /* of one table; text: 0 = 20; JSON: 0 = all */
+	bool color;		   /* ANSI escapes; text only */
+} hob_describe_options;
+
+/* Tables, sizes, levels of detail, attributes and their formats, materials with what differs from the default, the
+ * tree of nodes, clips. Errors: CORRUPT when the bytes are no Hob file at all; MEMORY. Cost: a validation. */
+bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_buf *out,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* One JSON object:
+ *   { "format": "packed", "kind": "MESH", "version": "1.0", "bytes": n, "prefix_bytes": n, "digest": "hex",
+ *     "flags": n, "valid": true, "sections": [{"type", "count", "stride", "offset", "stored", "raw", "codec", "part",
+ *     "owner", "digest"}...], "records": {"MDSC": [{field: value...}...], ...} }
+ * records holds every section that the CPU reads but STRS; fields are named as in the tables, names are resolved to
+ * text, arrays are arrays, inf is the string "inf". "valid": false comes with "error" and without records.
+ * Classic: "format": "classic", "kind": "meshes" | "materials" | "scene", "bytes", "valid", and tables as arrays. */
+bool hob_describe_json(hob_bytes file, const hob_describe_options *options, hob_buf *out,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* What differs between two packed files of one kind, by section and then by record and field, as text; nothing when
+ * they are equal. max_rows bounds the records told of per section. *equal may be NULL. Errors: those of opening,
+ * CORRUPT when a file is not valid or the kinds differ. */
+bool hob_diff_text(hob_bytes a, hob_bytes b, const hob_describe_options *options, bool *equal, hob_buf *out,
+				   hob_error *err) HOB_MUST_CHECK;
+
+#endif

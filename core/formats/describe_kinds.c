@@ -1,0 +1,327 @@
+#include "describe_text.h"
+#include "pack_geometry.h"
+
+#include <math.h>
+
+/* ---- meshes ---- */
+
+static void put_layouts(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array layouts = hob_pack_find(pack, HOB_PK_LAYT), attributes = hob_pack_find(pack, HOB_PK_ATTR);
+	text_heading(t, "%u vertex layouts", layouts.count);
+	for (uint32_t l = 0; l < text_rows(t, layouts.count); l++) {
+		const hob_pk_layout *layout = HOB_PACK_AT(hob_pk_layout, layouts, l);
+		hob_buf_printf(t->out, "  %u: %u vertices, streams of", l, layout->vertex_count);
+		for (uint32_t s = 0; s < layout->stream_count; s++)
+			hob_buf_printf(t->out, " %u", hob_pack_section(pack, layout->sections[s])->stride);
+		hob_buf_printf(t->out, " bytes\n");
+		for (uint32_t i = 0; i < layout->attribute_count; i++) {
+			const hob_pk_attribute *a =
+				HOB_PACK_AT(hob_pk_attribute, attributes, layout->attribute_first + i);
+			const char *semantic = format_name_of("semantic", a->semantic),
+					   *encoding = format_name_of("encoding", a->encoding);
+			hob_buf_printf(t->out, "     ");
+			text_word(t, semantic);
+			hob_buf_printf(t->out, " %u: %s, ", a->set, hob_vertex_format_of(a->format)->name);
+			text_word(t, encoding);
+			hob_buf_printf(t->out, ", stream %u at %u\n", a->stream, a->offset);
+		}
+	}
+	text_more(t, layouts.count, "  ");
+}
+
+static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
+{
+	static const char *const shapes[] = {"triangles", "lines", "points"};
+	static const uint32_t corners[] = {3, 2, 1};
+	hob_pack_array lods = hob_pack_find(pack, HOB_PK_LODS);
+	for (uint32_t l = 0; l < mesh->lod_count; l++) {
+		const hob_pk_lod *lod = HOB_PACK_AT(hob_pk_lod, lods, mesh->lod_first + l);
+		hob_buf_printf(t->out, "     level %u: %u %s, vertices 0..%u, error ", l,
+					   lod->index_count / corners[mesh->topology], shapes[mesh->topology],
+					   lod->vertex_prefix);
+		text_floats(t, &lod->error, 1);
+		hob_buf_printf(t->out, ", %u-bit indices", hob_pack_section(pack, lod->index_section)->stride * 8);
+		if (lod->meshlet_count)
+			hob_buf_printf(t->out, ", %u meshlets", lod->meshlet_count);
+		hob_buf_put(t->out, "\n", 1);
+	}
+}
+
+static void put_morphs(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
+{
+	hob_pack_array morphs = hob_pack_find(pack, HOB_PK_MRPH);
+	for (uint32_t i = 0; i < text_rows(t, mesh->morph_count); i++) {
+		const hob_pk_morph *morph = HOB_PACK_AT(hob_pk_morph, morphs, mesh->morph_first + i);
+		hob_buf_printf(t->out, "     morph target ");
+		text_name(t, hob_pack_string(pack, morph->name));
+		hob_buf_printf(t->out, ": %u vertices, weight ", morph->delta_count);
+		text_floats(t, &morph->weight, 1);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, mesh->morph_count, "     ");
+}
+
+void text_meshes(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array meshes = hob_pack_find(pack, HOB_PK_MDSC);
+	text_heading(t, "%u meshes", meshes.count);
+	for (uint32_t i = 0; i < text_rows(t, meshes.count); i++) {
+		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, meshes, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, mesh->name));
+		hob_buf_printf(t->out, ", %u vertices", mesh->vertex_count);
+		text_id(t, "layout", mesh->layout);
+		text_id(t, "material", mesh->material);
+		if (mesh->skin != HOB_PK_NONE)
+			text_id(t, "skin", mesh->skin);
+		text_bits(t, "mesh_flag", mesh->flags);
+		hob_buf_printf(t->out, "\n     box (");
+		text_floats(t, mesh->aabb_min, 3);
+		hob_buf_printf(t->out, ") to (");
+		text_floats(t, mesh->aabb_max, 3);
+		hob_buf_printf(t->out, ")\n");
+		put_levels(t, pack, mesh);
+		put_morphs(t, pack, mesh);
+	}
+	text_more(t, meshes.count, "  ");
+	put_layouts(t, pack);
+}
+
+/* ---- materials ---- */
+
+/* What a material is when its source says nothing. */
+static const hob_pk_material plain_material = {
+	.base_color = {1, 1, 1, 1},
+	.emissive_strength = 1,
+	.metallic = 1,
+	.roughness = 1,
+	.normal_scale = 1,
+	.occlusion_strength = 1,
+	.alpha_cutoff = 0.5f,
+	.ior = 1.5f,
+	.specular_color = {1, 1, 1},
+	.specular = 1,
+	.clearcoat_normal_scale = 1,
+	.attenuation_color = {1, 1, 1},
+	.attenuation_distance = INFINITY,
+	.iridescence_ior = 1.3f,
+	.iridescence_min = 100,
+	.iridescence_max = 400,
+	.diffuse_transmission_color = {1, 1, 1},
+};
+
+static void put_set_fields(text_writer *t, const hob_pk_material *material)
+{
+	uint32_t count;
+	const format_field *fields = format_record("material", &count);
+	for (uint32_t f = 0; f < count; f++) {
+		uint32_t values = fields[f].count ? fields[f].count : 1;
+		const uint8_t *at = (const uint8_t *)material + fields[f].offset;
+		const uint8_t *plain = (const uint8_t *)&plain_material + fields[f].offset;
+		if (fields[f].type != FORMAT_f32 || memcmp(at, plain, (size_t)values * 4) == 0 ||
+			fields[f].offset == offsetof(hob_pk_material, aniso_roughness))
+			continue;
+		hob_buf_printf(t->out, ", %s ", fields[f].name);
+		for (uint32_t i = 0; i < values; i++) {
+			float value = hob_load_f32(at + (size_t)i * 4);
+			hob_buf_printf(t->out, i ? " " : "");
+			text_floats(t, &value, 1);
+		}
+	}
+}
+
+static void put_textures(text_writer *t, const hob_pack *pack, const hob_pk_material *material)
+{
+	hob_pack_array refs = hob_pack_find(pack, HOB_PK_TEXR), images = hob_pack_find(pack, HOB_PK_IMGS);
+	for (uint32_t s = 0; s < HOB_COUNT_OF(material->textures); s++) {
+		if (material->textures[s] == HOB_PK_NONE)
+			continue;
+		const hob_pk_texref *ref = HOB_PACK_AT(hob_pk_texref, refs, material->textures[s]);
+		hob_buf_printf(t->out, "     ");
+		text_word(t, format_name_of("slot", s));
+		hob_buf_printf(t->out, ": image %u ", ref->image);
+		text_name(t, hob_pack_string(pack, HOB_PACK_AT(hob_pk_image, images, ref->image)->name));
+		hob_buf_printf(t->out, ref->uv_set ? ", uv set %u\n" : "\n", ref->uv_set);
+	}
+}
+
+static void put_images(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array images = hob_pack_find(pack, HOB_PK_IMGS);
+	text_heading(t, "%u images", images.count);
+	for (uint32_t i = 0; i < text_rows(t, images.count); i++) {
+		const hob_pk_image *image = HOB_PACK_AT(hob_pk_image, images, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, image->name));
+		hob_buf_printf(t->out, ", %ux%u, %u levels, ", image->width, image->height, image->mips);
+		text_word(t, format_name_of("image_container", image->container));
+		hob_buf_printf(t->out, ", VkFormat %u, %llu bytes", image->vk_format,
+					   (unsigned long long)image->bytes);
+		text_bits(t, "image_flag", image->flags);
+		hob_buf_printf(t->out, ", blob ");
+		describe_hex(t->out, image->cooked_sha256, 8);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, images.count, "  ");
+}
+
+void text_materials(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array materials = hob_pack_find(pack, HOB_PK_MATL), variants = hob_pack_find(pack, HOB_PK_VARI);
+	text_heading(t, "%u materials", materials.count);
+	for (uint32_t i = 0; i < text_rows(t, materials.count); i++) {
+		const hob_pk_material *material = HOB_PACK_AT(hob_pk_material, materials, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, material->name));
+		text_bits(t, "material_flag", material->flags);
+		put_set_fields(t, material);
+		hob_buf_put(t->out, "\n", 1);
+		put_textures(t, pack, material);
+	}
+	text_more(t, materials.count, "  ");
+	put_images(t, pack);
+	if (variants.count)
+		text_heading(t, "%u variants", variants.count);
+	for (uint32_t i = 0; i < text_rows(t, variants.count); i++) {
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, variants, i)));
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, variants.count, "  ");
+}
+
+/* ---- scene ---- */
+
+static void put_node(text_writer *t, const hob_pack *pack, uint32_t node)
+{
+	static const struct {
+		uint32_t type;
+		const char *what;
+	} links[] = {{HOB_PK_LMSH, "mesh"},
+				 {HOB_PK_LMAT, "material"},
+				 {HOB_PK_LCAM, "camera"},
+				 {HOB_PK_LLGT, "light"},
+				 {HOB_PK_LSKN, "skin"}};
+	const hob_pk_hierarchy *h = HOB_PACK_AT(hob_pk_hierarchy, hob_pack_find(pack, HOB_PK_HIER), node);
+	const hob_pk_trs *trs = HOB_PACK_AT(hob_pk_trs, hob_pack_find(pack, HOB_PK_TRS_), node);
+	hob_buf_printf(t->out, "  %*s%u: ", h->level < 40 ? h->level * 2 : 80, "", node);
+	text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, hob_pack_find(pack, HOB_PK_NAMS), node)));
+	for (size_t i = 0; i < HOB_COUNT_OF(links); i++) {
+		uint32_t value = hob_pack_link(hob_pack_find(pack, links[i].type), node);
+		if (value != HOB_PK_NONE)
+			text_id(t, links[i].what, value);
+	}
+	if (trs->t[0] != 0 || trs->t[1] != 0 || trs->t[2] != 0) {
+		hob_buf_printf(t->out, ", at ");
+		text_floats(t, trs->t, 3);
+	}
+	text_bits(t, "node_flag", trs->flags);
+	hob_buf_put(t->out, "\n", 1);
+}
+
+static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array cameras = hob_pack_find(pack, HOB_PK_CAMS), lights = hob_pack_find(pack, HOB_PK_LGTS);
+	if (cameras.count)
+		text_heading(t, "%u cameras", cameras.count);
+	for (uint32_t i = 0; i < text_rows(t, cameras.count); i++) {
+		const hob_pk_camera *camera = HOB_PACK_AT(hob_pk_camera, cameras, i);
+		bool perspective = camera->type == HOB_PK_CAMERA_PERSPECTIVE;
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, camera->name));
+		hob_buf_printf(t->out, perspective ? ", perspective, yfov " : ", orthographic, half height ");
+		text_floats(t, &camera->yfov_or_ymag, 1);
+		hob_buf_printf(t->out, perspective ? ", aspect " : ", half width ");
+		text_floats(t, &camera->aspect_or_xmag, 1);
+		hob_buf_printf(t->out, ", near ");
+		text_floats(t, &camera->znear, 1);
+		hob_buf_printf(t->out, ", far ");
+		text_floats(t, &camera->zfar, 1);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, cameras.count, "  ");
+	if (lights.count)
+		text_heading(t, "%u lights", lights.count);
+	for (uint32_t i = 0; i < text_rows(t, lights.count); i++) {
+		const hob_pk_light *light = HOB_PACK_AT(hob_pk_light, lights, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, light->name));
+		hob_buf_printf(t->out, ", ");
+		text_word(t, format_name_of("light_type", light->type));
+		hob_buf_printf(t->out, ", colour ");
+		text_floats(t, light->color, 3);
+		hob_buf_printf(t->out, ", intensity ");
+		text_floats(t, &light->intensity, 1);
+		hob_buf_printf(t->out, ", range ");
+		text_floats(t, &light->range, 1);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, lights.count, "  ");
+}
+
+void text_scene(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array scenes = hob_pack_find(pack, HOB_PK_SCNS), nodes = hob_pack_find(pack, HOB_PK_HIER);
+	text_heading(t, "%u scenes", scenes.count);
+	for (uint32_t i = 0; i < text_rows(t, scenes.count); i++) {
+		const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, scenes, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, scene->name));
+		hob_buf_printf(t->out, ", %u roots%s\n", scene->root_count,
+					   scene->flags & HOB_PK_SCENE_DEFAULT ? ", default" : "");
+	}
+	text_more(t, scenes.count, "  ");
+	text_heading(t, "%u nodes", nodes.count);
+	for (uint32_t i = 0; i < text_rows(t, nodes.count); i++)
+		put_node(t, pack, i);
+	text_more(t, nodes.count, "  ");
+	put_cameras_and_lights(t, pack);
+}
+
+/* ---- animations ---- */
+
+static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk_clip *clip)
+{
+	static const char *const kinds[] = {"translation", "rotation", "scale", "weights"};
+	hob_pack_array channels = hob_pack_find(pack, HOB_PK_CHAN), samplers = hob_pack_find(pack, HOB_PK_SMPL);
+	uint32_t by_path[4] = {0};
+	uint64_t keys = 0;
+	for (uint32_t i = 0; i < clip->channel_count; i++) {
+		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, channels, clip->channel_first + i);
+		by_path[channel->path]++;
+		keys += HOB_PACK_AT(hob_pk_sampler, samplers, channel->sampler)->key_count;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		if (by_path[i])
+			hob_buf_printf(t->out, ", %u %s", by_path[i], kinds[i]);
+	hob_buf_printf(t->out, ", %llu keys\n", (unsigned long long)keys);
+}
+
+void text_animations(text_writer *t, const hob_pack *pack)
+{
+	hob_pack_array clips = hob_pack_find(pack, HOB_PK_CLIP), skins = hob_pack_find(pack, HOB_PK_SKIN);
+	text_heading(t, "%u clips", clips.count);
+	for (uint32_t i = 0; i < text_rows(t, clips.count); i++) {
+		const hob_pk_clip *clip = HOB_PACK_AT(hob_pk_clip, clips, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, clip->name));
+		hob_buf_printf(t->out, ", ");
+		text_floats(t, &clip->start, 1);
+		hob_buf_printf(t->out, " to ");
+		text_floats(t, &clip->end, 1);
+		hob_buf_printf(t->out, " s, %u channels", clip->channel_count);
+		put_channel_kinds(t, pack, clip);
+	}
+	text_more(t, clips.count, "  ");
+	text_heading(t, "%u skins", skins.count);
+	for (uint32_t i = 0; i < text_rows(t, skins.count); i++) {
+		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, hob_pack_string(pack, skin->name));
+		hob_buf_printf(t->out, ", %u joints", skin->joint_count);
+		text_id(t, "root node", skin->root);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, skins.count, "  ");
+}

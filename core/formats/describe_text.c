@@ -1,0 +1,248 @@
+#include "describe.h"
+
+#include "classic.h"
+#include "describe_text.h"
+#include "pack_validate.h"
+
+/* ---- shared ---- */
+
+void text_heading(text_writer *t, const char *fmt, ...)
+{
+	va_list args;
+	char line[256];
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	hob_buf_printf(t->out, "%s%s%s\n", t->color ? "\x1b[1m" : "", line, t->color ? "\x1b[0m" : "");
+}
+
+uint32_t text_rows(const text_writer *t, uint32_t count)
+{
+	return count < t->max_rows ? count : t->max_rows;
+}
+
+void text_more(text_writer *t, uint32_t count, const char *indent)
+{
+	if (count > t->max_rows)
+		hob_buf_printf(t->out, "%s... and %u more\n", indent, count - t->max_rows);
+}
+
+void text_floats(text_writer *t, const float *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		hob_buf_printf(t->out, i ? " " : "");
+		hob_put_f32(t->out, values[i]);
+	}
+}
+
+void text_name(text_writer *t, hob_str name)
+{
+	/* A name may hold anything: control characters must not reach a terminal. */
+	hob_buf_put(t->out, "'", 1);
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.data[i];
+		hob_buf_put(t->out, (uint8_t)c < ' ' || c == 127 ? "?" : &name.data[i], 1);
+	}
+	hob_buf_put(t->out, "'", 1);
+}
+
+void text_id(text_writer *t, const char *what, uint32_t id)
+{
+	if (id == HOB_PK_NONE)
+		hob_buf_printf(t->out, ", no %s", what);
+	else
+		hob_buf_printf(t->out, ", %s %u", what, id);
+}
+
+void text_bits(text_writer *t, const char *group, uint32_t bits)
+{
+	for (uint32_t bit = 0; bit < 32; bit++) {
+		const char *name = bits >> bit & 1 ? format_name_of(group, 1u << bit) : NULL;
+		for (const char *at = name ? ", " : ""; *at; at++)
+			hob_buf_put(t->out, at, 1);
+		if (name)
+			text_word(t, name);
+	}
+}
+
+/* MESH_HAS_TANGENTS as "has tangents": without the first word, in small letters. */
+void text_word(text_writer *t, const char *name)
+{
+	const char *from = strchr(name, '_') ? strchr(name, '_') + 1 : name;
+	for (const char *at = from; *at; at++) {
+		char c = *at == '_' ? ' ' : *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+		hob_buf_put(t->out, &c, 1);
+	}
+}
+
+/* ---- packed: container ---- */
+
+static void put_sections(text_writer *t, const hob_pack *pack)
+{
+	static const char *const codecs[] = {"raw", "meshopt vertex", "meshopt index", "meshopt sequence"};
+	text_heading(t, "sections");
+	hob_buf_printf(t->out, "    #  type part      count stride       bytes      stored      offset  codec\n");
+	for (uint32_t i = 0; i < text_rows(t, pack->section_count); i++) {
+		const hob_pk_section *s = hob_pack_section(pack, i);
+		hob_buf_printf(t->out, "  %3u  %s %4u %10u %6u %11llu %11llu %11llu  %s\n", i,
+					   hob_fourcc_text(s->type).text, s->part, s->count, s->stride,
+					   (unsigned long long)s->raw_bytes, (unsigned long long)s->stored_bytes,
+					   (unsigned long long)s->offset,
+					   s->codec < HOB_COUNT_OF(codecs) ? codecs[s->codec] : "unknown");
+	}
+	text_more(t, pack->section_count, "  ");
+}
+
+static void put_packed(text_writer *t, const hob_pack *pack)
+{
+	const hob_pk_header *h = pack->header;
+	hob_error why = {0};
+	bool valid = hob_pack_validate(pack->file, &why);
+	text_heading(t, "packed %s file, version %u.%u", hob_fourcc_text(h->kind).text, h->ver_major,
+				 h->ver_minor);
+	hob_buf_printf(t->out, "  %llu bytes, the first %llu are metadata; digest ",
+				   (unsigned long long)h->file_bytes, (unsigned long long)h->prefix_bytes);
+	describe_hex(t->out, h->digest, sizeof h->digest);
+	hob_buf_printf(t->out, "\n  %s%s%s%s\n", !valid && t->color ? "\x1b[31m" : "",
+				   valid ? "valid" : "damaged: ", valid ? "" : why.context,
+				   !valid && t->color ? "\x1b[0m" : "");
+	put_sections(t, pack);
+	if (!valid)
+		return;
+	if (h->kind == HOB_PK_KIND_MESH)
+		text_meshes(t, pack);
+	else if (h->kind == HOB_PK_KIND_MATL)
+		text_materials(t, pack);
+	else if (h->kind == HOB_PK_KIND_SCNE)
+		text_scene(t, pack);
+	else
+		text_animations(t, pack);
+}
+
+/* ---- classic ---- */
+
+static void put_classic_meshes(text_writer *t, hob_bytes file)
+{
+	hob_classic_meshes m;
+	if (!hob_classic_open_meshes(file, &m, NULL))
+		return;
+	text_heading(t, "%u meshes, %u indices, %u vertices", m.mesh_count, m.index_count, m.vertex_count);
+	for (uint32_t i = 0; i < text_rows(t, m.mesh_count); i++) {
+		hob_classic_mesh mesh = hob_classic_mesh_at(&m, i);
+		float box[6];
+		memcpy(box, m.boxes + i * sizeof(hob_classic_box), sizeof box);
+		hob_buf_printf(t->out, "  %u: %u vertices, triangles", i, mesh.vertexCount);
+		for (uint32_t l = 0; l < mesh.lodCount && l < HOB_CLASSIC_MAX_LODS; l++)
+			hob_buf_printf(t->out, " %u", (mesh.lodOffset[l + 1] - mesh.lodOffset[l]) / 3);
+		hob_buf_printf(t->out, ", box (");
+		text_floats(t, box, 3);
+		hob_buf_printf(t->out, ") to (");
+		text_floats(t, box + 3, 3);
+		hob_buf_printf(t->out, ")\n");
+	}
+	text_more(t, m.mesh_count, "  ");
+}
+
+static void put_strings(text_writer *t, const char *what, hob_classic_strings strings)
+{
+	hob_str text;
+	text_heading(t, "%u %s", strings.count, what);
+	uint32_t count = strings.count;
+	for (uint32_t i = 0; i < text_rows(t, count) && hob_classic_strings_next(&strings, &text); i++) {
+		hob_buf_printf(t->out, "  %u: ", i);
+		text_name(t, text);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, count, "  ");
+}
+
+static void put_classic_materials(text_writer *t, hob_bytes file)
+{
+	hob_classic_materials m;
+	if (!hob_classic_open_materials(file, &m, NULL))
+		return;
+	text_heading(t, "%u materials", m.material_count);
+	for (uint32_t i = 0; i < text_rows(t, m.material_count); i++) {
+		hob_classic_material r = hob_classic_material_at(&m, i);
+		const uint64_t maps[] = {r.ambientOcclusionMap,	 r.emissiveMap, r.albedoMap,
+								 r.metallicRoughnessMap, r.normalMap,	r.opacityMap};
+		static const char *const names[] = {"occlusion",		  "emissive", "albedo",
+											"metallic-roughness", "normal",	  "opacity"};
+		hob_buf_printf(t->out, "  %u: albedo ", i);
+		text_floats(t, r.albedoColor, 4);
+		hob_buf_printf(t->out, ", metallic ");
+		text_floats(t, &r.metallicFactor, 1);
+		hob_buf_printf(t->out, ", roughness ");
+		text_floats(t, r.roughness, 2);
+		hob_buf_printf(t->out, ", transparency ");
+		text_floats(t, &r.transparencyFactor, 1);
+		hob_buf_printf(t->out, ", alpha test ");
+		text_floats(t, &r.alphaTest, 1);
+		hob_buf_printf(t->out, ", flags %u", r.flags);
+		for (size_t k = 0; k < HOB_COUNT_OF(maps); k++)
+			if (maps[k] != HOB_CLASSIC_INVALID_TEXTURE)
+				hob_buf_printf(t->out, ", %s %llu", names[k], (unsigned long long)maps[k]);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, m.material_count, "  ");
+	put_strings(t, "texture files", m.files);
+}
+
+static void put_classic_scene(text_writer *t, hob_bytes file)
+{
+	hob_classic_scene s;
+	if (!hob_classic_open_scene(file, &s, NULL))
+		return;
+	text_heading(t, "%u nodes, %u with a mesh, %u with a material", s.node_count, s.meshes.count,
+				 s.materials.count);
+	for (uint32_t i = 0; i < text_rows(t, s.node_count); i++) {
+		hob_classic_hierarchy h = hob_classic_node_at(&s, i);
+		hob_buf_printf(t->out, "  %u: parent %d, level %d, first child %d, next sibling %d\n", i, h.parent,
+					   h.level, h.firstChild, h.nextSibling);
+	}
+	text_more(t, s.node_count, "  ");
+	if (!s.has_names)
+		return;
+	put_strings(t, "node names", s.node_names);
+	put_strings(t, "material names", s.material_names);
+}
+
+static void put_classic(text_writer *t, hob_bytes file, hob_classic_kind kind)
+{
+	static const char *const kinds[] = {"", "meshes", "materials", "scene"};
+	hob_error why = {0};
+	bool valid = hob_classic_validate(file, kind, &why);
+	text_heading(t, "classic %s file", kinds[kind]);
+	hob_buf_printf(t->out, "  %zu bytes\n  %s%s\n", file.size,
+				   valid ? "valid" : "damaged: ", valid ? "" : why.context);
+	put_classic_meshes(t, kind == HOB_CLASSIC_MESHES ? file : (hob_bytes){0});
+	put_classic_materials(t, kind == HOB_CLASSIC_MATERIALS ? file : (hob_bytes){0});
+	put_classic_scene(t, kind == HOB_CLASSIC_SCENE ? file : (hob_bytes){0});
+}
+
+bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_buf *out, hob_error *err)
+{
+	text_writer t = {.out = out,
+					 .max_rows = options && options->max_rows ? options->max_rows : 20,
+					 .color = options && options->color};
+	hob_classic_kind classic = HOB_CLASSIC_NOTHING;
+	hob_buf copy = {0};
+	size_t start = out->size;
+	bool ok = true;
+	if (hob_pack_is(file)) {
+		hob_pack pack;
+		ok = describe_open(file, &copy, &pack, err);
+		if (ok)
+			put_packed(&t, &pack);
+	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
+		put_classic(&t, file, classic);
+	} else {
+		ok = hob_fail(err, CORRUPT, "neither a packed nor a classic Hob file");
+	}
+	hob_buf_release(&copy);
+	if (ok && out->failed)
+		ok = hob_fail(err, MEMORY, "no memory for the description");
+	if (!ok)
+		out->size = start;
+	return ok;
+}

@@ -1,0 +1,34 @@
+/* describe_text.h - pieces of the text description. */
+#ifndef HOB_DESCRIBE_TEXT_H
+#define HOB_DESCRIBE_TEXT_H
+
+#include "describe_value.h"
+#include "number_text.h"
+
+#include <stdio.h>
+
+typedef struct text_writer {
+	hob_buf *out;
+	uint32_t max_rows;
+	bool color;
+} text_writer;
+
+void text_heading(text_writer *t, const char *fmt, ...) HOB_PRINTF(2, 3);
+uint32_t text_rows(const text_writer *t, uint32_t count);
+/* "... and n more" when rows were left out. */
+void text_more(text_writer *t, uint32_t count, const char *indent);
+void text_floats(text_writer *t, const float *values, size_t count);
+void text_name(text_writer *t, hob_str name);
+/* ", mesh 3" or ", no mesh". */
+void text_id(text_writer *t, const char *what, uint32_t id);
+/* ", has tangents, lines": the names of the bits that are set. */
+void text_bits(text_writer *t, const char *group, uint32_t bits);
+void text_word(text_writer *t, const char *name);
+
+/* The tables of one kind of a valid packed file. */
+void text_meshes(text_writer *t, const hob_pack *pack);
+void text_materials(text_writer *t, const hob_pack *pack);
+void text_scene(text_writer *t, const hob_pack *pack);
+void text_animations(text_writer *t, const hob_pack *pack);
+
+#endif

@@ -1,0 +1,55 @@
+/* format_tables.h - the tables of schema/formats as data, for what looks at files generically. */
+#ifndef HOB_FORMAT_TABLES_H
+#define HOB_FORMAT_TABLES_H
+
+#include "../base/base.h"
+#include "pack_layout.h"
+
+typedef enum format_type {
+	FORMAT_u8,
+	FORMAT_s8,
+	FORMAT_u16,
+	FORMAT_u32,
+	FORMAT_s32,
+	FORMAT_u64,
+	FORMAT_f32
+} format_type;
+
+typedef struct format_field {
+	const char *record, *name;
+	format_type type;
+	uint32_t count; /* 0 = one value, not an array */
+	uint32_t offset;
+	const char *doc;
+} format_field;
+
+typedef struct format_section {
+	uint32_t type, kind; /* kind 0: in every file */
+	const char *record;	 /* name of a record, or of a scalar type, or "vertex", "index" */
+	bool gpu;
+} format_section;
+
+typedef struct format_name {
+	const char *group, *name; /* name without HOB_PK_ */
+	uint32_t value;
+} format_name;
+
+extern const format_field
+	format_fields[]; /* in file order, record by record; packed ones, then classic ones */
+extern const uint32_t format_field_count;
+extern const format_section format_sections[];
+extern const uint32_t format_section_count;
+
+/* Fields of a record: *count of them from the returned one; NULL when it is none. */
+const format_field *format_record(const char *record, uint32_t *count);
+const format_section *format_section_of(uint32_t type);
+/* The name of a value of an enumeration; NULL when it has none. */
+const char *format_name_of(const char *group, uint32_t value);
+/* Whether the field is an offset of a string in STRS. */
+bool format_is_string(const format_field *field);
+
+uint32_t format_type_bytes(format_type type);
+/* The value of a number that is not a float. */
+int64_t format_integer(format_type type, const uint8_t *at);
+
+#endif
