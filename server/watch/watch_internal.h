@@ -60,7 +60,7 @@ typedef struct watch_root {
 	uint32_t scan_number;
 	dir_tree tree;
 	size_t counted;	  /* folders that watch->watches holds of this root */
-	dir_node *moving; /* renamed away, new place not told yet */
+	int moving_wd; /* folder renamed away whose new place was not told yet; 0: none */
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;

@@ -94,9 +94,11 @@ static void report_folder(reader *r, hob_str path)
 
 static void drop_moving(watch_root *root)
 {
-	if (root->moving)
-		dir_tree_remove(&root->tree, root->moving, watch_drop_folder, root);
-	root->moving = NULL;
+	dir_node *node = root->moving_wd ? dir_tree_find_wd(&root->tree, root->moving_wd) : NULL;
+	/* One that has a parent was met again, and put there, by a crawl. */
+	if (node && !node->parent && node != root->tree.root)
+		dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+	root->moving_wd = 0;
 }
 
 static void on_folder(reader *r, const struct inotify_event *event, dir_node *parent, hob_str path)
@@ -113,7 +115,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		if (node && event->mask & IN_MOVED_FROM) {
 			drop_moving(root);
 			dir_tree_detach(&root->tree, node);
-			root->moving = node;
+			root->moving_wd = node->wd;
 			root->moving_cookie = event->cookie;
 			root->moving_at_ns = r->now;
 		} else if (node) {
@@ -125,9 +127,12 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 	if (event->mask & IN_CREATE && node)
 		return; /* the crawl of its parent met it already */
 	if (event->mask & IN_MOVED_TO) {
-		if (root->moving && event->cookie == root->moving_cookie) {
-			dir_tree_move(&root->tree, root->moving, parent, name, watch_drop_folder, root);
-			root->moving = NULL;
+		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
+							  ? dir_tree_find_wd(&root->tree, root->moving_wd)
+							  : NULL;
+		if (moved) {
+			dir_tree_move(&root->tree, moved, parent, name, watch_drop_folder, root);
+			root->moving_wd = 0;
 		}
 		report_folder(r, path);
 	}
@@ -179,8 +184,6 @@ static void on_record(reader *r, const struct inotify_event *event)
 		return;
 	}
 	if (event->mask & IN_IGNORED) {
-		if (node == root->moving)
-			root->moving = NULL;
 		dir_tree_remove(&root->tree, node, watch_drop_folder, root);
 		return;
 	}
@@ -234,7 +237,7 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 		read_records(r);
 	r->now = watch_now_ns();
 	int64_t due = INT64_MAX;
-	if (root->moving) {
+	if (root->moving_wd) {
 		int64_t partner_due = root->moving_at_ns + watch_ms(PARTNER_MS);
 		if (r->now >= partner_due)
 			drop_moving(root);

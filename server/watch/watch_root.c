@@ -37,7 +37,7 @@ void watch_root_close_inotify(watch_root *root)
 	if (root->inotify_fd >= 0)
 		close(root->inotify_fd);
 	root->inotify_fd = -1;
-	root->moving = NULL;
+	root->moving_wd = 0;
 	dir_tree_release(&root->tree);
 	watch_recount(root);
 }

@@ -216,14 +216,20 @@ static inline void rename_in(watched *w, const char *from, const char *to)
 
 /* Writes a marker file and waits until it is reported: whatever happened before was delivered by then, unless it waits
  * for a writer. */
-static inline void barrier(watched *w)
+static inline void barrier_in(watched *w, const char *folder)
 {
 	static int number;
-	char name[32];
+	char name[64], path[128];
 	size_t from = w->count;
 	snprintf(name, sizeof name, "barrier-%d", ++number);
-	save(w, name, "x");
+	snprintf(path, sizeof path, "%s%s", folder, name);
+	save(w, path, "x");
 	wait_record(w, from, 'c', name);
+}
+
+static inline void barrier(watched *w)
+{
+	barrier_in(w, "");
 }
 
 static inline bool scan_has(const watched *w, const char *path)
