@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -41,7 +42,11 @@ static bool write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_e
 {
 	char name[PATH_MAX], temp[PATH_MAX];
 	int length = snprintf(name, sizeof name, "%s", path);
-	int temp_length = snprintf(temp, sizeof temp, "%s.part-%d", path, (int)getpid());
+	/* Two entries may write the same texture at once: each has a temp file of its own, and the last rename wins with
+	 * the same bytes. */
+	static atomic_uint serial;
+	int temp_length =
+		snprintf(temp, sizeof temp, "%s.part-%d-%u", path, (int)getpid(), atomic_fetch_add(&serial, 1));
 	if (length >= (int)sizeof name || temp_length >= (int)sizeof temp)
 		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
 	if (!make_folders(name, err))

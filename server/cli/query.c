@@ -1,5 +1,5 @@
 #include "cli.h"
-#include "request.h"
+#include "http_client.h"
 
 #include "../log/log.h"
 

@@ -242,7 +242,9 @@ static void finish_first_scan(srv_engine *engine)
 		if (a->alive && !srv_queue_has(engine->queue, i) && !a->job && !asset_is_current(engine, a))
 			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
 	}
-	engine->view_dirty = true;
+	engine->counters.queue_length = srv_queue_count(engine->queue);
+	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
+	srv_views_publish(engine->views, engine->rev, true);
 	if (engine->callbacks.ready)
 		engine->callbacks.ready(engine->callbacks.user);
 }

@@ -1,4 +1,4 @@
-#include "request.h"
+#include "http_client.h"
 #include "cli.h"
 
 #include <cjson/cJSON.h>

@@ -1,8 +1,8 @@
-/* request.h - the command line's HTTP: one request on a plain socket to the daemon.
+/* http_client.h - the command line's HTTP: one request on a plain socket to the daemon.
  *
  * http:// only, host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
-#ifndef CLI_REQUEST_H
-#define CLI_REQUEST_H
+#ifndef CLI_HTTP_CLIENT_H
+#define CLI_HTTP_CLIENT_H
 
 #include "../../core/base/base.h"
 

@@ -1,0 +1,240 @@
+"""Drives a real daemon over HTTP for the scenarios of this folder. Standard library only.
+
+Nothing here sleeps: a scenario waits for events (Daemon.wait_event), for an answer (Daemon.sync) or for the end of a
+process, each with a deadline, and then asserts on counters, states and bytes.
+"""
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import queue
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parent.parent
+HOB = os.environ.get("HOB", str(PROJECT / "build/debug/hob"))
+MODELS = PROJECT / "tests/data/models"
+CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", PROJECT.parent / "shared/corpus"))
+DEADLINE = float(os.environ.get("HOB_TEST_DEADLINE", "120"))
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Daemon:
+    """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
+
+    def __init__(self, roots, cache, *options, wait_ready=True):
+        self.cache = pathlib.Path(cache)
+        self.roots = [str(root) for root in roots]
+        environment = dict(os.environ, NO_COLOR="1")
+        environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
+        self.process = subprocess.Popen(
+            [HOB, "serve", *self.roots, "--listen", "127.0.0.1:0", "--cache", str(cache), *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True)
+        self.log = []
+        self.banner = queue.Queue()
+        self.events = queue.Queue()
+        self.past = []
+        threading.Thread(target=self._read_stdout, daemon=True).start()
+        threading.Thread(target=self._read_stderr, daemon=True).start()
+        self.port = None
+        if wait_ready:
+            self.wait_banner()
+            self.listen()
+
+    def _read_stdout(self):
+        for line in self.process.stdout:
+            found = re.search(rb"http://127\.0\.0\.1:(\d+)/", line)
+            if found:
+                self.banner.put(int(found.group(1)))
+        self.banner.put(None)
+
+    def _read_stderr(self):
+        for line in self.process.stderr:
+            self.log.append(line.decode("utf-8", "replace").rstrip())
+
+    def wait_banner(self):
+        self.port = self.banner.get(timeout=DEADLINE)
+        if self.port is None:
+            raise AssertionError("the daemon ended before its banner:\n" + "\n".join(self.log[-30:]))
+
+    def request(self, method, target, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        try:
+            sent = dict(headers or {})
+            if body is not None and not isinstance(body, bytes):
+                body = json.dumps(body).encode()
+                sent.setdefault("Content-Type", "application/json")
+            connection.request(method, target, body=body, headers=sent)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, target, **headers):
+        return self.request("GET", target, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+    def post(self, target, body=None):
+        return self.request("POST", target, body={} if body is None else body)
+
+    def listen(self):
+        """Reads the event stream from now on."""
+        ready = threading.Event()
+
+        def run():
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+            try:
+                connection.request("GET", "/api/v1/events")
+                response = connection.getresponse()
+                kind = None
+                for line in response:
+                    line = line.decode().rstrip("\n")
+                    if line.startswith("event: "):
+                        kind = line[7:]
+                        if kind == "hello":
+                            ready.set()
+                    elif line.startswith("data: "):
+                        self.events.put((kind, json.loads(line[6:])))
+            except (OSError, http.client.HTTPException, ValueError):
+                pass
+            self.events.put(("end", {}))
+
+        threading.Thread(target=run, daemon=True).start()
+        if not ready.wait(DEADLINE):
+            raise AssertionError("no hello on the event stream")
+
+    def wait_event(self, kind, match=lambda data: True):
+        """The next event of this kind that matches; others are kept in `past`."""
+        while True:
+            try:
+                event, data = self.events.get(timeout=DEADLINE)
+            except queue.Empty:
+                raise AssertionError(f"no {kind} event in time; log:\n" + "\n".join(self.log[-20:])) from None
+            self.past.append((event, data))
+            if event == kind and match(data):
+                return data
+            if event == "end":
+                raise AssertionError("the event stream ended; log:\n" + "\n".join(self.log[-20:]))
+
+    def wait_asset(self, name, *states):
+        return self.wait_event("asset", lambda data: data["asset"] == name and (not states or data["state"] in states))
+
+    def sync(self):
+        answer = self.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000)})
+        assert answer.status == 200, (answer.status, answer.body, self.log[-20:])
+        return answer.json()
+
+    def assets(self, query=""):
+        items, cursor = [], ""
+        while True:
+            page = self.get(f"/api/v1/assets?limit=1000{query}{cursor}").json()
+            items += page["items"]
+            if not page["next"]:
+                return {item["root"] + "/" + item["path"]: item for item in items}
+            cursor = "&cursor=" + page["next"]
+
+    def blob(self, name, output="meshes"):
+        answer = self.get(f"/a/{name}?output={output}")
+        assert answer.status == 200, (answer.status, answer.body)
+        assert hashlib.sha256(answer.body).hexdigest() == answer.headers["etag"].strip('"')
+        return answer.body
+
+    def counters(self):
+        text = self.get("/metrics").body.decode()
+        found = {}
+        for line in text.splitlines():
+            match = re.match(r'(\w+)(\{[^}]*\})? ([0-9.e+-]+)$', line)
+            if match:
+                found[match.group(1) + (match.group(2) or "")] = float(match.group(3))
+        return found
+
+    def cooked(self):
+        return int(self.counters()['hob_cook_results_total{result="cooked"}'])
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=DEADLINE)
+        errors = [line for line in self.log if "ERROR: " in line or "runtime error" in line]
+        assert not errors, "\n".join(self.log)
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            if kind:
+                self.kill()
+                sys.stderr.write("\n".join(self.log[-40:]) + "\n")
+            else:
+                assert self.stop() == 0, self.log[-20:]
+
+
+class Scenario(unittest.TestCase):
+    """A test with a folder of its own: self.art is watched, self.cache keeps results."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-test-"))
+        self.art = self.folder / "art"
+        self.art.mkdir()
+        self.cache = self.folder / "cache"
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def serve(self, *options, **more):
+        return Daemon([self.art], self.cache, *options, **more)
+
+    def put(self, path, data):
+        """A save as editors do it: a temp file beside, then rename."""
+        target = self.art / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temp = target.with_name("." + target.name + ".tmp")
+        temp.write_bytes(data if isinstance(data, bytes) else data.encode())
+        temp.rename(target)
+        return target
+
+
+def obj_text(triangles=1, shift=0.0, mtl=None):
+    """A strip of triangles as an OBJ."""
+    lines = [f"mtllib {mtl}", "usemtl m"] if mtl else []
+    for i in range(triangles + 2):
+        lines.append(f"v {i * 0.5 + shift} {i % 2} 0")
+    for i in range(triangles):
+        lines.append(f"f {i + 1} {i + 2} {i + 3}")
+    return "\n".join(lines) + "\n"
+
+
+def png(red, green, blue, side=4):
+    import struct
+    import zlib
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    row = b"\0" + bytes((red, green, blue)) * side
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(row * side)) + chunk(b"IEND", b""))
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,80 @@
+"""hob cook: one-shot cooking, scene lists, determinism, exit codes."""
+import json
+import os
+import pathlib
+import subprocess
+
+from hobtest import HOB, MODELS, Scenario, main, obj_text, png
+
+
+def tree(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(pathlib.Path(folder).rglob("*"))
+            if path.is_file() and not path.name.endswith(".report.json")}
+
+
+class Cook(Scenario):
+    def cook(self, *arguments, cwd=None, code=0):
+        done = subprocess.run([HOB, "cook", *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              cwd=cwd or self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def models(self):
+        self.put("tex/a.png", png(255, 0, 0))
+        for i in range(6):
+            self.put(f"d{i % 2}/m{i}.mtl", "newmtl m\nKd 1 1 1\nmap_Kd ../tex/a.png\n")
+            self.put(f"d{i % 2}/m{i}.obj", obj_text(50 + 40 * i, mtl=f"m{i}.mtl"))
+
+    def test_same_bytes_with_any_workers_place_and_time(self):
+        self.models()
+        self.cook(self.art, "-o", self.folder / "one", "--classic", "-j", "1")
+        for path in self.art.rglob("*"):
+            os.utime(path, (1, 1))
+        self.cook(".", "-o", self.folder / "two", "--classic", "-j", "8", cwd=self.art)
+        one, two = tree(self.folder / "one"), tree(self.folder / "two")
+        self.assertEqual(list(one), list(two))
+        self.assertEqual(one, two)
+        self.assertEqual(len([name for name in one if name.endswith(".classic.meshes")]), 6)
+
+    def test_outputs_validate(self):
+        self.cook(MODELS, "-o", self.folder / "out", "--classic")
+        files = [str(path) for path in (self.folder / "out").rglob("*") if path.is_file() and path.suffix != ".json"]
+        self.assertGreater(len(files), 6)
+        done = subprocess.run([HOB, "inspect", "--validate", *files], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), len(files))
+
+    def test_scene_list_unchanged(self):
+        self.models()
+        scenes = [{"input_scene": f"art/d0/m{i}.obj", "output_mesh": f"data/meshes/t{i}.meshes",
+                   "output_scene": f"data/meshes/t{i}.scene", "output_materials": f"data/meshes/t{i}.materials",
+                   "scale": 0.01, "calculate_LODs": i == 0, "merge_instances": True} for i in (0, 2)]
+        (self.folder / "sceneconverter.json").write_text(json.dumps(scenes))
+        self.cook("sceneconverter.json")
+        for i in (0, 2):
+            data = (self.folder / f"data/meshes/t{i}.meshes").read_bytes()
+            self.assertEqual(data[:4], bytes.fromhex("78563412"))
+            self.assertTrue((self.folder / f"data/meshes/t{i}.scene").exists())
+        materials = (self.folder / "data/meshes/t0.materials").read_bytes()
+        names = [path.name for path in (self.folder / "data/out_textures").iterdir()]
+        self.assertEqual(len(names), 1)
+        self.assertIn(b"out_textures/" + names[0].encode(), materials)
+
+    def test_exit_codes_and_report(self):
+        self.put("good.obj", obj_text(2))
+        self.put("bad.obj", "f 1 2 3\n")
+        report = self.folder / "report.json"
+        done = self.cook(self.art, "-o", self.folder / "out", "--report", report, code=1)
+        self.assertIn("bad.obj", done.stderr)
+        found = json.loads(report.read_text())
+        self.assertEqual((found["cooked"], found["failed"]), (1, 1))
+        self.put("bad.obj", obj_text(2))
+        self.put("cook.json", '{"budget": {"triangles": 1}}')
+        self.cook(self.art, "-o", self.folder / "out", code=4)
+        self.cook(self.art, "--nonsense", code=2)
+        self.cook(self.folder / "nowhere.obj", code=2)
+        self.cook(code=2)
+
+
+if __name__ == "__main__":
+    main()

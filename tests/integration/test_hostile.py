@@ -1,0 +1,97 @@
+"""Models that crash, hang, bloat or reach out: each is one failed asset, and the daemon goes on."""
+import os
+import pathlib
+import shutil
+import threading
+
+from hobtest import CORPUS, Scenario, main, obj_text
+
+FINAL = {"fresh", "failed", "quarantined", "stale"}
+
+
+class Hostile(Scenario):
+    def test_reference_outside_the_root_is_refused(self):
+        secret = self.folder / "secret.bin"
+        secret.write_bytes(b"TOP-SECRET-CANARY" * 64)
+        for i, uri in enumerate(["../secret.bin", str(secret), "file://" + str(secret), "a/../../secret.bin",
+                                 "..%2fsecret.bin", "..\\\\secret.bin", "link.bin"]):
+            self.put(f"m{i}.gltf", '{"asset":{"version":"2.0"},"buffers":[{"uri":"%s","byteLength":1024}],'
+                     '"bufferViews":[{"buffer":0,"byteLength":1024}],'
+                     '"accessors":[{"bufferView":0,"componentType":5126,"count":80,"type":"VEC3"}],'
+                     '"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],'
+                     '"nodes":[{"mesh":0}],"scenes":[{"nodes":[0]}]}' % uri)
+        os.symlink(secret, self.art / "link.bin")
+        os.symlink(self.folder, self.art / "loop")
+        self.put("m.obj", "mtllib ../secret.bin\n" + obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            for name, item in items.items():
+                self.assertIn(item["state"], FINAL)
+                if name.endswith(".gltf"):
+                    self.assertEqual(item["state"], "failed", name)
+                    self.assertIn(item["error"]["code"], ("import.outside-root", "import.missing-file"), item)
+            for path in pathlib.Path(self.cache).rglob("*"):
+                if path.is_file():
+                    self.assertNotIn(b"CANARY", path.read_bytes(), path)
+
+    def test_special_files_are_not_opened(self):
+        os.mkfifo(self.art / "pipe.obj")
+        (self.art / "folder.obj").mkdir()
+        os.symlink("/proc/self/environ", self.art / "env.obj")
+        self.put("good.obj", obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(set(daemon.assets()), {"art/good.obj"})
+
+    def test_odd_names(self):
+        names = ["sp ace.obj", "per%cent.obj", "new\nline.obj", "quote\".obj", "umläut.obj", "plus+and&.obj", "日本.obj"]
+        for name in names:
+            self.put(name, obj_text(2))
+        (self.art / os.fsdecode(b"bad\xff.obj")).write_text(obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            self.assertEqual(len(items), len(names) + 1)
+            self.assertTrue(all(item["state"] == "fresh" for item in items.values()), items)
+            from urllib.parse import quote
+            for name in names:
+                self.assertEqual(daemon.get("/a/art/" + quote(name)).status, 200, name)
+            self.assertEqual(daemon.get("/a/art/bad%ff.obj").status, 200)
+
+    def test_every_hostile_file_of_the_corpus(self):
+        if not CORPUS.exists():
+            self.skipTest("the model corpus is not here")
+        shutil.copytree(CORPUS / "bad", self.art / "bad")
+        with self.serve("--timeout", "20", "--memory", "2048") as daemon:
+            stop = threading.Event()
+            slow = []
+
+            def ask():
+                while not stop.wait(0.2):
+                    answer = daemon.get("/livez")
+                    if answer.status != 200:
+                        slow.append(answer.status)
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            daemon.sync()
+            stop.set()
+            asking.join()
+            self.assertEqual(slow, [])
+            items = daemon.assets()
+            self.assertGreater(len(items), 100)
+            for name, item in items.items():
+                self.assertIn(item["state"], FINAL, name)
+                if item["state"] != "fresh":
+                    self.assertTrue(item["error"]["message"], name)
+            self.put("good.obj", obj_text(9))
+            self.assertEqual(daemon.wait_asset("art/good.obj")["state"], "fresh")
+            states = {}
+            for item in items.values():
+                states[item["state"]] = states.get(item["state"], 0) + 1
+            print("hostile corpus:", dict(sorted(states.items())))
+
+
+if __name__ == "__main__":
+    main()

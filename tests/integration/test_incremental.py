@@ -1,0 +1,148 @@
+"""A change cooks exactly what depends on it; counters prove it."""
+import shutil
+
+from hobtest import Scenario, main, obj_text, png
+
+
+class Incremental(Scenario):
+    def test_restart_without_changes_cooks_nothing(self):
+        for i in range(5):
+            self.put(f"m{i}.obj", obj_text(3 + i))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 5)
+            before = daemon.assets()
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+            after = daemon.assets()
+            for name, item in before.items():
+                self.assertEqual(after[name]["state"], "fresh")
+                self.assertEqual(after[name]["rev"], item["rev"])
+
+    def shared_texture(self):
+        self.put("tex/a.png", png(255, 0, 0))
+        self.put("tex/b.png", png(0, 255, 0))
+        for i in range(6):
+            picture = "a" if i < 4 else "b"
+            self.put(f"m{i}.mtl", f"newmtl m\nKd 1 1 1\nmap_Kd tex/{picture}.png\n")
+            self.put(f"m{i}.obj", obj_text(2 + i, mtl=f"m{i}.mtl"))
+
+    def test_changed_texture_cooks_exactly_its_dependents(self):
+        self.shared_texture()
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 6)
+            before = daemon.assets()
+            self.put("tex/a.png", png(0, 0, 255))
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 10)
+            after = daemon.assets()
+            changed = {name for name in after if after[name]["rev"] != before[name]["rev"]}
+            self.assertEqual(changed, {f"art/m{i}.obj" for i in range(4)})
+
+    def test_revert_is_answered_from_the_cache(self):
+        self.shared_texture()
+        with self.serve() as daemon:
+            daemon.sync()
+            materials = daemon.blob("art/m0.obj", "materials")
+            self.put("tex/a.png", png(9, 9, 9))
+            daemon.sync()
+            self.assertNotEqual(daemon.blob("art/m0.obj", "materials"), materials)
+            cooked = daemon.cooked()
+            self.put("tex/a.png", png(255, 0, 0))
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), cooked)
+            self.assertEqual(daemon.blob("art/m0.obj", "materials"), materials)
+
+    def test_copy_under_a_new_name_is_not_cooked(self):
+        self.put("one.obj", obj_text(7))
+        with self.serve() as daemon:
+            daemon.sync()
+            shutil.copyfile(self.art / "one.obj", self.art / "two.obj")
+            daemon.wait_asset("art/two.obj", "fresh")
+            self.assertEqual(daemon.cooked(), 1)
+            self.assertEqual(daemon.blob("art/one.obj"), daemon.blob("art/two.obj"))
+
+    def test_touched_file_publishes_nothing(self):
+        target = self.put("one.obj", obj_text(7))
+        with self.serve() as daemon:
+            daemon.sync()
+            rev = daemon.assets()["art/one.obj"]["rev"]
+            target.touch()
+            daemon.sync()
+            item = daemon.assets()["art/one.obj"]
+            self.assertEqual((item["rev"], item["state"]), (rev, "fresh"))
+            self.assertEqual(daemon.cooked(), 1)
+
+    def test_missing_dependency_heals(self):
+        self.put("one.obj", obj_text(3, mtl="late.mtl"))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 1)
+            self.put("late.mtl", "newmtl m\nKd 1 0 0\n")
+            daemon.wait_asset("art/one.obj", "fresh")
+            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 0)
+            self.put("late.mtl", "newmtl m\nKd 0 1 0\n")
+            daemon.wait_asset("art/one.obj", "fresh")
+            (self.art / "late.mtl").unlink()
+            daemon.wait_asset("art/one.obj", "fresh")
+            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 1)
+
+    def test_settings_file_touches_what_it_covers(self):
+        self.put("a/one.obj", obj_text(3))
+        self.put("b/two.obj", obj_text(4))
+        with self.serve() as daemon:
+            daemon.sync()
+            before = daemon.assets()
+            self.put("a/cook.json", '{"scale": 2}')
+            daemon.wait_asset("art/a/one.obj", "fresh")
+            daemon.sync()
+            after = daemon.assets()
+            self.assertNotEqual(after["art/a/one.obj"]["rev"], before["art/a/one.obj"]["rev"])
+            self.assertEqual(after["art/b/two.obj"]["rev"], before["art/b/two.obj"]["rev"])
+            self.put("a/cook.json", '{"scael": 2}')
+            data = daemon.wait_asset("art/a/one.obj", "stale")
+            self.assertIn("did you mean 'scale'", data["error"]["message"])
+            (self.art / "a/cook.json").unlink()
+            daemon.wait_asset("art/a/one.obj", "fresh")
+
+    def test_remove_and_rename(self):
+        self.put("one.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            (self.art / "one.obj").rename(self.art / "uno.obj")
+            daemon.wait_asset("art/uno.obj", "fresh")
+            daemon.sync()
+            self.assertEqual(set(daemon.assets()), {"art/uno.obj"})
+            self.assertEqual(daemon.cooked(), 1)
+            self.assertEqual(daemon.get("/a/art/one.obj").status, 404)
+
+    def test_bad_save_keeps_the_last_good_version(self):
+        self.put("one.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            good = daemon.blob("art/one.obj")
+            self.put("one.obj", "v 0 0 0\nf 1 2 3\n")
+            data = daemon.wait_asset("art/one.obj", "stale")
+            self.assertTrue(data["error"]["message"])
+            answer = daemon.get("/a/art/one.obj")
+            self.assertEqual((answer.status, answer.body), (200, good))
+            self.assertEqual(answer.headers["cook-state"], "stale")
+            self.put("one.obj", obj_text(5))
+            daemon.wait_asset("art/one.obj", "fresh")
+            self.assertNotEqual(daemon.blob("art/one.obj"), good)
+
+    def test_failure_is_not_retried_at_the_next_start(self):
+        self.put("bad.obj", "v 0 0 0\nf 1 2 3\n")
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/bad.obj"]["state"], "failed")
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/bad.obj"]["state"], "failed")
+            self.assertEqual(daemon.counters()['hob_cook_results_total{result="failed"}'], 0)
+
+
+if __name__ == "__main__":
+    main()

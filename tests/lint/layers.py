@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks that includes follow the arrows of the architecture, that core asks the system for nothing, and that files
+stay short. Prints one line per finding; exits 1 when there is any."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# folder -> folders that it may include, besides itself. core/base stands under everything.
+MAY = {
+    "core/base": ["schema"],
+    "core/hash": ["core/base"],
+    "core/model": ["core/base"],
+    "core/import": ["core/base", "core/model"],
+    "core/mesh": ["core/base", "core/model"],
+    "core/material": ["core/base", "core/model"],
+    "core/texture": ["core/base", "core/model", "core/hash", "core/cook"],
+    "core/scene": ["core/base", "core/model"],
+    "core/animation": ["core/base", "core/model"],
+    "core/formats": ["core/base", "core/model", "core/hash", "schema"],
+    "core/cook": ["core/base", "core/hash", "core/model", "core/import", "core/mesh", "core/material", "core/texture",
+                  "core/scene", "core/animation", "core/formats", "schema"],
+    "core/runtime": ["core/formats"],
+    "core/client": [],
+    "server/log": ["core/base"],
+    "server/watch": ["core/base"],
+    "server/graph": ["core/base", "core/hash", "server/watch"],
+    "server/queue": ["core/base"],
+    "server/worker": ["core/base", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
+    "server/store": ["core/base", "core/hash", "server/watch"],
+    "server/events": ["core/base"],
+    "server/http": ["core/base", "core/hash", "server/events", "server/store", "schema"],
+    "server/engine": ["core/base", "core/hash", "core/cook", "core/formats", "server/log", "server/watch", "server/graph",
+                      "server/queue", "server/worker", "server/store", "server/events", "server/http", "schema"],
+    "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/worker",
+                   "server/store", "server/events", "server/http", "server/engine"],
+    "server": ["server/cli"],
+}
+# What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.
+ONLY = {("core/texture", "core/cook"): {"cook.h", "settings.h"}}
+LINES = 900
+# Calls by which core would reach the world; tests/lint/symbols.py looks at the objects.
+findings = []
+
+
+def check_includes(path):
+    folder = str(path.parent.relative_to(ROOT))
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if not match:
+            continue
+        target = (path.parent / match.group(1)).resolve()
+        if not target.is_relative_to(ROOT) or not target.exists():
+            continue
+        other = str(target.parent.relative_to(ROOT))
+        other = "schema" if other.startswith("schema") else other
+        if other == folder or (other == "schema" and target.suffix == ".def"):
+            continue
+        if other not in MAY.get(folder, []) and other != "core/base":
+            findings.append(f"{path.relative_to(ROOT)}:{number}: {folder} must not include {other}")
+        only = ONLY.get((folder, other))
+        if only and target.name not in only:
+            findings.append(f"{path.relative_to(ROOT)}:{number}: {folder} may include only {sorted(only)} of {other}")
+
+
+def main():
+    tracked = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cpp", "*.py", "*.js", "*.mjs", "*.sh"], cwd=ROOT,
+                             capture_output=True, text=True, check=True).stdout.split()
+    names = {}
+    for name in tracked:
+        path = ROOT / name
+        if not path.exists():
+            continue
+        if path.suffix in (".c", ".h", ".cpp") and name.startswith(("core/", "server/")):
+            check_includes(path)
+            names.setdefault(path.name, []).append(name)
+        length = len(path.read_text(errors="replace").splitlines())
+        if length > LINES and not name.startswith("web/dist"):
+            findings.append(f"{name}: {length} lines, more than {LINES}")
+    for name, places in names.items():
+        if len(places) > 1:
+            findings.append(f"file name used twice: {', '.join(places)}")
+    for folder in sorted({str(pathlib.Path(n).parent) for n in tracked if n.startswith(("core/", "server/"))}):
+        if folder.count("/") == 1 and not (ROOT / folder / "README.md").exists():
+            findings.append(f"{folder}: no README.md")
+    print("\n".join(findings) or f"layers: {len(tracked)} files follow the arrows")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
