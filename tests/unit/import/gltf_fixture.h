@@ -24,6 +24,7 @@ typedef struct gltf_fixture {
 	hob_model model;
 	hob_error error;
 	bool ok;
+	uint64_t fail_result, fail_scratch; /* the n-th allocation of an arena fails; 0 = none */
 } gltf_fixture;
 
 static inline void fixture_reset_arenas(gltf_fixture *f)
@@ -100,6 +101,8 @@ static inline uint32_t fixture_floats(gltf_fixture *f, const char *type, uint32_
 static inline bool fixture_run(gltf_fixture *f)
 {
 	fixture_reset_arenas(f);
+	f->result.fail_at = f->fail_result;
+	f->scratch.fail_at = f->fail_scratch;
 	f->files[1] = (memory_file){"models/data.bin", hob_buf_bytes(&f->bin)};
 	memory_io_init(&f->io, f->files, f->file_count);
 	hob_import_request request = {.io = &f->io.io,
