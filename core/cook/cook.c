@@ -284,8 +284,6 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->animations = c->animations.clip_count;
 	stats->cameras = c->scene.camera_count;
 	stats->lights = c->scene.light_count;
-	for (uint32_t i = 0; i < c->notes->count; i++)
-		stats->warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
 }
 
 static void check_budgets(cook *c, const hob_cook_stats *stats)
@@ -320,8 +318,10 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		out->stats.bytes += outputs[i].bytes.size;
-	check_budgets(c, &out->stats);
 	count_stats(c, &out->stats);
+	check_budgets(c, &out->stats);
+	for (uint32_t i = 0; i < c->notes->count; i++)
+		out->stats.warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
 	out->outputs = outputs;
 	out->output_count = count;
 	if (!hob_report_print(&c->report, out, &c->memory->report))

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HASHING_MAX = 32, TIMER_MS = 1000 };
+/* Jobs under way beyond those on a worker: enough to keep the workers fed, few enough that the queue's order counts. */
+enum { AHEAD = 16, TIMER_MS = 1000 };
 
 int64_t engine_now_ms(void)
 {
@@ -416,11 +417,13 @@ static void on_pool_trouble(void *user, const hob_error *why)
 
 void engine_fill(srv_engine *engine)
 {
-	while (!engine->closing && engine->pool_ready && engine->hashing < HASHING_MAX) {
-		uint32_t id = srv_queue_pop(engine->queue, NULL);
+	while (!engine->closing && engine->pool_ready &&
+		   engine->jobs_alive < srv_pool_size(engine->pool) + AHEAD) {
+		srv_priority priority;
+		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
 			break;
-		job_begin(engine, id);
+		job_begin(engine, id, priority);
 	}
 	engine->counters.queue_length = srv_queue_count(engine->queue);
 }
@@ -608,10 +611,10 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine->closed_user = user;
 	engine_on_posted(&engine->posted);
 	engine_answer_waiters(engine);
-	while (engine->ready_first) {
-		engine_job *job = engine->ready_first;
-		engine->ready_first = job->list_next;
-		job_free(job);
+	while (engine->waiting) {
+		engine_job *job = engine->waiting;
+		engine->waiting = job->list_next;
+		engine_drop_job(job);
 	}
 	if (engine->watch)
 		srv_watch_close(engine->watch, on_watch_closed, engine);
@@ -622,6 +625,11 @@ void job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	engine->assets[job->asset].job = NULL;
+	for (uint32_t i = 0; i < engine->active_count; i++)
+		if (engine->active[i] == job) {
+			engine->active[i] = engine->active[--engine->active_count];
+			break;
+		}
 	srv_outcome_free(job->outcome);
 	hob_buf_release(&job->reasons);
 	hob_arena_release(&job->arena);

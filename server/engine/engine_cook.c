@@ -140,6 +140,7 @@ static void store_file(srv_engine *engine, uint32_t file)
 }
 
 static void job_end(engine_job *job);
+static void step_lookup(engine_job *job);
 
 static void hash_done(uv_work_t *work, int status)
 {
@@ -160,7 +161,6 @@ static void hash_done(uv_work_t *work, int status)
 	}
 	job->hash_count = 0;
 	if (job->abandoned || engine->closing) {
-		engine->hashing--;
 		job_end(job);
 		return;
 	}
@@ -196,7 +196,16 @@ static void job_end(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	uint32_t id = job->asset;
+	engine_job *twin = job->twins;
 	job_free(job);
+	while (twin) {
+		engine_job *next = twin->list_next;
+		if (twin->abandoned || engine->closing)
+			job_end(twin);
+		else
+			step_lookup(twin);
+		twin = next;
+	}
 	if (engine->closing)
 		return;
 	asset *a = &engine->assets[id];
@@ -216,7 +225,6 @@ static void job_fail(engine_job *job, const hob_error *error)
 {
 	publish_bad(job, NULL, error, false);
 	record_job(job, "failed", NULL, error);
-	job->engine->hashing--;
 	job_end(job);
 }
 
@@ -308,7 +316,6 @@ static void step_lookup(engine_job *job)
 			hob_fail(&error, IO, "'%s' cannot be read: check its permissions", a->path);
 			job_fail(job, &error);
 		} else {
-			engine->hashing--;
 			job_end(job);
 		}
 		return;
@@ -364,7 +371,6 @@ static void step_match(engine_job *job)
 		else
 			publish_good(job, recipe, true);
 		record_job(job, "hit", &recipe->key, NULL);
-		engine->hashing--;
 		job_end(job);
 		return;
 	}
@@ -372,39 +378,52 @@ static void step_match(engine_job *job)
 	step_cook(job);
 }
 
+/* A job whose cook is under way for another asset (a copy): it waits for that result. */
+static bool join_twin(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	for (uint32_t i = 0; i < engine->active_count; i++) {
+		engine_job *other = engine->active[i];
+		if (other == job || !other->cooking || other->force ||
+			!hob_sha256_equal(&other->lookup, &job->lookup))
+			continue;
+		job->list_next = other->twins;
+		other->twins = job;
+		return true;
+	}
+	return false;
+}
+
 static void step_cook(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	engine->hashing--;
-	job->list_next = NULL;
-	if (engine->ready_last)
-		engine->ready_last->list_next = job;
-	else
-		engine->ready_first = job;
-	engine->ready_last = job;
+	if (!job->force && join_twin(job))
+		return;
+	job->cooking = true;
+	engine_job **at = &engine->waiting;
+	while (*at && (*at)->priority <= job->priority)
+		at = &(*at)->list_next;
+	job->list_next = *at;
+	*at = job;
 	engine_feed_workers(engine);
 }
 
 void engine_feed_workers(srv_engine *engine)
 {
-	while (engine->ready_first && !engine->closing && srv_pool_idle(engine->pool) > 0) {
-		engine_job *job = engine->ready_first;
-		engine->ready_first = job->list_next;
-		if (!engine->ready_first)
-			engine->ready_last = NULL;
+	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
+		engine_job *job = engine->waiting;
+		engine->waiting = job->list_next;
 		if (job->abandoned) {
 			job_end(job);
 			continue;
 		}
 		asset *a = &engine->assets[job->asset];
 		/* One job alone may use every core; among many, one core each is the better use. */
-		uint32_t threads = engine->ready_first || srv_queue_count(engine->queue) > 0 ? 1 : 0;
+		uint32_t threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0;
 		if (!srv_pool_start(engine->pool, job, a->root, hob_str_of(a->path), &job->ingredients.settings,
 							job->ingredients.profile, threads)) {
-			job->list_next = engine->ready_first;
-			engine->ready_first = job;
-			if (!engine->ready_last)
-				engine->ready_last = job;
+			job->list_next = engine->waiting;
+			engine->waiting = job;
 			return;
 		}
 		job->on_worker = true;
@@ -417,7 +436,7 @@ void engine_feed_workers(srv_engine *engine)
 	}
 }
 
-void job_begin(srv_engine *engine, uint32_t id)
+void job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = &engine->assets[id];
 	if (!a->alive || a->job || !a->importer)
@@ -427,6 +446,7 @@ void job_begin(srv_engine *engine, uint32_t id)
 		return;
 	job->engine = engine;
 	job->asset = id;
+	job->priority = priority;
 	job->id = ++engine->next_job;
 	job->queued_at_ms = a->queued_at_ms;
 	job->started_at_ms = engine_now_ms();
@@ -438,7 +458,8 @@ void job_begin(srv_engine *engine, uint32_t id)
 	hob_arena_init(&job->arena, JOB_ARENA);
 	a->job = job;
 	engine->jobs_alive++;
-	engine->hashing++;
+	if (engine->active_count < HOB_COUNT_OF(engine->active))
+		engine->active[engine->active_count++] = job;
 	uint32_t source = a->file;
 	with_digests(job, &source, 1, step_lookup);
 }
@@ -580,7 +601,6 @@ static void finish_good(engine_job *job)
 static void finish_crash(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	engine->hashing--;
 	asset *a = &engine->assets[job->asset];
 	const srv_outcome *outcome = job->outcome;
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
@@ -620,7 +640,6 @@ static void step_crashed(engine_job *job)
 		if (file != HOB_NONE)
 			files[count++] = file;
 	}
-	engine->hashing++;
 	with_digests(job, files, count, finish_crash);
 }
 
@@ -657,12 +676,11 @@ static void retry(engine_job *job)
 	asset *a = &engine->assets[job->asset];
 	srv_outcome_free(job->outcome);
 	job->outcome = NULL;
-	job->on_worker = false;
+	job->on_worker = job->cooking = false;
 	job->retries++;
 	if (job->error.code == HOB_ERR_CHANGED)
 		srv_graph_at(engine->graph, a->file)->has_digest = false;
 	job->error = (hob_error){0};
-	engine->hashing++;
 	uint32_t source = a->file;
 	with_digests(job, &source, 1, step_lookup);
 }
@@ -727,4 +745,9 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		else
 			step_crashed(job);
 	}
+}
+
+void engine_drop_job(engine_job *job)
+{
+	job_end(job);
 }

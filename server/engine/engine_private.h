@@ -53,8 +53,10 @@ struct engine_job {
 	uint32_t asset;
 	uint64_t id;
 	int64_t queued_at_ms, started_at_ms;
-	bool force, on_worker,
-		abandoned; /* abandoned: the asset is gone or the engine closes; the result is dropped */
+	srv_priority priority;
+	bool force, on_worker;
+	bool cooking;	/* from the cache's miss to the end */
+	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	uint32_t retries;
 	hob_buf reasons;
 	hob_arena arena;
@@ -74,7 +76,8 @@ struct engine_job {
 	uint32_t output_count;
 	char stage[32];
 	float progress;
-	struct engine_job *list_next; /* waiting for a worker */
+	struct engine_job *list_next; /* waiting for a worker, or for its twin */
+	struct engine_job *twins;	  /* jobs with the same lookup, which start over when this one has ended */
 };
 
 typedef struct waiter {
@@ -104,8 +107,9 @@ struct srv_engine {
 	uint32_t scan_mark;
 	asset *assets;
 	uint32_t asset_count, asset_capacity;
-	uint32_t hashing; /* jobs between begin and worker */
-	engine_job *ready_first, *ready_last;
+	engine_job *waiting;	 /* have missed the cache and wait for a worker, most urgent first */
+	engine_job *active[512]; /* jobs under way, in no order */
+	uint32_t active_count;
 	waiter *waiters;
 	uint32_t waiter_count, waiter_capacity;
 	uint64_t *scan_rounds; /* scans finished, by root */
@@ -130,8 +134,9 @@ uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
 void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
 void engine_fill(srv_engine *engine); /* starts as many jobs as there is room for */
 /* engine_cook.c */
-void job_begin(srv_engine *engine, uint32_t id);
+void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
 void job_free(engine_job *job);
+void engine_drop_job(engine_job *job); /* ends it and its twins without a result */
 void engine_feed_workers(srv_engine *engine);
 void engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */

@@ -14,8 +14,8 @@ class Burst(Scenario):
             items = daemon.assets()
             self.assertEqual(set(items), {f"art/moved/d{i % 20}/m{i}.obj" for i in range(FILES)})
             self.assertTrue(all(item["state"] == "fresh" for item in items.values()))
-            # Three different contents: the rest are copies, which cook nothing (a few may run side by side).
-            self.assertLess(daemon.cooked(), 60)
+            # Three different contents: the rest are copies, which cook nothing.
+            self.assertEqual(daemon.cooked(), 3)
             import shutil
             shutil.rmtree(self.art / "moved")
             daemon.sync()

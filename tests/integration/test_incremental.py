@@ -79,7 +79,7 @@ class Incremental(Scenario):
         self.put("one.obj", obj_text(3, mtl="late.mtl"))
         with self.serve() as daemon:
             daemon.sync()
-            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 1)
+            self.assertGreater(daemon.assets()["art/one.obj"]["warnings"], 0)
             self.put("late.mtl", "newmtl m\nKd 1 0 0\n")
             daemon.wait_asset("art/one.obj", "fresh")
             self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 0)
@@ -87,7 +87,7 @@ class Incremental(Scenario):
             daemon.wait_asset("art/one.obj", "fresh")
             (self.art / "late.mtl").unlink()
             daemon.wait_asset("art/one.obj", "fresh")
-            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 1)
+            self.assertGreater(daemon.assets()["art/one.obj"]["warnings"], 0)
 
     def test_settings_file_touches_what_it_covers(self):
         self.put("a/one.obj", obj_text(3))
