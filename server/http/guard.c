@@ -188,9 +188,19 @@ static bool check_body(request *r, enum MHD_Result *result)
 	return true;
 }
 
-bool request_check_head(request *r, enum MHD_Result *result)
+void request_read_head(request *r)
 {
 	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, take_field, r);
+}
+
+bool request_has_body(const request *r)
+{
+	return r->head.chunked || r->head.length_count > 1 ||
+		   (r->head.length_count == 1 && !hob_str_equal(r->head.content_length, HOB_STR("0")));
+}
+
+bool request_check_head(request *r, enum MHD_Result *result)
+{
 	if (r->head.bad_name || !is_token(hob_str_of(r->method))) {
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one field per line, without folding",
 								"a header field's name holds characters that no name may hold");

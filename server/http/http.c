@@ -10,7 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCEPT_BATCH = 64, READY_BATCH = 16 };
+enum {
+	ACCEPT_BATCH = 64,
+	READY_BATCH = 64,
+	GONE_MS = 100 /* for what a peer sent before it closed its side */
+};
 
 static int64_t clock_ms(void)
 {
@@ -65,6 +69,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		r->since_ms = http->now_ms;
 		list_append(http, r);
 		http->connection_count++;
+		/* The library may miss the end of a peer that closes right behind its last byte, and sees nothing of a
+		 * connection that is suspended. */
+		struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = r};
+		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
 		request *r = *context;
 		list_remove(http, r);
@@ -102,28 +110,38 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 	return strlen(text);
 }
 
+/* Everything that can be said before a body was read. False when it was refused. */
+static bool check(request *r, enum MHD_Result *result)
+{
+	r->checked = true;
+	if (!request_check_head(r, result) || !request_route(r, result))
+		return false;
+	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
+				  r->route == ROUTE_metrics;
+	if (!atomic_load_explicit(&r->http->draining, memory_order_relaxed) || health)
+		return true;
+	*result =
+		reply_problem_text(r, PROBLEM_UNAVAILABLE,
+						   &(problem_text){.detail = HOB_STR("the daemon is stopping"),
+										   .hint = HOB_STR("try again; another daemon may take its place"),
+										   .retry_after_s = 1});
+	return false;
+}
+
 static enum MHD_Result begin(request *r, const char *method)
 {
-	srv_http *http = r->http;
 	enum MHD_Result result;
 	r->begun = true;
 	r->method = method;
 	r->route = ROUTE_NONE;
 	enter(r, BUSY);
-	if (!request_check_head(r, &result) || !request_route(r, &result))
+	request_read_head(r);
+	/* A reply in the library's first call costs the connection: only requests whose body is refused get one. */
+	if (!request_has_body(r))
+		return MHD_YES;
+	if (!check(r, &result))
 		return result;
-	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
-				  r->route == ROUTE_metrics;
-	if (atomic_load_explicit(&http->draining, memory_order_relaxed) && !health)
-		return reply_problem_text(
-			r, PROBLEM_UNAVAILABLE,
-			&(problem_text){.detail = HOB_STR("the daemon is stopping"),
-							.hint = HOB_STR("try again; another daemon may take its place"),
-							.retry_after_s = 1});
-	if (!route_changes_state(r->route))
-		return route_handler_of(r->route)(r);
-	/* The body comes next. A reply to a POST before its second call would cost the connection. */
-	r->body_deadline_ms = http->now_ms + BODY_DEADLINE_MS;
+	r->body_deadline_ms = r->http->now_ms + BODY_DEADLINE_MS;
 	return MHD_YES;
 }
 
@@ -150,6 +168,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 		return MHD_YES;
 	}
 	r->body_deadline_ms = 0;
+	enum MHD_Result result;
+	if (!r->checked && !check(r, &result))
+		return result;
 	if (r->body_too_large)
 		return reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body is over %d bytes", BODY_MAX);
 	return route_handler_of(r->route)(r);
@@ -166,7 +187,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	ask_forget(r);
 	hob_buf_release(&r->body);
 	r->served_before = true;
-	r->has_head = r->begun = r->body_too_large = false;
+	r->has_head = r->begun = r->checked = r->body_too_large = false;
 	r->body_deadline_ms = r->deadline_ms = 0;
 	r->param_count = r->arg_count = r->asked = 0;
 	r->head = (head){0};
@@ -224,8 +245,12 @@ static void take_answers(srv_http *http)
 static int64_t deadline_of(const request *r)
 {
 	const srv_http *http = r->http;
+	if (r->phase == BUSY && r->body_deadline_ms == 0)
+		return INT64_MAX;
+	if (r->gone_ms > 0)
+		return (r->phase == WAITING && r->since_ms > r->gone_ms ? r->since_ms : r->gone_ms) + GONE_MS;
 	if (r->phase == BUSY)
-		return r->body_deadline_ms > 0 ? r->body_deadline_ms : INT64_MAX;
+		return r->body_deadline_ms;
 	bool idle = r->served_before && !r->has_head;
 	return r->since_ms + (idle ? http->idle_ms : http->head_deadline_ms);
 }
@@ -271,7 +296,7 @@ static void pause_accepting(srv_http *http, bool pause)
 {
 	http->accept_paused = pause;
 	for (uint32_t i = 0; i < http->listener_count; i++) {
-		struct epoll_event event = {.events = pause ? 0 : EPOLLIN, .data.fd = http->listeners[i]};
+		struct epoll_event event = {.events = pause ? 0 : EPOLLIN, .data.ptr = &http->listeners[i]};
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_MOD, http->listeners[i], &event);
 	}
 }
@@ -328,27 +353,51 @@ static void end(srv_http *http)
 	blob_cache_free(http->blobs);
 }
 
+static void on_wake(srv_http *http)
+{
+	uint64_t number;
+	ssize_t got = read(http->wake_fd, &number, sizeof number);
+	(void)got;
+	take_answers(http);
+	streams_wake(http);
+	wake_pollers(http);
+}
+
+static void on_gone(request *r)
+{
+	r->gone_ms = r->http->now_ms;
+	if (r->stream)
+		stream_hang_up(r->stream);
+}
+
+static void handle_events(srv_http *http, const struct epoll_event *events, int count)
+{
+	/* Connections first: accepting may free some of them. */
+	for (int i = 0; i < count; i++) {
+		void *what = events[i].data.ptr;
+		int *listener = what;
+		bool of_server = what == &http->wake_fd || what == &http->daemon ||
+						 (listener >= http->listeners && listener < http->listeners + LISTENERS_MAX);
+		if (!of_server)
+			on_gone(what);
+	}
+	for (int i = 0; i < count; i++) {
+		int *listener = events[i].data.ptr;
+		if (listener == &http->wake_fd)
+			on_wake(http);
+		else if (listener >= http->listeners && listener < http->listeners + LISTENERS_MAX)
+			accept_some(http, *listener);
+	}
+}
+
 static void *run(void *arg)
 {
 	srv_http *http = arg;
-	int library_fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 	while (!atomic_load_explicit(&http->stop, memory_order_acquire)) {
 		struct epoll_event events[READY_BATCH];
 		int count = epoll_wait(http->epoll_fd, events, READY_BATCH, timeout_ms(http));
 		http->now_ms = clock_ms();
-		for (int i = 0; i < count; i++) {
-			int fd = events[i].data.fd;
-			if (fd == http->wake_fd) {
-				uint64_t number;
-				ssize_t got = read(http->wake_fd, &number, sizeof number);
-				(void)got;
-				take_answers(http);
-				streams_wake(http);
-				wake_pollers(http);
-			} else if (fd != library_fd) {
-				accept_some(http, fd);
-			}
-		}
+		handle_events(http, events, count);
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
 				pause_accepting(http, false);
@@ -393,9 +442,9 @@ static void release(srv_http *http)
 	free(http);
 }
 
-static bool watch_fd(srv_http *http, int fd)
+static bool watch_fd(srv_http *http, int fd, void *what)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
 	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
@@ -455,10 +504,11 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 		goto out;
 	}
 	http->blobs = blob_cache_new(sources->store, blobs);
-	bool watched = watch_fd(http, wake) &&
-				   watch_fd(http, MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
+	bool watched =
+		watch_fd(http, wake, &http->wake_fd) &&
+		watch_fd(http, MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, &http->daemon);
 	for (uint32_t i = 0; i < http->listener_count; i++)
-		watched = watched && watch_fd(http, http->listeners[i]);
+		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
 	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
 		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
 		MHD_stop_daemon(http->daemon);

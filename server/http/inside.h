@@ -91,6 +91,7 @@ struct request {
 	int fd;
 	phase phase;
 	bool served_before, has_head, closing;
+	int64_t gone_ms;  /* when the peer closed its side; 0 = open */
 	int64_t since_ms; /* of this phase */
 	int64_t body_deadline_ms;
 	struct request *older, *newer; /* all open connections, longest in its phase first */
@@ -99,7 +100,7 @@ struct request {
 	size_t target_capacity;
 	const char *method;
 	route_id route;
-	bool begun;
+	bool begun, checked;
 	head head;
 	hob_str path; /* as sent */
 	hob_str args[ARGS_MAX];
@@ -109,11 +110,12 @@ struct request {
 	hob_buf body;
 	bool body_too_large;
 
-	ask *ask;			 /* of this request; kept until it completes */
-	uint32_t asked;		 /* how many asks were made */
-	bool parked;		 /* suspended by us */
-	bool polling;		 /* parked for an event: in http->pollers */
-	int64_t deadline_ms; /* of the poll; 0 before it began */
+	struct stream *stream; /* the event stream that it is, or NULL */
+	ask *ask;			   /* of this request; kept until it completes */
+	uint32_t asked;		   /* how many asks were made */
+	bool parked;		   /* suspended by us */
+	bool polling;		   /* parked for an event: in http->pollers */
+	int64_t deadline_ms;   /* of the poll; 0 before it began */
 	uint64_t poll_since;
 	struct request *next_poller;
 };
@@ -136,8 +138,10 @@ bool parse_decimal(hob_str text, uint64_t *out);
 bool request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 route_handler route_handler_of(route_id route);
 const char *route_pattern(route_id route);
-bool route_changes_state(route_id route);
-/* Reads and checks the header fields. False when a problem was sent. */
+/* Reads the header fields into r->head. */
+void request_read_head(request *r);
+bool request_has_body(const request *r); /* by what the head says */
+/* Checks what was read. False when a problem was sent. */
 bool request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 /* A browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
 bool request_is_foreign(const request *r);
@@ -205,6 +209,8 @@ typedef struct stream stream;
 /* After events were published or a tick: wakes those with something to send. */
 void streams_wake(srv_http *http);
 void streams_tick(srv_http *http);
+/* The peer of a stream has closed: ends it. */
+void stream_hang_up(stream *s);
 
 enum { FILTER_KINDS = 8, FILTER_GLOBS = 8 };
 typedef struct event_filter {
@@ -252,8 +258,13 @@ bool etag_in_list(hob_str list, hob_str tag);
 #define ASSET_FIELDS(X)                                                                                      \
 	X(id)                                                                                                    \
 	X(name)                                                                                                  \
-	X(path) X(root) X(kind) X(state) X(quality) X(rev) X(cooked_at) X(cook_ms) X(bytes) X(stats) X(warnings) \
-		X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps)
+	X(path)                                                                                                  \
+	X(root)                                                                                                  \
+	X(kind)                                                                                                  \
+	X(state)                                                                                                 \
+	X(quality)                                                                                               \
+	X(rev) X(cooked_at) X(cook_ms) X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe)       \
+		X(reason) X(settings) X(outputs) X(deps)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

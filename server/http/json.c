@@ -8,7 +8,7 @@ static void comma(hob_buf *out)
 	if (out->failed || out->size == 0)
 		return;
 	uint8_t last = out->data[out->size - 1];
-	if (last != '{' && last != '[' && last != ':' && last != '\n')
+	if (last != '{' && last != '[' && last != ':' && last != '\n' && last != ' ')
 		hob_buf_put(out, ",", 1);
 }
 

@@ -136,11 +136,6 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 		snprintf(number, sizeof number, "bytes */%" PRIu64, text->size);
 		response_add(response, "Content-Range", number);
 	}
-	/* After a refused body the connection cannot be used again; the library closes it then by itself only for
-	 * POST and PUT. */
-	bool body_follows = r->head.chunked || r->head.length_count > 0;
-	if (body_follows && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 || r->head.bad_name))
-		response_add(response, "Connection", "close");
 	return reply(r, kind->status, response, size);
 }
 

@@ -245,11 +245,6 @@ const char *route_pattern(route_id route)
 	return route < HOB_COUNT_OF(routes) ? routes[route].pattern : "none";
 }
 
-bool route_changes_state(route_id route)
-{
-	return strcmp(routes[route].method, "GET") != 0;
-}
-
 static bool method_fits(const char *method, const char *route_method)
 {
 	return strcmp(method, route_method) == 0 ||

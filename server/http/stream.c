@@ -105,7 +105,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 	(void)position;
 	stream *s = user;
 	srv_http *http = s->request->http;
-	if (http->stopping || s->text.failed)
+	if (http->stopping || s->request->gone_ms > 0 || s->text.failed)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (s->sent == s->text.size)
 		refill(s);
@@ -133,6 +133,7 @@ static void on_end(void *user)
 	if (s->next)
 		s->next->previous = s->previous;
 	http->stream_count--;
+	s->request->stream = NULL;
 	event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
 	free(s);
@@ -142,6 +143,12 @@ static void wake(stream *s)
 {
 	s->asleep = false;
 	request_unpark(s->request);
+}
+
+void stream_hang_up(stream *s)
+{
+	if (s->asleep)
+		wake(s);
 }
 
 void streams_wake(srv_http *http)
@@ -213,6 +220,7 @@ enum MHD_Result srv_route_events(request *r)
 		s->next->previous = s;
 	http->streams = s;
 	http->stream_count++;
+	r->stream = s;
 	if (!response) {
 		on_end(s);
 		return MHD_NO;
