@@ -5,7 +5,6 @@
 
 #include <assimp/cimport.h>
 #include <assimp/config.h>
-#include <assimp/postprocess.h>
 #include <assimp/version.h>
 
 #include <stdio.h>
@@ -105,8 +104,8 @@ static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_requ
 		return NULL;
 	/* Skeletons would be given dummy meshes that nobody modelled. */
 	aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
-	const struct aiScene *scene = aiImportFileExWithProperties(
-		path.data, aiProcess_Triangulate | aiProcess_SortByPType, &io->vtable, properties);
+	/* No post-processing: triangulation there is quadratic, and the rest of it is ours anyway. */
+	const struct aiScene *scene = aiImportFileExWithProperties(path.data, 0, &io->vtable, properties);
 	aiReleasePropertyStore(properties);
 	return scene;
 }
@@ -154,27 +153,69 @@ static bool convert(hob_assimp_scene *scene, hob_error *err)
 		model->light_count == 0 && model->node_count < 2)
 		return hob_fail(err, EMPTY, "the %s file holds no mesh, animation, camera or light",
 						scene->format->name);
-	return hob_model_check(model, err);
+	return true;
 }
 
-static bool assimp_import(const hob_import_request *request, hob_model *out, hob_error *err)
+/* Remembers the pointers in `list`; true when one was there before. The bytes of the pointers are the
+ * keys, so their order never shows. */
+static bool holds_twice(hob_name_map *seen, void *const *list, unsigned count, bool *room)
 {
-	const hob_assimp_format *format = hob_assimp_format_of(hob_path_extension(request->path));
+	for (unsigned i = 0; list && i < count; i++) {
+		uint32_t before = seen->count;
+		if (!list[i])
+			continue;
+		*room = *room && hob_name_map_add(seen, (hob_str){(const char *)&list[i], sizeof list[i]}, 0, NULL);
+		if (!*room || seen->count == before)
+			return true;
+	}
+	return false;
+}
+
+/* Some importers (3MF with shared objects, FBX with clusters of one name) list one object twice, and
+ * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are short-lived. */
+static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene,
+							   hob_arena *scratch)
+{
+	if ((format->flags & HOB_ASSIMP_FREED_TEXTURES) && scene->mNumTextures > 0)
+		return false;
+	hob_name_map seen;
+	bool room = true, twice;
+	hob_name_map_init(&seen, scratch);
+	twice = holds_twice(&seen, (void *const *)scene->mMeshes, scene->mNumMeshes, &room) ||
+			holds_twice(&seen, (void *const *)scene->mMaterials, scene->mNumMaterials, &room) ||
+			holds_twice(&seen, (void *const *)scene->mTextures, scene->mNumTextures, &room);
+	for (unsigned m = 0; !twice && m < scene->mNumMeshes; m++)
+		twice = scene->mMeshes[m] && holds_twice(&seen, (void *const *)scene->mMeshes[m]->mBones,
+												 scene->mMeshes[m]->mNumBones, &room);
+	return !twice && room;
+}
+
+static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_error *err)
+{
+	const hob_assimp_format *format = hob_assimp_format_of(hob_path_extension(asked->path));
 	if (!format)
 		return hob_fail(err, UNSUPPORTED, "no importer for '.%.*s' files",
-						HOB_FMT(hob_path_extension(request->path)));
+						HOB_FMT(hob_path_extension(asked->path)));
+	/* Assimp's own readers stumble over byte order marks and UTF-16. */
+	hob_import_request request = *asked;
+	hob_str text = format->marks[0] ? hob_text_decode(request.scratch, request.file)
+									: (hob_str){(const char *)request.file.data, request.file.size};
+	if (!text.data && request.file.size > 0)
+		return hob_fail_memory(err, request.scratch, "the text");
+	request.file = (hob_bytes){(const uint8_t *)text.data, text.len};
 	hob_assimp_io io;
-	if (!hob_assimp_format_check(format, request->file, err) ||
-		!hob_assimp_io_init(&io, request, format->flags & HOB_ASSIMP_BY_NAME, err))
+	if (!hob_assimp_format_check(format, request.file, err) ||
+		!hob_assimp_io_init(&io, &request, format->flags & HOB_ASSIMP_BY_NAME, err))
 		return false;
-	const struct aiScene *source = run_assimp(&io, request);
+	const struct aiScene *source = run_assimp(&io, &request);
 	if (!source)
 		return import_failed(&io, format, err);
 	hob_model model = {0};
 	hob_assimp_scene scene = {
-		.request = request, .format = format, .source = source, .model = &model, .unit = 1};
+		.request = &request, .format = format, .source = source, .model = &model, .unit = 1};
 	bool converted = convert(&scene, err);
-	aiReleaseImport(source);
+	if (is_safe_to_release(format, source, request.scratch))
+		aiReleaseImport(source);
 	if (converted)
 		*out = model;
 	return converted;

@@ -226,12 +226,12 @@ static uint32_t morph_node(const hob_assimp_scene *scene, hob_str name)
 		targets_of(scene->model, scene->nodes[index].id) > 0)
 		return scene->nodes[index].id;
 	for (unsigned m = 0; m < scene->source->mNumMeshes; m++) {
-		if (scene->mesh_ids[m] == HOB_NONE ||
+		if (scene->mesh_first[m] == scene->mesh_first[m + 1] ||
 			!hob_str_equal(hob_assimp_str(&scene->source->mMeshes[m]->mName), name))
 			continue;
 		for (uint32_t n = 0; n < scene->model->node_count; n++)
 			for (uint32_t i = 0; i < scene->model->nodes[n].mesh_count; i++)
-				if (scene->model->mesh_refs[scene->model->nodes[n].mesh_first + i] == scene->mesh_ids[m])
+				if (scene->model->mesh_refs[scene->model->nodes[n].mesh_first + i] == scene->mesh_first[m])
 					return n;
 	}
 	return HOB_NONE;

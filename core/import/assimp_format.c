@@ -17,13 +17,12 @@ enum {
 #define MM_UNIT	  HOB_ASSIMP_UNIT_MM
 #define ZIP		  "=PK\003\004"
 #define GZIP	  "=\037\213"
-#define UTF16	  "=\377\376", "=\376\377"
 #define IRR		  "~irr"
 
 /* clang-format off */
 static const hob_assimp_format formats[] = {
 	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
-	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA", UTF16}},
+	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA"}},
 	{"zae", "zipped COLLADA", REPLACE, ROOT_UNIT, {ZIP}},
 	{"3ds", "3D Studio", CENTRED | REPLACE, NO_UNIT, {"=MM"}},
 	{"blend", "Blender", Z_UP | REPLACE, NO_UNIT, {"=BLENDER", GZIP}},
@@ -33,7 +32,7 @@ static const hob_assimp_format formats[] = {
 	{"ase", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
 	{"ask", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
 	{"x", "DirectX", 0, NO_UNIT, {"=xof "}},
-	{"3mf", "3MF", Z_UP, MM_UNIT, {ZIP}},
+	{"3mf", "3MF", Z_UP | HOB_ASSIMP_FREED_TEXTURES, MM_UNIT, {ZIP}},
 	{"amf", "AMF", Z_UP, XML_UNIT, {"~<amf"}},
 	{"x3d", "X3D", 0, NO_UNIT, {"~<X3D"}},
 	{"ac", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
@@ -46,8 +45,8 @@ static const hob_assimp_format formats[] = {
 	{"b3d", "Blitz3D", V_DOWN, NO_UNIT, {"=BB3D"}},
 	{"ms3d", "MilkShape 3D", 0, NO_UNIT, {"=MS3D000000"}},
 	{"cob", "trueSpace", CENTRED, NO_UNIT, {"=Caligari "}},
-	{"irrmesh", "Irrlicht mesh", 0, NO_UNIT, {IRR, UTF16}},
-	{"irr", "Irrlicht scene", 0, NO_UNIT, {IRR, UTF16}},
+	{"irrmesh", "Irrlicht mesh", 0, NO_UNIT, {IRR}},
+	{"irr", "Irrlicht scene", 0, NO_UNIT, {IRR}},
 	{"mesh", "Ogre mesh", BY_NAME, NO_UNIT, {"~[MeshSerializer"}},
 	{"ogex", "OpenGEX", 0, NO_UNIT, {"~Metric", "~Node"}},
 	{"pmx", "MikuMikuDance model", 0, NO_UNIT, {"=PMX "}},
@@ -65,8 +64,8 @@ static const hob_assimp_format formats[] = {
 	{"3d", "Unreal mesh", BY_NAME, NO_UNIT, {0}},
 	{"bvh", "BVH motion", 0, NO_UNIT, {"~HIERARCHY"}},
 	{"csm", "CharacterStudio motion", 0, NO_UNIT, {"~$"}},
-	{"q3o", "Quick3D object", 0, NO_UNIT, {"=quick3Do"}},
-	{"q3s", "Quick3D scene", 0, NO_UNIT, {"=quick3Ds"}},
+	{"q3o", "Quick3D object", 0, NO_UNIT, {"=quick3D"}},
+	{"q3s", "Quick3D scene", 0, NO_UNIT, {"=quick3D"}},
 	{"sib", "Silo", 0, NO_UNIT, {0}},
 	{"ndo", "Nendo", 0, NO_UNIT, {"=nendo"}},
 	{"nff", "Neutral File Format", 0, NO_UNIT, {0}},

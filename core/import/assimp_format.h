@@ -19,12 +19,13 @@ typedef enum hob_assimp_unit {
 } hob_assimp_unit;
 
 enum {
-	HOB_ASSIMP_BY_NAME = 1,		   /* companions are found by the source's own name */
-	HOB_ASSIMP_Z_UP = 2,		   /* Assimp leaves Z up */
-	HOB_ASSIMP_V_DOWN = 4,		   /* Assimp leaves V as in the file, which counts from the top */
-	HOB_ASSIMP_CENTRED_UV = 8,	   /* texture transforms scale and rotate around (0.5, 0.5) */
-	HOB_ASSIMP_SRGB_VERTICES = 16, /* vertex colours are display values */
-	HOB_ASSIMP_MAP_REPLACES = 32,  /* a colour map takes the place of the colour instead of tinting it */
+	HOB_ASSIMP_BY_NAME = 1,			/* companions are found by the source's own name */
+	HOB_ASSIMP_Z_UP = 2,			/* Assimp leaves Z up */
+	HOB_ASSIMP_V_DOWN = 4,			/* Assimp leaves V as in the file, which counts from the top */
+	HOB_ASSIMP_CENTRED_UV = 8,		/* texture transforms scale and rotate around (0.5, 0.5) */
+	HOB_ASSIMP_SRGB_VERTICES = 16,	/* vertex colours are display values */
+	HOB_ASSIMP_FREED_TEXTURES = 64, /* Assimp frees embedded pictures before it returns them */
+	HOB_ASSIMP_MAP_REPLACES = 32,	/* a colour map takes the place of the colour instead of tinting it */
 };
 
 typedef struct hob_assimp_format {

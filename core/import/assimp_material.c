@@ -1,7 +1,7 @@
 #include "assimp_convert.h"
 
 #include "../base/limits.h"
-#include "texture_path.h"
+#include "image_set.h"
 
 #include <assimp/material.h>
 
@@ -10,7 +10,7 @@
 
 typedef struct material_builder {
 	hob_assimp_scene *scene;
-	hob_name_map image_of_path;
+	hob_image_set images;
 	uint32_t *image_of_embedded;
 } material_builder;
 
@@ -25,8 +25,9 @@ static hob_str last_part(hob_str path)
 }
 
 /* "*3" names an embedded picture by number, other texts by file name. */
-static uint32_t embedded_index(const struct aiScene *source, hob_str reference)
+static uint32_t embedded_index(const hob_assimp_scene *scene, hob_str reference)
 {
+	const struct aiScene *source = scene->source;
 	if (reference.data[0] == '*') {
 		uint32_t index = 0;
 		for (size_t i = 1; i < reference.len && index < 1000000; i++)
@@ -34,7 +35,10 @@ static uint32_t embedded_index(const struct aiScene *source, hob_str reference)
 				index = index * 10 + (uint32_t)(reference.data[i] - '0');
 		return index;
 	}
-	for (uint32_t i = 0; i < source->mNumTextures; i++) {
+	bool readable = !(scene->format->flags & HOB_ASSIMP_FREED_TEXTURES);
+	for (uint32_t i = 0; readable && i < source->mNumTextures; i++) {
+		if (!source->mTextures[i])
+			continue;
 		hob_str name = hob_assimp_str(&source->mTextures[i]->mFilename);
 		if (name.len > 0 && hob_str_equal(last_part(name), last_part(reference)))
 			return i;
@@ -77,60 +81,36 @@ static bool copy_file(hob_assimp_scene *scene, const struct aiTexture *from, hob
 	return true;
 }
 
-static hob_image *new_image(hob_assimp_scene *scene, uint32_t *id)
-{
-	*id = scene->model->image_count++;
-	hob_image *image = &scene->model->images[*id];
-	*image = (hob_image){0};
-	return image;
-}
-
 static bool embedded_image(material_builder *b, uint32_t index, uint32_t *id, hob_error *err)
 {
 	hob_assimp_scene *scene = b->scene;
+	const struct aiTexture *from = scene->source->mTextures[index];
+	hob_image *to;
 	*id = b->image_of_embedded[index];
 	if (*id != HOB_NONE)
 		return true;
-	const struct aiTexture *from = scene->source->mTextures[index];
-	hob_image *to = new_image(scene, id);
-	b->image_of_embedded[index] = *id;
-	if (!hob_assimp_name(scene, &from->mFilename, &to->name, err))
+	if (!hob_image_set_add(&b->images, &to, id, err))
 		return false;
+	b->image_of_embedded[index] = *id;
+	if (scene->format->flags & HOB_ASSIMP_FREED_TEXTURES) {
+		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "assimp.texture-lost",
+					 "pictures inside of %s files cannot be read; export the model as glTF",
+					 scene->format->name);
+		return true;
+	}
+	if (!from || !hob_assimp_name(scene, &from->mFilename, &to->name, err))
+		return from == NULL;
 	if (!from->pcData)
 		return true;
 	return from->mHeight > 0 ? copy_pixels(scene, from, to, err) : copy_file(scene, from, to, err);
 }
 
-static bool file_image(material_builder *b, hob_str reference, uint32_t *id, hob_error *err)
-{
-	hob_assimp_scene *scene = b->scene;
-	const hob_import_request *request = scene->request;
-	hob_str path;
-	if (!hob_import_texture_path(request, reference, &path, err))
-		return false;
-	hob_str key = path.len > 0 ? path : hob_arena_printf(request->scratch, "?%.*s", HOB_FMT(reference));
-	if (!key.data)
-		return hob_fail_memory(err, request->scratch, "a texture path");
-	*id = hob_name_map_get(&b->image_of_path, key);
-	if (*id != HOB_NONE)
-		return true;
-	hob_image *to = new_image(scene, id);
-	to->path = path;
-	to->uri = hob_arena_str(request->result, reference);
-	to->name = hob_arena_str(request->result, last_part(reference));
-	if (!to->uri.data || !to->name.data || !hob_name_map_add(&b->image_of_path, key, *id, NULL))
-		return hob_fail_memory(err, request->result, "a texture path");
-	return true;
-}
-
 static bool image_for(material_builder *b, hob_str reference, uint32_t *id, hob_error *err)
 {
-	if (b->scene->model->image_count >= HOB_LIMIT_IMAGES)
-		return hob_fail(err, LIMIT, "more than %llu pictures", HOB_LIMIT_IMAGES);
-	uint32_t index = embedded_index(b->scene->source, reference);
+	uint32_t index = embedded_index(b->scene, reference);
 	if (index < b->scene->source->mNumTextures)
 		return embedded_image(b, index, id, err);
-	return file_image(b, reference, id, err);
+	return hob_image_set_file(&b->images, reference, id, err);
 }
 
 /* ---- texture slots */
@@ -422,8 +402,25 @@ static void mark_materials(hob_assimp_scene *scene, bool *used)
 {
 	const struct aiScene *source = scene->source;
 	for (unsigned m = 0; m < source->mNumMeshes; m++)
-		if (source->mMeshes[m]->mMaterialIndex < source->mNumMaterials)
+		if (source->mMeshes[m] && source->mMeshes[m]->mMaterialIndex < source->mNumMaterials)
 			used[source->mMeshes[m]->mMaterialIndex] = true;
+}
+
+static bool convert_all(material_builder *b, const bool *used, hob_error *err)
+{
+	hob_assimp_scene *scene = b->scene;
+	hob_model *model = scene->model;
+	for (unsigned m = 0; m < scene->source->mNumMaterials; m++) {
+		const struct aiMaterial *from = scene->source->mMaterials[m];
+		scene->material_ids[m] = HOB_NONE;
+		if (!from || (!used[m] && is_made_up(from)))
+			continue;
+		hob_material *to = &model->materials[model->material_count];
+		if (!convert_material(b, from, to, err))
+			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
+		scene->material_ids[m] = model->material_count++;
+	}
+	return hob_image_set_take(&b->images, model, err);
 }
 
 bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
@@ -434,28 +431,18 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
 	if (source->mNumMaterials > HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", source->mNumMaterials,
 						HOB_LIMIT_MATERIALS);
-	size_t images = (size_t)source->mNumMaterials * HOB_COUNT_OF(sources);
 	material_builder b = {.scene = scene};
-	hob_name_map_init(&b.image_of_path, scratch);
 	b.image_of_embedded = HOB_NEW(scratch, uint32_t, source->mNumTextures);
 	bool *used = HOB_NEW(scratch, bool, source->mNumMaterials);
 	scene->material_ids = HOB_NEW(scratch, uint32_t, source->mNumMaterials);
 	model->materials = HOB_NEW(result, hob_material, source->mNumMaterials);
-	model->images = HOB_NEW(result, hob_image, images < HOB_LIMIT_IMAGES ? images : HOB_LIMIT_IMAGES);
 	model->samplers = HOB_NEW(result, hob_sampler, SAMPLERS_MAX);
-	if (!b.image_of_embedded || !used || !scene->material_ids || !model->materials || !model->images ||
-		!model->samplers)
+	if (!b.image_of_embedded || !used || !scene->material_ids || !model->materials || !model->samplers)
 		return hob_fail_memory(err, result, "materials");
 	memset(b.image_of_embedded, 0xFF, source->mNumTextures * sizeof *b.image_of_embedded);
 	mark_materials(scene, used);
-	for (unsigned m = 0; m < source->mNumMaterials; m++) {
-		scene->material_ids[m] = HOB_NONE;
-		if (!used[m] && is_made_up(source->mMaterials[m]))
-			continue;
-		hob_material *to = &model->materials[model->material_count];
-		if (!convert_material(&b, source->mMaterials[m], to, err))
-			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
-		scene->material_ids[m] = model->material_count++;
-	}
-	return true;
+	hob_image_set_init(&b.images, scene->request);
+	bool done = convert_all(&b, used, err);
+	hob_image_set_release(&b.images);
+	return done;
 }

@@ -1,6 +1,7 @@
 #include "assimp_convert.h"
 
 #include "../base/limits.h"
+#include "polygon.h"
 #include "shape.h"
 
 #include <math.h>
@@ -103,34 +104,82 @@ static bool copy_tangents(const hob_assimp_scene *scene, const struct aiMesh *fr
 
 /* ---- faces */
 
-static bool copy_faces(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
+typedef struct face_sorter {
+	hob_assimp_scene *scene;
+	const struct aiMesh *from;
+	uint64_t index_total[3]; /* by topology */
+	uint64_t bad;
+	bool finite; /* all positions are */
+	hob_polygon polygon;
+	hob_buf cut;
+} face_sorter;
+
+static const uint32_t corners_of[3] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
+
+static hob_topology topology_of(const struct aiFace *face)
 {
-	/* After sorting by type all faces of a mesh have as many corners as the first. */
-	uint32_t corners = from->mNumFaces > 0 ? from->mFaces[0].mNumIndices : 3;
-	if (corners < 1 || corners > 3)
-		corners = 3;
-	uint64_t count = (uint64_t)from->mNumFaces * corners;
-	if (count > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "mesh '%.*s' has %llu indices, at most %llu are allowed",
-						HOB_FMT(to->name), (unsigned long long)count, HOB_LIMIT_INDICES);
-	to->topology = corners == 3 ? HOB_TRIANGLES : corners == 2 ? HOB_LINES : HOB_POINTS;
-	to->indices = HOB_NEW(scene->request->result, uint32_t, count);
-	if (!to->indices)
-		return hob_fail_memory(err, scene->request->result, "indices");
-	uint32_t other = 0;
-	for (unsigned f = 0; f < from->mNumFaces; f++) {
-		const struct aiFace *face = &from->mFaces[f];
-		if (face->mNumIndices != corners || !face->mIndices) {
-			other++;
+	return face->mNumIndices >= 3 ? HOB_TRIANGLES : face->mNumIndices == 2 ? HOB_LINES : HOB_POINTS;
+}
+
+static bool is_usable(const face_sorter *f, const struct aiFace *face)
+{
+	if (face->mNumIndices == 0 || !face->mIndices)
+		return false;
+	for (unsigned i = 0; i < face->mNumIndices; i++) {
+		if (face->mIndices[i] >= f->from->mNumVertices)
+			return false;
+		if (!f->finite && !hob_shape_finite(&f->from->mVertices[face->mIndices[i]].x, 3))
+			return false;
+	}
+	return true;
+}
+
+static void count_faces(face_sorter *f)
+{
+	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
+		const struct aiFace *face = &f->from->mFaces[i];
+		if (!is_usable(f, face)) {
+			f->bad++;
 			continue;
 		}
-		for (uint32_t k = 0; k < corners; k++)
-			to->indices[to->index_count++] = face->mIndices[k];
+		hob_topology topology = topology_of(face);
+		f->index_total[topology] +=
+			topology == HOB_TRIANGLES ? (uint64_t)(face->mNumIndices - 2) * 3 : corners_of[topology];
 	}
-	if (other > 0)
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %u faces could not be turned into triangles; they are left out",
-					 HOB_FMT(to->name), other);
+}
+
+static bool put_face(face_sorter *f, hob_mesh *to, const struct aiFace *face)
+{
+	if (face->mNumIndices <= 3) {
+		for (uint32_t k = 0; k < face->mNumIndices; k++)
+			to->indices[to->index_count++] = face->mIndices[k];
+		return true;
+	}
+	hob_buf_clear(&f->cut);
+	uint32_t count = (face->mNumIndices - 2) * 3;
+	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&f->cut, count * sizeof *cut);
+	if (!cut || !hob_polygon_triangulate(&f->polygon, to->position, face->mIndices, face->mNumIndices, cut))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		to->indices[to->index_count++] = face->mIndices[cut[i]];
+	return true;
+}
+
+static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
+{
+	hob_arena *arena = f->scene->request->result;
+	uint64_t total = f->index_total[to->topology];
+	if (total > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
+						HOB_LIMIT_INDICES);
+	to->indices = HOB_NEW(arena, uint32_t, total);
+	if (!to->indices)
+		return hob_fail_memory(err, arena, "indices");
+	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
+		const struct aiFace *face = &f->from->mFaces[i];
+		if (is_usable(f, face) && topology_of(face) == to->topology && !put_face(f, to, face))
+			return hob_fail(err, MEMORY, "no memory left to cut polygons");
+	}
 	return true;
 }
 
@@ -215,17 +264,79 @@ static bool copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob
 	to->vertex_count = from->mNumVertices;
 	to->position = copy3(arena, from->mVertices, from->mNumVertices, scene->unit);
 	to->normal = from->mNormals ? copy3(arena, from->mNormals, from->mNumVertices, 1) : NULL;
-	if (!to->position || (from->mNormals && !to->normal))
+	if (!to->position || (from->mNormals && !to->normal) || !copy_uvs(scene, from, to) ||
+		!copy_colors(scene, from, to))
 		return hob_fail_memory(err, arena, "vertices");
-	if (!copy_faces(scene, from, to, err) || (from->mNumFaces == 0 && !points_only(scene, to, err)))
-		return false;
-	hob_shape_fix_positions(to, scene->request->notes);
-	if (to->normal)
-		hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
+	hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
+	return true;
+}
+
+/* What needs the faces, once for all meshes that share the arrays. */
+static bool finish_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
+{
 	hob_mesh_repair_directions(to);
-	if (!copy_uvs(scene, from, to) || !copy_colors(scene, from, to) || !copy_tangents(scene, from, to))
-		return hob_fail_memory(err, arena, "vertices");
+	if (!copy_tangents(scene, from, to))
+		return hob_fail_memory(err, scene->request->result, "tangents");
 	return copy_targets(scene, from, to, err);
+}
+
+/* Keeps the mesh behind the model's last if it has a face; `first` is the first that shares its arrays. */
+static bool add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_t first, hob_error *err)
+{
+	hob_model *model = scene->model;
+	hob_mesh *to = &model->meshes[model->mesh_count];
+	to->source_primitive = model->mesh_count - first;
+	if (model->mesh_count == first)
+		return finish_streams(scene, from, to, err) && ++model->mesh_count;
+	const hob_mesh *shared = &model->meshes[first];
+	to->normal = shared->normal;
+	to->tangent = shared->tangent;
+	to->targets = shared->targets;
+	to->target_count = shared->target_count;
+	model->mesh_count++;
+	return true;
+}
+
+static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
+{
+	hob_assimp_scene *scene = f->scene;
+	hob_model *model = scene->model;
+	uint32_t first = model->mesh_count;
+	f->finite = hob_shape_finite(base->position, (size_t)base->vertex_count * 3);
+	count_faces(f);
+	if (!f->finite)
+		hob_shape_fix_floats(base->position, (size_t)base->vertex_count * 3, 0);
+	for (int topology = HOB_TRIANGLES; topology <= HOB_POINTS; topology++) {
+		hob_mesh *to = &model->meshes[model->mesh_count];
+		if (f->index_total[topology] == 0)
+			continue;
+		*to = *base;
+		to->topology = (hob_topology)topology;
+		if (!put_faces(f, to, err) || !add_mesh(scene, f->from, first, err))
+			return false;
+	}
+	if (f->from->mNumFaces == 0 && f->finite) {
+		hob_mesh *to = &model->meshes[model->mesh_count];
+		*to = *base;
+		if (!points_only(scene, to, err) || !add_mesh(scene, f->from, first, err))
+			return false;
+	}
+	if (f->bad > 0)
+		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+					 "mesh '%.*s': %llu faces use a vertex that does not exist or has no finite position; "
+					 "they are left "
+					 "out",
+					 HOB_FMT(base->name), (unsigned long long)f->bad);
+	if (f->polygon.careless > 0)
+		hob_note_add(
+			scene->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
+			"mesh '%.*s': large polygons that are not convex were cut without care; triangulate them "
+			"before export",
+			HOB_FMT(base->name));
+	if (model->mesh_count == first)
+		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.empty",
+					 "mesh '%.*s' has no usable face; it is left out", HOB_FMT(base->name));
+	return true;
 }
 
 static uint32_t material_of(const hob_assimp_scene *scene, const struct aiMesh *mesh)
@@ -234,37 +345,44 @@ static uint32_t material_of(const hob_assimp_scene *scene, const struct aiMesh *
 															   : HOB_NONE;
 }
 
+static bool convert_mesh(face_sorter *f, uint32_t index, hob_error *err)
+{
+	hob_assimp_scene *scene = f->scene;
+	const struct aiMesh *from = f->from = scene->source->mMeshes[index];
+	if (!from || from->mNumVertices == 0 || !from->mVertices || (from->mNumFaces > 0 && !from->mFaces))
+		return true;
+	hob_mesh base = {.material = material_of(scene, from), .source_mesh = index};
+	if (!hob_assimp_name(scene, &from->mName, &base.name, err))
+		return false;
+	if (from->mNumVertices > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "mesh '%.*s' has %u vertices, at most %llu are allowed",
+						HOB_FMT(base.name), from->mNumVertices, HOB_LIMIT_VERTICES);
+	memset(f->index_total, 0, sizeof f->index_total);
+	f->bad = f->polygon.careless = 0;
+	if (!copy_streams(scene, from, &base, err) || !sort_faces(f, &base, err))
+		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(base.name));
+	return true;
+}
+
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err)
 {
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
-	if (source->mNumMeshes > HOB_LIMIT_MESHES)
+	if (source->mNumMeshes > HOB_LIMIT_MESHES / 3)
 		return hob_fail(err, LIMIT, "%u meshes, at most %llu are allowed", source->mNumMeshes,
-						HOB_LIMIT_MESHES);
-	model->meshes = HOB_NEW(scene->request->result, hob_mesh, source->mNumMeshes);
-	scene->mesh_ids = HOB_NEW(scene->request->scratch, uint32_t, source->mNumMeshes);
-	if (!model->meshes || !scene->mesh_ids)
+						HOB_LIMIT_MESHES / 3);
+	model->meshes = HOB_NEW(scene->request->result, hob_mesh, (size_t)source->mNumMeshes * 3);
+	scene->mesh_first = HOB_NEW(scene->request->scratch, uint32_t, (size_t)source->mNumMeshes + 1);
+	if (!model->meshes || !scene->mesh_first)
 		return hob_fail_memory(err, scene->request->result, "meshes");
-	for (unsigned m = 0; m < source->mNumMeshes; m++) {
-		const struct aiMesh *from = source->mMeshes[m];
-		hob_mesh *to = &model->meshes[model->mesh_count];
-		*to = (hob_mesh){.material = material_of(scene, from), .source_mesh = m};
-		scene->mesh_ids[m] = HOB_NONE;
-		if (!hob_assimp_name(scene, &from->mName, &to->name, err))
-			return false;
-		if (from->mNumVertices > HOB_LIMIT_VERTICES)
-			return hob_fail(err, LIMIT, "mesh '%.*s' has %u vertices, at most %llu are allowed",
-							HOB_FMT(to->name), from->mNumVertices, HOB_LIMIT_VERTICES);
-		if (from->mNumVertices == 0 || !from->mVertices)
-			continue;
-		if (!copy_streams(scene, from, to, err))
-			return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(to->name));
-		if (to->index_count == 0) {
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.empty",
-						 "mesh '%.*s' has no usable face; it is left out", HOB_FMT(to->name));
-			continue;
-		}
-		scene->mesh_ids[m] = model->mesh_count++;
+	face_sorter f = {.scene = scene};
+	bool done = true;
+	for (uint32_t m = 0; done && m < source->mNumMeshes; m++) {
+		scene->mesh_first[m] = model->mesh_count;
+		done = convert_mesh(&f, m, err);
 	}
-	return true;
+	scene->mesh_first[source->mNumMeshes] = model->mesh_count;
+	hob_buf_release(&f.cut);
+	hob_polygon_release(&f.polygon);
+	return done;
 }

@@ -69,6 +69,16 @@ static hob_assimp_node *find(hob_assimp_scene *scene, const struct aiString *nam
 	return index == HOB_NONE ? NULL : &scene->nodes[index];
 }
 
+static uint32_t parts_of(const hob_assimp_scene *scene, unsigned mesh)
+{
+	return mesh < scene->source->mNumMeshes ? scene->mesh_first[mesh + 1] - scene->mesh_first[mesh] : 0;
+}
+
+static bool has_bones(const hob_assimp_scene *scene, unsigned mesh)
+{
+	return parts_of(scene, mesh) > 0 && scene->source->mMeshes[mesh]->mNumBones > 0;
+}
+
 static void mark_used(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
@@ -79,7 +89,7 @@ static void mark_used(hob_assimp_scene *scene)
 				node->animated = true;
 		}
 	for (unsigned m = 0; m < source->mNumMeshes; m++)
-		for (unsigned b = 0; b < source->mMeshes[m]->mNumBones; b++) {
+		for (unsigned b = 0; has_bones(scene, m) && b < source->mMeshes[m]->mNumBones; b++) {
 			hob_assimp_node *node = find(scene, &source->mMeshes[m]->mBones[b]->mName);
 			if (node)
 				node->joint = true;
@@ -326,22 +336,17 @@ static bool chain_items(emitter *e, hob_error *err)
 	return true;
 }
 
-static bool has_bones(const struct aiScene *source, unsigned mesh)
-{
-	return mesh < source->mNumMeshes && source->mMeshes[mesh]->mNumBones > 0;
-}
-
 static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct aiNode *from, bool with_bones)
 {
 	hob_model *model = scene->model;
 	to->mesh_first = model->mesh_ref_count;
 	for (unsigned i = 0; i < from->mNumMeshes; i++) {
 		unsigned mesh = from->mMeshes[i];
-		if (mesh >= scene->source->mNumMeshes || scene->mesh_ids[mesh] == HOB_NONE ||
-			has_bones(scene->source, mesh) != with_bones)
+		if (has_bones(scene, mesh) != with_bones)
 			continue;
-		model->mesh_refs[model->mesh_ref_count++] = scene->mesh_ids[mesh];
-		to->mesh_count++;
+		for (uint32_t part = 0; part < parts_of(scene, mesh); part++)
+			model->mesh_refs[model->mesh_ref_count++] = scene->mesh_first[mesh] + part;
+		to->mesh_count += parts_of(scene, mesh);
 	}
 }
 
@@ -351,9 +356,9 @@ static void attach_meshes(hob_assimp_scene *scene, uint32_t id, const struct aiN
 	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 	bool with = false, without = false;
 	for (unsigned i = 0; i < from->mNumMeshes; i++)
-		if (has_bones(scene->source, from->mMeshes[i]))
+		if (has_bones(scene, from->mMeshes[i]))
 			with = true;
-		else
+		else if (parts_of(scene, from->mMeshes[i]) > 0)
 			without = true;
 	add_mesh_refs(scene, &scene->model->nodes[id], from, with && !without);
 	if (with && without)
@@ -405,7 +410,8 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		return false;
 	uint64_t references = 0;
 	for (uint32_t i = 0; i < scene->node_count; i++)
-		references += scene->nodes[i].source->mNumMeshes;
+		for (unsigned k = 0; k < scene->nodes[i].source->mNumMeshes; k++)
+			references += parts_of(scene, scene->nodes[i].source->mMeshes[k]);
 	if (references > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "%llu uses of meshes, at most %llu are allowed",
 						(unsigned long long)references, HOB_LIMIT_NODES);

@@ -15,7 +15,7 @@ static uint32_t root_of(uint32_t *group, uint32_t mesh)
 
 static bool has_bones(const hob_assimp_scene *scene, unsigned mesh)
 {
-	return mesh < scene->source->mNumMeshes && scene->mesh_ids[mesh] != HOB_NONE &&
+	return mesh < scene->source->mNumMeshes && scene->mesh_first[mesh] < scene->mesh_first[mesh + 1] &&
 		   scene->source->mMeshes[mesh]->mNumBones > 0;
 }
 
@@ -213,10 +213,16 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 	b->stamp++;
 	for (uint32_t m = leader; m != HOB_NONE; m = next_member[m]) {
 		hob_arena_mark mark = hob_arena_save(scene->request->scratch);
-		hob_mesh *to = &scene->model->meshes[scene->mesh_ids[m]];
+		hob_mesh *to = &scene->model->meshes[scene->mesh_first[m]];
 		if (!find_joints(b, scene->source->mMeshes[m], err) ||
 			!fill_weights(b, scene->source->mMeshes[m], to, err))
 			return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(to->name));
+		for (uint32_t part = scene->mesh_first[m] + 1; part < scene->mesh_first[m + 1]; part++) {
+			hob_mesh *other = &scene->model->meshes[part];
+			other->influence_count = to->influence_count;
+			other->joints = to->joints;
+			other->weights = to->weights;
+		}
 		hob_arena_restore(scene->request->scratch, mark);
 	}
 	return take_joints(b, &scene->model->skins[scene->model->skin_count++], err);
@@ -285,8 +291,8 @@ bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
 	if (!done)
 		return false;
 	for (unsigned m = 0; m < scene->source->mNumMeshes; m++)
-		if (scene->mesh_ids[m] != HOB_NONE)
-			skin_of_mesh[scene->mesh_ids[m]] = skin_of[m];
+		for (uint32_t part = scene->mesh_first[m]; part < scene->mesh_first[m + 1]; part++)
+			skin_of_mesh[part] = skin_of[m];
 	for (uint32_t n = 0; n < model->node_count; n++)
 		for (uint32_t i = 0; i < model->nodes[n].mesh_count && model->nodes[n].skin == HOB_NONE; i++)
 			model->nodes[n].skin = skin_of_mesh[model->mesh_refs[model->nodes[n].mesh_first + i]];

@@ -8,7 +8,9 @@ static const double exact_powers[] = {
 	1e0,  1e1,	1e2,  1e3,	1e4,  1e5,	1e6,  1e7,	1e8,  1e9,	1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
-enum { EXACT_POWER_MAX = 22, EXPONENT_MAX = 100000, DIGITS_MAX = 19 };
+enum { EXACT_POWER_MAX = 22, EXPONENT_MAX = 100000 };
+/* One more digit would not fit. */
+static const uint64_t MANTISSA_FULL = 1844674407370955161ull;
 
 static double scale_by_ten(uint64_t mantissa, int exponent)
 {
@@ -54,6 +56,20 @@ static const char *read_word(const char *at, const char *end, bool negative, dou
 	return at;
 }
 
+/* Takes digits eight at a time while the mantissa has room for eight more; the rest is the caller's. */
+static inline const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *taken)
+{
+	static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+	uint32_t count = 8;
+	while (count == 8 && end - p >= 8 && *mantissa < 100000000000ull) {
+		uint32_t value = hob_number_digits(p, &count);
+		*mantissa = *mantissa * powers[count] + value;
+		*taken += (int)count;
+		p += count;
+	}
+	return p;
+}
+
 const char *hob_number_double(const char *at, const char *end, double *out)
 {
 	const char *p = at;
@@ -62,25 +78,26 @@ const char *hob_number_double(const char *at, const char *end, double *out)
 		negative = *p++ == '-';
 	const char *digits = p;
 	uint64_t mantissa = 0;
-	int exponent = 0, counted = 0;
+	int exponent = 0, taken = 0;
+	p = take_digits(p, end, &mantissa, &taken);
 	for (; p < end && hob_is_digit(*p); p++) {
-		if (counted >= DIGITS_MAX) {
+		if (mantissa >= MANTISSA_FULL)
 			exponent += exponent < EXPONENT_MAX;
-			continue;
-		}
-		mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-		counted += mantissa > 0;
+		else
+			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
 	}
 	bool any = p > digits;
 	if (p < end && *p == '.') {
 		const char *fraction = ++p;
+		taken = 0;
+		p = take_digits(p, end, &mantissa, &taken);
 		for (; p < end && hob_is_digit(*p); p++) {
-			if (counted >= DIGITS_MAX)
+			if (mantissa >= MANTISSA_FULL || taken >= EXPONENT_MAX)
 				continue;
 			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-			counted += mantissa > 0;
-			exponent -= exponent > -EXPONENT_MAX;
+			taken++;
 		}
+		exponent -= taken;
 		any = any || p > fraction;
 		if (p < end && *p == '#')
 			return read_word(digits, end, negative, out);

@@ -24,6 +24,21 @@ static inline bool hob_is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
+/* The value of up to eight digits at `at`, and how many there are; eight bytes must be readable. Source: the
+ * arithmetic is Lemire's parse_eight_digits_unrolled, on digits shifted to the end of the word. */
+static inline uint32_t hob_number_digits(const char *at, uint32_t *count)
+{
+	uint64_t word = hob_load_u64(at) ^ 0x3030303030303030ull;
+	uint64_t other = ((word + 0x7676767676767676ull) | word) & 0x8080808080808080ull;
+	*count = other ? (uint32_t)__builtin_ctzll(other) / 8 : 8;
+	if (*count == 0)
+		return 0;
+	word <<= 64 - *count * 8;
+	word = (word * 2561) >> 8 & 0x00FF00FF00FF00FFull;
+	word = (word * 6553601) >> 16 & 0x0000FFFF0000FFFFull;
+	return (uint32_t)((word * 42949672960001ull) >> 32);
+}
+
 /* Blanks within a line. */
 static inline bool hob_is_blank(char c)
 {

@@ -152,7 +152,7 @@ static bool convert(obj_import_state *s, hob_error *err)
 	if (!ids)
 		return hob_fail_memory(err, request->scratch, "materials");
 	return read_materials(s, ids, err) && hob_obj_smooth(request, &s->data, err) &&
-		   hob_obj_build(request, &s->data, ids, &s->model, err) && hob_model_check(&s->model, err);
+		   hob_obj_build(request, &s->data, ids, &s->model, err);
 }
 
 static bool obj_import(const hob_import_request *request, hob_model *out, hob_error *err)

@@ -29,8 +29,25 @@ typedef struct parser {
 	names objects, groups, materials;
 	hob_obj_run run; /* of the statements in force; count 0 until an element comes */
 	bool run_open;
+	uint32_t v_end, vt_end, vn_end; /* one behind the largest index of all corners */
 	uint64_t complaints[COMPLAINTS], first_line[COMPLAINTS];
 } parser;
+
+/* hob_buf_grow without the call while there is room. */
+static inline void *grow(hob_buf *buf, size_t size)
+{
+	if (buf->capacity - buf->size < size || buf->failed)
+		return hob_buf_grow(buf, size);
+	buf->size += size;
+	return buf->data + (buf->size - size);
+}
+
+static inline void put_floats(hob_buf *buf, const float *values, size_t count)
+{
+	void *to = grow(buf, count * sizeof *values);
+	if (to)
+		memcpy(to, values, count * sizeof *values);
+}
 
 static void complain(parser *p, complaint what)
 {
@@ -150,7 +167,7 @@ static void read_position(parser *p)
 		const float white[3] = {1, 1, 1};
 		hob_buf_put(&d->colors, white, sizeof white);
 	}
-	hob_buf_put(&d->positions, v, 3 * sizeof(float));
+	put_floats(&d->positions, v, 3);
 	p->position_count++;
 }
 
@@ -159,7 +176,7 @@ static void read_uv(parser *p)
 	float uv[2] = {0, 0};
 	if (read_floats(p, uv, 2) < 1)
 		complain(p, BAD_NUMBER);
-	hob_buf_put(&p->data->uvs, uv, sizeof uv);
+	put_floats(&p->data->uvs, uv, 2);
 	p->uv_count++;
 }
 
@@ -168,7 +185,7 @@ static void read_normal(parser *p)
 	float n[3] = {0, 0, 0};
 	if (read_floats(p, n, 3) < 3)
 		complain(p, BAD_NUMBER);
-	hob_buf_put(&p->data->normals, n, sizeof n);
+	put_floats(&p->data->normals, n, 3);
 	p->normal_count++;
 }
 
@@ -185,16 +202,13 @@ static uint32_t resolve(int64_t index, uint32_t count)
 static bool read_index(parser *p, int64_t *out)
 {
 	/* Short positive numbers are nearly all there are. */
-	const char *at = p->at;
-	uint32_t value = 0;
-	for (; at < p->end && hob_is_digit(*at) && at - p->at < 9; at++)
-		value = value * 10 + (uint32_t)(*at - '0');
-	if (at > p->at && (at == p->end || !hob_is_digit(*at))) {
-		p->at = at;
+	uint32_t count = 0, value = p->end - p->at >= 8 ? hob_number_digits(p->at, &count) : 0;
+	if (count > 0 && count < 8) {
+		p->at += count;
 		*out = value;
 		return true;
 	}
-	at = hob_number_int(p->at, p->end, out);
+	const char *at = hob_number_int(p->at, p->end, out);
 	if (!at)
 		return false;
 	p->at = at;
@@ -210,14 +224,20 @@ static bool read_corner(parser *p, hob_obj_corner *out, bool *good)
 		return false;
 	out->v = resolve(index, p->position_count);
 	*good = *good && out->v != HOB_NONE;
+	if (out->v != HOB_NONE && out->v >= p->v_end)
+		p->v_end = out->v + 1;
 	if (p->at < p->end && *p->at == '/') {
 		p->at++;
 		if (read_index(p, &index))
 			out->vt = resolve(index, p->uv_count);
+		if (out->vt != HOB_NONE && out->vt >= p->vt_end)
+			p->vt_end = out->vt + 1;
 		if (p->at < p->end && *p->at == '/') {
 			p->at++;
 			if (read_index(p, &index))
 				out->vn = resolve(index, p->normal_count);
+			if (out->vn != HOB_NONE && out->vn >= p->vn_end)
+				p->vn_end = out->vn + 1;
 		}
 	}
 	return p->at == p->end || (uint8_t)*p->at <= ' ' || *p->at == '\\' || *p->at == '#';
@@ -241,9 +261,11 @@ static void put_element(parser *p, hob_obj_kind kind, uint32_t corner_first, uin
 {
 	hob_obj_data *d = p->data;
 	enter_run(p, kind, corner_first);
-	hob_buf_put(&d->sizes, &count, sizeof count);
-	if (!d->runs.failed)
+	uint32_t *size = grow(&d->sizes, sizeof *size);
+	if (size && !d->runs.failed) {
+		*size = count;
 		HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_OBJ_COUNT(d->runs, hob_obj_run) - 1].count++;
+	}
 }
 
 static void read_element(parser *p, hob_obj_kind kind)
@@ -255,13 +277,14 @@ static void read_element(parser *p, hob_obj_kind kind)
 		skip_blanks(p);
 		if (at_line_end(p) || *p->at == '#')
 			break;
-		hob_obj_corner corner;
-		if (!read_corner(p, &corner, &good)) {
+		hob_obj_corner *corner = grow(&d->corners, sizeof *corner);
+		if (!corner)
+			return;
+		if (!read_corner(p, corner, &good)) {
 			complain(p, BAD_NUMBER);
 			good = false;
 			break;
 		}
-		hob_buf_put(&d->corners, &corner, sizeof corner);
 		count++;
 	}
 	uint32_t least = kind == HOB_OBJ_FACES ? 3 : kind == HOB_OBJ_LINES ? 2 : 1;
@@ -408,6 +431,8 @@ static bool is_good(const parser *p, const hob_obj_corner *corners, uint32_t cou
 static void drop_bad_elements(parser *p)
 {
 	hob_obj_data *d = p->data;
+	if (p->v_end <= p->position_count && p->vt_end <= p->uv_count && p->vn_end <= p->normal_count)
+		return;
 	hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
 	hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner);
 	uint32_t *sizes = HOB_OBJ_ARRAY(d->sizes, uint32_t);

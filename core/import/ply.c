@@ -323,7 +323,7 @@ static bool make_model(ply_build *b, hob_error *err)
 		return false;
 	if (b->model->mesh_count == 0)
 		return hob_fail(err, EMPTY, "the PLY file holds no usable face, edge or point");
-	return make_scene(b, err) && hob_model_check(b->model, err);
+	return make_scene(b, err);
 }
 
 static bool ply_import(const hob_import_request *request, hob_model *out, hob_error *err)

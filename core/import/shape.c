@@ -10,8 +10,31 @@ static bool finite3(const float *v)
 	return v[0] - v[0] == 0 && v[1] - v[1] == 0 && v[2] - v[2] == 0;
 }
 
+/* Looks at bits, so that the compiler can take many at once. */
+bool hob_shape_finite(const float *values, size_t count)
+{
+	uint32_t bad = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		bad |= (bits & 0x7F800000u) == 0x7F800000u;
+	}
+	return !bad;
+}
+
+static bool all_below(const uint32_t *indices, size_t count, uint32_t limit)
+{
+	uint32_t largest = 0;
+	for (size_t i = 0; i < count; i++)
+		largest = indices[i] > largest ? indices[i] : largest;
+	return count == 0 || largest < limit;
+}
+
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 {
+	if (hob_shape_finite(mesh->position, (size_t)mesh->vertex_count * 3) &&
+		all_below(mesh->indices, mesh->index_count, mesh->vertex_count))
+		return;
 	uint32_t corners = corners_of[mesh->topology], kept = 0;
 	for (uint32_t i = 0; i + corners <= mesh->index_count; i += corners) {
 		bool good = true;
@@ -46,7 +69,9 @@ void hob_shape_face_normal(const float *a, const float *b, const float *c, float
 size_t hob_shape_fix_floats(float *values, size_t count, float value)
 {
 	size_t bad = 0;
-	for (size_t i = 0; values && i < count; i++)
+	if (!values || hob_shape_finite(values, count))
+		return 0;
+	for (size_t i = 0; i < count; i++)
 		if (values[i] - values[i] != 0) {
 			values[i] = value;
 			bad++;

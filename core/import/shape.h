@@ -8,6 +8,8 @@
  * out of range; notes how many. mesh->indices and index_count are changed in place. */
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes);
 
+bool hob_shape_finite(const float *values, size_t count);
+
 /* Non-finite numbers of an array become `value`. Returns how many there were. */
 size_t hob_shape_fix_floats(float *values, size_t count, float value);
 

@@ -87,7 +87,7 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;
 	model->scenes[0] = (hob_scene){HOB_STR(""), 0, count};
 	model->scene_count = 1;
-	return hob_model_check(model, err);
+	return true;
 }
 
 static bool too_many(uint64_t facets, hob_error *err)
