@@ -96,7 +96,10 @@ static void index_names(rt_asset *a, uint64_t *room)
 
 /* ---- draws and morph weights */
 
-static void take_draws(rt_asset *a, rt_memory *memory)
+/* Far beyond any model: a few bytes of links could ask for as many weights as they like. */
+enum { WEIGHT_LIMIT = 1 << 24 };
+
+static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 {
 	uint64_t weights = 0;
 	for (uint32_t i = 0; i < a->mesh_links.count && a->mesh_links.data && a->morphs.count > 0; i++) {
@@ -104,6 +107,9 @@ static void take_draws(rt_asset *a, rt_memory *memory)
 		if (mesh < a->mesh_records.count)
 			weights += RT_AT(hob_pk_mesh, a->mesh_records, mesh)->morph_count;
 	}
+	if (weights > WEIGHT_LIMIT)
+		return rt_fail(error, HOB_RT_UNSUPPORTED, "%llu morph weights, of which an instance may have %d",
+					   (unsigned long long)weights, WEIGHT_LIMIT);
 	a->draws = RT_TAKE(memory, hob_rt_draw, a->mesh_links.count);
 	a->weight_of = a->weights_at = NULL;
 	a->weights = NULL;
@@ -114,8 +120,7 @@ static void take_draws(rt_asset *a, rt_memory *memory)
 		a->weights = RT_TAKE(memory, float, weights);
 		a->weight_animated = RT_TAKE(memory, uint8_t, weights);
 	}
-	if (weights >= HOB_RT_NONE)
-		memory->failed = true;
+	return true;
 }
 
 static uint32_t linked_here_or_above(const rt_asset *a, rt_array links, uint32_t node)
@@ -228,7 +233,8 @@ static bool lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 	a->parents = RT_TAKE(memory, uint32_t, a->pub.node_count);
 	a->subtrees = RT_TAKE(memory, uint32_t, a->pub.node_count);
 	a->by_name = RT_TAKE(memory, uint64_t, a->node_names.count);
-	take_draws(a, memory);
+	if (!take_draws(a, memory, error))
+		return false;
 	rt_clips_lay_out(a, memory);
 	return !memory->failed || rt_fail(error, HOB_RT_MEMORY, "the model does not fit the address space");
 }

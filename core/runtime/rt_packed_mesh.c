@@ -12,15 +12,23 @@ bool rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *erro
 	a->mesh_skins = RT_TAKE(memory, uint32_t, a->mesh_records.count);
 	a->mesh_joint_count = RT_TAKE(memory, uint32_t, a->mesh_records.count);
 	a->joint_box_first = RT_TAKE(memory, uint32_t, (uint64_t)a->mesh_records.count + 1);
-	uint64_t boxes = 0;
+	/* Numbers are not tested yet: what is impossible takes no room and is refused later. */
+	uint64_t boxes = 0, vertices = 0;
+	for (uint32_t i = 0; i < a->mesh_pack.section_count; i++)
+		if (rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
+			vertices += rt_pack_section(&a->mesh_pack, i)->count;
 	for (uint32_t i = 0; i < a->mesh_records.count; i++) {
 		const hob_pk_mesh *record = RT_AT(hob_pk_mesh, a->mesh_records, i);
 		uint32_t skin = record->skin < a->skin_records.count ? record->skin : HOB_RT_NONE;
 		if (a->mesh_skins)
 			a->mesh_skins[i] = skin;
+		uint32_t joints = skin != HOB_RT_NONE ? RT_AT(hob_pk_skin, a->skin_records, skin)->joint_count : 0;
+		if (record->influence_count == 0 || record->influence_count > 8 || record->vertex_count > vertices ||
+			joints > a->joints.count)
+			continue;
 		/* Each box needs an influence, of which the vertices hold so many. */
 		uint64_t most = (uint64_t)record->vertex_count * record->influence_count;
-		uint32_t joints = skin != HOB_RT_NONE ? RT_AT(hob_pk_skin, a->skin_records, skin)->joint_count : 0;
+		vertices -= record->vertex_count;
 		boxes += joints < most ? joints : most;
 	}
 	if (boxes >= HOB_RT_NONE)
