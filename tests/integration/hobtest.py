@@ -52,6 +52,7 @@ class Daemon:
         self.banner = queue.Queue()
         self.events = queue.Queue()
         self.past = []
+        self.seen = 0  # the rev of the newest sync: older asset events are history
         threading.Thread(target=self._read_stdout, daemon=True).start()
         threading.Thread(target=self._read_stderr, daemon=True).start()
         self.port = None
@@ -127,7 +128,7 @@ class Daemon:
             except queue.Empty:
                 raise AssertionError(f"no {kind} event in time; log:\n" + "\n".join(self.log[-20:])) from None
             self.past.append((event, data))
-            if event == kind and match(data):
+            if event == kind and data.get("rev", self.seen + 1) > self.seen and match(data):
                 return data
             if event == "end":
                 raise AssertionError("the event stream ended; log:\n" + "\n".join(self.log[-20:]))
@@ -138,6 +139,7 @@ class Daemon:
     def sync(self):
         answer = self.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000)})
         assert answer.status == 200, (answer.status, answer.body, self.log[-20:])
+        self.seen = answer.json()["rev"]
         return answer.json()
 
     def assets(self, query=""):

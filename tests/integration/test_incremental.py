@@ -123,7 +123,7 @@ class Incremental(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             good = daemon.blob("art/one.obj")
-            self.put("one.obj", "v 0 0 0\nf 1 2 3\n")
+            self.put("one.obj", "f 1 2 3\n")
             data = daemon.wait_asset("art/one.obj", "stale")
             self.assertTrue(data["error"]["message"])
             answer = daemon.get("/a/art/one.obj")
@@ -134,7 +134,7 @@ class Incremental(Scenario):
             self.assertNotEqual(daemon.blob("art/one.obj"), good)
 
     def test_failure_is_not_retried_at_the_next_start(self):
-        self.put("bad.obj", "v 0 0 0\nf 1 2 3\n")
+        self.put("bad.obj", "f 1 2 3\n")
         with self.serve() as daemon:
             daemon.sync()
             self.assertEqual(daemon.assets()["art/bad.obj"]["state"], "failed")
