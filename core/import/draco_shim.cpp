@@ -60,7 +60,7 @@ void hob_draco_indices(const hob_draco *mesh, uint32_t *out)
 	uint32_t faces = mesh->mesh->num_faces();
 	for (uint32_t i = 0; i < faces; i++) {
 		const draco::Mesh::Face &face = mesh->mesh->face(draco::FaceIndex(i));
-		for (int k = 0; k < 3; k++)
+		for (size_t k = 0; k < 3; k++)
 			*out++ = face[k].value();
 	}
 }

@@ -167,7 +167,7 @@ static bool open_accessor(hob_gltf *g, const cJSON *json, hob_gltf_accessor *a, 
 	if (!unpacked || !unpacked->data)
 		return open_base(g, json, a, err) && (!sparse || open_sparse(g, sparse, a, err));
 	a->data = unpacked->data;
-	a->component = (hob_gltf_component)unpacked->component;
+	a->component = unpacked->component;
 	a->stride = a->element_size = component_size(a->component) * a->width;
 	return true;
 }

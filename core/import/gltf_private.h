@@ -28,9 +28,18 @@ typedef struct hob_gltf_source {
 	bool borrowed; /* lives as long as the io: the model may point into it */
 } hob_gltf_source;
 
+typedef enum hob_gltf_component {
+	HOB_GLTF_I8 = 5120,
+	HOB_GLTF_U8 = 5121,
+	HOB_GLTF_I16 = 5122,
+	HOB_GLTF_U16 = 5123,
+	HOB_GLTF_U32 = 5125,
+	HOB_GLTF_F32 = 5126
+} hob_gltf_component;
+
 typedef struct hob_gltf_unpacked {
 	const void *data; /* NULL: the accessor is read as the file says */
-	int component;
+	hob_gltf_component component;
 } hob_gltf_unpacked;
 
 typedef struct hob_gltf {
@@ -146,15 +155,6 @@ bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUS
 
 /* ---- gltf_accessor.c: typed, checked, dense reads ---------------------------------------------------------
  */
-
-typedef enum hob_gltf_component {
-	HOB_GLTF_I8 = 5120,
-	HOB_GLTF_U8 = 5121,
-	HOB_GLTF_I16 = 5122,
-	HOB_GLTF_U16 = 5123,
-	HOB_GLTF_U32 = 5125,
-	HOB_GLTF_F32 = 5126
-} hob_gltf_component;
 
 typedef struct hob_gltf_accessor {
 	uint32_t id, count;

@@ -243,7 +243,8 @@ static bool scan_document(scan_t *s)
 bool hob_gltf_text_scan(hob_str text, hob_gltf_text *out, hob_error *err)
 {
 	*out = (hob_gltf_text){0};
-	scan_t s = {text.data, text.data, text.data + text.len, out, err};
+	const char *start = text.data ? text.data : "";
+	scan_t s = {start, start, start + text.len, out, err};
 	return scan_document(&s);
 }
 

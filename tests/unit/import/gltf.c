@@ -17,6 +17,7 @@ static void syntax_errors_name_line_and_column(void **state)
 		 "unexpected '}', expected ',' or ']' at line 2 column 13"},
 		{"", "the text ends early at line 1 column 1"},
 		{" ", "the text ends early at line 1 column 2"},
+		{"\xEF\xBB\xBF", "the text ends early at line 1 column 1"},
 		{"{", "the text ends early"},
 		{"{'a'", "the text ends early"},
 		{"{'a':1,}", "unexpected '}', expected a key in quotes at line 1 column 8"},
