@@ -111,8 +111,7 @@ static void pair_run(work_t *w, const edge_t *run, uint32_t count)
 			continue;
 		bool wanted = !runs_up(w, &run[i]);
 		uint32_t *j = &pointer[wanted];
-		while (*j < count &&
-			   (*j <= i || runs_up(w, &run[*j]) != wanted || w->neighbour[run[*j].corner] != HOB_NONE))
+		while (*j < count && (runs_up(w, &run[*j]) != wanted || w->neighbour[run[*j].corner] != HOB_NONE))
 			++*j;
 		if (*j == count)
 			continue;

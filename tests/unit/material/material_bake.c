@@ -65,8 +65,8 @@ static void equal_materials_become_one(void **state)
 {
 	(void)state;
 	hob_model m = model_new(&arena);
-	const char *names[] = {"a", "b", "a", "c", "b"};
-	for (int i = 0; i < 5; i++) {
+	const char *names[] = {"a", "b", "a", "c", "b", "c"};
+	for (int i = 0; i < 6; i++) {
 		hob_material *material = model_material(&m, names[i]);
 		material->roughness = names[i][0] == 'b' && i == 4 ? 0.25f : 0.5f;
 		material->metallic = i == 2 ? -0.0f : 0.0f;
@@ -79,8 +79,8 @@ static void equal_materials_become_one(void **state)
 		m.meshes[i].mappings = &mapping, m.meshes[i].mapping_count = 1;
 	bake(&m, false);
 	assert_int_equal(m.material_count, 4);
-	const uint32_t expected[] = {0, 1, 0, 2, 3};
-	for (int i = 0; i < 5; i++)
+	const uint32_t expected[] = {0, 1, 0, 2, 3, 2};
+	for (int i = 0; i < 6; i++)
 		assert_int_equal(m.meshes[i].material, expected[i]);
 	/* Both meshes shared one mapping array: it must not be renumbered twice. */
 	assert_int_equal(m.meshes[0].mappings[0].material, 3);
