@@ -306,6 +306,8 @@ void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t 
 /* Keeps the last change of each asset, in order of names. */
 static void sort_changes(srv_views *views)
 {
+	if (views->change_count == 0)
+		return;
 	qsort(views->changes, views->change_count, sizeof *views->changes, by_full_then_order);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < views->change_count; i++) {
