@@ -17,9 +17,9 @@
 
 enum { BOOT_ID = 40 };
 
-uint32_t store_now_s(void)
+uint32_t store_now_s(srv_store *store)
 {
-	return (uint32_t)time(NULL);
+	return (uint32_t)time(NULL) + atomic_load_explicit(&store->time_shift_s, memory_order_relaxed);
 }
 
 bool store_fail_errno(hob_error *err, int code, const char *what, const char *name)
@@ -65,6 +65,19 @@ static void read_boot_id(char out[BOOT_ID])
 	out[strcspn(out, "\n")] = 0;
 }
 
+static bool write_marker(srv_store *store, const char *text, hob_error *err)
+{
+	char name[32];
+	int fd = store_temporary(store, name);
+	bool ok = fd >= 0 && store_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
+			  renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
+	if (!ok)
+		store_fail_errno(err, errno, "mark the cache as used:", store->dir);
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 bool store_mark(srv_store *store, hob_error *err)
 {
 	if (atomic_load_explicit(&store->marked, memory_order_acquire))
@@ -72,22 +85,25 @@ bool store_mark(srv_store *store, hob_error *err)
 	pthread_mutex_lock(&store->mark_lock);
 	bool ok = atomic_load(&store->marked);
 	if (!ok) {
-		char boot[BOOT_ID], name[32];
+		char boot[BOOT_ID];
 		read_boot_id(boot);
-		int fd = store_temporary(store, name);
-		ok = fd >= 0 && store_write_all(fd, boot, strlen(boot)) && fsync(fd) == 0 &&
-			 renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
-		if (!ok)
-			store_fail_errno(err, errno, "mark the cache as used:", store->dir);
-		if (fd >= 0)
-			close(fd);
+		ok = write_marker(store, boot, err);
 		atomic_store_explicit(&store->marked, ok, memory_order_release);
 	}
 	pthread_mutex_unlock(&store->mark_lock);
 	return ok;
 }
 
-typedef enum last_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER } last_stop;
+void store_mark_damaged(srv_store *store)
+{
+	pthread_mutex_lock(&store->mark_lock);
+	if (!store->index_wrong && write_marker(store, "damaged", NULL))
+		atomic_store(&store->marked, true);
+	store->index_wrong = true;
+	pthread_mutex_unlock(&store->mark_lock);
+}
+
+typedef enum last_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } last_stop;
 
 static last_stop how_it_stopped(srv_store *store)
 {
@@ -98,6 +114,8 @@ static last_stop how_it_stopped(srv_store *store)
 	ssize_t size = read(fd, then, sizeof then - 1);
 	close(fd);
 	read_boot_id(boot);
+	if (strcmp(then, "damaged") == 0)
+		return STOP_DAMAGED;
 	return size > 0 && boot[0] && strcmp(boot, then) == 0 ? STOP_KILLED : STOP_POWER;
 }
 
@@ -271,6 +289,10 @@ static bool read_index(srv_store *store, bool known, last_stop stop, bool *refil
 {
 	bool is_new = false;
 	*refilled = false;
+	if (stop == STOP_DAMAGED)
+		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
+	/* The marker of this boot that is there already serves on. */
+	atomic_store(&store->marked, stop == STOP_KILLED);
 	if (!store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
 		return false;
 	if (is_new) {
@@ -279,9 +301,8 @@ static bool read_index(srv_store *store, bool known, last_stop stop, bool *refil
 		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
 		return true;
 	}
-	if (!read_numbers(store, err) || (stop != STOP_CLEAN && !store_mark(store, err)) ||
-		(stop == STOP_POWER && !suspect_all(store, err)) || !store_blobs_load(store, err) ||
-		!store_parts_load(store, err))
+	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
+		!store_blobs_load(store, err) || !store_parts_load(store, err))
 		return false;
 	return stop == STOP_CLEAN ||
 		   (store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
@@ -290,6 +311,7 @@ static bool read_index(srv_store *store, bool known, last_stop stop, bool *refil
 static void forget_index(srv_store *store)
 {
 	store_db_close(store);
+	atomic_store(&store->marked, false);
 	store->writing = store->rows_lost = store->index_wrong = false;
 	store->last_job = store->last_rev = 0;
 	digest_map_clear(&store->blobs);

@@ -11,11 +11,11 @@
  * bounds that loss.
  *
  * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which is
- * the only writer. Row functions group into one transaction that srv_store_commit ends; the engine commits
+ * the only writer; `each` callbacks must not call back into the store. Row functions group into one transaction that srv_store_commit ends; the engine commits
  * once per loop turn.
  *
  * Errors: IO, DISK_FULL, LOCKED (another daemon; the context has its pid), NEWER (schema of a newer Hob: nothing is touched),
- * CORRUPT (integrity check failed: the caller may move the file aside with srv_store_open's `rebuild`). */
+ * CORRUPT (the index is damaged; close and open again, which rebuilds it), NOT_FOUND. */
 #ifndef SRV_STORE_H
 #define SRV_STORE_H
 
@@ -36,8 +36,11 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 void srv_store_close(srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
 /* Random at the database's birth: 16 hex digits. */
 const char *srv_store_epoch(const srv_store *store);
+/* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-void srv_store_sync(srv_store *store); /* any thread: makes blobs written so far durable (syncfs) */
+/* Any thread: makes what was written so far durable (syncfs), then folds the WAL into the index. Milliseconds and
+ * more. */
+void srv_store_sync(srv_store *store);
 
 /* ---- blobs: any thread -------------------------------------------------------------------------------- */
 
@@ -49,7 +52,9 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
 /* Re-hashes one blob; false and drops it when it is wrong or missing. */
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
-/* Digests of blobs found damaged since the last call; returns how many were written to out. Any thread. */
+/* Digests of blobs found damaged or missing since the last call, by open, verify or the sweep after an unclean
+ * stop; returns how many were written to out. Rows that name them stay: the engine cooks again, or deletes. Any
+ * thread. */
 size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room);
 
 /* ---- files: stat data and digest of every source and dependency seen ----------------------------------- */
@@ -98,16 +103,20 @@ typedef struct srv_recipe {
 	hob_str error; /* JSON error object, empty for success */
 } srv_recipe;
 
+/* NOT_FOUND when an output is not (no longer) in the store: a row never names a blob that is not there. The same
+ * holds for add_outputs and put_part. Putting a key again replaces all of it. */
 bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err) HOB_MUST_CHECK;
-/* Adds outputs to an existing recipe (classic made on request). */
+/* Adds outputs to an existing recipe (classic made on request); one of the same name is replaced. NOT_FOUND. */
 bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs, uint32_t count,
 						   hob_error *err) HOB_MUST_CHECK;
-/* Newest first; the rows live in `arena`. *count = 0 when there is none. */
+/* Newest first, at most 256; the rows live in `arena`. *count = 0 when there is none. Their outputs may have been
+ * dropped as damaged: see srv_blob_exists. */
 bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out, uint32_t *count,
 					   hob_error *err) HOB_MUST_CHECK;
 /* One recipe by key; false with NOT_FOUND. */
 bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out, hob_error *err)
 	HOB_MUST_CHECK;
+/* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- assets: current state of each ------------------------------------------------------------------------ */
@@ -147,6 +156,7 @@ typedef struct srv_job_row {
 	hob_str log;     /* what the worker printed, capped by the caller */
 } srv_job_row;
 
+/* An id again replaces the row. Rows older than the newest 20,000 ids are trimmed. */
 bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_last_job(srv_store *store);
 /* Newest first, ids below `before` (0 = from the newest), only of `asset` unless empty, at most `limit`. */
@@ -170,10 +180,13 @@ bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_are
 typedef struct srv_store_usage {
 	uint64_t blob_bytes, blob_count, recipe_count, part_count, max_bytes;
 	uint64_t evicted_bytes, damaged_blobs;
+	uint64_t disk_free_bytes; /* for unprivileged users, on the cache's file system */
 } srv_store_usage;
-void srv_store_measure(srv_store *store, srv_store_usage *out);
-/* Evicts least recently used recipes, parts and their blobs until under max_bytes. `live` tells which recipe
- * keys must stay. Also deletes blobs that nothing names (older than ten minutes). Returns bytes freed. */
+void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
+/* When over max_bytes: evicts least recently used recipes, parts and their blobs until at nine tenths of it. `live`
+ * tells which recipe keys must stay (NULL: none); it should name the keys behind `good` and `last` of every asset.
+ * What was used in the last minute stays, too. Every ten minutes also deletes blobs that nothing named for ten minutes. Commits. Returns bytes freed. Free of
+ * cost when there is nothing to do; else about 1 us per recipe, output and part. */
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
 
 #endif

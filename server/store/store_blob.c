@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 128 << 10, LINK_NAME = 32 };
+enum { READ_SIZE = 128 << 10, LINK_NAME = 32, GRACE_S = 60, ROW_WAIT_S = 600 };
 
 void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 {
@@ -37,7 +37,7 @@ static blob_entry *add_entry(srv_store *store, const hob_sha256 *digest, uint64_
 		return NULL;
 	store->blob_bytes += size - entry->size;
 	entry->size = size;
-	entry->used_at_s = store_now_s();
+	entry->used_at_s = store_now_s(store);
 	unsaved(store, digest);
 	return entry;
 }
@@ -131,7 +131,8 @@ static bool known_good(srv_store *store, const hob_sha256 *digest)
 	blob_entry *entry = digest_map_find(&store->blobs, digest);
 	if (!entry || entry->suspect)
 		return false;
-	entry->used_at_s = entry->put_at_s = store_now_s();
+	entry->used_at_s = store_now_s(store);
+	entry->awaited = true;
 	return true;
 }
 
@@ -147,7 +148,7 @@ static bool publish(srv_store *store, int fd, const char *temporary, bool named,
 		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
 		if (entry) {
 			entry->suspect = false;
-			entry->put_at_s = entry->used_at_s;
+			entry->awaited = true;
 		} else if (ok) {
 			unlinkat(store->blobs_fd, name, 0);
 			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
@@ -210,7 +211,7 @@ static bool find_entry(srv_store *store, const hob_sha256 *digest, blob_entry *o
 	pthread_mutex_lock(&store->blob_lock);
 	blob_entry *entry = digest_map_find(&store->blobs, digest);
 	if (entry) {
-		entry->used_at_s = store_now_s();
+		entry->used_at_s = store_now_s(store);
 		*out = *entry;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
@@ -315,6 +316,11 @@ size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)
 
 /* ---- for the rows */
 
+bool store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s)
+{
+	return now_s > used_at_s && now_s - used_at_s >= (awaited ? ROW_WAIT_S : GRACE_S);
+}
+
 bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
 					  hob_error *err)
 {
@@ -332,7 +338,7 @@ bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride
 	}
 	for (uint32_t i = 0; i < count && ok; i++) {
 		blob_entry *entry = digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
-		entry->put_at_s = 0;
+		entry->awaited = false;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return ok;
@@ -345,8 +351,8 @@ uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t 
 	store_blob_name(digest, name);
 	pthread_mutex_lock(&store->blob_lock);
 	blob_entry *entry = digest_map_find(&store->blobs, digest);
-	bool awaited = entry && entry->put_at_s != 0 && now_s - entry->put_at_s < STORE_GRACE_S;
-	if (entry && !awaited && (unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
+	if (entry && store_is_idle(entry->used_at_s, entry->awaited, now_s) &&
+		(unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
 		freed = entry->size;
 		store->evicted_bytes += freed;
 		remove_entry(store, digest);

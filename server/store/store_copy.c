@@ -246,6 +246,7 @@ bool store_copy_parse(hob_str text, hob_arena *arena, srv_recipe *out)
 	size_t before = sizeof head - 1, after = before + HOB_SHA256_TEXT + sizeof middle - 1;
 	hob_sha256 said, is;
 	if (text.len < after + 4 || !hob_str_starts(text, (hob_str){head, before}) ||
+		memcmp(text.data + before + HOB_SHA256_TEXT, middle, sizeof middle - 1) != 0 ||
 		memcmp(text.data + text.len - 2, "}\n", 2) != 0 ||
 		!hob_sha256_parse(hob_str_sub(text, before, before + HOB_SHA256_TEXT), &said))
 		return false;

@@ -30,6 +30,11 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 						"with --cache");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
+	/* All SQL is written down in the source and tested: a name it does not find, or a rule that a row breaks, means that the
+	 * file is not what was written. */
+	case SQLITE_ERROR:
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
 		return hob_fail(err, CORRUPT,
 						"index.db is damaged (%s); it is rebuilt from the copies of its recipes at the "
 						"next start",
@@ -49,10 +54,13 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 
 bool store_fail_db(srv_store *store, hob_error *err)
 {
-	int code = sqlite3_extended_errcode(store->db);
-	if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
-		store->index_wrong = true;
-	return fail_code(store->db, code, err);
+	hob_error local;
+	fail_code(store->db, sqlite3_extended_errcode(store->db), &local);
+	if (local.code == HOB_ERR_CORRUPT)
+		store_mark_damaged(store);
+	if (err)
+		*err = local;
+	return false;
 }
 
 /* ---- schema */

@@ -30,7 +30,7 @@ typedef enum store_statement {
 typedef struct blob_entry {
 	uint64_t size;
 	uint32_t used_at_s;
-	uint32_t put_at_s; /* put in this process and not named by a row yet; 0 = named */
+	bool awaited; /* put in this process, and no row names it yet */
 	bool suspect;
 } blob_entry;
 
@@ -50,12 +50,13 @@ struct srv_store {
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
-	bool index_wrong; /* SQLite found damage: the marker stays, so that the next open checks */
+	bool index_wrong; /* SQLite found damage: see store_mark_damaged */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
 
 	pthread_mutex_t mark_lock;
 	atomic_bool marked;
+	atomic_uint time_shift_s;		/* tests: added to the clock */
 	bool no_unnamed;				/* tests: as on a file system without O_TMPFILE */
 	atomic_uint_fast64_t temporary; /* names in tmp/ */
 
@@ -70,18 +71,20 @@ struct srv_store {
 	digest_map parts; /* part_entry */
 	atomic_uint_fast64_t recipe_count;
 
-	uint32_t swept_at_s;
+	uint32_t swept_at_s, evict_from_s;
 
 	pthread_mutex_t sync_lock;
 	sqlite3 *sync_db;
 };
 
-uint32_t store_now_s(void);
+uint32_t store_now_s(srv_store *store);
 
 /* ---- folder ---- */
 
 /* Writes the marker of a stop that is not clean yet, before the first change. Any thread; later calls are free. */
 bool store_mark(srv_store *store, hob_error *err);
+/* The next open rebuilds the index, whatever a quick check would say. */
+void store_mark_damaged(srv_store *store);
 /* hob_fail with the meaning of errno: DISK_FULL or IO. */
 bool store_fail_errno(hob_error *err, int code, const char *what, const char *name);
 bool store_write_all(int fd, const void *data, size_t size);
@@ -133,7 +136,9 @@ bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride
 					  hob_error *err);
 /* Removes a blob that nothing names, unless it was put meanwhile. Returns its size, 0 when it stayed. */
 uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
-enum { STORE_GRACE_S = 600 };
+/* What was used in the last minute is never evicted: a cook may just have found its blob in the store. A blob that was put
+ * waits ten minutes for its row. A clock that was set back counts as no time. */
+bool store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- copies of recipes ---- */
 

@@ -20,7 +20,7 @@ static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t 
 	store_bind_u64(row, 9, recipe->cook_ns);
 	store_bind_u64(row, 10, recipe->peak_bytes);
 	store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
-	store_bind_u64(row, 12, store_now_s());
+	store_bind_u64(row, 12, store_now_s(store));
 	bool ok;
 	while (store_step(store, row, &ok, err))
 		*id = store_column_u64(row, 0);
@@ -226,7 +226,7 @@ static void note_use(srv_store *store, const hob_sha256 *key)
 	bool fresh;
 	uint32_t *when = digest_map_put(&store->used_recipes, key, &fresh);
 	if (when)
-		*when = store_now_s();
+		*when = store_now_s(store);
 }
 
 static bool select_recipes(srv_store *store, store_statement which, const hob_sha256 *digest,

@@ -125,7 +125,7 @@ static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256
 
 bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
 {
-	uint32_t now = store_now_s();
+	uint32_t now = store_now_s(store);
 	return store_blobs_name(store, blob, sizeof *blob, 1, err) && write_part(store, key, blob, now, err) &&
 		   (keep_part(store, key, blob, now) ||
 			hob_fail(err, MEMORY, "no memory left for the table of parts"));
@@ -142,7 +142,7 @@ bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
 		pthread_mutex_unlock(&store->blob_lock);
 	}
 	if (found) {
-		entry->used_at_s = store_now_s();
+		entry->used_at_s = store_now_s(store);
 		entry->used = true;
 		*blob = entry->blob;
 	}

@@ -1,6 +1,9 @@
 #include "store_internal.h"
 
 #include <stdlib.h>
+#include <sys/statvfs.h>
+
+enum { EVICT_PAUSE_S = 30 };
 
 /* Something that may go: a recipe with its outputs, or a part. */
 typedef struct candidate {
@@ -8,16 +11,23 @@ typedef struct candidate {
 	int64_t recipe; /* row id; 0 for a part */
 	hob_sha256 blob;
 	uint32_t used_at_s;
+	size_t passed_before; /* chain of name_count.passed */
 } candidate;
+
+typedef struct name_count {
+	uint32_t recipes, parts; /* rows that name the blob */
+	size_t passed; /* parts whose turn came while recipes named it: index + 1 of the last, 0 = none */
+} name_count;
 
 typedef struct trimmer {
 	srv_store *store;
-	digest_map names; /* uint32_t: how many rows name the blob */
+	digest_map names; /* name_count */
 	candidate *items;
 	size_t count, room;
 	digest_map loose;	/* blobs that lost their last name */
 	digest_map evicted; /* recipes whose copies go as well */
 	uint64_t loose_bytes;
+	uint32_t now;
 	hob_error err;
 	bool ok;
 } trimmer;
@@ -26,6 +36,9 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 {
 	*out =
 		(srv_store_usage){.recipe_count = atomic_load(&store->recipe_count), .max_bytes = store->max_bytes};
+	struct statvfs disk;
+	if (fstatvfs(store->blobs_fd, &disk) == 0)
+		out->disk_free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	pthread_mutex_lock(&store->part_lock);
 	out->part_count = store->parts.count;
 	pthread_mutex_unlock(&store->part_lock);
@@ -49,12 +62,14 @@ static bool blob_info(srv_store *store, const hob_sha256 *digest, blob_entry *ou
 
 /* ---- who names what */
 
-static bool add_name(trimmer *t, const hob_sha256 *digest)
+static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
 	bool fresh;
-	uint32_t *count = digest_map_put(&t->names, digest, &fresh);
-	if (count)
-		++*count;
+	name_count *count = digest_map_put(&t->names, digest, &fresh);
+	if (count && part)
+		count->parts++;
+	else if (count)
+		count->recipes++;
 	return count || hob_fail(&t->err, MEMORY, "no memory left to count blobs");
 }
 
@@ -82,7 +97,7 @@ static bool collect_parts(trimmer *t)
 		if (!part)
 			break;
 		candidate *item = add_candidate(t);
-		ok = item && add_name(t, &part->blob);
+		ok = item && add_name(t, &part->blob, true);
 		if (ok)
 			*item = (candidate){.key = key, .blob = part->blob, .used_at_s = part->used_at_s};
 	}
@@ -126,7 +141,7 @@ static bool collect_outputs(trimmer *t)
 		if (at < t->count && t->items[at].recipe == recipe && blob_info(t->store, &digest, &blob) &&
 			blob.used_at_s > t->items[at].used_at_s)
 			t->items[at].used_at_s = blob.used_at_s;
-		if (!add_name(t, &digest)) {
+		if (!add_name(t, &digest, false)) {
 			store_end(rows);
 			return false;
 		}
@@ -144,22 +159,20 @@ static int older_first(const void *a, const void *b)
 	return memcmp(&x->key, &y->key, sizeof x->key);
 }
 
-static void drop_name(trimmer *t, const hob_sha256 *digest)
+static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
-	uint32_t *count = digest_map_find(&t->names, digest);
+	name_count *count = digest_map_find(&t->names, digest);
 	blob_entry blob;
 	bool fresh;
-	if (!count || --*count > 0)
+	if (part)
+		count->parts--;
+	else
+		count->recipes--;
+	if (count->parts + count->recipes > 0)
 		return;
 	digest_map_put(&t->loose, digest, &fresh);
-	if (blob_info(t->store, digest, &blob) && blob.put_at_s == 0)
+	if (blob_info(t->store, digest, &blob) && store_is_idle(blob.used_at_s, blob.awaited, t->now))
 		t->loose_bytes += blob.size;
-}
-
-static uint32_t names_of(const trimmer *t, const hob_sha256 *digest)
-{
-	uint32_t *count = digest_map_find(&t->names, digest);
-	return count ? *count : 0;
 }
 
 static bool evict_part(trimmer *t, const candidate *item)
@@ -173,54 +186,75 @@ static bool evict_part(trimmer *t, const candidate *item)
 	pthread_mutex_lock(&t->store->part_lock);
 	digest_map_remove(&t->store->parts, &item->key);
 	pthread_mutex_unlock(&t->store->part_lock);
-	drop_name(t, &item->blob);
+	drop_name(t, &item->blob, true);
 	return true;
+}
+
+/* The parts that only waited for the last recipe to let go of their blob. */
+static bool evict_passed(trimmer *t, const hob_sha256 *blob)
+{
+	name_count *count = digest_map_find(&t->names, blob);
+	bool ok = true;
+	while (ok && count->recipes == 0 && count->passed > 0) {
+		const candidate *item = &t->items[count->passed - 1];
+		count->passed = item->passed_before;
+		ok = evict_part(t, item);
+	}
+	return ok;
 }
 
 static bool evict_recipe(trimmer *t, const candidate *item)
 {
 	bool ok = false, fresh;
+	digest_map outputs;
+	hob_sha256 digest;
+	digest_map_init(&outputs, 0);
 	sqlite3_stmt *rows = store_read(t->store, SQL_OUTPUTS, &t->err);
 	if (rows)
 		store_bind_u64(rows, 1, (uint64_t)item->recipe);
 	while (rows && store_step(t->store, rows, &ok, &t->err)) {
-		hob_sha256 digest = store_column_digest(rows, 1);
-		drop_name(t, &digest);
+		digest = store_column_digest(rows, 1);
+		digest_map_put(&outputs, &digest, &fresh);
+		drop_name(t, &digest, false);
 	}
 	sqlite3_stmt *row = ok ? store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
-	if (!row)
-		return false;
-	store_bind_digest(row, 1, &item->key);
-	if (!store_run(t->store, row, &t->err))
-		return false;
-	atomic_fetch_sub(&t->store->recipe_count, 1);
-	digest_map_put(&t->evicted, &item->key, &fresh);
-	return true;
+	if (row)
+		store_bind_digest(row, 1, &item->key);
+	ok = row && store_run(t->store, row, &t->err);
+	if (ok) {
+		atomic_fetch_sub(&t->store->recipe_count, 1);
+		digest_map_put(&t->evicted, &item->key, &fresh);
+	}
+	for (size_t at = 0; ok && digest_map_next(&outputs, &at, &digest);)
+		ok = evict_passed(t, &digest);
+	digest_map_release(&outputs);
+	return ok;
 }
 
-/* Oldest first until enough is loose. A part whose blob a recipe also names costs nothing and stays, until a later pass
- * finds that the recipe went. */
+/* Oldest first until enough is loose. A part whose blob a recipe also names costs nothing and is passed over. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
+	bool ok = true;
 	qsort(t->items, t->count, sizeof *t->items, older_first);
-	bool progress = true, ok = true;
-	while (progress && ok && t->loose_bytes < enough) {
-		progress = false;
-		for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
-			candidate *item = &t->items[i];
-			bool part = item->recipe == 0;
-			if (item->recipe < 0 || (part ? names_of(t, &item->blob) != 1 : live && live(user, &item->key)))
-				continue;
-			ok = part ? evict_part(t, item) : evict_recipe(t, item);
-			item->recipe = -1;
-			progress = true;
+	for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
+		candidate *item = &t->items[i];
+		if (!store_is_idle(item->used_at_s, false, t->now))
+			break; /* nor is any that follows */
+		name_count *count = item->recipe == 0 ? digest_map_find(&t->names, &item->blob) : NULL;
+		if (count && count->recipes > 0) {
+			item->passed_before = count->passed;
+			count->passed = i + 1;
+		} else if (count) {
+			ok = evict_part(t, item);
+		} else if (!live || !live(user, &item->key)) {
+			ok = evict_recipe(t, item);
 		}
 	}
 	return ok;
 }
 
 /* Blobs of cooks that never finished. */
-static void collect_orphans(trimmer *t, uint32_t now)
+static void collect_orphans(trimmer *t)
 {
 	hob_sha256 digest;
 	bool fresh;
@@ -229,13 +263,13 @@ static void collect_orphans(trimmer *t, uint32_t now)
 		blob_entry *entry = digest_map_next(&t->store->blobs, &at, &digest);
 		if (!entry)
 			break;
-		if (now - entry->used_at_s >= STORE_GRACE_S && names_of(t, &digest) == 0)
+		if (store_is_idle(entry->used_at_s, true, t->now) && !digest_map_find(&t->names, &digest))
 			digest_map_put(&t->loose, &digest, &fresh);
 	}
 	pthread_mutex_unlock(&t->store->blob_lock);
 }
 
-static uint64_t remove_loose(trimmer *t, uint32_t now)
+static uint64_t remove_loose(trimmer *t)
 {
 	hob_sha256 digest;
 	uint64_t freed = 0;
@@ -244,22 +278,22 @@ static uint64_t remove_loose(trimmer *t, uint32_t now)
 		store_copy_remove(t->store, &digest);
 	}
 	for (size_t at = 0; digest_map_next(&t->loose, &at, &digest);)
-		freed += store_blob_remove(t->store, &digest, now);
+		freed += store_blob_remove(t->store, &digest, t->now);
 	return freed;
 }
 
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user)
 {
 	srv_store_usage usage;
-	uint32_t now = store_now_s();
+	uint32_t now = store_now_s(store);
 	uint64_t freed = 0;
 	srv_store_measure(store, &usage);
-	bool over = store->max_bytes > 0 && usage.blob_bytes > store->max_bytes;
-	bool sweep = now - store->swept_at_s >= STORE_GRACE_S;
+	bool over = store->max_bytes > 0 && usage.blob_bytes > store->max_bytes && now >= store->evict_from_s;
+	bool sweep = store_is_idle(store->swept_at_s, true, now);
 	if (!over && !sweep)
 		return 0;
-	trimmer t = {.store = store};
-	digest_map_init(&t.names, sizeof(uint32_t));
+	trimmer t = {.store = store, .now = now};
+	digest_map_init(&t.names, sizeof(name_count));
 	digest_map_init(&t.loose, 0);
 	digest_map_init(&t.evicted, 0);
 	bool ok =
@@ -269,9 +303,11 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 		ok = evict(&t, usage.blob_bytes - store->max_bytes / 10 * 9, live, user);
 	/* Rows go before files: a row never names a blob that is not there. */
 	if (ok && sweep)
-		collect_orphans(&t, now);
+		collect_orphans(&t);
 	if (ok && srv_store_commit(store, &t.err)) {
-		freed = remove_loose(&t, now);
+		freed = remove_loose(&t);
+		/* What is live alone is over the cap: looking again at once would find the same. */
+		store->evict_from_s = over && usage.blob_bytes - freed > store->max_bytes ? now + EVICT_PAUSE_S : 0;
 		if (sweep)
 			store->swept_at_s = now;
 		ok = store_usage_save(store, &t.err) && srv_store_commit(store, &t.err);

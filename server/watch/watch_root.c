@@ -256,7 +256,7 @@ static bool prepare(watch_root *root, const char **why)
 
 static void describe_mode(watch_root *root, const char *why, const char *nested)
 {
-	char text[200];
+	char text[sizeof root->limit + 64];
 	if (!why) {
 		set_mode(root, false, "inotify");
 	} else if (nested) {

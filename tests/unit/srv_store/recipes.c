@@ -1,0 +1,447 @@
+#include "server/store/store_internal.h"
+#include "store_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static const char odd[] = "../t\xFF/\"q\"\n.png";
+
+static hob_sha256 key_of(uint32_t number)
+{
+	hob_sha256 key = {{0}};
+	hob_store_u32(key.bytes, number);
+	key.bytes[31] = 0x5A;
+	return key;
+}
+
+static bool same_str(hob_str a, hob_str b)
+{
+	return hob_str_equal(a, b);
+}
+
+static void assert_same_recipe(const srv_recipe *a, const srv_recipe *b)
+{
+	assert_memory_equal(&a->key, &b->key, sizeof a->key);
+	assert_memory_equal(&a->lookup, &b->lookup, sizeof a->lookup);
+	assert_memory_equal(&a->source, &b->source, sizeof a->source);
+	assert_true(same_str(a->file_name, b->file_name));
+	assert_true(same_str(a->ingredients, b->ingredients));
+	assert_true(same_str(a->stats, b->stats));
+	assert_true(same_str(a->error, b->error));
+	assert_int_equal(a->warnings, b->warnings);
+	assert_true(a->cook_ns == b->cook_ns && a->peak_bytes == b->peak_bytes &&
+				a->cooked_at_ms == b->cooked_at_ms);
+	assert_int_equal(a->dep_count, b->dep_count);
+	assert_int_equal(a->output_count, b->output_count);
+	for (uint32_t i = 0; i < a->dep_count; i++) {
+		assert_true(same_str(a->deps[i].path, b->deps[i].path));
+		assert_int_equal(a->deps[i].missing, b->deps[i].missing);
+		assert_memory_equal(&a->deps[i].digest, &b->deps[i].digest, sizeof a->deps[i].digest);
+	}
+	for (uint32_t i = 0; i < a->output_count; i++) {
+		assert_true(same_str(a->outputs[i].name, b->outputs[i].name));
+		assert_true(a->outputs[i].size == b->outputs[i].size);
+		assert_memory_equal(&a->outputs[i].digest, &b->outputs[i].digest, sizeof a->outputs[i].digest);
+	}
+}
+
+typedef struct full_recipe {
+	srv_recipe recipe;
+	srv_recipe_dep deps[3];
+	srv_recipe_output outputs[2];
+} full_recipe;
+
+static void make_full(srv_store *store, full_recipe *out)
+{
+	hob_sha256 meshes = put_blob(store, "meshes"), scene = put_blob(store, "scene");
+	*out = (full_recipe){
+		.recipe = {.key = key_of(1),
+				   .lookup = key_of(2),
+				   .source = key_of(3),
+				   .file_name = HOB_STR("tor\\e.obj"),
+				   .ingredients = HOB_STR("{\"importer\":\"gltf 1\",\"e\":1e400}"),
+				   .stats = HOB_STR("{\"meshes\":1}"),
+				   .warnings = 3,
+				   .cook_ns = UINT64_MAX,
+				   .peak_bytes = 9007199254740993u,
+				   .cooked_at_ms = 1789012345678,
+				   .dep_count = 3,
+				   .output_count = 2},
+		.deps = {{HOB_STR("a.bin"), false, key_of(7)},
+				 {{odd, sizeof odd - 1}, false, key_of(8)},
+				 {HOB_STR("b/missing.png"), true, {{0}}}},
+		.outputs = {{HOB_STR("meshes"), meshes, 6}, {HOB_STR("scene"), scene, 5}},
+	};
+	out->recipe.deps = out->deps;
+	out->recipe.outputs = out->outputs;
+}
+
+static void recipe_comes_back_whole(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	full_recipe made;
+	srv_recipe found, *list;
+	uint32_t count;
+	hob_arena_init(&arena, 1 << 20);
+	make_full(store, &made);
+	assert_ok(srv_store_put_recipe(store, &made.recipe, &err), &err);
+	assert_ok(srv_store_recipe(store, &made.recipe.key, &arena, &found, &err), &err);
+	assert_same_recipe(&found, &made.recipe);
+	srv_store_close(store);
+	store = open_store(*state, 0);
+	assert_ok(srv_store_recipes(store, &made.recipe.lookup, &arena, &list, &count, &err), &err);
+	assert_int_equal(count, 1);
+	assert_same_recipe(&list[0], &made.recipe);
+	assert_false(srv_store_recipe(store, &made.recipe.lookup, &arena, &found, &err));
+	assert_int_equal(err.code, HOB_ERR_NOT_FOUND);
+	assert_ok(srv_store_recipes(store, &made.recipe.key, &arena, &list, &count, &err), &err);
+	assert_int_equal(count, 0);
+	hob_arena_release(&arena);
+	srv_store_close(store);
+}
+
+static void recipes_of_a_lookup_are_newest_first(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	srv_recipe *list;
+	uint32_t count;
+	hob_arena_init(&arena, 1 << 22);
+	for (uint32_t i = 0; i < 300; i++) {
+		srv_recipe recipe = {.key = key_of(i),
+							 .lookup = key_of(1000),
+							 .cooked_at_ms = 5000 + (i * 7) % 300,
+							 .error = HOB_STR("{}")};
+		assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+	}
+	assert_ok(srv_store_recipes(store, &(hob_sha256){{0}}, &arena, &list, &count, &err), &err);
+	assert_int_equal(count, 0);
+	hob_sha256 lookup = key_of(1000);
+	assert_ok(srv_store_recipes(store, &lookup, &arena, &list, &count, &err), &err);
+	assert_int_equal(count, 256);
+	assert_int_equal(list[0].cooked_at_ms, 5299);
+	for (uint32_t i = 1; i < count; i++)
+		assert_true(list[i - 1].cooked_at_ms > list[i].cooked_at_ms);
+	srv_store_usage usage;
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.recipe_count, 300);
+	hob_arena_release(&arena);
+	srv_store_close(store);
+}
+
+static void recipe_that_names_an_absent_blob_is_refused(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	full_recipe made;
+	srv_recipe found;
+	hob_arena_init(&arena, 1 << 20);
+	make_full(store, &made);
+	made.outputs[1].digest = key_of(99);
+	assert_false(srv_store_put_recipe(store, &made.recipe, &err));
+	assert_int_equal(err.code, HOB_ERR_NOT_FOUND);
+	assert_false(srv_store_recipe(store, &made.recipe.key, &arena, &found, &err));
+	hob_arena_release(&arena);
+	srv_store_close(store);
+}
+
+static void outputs_are_added_and_replaced_by_name(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	full_recipe made;
+	srv_recipe found;
+	hob_arena_init(&arena, 1 << 20);
+	make_full(store, &made);
+	assert_ok(srv_store_put_recipe(store, &made.recipe, &err), &err);
+	srv_recipe_output more[2] = {{HOB_STR("classic.scene"), put_blob(store, "classic"), 7},
+								 {HOB_STR("scene"), put_blob(store, "other scene"), 11}};
+	assert_ok(srv_store_add_outputs(store, &made.recipe.key, more, 2, &err), &err);
+	assert_ok(srv_store_recipe(store, &made.recipe.key, &arena, &found, &err), &err);
+	assert_int_equal(found.output_count, 3);
+	assert_int_equal(found.dep_count, 3);
+	assert_true(same_str(found.outputs[0].name, HOB_STR("meshes")));
+	assert_int_equal(found.outputs[1].size, 11);
+	assert_true(same_str(found.outputs[2].name, HOB_STR("classic.scene")));
+	hob_sha256 unknown = key_of(77);
+	assert_false(srv_store_add_outputs(store, &unknown, more, 1, &err));
+	assert_int_equal(err.code, HOB_ERR_NOT_FOUND);
+	assert_ok(srv_store_delete_recipe(store, &made.recipe.key, &err), &err);
+	assert_false(srv_store_recipe(store, &made.recipe.key, &arena, &found, &err));
+	assert_ok(srv_store_delete_recipe(store, &made.recipe.key, &err), &err);
+	srv_store_usage usage;
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.recipe_count, 0);
+	hob_arena_release(&arena);
+	srv_store_close(store);
+}
+
+/* The index is thrown away; what was cooked is not. */
+static void lost_index_is_rebuilt_from_the_copies(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	full_recipe made;
+	srv_recipe found;
+	char epoch[17];
+	bool rebuilt = false;
+	uint64_t size;
+	hob_arena_init(&arena, 1 << 20);
+	strcpy(epoch, srv_store_epoch(store));
+	make_full(store, &made);
+	assert_ok(srv_store_put_recipe(store, &made.recipe, &err), &err);
+	/* Its only blob disappears, so this one must not come back. */
+	srv_recipe_output output = {HOB_STR("x"), put_blob(store, "vanishes"), 8};
+	srv_recipe other = {.key = key_of(50), .output_count = 1, .outputs = &output};
+	assert_ok(srv_store_put_recipe(store, &other, &err), &err);
+	/* And a failed one, which has no blobs. */
+	srv_recipe failed = {.key = key_of(51), .error = HOB_STR("{\"code\":\"import.corrupt\"}")};
+	assert_ok(srv_store_put_recipe(store, &failed, &err), &err);
+	srv_store_close(store);
+	assert_int_equal(unlink(blob_path(*state, &output.digest)), 0);
+	assert_int_equal(unlink(folder_at(*state, "cache/index.db")), 0);
+
+	assert_ok(srv_store_open(folder_at(*state, "cache"), NULL, &store, &rebuilt, &err), &err);
+	assert_true(rebuilt);
+	assert_string_not_equal(srv_store_epoch(store), epoch);
+	assert_ok(srv_store_recipe(store, &made.recipe.key, &arena, &found, &err), &err);
+	assert_same_recipe(&found, &made.recipe);
+	assert_false(srv_store_recipe(store, &other.key, &arena, &found, &err));
+	assert_ok(srv_store_recipe(store, &failed.key, &arena, &found, &err), &err);
+	assert_same_recipe(&found, &failed);
+	int fd = srv_blob_open(store, &made.outputs[0].digest, &size);
+	assert_true(fd >= 0);
+	close(fd);
+	hob_arena_release(&arena);
+	srv_store_close(store);
+	assert_ok(srv_store_open(folder_at(*state, "cache"), NULL, &store, &rebuilt, &err), &err);
+	assert_false(rebuilt);
+	srv_store_close(store);
+}
+
+static char *read_text(const char *path, size_t *size)
+{
+	char *text = calloc(1, 1 << 16);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	ssize_t got = read(fd, text, 1 << 16);
+	close(fd);
+	*size = (size_t)got;
+	return text;
+}
+
+/* Any cut and any flipped byte of a copy makes it no copy. */
+static void damaged_copy_is_never_read(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_arena arena;
+	hob_error err;
+	full_recipe made;
+	srv_recipe found;
+	size_t size;
+	char text[HOB_SHA256_TEXT + 1];
+	hob_arena_init(&arena, 1 << 24);
+	make_full(store, &made);
+	assert_ok(srv_store_put_recipe(store, &made.recipe, &err), &err);
+	hob_sha256_text(&made.recipe.key, text);
+	char *copy = read_text(folder_at(*state, "cache/recipes/%.2s/%s.json", text, text), &size);
+	assert_true(store_copy_parse((hob_str){copy, size}, &arena, &found));
+	assert_same_recipe(&found, &made.recipe);
+	for (size_t cut = 0; cut < size; cut++)
+		assert_false(store_copy_parse((hob_str){copy, cut}, &arena, &found));
+	for (size_t at = 0; at < size; at++)
+		for (int bit = 0; bit < 8; bit++) {
+			copy[at] = (char)(copy[at] ^ 1 << bit);
+			assert_false(store_copy_parse((hob_str){copy, size}, &arena, &found));
+			copy[at] = (char)(copy[at] ^ 1 << bit);
+		}
+	free(copy);
+	hob_arena_release(&arena);
+	srv_store_close(store);
+}
+
+/* ---- eviction */
+
+enum { RECIPES = 20, BLOB_SIZE = 10000 };
+
+static hob_sha256 put_numbered(srv_store *store, uint32_t number)
+{
+	static char text[BLOB_SIZE];
+	memset(text, (int)('a' + number % 26), sizeof text);
+	hob_store_u32(text, number);
+	return put_bytes_blob(store, text, sizeof text);
+}
+
+static void put_numbered_recipe(srv_store *store, uint32_t number)
+{
+	hob_error err;
+	srv_recipe_output output = {HOB_STR("meshes"), put_numbered(store, number), BLOB_SIZE};
+	srv_recipe recipe = {
+		.key = key_of(number), .lookup = key_of(number), .output_count = 1, .outputs = &output};
+	assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+}
+
+static bool is_even(void *user, const hob_sha256 *key)
+{
+	(void)user;
+	return hob_load_u32(key->bytes) % 2 == 0;
+}
+
+static bool has(srv_store *store, uint32_t number)
+{
+	hob_arena arena;
+	srv_recipe recipe;
+	hob_error err;
+	hob_sha256 key = key_of(number);
+	hob_arena_init(&arena, 1 << 20);
+	bool found = srv_store_recipe(store, &key, &arena, &recipe, &err);
+	if (found) {
+		assert_true(srv_blob_exists(store, &recipe.outputs[0].digest));
+		assert_true(srv_blob_verify(store, &recipe.outputs[0].digest));
+	}
+	hob_arena_release(&arena);
+	return found;
+}
+
+static void pass_seconds(srv_store *store, uint32_t seconds)
+{
+	atomic_fetch_add(&store->time_shift_s, seconds);
+}
+
+static void eviction_takes_the_oldest_and_never_what_is_live(void **state)
+{
+	srv_store *store = open_store(*state, 100000);
+	for (uint32_t i = 0; i < RECIPES; i++) {
+		put_numbered_recipe(store, i);
+		pass_seconds(store, 100);
+	}
+	srv_store_usage usage;
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.blob_bytes, 200000);
+	uint64_t freed = srv_store_trim(store, is_even, NULL);
+	srv_store_measure(store, &usage);
+	/* 90,000 is wanted; the ten live ones alone are 100,000. */
+	assert_int_equal(usage.blob_bytes, 100000);
+	assert_int_equal(freed, 100000);
+	assert_int_equal(usage.evicted_bytes, 100000);
+	assert_int_equal(usage.recipe_count, 10);
+	for (uint32_t i = 0; i < RECIPES; i++)
+		assert_int_equal(has(store, i), i % 2 == 0);
+	srv_store_close(store);
+	store = open_store(*state, 0);
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.blob_bytes, 100000);
+	assert_int_equal(usage.blob_count, 10);
+	srv_store_close(store);
+}
+
+static void use_makes_young_again(void **state)
+{
+	srv_store *store = open_store(*state, 150000);
+	uint64_t size;
+	for (uint32_t i = 0; i < RECIPES; i++) {
+		put_numbered_recipe(store, i);
+		pass_seconds(store, 100);
+	}
+	assert_true(has(store, 0)); /* looked up */
+	hob_sha256 first = put_numbered(store, 1);
+	int fd = srv_blob_open(store, &first, &size); /* served */
+	close(fd);
+	srv_store_close(store);
+	/* The times of use survive a restart. */
+	store = open_store(*state, 150000);
+	pass_seconds(store, 10000);
+	srv_store_trim(store, NULL, NULL);
+	srv_store_usage usage;
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.blob_bytes, 130000);
+	assert_true(has(store, 0) && has(store, 1));
+	for (uint32_t i = 2; i < 9; i++)
+		assert_false(has(store, i));
+	for (uint32_t i = 9; i < RECIPES; i++)
+		assert_true(has(store, i));
+	srv_store_close(store);
+}
+
+static void shared_blob_stays_until_its_last_name_goes(void **state)
+{
+	srv_store *store = open_store(*state, 15000);
+	hob_error err;
+	hob_sha256 part_key = key_of(500), twin_key = key_of(501), found;
+	put_numbered_recipe(store, 1);
+	hob_sha256 shared = put_numbered(store, 1);
+	srv_recipe_output output = {HOB_STR("meshes"), shared, BLOB_SIZE};
+	srv_recipe second = {.key = key_of(2), .output_count = 1, .outputs = &output};
+	assert_ok(srv_store_put_part(store, &part_key, &shared, &err), &err);
+	assert_ok(srv_store_put_part(store, &twin_key, &shared, &err), &err);
+	pass_seconds(store, 100);
+	assert_ok(srv_store_put_recipe(store, &second, &err), &err);
+	pass_seconds(store, 100);
+	put_numbered_recipe(store, 3);
+	pass_seconds(store, 100);
+	/* 20,000 bytes; only dropping recipe 1, both parts and recipe 2 frees the shared blob. */
+	srv_store_trim(store, NULL, NULL);
+	assert_false(has(store, 1));
+	assert_false(has(store, 2));
+	assert_true(has(store, 3));
+	assert_false(srv_store_part(store, &part_key, &found));
+	assert_false(srv_store_part(store, &twin_key, &found));
+	srv_store_usage usage;
+	srv_store_measure(store, &usage);
+	assert_int_equal(usage.blob_bytes, 10000);
+	assert_int_equal(usage.part_count, 0);
+	srv_store_close(store);
+}
+
+static void unnamed_blob_goes_after_ten_minutes(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	put_numbered_recipe(store, 1);
+	hob_sha256 orphan = put_blob(store, "its cook died");
+	srv_store_trim(store, NULL, NULL);
+	assert_true(srv_blob_exists(store, &orphan));
+	pass_seconds(store, 590);
+	srv_store_trim(store, NULL, NULL);
+	assert_true(srv_blob_exists(store, &orphan));
+	pass_seconds(store, 700);
+	assert_int_equal(srv_store_trim(store, NULL, NULL), 13);
+	assert_false(srv_blob_exists(store, &orphan));
+	assert_true(has(store, 1));
+	srv_store_close(store);
+}
+
+static void fresh_blob_survives_a_full_store(void **state)
+{
+	srv_store *store = open_store(*state, 5000);
+	put_numbered_recipe(store, 1);
+	hob_sha256 waiting = put_numbered(store, 2);
+	assert_int_equal(srv_store_trim(store, NULL, NULL), 0);
+	assert_true(srv_blob_exists(store, &waiting));
+	assert_true(has(store, 1));
+	srv_store_close(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		store_test(recipe_comes_back_whole),
+		store_test(recipes_of_a_lookup_are_newest_first),
+		store_test(recipe_that_names_an_absent_blob_is_refused),
+		store_test(outputs_are_added_and_replaced_by_name),
+		store_test(lost_index_is_rebuilt_from_the_copies),
+		store_test(damaged_copy_is_never_read),
+		store_test(eviction_takes_the_oldest_and_never_what_is_live),
+		store_test(use_makes_young_again),
+		store_test(shared_blob_stays_until_its_last_name_goes),
+		store_test(unnamed_blob_goes_after_ten_minutes),
+		store_test(fresh_blob_survives_a_full_store),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
