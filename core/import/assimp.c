@@ -68,7 +68,8 @@ hob_str hob_assimp_str(const struct aiString *text)
 bool hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text, hob_str *out, hob_error *err)
 {
 	hob_str name = hob_assimp_str(text);
-	bool own = hob_str_find(name, HOB_STR(HOB_ASSIMP_STEM), 0) != SIZE_MAX;
+	bool bracketed = name.len > 1 && name.data[0] == '<' && name.data[name.len - 1] == '>';
+	bool own = bracketed || hob_str_find(name, HOB_STR(HOB_ASSIMP_STEM), 0) != SIZE_MAX;
 	*out = own ? HOB_STR("") : hob_text_name(scene->request->result, name);
 	return out->data || hob_fail_memory(err, scene->request->result, "a name");
 }

@@ -17,7 +17,10 @@ typedef struct hob_assimp_node {
 	uint32_t parent; /* index in hob_assimp_scene.nodes, HOB_NONE for the root; never a folded node */
 	uint32_t id;	 /* in hob_model.nodes; HOB_NONE for a folded node */
 	float local[16]; /* axes and unit applied */
-	bool animated, joint, folded;
+	/* The FBX importer multiplies rotation keys by the node's post-rotation where it should multiply by the
+	 * inverse; `turn` puts that right from behind. */
+	float turn[4];
+	bool animated, joint, folded, turns;
 } hob_assimp_node;
 
 typedef struct hob_assimp_scene {

@@ -24,7 +24,7 @@ static const hob_assimp_format formats[] = {
 	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
 	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA"}},
 	{"zae", "zipped COLLADA", REPLACE, ROOT_UNIT, {ZIP}},
-	{"3ds", "3D Studio", CENTRED | REPLACE, NO_UNIT, {"=MM"}},
+	{"3ds", "3D Studio", CENTRED | REPLACE | HOB_ASSIMP_NODE_PLACES, NO_UNIT, {"=MM"}},
 	{"blend", "Blender", Z_UP | REPLACE, NO_UNIT, {"=BLENDER", GZIP}},
 	{"lwo", "LightWave object", CENTRED | REPLACE, NO_UNIT, {"=FORM"}},
 	{"lxo", "Modo object", CENTRED | REPLACE, NO_UNIT, {"=FORM"}},

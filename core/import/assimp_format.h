@@ -25,6 +25,7 @@ enum {
 	HOB_ASSIMP_CENTRED_UV = 8,		/* texture transforms scale and rotate around (0.5, 0.5) */
 	HOB_ASSIMP_SRGB_VERTICES = 16,	/* vertex colours are display values */
 	HOB_ASSIMP_FREED_TEXTURES = 64, /* Assimp frees embedded pictures before it returns them */
+	HOB_ASSIMP_NODE_PLACES = 128,	/* cameras and lights repeat the place of their node */
 	HOB_ASSIMP_MAP_REPLACES = 32,	/* a colour map takes the place of the colour instead of tinting it */
 };
 

@@ -165,9 +165,10 @@ static void convert_transform(const hob_assimp_scene *scene, const struct aiUVTr
 	for (size_t i = 0; i < HOB_COUNT_OF(values); i++)
 		if (values[i] - values[i] != 0)
 			return;
-	to->offset[0] = values[0], to->offset[1] = values[1];
+	/* Adding zero makes zero of minus zero. */
+	to->offset[0] = values[0] + 0.0f, to->offset[1] = values[1] + 0.0f;
 	to->scale[0] = values[2], to->scale[1] = values[3];
-	to->rotation = values[4];
+	to->rotation = values[4] + 0.0f;
 }
 
 /* Fills a slot from texture `index` of a type; *present says whether there is one. */

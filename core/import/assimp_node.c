@@ -111,22 +111,58 @@ static void set_locals(hob_assimp_scene *scene)
 	}
 }
 
-/* The FBX importer spells each FBX transform as a chain of nodes so named. */
-static bool is_helper(const hob_assimp_node *node)
+/* The FBX importer spells a transform that has pivots or extra rotations as a chain of nodes, "arm_$AssimpFbx$_X"
+ * above "arm". Returns the length of the name that follows it, SIZE_MAX when the node is none of these. */
+static size_t helper_base(const hob_assimp_node *node)
 {
-	return !node->animated && !node->joint && node->source->mNumMeshes == 0 &&
-		   node->source->mNumChildren > 0 &&
-		   hob_str_find(hob_assimp_str(&node->source->mName), HOB_STR("_$AssimpFbx$_"), 0) != SIZE_MAX;
+	return hob_str_find(hob_assimp_str(&node->source->mName), HOB_STR("_$AssimpFbx$_"), 0);
 }
 
+static bool is_own_helper(const hob_assimp_node *helper, const hob_assimp_node *node)
+{
+	size_t base = helper_base(helper);
+	hob_str name = hob_assimp_str(&helper->source->mName);
+	return base != SIZE_MAX &&
+		   hob_str_equal(hob_str_sub(name, 0, base), hob_assimp_str(&node->source->mName));
+}
+
+static bool can_fold(const hob_assimp_node *node, bool moved_child)
+{
+	return !moved_child && !node->animated && !node->joint && node->source->mNumMeshes == 0 &&
+		   node->source->mNumChildren > 0 && helper_base(node) != SIZE_MAX;
+}
+
+/* See hob_assimp_node.turn: the helper's matrix is the inverse already. */
+static void remember_turn(hob_assimp_node *node, const hob_assimp_node *parent)
+{
+	float t[3], q[4], s[3];
+	if (parent->turns && helper_base(parent) != SIZE_MAX) {
+		memcpy(node->turn, parent->turn, sizeof node->turn);
+		node->turns = true;
+	}
+	hob_str name = hob_assimp_str(&node->source->mName);
+	if (!hob_str_ends_nocase(name, HOB_STR("_$AssimpFbx$_PostRotation")))
+		return;
+	float once[16], twice[16];
+	hob_assimp_matrix(&node->source->mTransformation, 1, once);
+	hob_matrix_multiply(once, once, twice);
+	hob_matrix_decompose(twice, t, q, s);
+	memcpy(node->turn, q, sizeof q);
+	node->turns = true;
+}
+
+/* Keys of a channel that bears the node's own name hold the whole transform, so the helpers above must go even
+ * though their child moves; a helper that moves itself stays, and so does all above it. */
 static bool fold_helpers(hob_assimp_scene *scene, hob_error *err)
 {
-	bool *held = HOB_NEW(scene->request->scratch, bool, scene->node_count); /* has an animated child */
-	if (!held)
+	bool *moved_child = HOB_NEW(scene->request->scratch, bool, scene->node_count);
+	if (!moved_child)
 		return hob_fail_memory(err, scene->request->scratch, "the node tree");
-	for (uint32_t i = 1; i < scene->node_count; i++)
-		if (scene->nodes[i].animated)
-			held[scene->nodes[i].parent] = true;
+	for (uint32_t i = 1; i < scene->node_count; i++) {
+		const hob_assimp_node *node = &scene->nodes[i];
+		if (node->animated && !is_own_helper(&scene->nodes[node->parent], node))
+			moved_child[node->parent] = true;
+	}
 	for (uint32_t i = 1; i < scene->node_count; i++) {
 		hob_assimp_node *node = &scene->nodes[i];
 		hob_assimp_node *parent = &scene->nodes[node->parent];
@@ -134,14 +170,16 @@ static bool fold_helpers(hob_assimp_scene *scene, hob_error *err)
 			hob_matrix_multiply(parent->local, node->local, node->local);
 			node->parent = parent->parent;
 		}
-		node->folded = !held[i] && is_helper(node);
+		if (helper_base(node) != SIZE_MAX || is_own_helper(parent, node))
+			remember_turn(node, parent);
+		node->folded = can_fold(node, moved_child[i]);
 	}
 	return true;
 }
 
 /* ---- cameras and lights */
 
-/* Frame whose -Z is `forward` and whose +Y is close to `up`; identity-like frames are told apart by `plain`. */
+/* Frame whose -Z is `forward` and whose +Y is close to `up`. */
 static void look_frame(const struct aiVector3D *position, const struct aiVector3D *forward,
 					   const struct aiVector3D *up, float unit, float out[16])
 {
@@ -240,7 +278,6 @@ static bool convert_light(const hob_assimp_scene *scene, const struct aiLight *f
 
 typedef struct emitter {
 	hob_assimp_scene *scene;
-	uint32_t room;			   /* of model->nodes */
 	uint32_t *first_of, *next; /* per source node: chain of camera and light numbers, cameras first */
 } emitter;
 
@@ -265,7 +302,7 @@ static hob_node *add_node(hob_model *model, uint32_t parent, const float local[1
 
 /* Cameras and lights number `item`, cameras first, become the node's own when they look along -Z from its
  * origin and the place is free, else a child's. */
-static bool attach(emitter *e, uint32_t item, uint32_t node_id, hob_error *err)
+static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_error *err)
 {
 	hob_assimp_scene *scene = e->scene;
 	hob_model *model = scene->model;
@@ -273,9 +310,12 @@ static bool attach(emitter *e, uint32_t item, uint32_t node_id, hob_error *err)
 	float frame[16];
 	bool is_camera = item < source->mNumCameras;
 	hob_str name;
+	/* 3DS files say the place twice, and the importer hands on both. */
+	static const struct aiVector3D origin = {0, 0, 0};
+	bool placed = (scene->format->flags & HOB_ASSIMP_NODE_PLACES) && named;
 	if (is_camera) {
 		const struct aiCamera *camera = source->mCameras[item];
-		look_frame(&camera->mPosition, &camera->mLookAt, &camera->mUp, scene->unit, frame);
+		look_frame(placed ? &origin : &camera->mPosition, &camera->mLookAt, &camera->mUp, scene->unit, frame);
 		hob_camera *to = &model->cameras[model->camera_count];
 		convert_camera(scene, camera, to);
 		if (!hob_assimp_name(scene, &camera->mName, &name, err))
@@ -289,7 +329,7 @@ static bool attach(emitter *e, uint32_t item, uint32_t node_id, hob_error *err)
 		struct aiVector3D forward = light->mDirection;
 		if (light->mType == aiLightSource_POINT)
 			forward = (struct aiVector3D){0, 0, -1};
-		look_frame(&light->mPosition, &forward, &light->mUp, scene->unit, frame);
+		look_frame(placed ? &origin : &light->mPosition, &forward, &light->mUp, scene->unit, frame);
 		if (!hob_assimp_name(scene, &light->mName, &name, err))
 			return false;
 		to->name = name;
@@ -392,7 +432,7 @@ static bool emit(emitter *e, hob_error *err)
 			return false;
 		attach_meshes(scene, node->id, node->source);
 		for (uint32_t item = e->first_of[i]; item != HOB_NONE; item = e->next[item])
-			if (!attach(e, item, node->id, err))
+			if (!attach(e, item, node->id, i > 0, err))
 				return false;
 	}
 	return true;
@@ -415,8 +455,8 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 	if (references > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "%llu uses of meshes, at most %llu are allowed",
 						(unsigned long long)references, HOB_LIMIT_NODES);
-	e.room = scene->node_count * 2 + source->mNumCameras + source->mNumLights + 1;
-	scene->model->nodes = HOB_NEW(scene->request->result, hob_node, e.room);
+	size_t room = (size_t)scene->node_count * 2 + source->mNumCameras + source->mNumLights + 1;
+	scene->model->nodes = HOB_NEW(scene->request->result, hob_node, room);
 	scene->model->mesh_refs = HOB_NEW(scene->request->result, uint32_t, references);
 	if (!scene->model->nodes || !scene->model->mesh_refs)
 		return hob_fail_memory(err, scene->request->result, "nodes");

@@ -24,6 +24,28 @@ typedef struct stl_data {
 	uint32_t solid_count;
 } stl_data;
 
+/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers, which
+ * exporters get wrong or leave zero. The numbers count only where the corners have no area. */
+static void set_normals(const stl_data *data, hob_mesh *to)
+{
+	uint32_t against = 0, facets = to->vertex_count / 3;
+	for (size_t i = 0; i < facets; i++) {
+		float *normal = to->normal + i * 9, made[3];
+		const float *corner = to->position + i * 9;
+		hob_shape_face_normal(corner, corner + 3, corner + 6, made);
+		if (made[0] * made[0] + made[1] * made[1] + made[2] * made[2] > 0) {
+			against += normal[0] * made[0] + normal[1] * made[1] + normal[2] * made[2] < 0;
+			memcpy(normal, made, sizeof made);
+		}
+		memcpy(normal + 3, normal, sizeof made);
+		memcpy(normal + 6, normal, sizeof made);
+	}
+	if (against > facets / 10)
+		hob_note_add(data->request->notes, HOB_NOTE_INFO, "stl.normals",
+					 "%u of %u facet normals point against their facets; the order of the corners is taken",
+					 against, facets);
+}
+
 static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, hob_mesh *to, hob_error *err)
 {
 	uint32_t corners = from->facet_count * 3;
@@ -43,16 +65,7 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 	for (uint32_t i = 0; i < corners; i++)
 		to->indices[i] = i;
 	hob_shape_fix_positions(to, data->request->notes);
-	/* A facet's normal is optional: exporters that do not care write zeros, or worse. */
-	for (uint32_t i = 0; i < corners; i += 3) {
-		float *normal = to->normal + (size_t)i * 3;
-		float square = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
-		if (!(square > 0.25f && square < 4))
-			hob_shape_face_normal(to->position + (size_t)i * 3, to->position + (size_t)i * 3 + 3,
-								  to->position + (size_t)i * 3 + 6, normal);
-		memcpy(normal + 3, normal, 3 * sizeof(float));
-		memcpy(normal + 6, normal, 3 * sizeof(float));
-	}
+	set_normals(data, to);
 	hob_shape_fix_floats(to->normal, (size_t)corners * 3, 0);
 	hob_mesh_repair_directions(to);
 	return true;
