@@ -1,5 +1,7 @@
 #include "model.h"
 
+#include "../base/limits.h"
+
 #include <math.h>
 
 void hob_material_init(hob_material *material)
@@ -52,6 +54,16 @@ static bool check_floats(const float *values, size_t count, const char *what, ho
 	return hob_fail(err, CORRUPT, "%s holds infinity or NaN at value %zu of %zu", what, at, count);
 }
 
+static bool check_reach(const float *positions, size_t count, hob_error *err)
+{
+	const float most = (float)HOB_LIMIT_REACH;
+	for (size_t i = 0; i < count; i++)
+		if (!(positions[i] <= most && positions[i] >= -most))
+			return hob_fail(err, CORRUPT, "vertex %zu lies %.3g metres from the origin: the file or its unit of length is damaged",
+							i / 3, (double)fabsf(positions[i]));
+	return true;
+}
+
 /* `id` is below `count`, or HOB_NONE. */
 static bool check_id(uint32_t id, uint32_t count, const char *what, hob_error *err)
 {
@@ -97,6 +109,7 @@ static bool check_streams(const hob_mesh *mesh, hob_error *err)
 	size_t vertices = mesh->vertex_count;
 	if (!check_array(mesh->position, mesh->vertex_count, "positions", err) ||
 		!check_floats(mesh->position, vertices * 3, "position", err) ||
+		!check_reach(mesh->position, vertices * 3, err) ||
 		!check_floats(mesh->normal, vertices * 3, "normal", err) ||
 		!check_floats(mesh->tangent, vertices * 4, "tangent", err))
 		return false;
