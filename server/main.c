@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_serve, &cli_cook, &cli_status, &cli_ls,
-											  &cli_why,	  &cli_get,	 &cli_watch,  &cli_inspect};
+static const cli_command *const commands[] = {&cli_serve, &cli_cook,  &cli_status,	&cli_ls,		 &cli_why,
+											  &cli_get,	  &cli_watch, &cli_inspect, &cli_healthcheck};
 
 static void print_overview(FILE *out)
 {

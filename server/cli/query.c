@@ -355,3 +355,29 @@ static int run_watch(int argc, char **argv)
 const cli_command cli_watch = {"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
 							   "Examples:\n  hob watch\n  hob watch 'art/props/*' | jq -r .asset\n",
 							   run_watch};
+
+/* ---- healthcheck: for container engines, which have no curl */
+
+static int run_healthcheck(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	bool ready = false;
+	cli_option options[] = {{"--ready", 0, CLI_FLAG, &ready, NULL, "ask whether the first scan is over, too"},
+							{"--url", 0, CLI_TEXT, &url, "URL", "the daemon"}};
+	int operands = cli_parse(&cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	cli_response response;
+	hob_error error = {0};
+	if (!cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
+		cli_print_error("hob healthcheck", &error);
+		return EXIT_UNREACHABLE;
+	}
+	int status = response.status;
+	cli_response_release(&response);
+	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+}
+
+const cli_command cli_healthcheck = {"healthcheck", "", "exit 0 when the daemon is alive",
+									 "Examples:\n  hob healthcheck --ready && echo serving\n",
+									 run_healthcheck};

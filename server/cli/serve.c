@@ -138,6 +138,13 @@ static bool start(daemon_state *d, const char *listen, const srv_engine_options 
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
+	bool loopback = strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0 ||
+					strncmp(listen, "localhost", 9) == 0;
+	if (!loopback)
+		srv_log(SRV_LOG_WARNING, "listening",
+				"on %s: whoever reaches this address reads all that is cooked; keep it behind a "
+				"proxy or a firewall",
+				listen);
 	srv_http_options http = {.listen = listen};
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
