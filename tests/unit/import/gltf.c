@@ -229,6 +229,7 @@ static void broken_buffers_are_refused(void **state)
 		{"'uri':'data:application/octet-stream;base64,AAAAA','byteLength':3", "ends inside a byte"},
 		{"'uri':'data:application/octet-stream;base64','byteLength':36", "no ','"},
 		{"'uri':'data:,abc','byteLength':36", "there are only 3"},
+		{"'uri':'data:,%41%4','byteLength':36", "bad percent escape at byte 3"},
 		{"'uri':'%zz','byteLength':36", "bad percent escape"},
 		{"'uri':'','byteLength':36", "it has no uri"},
 	};

@@ -85,6 +85,27 @@ static void sparse_values_replace_base_values(void **state)
 	fixture_free(f);
 }
 
+static void sparse_may_replace_every_element_but_none_twice(void **state)
+{
+	(void)state;
+	static const uint8_t at[3] = {0, 1, 2}, twice[3] = {0, 1, 1};
+	static const float values[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+	for (int i = 0; i < 2; i++) {
+		gltf_fixture *f = fixture_new();
+		fixture_view(f, i ? twice : at, sizeof at, "");
+		fixture_view(f, values, sizeof values, "");
+		fixture_accessor(f, HOB_NONE, 5126, "VEC3", 3,
+						 ",'sparse':{'count':3,'indices':{'bufferView':0,'componentType':5121},'values':{'"
+						 "bufferView':1}}");
+		fixture_import(f, TRIANGLE_MESH);
+		if (i == 0)
+			assert_floats(only_mesh(f)->position, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+		else
+			assert_refused(f, CORRUPT, "sparse indices do not rise: 1 after 1");
+		fixture_free(f);
+	}
+}
+
 static void sparse_without_base_starts_from_zeros(void **state)
 {
 	(void)state;
@@ -295,6 +316,7 @@ int main(void)
 		cmocka_unit_test(normalised_16_bit_positions_reach_one),
 		cmocka_unit_test(interleaved_attributes_follow_stride_and_offset),
 		cmocka_unit_test(sparse_values_replace_base_values),
+		cmocka_unit_test(sparse_may_replace_every_element_but_none_twice),
 		cmocka_unit_test(sparse_without_base_starts_from_zeros),
 		cmocka_unit_test(sparse_survives_when_only_some_vertices_are_used),
 		cmocka_unit_test(a_range_of_a_shared_buffer_is_rebased),

@@ -138,6 +138,7 @@ static void repeated_times_keep_the_later_value(void **state)
 	assert_floats(track_at(f, 0, 0)->times, 0, 0, 1, 2);
 	assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 2, 2, 2, 3, 3, 3);
 	assert_true(has_note(f, "gltf.keys-repeated"));
+	assert_false(has_note(f, "gltf.time-negative"));
 	fixture_free(f);
 }
 

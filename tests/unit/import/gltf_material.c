@@ -231,6 +231,20 @@ static void pictures_come_from_files_views_and_data_uris(void **state)
 	fixture_free(f);
 }
 
+static void a_picture_in_a_decoded_buffer_outlives_the_scratch_memory(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_import_raw(
+		f, "{'asset':{'version':'2.0'},'buffers':[{'byteLength':5,'uri':'data:;base64,aGVsbG8='}],"
+		   "'bufferViews':[{'buffer':0,'byteOffset':1,'byteLength':4}],'images':[{'bufferView':0}]}");
+	assert_imported(f);
+	hob_arena_release(&f->scratch);
+	assert_int_equal(f->model.images[0].bytes.size, 4);
+	assert_memory_equal(f->model.images[0].bytes.data, "ello", 4);
+	fixture_free(f);
+}
+
 static void pictures_outside_the_root_are_kept_without_a_path(void **state)
 {
 	(void)state;
@@ -313,6 +327,7 @@ int main(void)
 		cmocka_unit_test(factors_outside_their_range_are_clamped),
 		cmocka_unit_test(spec_gloss_plastic_and_metal_convert),
 		cmocka_unit_test(pictures_come_from_files_views_and_data_uris),
+		cmocka_unit_test(a_picture_in_a_decoded_buffer_outlives_the_scratch_memory),
 		cmocka_unit_test(pictures_outside_the_root_are_kept_without_a_path),
 		cmocka_unit_test(the_most_readable_picture_of_a_texture_is_taken),
 		cmocka_unit_test(broken_references_are_refused),

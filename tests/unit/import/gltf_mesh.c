@@ -62,6 +62,18 @@ static void stitches_of_a_strip_are_dropped(void **state)
 	fixture_free(f);
 }
 
+static void the_shortest_strip_is_one_triangle(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_triangle(f);
+	fixture_import(f, "'meshes':[{'primitives':[{'mode':5,'attributes':{'POSITION':0}},"
+					  "{'mode':6,'attributes':{'POSITION':0}}]}]");
+	assert_ids(mesh_at(f, 0)->indices, 0, 1, 2);
+	assert_ids(mesh_at(f, 1)->indices, 1, 2, 0);
+	fixture_free(f);
+}
+
 static void a_strip_without_indices_uses_all_vertices(void **state)
 {
 	(void)state;
@@ -411,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes_become_lists),
 		cmocka_unit_test(stitches_of_a_strip_are_dropped),
+		cmocka_unit_test(the_shortest_strip_is_one_triangle),
 		cmocka_unit_test(a_strip_without_indices_uses_all_vertices),
 		cmocka_unit_test(what_draws_nothing_is_left_out),
 		cmocka_unit_test(primitives_stand_side_by_side),
