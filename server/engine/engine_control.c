@@ -18,7 +18,7 @@ static void answer(srv_control *control, int status, const char *code, const cha
 	hob_buf_release(&body);
 }
 
-static asset *find_asset(srv_engine *engine, srv_control *control)
+asset *engine_asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = engine_asset_by_name(engine, control->asset);
 	if (id != HOB_NONE && engine->assets[id].alive)
@@ -122,7 +122,7 @@ void engine_answer_waiters(srv_engine *engine)
 
 static void control_wait(srv_engine *engine, srv_control *control)
 {
-	asset *a = find_asset(engine, control);
+	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
@@ -135,7 +135,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 
 static void control_cook(srv_engine *engine, srv_control *control)
 {
-	asset *a = find_asset(engine, control);
+	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
@@ -230,7 +230,7 @@ static void classic_done(uv_work_t *work, int status)
 
 static void control_classic(srv_engine *engine, srv_control *control)
 {
-	asset *a = find_asset(engine, control);
+	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	hob_arena arena;
@@ -405,106 +405,6 @@ static void control_log(srv_engine *engine, srv_control *control)
 	hob_arena_release(&arena);
 }
 
-/* ---- why */
-
-static void put_digest(hob_buf *out, const hob_sha256 *digest)
-{
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
-	hob_buf_printf(out, "\"%s\"", text);
-}
-
-static void control_why(srv_engine *engine, srv_control *control)
-{
-	asset *a = find_asset(engine, control);
-	if (!a)
-		return;
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
-	srv_job_row *rows = NULL;
-	uint32_t count = 0;
-	hob_error error;
-	if (!srv_store_jobs(engine->store, hob_str_of(a->full), 0, 50, &arena, &rows, &count, &error))
-		count = 0;
-	srv_recipe now = {0}, before = {0};
-	bool has_now = a->has_last && srv_store_recipe(engine->store, &a->last, &arena, &now, &error);
-	bool has_before = false;
-	/* The recipe before: of the newest job that used another one. */
-	static const hob_sha256 zero;
-	for (uint32_t i = 0; i < count && !has_before; i++)
-		if (!hob_sha256_equal(&rows[i].recipe, &zero) &&
-			!(has_now && hob_sha256_equal(&rows[i].recipe, &now.key)))
-			has_before = srv_store_recipe(engine->store, &rows[i].recipe, &arena, &before, &error);
-	hob_buf body = {0};
-	const char *verdict = count == 0 ? "never cooked" : "";
-	hob_buf_put_str(&body, HOB_STR("{\"verdict\":"));
-	if (count > 0) {
-		bool hit = hob_str_equal(rows[0].result, HOB_STR("hit"));
-		verdict = hit												 ? "reused"
-				  : hob_str_equal(rows[0].result, HOB_STR("failed")) ? "failed"
-				  : has_before										 ? "recooked"
-																	 : "cooked";
-	}
-	hob_buf_put_json(&body, hob_str_of(verdict));
-	hob_buf_put_str(&body, HOB_STR(",\"asset\":"));
-	hob_buf_put_json(&body, hob_str_of(a->full));
-	hob_buf_put_str(&body, HOB_STR(",\"reason\":"));
-	hob_buf_put_str(&body, count > 0 && rows[0].reason.len > 0 ? rows[0].reason : HOB_STR("[]"));
-	hob_buf_put_str(&body, HOB_STR(",\"key\":"));
-	has_now ? put_digest(&body, &now.key) : hob_buf_put_str(&body, HOB_STR("null"));
-	hob_buf_put_str(&body, HOB_STR(",\"previous_key\":"));
-	has_before ? put_digest(&body, &before.key) : hob_buf_put_str(&body, HOB_STR("null"));
-	hob_buf_put_str(&body, HOB_STR(",\"changed\":["));
-	uint32_t changed = 0, unchanged = 0;
-	if (has_now && has_before) {
-		if (!hob_sha256_equal(&now.source, &before.source)) {
-			changed++;
-			hob_buf_put_str(&body, HOB_STR("{\"input\":"));
-			hob_buf_put_json(&body, hob_str_of(a->path));
-			hob_buf_put_str(&body, HOB_STR(",\"from\":"));
-			put_digest(&body, &before.source);
-			hob_buf_put_str(&body, HOB_STR(",\"to\":"));
-			put_digest(&body, &now.source);
-			hob_buf_put(&body, "}", 1);
-		} else {
-			unchanged++;
-		}
-		for (uint32_t i = 0; i < now.dep_count; i++) {
-			const srv_recipe_dep *old = NULL;
-			for (uint32_t j = 0; j < before.dep_count && !old; j++)
-				if (hob_str_equal(before.deps[j].path, now.deps[i].path))
-					old = &before.deps[j];
-			if (old && old->missing == now.deps[i].missing &&
-				hob_sha256_equal(&old->digest, &now.deps[i].digest)) {
-				unchanged++;
-				continue;
-			}
-			hob_buf_put_str(&body, changed++ ? HOB_STR(",{\"input\":") : HOB_STR("{\"input\":"));
-			hob_buf_put_json(&body, now.deps[i].path);
-			hob_buf_put_str(&body, HOB_STR(",\"from\":"));
-			old && !old->missing ? put_digest(&body, &old->digest) : hob_buf_put_str(&body, HOB_STR("null"));
-			hob_buf_put_str(&body, HOB_STR(",\"to\":"));
-			now.deps[i].missing ? hob_buf_put_str(&body, HOB_STR("null"))
-								: put_digest(&body, &now.deps[i].digest);
-			hob_buf_put(&body, "}", 1);
-		}
-		if (!hob_str_equal(now.ingredients, before.ingredients)) {
-			hob_buf_put_str(&body, changed++ ? HOB_STR(",{\"settings\":{\"from\":")
-											 : HOB_STR("{\"settings\":{\"from\":"));
-			hob_buf_put_str(&body, before.ingredients);
-			hob_buf_put_str(&body, HOB_STR(",\"to\":"));
-			hob_buf_put_str(&body, now.ingredients);
-			hob_buf_put_str(&body, HOB_STR("}}"));
-		}
-	}
-	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", unchanged);
-	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
-	hob_buf_printf(&body, ",\"cook_ms\":%.3f}", (double)now.cook_ns / 1e6);
-	control->answer(control, 200, hob_buf_str(&body));
-	hob_buf_release(&body);
-	hob_arena_release(&arena);
-}
-
 /* ---- messages from the HTTP thread */
 
 static void dispatch(srv_engine *engine, srv_control *control)
@@ -533,7 +433,7 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		control_job(engine, control);
 		break;
 	case SRV_CONTROL_WHY:
-		control_why(engine, control);
+		engine_why(engine, control);
 		break;
 	case SRV_CONTROL_LOG:
 		control_log(engine, control);

@@ -152,7 +152,10 @@ void publish_view(srv_engine *engine, asset *a);
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
+/* engine_why.c */
+void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
+asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
 void engine_on_posted(uv_async_t *async);
 void engine_answer_waiters(srv_engine *engine);
 void engine_post(void *user, srv_control *control);
