@@ -53,11 +53,14 @@ static void put_records(hob_buf *out, const hob_pack *pack, const hob_describe_o
 	hob_buf_put(out, "}", 1);
 }
 
-static void put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_options *options)
+static bool put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_options *options,
+					   hob_error *err)
 {
 	const hob_pk_header *h = pack->header;
 	hob_error why = {0};
 	bool valid = hob_pack_validate(pack->file, &why);
+	if (why.code == HOB_ERR_MEMORY)
+		return hob_fail(err, MEMORY, "%s", why.context);
 	hob_buf_printf(
 		out,
 		"{\"format\":\"packed\",\"kind\":\"%s\",\"version\":\"%u.%u\",\"bytes\":%llu,\"prefix_bytes\":%llu,"
@@ -77,6 +80,7 @@ static void put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_op
 	if (valid)
 		put_records(out, pack, options);
 	hob_buf_put(out, "}", 1);
+	return true;
 }
 
 /* ---- classic ---- */
@@ -182,9 +186,7 @@ bool hob_describe_json(hob_bytes file, const hob_describe_options *options, hob_
 	bool ok = true;
 	if (hob_pack_is(file)) {
 		hob_pack pack;
-		ok = describe_open(file, &copy, &pack, err);
-		if (ok)
-			put_packed(out, &pack, options);
+		ok = describe_open(file, &copy, &pack, err) && put_packed(out, &pack, options, err);
 	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
 		put_classic(out, file, classic, options);
 	} else {

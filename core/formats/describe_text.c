@@ -93,11 +93,13 @@ static void put_sections(text_writer *t, const hob_pack *pack)
 	text_more(t, pack->section_count, "  ");
 }
 
-static void put_packed(text_writer *t, const hob_pack *pack)
+static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
 {
 	const hob_pk_header *h = pack->header;
 	hob_error why = {0};
 	bool valid = hob_pack_validate(pack->file, &why);
+	if (why.code == HOB_ERR_MEMORY)
+		return hob_fail(err, MEMORY, "%s", why.context);
 	text_heading(t, "packed %s file, version %u.%u", hob_fourcc_text(h->kind).text, h->ver_major,
 				 h->ver_minor);
 	hob_buf_printf(t->out, "  %llu bytes, the first %llu are metadata; digest ",
@@ -108,7 +110,7 @@ static void put_packed(text_writer *t, const hob_pack *pack)
 				   !valid && t->color ? "\x1b[0m" : "");
 	put_sections(t, pack);
 	if (!valid)
-		return;
+		return true;
 	if (h->kind == HOB_PK_KIND_MESH)
 		text_meshes(t, pack);
 	else if (h->kind == HOB_PK_KIND_MATL)
@@ -117,6 +119,7 @@ static void put_packed(text_writer *t, const hob_pack *pack)
 		text_scene(t, pack);
 	else
 		text_animations(t, pack);
+	return true;
 }
 
 /* ---- classic ---- */
@@ -231,9 +234,7 @@ bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_
 	bool ok = true;
 	if (hob_pack_is(file)) {
 		hob_pack pack;
-		ok = describe_open(file, &copy, &pack, err);
-		if (ok)
-			put_packed(&t, &pack);
+		ok = describe_open(file, &copy, &pack, err) && put_packed(&t, &pack, err);
 	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
 		put_classic(&t, file, classic);
 	} else {

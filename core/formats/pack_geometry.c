@@ -24,9 +24,15 @@ bool hob_pack_geometry_open(const hob_pack *pack, hob_arena *arena, hob_pack_geo
 	g.sections = HOB_NEW(arena, hob_pack_array, pack->section_count);
 	if (!g.sections)
 		return hob_fail_memory(err, arena, "the section list");
-	for (uint32_t i = 0; i < pack->section_count; i++)
+	for (uint32_t i = 0; i < pack->section_count; i++) {
+		uint32_t type = hob_pack_section(pack, i)->type;
+		if (!hob_pack_is_known(type))
+			continue;
 		if (!hob_pack_decode(pack, i, arena, &g.sections[i], err))
 			return false;
+		if (type == HOB_PK_MDLT)
+			g.deltas = g.sections[i];
+	}
 	g.meshes = hob_pack_find(pack, HOB_PK_MDSC);
 	g.lods = hob_pack_find(pack, HOB_PK_LODS);
 	g.layouts = hob_pack_find(pack, HOB_PK_LAYT);

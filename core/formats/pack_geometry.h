@@ -10,6 +10,7 @@ typedef struct hob_pack_geometry {
 	const hob_pack *pack;
 	hob_pack_array *sections; /* [pack->section_count] decoded; CPU sections as they are */
 	hob_pack_array meshes, lods, layouts, attributes;
+	hob_pack_array deltas; /* decoded */
 } hob_pack_geometry;
 
 /* Decodes all sections of *pack into the arena; raw ones stay in place. Errors as hob_pack_decode. */

@@ -80,6 +80,11 @@ static const known_section *find_known(uint32_t type)
 	return NULL;
 }
 
+bool hob_pack_is_known(uint32_t type)
+{
+	return find_known(type) != NULL;
+}
+
 static bool check_section(const hob_pk_header *h, const hob_pk_section *s, hob_error *err)
 {
 	const known_section *k = find_known(s->type);

@@ -47,6 +47,7 @@ bool hob_pack_open_prefix(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUS
 /* Bytes of the prefix and of the whole file, from the first 64 bytes; false when they are no header. */
 bool hob_pack_peek(hob_bytes first, uint64_t *prefix_bytes, uint64_t *file_bytes);
 
+bool hob_pack_is_known(uint32_t type); /* whether this reader knows the section type */
 const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index); /* NULL when out of range */
 /* The first section of a type; empty when there is none. */
 hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type);

@@ -1,0 +1,238 @@
+#include "glb_writer.h"
+
+/* ---- skins ---- */
+
+static uint32_t put_binds(glb_writer *w, const hob_pk_skin *skin, float *values)
+{
+	hob_pack_array binds = hob_pack_find(&w->animations, HOB_PK_IBMS);
+	for (uint32_t j = 0; j < skin->joint_count; j++) {
+		float *m = values + (size_t)j * 16;
+		memcpy(m, HOB_PACK_AT(hob_pk_mat4, binds, skin->joint_first + j)->m, 64);
+		/* glTF wants the last row of an affine matrix to the bit. */
+		m[3] = m[7] = m[11] = 0;
+		m[15] = 1;
+	}
+	return glb_float_accessor(w, values, skin->joint_count, 16, "MAT4", 0, false);
+}
+
+static bool is_above(const glb_writer *w, uint32_t root, const hob_pk_skin *skin)
+{
+	hob_pack_array joints = hob_pack_find(&w->animations, HOB_PK_JNTS),
+				   sizes = hob_pack_find(&w->scene, HOB_PK_SUBT);
+	uint32_t end = root + *HOB_PACK_AT(uint32_t, sizes, root);
+	for (uint32_t j = 0; j < skin->joint_count; j++) {
+		uint32_t joint = *HOB_PACK_AT(uint32_t, joints, skin->joint_first + j);
+		if (joint < root || joint >= end)
+			return false;
+	}
+	return true;
+}
+
+static bool put_skin(glb_writer *w, const hob_pk_skin *skin)
+{
+	hob_arena_mark mark = hob_arena_save(w->arena);
+	float *values = (float *)hob_arena_array(w->arena, skin->joint_count, 64, 16);
+	if (!values)
+		return hob_fail_memory(w->err, w->arena, "a skin");
+	hob_pack_array joints = hob_pack_find(&w->animations, HOB_PK_JNTS);
+	hob_buf *json = glb_next(&w->skins);
+	hob_buf_printf(json, "{\"inverseBindMatrices\":%u,\"joints\":", put_binds(w, skin, values));
+	for (uint32_t j = 0; j < skin->joint_count; j++)
+		hob_buf_printf(json, "%s%u", j ? "," : "[",
+					   w->node_place[*HOB_PACK_AT(uint32_t, joints, skin->joint_first + j)]);
+	hob_buf_put(json, "]", 1);
+	if (skin->root != HOB_PK_NONE && w->node_place[skin->root] != HOB_NONE && is_above(w, skin->root, skin))
+		hob_buf_printf(json, ",\"skeleton\":%u", w->node_place[skin->root]);
+	glb_name(json, hob_pack_string(&w->animations, skin->name));
+	hob_buf_put(json, "}", 1);
+	hob_arena_restore(w->arena, mark);
+	return true;
+}
+
+bool glb_put_skins(glb_writer *w)
+{
+	if (!w->has_animations)
+		return true;
+	hob_pack_array skins = hob_pack_find(&w->animations, HOB_PK_SKIN);
+	w->skin_place = HOB_NEW(w->arena, uint32_t, skins.count);
+	if (!w->skin_place)
+		return hob_fail_memory(w->err, w->arena, "skins");
+	for (uint32_t i = 0; i < skins.count; i++) {
+		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
+		w->skin_place[i] = skin->joint_count ? w->skins.count : HOB_NONE;
+		if (skin->joint_count && !put_skin(w, skin))
+			return false;
+	}
+	return true;
+}
+
+/* ---- clips ---- */
+
+typedef struct clip_writer {
+	glb_writer *w;
+	hob_pack_array channels, samplers, times, values;
+	uint32_t *time_place; /* [times] accessor + 1 of times that begin there, as long as ... */
+	uint32_t *time_count; /* ... this many */
+	float shift;		  /* added to times: glTF has none below zero */
+	glb_list json_samplers, json_channels;
+} clip_writer;
+
+static bool put_times(clip_writer *c, const hob_pk_sampler *s, uint32_t count, uint32_t *out)
+{
+	bool shared = !(c->shift > 0) && c->time_place[s->time_first] && c->time_count[s->time_first] == count;
+	if (shared) {
+		*out = c->time_place[s->time_first] - 1;
+		return true;
+	}
+	hob_arena_mark mark = hob_arena_save(c->w->arena);
+	float *times = HOB_NEW(c->w->arena, float, count);
+	if (!times)
+		return hob_fail_memory(c->w->err, c->w->arena, "key times");
+	for (uint32_t i = 0; i < count; i++)
+		times[i] = *HOB_PACK_AT(float, c->times, s->time_first + i) + c->shift;
+	*out = glb_float_accessor(c->w, times, count, 1, "SCALAR", 0, true);
+	hob_arena_restore(c->w->arena, mark);
+	if (!(c->shift > 0)) {
+		c->time_place[s->time_first] = *out + 1;
+		c->time_count[s->time_first] = count;
+	}
+	return true;
+}
+
+static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, uint32_t path)
+{
+	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"VEC3", "VEC4",
+																							"VEC3"};
+	const float *values = HOB_PACK_AT(float, c->values, s->value_first);
+	uint32_t mode = s->interpolation, components = s->components,
+			 per_key = mode == HOB_PK_CUBICSPLINE ? 3 : 1, time;
+	/* glTF wants two keys of a spline: of one key only the value matters. */
+	if (mode == HOB_PK_CUBICSPLINE && s->key_count == 1) {
+		mode = HOB_PK_STEP;
+		values += components;
+		per_key = 1;
+	}
+	if (!put_times(c, s, s->key_count, &time))
+		return false;
+	uint32_t output =
+		path == HOB_PK_PATH_WEIGHTS
+			? glb_float_accessor(c->w, values, s->key_count * per_key * components, 1, "SCALAR", 0, false)
+			: glb_float_accessor(c->w, values, s->key_count * per_key, components, types[path], 0, false);
+	hob_buf_printf(glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}", time,
+				   output, modes[mode]);
+	return true;
+}
+
+static void put_target(clip_writer *c, uint32_t node, uint32_t path)
+{
+	static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
+	hob_buf_printf(glb_next(&c->json_channels), "{\"sampler\":%u,\"target\":{\"node\":%u,\"path\":\"%s\"}}",
+				   c->json_samplers.count - 1, c->w->node_place[node], paths[path]);
+}
+
+/* Morph weights go to the nodes that got the meshes: the node itself, or its mesh children if they did not fold. */
+static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sampler)
+{
+	hob_pack_array nodes = hob_pack_find(&c->w->scene, HOB_PK_HIER),
+				   links = hob_pack_find(&c->w->scene, HOB_PK_LMSH);
+	bool done = false;
+	uint32_t put = 0;
+	for (int32_t at = (int32_t)node; at >= 0;) {
+		uint32_t mesh = hob_pack_link(links, (uint32_t)at);
+		bool child = at != (int32_t)node;
+		if (mesh != HOB_PK_NONE && glb_drawable(c->w, mesh) &&
+			HOB_PACK_AT(hob_pk_mesh, c->w->geometry.meshes, mesh)->morph_count == sampler->components) {
+			bool folded = c->w->node_place[at] == HOB_NONE;
+			if (!put++ && !put_sampler(c, sampler, HOB_PK_PATH_WEIGHTS))
+				return false;
+			if (!folded || !done)
+				put_target(c, folded ? node : (uint32_t)at, HOB_PK_PATH_WEIGHTS);
+			done = done || folded;
+		}
+		const hob_pk_hierarchy *h = HOB_PACK_AT(hob_pk_hierarchy, nodes, at);
+		at = child ? h->next_sibling : h->first_child;
+	}
+	if (!put)
+		hob_note_add(c->w->notes, HOB_NOTE_WARNING, "glb.channel-dropped",
+					 "a channel of %u morph weights on node %u has no mesh with as many targets",
+					 sampler->components, node);
+	return true;
+}
+
+static bool put_channels(clip_writer *c, const hob_pk_clip *clip)
+{
+	for (uint32_t i = 0; i < clip->channel_count; i++) {
+		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
+		const hob_pk_sampler *sampler = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);
+		if (channel->path == HOB_PK_PATH_WEIGHTS) {
+			if (!put_weights(c, channel->node, sampler))
+				return false;
+			continue;
+		}
+		if (!put_sampler(c, sampler, channel->path))
+			return false;
+		put_target(c, channel->node, channel->path);
+	}
+	return true;
+}
+
+static float first_time(const clip_writer *c, const hob_pk_clip *clip)
+{
+	float first = 0;
+	for (uint32_t i = 0; i < clip->channel_count; i++) {
+		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
+		float time = *HOB_PACK_AT(float, c->times,
+								  HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler)->time_first);
+		first = time < first ? time : first;
+	}
+	return first;
+}
+
+static bool put_clip(clip_writer *c, const hob_pk_clip *clip)
+{
+	hob_str name = hob_pack_string(&c->w->animations, clip->name);
+	c->json_samplers.count = c->json_channels.count = 0;
+	hob_buf_clear(&c->json_samplers.text);
+	hob_buf_clear(&c->json_channels.text);
+	c->shift = -first_time(c, clip);
+	if (c->shift > 0)
+		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-moved",
+					 "clip '%.*s' begins before zero, which glTF forbids: moved", HOB_FMT(name));
+	if (!put_channels(c, clip))
+		return false;
+	if (!c->json_channels.count) {
+		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-dropped", "clip '%.*s' has no channels",
+					 HOB_FMT(name));
+		return true;
+	}
+	hob_buf *json = glb_next(&c->w->clips);
+	hob_buf_printf(json, "{\"samplers\":[%.*s],\"channels\":[%.*s]",
+				   HOB_FMT(hob_buf_str(&c->json_samplers.text)),
+				   HOB_FMT(hob_buf_str(&c->json_channels.text)));
+	glb_name(json, name);
+	hob_buf_put(json, "}", 1);
+	return !(c->json_samplers.text.failed || c->json_channels.text.failed) ||
+		   hob_fail_memory(c->w->err, c->w->arena, "a clip");
+}
+
+bool glb_put_animations(glb_writer *w)
+{
+	if (!w->has_animations)
+		return true;
+	clip_writer c = {
+		.w = w,
+		.channels = hob_pack_find(&w->animations, HOB_PK_CHAN),
+		.samplers = hob_pack_find(&w->animations, HOB_PK_SMPL),
+		.times = hob_pack_find(&w->animations, HOB_PK_TIME),
+		.values = hob_pack_find(&w->animations, HOB_PK_VALS),
+	};
+	hob_pack_array clips = hob_pack_find(&w->animations, HOB_PK_CLIP);
+	c.time_place = HOB_NEW(w->arena, uint32_t, c.times.count);
+	c.time_count = HOB_NEW(w->arena, uint32_t, c.times.count);
+	bool ok = (c.time_place && c.time_count) || hob_fail_memory(w->err, w->arena, "key times");
+	for (uint32_t i = 0; ok && i < clips.count; i++)
+		ok = put_clip(&c, HOB_PACK_AT(hob_pk_clip, clips, i));
+	hob_buf_release(&c.json_samplers.text);
+	hob_buf_release(&c.json_channels.text);
+	return ok;
+}

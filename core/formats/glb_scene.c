@@ -1,0 +1,300 @@
+#include "glb_writer.h"
+
+#include <math.h>
+
+typedef struct scene_writer {
+	glb_writer *w;
+	hob_pack_array hierarchy, trs, names;
+	hob_pack_array mesh_links, skin_links, weight_links, camera_links, light_links;
+	uint8_t *named;			 /* [nodes] a channel or a joint names the node */
+	uint8_t *folds;			 /* [nodes] its mesh children go back into it */
+	uint32_t *first, *count; /* [nodes] packed meshes of a node that folds, else of a mesh node itself */
+} scene_writer;
+
+static const hob_pk_hierarchy *node_at(const scene_writer *s, uint32_t node)
+{
+	return HOB_PACK_AT(hob_pk_hierarchy, s->hierarchy, node);
+}
+
+static const hob_pk_mesh *mesh_at(const scene_writer *s, uint32_t mesh)
+{
+	return HOB_PACK_AT(hob_pk_mesh, s->w->geometry.meshes, mesh);
+}
+
+/* ---- which nodes fold ---- */
+
+static void find_named(scene_writer *s)
+{
+	if (!s->w->has_animations)
+		return;
+	hob_pack_array channels = hob_pack_find(&s->w->animations, HOB_PK_CHAN);
+	hob_pack_array joints = hob_pack_find(&s->w->animations, HOB_PK_JNTS);
+	for (uint32_t i = 0; i < channels.count; i++)
+		s->named[HOB_PACK_AT(hob_pk_channel, channels, i)->node] = 1;
+	for (uint32_t i = 0; i < joints.count; i++)
+		s->named[*HOB_PACK_AT(uint32_t, joints, i)] = 1;
+}
+
+/* A node that only carries a mesh: what the cook made for each mesh of a source node. */
+static bool is_mesh_child(const scene_writer *s, uint32_t node)
+{
+	const hob_pk_trs *t = HOB_PACK_AT(hob_pk_trs, s->trs, node);
+	bool identity = !(t->t[0] != 0 || t->t[1] != 0 || t->t[2] != 0 || t->r[3] != 1 || t->s[0] != 1 ||
+					  t->s[1] != 1 || t->s[2] != 1 || t->flags & HOB_PK_NODE_SHEAR);
+	return identity && node_at(s, node)->first_child < 0 && !s->named[node] &&
+		   hob_pack_link(s->camera_links, node) == HOB_PK_NONE &&
+		   hob_pack_link(s->light_links, node) == HOB_PK_NONE &&
+		   hob_pack_link(s->skin_links, node) == HOB_PK_NONE &&
+		   hob_pack_link(s->weight_links, node) == HOB_PK_NONE;
+}
+
+static bool is_whole_source(const scene_writer *s, uint32_t first, uint32_t count)
+{
+	uint32_t source = mesh_at(s, first)->source_mesh, total = s->w->geometry.meshes.count;
+	if (count == 1)
+		return true;
+	if ((first > 0 && mesh_at(s, first - 1)->source_mesh == source) ||
+		(first + count < total && mesh_at(s, first + count)->source_mesh == source))
+		return false;
+	for (uint32_t m = first; m < first + count; m++)
+		if (mesh_at(s, m)->source_mesh != source ||
+			mesh_at(s, m)->morph_count != mesh_at(s, first)->morph_count ||
+			!mesh_at(s, m)->influence_count != !mesh_at(s, first)->influence_count)
+			return false;
+	return true;
+}
+
+static void find_fold(scene_writer *s, uint32_t node)
+{
+	uint32_t first = HOB_NONE, count = 0;
+	for (int32_t child = node_at(s, node)->first_child; child >= 0;
+		 child = node_at(s, (uint32_t)child)->next_sibling) {
+		uint32_t mesh = hob_pack_link(s->mesh_links, (uint32_t)child);
+		if (mesh == HOB_PK_NONE)
+			continue;
+		first = count ? first : mesh;
+		if (mesh != first + count || !is_mesh_child(s, (uint32_t)child))
+			return;
+		count++;
+	}
+	if (!count || hob_pack_link(s->mesh_links, node) != HOB_PK_NONE || !is_whole_source(s, first, count))
+		return;
+	s->folds[node] = 1;
+	s->first[node] = first;
+	s->count[node] = count;
+}
+
+static void number_nodes(scene_writer *s)
+{
+	uint32_t next = 0;
+	for (uint32_t node = 0; node < s->hierarchy.count; node++) {
+		int32_t parent = node_at(s, node)->parent;
+		uint32_t mesh = hob_pack_link(s->mesh_links, node);
+		bool folded = mesh != HOB_PK_NONE && parent >= 0 && s->folds[parent];
+		s->w->node_place[node] = folded ? HOB_NONE : next++;
+		if (mesh != HOB_PK_NONE && !folded) {
+			s->first[node] = mesh;
+			s->count[node] = 1;
+		}
+	}
+}
+
+/* ---- nodes ---- */
+
+static void put_transform(hob_buf *json, const hob_pk_trs *t)
+{
+	double length = sqrt((double)t->r[0] * (double)t->r[0] + (double)t->r[1] * (double)t->r[1] +
+						 (double)t->r[2] * (double)t->r[2] + (double)t->r[3] * (double)t->r[3]);
+	float r[4];
+	for (size_t i = 0; i < 4; i++)
+		r[i] = (float)((double)t->r[i] / length);
+	if (t->t[0] != 0 || t->t[1] != 0 || t->t[2] != 0)
+		glb_floats(json, "translation", t->t, 3);
+	if (r[0] != 0 || r[1] != 0 || r[2] != 0)
+		glb_floats(json, "rotation", r, 4);
+	if (t->s[0] != 1 || t->s[1] != 1 || t->s[2] != 1)
+		glb_floats(json, "scale", t->s, 3);
+}
+
+/* Skin and weights stand on the source's node: a mesh child that did not fold takes them from its parent. */
+static uint32_t own_or_parents(const scene_writer *s, hob_pack_array links, uint32_t node)
+{
+	uint32_t value = hob_pack_link(links, node);
+	int32_t parent = node_at(s, node)->parent;
+	bool is_child = hob_pack_link(s->mesh_links, node) != HOB_PK_NONE;
+	return value == HOB_PK_NONE && is_child && parent >= 0 ? hob_pack_link(links, (uint32_t)parent) : value;
+}
+
+static bool put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
+{
+	uint32_t mesh;
+	if (!glb_mesh_of(s->w, s->first[node], s->count[node], &mesh))
+		return false;
+	if (mesh == HOB_NONE)
+		return true;
+	const hob_pk_mesh *first = mesh_at(s, s->first[node]);
+	hob_buf_printf(json, ",\"mesh\":%u", mesh);
+	uint32_t skin = own_or_parents(s, s->skin_links, node);
+	if (skin != HOB_PK_NONE && s->w->has_animations && s->w->skin_place[skin] != HOB_NONE &&
+		first->influence_count)
+		hob_buf_printf(json, ",\"skin\":%u", s->w->skin_place[skin]);
+	uint32_t weights = own_or_parents(s, s->weight_links, node);
+	hob_pack_array values = hob_pack_find(&s->w->scene, HOB_PK_WGTS);
+	if (weights != HOB_PK_NONE && first->morph_count && first->morph_count <= values.count - weights)
+		glb_floats(json, "weights", HOB_PACK_AT(float, values, weights), first->morph_count);
+	return true;
+}
+
+static void put_children(scene_writer *s, hob_buf *json, uint32_t node)
+{
+	uint32_t count = 0;
+	for (int32_t child = node_at(s, node)->first_child; child >= 0;
+		 child = node_at(s, (uint32_t)child)->next_sibling)
+		if (s->w->node_place[child] != HOB_NONE)
+			hob_buf_printf(json, "%s%u", count++ ? "," : ",\"children\":[", s->w->node_place[child]);
+	if (count)
+		hob_buf_put(json, "]", 1);
+}
+
+static bool put_node(scene_writer *s, uint32_t node)
+{
+	hob_buf *json = glb_next(&s->w->nodes);
+	hob_buf_put(json, "{", 1);
+	size_t start = json->size;
+	glb_name(json, hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node)));
+	put_transform(json, HOB_PACK_AT(hob_pk_trs, s->trs, node));
+	put_children(s, json, node);
+	if (s->count[node] && !put_mesh(s, json, node))
+		return false;
+	uint32_t camera = hob_pack_link(s->camera_links, node), light = hob_pack_link(s->light_links, node);
+	if (camera != HOB_PK_NONE)
+		hob_buf_printf(json, ",\"camera\":%u", camera);
+	if (light != HOB_PK_NONE)
+		hob_buf_printf(json, ",\"extensions\":{\"%s\":{\"light\":%u}}", glb_extension_names[GLB_LIGHTS],
+					   light);
+	glb_drop_comma(json, start);
+	hob_buf_put(json, "}", 1);
+	if (HOB_PACK_AT(hob_pk_trs, s->trs, node)->flags & HOB_PK_NODE_SHEAR)
+		hob_note_add(s->w->notes, HOB_NOTE_WARNING, "glb.shear-dropped",
+					 "node %u '%.*s' is sheared, which glTF cannot say: the closest translation, rotation "
+					 "and scale stand in",
+					 node, HOB_FMT(hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node))));
+	return true;
+}
+
+/* ---- cameras, lights, scenes ---- */
+
+static float above(float value, float floor)
+{
+	return value > floor ? value : floor;
+}
+
+static void put_camera(glb_writer *w, const hob_pk_camera *c)
+{
+	hob_buf *json = glb_next(&w->cameras);
+	if (c->type == HOB_PK_CAMERA_PERSPECTIVE) {
+		hob_buf_printf(json, "{\"type\":\"perspective\",\"perspective\":{\"znear\":");
+		hob_put_f32(json, above(c->znear, 1e-6f));
+		glb_float(json, "yfov", above(c->yfov_or_ymag, 1e-6f));
+		if (c->aspect_or_xmag > 0)
+			glb_float(json, "aspectRatio", c->aspect_or_xmag);
+		if (isfinite(c->zfar))
+			glb_float(json, "zfar", above(c->zfar, above(c->znear, 1e-6f) * 2));
+	} else {
+		hob_buf_printf(json, "{\"type\":\"orthographic\",\"orthographic\":{\"znear\":");
+		hob_put_f32(json, above(c->znear, 0));
+		glb_float(json, "zfar", isfinite(c->zfar) ? c->zfar : above(c->znear, 0) + 1e6f);
+		glb_float(json, "xmag", c->aspect_or_xmag);
+		glb_float(json, "ymag", c->yfov_or_ymag);
+	}
+	hob_buf_put(json, "}", 1);
+	glb_name(json, hob_pack_string(&w->scene, c->name));
+	hob_buf_put(json, "}", 1);
+}
+
+static void put_light(glb_writer *w, const hob_pk_light *l)
+{
+	static const char *const types[] = {"directional", "point", "spot"};
+	static const float quarter_turn = 1.57079637f;
+	hob_buf *json = glb_next(&w->lights);
+	float color[3];
+	for (size_t i = 0; i < 3; i++)
+		color[i] = l->color[i] < 0 ? 0 : l->color[i] > 1 ? 1 : l->color[i];
+	hob_buf_printf(json, "{\"type\":\"%s\"", types[l->type]);
+	glb_name(json, hob_pack_string(&w->scene, l->name));
+	glb_floats(json, "color", color, 3);
+	glb_float(json, "intensity", above(l->intensity, 0));
+	if (isfinite(l->range) && l->type != HOB_PK_LIGHT_DIRECTIONAL)
+		glb_float(json, "range", l->range);
+	if (l->type == HOB_PK_LIGHT_SPOT) {
+		float outer = l->outer_cone > quarter_turn ? quarter_turn : above(l->outer_cone, 1e-3f);
+		float inner = l->inner_cone < outer ? above(l->inner_cone, 0) : outer * 0.999f;
+		hob_buf_printf(json, ",\"spot\":{\"innerConeAngle\":");
+		hob_put_f32(json, inner);
+		glb_float(json, "outerConeAngle", outer);
+		hob_buf_put(json, "}", 1);
+	}
+	hob_buf_put(json, "}", 1);
+}
+
+static void put_scene(scene_writer *s, const hob_pk_scene *scene)
+{
+	hob_pack_array roots = hob_pack_find(&s->w->scene, HOB_PK_ROOT);
+	hob_buf *json = glb_next(&s->w->scenes);
+	hob_buf_put(json, "{", 1);
+	size_t start = json->size;
+	glb_name(json, hob_pack_string(&s->w->scene, scene->name));
+	for (uint32_t i = 0; i < scene->root_count; i++) {
+		uint32_t root = *HOB_PACK_AT(uint32_t, roots, scene->root_first + i);
+		hob_buf_printf(json, "%s%u", i ? "," : ",\"nodes\":[", s->w->node_place[root]);
+	}
+	if (scene->root_count)
+		hob_buf_put(json, "]", 1);
+	glb_drop_comma(json, start);
+	hob_buf_put(json, "}", 1);
+}
+
+static bool init(scene_writer *s)
+{
+	const hob_pack *scene = &s->w->scene;
+	s->hierarchy = hob_pack_find(scene, HOB_PK_HIER);
+	s->trs = hob_pack_find(scene, HOB_PK_TRS_);
+	s->names = hob_pack_find(scene, HOB_PK_NAMS);
+	s->mesh_links = hob_pack_find(scene, HOB_PK_LMSH);
+	s->skin_links = hob_pack_find(scene, HOB_PK_LSKN);
+	s->weight_links = hob_pack_find(scene, HOB_PK_LWGT);
+	s->camera_links = hob_pack_find(scene, HOB_PK_LCAM);
+	s->light_links = hob_pack_find(scene, HOB_PK_LLGT);
+	s->named = HOB_NEW(s->w->arena, uint8_t, s->hierarchy.count);
+	s->folds = HOB_NEW(s->w->arena, uint8_t, s->hierarchy.count);
+	s->first = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
+	s->count = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
+	s->w->node_place = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
+	return s->named && s->folds && s->first && s->count && s->w->node_place;
+}
+
+bool glb_put_scene(glb_writer *w)
+{
+	scene_writer s = {.w = w};
+	if (!init(&s))
+		return hob_fail_memory(w->err, w->arena, "nodes");
+	hob_pack_array cameras = hob_pack_find(&w->scene, HOB_PK_CAMS),
+				   lights = hob_pack_find(&w->scene, HOB_PK_LGTS);
+	hob_pack_array scenes = hob_pack_find(&w->scene, HOB_PK_SCNS);
+	find_named(&s);
+	for (uint32_t node = 0; node < s.hierarchy.count; node++)
+		find_fold(&s, node);
+	number_nodes(&s);
+	if (!glb_put_skins(w))
+		return false;
+	for (uint32_t node = 0; node < s.hierarchy.count; node++)
+		if (w->node_place[node] != HOB_NONE && !put_node(&s, node))
+			return hob_fail_in(w->err, "node %u", node);
+	for (uint32_t i = 0; i < cameras.count; i++)
+		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i));
+	for (uint32_t i = 0; i < lights.count; i++)
+		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i));
+	for (uint32_t i = 0; i < scenes.count; i++)
+		put_scene(&s, HOB_PACK_AT(hob_pk_scene, scenes, i));
+	return true;
+}

@@ -1,0 +1,275 @@
+#include "glb.h"
+
+#include "../base/limits.h"
+#include "glb_writer.h"
+
+const char *const glb_extension_names[GLB_EXTENSION_COUNT] = {
+	[GLB_TEXTURE_TRANSFORM] = "KHR_texture_transform",
+	[GLB_LIGHTS] = "KHR_lights_punctual",
+	[GLB_VARIANTS] = "KHR_materials_variants",
+	[GLB_UNLIT] = "KHR_materials_unlit",
+	[GLB_SPECULAR] = "KHR_materials_specular",
+	[GLB_IOR] = "KHR_materials_ior",
+	[GLB_CLEARCOAT] = "KHR_materials_clearcoat",
+	[GLB_SHEEN] = "KHR_materials_sheen",
+	[GLB_TRANSMISSION] = "KHR_materials_transmission",
+	[GLB_VOLUME] = "KHR_materials_volume",
+	[GLB_IRIDESCENCE] = "KHR_materials_iridescence",
+	[GLB_ANISOTROPY] = "KHR_materials_anisotropy",
+	[GLB_DISPERSION] = "KHR_materials_dispersion",
+	[GLB_DIFFUSE_TRANSMISSION] = "KHR_materials_diffuse_transmission",
+	[GLB_EMISSIVE_STRENGTH] = "KHR_materials_emissive_strength",
+};
+
+hob_buf *glb_next(glb_list *list)
+{
+	if (list->count++)
+		hob_buf_put(&list->text, ",", 1);
+	return &list->text;
+}
+
+void glb_floats(hob_buf *out, const char *key, const float *values, size_t count)
+{
+	hob_buf_printf(out, ",\"%s\":", key);
+	for (size_t i = 0; i < count; i++) {
+		hob_buf_put(out, i ? "," : "[", 1);
+		hob_put_f32(out, values[i]);
+	}
+	hob_buf_put(out, "]", 1);
+}
+
+void glb_float(hob_buf *out, const char *key, float value)
+{
+	hob_buf_printf(out, ",\"%s\":", key);
+	hob_put_f32(out, value);
+}
+
+void glb_name(hob_buf *out, hob_str name)
+{
+	if (!name.len)
+		return;
+	hob_buf_printf(out, ",\"name\":");
+	hob_buf_put_json(out, name);
+}
+
+void glb_drop_comma(hob_buf *out, size_t start)
+{
+	if (out->failed || out->size <= start || out->data[start] != ',')
+		return;
+	memmove(out->data + start, out->data + start + 1, out->size - start - 1);
+	out->size--;
+}
+
+uint8_t *glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view)
+{
+	static const uint8_t zero[4] = {0};
+	hob_buf_put(&w->bin, zero, (4 - w->bin.size % 4) % 4);
+	*view = w->views.count;
+	hob_buf *json = glb_next(&w->views);
+	hob_buf_printf(json, "{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu", w->bin.size, size);
+	if (target)
+		hob_buf_printf(json, ",\"target\":%u", target);
+	hob_buf_put(json, "}", 1);
+	return hob_buf_grow(&w->bin, size);
+}
+
+static void put_range(hob_buf *json, const float *values, uint32_t count, uint32_t components)
+{
+	float min[16], max[16];
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < components; k++) {
+			float v = values[(size_t)i * components + k];
+			min[k] = i == 0 || v < min[k] ? v : min[k];
+			max[k] = i == 0 || v > max[k] ? v : max[k];
+		}
+	glb_floats(json, "min", min, components);
+	glb_floats(json, "max", max, components);
+}
+
+uint32_t glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
+							const char *type, uint32_t target, bool range)
+{
+	uint32_t view;
+	size_t size = (size_t)count * components * sizeof(float);
+	uint8_t *at = glb_view(w, size, target, &view);
+	if (at)
+		memcpy(at, values, size);
+	hob_buf *json = glb_next(&w->accessors);
+	hob_buf_printf(json, "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"%s\"", view,
+				   GLB_FLOAT, count, type);
+	if (range)
+		put_range(json, values, count, components);
+	hob_buf_put(json, "}", 1);
+	return w->accessors.count - 1;
+}
+
+/* ---- the file ---- */
+
+static void put_list(hob_buf *out, const char *key, const glb_list *list)
+{
+	if (list->count)
+		hob_buf_printf(out, ",\"%s\":[%.*s]", key, HOB_FMT(hob_buf_str(&list->text)));
+}
+
+static void put_extensions(glb_writer *w, hob_buf *out)
+{
+	if (w->lights.count)
+		w->extensions |= 1u << GLB_LIGHTS;
+	hob_pack_array variants = hob_pack_find(&w->materials, HOB_PK_VARI);
+	bool has_variants = w->extensions >> GLB_VARIANTS & 1;
+	if (!w->extensions)
+		return;
+	hob_buf_printf(out, ",\"extensionsUsed\":");
+	for (uint32_t e = 0, count = 0; e < GLB_EXTENSION_COUNT; e++)
+		if (w->extensions >> e & 1)
+			hob_buf_printf(out, "%s\"%s\"", count++ ? "," : "[", glb_extension_names[e]);
+	hob_buf_put(out, "]", 1);
+	if (!w->lights.count && !has_variants)
+		return;
+	hob_buf_printf(out, ",\"extensions\":{");
+	if (w->lights.count)
+		hob_buf_printf(out, "\"%s\":{\"lights\":[%.*s]}", glb_extension_names[GLB_LIGHTS],
+					   HOB_FMT(hob_buf_str(&w->lights.text)));
+	if (has_variants) {
+		hob_buf_printf(out, "%s\"%s\":{\"variants\":[", w->lights.count ? "," : "",
+					   glb_extension_names[GLB_VARIANTS]);
+		for (uint32_t v = 0; v < variants.count; v++) {
+			hob_buf_printf(out, "%s{\"name\":", v ? "," : "");
+			hob_buf_put_json(out, hob_pack_string(&w->materials, *HOB_PACK_AT(uint32_t, variants, v)));
+			hob_buf_put(out, "}", 1);
+		}
+		hob_buf_printf(out, "]}");
+	}
+	hob_buf_put(out, "}", 1);
+}
+
+static uint32_t default_scene(const glb_writer *w)
+{
+	hob_pack_array scenes = hob_pack_find(&w->scene, HOB_PK_SCNS);
+	uint32_t at = 0;
+	while (!(HOB_PACK_AT(hob_pk_scene, scenes, at)->flags & HOB_PK_SCENE_DEFAULT))
+		at++;
+	return at;
+}
+
+static void put_json(glb_writer *w, hob_buf *out)
+{
+	const struct {
+		const char *key;
+		const glb_list *list;
+	} lists[] = {{"scenes", &w->scenes},	   {"nodes", &w->nodes},
+				 {"meshes", &w->gltf_meshes},  {"materials", &w->gltf_materials},
+				 {"textures", &w->textures},   {"images", &w->images},
+				 {"samplers", &w->samplers},   {"cameras", &w->cameras},
+				 {"skins", &w->skins},		   {"animations", &w->clips},
+				 {"accessors", &w->accessors}, {"bufferViews", &w->views}};
+	hob_buf_printf(out, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"Hob\"},\"scene\":%u",
+				   default_scene(w));
+	put_extensions(w, out);
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		put_list(out, lists[i].key, lists[i].list);
+	if (w->bin.size)
+		hob_buf_printf(out, ",\"buffers\":[{\"byteLength\":%zu}]", w->bin.size);
+	hob_buf_put(out, "}", 1);
+}
+
+static void put_u32(hob_buf *out, size_t value)
+{
+	uint8_t bytes[4];
+	hob_store_u32(bytes, (uint32_t)value);
+	hob_buf_put(out, bytes, sizeof bytes);
+}
+
+static void put_chunk(hob_buf *out, const char type[4], hob_buf *data, char pad)
+{
+	while (data->size % 4 && !data->failed)
+		hob_buf_put(data, &pad, 1);
+	put_u32(out, data->size);
+	hob_buf_put(out, type, 4);
+	hob_buf_put(out, data->data, data->size);
+}
+
+static bool lists_failed(const glb_writer *w)
+{
+	const glb_list *lists[] = {&w->views,	 &w->accessors, &w->gltf_meshes, &w->nodes,	  &w->gltf_materials,
+							   &w->textures, &w->images,	&w->samplers,	 &w->cameras, &w->lights,
+							   &w->scenes,	 &w->skins,		&w->clips};
+	bool failed = w->bin.failed;
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		failed = failed || lists[i]->text.failed;
+	return failed;
+}
+
+static bool put_file(glb_writer *w, hob_buf *out)
+{
+	hob_buf json = {0};
+	size_t start = out->size;
+	put_json(w, &json);
+	uint64_t total = 12 + 8 + ((uint64_t)json.size + 3) / 4 * 4 +
+					 (w->bin.size ? 8 + ((uint64_t)w->bin.size + 3) / 4 * 4 : 0);
+	bool ok =
+		total <= UINT32_MAX || hob_fail(w->err, LIMIT, "a GLB file of %llu bytes; the format ends at 4 GiB",
+										(unsigned long long)total);
+	if (ok) {
+		hob_buf_put(out, "glTF", 4);
+		put_u32(out, 2);
+		put_u32(out, (size_t)total);
+		put_chunk(out, "JSON", &json, ' ');
+		if (w->bin.size)
+			put_chunk(out, "BIN\0", &w->bin, 0);
+		ok = !(lists_failed(w) || json.failed || out->failed) ||
+			 hob_fail_memory(w->err, w->arena, "a GLB file");
+	}
+	if (!ok)
+		out->size = start;
+	hob_buf_release(&json);
+	return ok;
+}
+
+static bool open_aligned(glb_writer *w, hob_bytes file, hob_pack *out)
+{
+	if ((uintptr_t)file.data & 7) {
+		uint8_t *copy = HOB_NEW(w->arena, uint8_t, file.size);
+		if (!copy)
+			return hob_fail_memory(w->err, w->arena, "a copy of a packed file");
+		memcpy(copy, file.data, file.size);
+		file.data = copy;
+	}
+	return hob_pack_open(file, out, w->err);
+}
+
+static bool open_all(glb_writer *w, const hob_pack_set *set)
+{
+	w->has_animations = set->animations.size > 0;
+	return open_aligned(w, set->meshes, &w->meshes) && open_aligned(w, set->materials, &w->materials) &&
+		   open_aligned(w, set->scene, &w->scene) &&
+		   (!w->has_animations || open_aligned(w, set->animations, &w->animations)) &&
+		   hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, w->err);
+}
+
+static void release(glb_writer *w)
+{
+	glb_list *lists[] = {&w->views,	   &w->accessors, &w->gltf_meshes, &w->nodes,	&w->gltf_materials,
+						 &w->textures, &w->images,	  &w->samplers,	   &w->cameras, &w->lights,
+						 &w->scenes,   &w->skins,	  &w->clips};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		hob_buf_release(&lists[i]->text);
+	hob_buf_release(&w->bin);
+	hob_arena_release(w->arena);
+}
+
+bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictures, hob_notes *notes,
+						 hob_buf *out, hob_error *err)
+{
+	if (!set->meshes.size || !set->materials.size || !set->scene.size)
+		return hob_fail(err, EMPTY, "a GLB file is made from the meshes, the materials and the scene file");
+	if (!hob_pack_validate_set(set, err))
+		return false;
+	hob_arena arena;
+	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
+	glb_writer w = {.pictures = pictures, .notes = notes, .arena = &arena, .err = err};
+	bool ok = open_all(&w, set) && glb_put_materials(&w) && glb_put_scene(&w) && glb_put_animations(&w) &&
+			  put_file(&w, out);
+	release(&w);
+	return ok;
+}

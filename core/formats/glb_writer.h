@@ -1,0 +1,91 @@
+/* glb_writer.h - the half-written GLB file: its tables as JSON text in the making, its binary chunk, and the packed
+ * files that it is made from. */
+#ifndef HOB_GLB_WRITER_H
+#define HOB_GLB_WRITER_H
+
+#include "glb.h"
+#include "number_text.h"
+#include "pack_geometry.h"
+
+enum {
+	GLB_BYTE = 5121,
+	GLB_SHORT = 5123,
+	GLB_INT = 5125,
+	GLB_FLOAT = 5126,
+	GLB_VERTICES = 34962,
+	GLB_INDICES = 34963
+};
+
+/* A JSON array that grows. */
+typedef struct glb_list {
+	hob_buf text;
+	uint32_t count;
+} glb_list;
+
+typedef struct glb_writer {
+	hob_pack meshes, materials, scene, animations;
+	bool has_animations;
+	hob_pack_geometry geometry;
+	const hob_glb_pictures *pictures;
+	hob_notes *notes;
+	hob_arena *arena;
+	hob_error *err;
+	hob_buf bin;
+	glb_list views, accessors, gltf_meshes, nodes, gltf_materials, textures, images, samplers, cameras,
+		lights, scenes, skins, clips;
+	uint32_t extensions;	 /* bits of glb_extension */
+	uint32_t *image_place;	 /* [packed images] in images, or HOB_NONE */
+	uint32_t *texture_place; /* [packed texture references] in textures, or HOB_NONE */
+	uint32_t *node_place;	 /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
+	uint32_t *mesh_place;	 /* [packed meshes][2] glTF mesh + 1 that begins with it: alone, with others */
+	uint32_t *skin_place;	 /* [packed skins] in skins, or HOB_NONE */
+} glb_writer;
+
+typedef enum glb_extension {
+	GLB_TEXTURE_TRANSFORM,
+	GLB_LIGHTS,
+	GLB_VARIANTS,
+	GLB_UNLIT,
+	GLB_SPECULAR,
+	GLB_IOR,
+	GLB_CLEARCOAT,
+	GLB_SHEEN,
+	GLB_TRANSMISSION,
+	GLB_VOLUME,
+	GLB_IRIDESCENCE,
+	GLB_ANISOTROPY,
+	GLB_DISPERSION,
+	GLB_DIFFUSE_TRANSMISSION,
+	GLB_EMISSIVE_STRENGTH,
+	GLB_EXTENSION_COUNT
+} glb_extension;
+
+extern const char *const glb_extension_names[GLB_EXTENSION_COUNT];
+
+/* Text of the next element: begins it with a comma if needed and counts it. */
+hob_buf *glb_next(glb_list *list);
+void glb_floats(hob_buf *out, const char *key, const float *values, size_t count); /* ,"key":[...] */
+void glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
+void glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
+
+/* Members are written with a comma in front; this drops the first one of the object that began at `start`. */
+void glb_drop_comma(hob_buf *out, size_t start);
+
+/* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL without
+ * memory. target 0 = none. */
+uint8_t *glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
+
+/* An accessor of floats over new bytes that the caller has filled; `range` also writes min and max. */
+uint32_t glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
+							const char *type, uint32_t target, bool range);
+
+bool glb_put_materials(glb_writer *w);
+/* Number of the glTF mesh whose primitives are packed meshes first..first+count-1, which for count > 1 are all of
+ * their source mesh; HOB_NONE when none can be drawn. */
+bool glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
+bool glb_drawable(const glb_writer *w, uint32_t mesh);
+bool glb_put_skins(glb_writer *w); /* numbers of nodes must be known */
+bool glb_put_scene(glb_writer *w);
+bool glb_put_animations(glb_writer *w);
+
+#endif
