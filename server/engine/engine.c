@@ -273,6 +273,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	if (strcmp(engine->roots[root].mode, "scanning") == 0)
 		engine->roots[root].mode = "inotify";
 	engine->scan_rounds[root]++;
+	engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
 	engine->view_dirty = true;
 	if (!engine->scanned[root]) {

@@ -46,11 +46,12 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 	*w = (waiter){.control = control, .deadline_ms = uv_now(engine->loop) + timeout, .asset = id};
 	if (id != HOB_NONE)
 		return;
-	/* A barrier: every root is scanned once more, which sees all that was written before now. */
+	/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so
+	 * it takes two. */
 	w->rounds = calloc(engine->options.root_count + 1, sizeof *w->rounds);
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		if (w->rounds)
-			w->rounds[i] = engine->scan_rounds[i] + 1;
+			w->rounds[i] = engine->scan_rounds[i] + 2;
 		if (engine->watch)
 			srv_watch_rescan(engine->watch, i);
 	}
@@ -91,6 +92,17 @@ static void answer_sync(srv_engine *engine, srv_control *control)
 	hob_buf_put_str(&body, HOB_STR("]}"));
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
+}
+
+void engine_scan_for_waiters(srv_engine *engine, uint32_t root)
+{
+	for (uint32_t i = 0; i < engine->waiter_count; i++) {
+		const waiter *w = &engine->waiters[i];
+		if (w->rounds && engine->scan_rounds[root] < w->rounds[root]) {
+			srv_watch_rescan(engine->watch, root);
+			return;
+		}
+	}
 }
 
 void engine_answer_waiters(srv_engine *engine)

@@ -21,11 +21,13 @@ class Durable(Scenario):
         for round_ in range(KILLS):
             daemon = self.serve()
             try:
+                saved = set()
                 for _ in range(random.randint(1, 6)):
                     name = f"m{random.randrange(12)}.obj"
                     truth[name] = obj_text(200 + random.randrange(100), shift=round_)
                     self.put(name, truth[name])
-                for _ in range(random.randint(0, 5)):
+                    saved.add(name)
+                for _ in range(random.randint(0, len(saved))):
                     data = daemon.wait_event("asset")
                     for output in data.get("outputs", []):
                         published[output["hash"]] = output["size"]
