@@ -63,18 +63,32 @@ function drawErrors(errors) {
 
 const known = new Map();
 
+// Long names may break behind a slash.
+function breakable(path) {
+	return path.split("/").flatMap((part, at) => (at === 0 ? [part] : ["/", document.createElement("wbr"), part]));
+}
+
+function when(time) {
+	const date = new Date(time);
+	const today = date.toDateString() === new Date().toDateString();
+	return today ? date.toLocaleTimeString() : date.toLocaleDateString();
+}
+
 function row(asset) {
-	const link = node("a", "", asset.path);
+	const link = node("a", "", ...breakable(asset.path));
 	link.href = asset.links.self;
-	const cells = [
-		node("td", "", node("span", "root", asset.root + "/"), link),
-		node("td", `state ${asset.state}`, asset.state + (asset.warnings ? `, ${asset.warnings} !` : "")),
-		node("td", "number", asset.stats && asset.stats.triangles !== undefined ? number(asset.stats.triangles) : ""),
+	const name = node("td", "", node("span", "root", asset.root + "/"), link);
+	if (asset.warnings)
+		name.append(node("span", "notes", ` ${number(asset.warnings)} ${asset.warnings === 1 ? "warning" : "warnings"}`));
+	const triangles = asset.stats && asset.stats.triangles;
+	const faces = node("td", "number", triangles === undefined || triangles === null ? "" : number(triangles));
+	faces.dataset.unit = "triangles";
+	const time = node("td", "wide", asset.cooked_at ? when(asset.cooked_at) : "");
+	if (asset.cooked_at) time.title = new Date(asset.cooked_at).toLocaleString();
+	const line = node("tr", known.has(asset.id) && known.get(asset.id) !== asset.rev ? "changed" : "",
+		name, node("td", `state ${asset.state}`, asset.state), faces,
 		node("td", "number", asset.bytes.cooked ? bytes(asset.bytes.cooked) : ""),
-		node("td", "number", asset.cook_ms ? duration(asset.cook_ms) : ""),
-		node("td", "wide", asset.cooked_at ? new Date(asset.cooked_at).toLocaleTimeString() : ""),
-	];
-	const line = node("tr", known.has(asset.id) && known.get(asset.id) !== asset.rev ? "changed" : "", ...cells);
+		node("td", "number", asset.cook_ms ? duration(asset.cook_ms) : ""), time);
 	known.set(asset.id, asset.rev);
 	return line;
 }
