@@ -352,7 +352,7 @@ static bool is_text(hob_bytes file, hob_str text)
 	if (fits)
 		return false;
 	hob_str head = hob_str_sub(text, 0, 1024);
-	if (memchr(head.data, 0, head.len))
+	if (head.len == 0 || memchr(head.data, 0, head.len))
 		return false;
 	for (size_t i = 0; i + 5 <= head.len; i++)
 		if (hob_str_equal_nocase(hob_str_sub(head, i, i + 5), HOB_STR("solid")))
