@@ -191,11 +191,12 @@ static bool is_alone(const settle_state *s)
 		   s->batch.items[1].renamed;
 }
 
-/* The second half of a save that writes beside the file and renames over it. */
-static bool finishes_save(const settle_state *s)
+/* The file that was delivered last, alone, is saved again, or the second half of a save that writes beside the file and
+ * renames over it: no other file is part of this, so there is nothing to wait for. */
+static bool same_file_again(const settle_state *s)
 {
-	return s->alone && s->batch.live == 2 && is_alone(s) &&
-		   strcmp(s->batch.items[0].path.data, s->alone) == 0;
+	size_t first = s->batch.live == 2 ? 0 : s->batch.used - 1;
+	return s->alone && is_alone(s) && strcmp(s->batch.items[first].path.data, s->alone) == 0;
 }
 
 static void send_batch(watch_root *root, bool alone, int64_t now)
@@ -226,7 +227,7 @@ int64_t settle_tick(watch_root *root, int64_t now)
 	int64_t quiet = s->last_ns + watch_ms(options->window_ms),
 			latest = s->first_ns + watch_ms(options->window_max_ms);
 	int64_t deadline = quiet < latest ? quiet : latest;
-	if (now >= deadline || (alone && (!hot || finishes_save(s)))) {
+	if (now >= deadline || (alone && (!hot || same_file_again(s)))) {
 		send_batch(root, alone, now);
 		return due;
 	}
