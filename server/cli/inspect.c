@@ -123,3 +123,42 @@ const cli_command cli_inspect = {
 	"Examples:\n  hob inspect duck.meshes\n  hob inspect --json duck.scene | jq .records.HIER\n"
 	"  hob inspect --validate build/*.meshes\n",
 	run_inspect};
+
+/* ---- diff */
+
+static int run_diff(int argc, char **argv)
+{
+	uint32_t rows = 0;
+	cli_option options[] = {{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section (20)"}};
+	int operands = cli_parse(&cli_diff, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands != 2)
+		return cli_usage_error(&cli_diff, "name two cooked files");
+	hob_bytes a = {0}, b = {0};
+	hob_error error = {0};
+	hob_buf out = {0};
+	bool equal = false;
+	hob_describe_options how = {.max_rows = rows, .color = srv_color_wanted(1)};
+	bool ok = map_file(argv[1], &a, &error) && map_file(argv[2], &b, &error) &&
+			  hob_diff_text(a, b, &how, &equal, &out, &error);
+	fwrite(out.data, 1, out.size, stdout);
+	hob_buf_release(&out);
+	if (a.data)
+		munmap((void *)(uintptr_t)a.data, a.size);
+	if (b.data)
+		munmap((void *)(uintptr_t)b.data, b.size);
+	if (!ok) {
+		cli_print_error("hob diff", &error);
+		return EXIT_USAGE;
+	}
+	if (equal)
+		printf("equal\n");
+	return equal ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+}
+
+const cli_command cli_diff = {
+	"diff", "A B", "name what differs between two cooked files",
+	"Compares two packed files of one kind by section, record and field. Exit code 0: equal, 1: not.\n\n"
+	"Examples:\n  hob diff before/duck.meshes after/duck.meshes\n",
+	run_diff};
