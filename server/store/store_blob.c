@@ -365,8 +365,10 @@ static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 {
 	pthread_mutex_lock(&store->blob_lock);
 	blob_entry *found = digest_map_find(&store->blobs, digest), entry = {0};
-	if (found)
+	if (found) {
+		found->saved_at_s = found->used_at_s;
 		entry = *found;
+	}
 	pthread_mutex_unlock(&store->blob_lock);
 	sqlite3_stmt *statement = store_write(store, found ? SQL_PUT_BLOB : SQL_DELETE_BLOB, err);
 	if (!statement)
@@ -393,6 +395,20 @@ bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
 	return true;
 }
 
+void store_blobs_note_use(srv_store *store)
+{
+	hob_sha256 digest;
+	pthread_mutex_lock(&store->blob_lock);
+	for (size_t at = 0;;) {
+		blob_entry *entry = digest_map_next(&store->blobs, &at, &digest);
+		if (!entry)
+			break;
+		if (entry->used_at_s - entry->saved_at_s >= STORE_USE_STEP_S)
+			unsaved(store, &digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+}
+
 void store_blobs_unsave(srv_store *store, digest_map *taken)
 {
 	hob_sha256 digest;
@@ -416,7 +432,7 @@ bool store_blobs_load(srv_store *store, hob_error *err)
 			return hob_fail(err, MEMORY, "no memory left for the table of blobs");
 		}
 		entry->size = store_column_u64(rows, 1);
-		entry->used_at_s = (uint32_t)store_column_u64(rows, 2);
+		entry->used_at_s = entry->saved_at_s = (uint32_t)store_column_u64(rows, 2);
 		entry->suspect = store_column_u64(rows, 3) != 0;
 		store->blob_bytes += entry->size;
 	}

@@ -29,15 +29,14 @@ typedef enum store_statement {
 /* Value of a blob in the table. */
 typedef struct blob_entry {
 	uint64_t size;
-	uint32_t used_at_s;
-	bool awaited; /* put in this process, and no row names it yet */
+	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
+	bool awaited;					/* put in this process, and no row names it yet */
 	bool suspect;
 } blob_entry;
 
 typedef struct part_entry {
 	hob_sha256 blob;
-	uint32_t used_at_s;
-	bool used; /* differs from its row */
+	uint32_t used_at_s, saved_at_s;
 } part_entry;
 
 struct srv_store {
@@ -130,6 +129,8 @@ bool store_blobs_load(srv_store *store, hob_error *err);
 bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
 /* Rows of changed blobs, within the open transaction. The set moves to *taken; give it back on failure. */
 bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
+/* Blobs used since their row was written join the changed ones. */
+void store_blobs_note_use(srv_store *store);
 void store_blobs_unsave(srv_store *store, digest_map *taken);
 /* Says that a row names these blobs from now on: NOT_FOUND when one is not there. */
 bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
@@ -150,6 +151,8 @@ bool store_copies_read(srv_store *store, hob_error *err);
 bool store_copy_parse(hob_str text, hob_arena *arena, srv_recipe *out);
 
 bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
+/* Times of use are written with an hour's precision, when there is time for it: at close and after eviction. */
+enum { STORE_USE_STEP_S = 3600 };
 bool store_usage_save(srv_store *store, hob_error *err);
 bool store_parts_load(srv_store *store, hob_error *err);
 

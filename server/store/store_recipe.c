@@ -221,9 +221,11 @@ static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_re
 	return ok;
 }
 
-static void note_use(srv_store *store, const hob_sha256 *key)
+static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
 {
 	bool fresh;
+	if (store_now_s(store) - used_at_s < STORE_USE_STEP_S)
+		return;
 	uint32_t *when = digest_map_put(&store->used_recipes, key, &fresh);
 	if (when)
 		*when = store_now_s(store);
@@ -251,7 +253,7 @@ static bool select_recipes(srv_store *store, store_statement which, const hob_sh
 			store_end(row);
 			return false;
 		}
-		note_use(store, &recipes[found++].key);
+		note_use(store, &recipes[found++].key, (uint32_t)store_column_u64(row, 12));
 	}
 	if (!ok)
 		return false;

@@ -106,7 +106,7 @@ static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 
 	pthread_mutex_lock(&store->part_lock);
 	part_entry *entry = digest_map_put(&store->parts, key, &fresh);
 	if (entry)
-		*entry = (part_entry){*blob, used_at_s, false};
+		*entry = (part_entry){*blob, used_at_s, used_at_s};
 	pthread_mutex_unlock(&store->part_lock);
 	return entry;
 }
@@ -143,7 +143,6 @@ bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
 	}
 	if (found) {
 		entry->used_at_s = store_now_s(store);
-		entry->used = true;
 		*blob = entry->blob;
 	}
 	pthread_mutex_unlock(&store->part_lock);
@@ -180,6 +179,7 @@ bool store_usage_save(srv_store *store, hob_error *err)
 {
 	hob_sha256 key;
 	bool ok = true;
+	store_blobs_note_use(store);
 	for (size_t at = 0; ok;) {
 		uint32_t *when = digest_map_next(&store->used_recipes, &at, &key);
 		if (!when)
@@ -193,10 +193,11 @@ bool store_usage_save(srv_store *store, hob_error *err)
 		part_entry *part = digest_map_next(&store->parts, &at, &key);
 		if (!part)
 			break;
-		if (!part->used)
+		if (part->used_at_s - part->saved_at_s < STORE_USE_STEP_S)
 			continue;
 		ok = write_part(store, &key, &part->blob, part->used_at_s, err);
-		part->used = !ok;
+		if (ok)
+			part->saved_at_s = part->used_at_s;
 	}
 	pthread_mutex_unlock(&store->part_lock);
 	return ok;

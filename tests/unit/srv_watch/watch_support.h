@@ -232,6 +232,18 @@ static inline void barrier(watched *w)
 	barrier_in(w, "");
 }
 
+/* Until so many folders are watched. */
+static inline void wait_watches(watched *w, uint64_t expected)
+{
+	srv_watch_counters counters;
+	int64_t deadline = watch_now_ns() + (int64_t)DEADLINE_MS * 1000000;
+	do {
+		barrier(w);
+		srv_watch_count(w->watch, &counters);
+	} while (counters.watches != expected && watch_now_ns() < deadline);
+	assert_int_equal(counters.watches, expected);
+}
+
 static inline bool scan_has(const watched *w, const char *path)
 {
 	for (size_t i = 0; i < w->file_count; i++)
