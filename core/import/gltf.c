@@ -181,48 +181,21 @@ static bool import_document(hob_gltf *g, hob_error *err)
 		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err);
 }
 
-/* cJSON allocates with malloc, outside of every arena: its tree is held to what the arena still has. */
-static bool check_tree_size(const hob_gltf *g, hob_str text, const hob_gltf_text *found, hob_error *err)
-{
-	uint64_t bytes = found->values * (sizeof(cJSON) + 16) + found->strings * 32 + text.len;
-	uint64_t left = g->scratch->limit - g->scratch->used;
-	return bytes <= left ||
-		   hob_fail(err, MEMORY, "the JSON of %zu bytes holds %llu values and would take %llu MiB", text.len,
-					(unsigned long long)found->values, (unsigned long long)bytes >> 20);
-}
-
-static bool parse_json(hob_gltf *g, hob_str text, cJSON **out, hob_error *err)
-{
-	hob_gltf_text found;
-	if (!hob_gltf_text_scan(text, &found, err) || !check_tree_size(g, text, &found, err))
-		return false;
-	if (found.patch) {
-		char *patched = HOB_NEW(g->scratch, char, text.len);
-		if (!patched)
-			return hob_fail_memory(err, g->scratch, "the JSON");
-		memcpy(patched, text.data, text.len);
-		hob_gltf_text_patch(patched, text.len);
-		text.data = patched;
-		hob_gltf_note(g, "name-repaired",
-					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
-	}
-	*out = cJSON_ParseWithLength(text.data, text.len);
-	return *out || hob_fail(err, MEMORY, "no memory for the JSON of %zu bytes", text.len);
-}
-
 static bool import_gltf(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	hob_gltf g = {
 		.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
 	hob_str text = {0};
-	cJSON *tree = NULL;
-	bool ok = hob_gltf_container(&g, &text, err) && parse_json(&g, text, &tree, err);
-	g.root = tree;
-	ok = ok && import_document(&g, err);
-	cJSON_Delete(tree);
-	if (ok)
-		*out = g.model;
-	return ok;
+	bool repaired = false;
+	if (!hob_gltf_container(&g, &text, err) || !hob_gltf_parse(g.scratch, text, &g.root, &repaired, err))
+		return false;
+	if (repaired)
+		hob_gltf_note(&g, "name-repaired",
+					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
+	if (!import_document(&g, err))
+		return false;
+	*out = g.model;
+	return true;
 }
 
 #define TEXT(x)	  #x

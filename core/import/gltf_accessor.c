@@ -232,16 +232,41 @@ static bool pack(hob_gltf *g, const hob_gltf_accessor *a, const hob_gltf_selecti
 
 /* ---- conversion: one tight loop per component type */
 
+/* `width` is a constant in each call below, so that the compiler unrolls and vectorises. */
+#define CONVERT_ELEMENTS(type, expression, width)                                                            \
+	for (uint32_t i = 0; i < count; i++, src += stride, out += out_stride)                                   \
+		for (uint32_t k = 0; k < (width); k++) {                                                             \
+			type v;                                                                                          \
+			memcpy(&v, src + k * sizeof v, sizeof v);                                                        \
+			out[k] = (expression);                                                                           \
+		}
+
 #define CONVERTER(name, to, type, expression)                                                                \
 	static void name(const uint8_t *src, size_t stride, uint32_t count, uint32_t width, to *out,             \
 					 uint32_t out_stride)                                                                    \
 	{                                                                                                        \
-		for (uint32_t i = 0; i < count; i++, src += stride, out += out_stride)                               \
-			for (uint32_t k = 0; k < width; k++) {                                                           \
+		if (stride == width * sizeof(type) && out_stride == width) {                                         \
+			/* Dense on both sides: one long row. */                                                         \
+			for (size_t i = 0; i < (size_t)count * width; i++) {                                             \
 				type v;                                                                                      \
-				memcpy(&v, src + k * sizeof v, sizeof v);                                                    \
-				out[k] = (expression);                                                                       \
+				memcpy(&v, src + i * sizeof v, sizeof v);                                                    \
+				out[i] = (expression);                                                                       \
 			}                                                                                                \
+			return;                                                                                          \
+		}                                                                                                    \
+		switch (width) {                                                                                     \
+		case 2:                                                                                              \
+			CONVERT_ELEMENTS(type, expression, 2)                                                            \
+			break;                                                                                           \
+		case 3:                                                                                              \
+			CONVERT_ELEMENTS(type, expression, 3)                                                            \
+			break;                                                                                           \
+		case 4:                                                                                              \
+			CONVERT_ELEMENTS(type, expression, 4)                                                            \
+			break;                                                                                           \
+		default:                                                                                             \
+			CONVERT_ELEMENTS(type, expression, width)                                                        \
+		}                                                                                                    \
 	}
 
 CONVERTER(i8_float, float, int8_t, (float)v)
@@ -280,10 +305,7 @@ static void to_floats(const hob_gltf_accessor *a, run_t run, uint32_t count, flo
 		u32_float(run.data, run.stride, count, width, out, out_stride);
 		break;
 	case HOB_GLTF_F32:
-		if (out_stride == width && run.stride == width * sizeof(float))
-			memcpy(out, run.data, (size_t)count * width * sizeof(float));
-		else
-			f32_float(run.data, run.stride, count, width, out, out_stride);
+		f32_float(run.data, run.stride, count, width, out, out_stride);
 		break;
 	}
 }

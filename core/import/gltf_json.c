@@ -23,7 +23,9 @@ static bool wrong_type(const cJSON *value, const char *key, const char *wanted, 
 
 const cJSON *hob_gltf_get(const cJSON *object, const char *key)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+	const cJSON *value = cJSON_IsObject(object) ? object->child : NULL;
+	while (value && (value->string[0] != key[0] || strcmp(value->string, key) != 0))
+		value = value->next;
 	return cJSON_IsNull(value) ? NULL : value;
 }
 
@@ -161,15 +163,16 @@ bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error 
 bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
 					 hob_error *err)
 {
-	const cJSON *array;
-	uint32_t entries, at = 0;
-	if (!array_of(object, key, &array, &entries, err))
-		return false;
-	if (array && entries != count)
-		return hob_fail(err, CORRUPT, "'%s' has %u numbers instead of %u", key, entries, count);
-	for (const cJSON *item = array ? array->child : NULL; item; item = item->next)
+	const cJSON *array = hob_gltf_get(object, key), *item = array ? array->child : NULL;
+	uint32_t at = 0;
+	if (array && !cJSON_IsArray(array))
+		return wrong_type(array, key, "an array", err);
+	for (; item && at < count; item = item->next)
 		if (!float_of(item, key, &out[at++], err))
 			return false;
+	if (array && (item || at < count))
+		return hob_fail(err, CORRUPT, "'%s' has %d numbers instead of %u", key, cJSON_GetArraySize(array),
+						count);
 	if (given)
 		*given = array != NULL;
 	return true;

@@ -159,12 +159,14 @@ static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh,
 static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
 							hob_error *err)
 {
-	uint32_t least = HOB_NONE, most = 0;
+	/* Signed comparisons vectorise everywhere; what becomes negative is far out of range, and shows as such. */
+	int32_t smallest = INT32_MAX, largest = INT32_MIN;
 	for (uint32_t i = 0; i < mesh->index_count; i++) {
-		uint32_t index = mesh->indices[i];
-		least = index < least ? index : least;
-		most = index > most ? index : most;
+		int32_t index = (int32_t)mesh->indices[i];
+		smallest = index < smallest ? index : smallest;
+		largest = index > largest ? index : largest;
 	}
+	uint32_t least = (uint32_t)smallest, most = smallest < 0 ? least : (uint32_t)largest;
 	if (most >= vertex_count)
 		return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", most, vertex_count);
 	uint32_t range = most - least + 1;
@@ -184,9 +186,13 @@ static void release_places(hob_gltf *g, const hob_gltf_selection *selection)
 
 /* ---- repairs */
 
-static bool is_finite_vertex(const float p[3])
+static bool within_reach(const float *values, size_t count)
 {
-	return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+	const float most = (float)HOB_LIMIT_REACH;
+	uint32_t bad = 0;
+	for (size_t i = 0; i < count; i++)
+		bad |= !(fabsf(values[i]) <= most);
+	return !bad;
 }
 
 /* Drops the elements that touch a vertex without a position. */
@@ -194,20 +200,21 @@ static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh
 {
 	static const uint32_t corner_count[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
 	uint32_t broken = 0, good = HOB_NONE, kept = 0, corners = corner_count[mesh->topology];
+	if (within_reach(mesh->position, (size_t)mesh->vertex_count * 3))
+		return true;
 	for (uint32_t v = 0; v < mesh->vertex_count; v++)
-		if (!is_finite_vertex(mesh->position + (size_t)v * 3))
+		if (!within_reach(mesh->position + (size_t)v * 3, 3))
 			broken++;
 		else if (good == HOB_NONE)
 			good = v;
-	if (broken == 0)
-		return true;
 	if (good == HOB_NONE)
-		return hob_fail(err, CORRUPT, "all %u positions are NaN or infinite; accessor %u POSITION", broken,
+		return hob_fail(err, CORRUPT,
+						"all %u positions are NaN, infinite or beyond reach; accessor %u POSITION", broken,
 						accessor);
 	for (uint32_t i = 0; i < mesh->index_count; i += corners) {
 		bool whole = true;
 		for (uint32_t k = 0; k < corners; k++)
-			whole = whole && is_finite_vertex(mesh->position + (size_t)mesh->indices[i + k] * 3);
+			whole = whole && within_reach(mesh->position + (size_t)mesh->indices[i + k] * 3, 3);
 		if (whole) {
 			memmove(mesh->indices + kept, mesh->indices + i, corners * sizeof(uint32_t));
 			kept += corners;
@@ -215,14 +222,14 @@ static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh
 	}
 	for (uint32_t v = 0; v < mesh->vertex_count; v++) {
 		float *p = mesh->position + (size_t)v * 3;
-		if (!is_finite_vertex(p))
+		if (!within_reach(p, 3))
 			memcpy(p, mesh->position + (size_t)good * 3, 3 * sizeof *p);
 	}
-	hob_gltf_note(
-		g, "position-not-finite",
-		"mesh '%.*s': %u of %u positions are NaN or infinite (accessor %u); %u of %u indices were dropped",
-		HOB_FMT(mesh->name), broken, mesh->vertex_count, accessor, mesh->index_count - kept,
-		mesh->index_count);
+	hob_gltf_note(g, "position-not-finite",
+				  "mesh '%.*s': %u of %u positions are NaN, infinite or beyond reach (accessor %u); %u of %u "
+				  "indices were dropped",
+				  HOB_FMT(mesh->name), broken, mesh->vertex_count, accessor, mesh->index_count - kept,
+				  mesh->index_count);
 	mesh->index_count = kept;
 	return true;
 }

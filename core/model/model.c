@@ -57,11 +57,17 @@ static bool check_floats(const float *values, size_t count, const char *what, ho
 static bool check_reach(const float *positions, size_t count, hob_error *err)
 {
 	const float most = (float)HOB_LIMIT_REACH;
+	uint32_t bad = 0;
 	for (size_t i = 0; i < count; i++)
-		if (!(positions[i] <= most && positions[i] >= -most))
-			return hob_fail(err, CORRUPT, "vertex %zu lies %.3g metres from the origin: the file or its unit of length is damaged",
-							i / 3, (double)fabsf(positions[i]));
-	return true;
+		bad |= !(fabsf(positions[i]) <= most);
+	if (!bad)
+		return true;
+	size_t at = 0;
+	while (fabsf(positions[at]) <= most)
+		at++;
+	return hob_fail(err, CORRUPT,
+					"vertex %zu lies %.3g metres from the origin: the file or its unit of length is damaged",
+					at / 3, (double)fabsf(positions[at]));
 }
 
 /* `id` is below `count`, or HOB_NONE. */
@@ -96,12 +102,15 @@ static bool check_indices(const hob_mesh *mesh, hob_error *err)
 	if (mesh->index_count % corners[mesh->topology])
 		return hob_fail(err, CORRUPT, "%u indices are no multiple of %u", mesh->index_count,
 						corners[mesh->topology]);
-	uint32_t largest = 0;
+	uint32_t beyond = 0;
 	for (uint32_t i = 0; i < mesh->index_count; i++)
-		largest = mesh->indices[i] > largest ? mesh->indices[i] : largest;
-	if (mesh->index_count > 0 && largest >= mesh->vertex_count)
-		return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", largest, mesh->vertex_count);
-	return true;
+		beyond |= mesh->indices[i] >= mesh->vertex_count;
+	if (!beyond)
+		return true;
+	uint32_t at = 0;
+	while (mesh->indices[at] < mesh->vertex_count)
+		at++;
+	return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", mesh->indices[at], mesh->vertex_count);
 }
 
 static bool check_streams(const hob_mesh *mesh, hob_error *err)

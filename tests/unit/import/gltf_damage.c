@@ -3,8 +3,6 @@
  * it), and the sanitizers watch the rest. */
 #include "tests/unit/import/gltf_fixture.h"
 
-#include <cJSON.h>
-
 static const char everything[] =
 	"'scene':0,'extensionsUsed':['KHR_lights_punctual','KHR_materials_variants','KHR_texture_transform','X'],"
 	"'extensions':{'KHR_lights_punctual':{'lights':[{'type':'spot','spot':{'outerConeAngle':1}}]},"
@@ -194,30 +192,6 @@ static void every_failing_allocation_is_an_error(void **state)
 	}
 }
 
-static uint64_t mallocs_left;
-
-static void *counted_malloc(size_t size)
-{
-	return mallocs_left-- > 0 ? malloc(size) : NULL;
-}
-
-static void json_without_memory_is_an_error(void **state)
-{
-	(void)state;
-	gltf_fixture *f = full();
-	cJSON_Hooks hooks = {counted_malloc, free};
-	cJSON_InitHooks(&hooks);
-	for (uint64_t n = 0; n < 400; n += 7) {
-		mallocs_left = n;
-		fixture_import(f, everything);
-		assert_refused(f, MEMORY, "JSON");
-	}
-	cJSON_InitHooks(NULL);
-	fixture_import(f, everything);
-	assert_imported(f);
-	fixture_free(f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,7 +202,6 @@ int main(void)
 		cmocka_unit_test(changed_bytes_of_a_glb_are_survived),
 		cmocka_unit_test(prefixes_of_a_buffer_are_survived),
 		cmocka_unit_test(every_failing_allocation_is_an_error),
-		cmocka_unit_test(json_without_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,7 @@ static void an_empty_model_needs_a_scene(void **state)
 	X(w.mesh.indices = NULL, "indices: count 3 without an array")                                            \
 	X(w.mesh.position = NULL, "positions: count 3 without an array")                                         \
 	X(w.position[5] = NAN, "position holds infinity or NaN at value 5 of 9; mesh 0")                         \
+	X(w.position[5] = -1e16f, "vertex 1 lies 1e+16 metres from the origin")                                  \
 	X(w.normal[0] = INFINITY, "normal holds")                                                                \
 	X(w.tangent[11] = -INFINITY, "tangent holds")                                                            \
 	X(w.uv[5] = NAN, "uv holds")                                                                             \
