@@ -157,6 +157,7 @@ typedef struct curve {
 	const float *values;
 	uint32_t components;
 	uint8_t interpolation;
+	bool unit; /* every key is a unit quaternion */
 } curve_t;
 
 static const float *key_value(const curve_t *curve, uint32_t key)
@@ -266,8 +267,10 @@ static void push_rotation(batch_t *batch, const curve_t *curve, const place_t *p
 	float qa[4], qb[4];
 	memcpy(qa, a, sizeof qa);
 	memcpy(qb, b, sizeof qb);
-	rt_normalise(qa);
-	rt_normalise(qb);
+	if (!curve->unit) {
+		rt_normalise(qa);
+		rt_normalise(qb);
+	}
 	for (int k = 0; k < 4; k++) {
 		batch->a[k][i] = qa[k];
 		batch->b[k][i] = qb[k];
@@ -313,7 +316,8 @@ void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, 
 		if (slot == HOB_RT_NONE)
 			continue;
 		const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, channel->sampler);
-		curve_t curve = {values + sampler->value_first, sampler->components, sampler->interpolation};
+		curve_t curve = {values + sampler->value_first, sampler->components, sampler->interpolation,
+						 a->unit_curves[channel->sampler] != 0};
 		place_t place = find_place(times + sampler->time_first, sampler->key_count, time,
 								   sampler->interpolation == HOB_PK_STEP, cursors ? &cursors[i] : &none);
 		if (channel->path == HOB_PK_PATH_ROTATION) {

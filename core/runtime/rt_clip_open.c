@@ -1,5 +1,6 @@
 #include "rt_private.h"
 
+#include <math.h>
 #include <string.h>
 
 void rt_clips_lay_out(rt_asset *a, rt_memory *memory)
@@ -11,6 +12,7 @@ void rt_clips_lay_out(rt_asset *a, rt_memory *memory)
 	a->slot_stride = (a->slot_room + 7) & ~7u;
 	a->clips = RT_TAKE(memory, hob_rt_clip, a->clip_records.count);
 	a->skins = RT_TAKE(memory, hob_rt_skin, a->skin_records.count);
+	a->unit_curves = RT_TAKE(memory, uint8_t, a->clip_samplers.count);
 	a->channel_slots = RT_TAKE(memory, uint32_t, channels);
 	a->animated = RT_TAKE(memory, uint32_t, a->slot_room);
 	a->slot_paths = RT_TAKE(memory, uint8_t, a->slot_room);
@@ -44,9 +46,21 @@ bool rt_skins_fill(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
+/* Whether sampling may take the keys of a LINEAR rotation as they are. */
+static uint8_t is_unit(const float *values, uint32_t key_count)
+{
+	uint8_t unit = 1;
+	for (uint32_t k = 0; k < key_count; k++) {
+		const float *q = values + (size_t)k * 4;
+		float square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+		unit = unit && fabsf(square - 1) < 2e-6f;
+	}
+	return unit;
+}
+
 /* Curves must be sane in themselves. The sum of their keys is bounded by the values that the file holds, so that
  * samplers which share one range cannot make opening slow. */
-static bool check_samplers(const rt_asset *a, hob_rt_error *error)
+static bool check_samplers(rt_asset *a, hob_rt_error *error)
 {
 	const float *times = (const float *)(const void *)a->times.data;
 	uint64_t left = a->values.count;
@@ -66,6 +80,9 @@ static bool check_samplers(const rt_asset *a, hob_rt_error *error)
 			return rt_fail(error, HOB_RT_CORRUPT, "sampler %u has keys %u+%u of %u, values from %u of %u", i,
 						   s->time_first, s->key_count, a->times.count, s->value_first, a->values.count);
 		left -= s->key_count;
+		if (s->components == 4 && s->interpolation == HOB_PK_LINEAR)
+			a->unit_curves[i] =
+				is_unit((const float *)(const void *)a->values.data + s->value_first, s->key_count);
 		for (uint32_t k = 1; k < s->key_count; k++)
 			if (!(times[s->time_first + k - 1] < times[s->time_first + k]))
 				return rt_fail(error, HOB_RT_CORRUPT, "key %u of sampler %u is not after the one before", k,

@@ -124,11 +124,11 @@ static bool check_meshlets(const rt_asset *a, const hob_rt_lod *lod, uint64_t *l
 	for (uint32_t i = 0; i < lod->meshlet_count; i++) {
 		const hob_pk_meshlet *m = RT_AT(hob_pk_meshlet, a->meshlets, lod->meshlet_first + i);
 		uint32_t bytes = (uint32_t)m->triangle_count * 3;
-		if (m->vertex_offset > a->meshlet_vertices.count ||
+		if (m->vertex_count == 0 || m->triangle_count == 0 || m->vertex_offset > a->meshlet_vertices.count ||
 			m->vertex_count > a->meshlet_vertices.count - m->vertex_offset ||
 			m->triangle_offset > a->meshlet_triangles.count ||
 			bytes > a->meshlet_triangles.count - m->triangle_offset)
-			return rt_fail(error, HOB_RT_CORRUPT, "meshlet %u reaches beyond its arrays",
+			return rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays",
 						   lod->meshlet_first + i);
 		for (uint32_t k = 0; k < m->vertex_count; k++)
 			if (*RT_AT(uint32_t, a->meshlet_vertices, m->vertex_offset + k) >= lod->vertex_prefix)
@@ -145,6 +145,8 @@ static bool check_meshlets(const rt_asset *a, const hob_rt_lod *lod, uint64_t *l
 
 static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh *to, hob_rt_error *error)
 {
+	if (from->layout == HOB_PK_NONE && from->vertex_count == 0)
+		return true;
 	if (from->layout >= a->layouts.count)
 		return rt_fail(error, HOB_RT_CORRUPT, "layout %u of %u", from->layout, a->layouts.count);
 	const hob_pk_layout *layout = RT_AT(hob_pk_layout, a->layouts, from->layout);

@@ -107,6 +107,7 @@ typedef struct rt_asset {
 	hob_rt_clip *clips;
 	hob_rt_skin *skins;
 	uint32_t *channel_slots; /* [channels.count] slot of the node, or first weight, or NONE: does nothing */
+	uint8_t *unit_curves;	 /* [clip_samplers.count] 1 when every key is a unit quaternion */
 	uint32_t *animated;
 	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
 	uint8_t *weight_animated; /* [pub.weight_count] 1 where some clip does */

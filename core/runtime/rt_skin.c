@@ -108,7 +108,7 @@ bool rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
 			left += rt_pack_section(&a->mesh_pack, i)->count;
 	for (uint32_t i = 0; i < a->pub.mesh_count; i++) {
 		a->joint_box_first[i] = total;
-		if (a->pub.classic || a->meshes[i].influence_count == 0)
+		if (a->pub.classic || a->meshes[i].influence_count == 0 || a->meshes[i].vertex_count == 0)
 			continue;
 		/* Meshes that share vertices must not make opening slow. */
 		if (a->meshes[i].vertex_count > left)
