@@ -53,7 +53,7 @@ static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t compo
 /* Joints, and weights stored as whole numbers, go over as they are. */
 static void put_integers(primitive *p, const hob_pack_attribute *a, const char *name, bool normalized)
 {
-	uint32_t view, count = p->mesh->vertex_count, bytes = hob_vertex_format_of(a->format)->bytes;
+	uint32_t view, count = p->mesh->vertex_count, bytes = a->format->bytes;
 	uint8_t *at = glb_view(p->w, (size_t)count * bytes, GLB_VERTICES, &view);
 	for (uint32_t v = 0; at && v < count; v++)
 		memcpy(at + (size_t)v * bytes, a->data + (size_t)v * a->stride, bytes);
@@ -82,7 +82,7 @@ static bool put_attribute(primitive *p, const hob_pack_attribute *a)
 		put_integers(p, a, "JOINTS", false);
 		return true;
 	default:
-		if (hob_vertex_format_of(a->format)->kind == 'u') {
+		if (a->format->kind == 'u') {
 			put_integers(p, a, "WEIGHTS", true);
 			return true;
 		}

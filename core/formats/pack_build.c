@@ -25,7 +25,7 @@ void *pack_alloc(pack_builder *b, size_t count, size_t size)
 
 void pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, hob_error *err)
 {
-	*b = (pack_builder){.options = options, .out = out, .start = out->size, .err = err};
+	*b = (pack_builder){.options = options, .out = out, .err = err};
 	b->arena = options->scratch;
 	if (!b->arena) {
 		hob_arena_init(&b->own, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);

@@ -23,7 +23,6 @@ typedef struct pack_builder {
 	hob_arena_mark mark;
 	const hob_pack_options *options;
 	hob_buf *out;
-	size_t start;
 	hob_error *err;
 	bool failed;
 	pack_section *sections;

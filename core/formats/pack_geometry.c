@@ -56,7 +56,7 @@ bool hob_pack_attribute_find(const hob_pack_geometry *g, const hob_pk_mesh *mesh
 			.data = stream.data + (size_t)mesh->first_vertex * stream.stride + a->offset,
 			.stride = stream.stride,
 			.components = a->components,
-			.format = a->format,
+			.format = hob_vertex_format_of(a->format),
 			.semantic = a->semantic,
 			.set = a->set,
 			.encoding = a->encoding,
@@ -123,11 +123,10 @@ static void unfold(float v[4])
 
 void hob_pack_attribute_get(const hob_pack_attribute *a, uint32_t vertex, float out[4])
 {
-	const hob_vertex_format *f = hob_vertex_format_of(a->format);
 	const uint8_t *at = a->data + (size_t)vertex * a->stride;
 	float v[4] = {0, 0, 0, 1};
 	for (uint32_t i = 0; i < a->components; i++)
-		v[i] = component(f, at, i);
+		v[i] = component(a->format, at, i);
 	if (a->encoding == HOB_PK_ENCODING_OCTAHEDRAL)
 		unfold(v);
 	for (uint32_t i = 0; i < a->components && a->encoding == HOB_PK_ENCODING_SCALED; i++)

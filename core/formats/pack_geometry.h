@@ -17,11 +17,22 @@ typedef struct hob_pack_geometry {
 bool hob_pack_geometry_open(const hob_pack *pack, hob_arena *arena, hob_pack_geometry *out,
 							hob_error *err) HOB_MUST_CHECK;
 
+/* What a vertex format is: kind 'f' float, 'h' half, 'u' unorm, 's' snorm, 'i' unsigned integer. */
+typedef struct hob_vertex_format {
+	uint16_t number;
+	uint8_t bytes, components, component_bytes; /* component_bytes 0: packed into 32 bits */
+	char kind;
+	const char *name; /* without VK_FORMAT_ */
+} hob_vertex_format;
+
+/* NULL when unknown. */
+const hob_vertex_format *hob_vertex_format_of(uint16_t number);
+
 /* One attribute of one mesh. */
 typedef struct hob_pack_attribute {
 	const uint8_t *data; /* of the mesh's first vertex */
+	const hob_vertex_format *format;
 	uint32_t stride, components;
-	uint16_t format;
 	uint8_t semantic, set, encoding;
 	const hob_pk_mesh *mesh;
 } hob_pack_attribute;
@@ -36,16 +47,5 @@ void hob_pack_attribute_get(const hob_pack_attribute *attribute, uint32_t vertex
 
 /* Index i of a level. */
 uint32_t hob_pack_index(const hob_pack_geometry *geometry, const hob_pk_lod *lod, uint32_t i);
-
-/* What a vertex format is: kind 'f' float, 'h' half, 'u' unorm, 's' snorm, 'i' unsigned integer. */
-typedef struct hob_vertex_format {
-	uint16_t number;
-	uint8_t bytes, components, component_bytes; /* component_bytes 0: packed into 32 bits */
-	char kind;
-	const char *name; /* without VK_FORMAT_ */
-} hob_vertex_format;
-
-/* NULL when unknown. */
-const hob_vertex_format *hob_vertex_format_of(uint16_t number);
 
 #endif

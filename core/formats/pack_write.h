@@ -1,12 +1,10 @@
 /* pack_write.h - the packed files of a cooked model.
  *
- * Each function appends one whole file to *out, which must be empty or hold a multiple of 256 bytes. The
- * bytes depend on the arguments alone. On failure *out is as it was. Errors: MEMORY; LIMIT when counts do not
- * fit 32 bits.
+ * Each function appends one whole file to *out; the bytes depend on the arguments alone. On failure *out is as
+ * it was. Errors: MEMORY; LIMIT when counts do not fit 32 bits or the file is over HOB_LIMIT_OUTPUT_BYTES.
  *
  * Input is trusted (it comes from core's own modules); hob_pack_validate() is what judges the result. Cost:
- * linear, one copy of the data; with HOB_PACK_MESHOPT also the encoders, one section per task of `parallel`.
- */
+ * linear, one copy of the data; with HOB_PACK_MESHOPT also the encoders, one section per task of `parallel`. */
 #ifndef HOB_PACK_WRITE_H
 #define HOB_PACK_WRITE_H
 
@@ -23,7 +21,7 @@ typedef struct hob_pack_options {
 	hob_arena *scratch;			  /* restored on return; NULL = one of its own */
 } hob_pack_options;
 
-/* Mesh ids are the positions in `meshes`. Indices become 16 bits wide where every one is below 65535. */
+/* Mesh ids are the positions in `meshes`. Meshes of at most 65535 vertices get 16-bit indices. */
 bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,
 					 hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 bool hob_pack_materials(const hob_baked_materials *materials, const hob_pack_options *options, hob_buf *out,
