@@ -86,6 +86,11 @@ static bool read_cursor(request *r, query *q, enum MHD_Result *result)
 	return fine;
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
 /* ---- parameters */
 
 static bool read_states(request *r, query *q, enum MHD_Result *result)
@@ -135,7 +140,10 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
-	request_param(r, "q", &q->q);
+	if (request_param(r, "q", &q->q))
+		/* The parameter lies in the request's own copy of the target. */
+		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
+			*c = lower(*c);
 	request_param(r, "root", &q->root);
 	request_param(r, "kind", &q->kind);
 	q->has_path = request_param(r, "path", &q->path);
@@ -156,19 +164,21 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 
 /* ---- filter and order */
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
+/* `what` is in lower case. */
 static bool contains_nocase(hob_str s, hob_str what)
 {
 	if (what.len == 0)
 		return true;
-	char first = lower(what.data[0]);
-	for (size_t i = 0; i + what.len <= s.len; i++)
-		if (lower(s.data[i]) == first && hob_str_equal_nocase(hob_str_sub(s, i, i + what.len), what))
+	char small = what.data[0], large = small >= 'a' && small <= 'z' ? (char)(small - 32) : small;
+	for (size_t i = 0; i + what.len <= s.len; i++) {
+		if (s.data[i] != small && s.data[i] != large)
+			continue;
+		size_t same = 1;
+		while (same < what.len && lower(s.data[i + same]) == what.data[same])
+			same++;
+		if (same == what.len)
 			return true;
+	}
 	return false;
 }
 
@@ -215,54 +225,97 @@ static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, ho
 }
 
 typedef struct page {
-	const srv_view_asset **items; /* sorted; one more than the limit, which tells that there is a next page */
-	uint32_t count;
+	const srv_view_asset **items; /* one more than the limit, which tells that there is a next page */
+	uint32_t count, room;
 	uint64_t total;
 } page;
 
-/* Insertion into a bounded sorted list: almost every candidate of a large set fails the first comparison. */
-static void insert(const query *q, page *p, const srv_view_asset *a)
+static int compare_assets(const query *q, const srv_view_asset *a, const srv_view_asset *b)
 {
-	uint64_t key = key_of(q, a);
-	uint32_t room = (uint32_t)q->limit + 1;
-	if (p->count == room) {
-		const srv_view_asset *last = p->items[room - 1];
-		if (compare(q, key, a->full, key_of(q, last), last->full) >= 0)
+	return compare(q, key_of(q, a), a->full, key_of(q, b), b->full);
+}
+
+/* The items are a heap whose first is the one that comes last in the order asked for. */
+static void sink(const query *q, const srv_view_asset **items, uint32_t count, uint32_t at)
+{
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+		if (child >= count)
 			return;
-		p->count--;
+		if (child + 1 < count && compare_assets(q, items[child + 1], items[child]) > 0)
+			child++;
+		if (compare_assets(q, items[at], items[child]) >= 0)
+			return;
+		const srv_view_asset *other = items[at];
+		items[at] = items[child];
+		items[child] = other;
+		at = child;
 	}
-	uint32_t low = 0, high = p->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const srv_view_asset *other = p->items[middle];
-		if (compare(q, key_of(q, other), other->full, key, a->full) < 0)
-			low = middle + 1;
-		else
-			high = middle;
+}
+
+static void keep_if_among_first(const query *q, page *p, const srv_view_asset *a)
+{
+	if (p->count == p->room) {
+		if (compare_assets(q, a, p->items[0]) < 0) {
+			p->items[0] = a;
+			sink(q, p->items, p->count, 0);
+		}
+		return;
 	}
-	memmove(p->items + low + 1, p->items + low, (p->count - low) * sizeof *p->items);
-	p->items[low] = a;
-	p->count++;
+	uint32_t at = p->count++;
+	for (; at > 0 && compare_assets(q, a, p->items[(at - 1) / 2]) > 0; at = (at - 1) / 2)
+		p->items[at] = p->items[(at - 1) / 2];
+	p->items[at] = a;
+}
+
+static void sort_heap(const query *q, page *p)
+{
+	for (uint32_t count = p->count; count > 1;) {
+		const srv_view_asset *last = p->items[0];
+		p->items[0] = p->items[--count];
+		p->items[count] = last;
+		sink(q, p->items, count, 0);
+	}
+}
+
+static bool behind_cursor(const query *q, const srv_view_asset *a)
+{
+	return !q->has_cursor || compare(q, key_of(q, a), a->full, q->after_key, hob_buf_str(&q->after)) > 0;
+}
+
+/* Assets stand in the order of their names already: begin behind the cursor and stop when the page is full. */
+static void collect_by_path(const srv_view *view, const query *q, page *p)
+{
+	uint32_t skip = 0;
+	if (q->has_cursor && !q->count) {
+		uint32_t after = srv_view_after(view, hob_buf_str(&q->after));
+		skip = q->down ? view->count - after : after;
+	}
+	for (uint32_t i = skip; i < view->count && (q->count || p->count < p->room); i++) {
+		const srv_view_asset *a = view->assets[q->down ? view->count - 1 - i : i];
+		if (!passes(q, a))
+			continue;
+		p->total++;
+		if (p->count < p->room && behind_cursor(q, a))
+			p->items[p->count++] = a;
+	}
 }
 
 static void collect(const srv_view *view, const query *q, page *p)
 {
-	hob_str after = hob_buf_str(&q->after);
-	bool by_path = q->order == BY_PATH;
-	/* Assets stand in the order of their names already: begin behind the cursor and stop when the page is full. */
-	bool straight = by_path && !q->down;
-	uint32_t begin = straight && q->has_cursor && !q->count ? srv_view_after(view, after) : 0;
-	for (uint32_t i = begin; i < view->count; i++) {
+	if (q->order == BY_PATH) {
+		collect_by_path(view, q, p);
+		return;
+	}
+	for (uint32_t i = 0; i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];
 		if (!passes(q, a))
 			continue;
 		p->total++;
-		if (q->has_cursor && compare(q, key_of(q, a), a->full, q->after_key, after) <= 0)
-			continue;
-		insert(q, p, a);
-		if (straight && !q->count && p->count > q->limit)
-			break;
+		if (behind_cursor(q, a))
+			keep_if_among_first(q, p, a);
 	}
+	sort_heap(q, p);
 }
 
 /* ---- answer */
@@ -339,7 +392,7 @@ enum MHD_Result srv_route_assets(request *r)
 	enum MHD_Result result;
 	query q = {0};
 	if (read_query(r, &q, &result)) {
-		page p = {.items = malloc((q.limit + 1) * sizeof *p.items)};
+		page p = {.items = malloc((q.limit + 1) * sizeof *p.items), .room = (uint32_t)q.limit + 1};
 		const srv_view *view = srv_views_take(r->http->sources.views);
 		if (p.items)
 			collect(view, &q, &p);
