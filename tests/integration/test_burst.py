@@ -1,7 +1,9 @@
 """Thousands of files at once, and a renamed folder: the set of assets is exact."""
+import os
+
 from hobtest import Scenario, main, obj_text
 
-FILES = 1000
+FILES = int(os.environ.get("HOB_BURST", "1000"))
 
 
 class Burst(Scenario):
