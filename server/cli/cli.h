@@ -22,8 +22,8 @@ typedef struct cli_command {
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
 
-extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect, cli_diff,
-	cli_healthcheck;
+extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect,
+	cli_diff, cli_healthcheck;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "cook_write.h"
 
 #include "../log/log.h"
+#include "../worker/check.h"
 #include "../worker/pool.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ typedef struct write_job {
 	cook_entry *entry;
 	srv_outcome *outcome;
 	hob_error error;
+	hob_notes notes; /* what the classic layout could not hold */
 	uint64_t bytes;
 } write_job;
 
@@ -112,9 +114,11 @@ static void finish_if_over(run *r)
 static void write_run(uv_work_t *work)
 {
 	write_job *job = work->data;
-	if (!cook_check_outputs(&job->outcome->result, &job->error))
+	if (!srv_check_outputs(&job->outcome->result, &job->error))
 		return;
-	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->bytes, &job->error);
+	job->notes.arena = &job->outcome->arena;
+	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
+					 &job->error);
 }
 
 static void write_done(uv_work_t *work, int status)
@@ -126,6 +130,8 @@ static void write_done(uv_work_t *work, int status)
 	r->bytes += job->bytes;
 	r->cook_ns += job->outcome->cook_ns;
 	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL, job->bytes);
+	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
+		fprintf(stderr, "        %s: %.*s\n", job->entry->path, HOB_FMT(job->notes.items[i].text));
 	srv_outcome_free(job->outcome);
 	free(job);
 	finish_if_over(r);

@@ -75,22 +75,6 @@ static bool write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_e
 
 /* ---- one entry */
 
-bool cook_check_outputs(const srv_result *result, hob_error *err)
-{
-	for (uint32_t i = 0; i < result->output_count; i++)
-		if (!srv_check_output(result->outputs[i].name, result->outputs[i].bytes, err))
-			return false;
-	return true;
-}
-
-static hob_bytes find_output(const srv_result *result, const char *name)
-{
-	for (uint32_t i = 0; i < result->output_count; i++)
-		if (hob_str_equal(result->outputs[i].name, hob_str_of(name)))
-			return result->outputs[i].bytes;
-	return (hob_bytes){0};
-}
-
 static const char *texture_extension(hob_bytes bytes)
 {
 	static const struct {
@@ -124,23 +108,25 @@ static bool write_textures(const char *folder, uint32_t digits, const srv_result
 	return true;
 }
 
-static bool make_classic(const srv_result *result, hob_classic_files *classic, hob_error *err)
+static bool make_classic(const srv_result *result, hob_notes *notes, hob_classic_files *classic,
+						 hob_error *err)
 {
-	hob_pack_set set = {find_output(result, "meshes"), find_output(result, "materials"),
-						find_output(result, "scene"), find_output(result, "animations")};
-	return hob_classic_from_packed(&set, NULL, classic, err);
+	hob_pack_set set = {srv_find_output(result, "meshes"), srv_find_output(result, "materials"),
+						srv_find_output(result, "scene"), srv_find_output(result, "animations")};
+	return hob_classic_from_packed(&set, notes, classic, err);
 }
 
 /* A scene list names three files; the pictures go into the out_textures folder beside the materials' folder, as the
  * reference converter has it. */
-static bool write_scene(const cook_entry *entry, const srv_result *result, uint64_t *bytes, hob_error *err)
+static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes, uint64_t *bytes,
+						hob_error *err)
 {
 	hob_classic_files classic = {0};
 	hob_str materials = hob_str_of(entry->output_materials);
 	hob_str folder = hob_path_dir(hob_path_dir(materials));
 	char textures[PATH_MAX];
 	snprintf(textures, sizeof textures, "%.*s%sout_textures", HOB_FMT(folder), folder.len > 0 ? "/" : "");
-	bool ok = make_classic(result, &classic, err) &&
+	bool ok = make_classic(result, notes, &classic, err) &&
 			  write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
 			  write_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
 			  write_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
@@ -150,27 +136,27 @@ static bool write_scene(const cook_entry *entry, const srv_result *result, uint6
 }
 
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  uint64_t *bytes, hob_error *err)
+					  hob_notes *notes, uint64_t *bytes, hob_error *err)
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
 	char path[PATH_MAX];
 	if (entry->output_mesh)
-		return write_scene(entry, result, bytes, err);
+		return write_scene(entry, result, notes, bytes, err);
 	bool ok = true;
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
-		hob_bytes output = find_output(result, names[i]);
+		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(path, sizeof path, "%s/%s.%s", options->out, entry->path, names[i]);
 		ok = output.size == 0 || write_file(path, output, bytes, err);
 	}
 	snprintf(path, sizeof path, "%s/%s.report.json", options->out, entry->path);
-	ok = ok && write_file(path, find_output(result, "report"), bytes, err);
+	ok = ok && write_file(path, srv_find_output(result, "report"), bytes, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
 	if (!ok || !options->classic)
 		return ok;
 	hob_classic_files classic = {0};
 	const hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
-	ok = make_classic(result, &classic, err);
+	ok = make_classic(result, notes, &classic, err);
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(path, sizeof path, "%s/%s.classic.%s", options->out, entry->path, names[i]);
 		ok = write_file(path, hob_buf_bytes(made[i]), bytes, err);

@@ -9,11 +9,10 @@ typedef struct cook_write_options {
 	bool classic;
 } cook_write_options;
 
-/* Every output through its validator. Any thread. */
-bool cook_check_outputs(const srv_result *result, hob_error *err) HOB_MUST_CHECK;
-/* Writes the files of one entry; *bytes = what was written. Any thread. Errors: IO, DISK_FULL, MEMORY. */
+/* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout could not hold. Any thread.
+ * Errors: IO, DISK_FULL, MEMORY. */
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  uint64_t *bytes, hob_error *err);
+					  hob_notes *notes, uint64_t *bytes, hob_error *err);
 
 /* Collects the JSON report: one object an entry. */
 void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,

@@ -77,23 +77,32 @@ static int run_status(int argc, char **argv)
 	cJSON *root = ask_json("hob status", url, "/api/v1/stats", json, &code);
 	if (!root)
 		return code;
-	const cJSON *states = cJSON_GetObjectItemCaseSensitive(root, "states"), *state;
-	printf("%s\n", url);
+	const cJSON *states = cJSON_GetObjectItemCaseSensitive(root, "assets"), *state;
+	const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(root, "bytes");
+	char source[32], cooked[32];
+	printf("%s  %s, %.0f assets, revision %.0f\n", url,
+		   cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "ready")) ? "ready" : "scanning",
+		   number_of(states, "total"), number_of(root, "rev"));
 	cJSON_ArrayForEach(state, states)
 	{
-		if (cJSON_IsNumber(state) && state->valuedouble > 0)
+		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
 			printf("  %8.0f  %s%s%s\n", state->valuedouble, state_color(state->string), state->string,
 				   color_off());
 	}
-	const cJSON *roots = cJSON_GetObjectItemCaseSensitive(root, "roots"), *item;
-	cJSON_ArrayForEach(item, roots)
-		printf("  watching  %s  (%s)\n", text_of(item, "path"), text_of(item, "mode"));
+	printf("  %s of sources, %s cooked, %.0f with warnings\n",
+		   srv_text_bytes((uint64_t)number_of(bytes, "source"), source),
+		   srv_text_bytes((uint64_t)number_of(bytes, "cooked"), cooked), number_of(root, "warnings"));
 	cJSON_Delete(root);
-	return EXIT_GOOD;
+	cJSON *roots = ask_json("hob status", url, "/api/v1/roots", false, &code);
+	const cJSON *item;
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(roots, "items")) printf(
+		"  %s  %s, %.0f files\n", text_of(item, "path"), text_of(item, "mode"), number_of(item, "files"));
+	cJSON_Delete(roots);
+	return code;
 }
 
 const cli_command cli_status = {"status", "", "what the daemon is doing",
-								"Examples:\n  hob status\n  hob status --json | jq .states\n", run_status};
+								"Examples:\n  hob status\n  hob status --json | jq .assets\n", run_status};
 
 /* ---- ls */
 

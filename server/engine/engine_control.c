@@ -1,6 +1,7 @@
 #include "engine_private.h"
 
 #include "../../core/formats/classic.h"
+#include "../log/log.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -202,19 +203,26 @@ static void classic_run(uv_work_t *work)
 	classic_work *job = work->data;
 	hob_bytes packed[3] = {0};
 	hob_classic_files classic = {0};
+	hob_arena arena;
+	hob_arena_init(&arena, 1 << 20);
+	hob_notes notes = {.arena = &arena};
 	bool ok = true;
 	for (int i = 0; i < 3 && ok; i++) {
 		packed[i] = map_blob(job->engine->store, &job->inputs[i], &job->error);
 		ok = packed[i].data != NULL;
 	}
 	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};
-	ok = ok && hob_classic_from_packed(&set, NULL, &classic, &job->error);
+	ok = ok && hob_classic_from_packed(&set, &notes, &classic, &job->error);
 	hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
 	for (int i = 0; i < 3 && ok; i++) {
 		job->outputs[i].name = hob_str_of(classic_names[i]);
 		job->outputs[i].size = made[i]->size;
 		ok = srv_blob_put(job->engine->store, hob_buf_bytes(made[i]), &job->outputs[i].digest, &job->error);
 	}
+	for (uint32_t i = 0; ok && i < notes.count; i++)
+		srv_log(SRV_LOG_INFO, "classic", "%.*s: %.*s", HOB_FMT(job->control->asset),
+				HOB_FMT(notes.items[i].text));
+	hob_arena_release(&arena);
 	hob_classic_files_release(&classic);
 	for (int i = 0; i < 3; i++)
 		if (packed[i].data)

@@ -472,6 +472,8 @@ static void store_work(uv_work_t *work)
 	engine_job *job = work->data;
 	const srv_result *result = &job->outcome->result;
 	job->outputs = HOB_NEW(&job->arena, srv_recipe_output, result->output_count);
+	if (!srv_check_outputs(result, &job->error))
+		return;
 	if (!job->outputs) {
 		hob_fail_memory(&job->error, &job->arena, "outputs");
 		return;
@@ -481,8 +483,6 @@ static void store_work(uv_work_t *work)
 		srv_recipe_output *kept = &job->outputs[i];
 		kept->name = output->name;
 		kept->size = output->bytes.size;
-		if (!srv_check_output(output->name, output->bytes, &job->error))
-			return;
 		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->error))
 			return;
 		job->output_count++;

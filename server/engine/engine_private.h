@@ -158,7 +158,8 @@ void engine_why(srv_engine *engine, srv_control *control);
 asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
 void engine_on_posted(uv_async_t *async);
 void engine_answer_waiters(srv_engine *engine);
-void engine_scan_for_waiters(srv_engine *engine, uint32_t root); /* after each scan: once more if somebody needs it */
+void engine_scan_for_waiters(srv_engine *engine,
+							 uint32_t root); /* after each scan: once more if somebody needs it */
 void engine_post(void *user, srv_control *control);
 /* Loads files, recipes and asset states of earlier runs into the graph. */
 bool engine_load(srv_engine *engine, hob_error *err);

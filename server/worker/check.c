@@ -3,12 +3,27 @@
 #include "../../core/formats/pack_validate.h"
 #include "../../core/texture/ktx2.h"
 
-static bool check(hob_str name, hob_bytes bytes, hob_error *err)
+hob_bytes srv_find_output(const srv_result *result, const char *name)
+{
+	for (uint32_t i = 0; i < result->output_count; i++)
+		if (hob_str_equal(result->outputs[i].name, hob_str_of(name)))
+			return result->outputs[i].bytes;
+	return (hob_bytes){0};
+}
+
+static bool check_packed(const srv_result *result, hob_error *err)
+{
+	hob_pack_set set = {srv_find_output(result, "meshes"), srv_find_output(result, "materials"),
+						srv_find_output(result, "scene"), srv_find_output(result, "animations")};
+	return hob_pack_validate_set(&set, err);
+}
+
+static bool check_other(hob_str name, hob_bytes bytes, hob_error *err)
 {
 	static const char *const packed[] = {"meshes", "materials", "scene", "animations"};
 	for (size_t i = 0; i < HOB_COUNT_OF(packed); i++)
 		if (hob_str_equal(name, hob_str_of(packed[i])))
-			return hob_pack_validate(bytes, err);
+			return true;
 	/* With encoding `source` or `png` a texture is a picture file, which nobody here opens. */
 	static const uint8_t ktx2[4] = {0xAB, 'K', 'T', 'X'};
 	if (hob_str_starts(name, HOB_STR("textures/")))
@@ -20,13 +35,21 @@ static bool check(hob_str name, hob_bytes bytes, hob_error *err)
 	return hob_fail(err, REJECTED, "nothing asked for it");
 }
 
-bool srv_check_output(hob_str name, hob_bytes bytes, hob_error *err)
+static bool refuse(const hob_error *why, const char *what, hob_str name, hob_error *err)
+{
+	if (why->code == HOB_ERR_MEMORY)
+		return hob_fail(err, MEMORY, "%s", why->context);
+	return hob_fail(err, REJECTED, "the validator refused %s%.*s of the cook process: %s", what,
+					HOB_FMT(name), why->context);
+}
+
+bool srv_check_outputs(const srv_result *result, hob_error *err)
 {
 	hob_error why = {0};
-	if (check(name, bytes, &why))
-		return true;
-	if (why.code == HOB_ERR_MEMORY)
-		return hob_fail(err, MEMORY, "%s", why.context);
-	return hob_fail(err, REJECTED, "the validator refused output '%.*s' of the cook process: %s",
-					HOB_FMT(name), why.context);
+	if (!check_packed(result, &why))
+		return refuse(&why, "what came", (hob_str){0}, err);
+	for (uint32_t i = 0; i < result->output_count; i++)
+		if (!check_other(result->outputs[i].name, result->outputs[i].bytes, &why))
+			return refuse(&why, "output ", result->outputs[i].name, err);
+	return true;
 }
