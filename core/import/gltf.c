@@ -2,6 +2,8 @@
 
 #include "importers.h"
 
+#include <meshoptimizer.h>
+
 /* ---- extensions */
 
 /* What the files of this importer read. */
@@ -200,11 +202,16 @@ static bool import_gltf(const hob_import_request *request, hob_model *out, hob_e
 
 #define TEXT(x)	  #x
 #define EXPAND(x) TEXT(x)
+#ifdef HOB_DRACO
+#define DRACO_VERSION ", draco " HOB_DRACO
+#else
+#define DRACO_VERSION ""
+#endif
 
+/* The decoders: what they make of a stream is part of the output. */
 static const char *library_version(void)
 {
-	return "cjson " EXPAND(CJSON_VERSION_MAJOR) "." EXPAND(CJSON_VERSION_MINOR) "." EXPAND(
-		CJSON_VERSION_PATCH);
+	return "meshoptimizer " EXPAND(MESHOPTIMIZER_VERSION) DRACO_VERSION;
 }
 
 static const char *const extensions[] = {"gltf", "glb", NULL};

@@ -1,10 +1,9 @@
-/* gltf_private.h - what the files of the glTF importer share; nobody else includes it.
+/* gltf_private.h - what the files of the glTF importer share; besides them only their tests include it.
  *
  * Order of work (gltf.c): container and JSON text -> lists of JSON objects -> extensions -> images, samplers
- * and materials -> meshes -> nodes -> scenes, cameras, lights, skins -> clips. Buffers are read when
+ * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips. Buffers are read when
  * something first needs them. Every function returns false with *err set, naming the place from the inside
- * out
- * ("index 70000 >= vertex_count 3; accessor 12; meshes[2] 'hull' primitive 1").
+ * out: "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
  *
  * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON tree:
  * strings borrowed from it must be copied into `result`. A cJSON array is a linked list: never index it in a
@@ -68,9 +67,9 @@ typedef struct hob_gltf {
 #define hob_gltf_note(g, code, ...) hob_note_add((g)->notes, HOB_NOTE_WARNING, "gltf." code, __VA_ARGS__)
 #define hob_gltf_info(g, code, ...) hob_note_add((g)->notes, HOB_NOTE_INFO, "gltf." code, __VA_ARGS__)
 
-/* ---- gltf_text.c: JSON text to a tree -------------------------------------------------------------------- */
+/* ---- gltf_text.c: JSON text to a tree ---- */
 
-/* Strict RFC 8259 in one pass without recursion: about five times the speed of cJSON_Parse, which the tests hold
+/* Strict RFC 8259 in one pass without recursion: two to four times the speed of cJSON_Parse, which the tests hold
  * it against, because nodes come from `arena` and strings are unescaped in one copy of the text. The tree is
  * for reading: type, next, child, string, valuestring and valuedouble are set, nothing in it was malloc'ed, and
  * no cJSON function that changes or frees may see it. Of equal keys the first is found.
@@ -79,8 +78,7 @@ typedef struct hob_gltf {
 bool hob_gltf_parse(hob_arena *arena, hob_str text, const cJSON **out, bool *repaired,
 					hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_json.c: typed access. `null` counts as absent; a value of another type is CORRUPT -------------
- */
+/* ---- gltf_json.c: typed access. `null` counts as absent; a value of another type is CORRUPT ---- */
 
 /* NULL when absent. */
 const cJSON *hob_gltf_get(const cJSON *object, const char *key);
@@ -106,8 +104,8 @@ bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_
 /* As hob_gltf_id, but absent is CORRUPT. */
 bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
-/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent leaves *out.
- */
+/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent
+ * leaves *out. */
 bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
 /* An array of exactly `count` numbers; *given (may be NULL) says whether there was one. */
 bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
@@ -122,8 +120,7 @@ bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *er
 /* For messages: object.name as it stands, "" when there is none. */
 const char *hob_gltf_label(const cJSON *object);
 
-/* ---- gltf_buffers.c: containers, buffers, buffer views --------------------------------------------------
- */
+/* ---- gltf_buffers.c: containers, buffers, buffer views ---- */
 
 /* Finds the JSON text and the BIN chunk. Told by content: a GLB starts with "glTF". */
 bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err) HOB_MUST_CHECK;
@@ -139,19 +136,17 @@ bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *m
 bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_meshopt.c: EXT_meshopt_compression -------------------------------------------------------------
- */
+/* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */
 
 /* Decodes what `extension` of view `id` describes into scratch memory. */
 bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_draco.c: KHR_draco_mesh_compression ------------------------------------------------------------ */
+/* ---- gltf_draco.c: KHR_draco_mesh_compression ---- */
 
 /* Decodes the primitive's stream, when it has one, into g->unpacked. Needs a build with HOB_DRACO. */
 bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_accessor.c: typed, checked, dense reads ---------------------------------------------------------
- */
+/* ---- gltf_accessor.c: typed, checked, dense reads ---- */
 
 typedef struct hob_gltf_accessor {
 	uint32_t id, count;
@@ -181,8 +176,8 @@ bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_a
  * call this where such an accessor alone decides the size of something. LIMIT above
  * HOB_LIMIT_UNBACKED_BYTES in the whole file. */
 bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
-/* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or converted.
- */
+/* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or
+ * converted. */
 bool hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
 						  float *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
 /* Unsigned integer components only, asserted. */
@@ -194,8 +189,7 @@ bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
 						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- the parts of the model
- * -------------------------------------------------------------------------------- */
+/* ---- the parts of the model ---- */
 
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_image.c: images, samplers */
 bool hob_gltf_import_materials(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_material.c */
@@ -211,7 +205,7 @@ bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_attributes.c: one primitive's vertex arrays --------------------------------------------------- */
+/* ---- gltf_attributes.c: one primitive's vertex arrays ---- */
 
 typedef struct hob_gltf_attributes {
 	uint32_t position, normal, tangent; /* accessor ids or HOB_NONE */

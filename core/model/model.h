@@ -77,7 +77,9 @@ typedef struct hob_image {
 	hob_str name;
 	hob_str uri;    /* as written in the source, for messages; empty for embedded */
 	hob_str path;   /* normalised path below the root, whether or not the file exists */
-	hob_bytes bytes; /* embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0 */
+	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. May lie in a file that hob_io
+	 * handed out rather than in the arena: the io outlives the model. */
+	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
 	hob_str mime;   /* as declared, may be empty or wrong: sniff the bytes */
 } hob_image;

@@ -547,7 +547,7 @@ static void the_importer_names_itself(void **state)
 	assert_string_equal(hob_gltf_importer.name, "gltf");
 	assert_string_equal(hob_gltf_importer.extensions[0], "gltf");
 	assert_string_equal(hob_gltf_importer.extensions[1], "glb");
-	assert_non_null(strstr(hob_gltf_importer.library_version(), "cjson"));
+	assert_non_null(strstr(hob_gltf_importer.library_version(), "meshoptimizer"));
 }
 
 int main(void)
