@@ -27,7 +27,8 @@
  *
  * Polling (network and FUSE mounts, watch limit, force_polling): a changed file is reported when it looked the same twice and
  * nobody has it open for writing. Each root has an inotify instance of its own, so roots may overlap. A save that
- * writes beside the file and renames over it counts as one lone change. After an overflow the new scan begins at once, and
+ * writes beside the file and renames over it counts as one lone change, and the same file saved again and again is
+ * delivered each time at once: there is nothing else to collect. After an overflow the new scan begins at once, and
  * with doubling delays (250 ms to 30 s) while overflows go on. */
 #ifndef SRV_WATCH_H
 #define SRV_WATCH_H

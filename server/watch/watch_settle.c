@@ -195,8 +195,10 @@ static bool is_alone(const settle_state *s)
  * renames over it: no other file is part of this, so there is nothing to wait for. */
 static bool same_file_again(const settle_state *s)
 {
-	size_t first = s->batch.live == 2 ? 0 : s->batch.used - 1;
-	return s->alone && is_alone(s) && strcmp(s->batch.items[first].path.data, s->alone) == 0;
+	if (!s->alone || !is_alone(s))
+		return false;
+	const path_item *last = &s->batch.items[s->batch.used - 1], *first = last - (s->batch.live - 1);
+	return strcmp(first->path.data, s->alone) == 0 || strcmp(last->path.data, s->alone) == 0;
 }
 
 static void send_batch(watch_root *root, bool alone, int64_t now)

@@ -218,15 +218,40 @@ static void save_by_rename_does_not_wait_for_the_window(void **state)
 	timed_save(*state, true);
 }
 
-static void second_save_waits_for_the_window_to_end(void **state)
+static void same_file_saved_again_does_not_wait_for_the_window(void **state)
+{
+	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	start_watching(*state, &options);
+	for (int i = 0; i < 5; i++)
+		timed_save(*state, false);
+	timed_save(*state, true);
+}
+
+static void other_file_saved_at_once_waits_for_the_window_to_end(void **state)
 {
 	watched *w = *state;
 	srv_watch_options options = {.window_ms = 300, .window_max_ms = 1000};
 	start_watching(w, &options);
 	int64_t start = now_ns();
 	timed_save(w, false);
-	timed_save(w, false);
+	size_t from = w->count;
+	save(w, "other.glb", "x");
+	save(w, "third.glb", "x");
+	size_t other = wait_record(w, from, 'c', "other.glb"), third = wait_record(w, from, 'c', "third.glb");
 	assert_true(now_ns() - start >= 300000000);
+	assert_int_equal(w->records[other].batch, w->records[third].batch);
+}
+
+static void endless_changes_are_delivered_after_the_longest_window(void **state)
+{
+	watched *w = *state;
+	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 200};
+	start_watching(w, &options);
+	timed_save(w, false);
+	size_t from = w->count;
+	save(w, "other.glb", "x");
+	save(w, "third.glb", "x");
+	wait_record(w, from, 'c', "third.glb");
 }
 
 static void on_quiet(uv_timer_t *timer)
@@ -272,7 +297,9 @@ int main(void)
 		watch_test(burst_is_delivered_in_few_batches),
 		watch_test(lone_save_does_not_wait_for_the_window),
 		watch_test(save_by_rename_does_not_wait_for_the_window),
-		watch_test(second_save_waits_for_the_window_to_end),
+		watch_test(same_file_saved_again_does_not_wait_for_the_window),
+		watch_test(other_file_saved_at_once_waits_for_the_window_to_end),
+		watch_test(endless_changes_are_delivered_after_the_longest_window),
 		watch_test(measure_lone_saves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
