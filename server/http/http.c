@@ -43,6 +43,8 @@ static void enter(request *r, phase to)
 {
 	list_remove(r->http, r);
 	list_append(r->http, r);
+	if (to != r->phase)
+		atomic_fetch_add_explicit(&r->http->busy, to == BUSY ? 1u : -1u, memory_order_relaxed);
 	r->phase = to;
 	r->since_ms = r->http->now_ms;
 }
@@ -75,6 +77,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
 		request *r = *context;
+		if (r->phase == BUSY)
+			enter(r, WAITING);
 		list_remove(http, r);
 		http->connection_count--;
 		hob_buf_release(&r->body);
@@ -525,6 +529,11 @@ out:
 const char *srv_http_address(const srv_http *http)
 {
 	return http->address;
+}
+
+uint32_t srv_http_busy(const srv_http *http)
+{
+	return atomic_load_explicit(&http->busy, memory_order_relaxed);
 }
 
 void srv_http_drain(srv_http *http)

@@ -50,6 +50,8 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 const char *srv_http_address(const srv_http *http);
 /* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
 void srv_http_drain(srv_http *http);
+/* Answers under way, event streams not counted: what a clean stop waits for after srv_http_drain. Any thread. */
+uint32_t srv_http_busy(const srv_http *http);
 /* Ends every stream, closes every connection, joins the thread. NULL is fine. */
 void srv_http_stop(srv_http *http);
 

@@ -45,7 +45,7 @@ typedef enum route_id {
 #undef ROUTE
 
 typedef enum problem_id {
-#define PROBLEM(name, status, slug, title, meaning) PROBLEM_##name,
+#define PROBLEM(name, status, slug, title, meaning, hint) PROBLEM_##name,
 #include "../../schema/problems.def"
 #undef PROBLEM
 	PROBLEM_COUNT
@@ -53,7 +53,7 @@ typedef enum problem_id {
 
 typedef struct problem_kind {
 	int status;
-	const char *slug, *title, *meaning;
+	const char *slug, *title, *meaning, *hint;
 } problem_kind;
 
 extern const problem_kind problem_kinds[PROBLEM_COUNT];
@@ -263,8 +263,9 @@ bool etag_in_list(hob_str list, hob_str tag);
 	X(kind)                                                                                                  \
 	X(state)                                                                                                 \
 	X(quality)                                                                                               \
-	X(rev) X(cooked_at) X(cook_ms) X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe)       \
-		X(reason) X(settings) X(outputs) X(deps)
+	X(rev)                                                                                                   \
+	X(cooked_at) X(cook_ms) X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason)    \
+		X(settings) X(outputs) X(deps)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,
@@ -305,6 +306,7 @@ struct srv_http {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, draining;
+	atomic_uint busy; /* requests in BUSY that are no stream; written by the HTTP thread */
 	int epoll_fd, wake_fd;
 	struct MHD_Daemon *daemon;
 

@@ -8,7 +8,7 @@
 #include "json.h"
 
 const problem_kind problem_kinds[PROBLEM_COUNT] = {
-#define PROBLEM(name, status, slug, title, meaning) {status, slug, title, meaning},
+#define PROBLEM(name, status, slug, title, meaning, hint) {status, slug, title, meaning, hint},
 #include "../../schema/problems.def"
 #undef PROBLEM
 };
@@ -111,8 +111,7 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 		hob_buf_printf(&body, "\"http.%s\"", kind->slug);
 	}
 	json_put_str(&body, "detail", text->detail);
-	if (text->hint.len > 0)
-		json_put_str(&body, "hint", text->hint);
+	json_put_str(&body, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
 	if (text->asset.len > 0)
 		json_put_str(&body, "asset", text->asset);
 	if (text->instance.len > 0)

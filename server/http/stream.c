@@ -134,6 +134,7 @@ static void on_end(void *user)
 		s->next->previous = s->previous;
 	http->stream_count--;
 	s->request->stream = NULL;
+	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
 	event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
 	free(s);
@@ -221,6 +222,7 @@ enum MHD_Result srv_route_events(request *r)
 	http->streams = s;
 	http->stream_count++;
 	r->stream = s;
+	atomic_fetch_sub_explicit(&http->busy, 1, memory_order_relaxed);
 	if (!response) {
 		on_end(s);
 		return MHD_NO;

@@ -308,7 +308,11 @@ static void sort_changes(srv_views *views)
 {
 	if (views->change_count == 0)
 		return;
-	qsort(views->changes, views->change_count, sizeof *views->changes, by_full_then_order);
+	bool sorted = true; /* as after a scan */
+	for (uint32_t i = 1; i < views->change_count && sorted; i++)
+		sorted = by_full_then_order(&views->changes[i - 1], &views->changes[i]) < 0;
+	if (!sorted)
+		qsort(views->changes, views->change_count, sizeof *views->changes, by_full_then_order);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		change *c = &views->changes[i];
