@@ -8,6 +8,7 @@
 #include <assimp/version.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- errors */
 
@@ -97,12 +98,15 @@ bool hob_assimp_matrix(const struct aiMatrix4x4 *from, float unit, float out[16]
 
 /* ---- the import */
 
+/* NULL without an error of ours when Assimp refuses the file. */
 static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_request *request)
 {
 	hob_str path = hob_arena_printf(request->scratch, "/%.*s", HOB_FMT(io->name));
 	struct aiPropertyStore *properties = path.data ? aiCreatePropertyStore() : NULL;
-	if (!properties)
+	if (!properties) {
+		hob_fail_memory(&io->failure, request->scratch, "a file name");
 		return NULL;
+	}
 	/* Skeletons would be given dummy meshes that nobody modelled. */
 	aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
 	/* No post-processing: triangulation there is quadratic, and the rest of it is ours anyway. */
@@ -157,38 +161,38 @@ static bool convert(hob_assimp_scene *scene, hob_error *err)
 	return true;
 }
 
-/* Remembers the pointers in `list`; true when one was there before. The bytes of the pointers are the
- * keys, so their order never shows. */
-static bool holds_twice(hob_name_map *seen, void *const *list, unsigned count, bool *room)
+static int compare_addresses(const void *a, const void *b)
 {
-	for (unsigned i = 0; list && i < count; i++) {
-		uint32_t before = seen->count;
-		if (!list[i])
-			continue;
-		*room = *room && hob_name_map_add(seen, (hob_str){(const char *)&list[i], sizeof list[i]}, 0, NULL);
-		if (!*room || seen->count == before)
+	uintptr_t x = (uintptr_t) * (void *const *)a, y = (uintptr_t) * (void *const *)b;
+	return (x > y) - (x < y);
+}
+
+/* Sorts the list, whose order nobody needs any more. */
+static bool holds_twice(void *list, unsigned count)
+{
+	void **items = list;
+	if (items && count > 1)
+		qsort(items, count, sizeof *items, compare_addresses);
+	for (unsigned i = 1; items && i < count; i++)
+		if (items[i] && items[i] == items[i - 1])
 			return true;
-	}
 	return false;
 }
 
 /* Some importers (3MF with shared objects, FBX with clusters of one name) list one object twice, and
  * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are short-lived. */
-static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene,
-							   hob_arena *scratch)
+static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene)
 {
 	if ((format->flags & HOB_ASSIMP_FREED_TEXTURES) && scene->mNumTextures > 0)
 		return false;
-	hob_name_map seen;
-	bool room = true, twice;
-	hob_name_map_init(&seen, scratch);
-	twice = holds_twice(&seen, (void *const *)scene->mMeshes, scene->mNumMeshes, &room) ||
-			holds_twice(&seen, (void *const *)scene->mMaterials, scene->mNumMaterials, &room) ||
-			holds_twice(&seen, (void *const *)scene->mTextures, scene->mNumTextures, &room);
-	for (unsigned m = 0; !twice && m < scene->mNumMeshes; m++)
-		twice = scene->mMeshes[m] && holds_twice(&seen, (void *const *)scene->mMeshes[m]->mBones,
-												 scene->mMeshes[m]->mNumBones, &room);
-	return !twice && room;
+	if (holds_twice(scene->mMeshes, scene->mNumMeshes) ||
+		holds_twice(scene->mMaterials, scene->mNumMaterials) ||
+		holds_twice(scene->mTextures, scene->mNumTextures))
+		return false;
+	for (unsigned m = 0; m < scene->mNumMeshes; m++)
+		if (scene->mMeshes[m] && holds_twice(scene->mMeshes[m]->mBones, scene->mMeshes[m]->mNumBones))
+			return false;
+	return true;
 }
 
 static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_error *err)
@@ -215,7 +219,7 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	hob_assimp_scene scene = {
 		.request = &request, .format = format, .source = source, .model = &model, .unit = 1};
 	bool converted = convert(&scene, err);
-	if (is_safe_to_release(format, source, request.scratch))
+	if (is_safe_to_release(format, source))
 		aiReleaseImport(source);
 	if (converted)
 		*out = model;

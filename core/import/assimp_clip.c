@@ -69,19 +69,25 @@ static void start_track(clip_builder *b)
 	hob_buf_clear(&b->values);
 }
 
-/* Assimp fills a missing component of a channel with one key that repeats the node's rest pose. */
+/* Importers fill the components that a channel does not move with the node's rest pose, once or at every key.
+ * Without such a track the node keeps its rest pose just as well. */
 static bool repeats_rest(const clip_builder *b, const float *rest, uint32_t components, bool rotation)
 {
-	if (b->times.size != sizeof(float))
-		return false;
-	float value[4], same = 0, opposite = 0, size = 1e-6f;
-	memcpy(value, b->values.data, components * sizeof(float));
-	for (uint32_t i = 0; i < components; i++) {
-		same = fmaxf(same, fabsf(value[i] - rest[i]));
-		opposite = fmaxf(opposite, fabsf(value[i] + rest[i]));
-		size = fmaxf(size, fabsf(rest[i]) * 1e-5f);
+	size_t keys = b->times.size / sizeof(float);
+	const float *values = (const float *)(const void *)b->values.data;
+	float room = 1e-6f;
+	for (uint32_t i = 0; i < components; i++)
+		room = fmaxf(room, fabsf(rest[i]) * 1e-5f);
+	for (size_t k = 0; k < keys; k++) {
+		float same = 0, opposite = 0;
+		for (uint32_t i = 0; i < components; i++) {
+			same = fmaxf(same, fabsf(values[k * components + i] - rest[i]));
+			opposite = fmaxf(opposite, fabsf(values[k * components + i] + rest[i]));
+		}
+		if (!(same <= room || (rotation && opposite <= room)))
+			return false;
 	}
-	return same <= size || (rotation && opposite <= 1e-5f);
+	return true;
 }
 
 static bool vector_track(clip_builder *b, const struct aiVectorKey *keys, unsigned count, float scale,

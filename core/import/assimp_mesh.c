@@ -109,7 +109,8 @@ typedef struct face_sorter {
 	const struct aiMesh *from;
 	uint64_t index_total[3]; /* by topology */
 	uint64_t bad;
-	bool finite; /* all positions are */
+	const float *position;
+	bool in_reach; /* all positions are */
 	hob_polygon polygon;
 	hob_buf cut;
 } face_sorter;
@@ -128,7 +129,7 @@ static bool is_usable(const face_sorter *f, const struct aiFace *face)
 	for (unsigned i = 0; i < face->mNumIndices; i++) {
 		if (face->mIndices[i] >= f->from->mNumVertices)
 			return false;
-		if (!f->finite && !hob_shape_finite(&f->from->mVertices[face->mIndices[i]].x, 3))
+		if (!f->in_reach && !hob_shape_in_reach(f->position + (size_t)face->mIndices[i] * 3, 3))
 			return false;
 	}
 	return true;
@@ -193,6 +194,7 @@ static bool points_only(const hob_assimp_scene *scene, hob_mesh *to, hob_error *
 	for (uint32_t i = 0; i < to->vertex_count; i++)
 		to->indices[i] = i;
 	to->index_count = to->vertex_count;
+	hob_shape_fix_positions(to, scene->request->notes);
 	return true;
 }
 
@@ -302,10 +304,9 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 	hob_assimp_scene *scene = f->scene;
 	hob_model *model = scene->model;
 	uint32_t first = model->mesh_count;
-	f->finite = hob_shape_finite(base->position, (size_t)base->vertex_count * 3);
+	f->position = base->position;
+	f->in_reach = hob_shape_in_reach(base->position, (size_t)base->vertex_count * 3);
 	count_faces(f);
-	if (!f->finite)
-		hob_shape_fix_floats(base->position, (size_t)base->vertex_count * 3, 0);
 	for (int topology = HOB_TRIANGLES; topology <= HOB_POINTS; topology++) {
 		hob_mesh *to = &model->meshes[model->mesh_count];
 		if (f->index_total[topology] == 0)
@@ -315,18 +316,20 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 		if (!put_faces(f, to, err) || !add_mesh(scene, f->from, first, err))
 			return false;
 	}
-	if (f->from->mNumFaces == 0 && f->finite) {
+	if (f->from->mNumFaces == 0) {
 		hob_mesh *to = &model->meshes[model->mesh_count];
 		*to = *base;
-		if (!points_only(scene, to, err) || !add_mesh(scene, f->from, first, err))
+		if (!points_only(scene, to, err) || (to->index_count > 0 && !add_mesh(scene, f->from, first, err)))
 			return false;
 	}
+	/* Faces are judged by the positions as they came, so those are put right last. */
+	hob_mesh arrays = *base;
+	hob_shape_fix_positions(&arrays, NULL);
 	if (f->bad > 0)
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %llu faces use a vertex that does not exist or has no finite position; "
-					 "they are left "
-					 "out",
-					 HOB_FMT(base->name), (unsigned long long)f->bad);
+		hob_note_add(
+			scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+			"mesh '%.*s': %llu faces use a vertex that does not exist or lies nowhere; they are left out",
+			HOB_FMT(base->name), (unsigned long long)f->bad);
 	if (f->polygon.careless > 0)
 		hob_note_add(
 			scene->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",

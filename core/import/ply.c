@@ -36,8 +36,7 @@ static bool is_usable(const ply_build *b, const face *f)
 	for (uint32_t i = 0; i < f->count; i++) {
 		if (f->corners[i] >= b->data->vertex_count)
 			return false;
-		const float *p = b->data->position + (size_t)f->corners[i] * 3;
-		if (p[0] - p[0] != 0 || p[1] - p[1] != 0 || p[2] - p[2] != 0)
+		if (!hob_shape_in_reach(b->data->position + (size_t)f->corners[i] * 3, 3))
 			return false;
 	}
 	return true;
@@ -192,10 +191,9 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 	if (!for_faces(b, texture, own ? put_vertices : put_indices, to, &dropped))
 		return hob_fail(err, MEMORY, "no memory left to cut polygons");
 	if (dropped > 0)
-		hob_note_add(
-			b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-			"%llu faces use a vertex that does not exist or has no finite position; they are left out",
-			(unsigned long long)dropped);
+		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+					 "%llu faces use a vertex that does not exist or lies nowhere; they are left out",
+					 (unsigned long long)dropped);
 	if (to->index_count == 0)
 		return true;
 	to->material = texture < model->material_count ? texture : HOB_NONE;

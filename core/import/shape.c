@@ -1,14 +1,10 @@
 #include "shape.h"
 
+#include "../base/limits.h"
+
 #include <math.h>
 
 static const uint32_t corners_of[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
-
-static bool finite3(const float *v)
-{
-	/* A sum of three finite values may overflow, but x - x is only 0 for a finite x. */
-	return v[0] - v[0] == 0 && v[1] - v[1] == 0 && v[2] - v[2] == 0;
-}
 
 /* Looks at bits, so that the compiler can take many at once. */
 bool hob_shape_finite(const float *values, size_t count)
@@ -18,6 +14,19 @@ bool hob_shape_finite(const float *values, size_t count)
 		uint32_t bits;
 		memcpy(&bits, &values[i], sizeof bits);
 		bad |= (bits & 0x7F800000u) == 0x7F800000u;
+	}
+	return !bad;
+}
+
+bool hob_shape_in_reach(const float *values, size_t count)
+{
+	const float reach = (float)HOB_LIMIT_REACH;
+	uint32_t most, bad = 0;
+	memcpy(&most, &reach, sizeof most);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		bad |= (bits & 0x7FFFFFFFu) > most;
 	}
 	return !bad;
 }
@@ -32,7 +41,7 @@ static bool all_below(const uint32_t *indices, size_t count, uint32_t limit)
 
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 {
-	if (hob_shape_finite(mesh->position, (size_t)mesh->vertex_count * 3) &&
+	if (hob_shape_in_reach(mesh->position, (size_t)mesh->vertex_count * 3) &&
 		all_below(mesh->indices, mesh->index_count, mesh->vertex_count))
 		return;
 	uint32_t corners = corners_of[mesh->topology], kept = 0;
@@ -40,7 +49,8 @@ void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 		bool good = true;
 		for (uint32_t k = 0; k < corners; k++) {
 			uint32_t index = mesh->indices[i + k];
-			good = good && index < mesh->vertex_count && finite3(mesh->position + (size_t)index * 3);
+			good = good && index < mesh->vertex_count &&
+				   hob_shape_in_reach(mesh->position + (size_t)index * 3, 3);
 		}
 		for (uint32_t k = 0; good && k < corners; k++)
 			mesh->indices[kept++] = mesh->indices[i + k];
@@ -48,12 +58,12 @@ void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 	uint32_t dropped = (mesh->index_count - kept) / corners;
 	mesh->index_count = kept;
 	for (uint32_t v = 0; v < mesh->vertex_count; v++)
-		if (!finite3(mesh->position + (size_t)v * 3))
+		if (!hob_shape_in_reach(mesh->position + (size_t)v * 3, 3))
 			memset(mesh->position + (size_t)v * 3, 0, 3 * sizeof(float));
 	if (dropped > 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %u faces use a vertex that does not exist or has no finite position; they "
-					 "are left out",
+					 "mesh '%.*s': %u faces use a vertex that does not exist or lies nowhere; they are left "
+					 "out",
 					 HOB_FMT(mesh->name), dropped);
 }
 

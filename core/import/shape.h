@@ -4,11 +4,13 @@
 
 #include "importer.h"
 
-/* Replaces positions that are not finite by the origin and drops the faces that use them, or that use an index
+/* Replaces positions that are not finite, or out of HOB_LIMIT_REACH, by the origin and drops the faces that use them, or that use an index
  * out of range; notes how many. mesh->indices and index_count are changed in place. */
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes);
 
 bool hob_shape_finite(const float *values, size_t count);
+/* True when all are numbers within HOB_LIMIT_REACH of zero: what positions must be. */
+bool hob_shape_in_reach(const float *values, size_t count);
 
 /* Non-finite numbers of an array become `value`. Returns how many there were. */
 size_t hob_shape_fix_floats(float *values, size_t count, float value);
