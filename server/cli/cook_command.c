@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "cook_parts.h"
 #include "cook_plan.h"
 #include "cook_write.h"
 
@@ -18,6 +19,7 @@ typedef struct run {
 	uv_loop_t loop;
 	srv_pool *pool;
 	cook_plan plan;
+	cook_parts parts;
 	uint32_t next, finished, failed, over_budget;
 	uint64_t cook_ns, bytes, began_ns;
 	uv_work_t *writing;
@@ -226,10 +228,27 @@ static void on_interrupt(uv_signal_t *handle, int number)
 	finish_if_over(r);
 }
 
+static int on_part_get(void *user, const uint8_t key[32])
+{
+	run *r = user;
+	return cook_parts_get(&r->parts, key);
+}
+
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
+{
+	run *r = user;
+	cook_parts_put(&r->parts, key, bytes.size, fd);
+}
+
 static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 {
-	srv_pool_callbacks callbacks = {
-		.user = r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
+	srv_pool_callbacks callbacks = {.user = r,
+									.ready = on_ready,
+									.idle = on_idle,
+									.done = on_done,
+									.part_get = on_part_get,
+									.part_put = on_part_put,
+									.trouble = on_trouble};
 	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
 		return false;
 	uv_signal_init(&r->loop, &r->interrupt);
@@ -321,6 +340,7 @@ static int run_cook(int argc, char **argv)
 	uv_loop_close(&r.loop);
 	hob_buf_release(&r.report);
 	cook_plan_release(&r.plan);
+	cook_parts_release(&r.parts);
 	return code;
 }
 

@@ -396,8 +396,9 @@ static int on_part_get(void *user, const uint8_t key[32])
 	return srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
 }
 
-static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes)
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
+	(void)fd;
 	srv_engine *engine = user;
 	hob_sha256 part, blob;
 	hob_error error;

@@ -399,7 +399,7 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return;
-	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size});
+	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
 	munmap(at, (size_t)info.st_size);
 }
 

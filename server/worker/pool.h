@@ -58,9 +58,10 @@ typedef struct srv_pool_callbacks {
 	/* The outcome belongs to the callee. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	void (*progress)(void *user, void *job, hob_str stage, float fraction);
-	/* Parts: a descriptor that the pool sends and closes, or -1; a blob to keep. */
+	/* Parts: a descriptor that the pool sends and closes, or -1; bytes to keep. */
 	int (*part_get)(void *user, const uint8_t key[32]);
-	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes);
+	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes,
+					 int fd); /* fd: sealed, closed by the pool */
 	/* Workers cannot be started at all: `why` is for people. Retried with back-off. */
 	void (*trouble)(void *user, const hob_error *why);
 } srv_pool_callbacks;

@@ -1,0 +1,19 @@
+/* cook_parts.h - parts (textures) that one run of `hob cook` has made already, kept as sealed memory files until it ends. */
+#ifndef CLI_COOK_PARTS_H
+#define CLI_COOK_PARTS_H
+
+#include "../../core/base/base.h"
+
+typedef struct cook_parts {
+	struct cook_part *items;
+	uint32_t count, capacity;
+	uint64_t bytes;
+} cook_parts;
+
+/* A duplicate of the part's descriptor, or -1. */
+int cook_parts_get(const cook_parts *parts, const uint8_t key[32]);
+/* Keeps a duplicate of fd while there are fewer than 512 parts and 1 GiB; more are made again when needed. */
+void cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int fd);
+void cook_parts_release(cook_parts *parts);
+
+#endif
