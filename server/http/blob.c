@@ -163,10 +163,9 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	snprintf(b->etag, sizeof b->etag, "\"%s\"", text);
 	if (small) {
 		close(fd);
-		b->references++;
 		b->response = MHD_create_response_from_buffer_with_free_callback_cls(size, b->data, unref, b);
-		if (!b->response)
-			unref(b);
+		if (b->response)
+			b->references++;
 	} else {
 		b->response = MHD_create_response_from_fd64(size, fd);
 	}
