@@ -225,6 +225,16 @@ static void suspect_blob_is_replaced_by_a_put(void **state)
 	srv_store_close(store);
 }
 
+/* A blob whose file disappears while nobody looks. */
+static hob_sha256 put_lost(void *dir)
+{
+	srv_store *store = open_store(dir, 0);
+	hob_sha256 digest = put_blob(store, "lost and found wanting");
+	srv_store_close(store);
+	assert_int_equal(unlink(blob_path(dir, &digest)), 0);
+	return digest;
+}
+
 static void orphan_files_are_taken_up_after_an_unclean_stop(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -239,8 +249,11 @@ static void orphan_files_are_taken_up_after_an_unclean_stop(void **state)
 	fclose(file);
 	file = fopen(folder_at(*state, "cache/blobs/ba/not a digest"), "w");
 	fclose(file);
+	hob_sha256 lost = put_lost(*state), told;
 	write_marker(*state, "another");
 	store = open_store(*state, 0);
+	assert_int_equal(srv_store_take_damaged(store, &told, 1), 1);
+	assert_memory_equal(&told, &lost, sizeof lost);
 	hob_sha256 abc;
 	assert_true(
 		hob_sha256_parse(HOB_STR("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), &abc));

@@ -1,7 +1,10 @@
 /* When inotify loses records or cannot be had, and when the root itself comes and goes. */
 #include "watch_support.h"
 
+#include <sched.h>
+#include <sys/inotify.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 static void overflow_resets_and_scans_again(void **state)
 {
@@ -122,6 +125,76 @@ static void watch_limit_met_later_resets_and_polls(void **state)
 	wait_record(w, from, 'm', "inotify");
 	wait_record(w, from, 's', NULL);
 	barrier(w);
+}
+
+static bool write_number(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* The kernel's own limits, lowered in a user namespace of the child's own: 77 when that is not allowed. */
+static int watch_under_limit(watched *w, const char *sysctl, const char *number, const char *named)
+{
+	if (unshare(CLONE_NEWUSER) != 0 || !write_number(sysctl, number))
+		return 77;
+	hob_error err;
+	srv_watch_options options = {.poll_ms = 50};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode};
+	if (!srv_watch_new(&w->loop, &options, &callbacks, &w->watch, &err) ||
+		!srv_watch_add_root(w->watch, 0, w->dir.path, &err))
+		return 1;
+	w->late = false;
+	uv_timer_start(&w->timer, on_late, DEADLINE_MS, 0);
+	bool saved = false;
+	while (!w->late && find_record(w, 0, 'c', "d3/new.glb") == SIZE_MAX) {
+		uv_run(&w->loop, UV_RUN_ONCE);
+		if (w->scans > 0 && !saved) {
+			FILE *file = fopen(at(w, "d3/new.glb"), "w");
+			if (!file || fclose(file) != 0)
+				return 2;
+			saved = true;
+		}
+	}
+	size_t mode = find_record(w, 0, 'm', named);
+	if (w->late || mode == SIZE_MAX || w->records[mode].mode != SRV_WATCH_POLLING ||
+		find_record(w, 0, 'm', "inotify") < mode)
+		return 3;
+	stop_watching(w);
+	return 0;
+}
+
+static void run_under_limit(watched *w, const char *sysctl, const char *number, const char *named)
+{
+	for (int i = 0; i < 5; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "d%d", i);
+		make_folder(w, name);
+	}
+	pid_t child = fork();
+	if (child == 0) {
+		uv_loop_fork(&w->loop);
+		_exit(watch_under_limit(w, sysctl, number, named));
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void kernels_watch_limit_makes_the_root_poll(void **state)
+{
+	run_under_limit(*state, "/proc/sys/user/max_inotify_watches", "3", "*fs.inotify.max_user_watches");
+}
+
+static void kernels_instance_limit_makes_the_root_poll(void **state)
+{
+	run_under_limit(*state, "/proc/sys/user/max_inotify_instances", "0", "*fs.inotify.max_user_instances");
 }
 
 static void polling_does_not_report_a_file_that_is_being_written(void **state)
@@ -320,6 +393,8 @@ int main(void)
 		watch_test(folders_made_during_an_overflow_are_watched),
 		watch_test(watch_limit_makes_the_root_poll_and_says_which_number_to_raise),
 		watch_test(watch_limit_met_later_resets_and_polls),
+		watch_test(kernels_watch_limit_makes_the_root_poll),
+		watch_test(kernels_instance_limit_makes_the_root_poll),
 		watch_test(polling_does_not_report_a_file_that_is_being_written),
 		watch_test(polling_sees_a_change_that_keeps_size_and_mtime),
 		watch_test(missing_root_is_empty_until_it_comes),
