@@ -1,8 +1,9 @@
 // The status page: one list, its counts, what is broken; kept current by the event stream. Everything that comes
 // from the tree of assets is set as text, never as markup.
 const PAGE = 200;
+const ERRORS = 4;
 const el = (id) => document.getElementById(id);
-const view = { q: "", state: "", shown: PAGE };
+const view = { q: "", state: "", shown: PAGE, allErrors: false };
 
 function node(tag, className, ...children) {
 	const element = document.createElement(tag);
@@ -44,13 +45,17 @@ function drawCounts(stats) {
 
 function drawRoots(roots) {
 	el("roots").textContent = roots.items.length === 0 ? "No folder is watched."
-		: "Watching " + roots.items.map((root) => `${root.name} (${root.mode}${root.note ? ": " + root.note : ""})`).join(", ");
+		: "Watching " + roots.items.map((root) => `${root.name} (${root.mode}${root.note && root.note !== root.mode ? ": " + root.note : ""})`).join(", ");
 }
 
 function drawErrors(errors) {
 	el("errors-section").hidden = errors.items.length === 0;
 	el("errors-total").textContent = `${number(errors.assets)} ${errors.assets === 1 ? "asset" : "assets"}`;
-	el("errors").replaceChildren(...errors.items.slice(0, 20).map((group) => {
+	const groups = errors.items.sort((a, b) => b.count - a.count);
+	const shown = view.allErrors ? groups : groups.slice(0, ERRORS);
+	el("all-errors").hidden = groups.length <= ERRORS;
+	el("all-errors").textContent = view.allErrors ? "Show fewer" : `Show all ${number(groups.length)} causes`;
+	el("errors").replaceChildren(...shown.map((group) => {
 		const place = group.location && group.location.file
 			? ` in ${group.location.file}${group.location.line ? ":" + group.location.line : ""}` : "";
 		const names = group.assets.slice(0, 3).map((asset) => `${asset.root}/${asset.path}`).join(", ")
@@ -158,6 +163,7 @@ function listen() {
 }
 
 el("search").addEventListener("input", (event) => { view.q = event.target.value.trim(); view.shown = PAGE; again(); });
+el("all-errors").addEventListener("click", () => { view.allErrors = !view.allErrors; again(); });
 el("more").addEventListener("click", () => { view.shown += PAGE; again(); });
 document.addEventListener("keydown", (event) => {
 	if (event.key === "/" && document.activeElement !== el("search")) {
