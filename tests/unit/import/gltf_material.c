@@ -66,6 +66,30 @@ static void the_core_material_is_read(void **state)
 	fixture_free(f);
 }
 
+static void every_filter_has_its_name(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_import(
+		f, "'samplers':[{'minFilter':9728},{'minFilter':9729},{'minFilter':9984},{'minFilter':9985},"
+		   "{'minFilter':9986},{'minFilter':9987},{'minFilter':9988},{'magFilter':9729},{'magFilter':1},"
+		   "{'wrapS':1}],'materials':[{}]");
+	static const hob_filter wanted[] = {HOB_FILTER_NEAREST,
+										HOB_FILTER_LINEAR,
+										HOB_FILTER_NEAREST_MIP_NEAREST,
+										HOB_FILTER_LINEAR_MIP_NEAREST,
+										HOB_FILTER_NEAREST_MIP_LINEAR,
+										HOB_FILTER_LINEAR_MIP_LINEAR,
+										HOB_FILTER_DEFAULT};
+	assert_imported(f);
+	for (size_t i = 0; i < HOB_COUNT_OF(wanted); i++)
+		assert_int_equal(f->model.samplers[i].min, wanted[i]);
+	assert_int_equal(f->model.samplers[7].mag, HOB_FILTER_LINEAR);
+	assert_int_equal(f->model.samplers[8].mag, HOB_FILTER_DEFAULT);
+	assert_int_equal(f->notes.count, 3);
+	fixture_free(f);
+}
+
 static void material_extensions_are_read(void **state)
 {
 	(void)state;
@@ -245,6 +269,19 @@ static void a_picture_in_a_decoded_buffer_outlives_the_scratch_memory(void **sta
 	fixture_free(f);
 }
 
+static void a_picture_in_a_glb_is_not_copied(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_view(f, "PNGDATA", 7, "");
+	fixture_import_glb(f, "'images':[{'bufferView':0,'mimeType':'image/png'}]");
+	assert_imported(f);
+	const uint8_t *bytes = f->model.images[0].bytes.data;
+	assert_true(bytes >= f->glb.data && bytes < f->glb.data + f->glb.size);
+	assert_memory_equal(bytes, "PNGDATA", 7);
+	fixture_free(f);
+}
+
 static void pictures_outside_the_root_are_kept_without_a_path(void **state)
 {
 	(void)state;
@@ -322,12 +359,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_the_format),
 		cmocka_unit_test(the_core_material_is_read),
+		cmocka_unit_test(every_filter_has_its_name),
 		cmocka_unit_test(material_extensions_are_read),
 		cmocka_unit_test(texture_transforms_override_the_uv_set),
 		cmocka_unit_test(factors_outside_their_range_are_clamped),
 		cmocka_unit_test(spec_gloss_plastic_and_metal_convert),
 		cmocka_unit_test(pictures_come_from_files_views_and_data_uris),
 		cmocka_unit_test(a_picture_in_a_decoded_buffer_outlives_the_scratch_memory),
+		cmocka_unit_test(a_picture_in_a_glb_is_not_copied),
 		cmocka_unit_test(pictures_outside_the_root_are_kept_without_a_path),
 		cmocka_unit_test(the_most_readable_picture_of_a_texture_is_taken),
 		cmocka_unit_test(broken_references_are_refused),

@@ -282,6 +282,11 @@ static void impossible_cameras_are_refused(void **state)
 		"{'type':'perspective','perspective':{'yfov':0.8,'znear':-1}}",
 		"{'type':'perspective','perspective':{'yfov':0.8,'znear':1,'zfar':0.5}}",
 		"{'type':'perspective','perspective':{'znear':1}}",
+		"{'type':'perspective','perspective':{'yfov':'0.8','znear':1}}",
+		"{'type':'orthographic','orthographic':{'xmag':1,'ymag':[1],'znear':0,'zfar':1}}",
+		"{'type':'orthographic','orthographic':{'xmag':1,'ymag':1,'znear':-1,'zfar':1}}",
+		"{'type':'orthographic','orthographic':{'xmag':1,'ymag':1,'znear':1,'zfar':1}}",
+		"{'type':7,'perspective':{'yfov':0.8,'znear':1}}",
 		"{'type':'perspective'}",
 		"{'type':'fisheye','perspective':{'yfov':0.8,'znear':1}}",
 		"{'type':'orthographic','orthographic':{'xmag':0,'ymag':1,'znear':0,'zfar':1}}",
@@ -322,6 +327,9 @@ static void punctual_lights_hang_on_nodes(void **state)
 	assert_int_equal(f->model.nodes[0].light, HOB_NONE);
 	fixture_import(f, "'extensions':{'KHR_lights_punctual':{'lights':[{'type':'area'}]}},'nodes':[{}]");
 	assert_refused(f, CORRUPT, "its type is 'area'");
+	fixture_import(
+		f, "'extensions':{'KHR_lights_punctual':{'lights':[{'type':'point','color':[1]}]}},'nodes':[{}]");
+	assert_refused(f, CORRUPT, "'color' has 1 numbers instead of 3; KHR_lights_punctual lights[0]");
 	fixture_free(f);
 }
 
@@ -384,6 +392,7 @@ static void broken_skins_are_refused(void **state)
 		{"{'joints':[0,1],'inverseBindMatrices':1}", "has 1 matrices for 2 joints"},
 		{"{'joints':[0],'inverseBindMatrices':0}", "3 components, 16 are needed"},
 		{"{'joints':[0],'skeleton':9}", "'skeleton' is 9"},
+		{"{'joints':[0],'inverseBindMatrices':'1'}", "'inverseBindMatrices' is a string"},
 	};
 	static const float matrix[16] = {1};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
