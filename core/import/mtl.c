@@ -72,10 +72,15 @@ typedef struct mtl_reader {
 	int64_t illum;
 } mtl_reader;
 
+/* *out stays as it is unless the whole word is a finite number. */
 static bool number_of(hob_str word, float *out)
 {
 	const char *end = word.data + word.len;
-	return word.len > 0 && hob_number_float(word.data, end, out) == end && *out - *out == 0;
+	float value;
+	if (word.len == 0 || hob_number_float(word.data, end, &value) != end || value - value != 0)
+		return false;
+	*out = value;
+	return true;
 }
 
 /* One to three numbers; missing ones repeat the first. */
