@@ -67,9 +67,8 @@ typedef struct mtl_reader {
 	hob_material *out;
 	uint32_t clamp_sampler;
 	bool clamped;
-	bool has_d, has_tr, has_ns, has_roughness, has_metal, has_ks, has_illum;
+	bool has_d, has_tr, has_ns, has_roughness, has_metal, has_ks, unlit;
 	float d, tr, ns, ks[3];
-	int64_t illum;
 } mtl_reader;
 
 /* *out stays as it is unless the whole word is a finite number. */
@@ -136,7 +135,7 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 	else if (hob_str_equal_nocase(word, HOB_STR("Tr")))
 		r->has_tr = true, r->tr = clamp01(value);
 	else if (hob_str_equal_nocase(word, HOB_STR("illum")))
-		r->has_illum = true, r->illum = (int64_t)value;
+		r->unlit = value >= 0 && value < 1;
 	else if (hob_str_equal_nocase(word, HOB_STR("Ni")) && value > 1 && value < 10) {
 		r->out->ior = value;
 		r->out->ext_mask |= 1u << HOB_MATERIAL_IOR;
@@ -336,7 +335,7 @@ static void conclude_surface(mtl_reader *r)
 		m->specular = 0;
 		m->ext_mask |= 1u << HOB_MATERIAL_SPECULAR;
 	}
-	if (r->has_illum && r->illum == 0)
+	if (r->unlit)
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 	/* A map multiplies its colour; exporters leave black behind a map and nobody means to see only black. */
 	if (has_map(m, HOB_SLOT_BASE_COLOR) && is_black(m->base_color))
