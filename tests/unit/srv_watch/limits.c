@@ -148,6 +148,7 @@ static int watch_under_limit(watched *w, const char *sysctl, const char *number,
 		!srv_watch_add_root(w->watch, 0, w->dir.path, &err))
 		return 1;
 	w->late = false;
+	uv_update_time(&w->loop);
 	uv_timer_start(&w->timer, on_late, DEADLINE_MS, 0);
 	bool saved = false;
 	while (!w->late && find_record(w, 0, 'c', "d3/new.glb") == SIZE_MAX) {

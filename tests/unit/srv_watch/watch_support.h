@@ -163,6 +163,7 @@ static inline size_t wait_record(watched *w, size_t from, char kind, const char 
 {
 	size_t found;
 	w->late = false;
+	uv_update_time(&w->loop); /* making thousands of files takes long */
 	uv_timer_start(&w->timer, on_late, DEADLINE_MS, 0);
 	while ((found = find_record(w, from, kind, text)) == SIZE_MAX && !w->late)
 		uv_run(&w->loop, UV_RUN_ONCE);
