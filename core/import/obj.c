@@ -3,6 +3,7 @@
 #include "../base/limits.h"
 #include "mtl.h"
 #include "obj_build.h"
+#include "shape.h"
 #include "text.h"
 
 typedef struct obj_import_state {
@@ -106,32 +107,60 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 
 /* ---- materials that are used */
 
-static bool read_materials(obj_import_state *s, uint32_t *ids, hob_error *err)
+/* A material of that name that nobody defines still tells faces apart. */
+static bool add_plain(obj_import_state *s, hob_str name, uint32_t *id, hob_error *err)
+{
+	hob_str kept = hob_text_name(s->request->result, name);
+	if (!kept.data)
+		return hob_fail_memory(err, s->request->result, "a material name");
+	*id = s->model.material_count++;
+	hob_shape_plain_material(&s->model.materials[*id], kept);
+	return true;
+}
+
+static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool *clamped, hob_error *err)
+{
+	const hob_mtl_entry *entry = hob_mtl_find(&s->library, name);
+	if (entry) {
+		*id = s->model.material_count++;
+		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model.materials[*id], err);
+	}
+	if (s->data.libraries.size > 0 && name.len > 0)
+		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.material-missing",
+					 "material '%.*s' stands in no material library; its faces stay plain", HOB_FMT(name));
+	return add_plain(s, name, id, err);
+}
+
+static void mark_materials(const hob_obj_data *data, bool *used, uint32_t count)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(data->runs, hob_obj_run);
+	for (uint32_t r = 0; r < HOB_OBJ_COUNT(data->runs, hob_obj_run); r++)
+		if (runs[r].count > 0)
+			used[runs[r].material == HOB_NONE ? count : runs[r].material] = true;
+	if (!data->has_elements)
+		used[count] = true;
+}
+
+/* *ids: see hob_obj_build. Materials that no face uses are left out. */
+static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 {
 	const hob_import_request *request = s->request;
 	const hob_str *names = HOB_OBJ_ARRAY(s->data.materials, hob_str);
 	uint32_t count = HOB_OBJ_COUNT(s->data.materials, hob_str);
-	bool clamped = false;
+	bool clamped = false, *used = HOB_NEW(request->scratch, bool, (size_t)count + 1);
 	if (count > HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
-	s->model.materials = HOB_NEW(request->result, hob_material, count);
+	*ids = HOB_NEW(request->scratch, uint32_t, (size_t)count + 1);
+	s->model.materials = HOB_NEW(request->result, hob_material, (size_t)count + 1);
 	s->model.samplers = HOB_NEW(request->result, hob_sampler, 1);
-	if (!s->model.materials || !s->model.samplers)
+	if (!used || !*ids || !s->model.materials || !s->model.samplers)
 		return hob_fail_memory(err, request->result, "materials");
-	for (uint32_t i = 0; i < count; i++) {
-		const hob_mtl_entry *entry = hob_mtl_find(&s->library, names[i]);
-		ids[i] = HOB_NONE;
-		if (!entry) {
-			if (s->data.libraries.size > 0 && names[i].len > 0)
-				hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.material-missing",
-							 "material '%.*s' stands in no material library; its faces stay plain",
-							 HOB_FMT(names[i]));
-			continue;
-		}
-		if (!hob_mtl_read(entry, &s->images, 0, &clamped, &s->model.materials[s->model.material_count], err))
+	mark_materials(&s->data, used, count);
+	for (uint32_t i = 0; i < count; i++)
+		if (used[i] && !read_material(s, names[i], &(*ids)[i], &clamped, err))
 			return false;
-		ids[i] = s->model.material_count++;
-	}
+	if (used[count] && !add_plain(s, HOB_STR(""), &(*ids)[count], err))
+		return false;
 	s->model.samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
 	s->model.sampler_count = clamped;
 	return hob_image_set_take(&s->images, &s->model, err);
@@ -139,19 +168,28 @@ static bool read_materials(obj_import_state *s, uint32_t *ids, hob_error *err)
 
 /* ---- the import */
 
+static bool has_good_element(const hob_obj_data *data)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(data->runs, hob_obj_run);
+	for (uint32_t r = 0; r < HOB_OBJ_COUNT(data->runs, hob_obj_run); r++)
+		if (runs[r].count > 0)
+			return true;
+	return false;
+}
+
 static bool convert(obj_import_state *s, hob_error *err)
 {
 	const hob_import_request *request = s->request;
 	const hob_str *libraries = HOB_OBJ_ARRAY(s->data.libraries, hob_str);
-	if (s->data.positions.size == 0 || (s->data.runs.size > 0 && s->data.sizes.size == 0))
+	if (s->data.positions.size == 0)
 		return hob_fail(err, EMPTY, "the OBJ file holds no vertex");
+	if (s->data.has_elements && !has_good_element(&s->data))
+		return hob_fail(err, EMPTY, "the OBJ file holds no usable face, line or point");
 	for (uint32_t i = 0; i < HOB_OBJ_COUNT(s->data.libraries, hob_str); i++)
 		if (!read_statement(s, libraries[i], err))
 			return false;
-	uint32_t *ids = HOB_NEW(request->scratch, uint32_t, HOB_OBJ_COUNT(s->data.materials, hob_str));
-	if (!ids)
-		return hob_fail_memory(err, request->scratch, "materials");
-	return read_materials(s, ids, err) && hob_obj_smooth(request, &s->data, err) &&
+	uint32_t *ids;
+	return read_materials(s, &ids, err) && hob_obj_smooth(request, &s->data, err) &&
 		   hob_obj_build(request, &s->data, ids, &s->model, err);
 }
 

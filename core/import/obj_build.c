@@ -324,7 +324,8 @@ static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
 						HOB_LIMIT_INDICES);
 	to->topology = topologies[s->kind];
-	to->material = s->material == HOB_NONE ? HOB_NONE : b->material_ids[s->material];
+	uint32_t names = HOB_OBJ_COUNT(b->data->materials, hob_str);
+	to->material = b->material_ids[s->material == HOB_NONE ? names : s->material];
 	to->indices = HOB_NEW(b->request->result, uint32_t, total);
 	if (!to->indices)
 		return hob_fail_memory(err, b->request->result, "indices");
@@ -416,7 +417,8 @@ static bool build_cloud(builder *b, hob_error *err)
 	if (!allocate(b, 1, 1, err))
 		return false;
 	hob_mesh *to = &b->model->meshes[0];
-	*to = (hob_mesh){.name = HOB_STR(""), .material = HOB_NONE, .topology = HOB_POINTS, .index_count = count};
+	*to = (hob_mesh){.name = HOB_STR(""), .topology = HOB_POINTS, .index_count = count};
+	to->material = b->material_ids[HOB_OBJ_COUNT(d->materials, hob_str)];
 	to->indices = HOB_NEW(b->request->result, uint32_t, count);
 	if (!to->indices)
 		return hob_fail_memory(err, b->request->result, "indices");
@@ -446,8 +448,7 @@ bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, 
 				   hob_model *model, hob_error *err)
 {
 	builder b = {.request = request, .data = data, .material_ids = material_ids, .model = model};
-	bool cloud = data->runs.size == 0;
-	bool done = cloud ? build_cloud(&b, err) : build_all(&b, err);
+	bool done = !data->has_elements ? build_cloud(&b, err) : build_all(&b, err);
 	hob_buf *const buffers[] = {&b.slots, &b.objects, &b.vertices, &b.ids, &b.cut};
 	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
 		hob_buf_release(buffers[i]);

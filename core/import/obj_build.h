@@ -11,7 +11,7 @@ bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_e
 
 /* One mesh per object and material (and per kind: faces, lines, points), one node per object. Objects are
  * those of "o" statements, or of "g" when there is no "o". material_ids maps ids of data->materials to the
- * model's. A file of positions alone becomes a cloud of points. Corners that agree in position, texture
+ * model's, and its last entry is the material of faces without "usemtl". A file of positions alone becomes a cloud of points. Corners that agree in position, texture
  * coordinate and normal index share a vertex. */
 bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
 				   hob_model *model, hob_error *err) HOB_MUST_CHECK;

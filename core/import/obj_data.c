@@ -273,6 +273,7 @@ static void read_element(parser *p, hob_obj_kind kind)
 	hob_obj_data *d = p->data;
 	uint32_t first = HOB_OBJ_COUNT(d->corners, hob_obj_corner), count = 0;
 	bool good = true;
+	d->has_elements = true;
 	for (;;) {
 		skip_blanks(p);
 		if (at_line_end(p) || *p->at == '#')

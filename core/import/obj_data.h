@@ -37,6 +37,7 @@ typedef struct hob_obj_data {
 	hob_buf libraries; /* hob_str per mtllib statement: the rest of its line, borrowed from the text */
 	/* Names in order of first use; ids are their indices. Borrowed from the text. */
 	hob_buf objects, groups, materials; /* hob_str */
+	bool has_elements;					/* there was a face, line or point, good or bad */
 } hob_obj_data;
 
 static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)

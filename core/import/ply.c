@@ -150,7 +150,7 @@ static void start_mesh(const ply_build *b, hob_mesh *to, hob_topology topology)
 {
 	const hob_ply_data *d = b->data;
 	*to = (hob_mesh){.name = HOB_STR(""),
-					 .material = HOB_NONE,
+					 .material = 0,
 					 .topology = topology,
 					 .vertex_count = d->vertex_count,
 					 .position = d->position,
@@ -196,7 +196,7 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 					 (unsigned long long)dropped);
 	if (to->index_count == 0)
 		return true;
-	to->material = texture < model->material_count ? texture : HOB_NONE;
+	to->material = texture;
 	finish_mesh(b, to);
 	model->mesh_count++;
 	return true;
@@ -263,7 +263,8 @@ static bool make_materials(ply_build *b, hob_error *err)
 	const hob_ply_data *d = b->data;
 	hob_model *model = b->model;
 	hob_arena *arena = b->request->result;
-	model->materials = HOB_NEW(arena, hob_material, d->texture_count);
+	uint32_t count = d->texture_count > 0 ? d->texture_count : 1;
+	model->materials = HOB_NEW(arena, hob_material, count);
 	model->images = HOB_NEW(arena, hob_image, d->texture_count);
 	if (!model->materials || !model->images)
 		return hob_fail_memory(err, arena, "materials");
@@ -275,12 +276,13 @@ static bool make_materials(ply_build *b, hob_error *err)
 		image->uri = image->name = hob_arena_str(arena, d->textures[i]);
 		if (!image->uri.data)
 			return hob_fail_memory(err, arena, "a texture name");
-		hob_material_init(material);
-		material->name = HOB_STR("");
-		material->metallic = 0;
+		hob_shape_plain_material(material, HOB_STR(""));
 		material->slots[HOB_SLOT_BASE_COLOR].image = i;
 	}
-	model->material_count = model->image_count = d->texture_count;
+	if (d->texture_count == 0)
+		hob_shape_plain_material(&model->materials[0], HOB_STR(""));
+	model->material_count = count;
+	model->image_count = d->texture_count;
 	return true;
 }
 

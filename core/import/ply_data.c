@@ -96,7 +96,7 @@ typedef struct element {
 	uint64_t row_least;				/* bytes that a row has at least */
 } element;
 
-enum { PROPERTIES_MAX = 1024, ELEMENTS_MAX = 64 };
+enum { PROPERTIES_MAX = 16384, ELEMENTS_MAX = 64 };
 
 typedef struct reader {
 	const hob_import_request *request;

@@ -89,6 +89,13 @@ size_t hob_shape_fix_floats(float *values, size_t count, float value)
 	return bad;
 }
 
+void hob_shape_plain_material(hob_material *material, hob_str name)
+{
+	hob_material_init(material);
+	material->name = name;
+	material->metallic = 0;
+}
+
 float hob_shape_linear(float srgb)
 {
 	if (!(srgb > 0))

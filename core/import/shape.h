@@ -1,4 +1,4 @@
-/* shape.h - repair of foreign vertex data, shared by the readers of this folder. */
+/* shape.h - repair of foreign vertex data and the plain material, shared by the readers of this folder. */
 #ifndef HOB_SHAPE_H
 #define HOB_SHAPE_H
 
@@ -17,6 +17,9 @@ size_t hob_shape_fix_floats(float *values, size_t count, float value);
 
 /* Face normal of a triangle, its length twice the area. */
 void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3]);
+
+/* What a mesh looks like whose source says nothing: white, rough, no metal. (glTF's own default is metal.) */
+void hob_shape_plain_material(hob_material *material, hob_str name);
 
 /* sRGB display value 0..1 -> linear. */
 float hob_shape_linear(float srgb);

@@ -51,7 +51,7 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 	uint32_t corners = from->facet_count * 3;
 	size_t first = (size_t)from->facet_first * 3;
 	*to = (hob_mesh){.name = from->name,
-					 .material = HOB_NONE,
+					 .material = 0,
 					 .source_mesh = index,
 					 .vertex_count = corners,
 					 .index_count = corners,
@@ -80,7 +80,9 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	model->mesh_refs = HOB_NEW(arena, uint32_t, count);
 	model->scene_roots = HOB_NEW(arena, uint32_t, count);
 	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	if (!model->meshes || !model->nodes || !model->mesh_refs || !model->scene_roots || !model->scenes)
+	model->materials = HOB_NEW(arena, hob_material, 1);
+	if (!model->meshes || !model->nodes || !model->mesh_refs || !model->scene_roots || !model->scenes ||
+		!model->materials)
 		return hob_fail_memory(err, arena, "the scene");
 	for (uint32_t i = 0; i < count; i++) {
 		if (!make_mesh(data, &data->solids[i], i, &model->meshes[i], err))
@@ -99,7 +101,8 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	}
 	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;
 	model->scenes[0] = (hob_scene){HOB_STR(""), 0, count};
-	model->scene_count = 1;
+	hob_shape_plain_material(&model->materials[0], HOB_STR(""));
+	model->scene_count = model->material_count = 1;
 	return true;
 }
 

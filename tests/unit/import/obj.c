@@ -28,7 +28,9 @@ static void a_triangle_becomes_a_mesh_and_a_node(void **state)
 	assert_vector(mesh->position + 6, 7, 8, 10);
 	assert_null(mesh->normal);
 	assert_null(mesh->uv[0]);
-	assert_int_equal(mesh->material, HOB_NONE);
+	/* Nothing is said about looks: plain, and no metal. */
+	assert_int_equal(mesh->material, 0);
+	assert_near(r->model.materials[0].metallic, 0);
 	assert_int_equal(r->model.node_count, 1);
 	assert_int_equal(r->model.nodes[0].mesh_count, 1);
 	assert_int_equal(r->model.scene_count, 1);
@@ -321,7 +323,12 @@ static void unreadable_lines_are_noted_with_the_first_place(void **state)
 static void an_empty_file_is_refused(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {"", "# nothing\n", "vt 0 0\nvn 0 0 1\n", "f 1 2 3\n"};
+	static const char *const texts[] = {"",
+										"# nothing\n",
+										"vt 0 0\nvn 0 0 1\n",
+										"f 1 2 3\n",
+										"v 0 0 0\nv 1 0 0\nf 1 2 3\n",
+										"v 0 0 0\nf 0 0 0\n"};
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++) {
 		reader *r = obj(texts[i]);
 		assert_false(reader_run(r));
@@ -365,7 +372,8 @@ static void a_missing_library_is_a_warning_and_a_dependency(void **state)
 {
 	(void)state;
 	reader *r = obj("mtllib m.mtl\nusemtl red\n" QUAD "f 1 2 3\n");
-	assert_int_equal(one_mesh(r)->material, HOB_NONE);
+	assert_int_equal(one_mesh(r)->material, 0);
+	assert_name(r->model.materials[0].name, "red");
 	assert_true(reader_noted(r, "obj.mtllib-missing"));
 	assert_true(reader_noted(r, "obj.material-missing"));
 	assert_true(memory_io_logged(&r->io, "?a/m.mtl"));
