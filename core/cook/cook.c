@@ -98,6 +98,10 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .parallel = request->parallel};
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
 	bool ok = importer->import(&ask, &c->model, err);
+	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
+		importer = hob_importer_for_old(importer);
+		ok = importer->import(&ask, &c->model, err);
+	}
 	hob_arena_restore(&c->memory->scratch, mark);
 	*used = importer;
 	return ok && (hob_model_check(&c->model, err) ||

@@ -22,6 +22,8 @@ enum {
 /* clang-format off */
 static const hob_assimp_format formats[] = {
 	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
+	{"gltf", "glTF 1.0", 0, NO_UNIT, {"~{"}},
+	{"glb", "binary glTF 1.0", 0, NO_UNIT, {"=glTF"}},
 	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA"}},
 	{"zae", "zipped COLLADA", REPLACE, ROOT_UNIT, {ZIP}},
 	{"3ds", "3D Studio", CENTRED | REPLACE | HOB_ASSIMP_NODE_PLACES, NO_UNIT, {"=MM"}},
@@ -76,7 +78,7 @@ static const hob_assimp_format formats[] = {
 };
 
 const char *const hob_assimp_extensions[] = {
-	"fbx", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
+	"gltf", "glb", "fbx", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
 	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
 	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh", "csm",
 	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,

@@ -113,13 +113,18 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 	/* glTF 1.0 wrote the version as a number, kept its lists as objects, and some files have no asset. */
 	if (cJSON_IsNumber(hob_gltf_get(asset, "version")) || cJSON_IsObject(hob_gltf_get(g->root, "buffers")) ||
 		cJSON_IsObject(hob_gltf_get(g->root, "meshes")))
-		return hob_fail(err, UNSUPPORTED, "glTF version 1; Hob reads 2.0, so export it again or convert it");
+		return hob_fail(err, OLD_VERSION,
+						"glTF version 1; this reader reads 2.0, so export it again or convert it");
 	if (!hob_gltf_string(asset, "version", &version, err) ||
 		!hob_gltf_string(asset, "minVersion", &least, err) ||
 		!hob_gltf_string(asset, "generator", &generator, err))
 		return false;
 	if (!parse_version(version, &major, &minor))
 		return hob_fail(err, CORRUPT, "asset.version is missing or wrong ('%.*s'); is this a glTF file?",
+						HOB_FMT(version));
+	if (major == 1)
+		return hob_fail(err, OLD_VERSION,
+						"glTF version %.*s; this reader reads 2.0, so export it again or convert it",
 						HOB_FMT(version));
 	if (major != 2)
 		return hob_fail(err, UNSUPPORTED,

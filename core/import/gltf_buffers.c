@@ -15,6 +15,9 @@ static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error 
 	if (file.size < 20)
 		return hob_fail(err, TRUNCATED, "the GLB has %zu bytes, its headers alone need 20", file.size);
 	uint32_t version = hob_load_u32(file.data + 4), length = hob_load_u32(file.data + 8);
+	if (version == 1)
+		return hob_fail(err, OLD_VERSION,
+						"GLB version 1; this reader reads version 2, so export or convert it to glTF 2.0");
 	if (version != 2)
 		return hob_fail(err, UNSUPPORTED,
 						"GLB version %u; Hob reads version 2, so export or convert it to glTF 2.0", version);

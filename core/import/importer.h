@@ -11,16 +11,16 @@
 
 typedef struct hob_import_request {
 	const hob_io *io;
-	hob_str path;       /* of the source below the root: "props/duck.gltf" */
-	hob_bytes file;     /* its bytes, already read through io */
-	hob_arena *result;  /* the model's memory */
+	hob_str path;		/* of the source below the root: "props/duck.gltf" */
+	hob_bytes file;		/* its bytes, already read through io */
+	hob_arena *result;	/* the model's memory */
 	hob_arena *scratch; /* freed by the caller after the import */
 	hob_notes *notes;
 	const hob_parallel *parallel; /* may be NULL */
 } hob_import_request;
 
 typedef struct hob_importer {
-	const char *name;              /* "gltf": part of the cook key, with version */
+	const char *name; /* "gltf": part of the cook key, with version */
 	uint32_t version;
 	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
 	/* On failure *out is untouched; the error names what, where (line or index), and what to do. */
@@ -35,5 +35,7 @@ typedef struct hob_importer {
 extern const hob_importer *const hob_importers[];
 extern const uint32_t hob_importer_count;
 const hob_importer *hob_importer_for(hob_str path); /* NULL when no importer reads this extension */
+/* Who to ask when this one answers OLD_VERSION (Assimp for glTF 1.0); NULL when there is none. */
+const hob_importer *hob_importer_for_old(const hob_importer *importer);
 
 #endif

@@ -15,3 +15,8 @@ const hob_importer *hob_importer_for(hob_str path)
 				return hob_importers[i];
 	return NULL;
 }
+
+const hob_importer *hob_importer_for_old(const hob_importer *importer)
+{
+	return importer == &hob_gltf_importer ? &hob_assimp_importer : NULL;
+}

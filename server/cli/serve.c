@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
@@ -122,6 +123,16 @@ static void on_signal(uv_signal_t *handle, int number)
 
 /* ---- start */
 
+/* Numbers of an earlier run must lie below this run's, also those of transient events, which are not stored. */
+static uint64_t first_seq(srv_store *store)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000,
+			 rev = srv_store_last_rev(store);
+	return ms > rev ? ms : rev;
+}
+
 static bool start(daemon_state *d, const char *listen, const srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
@@ -131,7 +142,7 @@ static bool start(daemon_state *d, const char *listen, const srv_engine_options 
 	if (rebuilt)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"the index was damaged and was rebuilt; nothing has to be cooked again");
-	d->events = srv_events_new(srv_store_epoch(d->store), srv_store_last_rev(d->store), EVENTS_KEPT);
+	d->events = srv_events_new(srv_store_epoch(d->store), first_seq(d->store), EVENTS_KEPT);
 	d->views = srv_views_new();
 	if (!d->events || !d->views)
 		return hob_fail(err, MEMORY, "no memory left to start");

@@ -239,6 +239,12 @@ static bool receive_start(worker *w)
 	}
 }
 
+static void put_library(hob_buf *out, const hob_importer *importer)
+{
+	if (importer->library_version)
+		hob_buf_printf(out, "%s, ", importer->library_version());
+}
+
 static void send_ready(const srv_sandbox_layers *layers)
 {
 	hob_buf text = {0};
@@ -247,12 +253,16 @@ static void send_ready(const srv_sandbox_layers *layers)
 				   layers->rlimits ? "true" : "false");
 	for (uint32_t i = 0; i < hob_importer_count; i++) {
 		const hob_importer *importer = hob_importers[i];
-		hob_buf_printf(
-			&text,
-			"%s{\"name\":\"%s\",\"version\":%u,\"library\":\"%s%s%s, meshoptimizer %d\",\"extensions\":[",
-			i ? "," : "", importer->name, importer->version,
-			importer->library_version ? importer->library_version() : "",
-			importer->library_version ? ", " : "", hob_textures_libraries(), MESHOPTIMIZER_VERSION);
+		const hob_importer *old = hob_importer_for_old(importer);
+		hob_buf_printf(&text, "%s{\"name\":\"%s\",\"version\":%u,\"library\":\"", i ? "," : "",
+					   importer->name, importer->version);
+		put_library(&text, importer);
+		if (old) {
+			hob_buf_printf(&text, "%s %u ", old->name, old->version);
+			put_library(&text, old);
+		}
+		hob_buf_printf(&text, "%s, meshoptimizer %d\",\"extensions\":[", hob_textures_libraries(),
+					   MESHOPTIMIZER_VERSION);
 		for (const char *const *e = importer->extensions; *e; e++)
 			hob_buf_printf(&text, "%s\"%s\"", e == importer->extensions ? "" : ",", *e);
 		hob_buf_put_str(&text, HOB_STR("]}"));

@@ -105,8 +105,8 @@ static void only_version_2_is_read(void **state)
 		{"'version':'2.1'", HOB_ERR_OK, ""},
 		{"'version':'2.0','minVersion':'2.0'", HOB_ERR_OK, ""},
 		{"'version':'2.1','minVersion':'2.1'", HOB_ERR_UNSUPPORTED, "glTF 2.1"},
-		{"'version':'1.0'", HOB_ERR_UNSUPPORTED, "glTF version 1.0"},
-		{"'version':1", HOB_ERR_UNSUPPORTED, "glTF version 1"},
+		{"'version':'1.0'", HOB_ERR_OLD_VERSION, "glTF version 1.0"},
+		{"'version':1", HOB_ERR_OLD_VERSION, "glTF version 1"},
 		{"'version':'3.0'", HOB_ERR_UNSUPPORTED, "glTF version 3.0"},
 		{"'version':'two'", HOB_ERR_CORRUPT, "asset.version"},
 		{"'version':'2.'", HOB_ERR_CORRUPT, "asset.version"},
@@ -318,7 +318,7 @@ static void broken_glbs_are_refused(void **state)
 		hob_err_code code;
 		const char *words;
 	} cases[] = {
-		{4, 1, HOB_ERR_UNSUPPORTED, "GLB version 1"},
+		{4, 1, HOB_ERR_OLD_VERSION, "GLB version 1"},
 		{4, 3, HOB_ERR_UNSUPPORTED, "GLB version 3"},
 		{8, 0xFFFFFFFF, HOB_ERR_TRUNCATED, "says 4294967295 bytes"},
 		{12, 0xFFFFFFFF, HOB_ERR_TRUNCATED, "chunk at byte 12 says 4294967295 bytes"},
