@@ -22,6 +22,9 @@ enum {
 	NODE_SIZE = 64 + 64 + 20
 };
 
+/* The format keeps no errors. This is what the converter allows its simplifier at each level, of the mesh's size. */
+static const float LOD_ERROR = 0.02f;
+
 static uint32_t load_u32(const uint8_t *p)
 {
 	uint32_t value;
@@ -432,6 +435,7 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 		lod->indices = f->indices + ((size_t)first + begin) * 4;
 		lod->index_bytes = 4;
 		lod->index_count = end - begin;
+		lod->error = to->sphere[3] * 2 * LOD_ERROR * (float)l;
 		if (!check_indices(a, lod, room, left, error))
 			return false;
 		if (lod->vertex_prefix > to->vertex_count)

@@ -166,6 +166,7 @@ static void classic_meshes_have_levels_boxes_and_vertices(void **state)
 	assert_int_equal(((const uint32_t *)quad->lods[1].indices)[2], 3);
 	assert_true(quad->aabb_max[0] == 1 && quad->sphere[0] == 0.5f);
 	assert_float_equal(quad->sphere[3], 0.70710678f, 1e-6);
+	assert_true(quad->lods[0].error == 0 && quad->lods[1].error > 0);
 	assert_int_equal(triangle->lod_count, 8);
 	assert_int_equal(triangle->lods[7].index_count, 0);
 	assert_int_equal(triangle->vertex_count, 3);

@@ -1,0 +1,354 @@
+/* draw - shows a cooked model: into a picture without a window, or in a window. See --help and README.md. */
+#include "draw_model.h"
+#include "draw_surface.h"
+#include "draw_textures.h"
+
+#include <GLES3/gl3.h>
+#include <math.h>
+#include <stb/stb_image_write.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+	"draw - shows a cooked model\n\n"
+	"Usage: draw BASE [OPTION]...\n\n"
+	"BASE.meshes, BASE.materials, BASE.scene and BASE.animations are what `hob cook` wrote; BASE.classic.* "
+	"with\n"
+	"--classic. Textures are looked for in the folder textures/ beside or above BASE.\n\n"
+	"  -o FILE.png        where the picture goes (picture.png)\n"
+	"  --window           a window instead; the clip plays\n"
+	"  --size WxH         in pixels (640x480)\n"
+	"  --clip N|NAME      which clip to play (0)\n"
+	"  --blend N|NAME     a second clip, half and half with the first\n"
+	"  --time SECONDS     where in the clip (0)\n"
+	"  --yaw, --pitch DEG from where to look (30, 20)\n"
+	"  --camera N         look through a camera of the model instead\n"
+	"  --pixels N         error that a level of detail may show (1)\n"
+	"  --textures DIR     where the textures are\n"
+	"  --classic          open BASE.classic.meshes, .materials, .scene\n";
+
+typedef struct options {
+	const char *base, *out, *clip, *blend, *textures;
+	int width, height, camera;
+	float time, yaw, pitch, pixels;
+	bool window, classic;
+} options;
+
+/* ---- the command line */
+
+static bool read_options(int argc, char **argv, options *o)
+{
+	*o = (options){
+		.out = "picture.png", .width = 640, .height = 480, .camera = -1, .yaw = 30, .pitch = 20, .pixels = 1};
+	for (int i = 1; i < argc; i++) {
+		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+		if (strcmp(name, "--window") == 0) {
+			o->window = true;
+			continue;
+		}
+		if (strcmp(name, "--classic") == 0) {
+			o->classic = true;
+			continue;
+		}
+		if (name[0] != '-') {
+			o->base = name;
+			continue;
+		}
+		if (!value)
+			return false;
+		i++;
+		if (strcmp(name, "-o") == 0)
+			o->out = value;
+		else if (strcmp(name, "--clip") == 0)
+			o->clip = value;
+		else if (strcmp(name, "--blend") == 0)
+			o->blend = value;
+		else if (strcmp(name, "--textures") == 0)
+			o->textures = value;
+		else if (strcmp(name, "--time") == 0)
+			o->time = strtof(value, NULL);
+		else if (strcmp(name, "--yaw") == 0)
+			o->yaw = strtof(value, NULL);
+		else if (strcmp(name, "--pitch") == 0)
+			o->pitch = strtof(value, NULL);
+		else if (strcmp(name, "--pixels") == 0)
+			o->pixels = strtof(value, NULL);
+		else if (strcmp(name, "--camera") == 0)
+			o->camera = atoi(value);
+		else if (strcmp(name, "--size") != 0 || sscanf(value, "%dx%d", &o->width, &o->height) != 2)
+			return false;
+	}
+	return o->base && o->width > 0 && o->height > 0 && o->width <= 8192 && o->height <= 8192;
+}
+
+/* ---- the model */
+
+static hob_rt_blob load(const options *o, const char *extension)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s%s%s", o->base, o->classic ? ".classic" : "", extension);
+	return draw_file_load(path);
+}
+
+static bool open_model(const options *o, hob_rt_files *files, hob_rt_asset **asset)
+{
+	hob_rt_error error = {HOB_RT_OK, ""};
+	files->meshes = load(o, ".meshes");
+	files->materials = load(o, ".materials");
+	files->scene = load(o, ".scene");
+	if (!o->classic)
+		files->animations = load(o, ".animations");
+	if (hob_rt_open(files, NULL, asset, &error))
+		return true;
+	fprintf(stderr, "draw: %s: %s\n", o->base, error.text);
+	return false;
+}
+
+/* textures/ beside BASE, or in a folder above it. */
+static void find_textures(const options *o, char *folder, size_t size)
+{
+	snprintf(folder, size, "%s", o->base);
+	for (;;) {
+		char *slash = strrchr(folder, '/'), probe[4200];
+		snprintf(probe, sizeof probe, "%.*s/textures/.", slash ? (int)(slash - folder) : 1,
+				 slash ? folder : ".");
+		FILE *there = fopen(probe, "r");
+		if (there)
+			fclose(there);
+		if (there || !slash) {
+			probe[strlen(probe) - 2] = 0;
+			snprintf(folder, size, "%s", probe);
+			return;
+		}
+		*slash = 0;
+	}
+}
+
+static uint32_t choose_clip(const hob_rt_asset *asset, const char *name)
+{
+	char *end;
+	uint32_t found = hob_rt_find_clip(asset, name);
+	unsigned long number = strtoul(name, &end, 10);
+	if (found == HOB_RT_NONE && *name && !*end && number < asset->clip_count)
+		found = (uint32_t)number;
+	if (found == HOB_RT_NONE)
+		fprintf(stderr, "draw: no clip '%s'\n", name);
+	return found;
+}
+
+/* ---- the view */
+
+static void multiply(const float *a, const float *b, float *out)
+{
+	for (int c = 0; c < 4; c++)
+		for (int r = 0; r < 4; r++)
+			out[c * 4 + r] = a[r] * b[c * 4] + a[4 + r] * b[c * 4 + 1] + a[8 + r] * b[c * 4 + 2] +
+							 a[12 + r] * b[c * 4 + 3];
+}
+
+static void set_projection(draw_view *view, const float *to_eye, float yfov, float aspect, float near,
+						   float far, int height)
+{
+	float f = 1 / tanf(yfov / 2), projection[16] = {0};
+	projection[0] = f / aspect;
+	projection[5] = f;
+	projection[10] = (far + near) / (near - far);
+	projection[11] = -1;
+	projection[14] = 2 * far * near / (near - far);
+	multiply(projection, to_eye, view->view_projection);
+	view->pixels_per_radian = (float)height / (2 * tanf(yfov / 2));
+}
+
+/* From a rotation whose columns are the camera's right, up and back, and its place. */
+static void invert_rigid(const float *m, float *out)
+{
+	for (int i = 0; i < 3; i++) {
+		float length = sqrtf(m[i * 4] * m[i * 4] + m[i * 4 + 1] * m[i * 4 + 1] + m[i * 4 + 2] * m[i * 4 + 2]);
+		out[12 + i] = out[i * 4 + 3] = 0;
+		for (int k = 0; k < 3; k++)
+			out[k * 4 + i] = m[i * 4 + k] / length;
+	}
+	out[15] = 1;
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			out[12 + i] -= out[k * 4 + i] * m[12 + k];
+}
+
+static void look_from_outside(const options *o, const hob_rt_instance *instance, draw_view *view)
+{
+	const hob_rt_asset *asset = hob_rt_instance_asset(instance);
+	float min[3] = {1e30f, 1e30f, 1e30f}, max[3] = {-1e30f, -1e30f, -1e30f}, center[3] = {0, 0, 0},
+		  radius = 0;
+	for (uint32_t i = 0; i < asset->draw_count; i++) {
+		float low[3], high[3];
+		if (!hob_rt_draw_bounds(instance, i, low, high))
+			continue;
+		for (int k = 0; k < 3; k++) {
+			min[k] = fminf(min[k], low[k]);
+			max[k] = fmaxf(max[k], high[k]);
+		}
+	}
+	for (int k = 0; k < 3 && min[0] <= max[0]; k++) {
+		center[k] = (min[k] + max[k]) / 2;
+		radius += (max[k] - min[k]) * (max[k] - min[k]) / 4;
+	}
+	radius = radius > 0 ? sqrtf(radius) : 1;
+	float yaw = o->yaw * 0.01745329f, pitch = o->pitch * 0.01745329f, yfov = 0.7f;
+	float aspect = (float)o->width / (float)o->height,
+		  distance = 1.02f * radius / sinf(yfov / 2 * fminf(1, aspect));
+	const float camera[16] = {cosf(yaw),
+							  0,
+							  -sinf(yaw),
+							  0,
+							  -sinf(yaw) * sinf(pitch),
+							  cosf(pitch),
+							  -cosf(yaw) * sinf(pitch),
+							  0,
+							  sinf(yaw) * cosf(pitch),
+							  sinf(pitch),
+							  cosf(yaw) * cosf(pitch),
+							  0,
+							  0,
+							  0,
+							  0,
+							  1};
+	float placed[16], to_eye[16];
+	memcpy(placed, camera, sizeof placed);
+	for (int k = 0; k < 3; k++)
+		placed[12 + k] = view->eye[k] = center[k] + distance * camera[8 + k];
+	invert_rigid(placed, to_eye);
+	set_projection(view, to_eye, yfov, aspect,
+				   distance - radius * 1.01f > radius * 0.01f ? distance - radius * 1.01f : radius * 0.01f,
+				   distance + radius * 1.01f, o->height);
+}
+
+static bool look_through_camera(const options *o, const hob_rt_instance *instance, draw_view *view)
+{
+	const hob_rt_asset *asset = hob_rt_instance_asset(instance);
+	for (uint32_t node = 0; node < asset->node_count; node++) {
+		if (hob_rt_node_camera(asset, node) != (uint32_t)o->camera)
+			continue;
+		const hob_pk_camera *camera = hob_rt_camera(asset, (uint32_t)o->camera);
+		const float *global = hob_rt_global(instance, node);
+		float to_eye[16], far = camera->zfar < 1e9f ? camera->zfar : 1e5f * camera->znear;
+		invert_rigid(global, to_eye);
+		memcpy(view->eye, global + 12, sizeof view->eye);
+		set_projection(view, to_eye, camera->type == HOB_PK_CAMERA_PERSPECTIVE ? camera->yfov_or_ymag : 0.7f,
+					   (float)o->width / (float)o->height, camera->znear > 0 ? camera->znear : 0.01f, far,
+					   o->height);
+		return true;
+	}
+	fprintf(stderr, "draw: no node has camera %d\n", o->camera);
+	return false;
+}
+
+/* ---- drawing */
+
+static bool draw_frame(const options *o, draw_model *model, hob_rt_instance *instance, draw_view *view)
+{
+	view->pixels = o->pixels;
+	if (o->camera < 0)
+		look_from_outside(o, instance, view);
+	else if (!look_through_camera(o, instance, view))
+		return false;
+	glClearColor(0.16f, 0.17f, 0.19f, 1);
+	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+	draw_counts counts = draw_model_draw(model, instance, view);
+	if (!o->window)
+		printf("%u draws, %u culled, %u triangles\n", counts.draws, counts.culled, counts.triangles);
+	return true;
+}
+
+static bool save_picture(const options *o, draw_surface *surface)
+{
+	unsigned char *pixels = malloc((size_t)o->width * (size_t)o->height * 4);
+	if (!pixels)
+		return false;
+	draw_surface_read(surface, pixels);
+	for (size_t i = 3; i < (size_t)o->width * (size_t)o->height * 4; i += 4)
+		pixels[i] = 255;
+	bool saved = stbi_write_png(o->out, o->width, o->height, 4, pixels, o->width * 4) != 0;
+	free(pixels);
+	if (!saved)
+		fprintf(stderr, "draw: cannot write %s\n", o->out);
+	return saved;
+}
+
+static bool show(const options *o, const hob_rt_asset *asset, hob_rt_instance *instance,
+				 hob_rt_player *player, draw_surface *surface)
+{
+	char folder[4096];
+	draw_view view;
+	memset(&view, 0, sizeof view);
+	find_textures(o, folder, sizeof folder);
+	draw_model *model = draw_model_open(asset, o->textures ? o->textures : folder);
+	if (!model)
+		return false;
+	bool good = true;
+	double before = draw_surface_seconds();
+	hob_rt_player_advance(player, o->time, instance);
+	do {
+		hob_rt_update(instance);
+		good = draw_frame(o, model, instance, &view);
+		double now = draw_surface_seconds();
+		if (o->window)
+			hob_rt_player_advance(player, now - before, instance);
+		before = now;
+	} while (good && draw_surface_present(surface));
+	if (good && !o->window)
+		good = save_picture(o, surface);
+	draw_model_close(model);
+	return good;
+}
+
+static bool start_clips(const options *o, const hob_rt_asset *asset, hob_rt_player *player)
+{
+	uint32_t count, first = asset->clip_count > 0 ? choose_clip(asset, o->clip ? o->clip : "0") : HOB_RT_NONE;
+	if (asset->clip_count == 0)
+		return !o->clip && !o->blend;
+	if (first == HOB_RT_NONE)
+		return false;
+	uint32_t layer = hob_rt_player_play(player, first, 0, 1, true);
+	if (!o->blend)
+		return true;
+	uint32_t second = choose_clip(asset, o->blend);
+	if (second == HOB_RT_NONE)
+		return false;
+	hob_rt_layer *layers = hob_rt_player_layers(player, &count), kept = layers[layer];
+	uint32_t other = hob_rt_player_play(player, second, 0, 1, true);
+	layer = other == 0 ? 1 : 0;
+	layers[layer] = kept;
+	layers[layer].weight = layers[layer].target_weight = 0.5f;
+	layers[other].weight = layers[other].target_weight = 0.5f;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	options o;
+	hob_rt_files files = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	hob_rt_asset *asset = NULL;
+	hob_rt_instance *instance = NULL;
+	hob_rt_player *player = NULL;
+	hob_rt_error error;
+	if (!read_options(argc, argv, &o)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	draw_surface *surface = NULL;
+	bool good = open_model(&o, &files, &asset) && hob_rt_instance_open(asset, &instance, &error) &&
+				hob_rt_player_open(asset, 2, &player, &error) && start_clips(&o, asset, player);
+	if (good)
+		surface = draw_surface_open(o.width, o.height, o.window);
+	good = surface && show(&o, asset, instance, player, surface);
+	draw_surface_close(surface);
+	hob_rt_player_close(player);
+	hob_rt_instance_close(instance);
+	hob_rt_close(asset);
+	free((void *)(uintptr_t)files.meshes.data);
+	free((void *)(uintptr_t)files.materials.data);
+	free((void *)(uintptr_t)files.scene.data);
+	free((void *)(uintptr_t)files.animations.data);
+	return good ? 0 : 1;
+}

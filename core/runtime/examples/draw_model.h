@@ -1,0 +1,25 @@
+/* draw_model.h - a cooked model on the GPU. */
+#ifndef DRAW_MODEL_H
+#define DRAW_MODEL_H
+
+#include "../hob_runtime.h"
+
+typedef struct draw_model draw_model;
+
+typedef struct draw_view {
+	float view_projection[16], eye[3];
+	float pixels_per_radian; /* viewport height / (2 tan(fov / 2)) */
+	float pixels;			 /* error that a level of detail may show */
+} draw_view;
+
+typedef struct draw_counts {
+	unsigned draws, culled, triangles;
+} draw_counts;
+
+/* Uploads vertices, indices and textures (from `texture_folder`). NULL when a shader does not compile. */
+draw_model *draw_model_open(const hob_rt_asset *asset, const char *texture_folder);
+void draw_model_close(draw_model *model);
+/* Draws an instance as of its last hob_rt_update: opaque draws, then blended ones from back to front. */
+draw_counts draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
+
+#endif

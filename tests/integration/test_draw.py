@@ -1,0 +1,93 @@
+"""The sample renderer of core/runtime/examples on cooked models: what a renderer makes of packed, quantised and classic
+files. Pictures are compared with each other, never with stored ones: rasterisers differ."""
+import os
+import pathlib
+import struct
+import subprocess
+import unittest
+import zlib
+
+from hobtest import HOB, MODELS, Scenario, main
+
+DRAW = pathlib.Path(HOB).parent / "draw"
+SIZE = 160, 120
+
+
+def pixels(path):
+    """Rows of RGBA bytes of a PNG without palette or interlacing."""
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    raw, row, rows = zlib.decompress(packed), SIZE[0] * 4, [bytes(SIZE[0] * 4)]
+    for y in range(SIZE[1]):
+        kind, line, up = raw[y * (row + 1)], bytearray(raw[y * (row + 1) + 1:(y + 1) * (row + 1)]), rows[-1]
+        for i in range(row):
+            a, b, c = (line[i - 4] if i >= 4 else 0), up[i], (up[i - 4] if i >= 4 else 0)
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[i] = (line[i] + (0, a, b, (a + b) // 2, paeth)[kind]) & 255
+        rows.append(bytes(line))
+    return b"".join(rows[1:])
+
+
+def difference(a, b):
+    """Mean absolute difference of a channel, 0..255."""
+    return sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+
+
+@unittest.skipUnless(DRAW.exists(), f"{DRAW} was not built: OpenGL ES or EGL is missing")
+class Draw(Scenario):
+    def cook(self, name, settings="{}"):
+        done = subprocess.run([HOB, "cook", str(MODELS / "simple"), "-o", str(self.folder / name), "--classic", "--settings",
+                               settings], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.folder / name
+
+    def draw(self, base, *options, code=0):
+        picture = self.folder / "picture.png"
+        # Mesa keeps allocations until the end on purpose.
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1")
+        done = subprocess.run([DRAW, str(base), "-o", str(picture), "--size", "%dx%d" % SIZE, *options], env=environment,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return pixels(picture) if code == 0 else done.stderr
+
+    def test_every_model_shows_something(self):
+        out = self.cook("out")
+        scenes = [path for path in sorted(out.rglob("*.scene")) if not path.name.endswith(".classic.scene")]
+        self.assertGreater(len(scenes), 5)
+        for scene in scenes:
+            with self.subTest(scene.name):
+                picture = self.draw(scene.with_suffix(""))
+                background = picture[:4]
+                shown = sum(picture[i:i + 4] != background for i in range(0, len(picture), 4))
+                self.assertGreater(shown, SIZE[0] * SIZE[1] / 50)
+
+    def test_clips_move_joints_and_morph_targets(self):
+        out = self.cook("out")
+        for name, clip in (("SimpleSkin.gltf", "0"), ("AnimatedMorphCube.glb", "0"),
+                           ("InterpolationTest.glb", "Linear Translation")):
+            with self.subTest(name):
+                first, same, later = (self.draw(out / name, "--clip", clip, "--time", time)
+                                      for time in ("0.2", "0.2", "0.9"))
+                self.assertEqual(first, same)
+                self.assertGreater(difference(first, later), 0.3)
+
+    def test_classic_and_quantised_files_show_the_same(self):
+        out, small = self.cook("out"), self.cook("small", '{"vertices":"quantized"}')
+        for name in ("spot.obj", "TextureCoordinateTest.gltf", "BoxVertexColors.glb", "SimpleSkin.gltf"):
+            with self.subTest(name):
+                exact = self.draw(out / name, "--pixels", "0")
+                self.assertLess(difference(exact, self.draw(small / name, "--pixels", "0")), 0.5)
+        exact = self.draw(out / "spot.obj", "--pixels", "0")
+        self.assertLess(difference(exact, self.draw(out / "spot.obj", "--classic", "--pixels", "0")), 0.5)
+
+    def test_compressed_files_are_refused_with_the_remedy(self):
+        out = self.cook("out", '{"encode":"meshopt"}')
+        self.assertIn("encode = raw", self.draw(out / "spot.obj", code=1))
+
+
+if __name__ == "__main__":
+    main()
