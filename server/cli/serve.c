@@ -133,10 +133,11 @@ static uint64_t first_seq(srv_store *store)
 	return ms > rev ? ms : rev;
 }
 
-static bool start(daemon_state *d, const char *listen, const srv_engine_options *engine, hob_error *err)
+static bool start(daemon_state *d, const char *listen, uint64_t max_bytes, const srv_engine_options *engine,
+				  hob_error *err)
 {
 	bool rebuilt = false;
-	srv_store_options store = {0};
+	srv_store_options store = {.max_bytes = max_bytes};
 	if (!srv_store_open(d->cache, &store, &d->store, &rebuilt, err))
 		return false;
 	if (rebuilt)
@@ -184,11 +185,13 @@ static int run_serve(int argc, char **argv)
 	static daemon_state d;
 	const char *listen = getenv("HOB_LISTEN"), *log_format = "text", *sandbox = "best-effort";
 	const char *cache = getenv("HOB_CACHE");
-	uint32_t jobs = 0, timeout = 120, memory_mb = 4096;
+	uint32_t jobs = 0, timeout = 120, memory_mb = 4096, max_gb = 0;
 	bool verbose = false, polling = false;
 	cli_option options[] = {
 		{"--listen", 0, CLI_TEXT, &listen, "ADDR:PORT", "where to serve (127.0.0.1:7780)"},
 		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (.hob)"},
+		{"--max-size", 0, CLI_NUMBER, &max_gb, "GB",
+		 "most disk space for results; the least recently used go (no limit)"},
 		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
 		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (120)"},
 		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
@@ -238,7 +241,8 @@ static int run_serve(int argc, char **argv)
 		uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
 	}
-	if (!start(&d, listen && listen[0] ? listen : "127.0.0.1:7780", &engine, &error)) {
+	if (!start(&d, listen && listen[0] ? listen : "127.0.0.1:7780", (uint64_t)max_gb * 1000000000u, &engine,
+			   &error)) {
 		cli_print_error("hob serve", &error);
 		if (d.engine)
 			srv_engine_close(d.engine, on_engine_closed, &d);

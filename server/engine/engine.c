@@ -460,6 +460,7 @@ static void on_timer(uv_timer_t *timer)
 		for (uint32_t i = 0; i < engine->asset_count; i++)
 			if (engine->assets[i].alive)
 				asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+	engine_keep_store(engine);
 	engine_answer_waiters(engine);
 	engine_fill(engine);
 }
@@ -566,7 +567,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 
 static void finish_close(srv_engine *engine)
 {
-	if (engine->watch || engine->pool || engine->handles > 0 || engine->jobs_alive > 0)
+	if (engine->watch || engine->pool || engine->handles > 0 || engine->jobs_alive > 0 ||
+		engine->background > 0)
 		return;
 	void (*closed)(void *user) = engine->closed;
 	void *user = engine->closed_user;
@@ -592,7 +594,7 @@ static void on_watch_closed(void *user)
  * close. */
 static void close_when_idle(srv_engine *engine)
 {
-	if (engine->jobs_alive > 0 || engine->pool)
+	if (engine->jobs_alive > 0 || engine->background > 0 || engine->pool)
 		return;
 	uv_close((uv_handle_t *)&engine->flush, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->posted, on_handle_closed);
@@ -636,13 +638,15 @@ void job_free(engine_job *job)
 	hob_buf_release(&job->reasons);
 	hob_arena_release(&job->arena);
 	free(job);
-	engine_job_over(engine);
+	engine->jobs_alive--;
+	if (engine->closing)
+		close_when_idle(engine);
 }
 
-void engine_job_over(srv_engine *engine)
+void engine_background_over(srv_engine *engine)
 {
-	engine->jobs_alive--;
-	if (engine->closing && !engine->pool)
+	engine->background--;
+	if (engine->closing)
 		close_when_idle(engine);
 }
 

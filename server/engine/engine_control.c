@@ -245,7 +245,7 @@ static void classic_done(uv_work_t *work, int status)
 		answer(job->control, hob_err_http(error.code), hob_err_name(error.code), error.context);
 	}
 	free(job);
-	engine_job_over(engine);
+	engine_background_over(engine);
 }
 
 static void control_classic(srv_engine *engine, srv_control *control)
@@ -283,7 +283,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 		job->asset = (uint32_t)(a - engine->assets);
 		job->recipe = a->good;
 		job->work.data = job;
-		engine->jobs_alive++;
+		engine->background++;
 		uv_queue_work(engine->loop, &job->work, classic_run, classic_done);
 	}
 }

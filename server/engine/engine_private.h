@@ -121,7 +121,11 @@ struct srv_engine {
 	uint32_t post_count, post_capacity;
 	bool view_dirty, store_dirty;
 	srv_engine_counters counters;
+	uv_work_t sync_work;
+	bool syncing;
+	uint64_t synced_jobs, trim_at;
 	uint32_t handles, jobs_alive;
+	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
 	void *closed_user;
 };
@@ -129,7 +133,7 @@ struct srv_engine {
 /* engine.c */
 int64_t engine_now_ms(void);
 uint32_t engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
-void engine_job_over(srv_engine *engine);					  /* one that jobs_alive counted has ended */
+void engine_background_over(srv_engine *engine);			  /* one that `background` counted has ended */
 uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
 void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
 void engine_fill(srv_engine *engine); /* starts as many jobs as there is room for */
@@ -152,6 +156,8 @@ void publish_view(srv_engine *engine, asset *a);
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
+/* engine_keep.c */
+void engine_keep_store(srv_engine *engine); /* once a second */
 /* engine_why.c */
 void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */

@@ -1,0 +1,77 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+
+#include <stdlib.h>
+
+/* Housekeeping of the store, off the hot path: what was written becomes durable, and the cap on bytes is kept. */
+
+enum { TRIM_MS = 60000 };
+
+static void sync_run(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	srv_store_sync(engine->store);
+}
+
+static void sync_done(uv_work_t *work, int status)
+{
+	(void)status;
+	srv_engine *engine = work->data;
+	engine->syncing = false;
+	engine_background_over(engine);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(hob_sha256));
+}
+
+typedef struct live_keys {
+	hob_sha256 *keys;
+	size_t count;
+} live_keys;
+
+static bool is_live(void *user, const hob_sha256 *recipe)
+{
+	const live_keys *live = user;
+	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL;
+}
+
+static void trim(srv_engine *engine)
+{
+	live_keys live = {.keys = malloc((engine->asset_count * 2 + 1) * sizeof *live.keys)};
+	if (!live.keys)
+		return;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		const asset *a = &engine->assets[i];
+		if (a->alive && a->has_good)
+			live.keys[live.count++] = a->good;
+		if (a->alive && a->has_last)
+			live.keys[live.count++] = a->last;
+	}
+	qsort(live.keys, live.count, sizeof *live.keys, compare);
+	uint64_t freed = srv_store_trim(engine->store, is_live, &live);
+	char text[32];
+	if (freed > 0)
+		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
+				srv_text_bytes(freed, text));
+	engine->store_dirty = true;
+	free(live.keys);
+}
+
+void engine_keep_store(srv_engine *engine)
+{
+	uint64_t jobs = engine->counters.jobs;
+	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
+		engine->synced_jobs = jobs;
+		engine->syncing = true;
+		engine->sync_work.data = engine;
+		engine->background++;
+		uv_queue_work(engine->loop, &engine->sync_work, sync_run, sync_done);
+	}
+	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
+		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
+		trim(engine);
+	}
+}
