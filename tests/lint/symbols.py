@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""symbols.py BUILD: what the objects of core ask the world for (nm -u), and what the two programs are linked with.
+
+Core asks libc for memory, strings and mathematics, and each library by the few entry points and in the few files
+that are named here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
+foreign bytes, the worker must not link the network or the index. Prints one line per finding; exits 1 when there is
+any."""
+import fnmatch
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LIBC = set("""
+    aligned_alloc calloc free malloc realloc
+    memchr memcmp memcpy memmove memset strchr strcmp strlen strncmp strnlen strrchr strstr
+    qsort qsort_r snprintf vsnprintf strtol
+    acos acosf asin asinf atan atan2 atan2f atanf cbrt cbrtf ceil ceilf copysign copysignf cos cosf exp exp2 exp2f expf
+    fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp hypot hypotf isnan ldexp ldexpf llround
+    llroundf log log10 log2 log2f logf lrint lrintf lround lroundf modf nearbyint nearbyintf nextafter nextafterf pow powf rint
+    rintf round roundf sin sincos sincosf sinf sqrt sqrtf tan tanf trunc truncf
+""".split())
+# Words that the compiler writes: assertions, checked copies, stack guards, linkage, instruments.
+COMPILER = re.compile(r"__assert_fail|__(mem|str|v?snprintf)\w*_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__isoc\w+|"
+                      r"__(asan|ubsan|tsan|sanitizer|msan|gcov|llvm|sancov|start|stop)\w*|bcmp|__isnan\w*|__isinf\w*|__finite\w*")
+CPLUSPLUS = re.compile(r"_Z\w+|__cxa_\w+|__gxx_personality_v0|__dso_handle|_Unwind_Resume")
+# Entry points of a library -> the files that may call them.
+LIBRARIES = {
+    r"EVP_\w+": ["core/hash/*.c"],
+    r"XXH3_\w+": ["core/hash/*.c"],
+    r"ai[A-Z]\w+": ["core/import/assimp*.c"],
+    r"cJSON_\w+": ["core/import/gltf*.c", "core/cook/settings.c", "core/cook/recipe.c"],
+    r"meshopt_\w+": ["core/mesh/*.c", "core/formats/*.c", "core/import/gltf_meshopt.c"],
+    r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
+    r"libdeflate_\w+": ["core/texture/*.c"],
+    r"WebP\w+": ["core/texture/picture_*.c"],
+    r"astcenc_\w+": ["core/texture/astc*.c"],
+}
+# Libraries that a program may name, besides libc, libm and the compiler's own.
+PROGRAMS = {
+    "hob": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "microhttpd", "uv", "sqlite3"},
+    "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
+                   "astcenc", "stdc++"},
+}
+COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
+# Code that meets foreign bytes and is compiled in rather than linked: never in the daemon.
+FOREIGN = re.compile(r"stbi_\w+|hob_import|hob_importer_for|hob_picture_decode|hob_cook")
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def objects(build):
+    """The objects of core, as {source: object}."""
+    found = {}
+    for path in sorted(build.glob("CMakeFiles/hob_*.dir/core/**/*.o")):
+        source = str(path.relative_to(build)).split("/", 2)[2].removesuffix(".o")
+        if (ROOT / source).exists():
+            found[source] = path
+    return found
+
+
+def check_objects(build, findings):
+    ours = objects(build)
+    if not ours:
+        findings.append(f"{build}: there are no objects of core; build first")
+        return 0
+    own = set()
+    for path in ours.values():
+        own.update(line.split()[-1] for line in run("nm", "--defined-only", str(path)).splitlines() if line)
+    for source, path in ours.items():
+        for line in run("nm", "-u", str(path)).splitlines():
+            name = line.split()[-1].split("@")[0]
+            if name in own or name in LIBC or COMPILER.fullmatch(name):
+                continue
+            if source.endswith(".cpp") and CPLUSPLUS.fullmatch(name):
+                continue
+            places = next((files for call, files in LIBRARIES.items() if re.fullmatch(call, name)), None)
+            if places is None:
+                findings.append(f"{source}: asks for '{name}', which is neither memory, string, mathematics nor a named library")
+            elif not any(fnmatch.fnmatch(source, place) for place in places):
+                findings.append(f"{source}: calls '{name}', which is for {', '.join(places)}")
+    return len(ours)
+
+
+def check_program(build, program, findings):
+    path = build / program
+    for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", str(path))):
+        name = re.sub(r"^lib|\.so.*$", "", needed)
+        if name not in PROGRAMS[program] and not COMMON.fullmatch(name):
+            findings.append(f"{program}: links {needed}, which is not for it")
+    if program == "hob":
+        foreign = [name for name in run("nm", str(path)).split() if FOREIGN.fullmatch(name)]
+        if foreign:
+            findings.append(f"{program}: contains '{foreign[0]}' and {len(foreign) - 1} more that are for the worker")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    findings = []
+    count = check_objects(build, findings)
+    for program in PROGRAMS:
+        check_program(build, program, findings)
+    print("\n".join(findings) or f"symbols: {count} objects of core and {len(PROGRAMS)} programs ask for nothing else")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
