@@ -78,7 +78,7 @@ static inline bool hob_always_false(bool ignored)
 
 /* Sets *err (which may be NULL) and returns false, so that a failing function reads
  * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
-#define hob_fail(err, code, ...)                                                                                       \
+#define hob_fail(err, code, ...)                                                                             \
 	hob_always_false(hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__))
 /* Appends "; context" to an error that is already set. Returns false. */
 #define hob_fail_in(err, ...) hob_always_false(hob_error_append((err), __VA_ARGS__))

@@ -19,9 +19,9 @@ typedef enum hob_semantic {
 } hob_semantic;
 
 typedef enum hob_encoding {
-	HOB_ENCODING_PLAIN,      /* as the VkFormat says */
+	HOB_ENCODING_PLAIN,		 /* as the VkFormat says */
 	HOB_ENCODING_OCTAHEDRAL, /* 2 x snorm: unit vector, octahedral map */
-	HOB_ENCODING_SCALED      /* unorm, dequantised by the mesh's pos or uv scale and offset */
+	HOB_ENCODING_SCALED		 /* unorm, dequantised by the mesh's pos or uv scale and offset */
 } hob_encoding;
 
 typedef struct hob_baked_attribute {
@@ -33,21 +33,21 @@ typedef struct hob_baked_attribute {
 
 typedef struct hob_baked_stream {
 	uint32_t stride; /* bytes, a multiple of 4, 4..256 */
-	uint8_t *data;   /* [vertex_count][stride] */
+	uint8_t *data;	 /* [vertex_count][stride] */
 } hob_baked_stream;
 
 typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
-	uint32_t vertex_prefix;            /* vertices [0, prefix) suffice for this LOD and all coarser ones */
-	float error;                       /* absolute, in the mesh's units, accumulated; 0 for LOD 0 */
+	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */
+	float error;					   /* absolute, in the mesh's units, accumulated; 0 for LOD 0 */
 	uint32_t meshlet_first, meshlet_count;
 } hob_baked_lod;
 
 typedef struct hob_baked_meshlet {
 	float center[3], radius;
 	int8_t cone_axis[3], cone_cutoff; /* as meshopt_Bounds */
-	uint32_t vertex_offset;           /* in meshlet_vertices */
-	uint32_t triangle_offset;         /* in meshlet_triangles, bytes */
+	uint32_t vertex_offset;			  /* in meshlet_vertices */
+	uint32_t triangle_offset;		  /* in meshlet_triangles, bytes */
 	uint8_t vertex_count, triangle_count;
 } hob_baked_meshlet;
 
@@ -77,9 +77,9 @@ typedef struct hob_baked_mesh {
 	uint32_t *meshlet_vertices; /* mesh-local vertex ids */
 	uint8_t *meshlet_triangles; /* 3 bytes a triangle; each meshlet's start is a multiple of 4 */
 	float aabb_min[3], aabb_max[3], sphere[4]; /* of all vertices used by LOD 0; empty mesh: zeros */
-	float pos_offset[3], pos_scale;            /* position = offset + scale * unorm; float32: 0 and 1 */
-	float uv_offset[2], uv_scale[2];           /* of set 0; other sets stay float */
-	float uv_density;                          /* median of sqrt(uv area / area), 0 without uv */
+	float pos_offset[3], pos_scale;			   /* position = offset + scale * unorm; float32: 0 and 1 */
+	float uv_offset[2], uv_scale[2];		   /* of set 0; other sets stay float */
+	float uv_density;						   /* median of sqrt(uv area / area), 0 without uv */
 } hob_baked_mesh;
 
 /* ---- pictures ---------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ typedef enum hob_image_flag {
 	HOB_IMAGE_OPACITY_PACKED = 2,
 	HOB_IMAGE_PLACEHOLDER = 4, /* the source could not be read; a visible checker stands in */
 	HOB_IMAGE_NORMAL_XY = 8,   /* two channels, z = sqrt(1 - x*x - y*y) */
-	HOB_IMAGE_ORM = 16         /* R occlusion, G roughness, B metallic */
+	HOB_IMAGE_ORM = 16		   /* R occlusion, G roughness, B metallic */
 } hob_image_flag;
 
 typedef enum hob_image_container { HOB_IMAGE_SOURCE_FILE, HOB_IMAGE_KTX2, HOB_IMAGE_PNG } hob_image_container;
@@ -123,7 +123,11 @@ typedef struct hob_baked_link {
 	uint32_t node, value;
 } hob_baked_link;
 
-typedef enum hob_node_flag { HOB_NODE_FROM_MATRIX = 1, HOB_NODE_SHEAR = 2, HOB_NODE_MIRRORED = 4 } hob_node_flag;
+typedef enum hob_node_flag {
+	HOB_NODE_FROM_MATRIX = 1,
+	HOB_NODE_SHEAR = 2,
+	HOB_NODE_MIRRORED = 4
+} hob_node_flag;
 
 typedef struct hob_baked_trs {
 	float t[3];
@@ -144,9 +148,9 @@ typedef struct hob_baked_scene {
 	hob_baked_hierarchy *hierarchy;
 	uint32_t *subtree; /* [node_count] nodes in the subtree, itself included */
 	hob_baked_trs *trs;
-	float *local, *global; /* [node_count][16] */
-	float *aabb;           /* [node_count][6] world bounds of the subtree's meshes; min > max when none */
-	hob_str *names;        /* [node_count], may be empty */
+	float *local, *global;	 /* [node_count][16] */
+	float *aabb;			 /* [node_count][6] world bounds of the subtree's meshes; min > max when none */
+	hob_str *names;			 /* [node_count], may be empty */
 	uint32_t *node_of_model; /* [hob_model.node_count] id of the model's node here */
 	/* mesh and material links stand on the mesh child nodes */
 	hob_baked_links mesh_links, material_links, camera_links, light_links, skin_links;
@@ -171,7 +175,8 @@ typedef struct hob_baked_animations {
 	uint32_t clip_count, skin_count;
 	hob_clip *clips;
 	hob_skin *skins;
-	float *ranges;      /* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
+	float *
+		ranges; /* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
 	float *skin_bounds; /* [clip_count][6] bounds of skinned meshes over the clip; min > max when none */
 } hob_baked_animations;
 

@@ -21,28 +21,28 @@ typedef enum hob_topology { HOB_TRIANGLES, HOB_LINES, HOB_POINTS } hob_topology;
 
 typedef struct hob_morph_target {
 	hob_str name;
-	float weight;    /* default weight */
+	float weight;	 /* default weight */
 	float *position; /* [vertex_count][3] deltas, or NULL */
-	float *normal;   /* [vertex_count][3] deltas, or NULL */
-	float *tangent;  /* [vertex_count][3] deltas, or NULL */
+	float *normal;	 /* [vertex_count][3] deltas, or NULL */
+	float *tangent;	 /* [vertex_count][3] deltas, or NULL */
 } hob_morph_target;
 
 typedef struct hob_mesh {
 	hob_str name;
-	uint32_t material;         /* into materials, HOB_NONE = default material */
-	uint32_t source_mesh;      /* mesh index in the source; meshes made from it stand side by side */
+	uint32_t material;		   /* into materials, HOB_NONE = default material */
+	uint32_t source_mesh;	   /* mesh index in the source; meshes made from it stand side by side */
 	uint32_t source_primitive; /* index within the source mesh */
-	hob_topology topology;     /* strips, fans and loops are already turned into lists */
+	hob_topology topology;	   /* strips, fans and loops are already turned into lists */
 	uint32_t vertex_count, index_count;
-	uint32_t *indices;             /* [index_count], each < vertex_count; non-indexed sources get 0,1,2... */
-	float *position;               /* [vertex_count][3], finite */
-	float *normal;                 /* [vertex_count][3] unit length, or NULL */
-	float *tangent;                /* [vertex_count][4] unit xyz, w = +1 or -1, or NULL */
-	float *uv[HOB_UV_SETS];        /* [vertex_count][2], or NULL; sets are contiguous from 0 */
-	float *color[HOB_COLOR_SETS];  /* [vertex_count][4] linear, or NULL */
-	uint32_t influence_count;      /* joints per vertex: 0, 4, 8, 12 ... as in the source */
-	uint16_t *joints;              /* [vertex_count][influence_count], index into the skin's joint list */
-	float *weights;                /* [vertex_count][influence_count], not normalised by importers */
+	uint32_t *indices;			  /* [index_count], each < vertex_count; non-indexed sources get 0,1,2... */
+	float *position;			  /* [vertex_count][3], finite */
+	float *normal;				  /* [vertex_count][3] unit length, or NULL */
+	float *tangent;				  /* [vertex_count][4] unit xyz, w = +1 or -1, or NULL */
+	float *uv[HOB_UV_SETS];		  /* [vertex_count][2], or NULL; sets are contiguous from 0 */
+	float *color[HOB_COLOR_SETS]; /* [vertex_count][4] linear, or NULL */
+	uint32_t influence_count;	  /* joints per vertex: 0, 4, 8, 12 ... as in the source */
+	uint16_t *joints;			  /* [vertex_count][influence_count], index into the skin's joint list */
+	float *weights;				  /* [vertex_count][influence_count], not normalised by importers */
 	uint32_t target_count;
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
@@ -75,17 +75,17 @@ typedef struct hob_sampler {
  * be had (outside the root, unsupported source): then `uri` still says what was asked for. */
 typedef struct hob_image {
 	hob_str name;
-	hob_str uri;    /* as written in the source, for messages; empty for embedded */
-	hob_str path;   /* normalised path below the root, whether or not the file exists */
+	hob_str uri;  /* as written in the source, for messages; empty for embedded */
+	hob_str path; /* normalised path below the root, whether or not the file exists */
 	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. May lie in a file that hob_io
 	 * handed out rather than in the arena: the io outlives the model. */
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
-	hob_str mime;   /* as declared, may be empty or wrong: sniff the bytes */
+	hob_str mime;					/* as declared, may be empty or wrong: sniff the bytes */
 } hob_image;
 
 typedef struct hob_texture_ref {
-	uint32_t image;   /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
+	uint32_t image;	  /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
 	uint32_t sampler; /* HOB_NONE = repeat, linear */
 	uint32_t uv_set;
 	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T * R * S * uv; scale default 1 */
@@ -95,29 +95,29 @@ typedef enum hob_alpha_mode { HOB_ALPHA_OPAQUE, HOB_ALPHA_MASK, HOB_ALPHA_BLEND 
 
 /* Texture slots of a material. */
 typedef enum hob_slot {
-	HOB_SLOT_BASE_COLOR,      /* sRGB, a = opacity */
-	HOB_SLOT_METAL_ROUGH,     /* G roughness, B metallic */
+	HOB_SLOT_BASE_COLOR,  /* sRGB, a = opacity */
+	HOB_SLOT_METAL_ROUGH, /* G roughness, B metallic */
 	HOB_SLOT_NORMAL,
-	HOB_SLOT_OCCLUSION,       /* R */
-	HOB_SLOT_EMISSIVE,        /* sRGB */
-	HOB_SLOT_OPACITY,         /* separate opacity map (OBJ map_d ...): R, or A when it has alpha */
-	HOB_SLOT_SPECULAR,        /* A */
+	HOB_SLOT_OCCLUSION,		  /* R */
+	HOB_SLOT_EMISSIVE,		  /* sRGB */
+	HOB_SLOT_OPACITY,		  /* separate opacity map (OBJ map_d ...): R, or A when it has alpha */
+	HOB_SLOT_SPECULAR,		  /* A */
 	HOB_SLOT_SPECULAR_COLOR,  /* sRGB */
-	HOB_SLOT_CLEARCOAT,       /* R */
+	HOB_SLOT_CLEARCOAT,		  /* R */
 	HOB_SLOT_CLEARCOAT_ROUGH, /* G */
 	HOB_SLOT_CLEARCOAT_NORMAL,
-	HOB_SLOT_TRANSMISSION,    /* R */
-	HOB_SLOT_SHEEN_COLOR,     /* sRGB */
-	HOB_SLOT_SHEEN_ROUGH,     /* A */
-	HOB_SLOT_THICKNESS,       /* G */
-	HOB_SLOT_ANISOTROPY,      /* RG direction, B strength */
-	HOB_SLOT_IRIDESCENCE,     /* R */
-	HOB_SLOT_IRIDESCENCE_THICKNESS, /* G */
-	HOB_SLOT_DIFFUSE_TRANSMISSION,  /* A */
+	HOB_SLOT_TRANSMISSION,				 /* R */
+	HOB_SLOT_SHEEN_COLOR,				 /* sRGB */
+	HOB_SLOT_SHEEN_ROUGH,				 /* A */
+	HOB_SLOT_THICKNESS,					 /* G */
+	HOB_SLOT_ANISOTROPY,				 /* RG direction, B strength */
+	HOB_SLOT_IRIDESCENCE,				 /* R */
+	HOB_SLOT_IRIDESCENCE_THICKNESS,		 /* G */
+	HOB_SLOT_DIFFUSE_TRANSMISSION,		 /* A */
 	HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR, /* sRGB */
-	HOB_SLOT_ROUGHNESS,       /* separate maps that cooking packs into METAL_ROUGH: R */
-	HOB_SLOT_METALLIC,        /* R */
-	HOB_SLOT_BUMP,            /* height map: cooked into a normal map */
+	HOB_SLOT_ROUGHNESS,					 /* separate maps that cooking packs into METAL_ROUGH: R */
+	HOB_SLOT_METALLIC,					 /* R */
+	HOB_SLOT_BUMP,						 /* height map: cooked into a normal map */
 	HOB_SLOT_COUNT
 } hob_slot;
 
@@ -171,7 +171,8 @@ void hob_material_init(hob_material *material);
 typedef struct hob_node {
 	hob_str name;
 	uint32_t parent; /* HOB_NONE for a root */
-	uint32_t source; /* index in the source, for messages and for mapping; HOB_NONE when made by the importer */
+	uint32_t
+		source; /* index in the source, for messages and for mapping; HOB_NONE when made by the importer */
 	bool has_matrix;
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
@@ -190,9 +191,9 @@ typedef enum hob_camera_type { HOB_CAMERA_PERSPECTIVE, HOB_CAMERA_ORTHOGRAPHIC }
 typedef struct hob_camera {
 	hob_str name;
 	hob_camera_type type;
-	float yfov_or_ymag;    /* radians, or half height in metres */
-	float aspect_or_xmag;  /* 0 = not given (perspective), or half width */
-	float znear, zfar;     /* zfar = +inf when absent */
+	float yfov_or_ymag;	  /* radians, or half height in metres */
+	float aspect_or_xmag; /* 0 = not given (perspective), or half width */
+	float znear, zfar;	  /* zfar = +inf when absent */
 } hob_camera;
 
 typedef enum hob_light_type { HOB_LIGHT_DIRECTIONAL, HOB_LIGHT_POINT, HOB_LIGHT_SPOT } hob_light_type;
@@ -201,7 +202,7 @@ typedef struct hob_light {
 	hob_str name;
 	hob_light_type type;
 	float color[3], intensity; /* lux (directional) or candela */
-	float range;               /* metres, +inf when absent */
+	float range;			   /* metres, +inf when absent */
 	float inner_cone, outer_cone;
 } hob_light;
 
@@ -209,7 +210,7 @@ typedef struct hob_skin {
 	hob_str name;
 	uint32_t root; /* skeleton root node or HOB_NONE */
 	uint32_t joint_count;
-	uint32_t *joints;    /* [joint_count] node ids */
+	uint32_t *joints;	 /* [joint_count] node ids */
 	float *inverse_bind; /* [joint_count][16]; never NULL: identity when the source has none */
 } hob_skin;
 
@@ -222,8 +223,9 @@ typedef struct hob_track {
 	hob_interpolation interpolation;
 	uint32_t components; /* 3, 4, or the number of morph targets */
 	uint32_t key_count;
-	float *times;  /* [key_count] seconds, strictly increasing */
-	float *values; /* [key_count][components]; CUBICSPLINE: [key_count][3][components] = in-tangent, value, out-tangent */
+	float *times; /* [key_count] seconds, strictly increasing */
+	float *
+		values; /* [key_count][components]; CUBICSPLINE: [key_count][3][components] = in-tangent, value, out-tangent */
 } hob_track;
 
 typedef struct hob_channel {

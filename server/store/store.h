@@ -26,14 +26,16 @@
 typedef struct srv_store srv_store;
 
 typedef struct srv_store_options {
-	uint64_t max_bytes; /* of all blobs; 0 = no cap. Eviction: least recently used, never what is live or open */
+	uint64_t
+		max_bytes; /* of all blobs; 0 = no cap. Eviction: least recently used, never what is live or open */
 } srv_store_options;
 
 /* Opens or creates. A damaged index is moved aside to index.db.damaged-<n> and a new one is begun (epoch
  * changes, blobs stay, recipes are re-read from the recipe files beside the blobs); *rebuilt tells (may be NULL). */
 bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
 					hob_error *err) HOB_MUST_CHECK;
-void srv_store_close(srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
+void srv_store_close(
+	srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
 /* Random at the database's birth: 16 hex digits. */
 const char *srv_store_epoch(const srv_store *store);
 /* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
@@ -76,7 +78,7 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
  * dependency. Several recipes share a lookup when dependencies differ. A copy of each recipe is kept as a small
  * JSON file <dir>/recipes/ab/<key>.json, so that losing the index costs a re-hash and no cook. */
 typedef struct srv_recipe_dep {
-	hob_str path;      /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
+	hob_str path; /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
 	bool missing;
 	hob_sha256 digest; /* zero when missing */
 } srv_recipe_dep;
@@ -89,13 +91,13 @@ typedef struct srv_recipe_output {
 
 typedef struct srv_recipe {
 	hob_sha256 key, lookup;
-	hob_sha256 source;     /* digest of the source */
-	hob_str file_name;     /* empty unless the cook depended on the source's own name */
-	hob_str ingredients;   /* JSON: importer, versions, settings, profile: what `why` compares */
-	hob_str stats;         /* JSON: counts for lists */
+	hob_sha256 source;	 /* digest of the source */
+	hob_str file_name;	 /* empty unless the cook depended on the source's own name */
+	hob_str ingredients; /* JSON: importer, versions, settings, profile: what `why` compares */
+	hob_str stats;		 /* JSON: counts for lists */
 	uint32_t warnings;
 	uint64_t cook_ns, peak_bytes;
-	int64_t cooked_at_ms;  /* Unix time */
+	int64_t cooked_at_ms; /* Unix time */
 	uint32_t dep_count, output_count;
 	srv_recipe_dep *deps;
 	srv_recipe_output *outputs;
@@ -107,15 +109,15 @@ typedef struct srv_recipe {
  * holds for add_outputs and put_part. Putting a key again replaces all of it. */
 bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err) HOB_MUST_CHECK;
 /* Adds outputs to an existing recipe (classic made on request); one of the same name is replaced. NOT_FOUND. */
-bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs, uint32_t count,
-						   hob_error *err) HOB_MUST_CHECK;
+bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs,
+						   uint32_t count, hob_error *err) HOB_MUST_CHECK;
 /* Newest first, at most 256; the rows live in `arena`. *count = 0 when there is none. Their outputs may have been
  * dropped as damaged: see srv_blob_exists. */
-bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out, uint32_t *count,
-					   hob_error *err) HOB_MUST_CHECK;
+bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out,
+					   uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 /* One recipe by key; false with NOT_FOUND. */
-bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out, hob_error *err)
-	HOB_MUST_CHECK;
+bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
+					  hob_error *err) HOB_MUST_CHECK;
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
@@ -123,12 +125,12 @@ bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error 
 
 typedef struct srv_asset_row {
 	hob_str root, path;
-	hob_str state;      /* "fresh", "failed" ...: schema/job_states.def; transient states are not stored */
-	uint64_t rev;       /* of its last published change */
-	hob_sha256 good;    /* recipe whose outputs are served; zero = never cooked */
-	hob_sha256 last;    /* recipe of the newest attempt (differs from good after a failure) */
+	hob_str state;	 /* "fresh", "failed" ...: schema/job_states.def; transient states are not stored */
+	uint64_t rev;	 /* of its last published change */
+	hob_sha256 good; /* recipe whose outputs are served; zero = never cooked */
+	hob_sha256 last; /* recipe of the newest attempt (differs from good after a failure) */
 	int64_t cooked_at_ms;
-	hob_str error;      /* JSON, empty when fine */
+	hob_str error; /* JSON, empty when fine */
 } srv_asset_row;
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;
@@ -138,30 +140,30 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 
 /* ---- memoised parts (textures, meshes): part key -> blob; the map may be asked from any thread ----------------- */
 
-bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
-	HOB_MUST_CHECK;
+bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob,
+						hob_error *err) HOB_MUST_CHECK;
 bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob);
 
 /* ---- jobs and changes: history ---------------------------------------------------------------------------------- */
 
 typedef struct srv_job_row {
 	uint64_t id;
-	hob_str asset;   /* "root/path" */
-	hob_str reason;  /* JSON array of dirty reasons */
-	hob_str result;  /* "cooked", "hit", "failed", "cancelled" */
+	hob_str asset;	/* "root/path" */
+	hob_str reason; /* JSON array of dirty reasons */
+	hob_str result; /* "cooked", "hit", "failed", "cancelled" */
 	hob_sha256 recipe;
 	int64_t queued_at_ms, started_at_ms, finished_at_ms;
 	uint64_t cook_ns, peak_bytes;
-	hob_str error;   /* JSON or empty */
-	hob_str log;     /* what the worker printed, capped by the caller */
+	hob_str error; /* JSON or empty */
+	hob_str log;   /* what the worker printed, capped by the caller */
 } srv_job_row;
 
 /* An id again replaces the row. Rows older than the newest 20,000 ids are trimmed. */
 bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_last_job(srv_store *store);
 /* Newest first, ids below `before` (0 = from the newest), only of `asset` unless empty, at most `limit`. */
-bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena, srv_job_row **out,
-					uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena,
+					srv_job_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 typedef struct srv_change_row {
 	uint64_t rev;
@@ -172,8 +174,8 @@ typedef struct srv_change_row {
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_last_rev(srv_store *store);
 /* Oldest first, rev > since, at most limit. Rows older than the newest 100,000 are trimmed. */
-bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena, srv_change_row **out,
-					   uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena,
+					   srv_change_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- housekeeping ---------------------------------------------------------------------------------------------- */
 

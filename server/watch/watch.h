@@ -64,10 +64,10 @@ typedef struct srv_watch_callbacks {
 
 typedef struct srv_watch_options {
 	uint32_t window_ms, window_max_ms; /* 0 = 15, 250 */
-	uint32_t poll_ms;                  /* interval of polling roots; 0 = 2000 */
+	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
-	bool once;                         /* scan only, never watch (hob cook) */
-	uint32_t max_watches;              /* tests: pretend that this is the kernel's limit; 0 = none */
+	bool once;			  /* scan only, never watch (hob cook) */
+	uint32_t max_watches; /* tests: pretend that this is the kernel's limit; 0 = none */
 	/* True for a path (folder paths end in '/') that is neither listed nor watched. May be NULL; called from
 	 * scan threads, so it must only read. */
 	bool (*ignore)(void *user, uint32_t root, hob_str path);

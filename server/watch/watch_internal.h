@@ -59,8 +59,8 @@ typedef struct watch_root {
 	int dir_fd, inotify_fd; /* O_PATH of the root; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
 	dir_tree tree;
-	size_t counted;	  /* folders that watch->watches holds of this root */
-	int moving_wd; /* folder renamed away whose new place was not told yet; 0: none */
+	size_t counted; /* folders that watch->watches holds of this root */
+	int moving_wd;	/* folder renamed away whose new place was not told yet; 0: none */
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
