@@ -430,20 +430,28 @@ void engine_fill(srv_engine *engine)
 	engine->counters.queue_length = srv_queue_count(engine->queue);
 }
 
-/* Once per turn, before the loop sleeps: one view and one transaction for all that the turn changed. */
-static void on_flush(uv_prepare_t *prepare)
+/* One view and one transaction for all that this turn changed. */
+void engine_flush(srv_engine *engine)
 {
-	srv_engine *engine = prepare->data;
 	hob_error error = {0};
 	if (engine->store_dirty && !srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->store_dirty = false;
-	if (engine->view_dirty) {
-		srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
-		srv_views_publish(engine->views, engine->rev, engine->ready);
-		engine->view_dirty = false;
+	if (!engine->view_dirty)
+		return;
+	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
+	srv_views_publish(engine->views, engine->rev, engine->ready);
+	engine->view_dirty = false;
+}
+
+/* Once per turn, before the loop sleeps. */
+static void on_flush(uv_prepare_t *prepare)
+{
+	srv_engine *engine = prepare->data;
+	bool changed = engine->view_dirty;
+	engine_flush(engine);
+	if (changed)
 		engine_answer_waiters(engine);
-	}
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -114,6 +114,9 @@ void engine_answer_waiters(srv_engine *engine)
 		bool late = uv_now(engine->loop) >= w.deadline_ms;
 		bool done =
 			w.asset != HOB_NONE ? !is_busy(engine, w.asset) : scans_over(engine, &w) && all_idle(engine);
+		/* Whoever is answered sees what the answer speaks of. */
+		if (done)
+			engine_flush(engine);
 		if (engine->closing)
 			answer(w.control, 503, "http.draining", "Hob is stopping");
 		else if (done && w.asset == HOB_NONE)

@@ -136,7 +136,8 @@ uint32_t engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE withou
 void engine_background_over(srv_engine *engine);			  /* one that `background` counted has ended */
 uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
 void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
-void engine_fill(srv_engine *engine); /* starts as many jobs as there is room for */
+void engine_flush(srv_engine *engine); /* makes rows and views visible now */
+void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
 /* engine_cook.c */
 void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
 void job_free(engine_job *job);

@@ -190,7 +190,8 @@ class Daemon:
                 self.kill()
                 sys.stderr.write("\n".join(self.log[-40:]) + "\n")
             else:
-                assert self.stop() == 0, self.log[-20:]
+                code = self.stop()
+                assert code == 0, (code, self.log[-20:])
 
 
 class Scenario(unittest.TestCase):
