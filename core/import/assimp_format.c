@@ -22,8 +22,8 @@ enum {
 /* clang-format off */
 static const hob_assimp_format formats[] = {
 	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
-	{"gltf", "glTF 1.0", 0, NO_UNIT, {"~{"}},
-	{"glb", "binary glTF 1.0", 0, NO_UNIT, {"=glTF"}},
+	{"gltf", "glTF 1.0", HOB_ASSIMP_TALL_FOV, NO_UNIT, {"~{"}},
+	{"glb", "binary glTF 1.0", HOB_ASSIMP_TALL_FOV, NO_UNIT, {"=glTF"}},
 	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA"}},
 	{"zae", "zipped COLLADA", REPLACE, ROOT_UNIT, {ZIP}},
 	{"3ds", "3D Studio", CENTRED | REPLACE | HOB_ASSIMP_NODE_PLACES, NO_UNIT, {"=MM"}},
@@ -48,7 +48,7 @@ static const hob_assimp_format formats[] = {
 	{"ms3d", "MilkShape 3D", 0, NO_UNIT, {"=MS3D000000"}},
 	{"cob", "trueSpace", CENTRED, NO_UNIT, {"=Caligari "}},
 	{"irrmesh", "Irrlicht mesh", 0, NO_UNIT, {IRR}},
-	{"irr", "Irrlicht scene", 0, NO_UNIT, {IRR}},
+	{"irr", "Irrlicht scene", HOB_ASSIMP_TALL_FOV, NO_UNIT, {IRR}},
 	{"mesh", "Ogre mesh", BY_NAME, NO_UNIT, {"~[MeshSerializer"}},
 	{"ogex", "OpenGEX", 0, NO_UNIT, {"~Metric", "~Node"}},
 	{"pmx", "MikuMikuDance model", 0, NO_UNIT, {"=PMX "}},
@@ -65,7 +65,6 @@ static const hob_assimp_format formats[] = {
 	{"hmp", "3D GameStudio terrain", 0, NO_UNIT, {"=HMP"}},
 	{"3d", "Unreal mesh", BY_NAME, NO_UNIT, {0}},
 	{"bvh", "BVH motion", 0, NO_UNIT, {"~HIERARCHY"}},
-	{"csm", "CharacterStudio motion", 0, NO_UNIT, {"~$"}},
 	{"q3o", "Quick3D object", 0, NO_UNIT, {"=quick3D"}},
 	{"q3s", "Quick3D scene", 0, NO_UNIT, {"=quick3D"}},
 	{"sib", "Silo", 0, NO_UNIT, {0}},
@@ -80,7 +79,7 @@ static const hob_assimp_format formats[] = {
 const char *const hob_assimp_extensions[] = {
 	"gltf", "glb", "fbx", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
 	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
-	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh", "csm",
+	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh",
 	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,
 };
 /* clang-format on */

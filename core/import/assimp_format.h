@@ -1,9 +1,10 @@
 /* assimp_format.h - the formats that are given to Assimp: how to recognise them and what Assimp leaves undone.
  *
  * Assimp tries every importer it has on a file whose own importer declines, so a file is looked at before
- * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (obj stl ply gltf glb);
- * extensions that mostly belong to other things (xml raw ter prj scn mot uc vta bsp step stp x3db); Ogre's
- * mesh.xml. What this table states about axes, units and texture coordinates was read from Assimp 5.2.5's
+ * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (obj stl ply, and glTF but for
+ * its version 1.0, which our reader hands on); extensions that mostly belong to other things (xml raw ter prj
+ * scn mot uc vta bsp step stp x3db); Ogre's mesh.xml; CharacterStudio's csm, whose importer returns counts that
+ * are larger than its arrays. What this table states about axes, units and texture coordinates was read from Assimp 5.2.5's
  * importers: it promises Y up and V up, but not every importer keeps the promise. */
 #ifndef HOB_ASSIMP_FORMAT_H
 #define HOB_ASSIMP_FORMAT_H
@@ -26,6 +27,7 @@ enum {
 	HOB_ASSIMP_SRGB_VERTICES = 16,	/* vertex colours are display values */
 	HOB_ASSIMP_FREED_TEXTURES = 64, /* Assimp frees embedded pictures before it returns them */
 	HOB_ASSIMP_NODE_PLACES = 128,	/* cameras and lights repeat the place of their node */
+	HOB_ASSIMP_TALL_FOV = 256,		/* the field of view is the vertical one times the aspect */
 	HOB_ASSIMP_MAP_REPLACES = 32,	/* a colour map takes the place of the colour instead of tinting it */
 };
 

@@ -2,6 +2,7 @@
 
 #include "../base/limits.h"
 #include "image_set.h"
+#include "text.h"
 
 #include <assimp/material.h>
 
@@ -15,14 +16,6 @@ typedef struct material_builder {
 } material_builder;
 
 /* ---- pictures */
-
-static hob_str last_part(hob_str path)
-{
-	for (size_t i = path.len; i > 0; i--)
-		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\')
-			return hob_str_sub(path, i, path.len);
-	return path;
-}
 
 /* "*3" names an embedded picture by number, other texts by file name. */
 static uint32_t embedded_index(const hob_assimp_scene *scene, hob_str reference)
@@ -40,7 +33,7 @@ static uint32_t embedded_index(const hob_assimp_scene *scene, hob_str reference)
 		if (!source->mTextures[i])
 			continue;
 		hob_str name = hob_assimp_str(&source->mTextures[i]->mFilename);
-		if (name.len > 0 && hob_str_equal(last_part(name), last_part(reference)))
+		if (name.len > 0 && hob_str_equal(hob_text_last_part(name), hob_text_last_part(reference)))
 			return i;
 	}
 	return HOB_NONE;

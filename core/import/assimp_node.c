@@ -230,13 +230,18 @@ static void convert_camera(const hob_assimp_scene *scene, const struct aiCamera 
 		to->yfov_or_ymag = to->aspect_or_xmag / (aspect > 0 ? aspect : 1);
 		return;
 	}
+	to->type = HOB_CAMERA_PERSPECTIVE;
+	to->aspect_or_xmag = aspect;
+	if (scene->format->flags & HOB_ASSIMP_TALL_FOV) {
+		float yfov = from->mHorizontalFOV / (aspect > 0 ? aspect : 1);
+		to->yfov_or_ymag = yfov > 1e-4f && yfov < 3.14f ? yfov : 0.8f;
+		return;
+	}
 	/* Assimp's field of view is the horizontal one; without an aspect that of a common screen is taken. */
 	float half = from->mHorizontalFOV / 2;
 	if (!(half > 1e-4f && half < 1.57f))
 		half = 0.4f;
-	to->type = HOB_CAMERA_PERSPECTIVE;
 	to->yfov_or_ymag = 2 * atanf(tanf(half) / (aspect > 0 ? aspect : 16.0f / 9));
-	to->aspect_or_xmag = aspect;
 }
 
 static bool convert_light(const hob_assimp_scene *scene, const struct aiLight *from, hob_light *to)

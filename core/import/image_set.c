@@ -6,7 +6,7 @@
 
 void hob_image_set_init(hob_image_set *set, const hob_import_request *request)
 {
-	*set = (hob_image_set){.request = request};
+	*set = (hob_image_set){.request = request, .dir = hob_path_dir(request->path)};
 	hob_name_map_init(&set->by_path, request->scratch);
 }
 
@@ -27,26 +27,18 @@ bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_
 	return true;
 }
 
-static hob_str last_part(hob_str path)
-{
-	for (size_t i = path.len; i > 0; i--)
-		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\')
-			return hob_str_sub(path, i, path.len);
-	return path;
-}
-
 bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err)
 {
 	const hob_import_request *request = set->request;
 	hob_str path;
 	/* Looked up as written first: looking for files costs more. */
-	hob_str key = hob_arena_printf(request->scratch, "?%.*s", HOB_FMT(reference));
+	hob_str key = hob_arena_printf(request->scratch, "?%.*s?%.*s", HOB_FMT(set->dir), HOB_FMT(reference));
 	if (!key.data)
 		return hob_fail_memory(err, request->scratch, "a texture path");
 	*id = hob_name_map_get(&set->by_path, key);
 	if (*id != HOB_NONE)
 		return true;
-	if (!hob_import_texture_path(request, reference, &path, err))
+	if (!hob_import_texture_path(request, set->dir, reference, &path, err))
 		return false;
 	*id = path.len > 0 ? hob_name_map_get(&set->by_path, path) : HOB_NONE;
 	if (*id == HOB_NONE) {
@@ -55,7 +47,7 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 			return false;
 		image->path = path;
 		image->uri = hob_text_name(request->result, reference);
-		image->name = hob_text_name(request->result, last_part(reference));
+		image->name = hob_text_name(request->result, hob_text_last_part(reference));
 		if (!image->uri.data || !image->name.data)
 			return hob_fail_memory(err, request->result, "a texture path");
 	}

@@ -7,6 +7,7 @@
 
 typedef struct hob_image_set {
 	const hob_import_request *request;
+	hob_str dir; /* what references are relative to: the model's folder at first, the caller may change it */
 	hob_name_map by_path;
 	hob_buf images; /* hob_image */
 } hob_image_set;

@@ -27,7 +27,7 @@ static float blender_range(hob_str text)
 	return line.len > 10 && hob_is_digit(line.data[10]) ? 1000 : 900;
 }
 
-bool hob_mtl_index(hob_mtl_library *library, hob_str text, hob_error *err)
+bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err)
 {
 	float range = blender_range(text);
 	hob_mtl_entry *open = NULL;
@@ -48,7 +48,7 @@ bool hob_mtl_index(hob_mtl_library *library, hob_str text, hob_error *err)
 		open = (hob_mtl_entry *)(void *)hob_buf_grow(&library->entries, sizeof *open);
 		if (!open)
 			return hob_fail(err, MEMORY, "no memory left for material names");
-		*open = (hob_mtl_entry){name, rest, range};
+		*open = (hob_mtl_entry){name, rest, dir, range};
 	}
 	return true;
 }
@@ -372,6 +372,7 @@ bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t cl
 {
 	mtl_reader r = {.entry = entry, .images = images, .out = out, .clamp_sampler = clamp_sampler};
 	hob_material_init(out);
+	images->dir = entry->dir;
 	out->name = hob_text_name(images->request->result, entry->name);
 	if (!out->name.data)
 		return hob_fail_memory(err, images->request->result, "a material name");

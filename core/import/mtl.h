@@ -15,6 +15,7 @@
 
 typedef struct hob_mtl_entry {
 	hob_str name, body; /* borrowed from the text: what stands between this newmtl and the next */
+	hob_str dir;		/* the library's folder: textures are relative to it */
 	float ns_range;		/* Blender's largest Ns, 0 for other exporters */
 } hob_mtl_entry;
 
@@ -25,9 +26,9 @@ typedef struct hob_mtl_library {
 
 void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch);
 void hob_mtl_release(hob_mtl_library *library);
-/* Adds the materials of a file; a name that is known already keeps its first definition. `text` outlives the
- * library. */
-bool hob_mtl_index(hob_mtl_library *library, hob_str text, hob_error *err) HOB_MUST_CHECK;
+/* Adds the materials of a file in folder `dir`; a name that is known already keeps its first definition. `text`
+ * and `dir` outlive the library. */
+bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err) HOB_MUST_CHECK;
 /* NULL when there is no such material. */
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);
 /* Reads one material. `clamp_sampler` is the sampler that -clamp on stands for; *clamped is set when it is

@@ -26,7 +26,7 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 {
 	const hob_import_request *request = s->request;
 	const hob_io *io = request->io;
-	hob_str path, other;
+	hob_str path, other, used;
 	hob_bytes file;
 	hob_error why = {0};
 	*found = false;
@@ -38,8 +38,10 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 		return false;
 	}
 	bool read = io->read(io->user, path, &file, &why);
+	used = path;
 	if (!read && is_absent(why.code) && io->find_nocase && io->find_nocase(io->user, path, &other)) {
 		read = io->read(io->user, other, &file, &why);
+		used = other;
 		if (read)
 			hob_note_add(request->notes, HOB_NOTE_INFO, "obj.mtllib-guessed",
 						 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name),
@@ -54,16 +56,8 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	}
 	hob_str text = hob_text_decode(request->scratch, file);
 	*found = true;
-	return text.data ? hob_mtl_index(&s->library, text, err)
+	return text.data ? hob_mtl_index(&s->library, hob_path_dir(used), text, err)
 					 : hob_fail_memory(err, request->scratch, "a material library");
-}
-
-static hob_str last_part(hob_str path)
-{
-	for (size_t i = path.len; i > 0; i--)
-		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\')
-			return hob_str_sub(path, i, path.len);
-	return path;
 }
 
 /* As written, else its last part beside the model. */
@@ -71,7 +65,7 @@ static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_err
 {
 	if (!read_library(s, name, found, err))
 		return false;
-	hob_str last = last_part(name);
+	hob_str last = hob_text_last_part(name);
 	if (*found || last.len == 0 || last.len == name.len)
 		return true;
 	return read_library(s, last, found, err);

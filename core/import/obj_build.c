@@ -340,17 +340,13 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 	hob_model *model = b->model;
 	const object *o = &HOB_OBJ_ARRAY(b->objects, object)[index];
 	hob_node *node = &model->nodes[index];
-	*node = (hob_node){.parent = HOB_NONE,
-					   .source = index,
-					   .rotation = {0, 0, 0, 1},
-					   .scale = {1, 1, 1},
-					   .mesh_first = model->mesh_count,
-					   .mesh_count = o->slot_count,
-					   .skin = HOB_NONE,
-					   .camera = HOB_NONE,
-					   .light = HOB_NONE};
-	if (!name_of(b, o->name, &node->name, err))
+	hob_str name;
+	if (!name_of(b, o->name, &name, err))
 		return false;
+	*node = hob_shape_plain_node(name);
+	node->source = index;
+	node->mesh_first = model->mesh_count;
+	node->mesh_count = o->slot_count;
 	for (uint32_t i = 0; i < o->slot_count; i++) {
 		const slot *s = &HOB_OBJ_ARRAY(b->slots, slot)[b->order[o->slot_first + i]];
 		model->mesh_refs[model->mesh_count] = model->mesh_count;
@@ -430,14 +426,8 @@ static bool build_cloud(builder *b, hob_error *err)
 	}
 	if (!put_streams(b, to, err))
 		return false;
-	b->model->nodes[0] = (hob_node){.name = HOB_STR(""),
-									.parent = HOB_NONE,
-									.rotation = {0, 0, 0, 1},
-									.scale = {1, 1, 1},
-									.mesh_count = 1,
-									.skin = HOB_NONE,
-									.camera = HOB_NONE,
-									.light = HOB_NONE};
+	b->model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
+	b->model->nodes[0].mesh_count = 1;
 	b->model->scenes[0] = (hob_scene){HOB_STR(""), 0, 1};
 	b->model->mesh_count = b->model->mesh_ref_count = b->model->node_count = 1;
 	b->model->scene_count = b->model->scene_root_count = 1;

@@ -271,7 +271,8 @@ static bool make_materials(ply_build *b, hob_error *err)
 	for (uint32_t i = 0; i < d->texture_count; i++) {
 		hob_image *image = &model->images[i];
 		hob_material *material = &model->materials[i];
-		if (!hob_import_texture_path(b->request, d->textures[i], &image->path, err))
+		if (!hob_import_texture_path(b->request, hob_path_dir(b->request->path), d->textures[i], &image->path,
+									 err))
 			return false;
 		image->uri = image->name = hob_arena_str(arena, d->textures[i]);
 		if (!image->uri.data)
@@ -298,14 +299,8 @@ static bool make_scene(ply_build *b, hob_error *err)
 		return hob_fail_memory(err, arena, "the scene");
 	for (uint32_t i = 0; i < model->mesh_count; i++)
 		model->mesh_refs[i] = i;
-	model->nodes[0] = (hob_node){.name = HOB_STR(""),
-								 .parent = HOB_NONE,
-								 .rotation = {0, 0, 0, 1},
-								 .scale = {1, 1, 1},
-								 .mesh_count = model->mesh_count,
-								 .skin = HOB_NONE,
-								 .camera = HOB_NONE,
-								 .light = HOB_NONE};
+	model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
+	model->nodes[0].mesh_count = model->mesh_count;
 	model->mesh_ref_count = model->mesh_count;
 	model->scenes[0] = (hob_scene){HOB_STR(""), 0, 1};
 	model->node_count = model->scene_count = model->scene_root_count = 1;

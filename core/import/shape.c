@@ -96,6 +96,17 @@ void hob_shape_plain_material(hob_material *material, hob_str name)
 	material->metallic = 0;
 }
 
+hob_node hob_shape_plain_node(hob_str name)
+{
+	return (hob_node){.name = name,
+					  .parent = HOB_NONE,
+					  .rotation = {0, 0, 0, 1},
+					  .scale = {1, 1, 1},
+					  .skin = HOB_NONE,
+					  .camera = HOB_NONE,
+					  .light = HOB_NONE};
+}
+
 float hob_shape_linear(float srgb)
 {
 	if (!(srgb > 0))

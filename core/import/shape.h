@@ -21,6 +21,9 @@ void hob_shape_face_normal(const float *a, const float *b, const float *c, float
 /* What a mesh looks like whose source says nothing: white, rough, no metal. (glTF's own default is metal.) */
 void hob_shape_plain_material(hob_material *material, hob_str name);
 
+/* A root without a transform and without anything on it. */
+hob_node hob_shape_plain_node(hob_str name);
+
 /* sRGB display value 0..1 -> linear. */
 float hob_shape_linear(float srgb);
 

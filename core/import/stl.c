@@ -87,16 +87,9 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	for (uint32_t i = 0; i < count; i++) {
 		if (!make_mesh(data, &data->solids[i], i, &model->meshes[i], err))
 			return false;
-		model->nodes[i] = (hob_node){.name = data->solids[i].name,
-									 .parent = HOB_NONE,
-									 .source = i,
-									 .rotation = {0, 0, 0, 1},
-									 .scale = {1, 1, 1},
-									 .mesh_first = i,
-									 .mesh_count = 1,
-									 .skin = HOB_NONE,
-									 .camera = HOB_NONE,
-									 .light = HOB_NONE};
+		model->nodes[i] = hob_shape_plain_node(data->solids[i].name);
+		model->nodes[i].source = model->nodes[i].mesh_first = i;
+		model->nodes[i].mesh_count = 1;
 		model->mesh_refs[i] = model->scene_roots[i] = i;
 	}
 	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;

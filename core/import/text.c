@@ -10,6 +10,14 @@ static size_t sequence_length(hob_str s, size_t at)
 	return 0;
 }
 
+hob_str hob_text_last_part(hob_str path)
+{
+	for (size_t i = path.len; i > 0; i--)
+		if (path.data[i - 1] == '/' || path.data[i - 1] == '\\' || path.data[i - 1] == ':')
+			return hob_str_sub(path, i, path.len);
+	return path;
+}
+
 hob_str hob_text_trim(hob_str s)
 {
 	while (s.len > 0 && (uint8_t)s.data[0] <= ' ') {

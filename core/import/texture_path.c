@@ -1,5 +1,7 @@
 #include "texture_path.h"
 
+#include "text.h"
+
 static bool exists(const hob_import_request *request, hob_str path)
 {
 	hob_bytes bytes;
@@ -7,14 +9,6 @@ static bool exists(const hob_import_request *request, hob_str path)
 	if (request->io->read(request->io->user, path, &bytes, &why))
 		return true;
 	return why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE;
-}
-
-static hob_str last_part(hob_str reference)
-{
-	for (size_t i = reference.len; i > 0; i--)
-		if (reference.data[i - 1] == '/' || reference.data[i - 1] == '\\' || reference.data[i - 1] == ':')
-			return hob_str_sub(reference, i, reference.len);
-	return reference;
 }
 
 /* Looks for dir/relative, also in another case. False only when memory is short. *joined is empty when the
@@ -39,10 +33,9 @@ static bool look(const hob_import_request *request, hob_str dir, hob_str relativ
 	return true;
 }
 
-bool hob_import_texture_path(const hob_import_request *request, hob_str reference, hob_str *path,
+bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference, hob_str *path,
 							 hob_error *err)
 {
-	hob_str dir = hob_path_dir(request->path);
 	hob_str written = reference;
 	if (hob_str_starts(written, HOB_STR("file://")))
 		written = hob_str_sub(written, 7, written.len);
@@ -50,7 +43,7 @@ bool hob_import_texture_path(const hob_import_request *request, hob_str referenc
 	if (!look(request, dir, written, &as_written, &found, err))
 		return false;
 	static const char *const folders[] = {"", "textures/"};
-	hob_str name = last_part(written);
+	hob_str name = hob_text_last_part(written);
 	for (size_t i = 0; i < HOB_COUNT_OF(folders) && found.len == 0 && name.len > 0; i++) {
 		hob_str relative = hob_arena_printf(request->scratch, "%s%.*s", folders[i], HOB_FMT(name));
 		if (!relative.data)

@@ -368,6 +368,18 @@ static void libraries_are_found(void **state)
 	}
 }
 
+static void textures_are_relative_to_their_library(void **state)
+{
+	(void)state;
+	reader *r = obj("mtllib ../lib/m.mtl\nusemtl red\n" QUAD "vt 0 0\nf 1/1 2/1 3/1\n");
+	reader_add(r, "lib/m.mtl", "newmtl red\nmap_Kd maps/a.png\n");
+	reader_add(r, "lib/maps/a.png", "picture");
+	const hob_model *model = reader_model(r);
+	assert_name(model->images[0].path, "lib/maps/a.png");
+	assert_int_equal(r->notes.count, 0);
+	reader_free(r);
+}
+
 static void a_missing_library_is_a_warning_and_a_dependency(void **state)
 {
 	(void)state;
@@ -486,6 +498,7 @@ int main(void)
 		cmocka_unit_test(unreadable_lines_are_noted_with_the_first_place),
 		cmocka_unit_test(an_empty_file_is_refused),
 		cmocka_unit_test(libraries_are_found),
+		cmocka_unit_test(textures_are_relative_to_their_library),
 		cmocka_unit_test(a_missing_library_is_a_warning_and_a_dependency),
 		cmocka_unit_test(several_libraries_add_up_and_the_first_definition_counts),
 		cmocka_unit_test(many_material_changes_stay_fast),

@@ -141,7 +141,7 @@ static const char *look(const char *reference, memory_io *io, hob_notes *notes)
 								  .notes = notes};
 	hob_str path;
 	hob_error err = {0};
-	assert_true(hob_import_texture_path(&request, hob_str_of(reference), &path, &err));
+	assert_true(hob_import_texture_path(&request, HOB_STR("props"), hob_str_of(reference), &path, &err));
 	return path.data ? path.data : "";
 }
 
