@@ -121,7 +121,7 @@ typedef struct hob_rt_lod {
 	const void *indices;			   /* values below vertex_prefix, relative to the mesh's first vertex */
 	uint32_t index_bytes, index_count; /* 2 or 4 */
 	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) suffice for this and all coarser levels */
-	float error;			/* absolute, in the mesh's space; 0 for level 0 */
+	float error;			/* absolute, in the mesh's space; 0 for level 0; estimated for classic files */
 	uint32_t meshlet_first, meshlet_count;
 } hob_rt_lod;
 

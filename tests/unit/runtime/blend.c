@@ -139,6 +139,24 @@ static void additive_adds_the_way_from_the_reference(void **state)
 	close_stage(&s);
 }
 
+/* A turn of 270 degrees between reference and pose is added as one of 90 the other way. */
+static void additive_turns_the_short_way(void **state)
+{
+	(void)state;
+	stage_t s;
+	open_stage(&s);
+	hob_rt_sample(s.asset, 2, 2, NULL, s.poses[1]);
+	hob_rt_sample(s.asset, 2, 0, NULL, s.poses[2]);
+	for (int i = 0; i < 4; i++)
+		s.poses[1]->rotation[i][0] = -s.poses[1]->rotation[i][0];
+	hob_rt_pose_rest(s.poses[0]);
+	hob_rt_blend_additive(s.poses[0], s.poses[1], s.poses[2], 0.5f);
+	assert_float_equal(turn_of(s.poses[0]), 45, 1e-3);
+	hob_rt_blend_additive(s.poses[0], s.poses[1], s.poses[2], NAN);
+	assert_float_equal(turn_of(s.poses[0]), 45, 1e-3);
+	close_stage(&s);
+}
+
 static float x_of(const stage_t *s)
 {
 	hob_rt_update(s->instance);
@@ -231,6 +249,7 @@ int main(void)
 		cmocka_unit_test(missing_weight_is_the_rest_pose),
 		cmocka_unit_test(opposite_signs_of_one_rotation_do_not_cancel),
 		cmocka_unit_test(additive_adds_the_way_from_the_reference),
+		cmocka_unit_test(additive_turns_the_short_way),
 		cmocka_unit_test(a_cross_fade_passes_smoothly_from_one_clip_to_the_next),
 		cmocka_unit_test(players_loop_clamp_and_run_backwards),
 		cmocka_unit_test(additive_layers_ride_on_the_others),

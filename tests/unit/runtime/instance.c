@@ -256,6 +256,37 @@ static void attached_instances_follow_and_cost_only_when_their_host_moves(void *
 	}
 }
 
+static void several_instances_hang_from_one_and_are_all_updated(void **state)
+{
+	(void)state;
+	const uint32_t parents[] = {HOB_RT_NONE, 0};
+	hob_rt_files files = {.scene = make_scene(parents, 2, NULL, NULL)};
+	hob_rt_asset *asset = open_good(&files);
+	hob_rt_instance *in[5];
+	for (int i = 0; i < 5; i++)
+		assert_true(hob_rt_instance_open(asset, &in[i], NULL));
+	/* 0 carries 1, 2 and 3; 2 carries 4. */
+	for (int i = 1; i < 4; i++)
+		assert_true(hob_rt_attach(in[i], in[0], 1));
+	assert_true(hob_rt_attach(in[4], in[2], 0));
+	const float up[3] = {0, 3, 0};
+	hob_rt_set_trs(in[0], 0, up, NULL, NULL);
+	hob_rt_update(in[0]);
+	for (int i = 0; i < 5; i++)
+		assert_true(hob_rt_global(in[i], 1)[13] == 3 && hob_rt_local(in[i], 1)[13] == 0);
+	hob_rt_detach(in[2]); /* from the middle of the list */
+	hob_rt_set_trs(in[0], 1, up, NULL, NULL);
+	hob_rt_update(in[0]);
+	assert_true(hob_rt_global(in[1], 1)[13] == 6 && hob_rt_global(in[3], 1)[13] == 6);
+	assert_true(hob_rt_global(in[2], 1)[13] == 3 && hob_rt_global(in[4], 1)[13] == 3);
+	assert_true(hob_rt_attach(in[0], in[4], 1)); /* no circle any more */
+	assert_ptr_equal(hob_rt_instance_asset(in[0]), asset);
+	for (int i = 0; i < 5; i++)
+		hob_rt_instance_close(in[i]);
+	hob_rt_close(asset);
+	free_files(&files);
+}
+
 static void names_find_the_first_node_and_then_the_others(void **state)
 {
 	(void)state;
@@ -304,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_change_of_a_deep_node_alone_and_of_a_second_root_arrives),
 		cmocka_unit_test(matrices_stay_as_given_until_a_part_is_set),
 		cmocka_unit_test(attached_instances_follow_and_cost_only_when_their_host_moves),
+		cmocka_unit_test(several_instances_hang_from_one_and_are_all_updated),
 		cmocka_unit_test(names_find_the_first_node_and_then_the_others),
 		cmocka_unit_test(an_empty_scene_is_a_scene),
 	};

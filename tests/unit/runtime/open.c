@@ -195,6 +195,101 @@ static void memory_is_taken_on_opening_only_and_all_given_back(void **state)
 	free_files(&files);
 }
 
+static void opening_objects_reports_missing_memory(void **state)
+{
+	(void)state;
+	hob_rt_files files = rich_files();
+	counter_t counter = {0, 0, 0};
+	hob_rt_options options = {count_allocate, count_release, NULL, &counter, false};
+	hob_rt_asset *asset;
+	hob_rt_instance *instance;
+	hob_rt_pose *pose;
+	hob_rt_player *player;
+	hob_rt_error error;
+	assert_true(hob_rt_open(&files, &options, &asset, NULL));
+	for (int which = 0; which < 3; which++) {
+		counter.fail_at = counter.allocations + 1;
+		error.code = HOB_RT_OK;
+		if (which == 0)
+			assert_false(hob_rt_instance_open(asset, &instance, &error));
+		else if (which == 1)
+			assert_false(hob_rt_pose_open(asset, &pose, &error));
+		else
+			assert_false(hob_rt_player_open(asset, 2, &player, &error));
+		assert_int_equal(error.code, HOB_RT_MEMORY);
+	}
+	hob_rt_close(asset);
+	free_files(&files);
+}
+
+/* ---- versions to come */
+
+static void longer_records_and_unknown_sections_are_read_past(void **state)
+{
+	(void)state;
+	const uint32_t parents[] = {HOB_RT_NONE, 0};
+	maker *m = maker_new();
+	add_nodes(m, parents, 2, NULL, NULL);
+	const uint8_t anything[5] = {1, 2, 3, 4, 5};
+	uint32_t unknown = maker_add(m, 0x3F3F3F3F, anything, 5, 1);
+	/* Hierarchy records of 28 bytes: a later minor version appended two fields. */
+	maker_section *hier = &m->sections[0];
+	uint8_t *longer = calloc(2, 28);
+	memcpy(longer, hier->data, 20);
+	memcpy(longer + 28, hier->data + 20, 20);
+	free(hier->data);
+	hier->data = longer;
+	hier->stride = 28;
+	hob_rt_files files = {.scene = maker_finish(m, HOB_PK_KIND_SCNE)};
+	hob_rt_asset *asset = open_good(&files);
+	assert_int_equal(hob_rt_parent(asset, 1), 0);
+	touch_asset(asset);
+	hob_rt_close(asset);
+	uint8_t *bytes = (uint8_t *)(uintptr_t)files.scene.data;
+	hob_pk_section *section = (hob_pk_section *)(void *)(bytes + 64 + unknown * 64);
+	section->flags = HOB_PK_SECTION_MUST_UNDERSTAND;
+	hob_rt_error error;
+	assert_false(hob_rt_open(&files, NULL, &asset, &error));
+	assert_int_equal(error.code, HOB_RT_UNSUPPORTED);
+	free_files(&files);
+}
+
+/* ---- vertex formats */
+
+static void vertex_formats_decode_as_vulkan_defines_them(void **state)
+{
+	(void)state;
+	const struct {
+		uint16_t format;
+		uint8_t bytes[16];
+		float expected[4];
+	} cases[] = {
+		{16, {255, 51}, {1, 0.2f, 0, 1}},
+		{17, {0x81, 0x80}, {-1, -1, 0, 1}},
+		{37, {0, 255, 51, 102}, {0, 1, 0.2f, 0.4f}},
+		{41, {0, 7, 255, 1}, {0, 7, 255, 1}},
+		{65, {0xFF, 0x05, 0x08, 0x40}, {1, -1, 0, 1}},
+		{77, {0xFF, 0xFF, 0x33, 0x33}, {1, 0.2f, 0, 1}},
+		{78, {0x01, 0x80, 0x00, 0x80}, {-1, -1, 0, 1}},
+		{83, {0x00, 0x3C, 0x00, 0xC0}, {1, -2, 0, 1}},
+		{97, {0x01, 0x00, 0xFF, 0x7B, 0x00, 0x7C, 0x00, 0x7E}, {5.9604645e-8f, 65504, 65504, 0}},
+		{95, {0x34, 0x12, 0, 0, 0xFF, 0xFF, 1, 0}, {4660, 0, 65535, 1}},
+		{100, {0, 0, 0x20, 0x41}, {10, 0, 0, 1}},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const hob_rt_attribute attribute = {HOB_PK_SEMANTIC_COLOR, 0, 4, HOB_PK_ENCODING_PLAIN,
+											cases[i].format,	   0, 0};
+		hob_rt_mesh mesh = {.vertex_count = 1, .stream_count = 1};
+		mesh.streams[0].data = cases[i].bytes;
+		mesh.streams[0].stride = 16;
+		float value[4];
+		hob_rt_read_vertex(&mesh, &attribute, 0, value);
+		for (int k = 0; k < 4; k++)
+			if (fabsf(value[k] - cases[i].expected[k]) > 1e-6f * (1 + fabsf(cases[i].expected[k])))
+				fail_msg("format %u component %d is %g", cases[i].format, k, (double)value[k]);
+	}
+}
+
 /* ---- encoded sections */
 
 static bool unscramble(void *user, uint32_t codec, uint32_t count, uint32_t stride, const void *stored,
@@ -325,6 +420,9 @@ int main(void)
 		cmocka_unit_test(files_that_were_not_given_leave_their_things_empty),
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(memory_is_taken_on_opening_only_and_all_given_back),
+		cmocka_unit_test(opening_objects_reports_missing_memory),
+		cmocka_unit_test(longer_records_and_unknown_sections_are_read_past),
+		cmocka_unit_test(vertex_formats_decode_as_vulkan_defines_them),
 		cmocka_unit_test(encoded_sections_go_through_the_callers_decoder),
 		cmocka_unit_test(every_prefix_is_refused),
 		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
