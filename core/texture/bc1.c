@@ -1,40 +1,71 @@
 #include "blocks.h"
 
-#include <assert.h>
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_whole __attribute__((vector_size(16)));
 
-typedef float float4 __attribute__((vector_size(16)));
+/* NEARLY_FLAT: squared error of a block below which the steps of 565 are what is seen. */
+enum { REFINEMENTS = 3, AXIS_STEPS = 4, NEARLY_FLAT = 16 * 24 };
 
-enum { REFINEMENTS = 3, AXIS_STEPS = 4 };
+/* The sixteen pixels, channel by channel. */
+typedef struct pixels {
+	four c[3][4];
+} pixels;
 
-static float dot3(float4 a, float4 b)
+typedef struct fit {
+	uint32_t c0, c1; /* c0 > c1, or every index is 0 */
+	four_whole index[4];
+	float error;
+} fit;
+
+static float sum_of(four v)
 {
-	float4 p = a * b;
-	return p[0] + p[1] + p[2];
+	return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
-/* Direction of greatest spread by power iteration on the covariance. */
-static float4 main_axis(const float4 p[16], float4 mean)
+static four sum_groups(const four v[4])
 {
-	float4 rows[3] = {{0}, {0}, {0}};
-	for (int i = 0; i < 16; i++) {
-		float4 d = p[i] - mean;
-		rows[0] += d * d[0];
-		rows[1] += d * d[1];
-		rows[2] += d * d[2];
-	}
-	float4 axis = rows[0][0] >= rows[1][1] && rows[0][0] >= rows[2][2] ? rows[0]
-				  : rows[1][1] >= rows[2][2]						   ? rows[1]
-																	   : rows[2];
+	return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+/* Ends of the line through the mean along the direction of greatest spread, by power iteration. */
+static void first_ends(const pixels *p, const float mean[3], float ends[2][3])
+{
+	float cov[3][3], axis[3];
+	four d[3][4];
+	for (int k = 0; k < 3; k++)
+		for (int g = 0; g < 4; g++)
+			d[k][g] = p->c[k][g] - mean[k];
+	for (int k = 0; k < 3; k++)
+		for (int j = 0; j <= k; j++) {
+			four products[4];
+			for (int g = 0; g < 4; g++)
+				products[g] = d[k][g] * d[j][g];
+			cov[k][j] = cov[j][k] = sum_of(sum_groups(products));
+		}
+	int widest = cov[0][0] >= cov[1][1] && cov[0][0] >= cov[2][2] ? 0 : cov[1][1] >= cov[2][2] ? 1 : 2;
+	memcpy(axis, cov[widest], sizeof axis);
 	for (int step = 0; step < AXIS_STEPS; step++) {
-		float4 next = rows[0] * axis[0] + rows[1] * axis[1] + rows[2] * axis[2];
-		float x = next[0] < 0 ? -next[0] : next[0], y = next[1] < 0 ? -next[1] : next[1];
-		float z = next[2] < 0 ? -next[2] : next[2], largest = x > y ? x : y;
-		largest = z > largest ? z : largest;
-		if (largest < 1e-9f)
+		float size = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2];
+		if (size < 1e-12f)
 			break;
-		axis = next / largest;
+		float scale = 1.0f / __builtin_sqrtf(size), x = axis[0] * scale, y = axis[1] * scale,
+			  z = axis[2] * scale;
+		for (int k = 0; k < 3; k++)
+			axis[k] = cov[k][0] * x + cov[k][1] * y + cov[k][2] * z;
 	}
-	return axis;
+	float length = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2], low = 0, high = 0;
+	for (int g = 0; g < 4; g++) {
+		four t = d[0][g] * axis[0] + d[1][g] * axis[1] + d[2][g] * axis[2];
+		for (int i = 0; i < 4; i++) {
+			low = t[i] < low ? t[i] : low;
+			high = t[i] > high ? t[i] : high;
+		}
+	}
+	float scale = length > 0 ? 1.0f / length : 0.0f;
+	for (int k = 0; k < 3; k++) {
+		ends[0][k] = mean[k] + axis[k] * (high * scale);
+		ends[1][k] = mean[k] + axis[k] * (low * scale);
+	}
 }
 
 static uint32_t quantize(float v, int most)
@@ -43,7 +74,7 @@ static uint32_t quantize(float v, int most)
 	return scaled <= 0.0f ? 0 : scaled >= (float)most ? (uint32_t)most : (uint32_t)scaled;
 }
 
-static uint32_t pack_565(float4 c)
+static uint32_t pack_565(const float c[3])
 {
 	return quantize(c[0], 31) << 11 | quantize(c[1], 63) << 5 | quantize(c[2], 31);
 }
@@ -56,13 +87,8 @@ static void unpack_565(uint32_t c, int out[3])
 	out[2] = b << 3 | b >> 2;
 }
 
-typedef struct fit {
-	uint32_t c0, c1, bits, error; /* c0 > c1, or bits == 0 */
-} fit;
-
-/* Nearest of the four colours for each pixel. Colours stand on a line, so a dot product with its direction and three
- * thresholds would do as well; the full search is as fast with 16 pixels in vectors. */
-static void match_colors(const uint8_t pixels[64], fit *f)
+/* Nearest of the four colours for each pixel. */
+static void match_colors(const pixels *p, fit *f)
 {
 	int colors[4][3];
 	unpack_565(f->c0, colors[0]);
@@ -71,142 +97,118 @@ static void match_colors(const uint8_t pixels[64], fit *f)
 		colors[2][k] = (2 * colors[0][k] + colors[1][k]) / 3;
 		colors[3][k] = (colors[0][k] + 2 * colors[1][k]) / 3;
 	}
-	uint32_t error[16], index[16];
-	for (int i = 0; i < 16; i++) {
-		error[i] = UINT32_MAX;
-		index[i] = 0;
+	four least[4];
+	for (int g = 0; g < 4; g++) {
+		least[g] = (four){1e9f, 1e9f, 1e9f, 1e9f};
+		f->index[g] = (four_whole){0};
 	}
-	for (uint32_t c = 0; c < 4; c++)
-		for (int i = 0; i < 16; i++) {
-			int r = pixels[4 * i] - colors[c][0], g = pixels[4 * i + 1] - colors[c][1],
-				b = pixels[4 * i + 2] - colors[c][2];
-			uint32_t e = (uint32_t)(r * r + g * g + b * b);
-			bool better = e < error[i];
-			error[i] = better ? e : error[i];
-			index[i] = better ? c : index[i];
+	for (int i = 0; i < 4; i++)
+		for (int g = 0; g < 4; g++) {
+			four r = p->c[0][g] - (float)colors[i][0], b = p->c[1][g] - (float)colors[i][1];
+			four c = p->c[2][g] - (float)colors[i][2], error = r * r + b * b + c * c;
+			four_whole better = error < least[g];
+			least[g] = (four)(((four_whole)error & better) | ((four_whole)least[g] & ~better));
+			f->index[g] = (better & i) | (f->index[g] & ~better);
 		}
-	f->bits = 0;
-	f->error = 0;
-	for (int i = 0; i < 16; i++) {
-		f->bits |= index[i] << 2 * i;
-		f->error += error[i];
-	}
+	f->error = sum_of(sum_groups(least));
+	if (f->c0 == f->c1)
+		memset(f->index, 0, sizeof f->index);
 }
 
-static void try_ends(const uint8_t pixels[64], float4 a, float4 b, fit *best)
+static void try_codes(const pixels *p, uint32_t c0, uint32_t c1, fit *best)
 {
-	fit f = {.c0 = pack_565(a), .c1 = pack_565(b)};
-	if (f.c0 < f.c1) {
-		uint32_t other = f.c0;
-		f.c0 = f.c1;
-		f.c1 = other;
-	}
-	match_colors(pixels, &f);
-	if (f.c0 == f.c1)
-		f.bits = 0;
+	fit f = {.c0 = c0 > c1 ? c0 : c1, .c1 = c0 > c1 ? c1 : c0};
+	match_colors(p, &f);
 	if (f.error < best->error)
 		*best = f;
 }
 
 /* Ends that fit the chosen indices best: two equations in two unknowns for each channel. */
-static bool solve_ends(const float4 p[16], uint32_t bits, float4 *a, float4 *b)
+static bool solve_ends(const pixels *p, const fit *f, float ends[2][3])
 {
-	static const float shares[4] = {1.0f, 0.0f, 2.0f / 3.0f, 1.0f / 3.0f};
-	float aa = 0, bb = 0, ab = 0;
-	float4 ap = {0}, bp = {0};
-	for (int i = 0; i < 16; i++) {
-		float s = shares[bits >> 2 * i & 3], t = 1.0f - s;
-		aa += s * s;
-		bb += t * t;
-		ab += s * t;
-		ap += p[i] * s;
-		bp += p[i] * t;
+	four aa[4], bb[4], ab[4], ap[3][4], bp[3][4];
+	for (int g = 0; g < 4; g++) {
+		/* Shares of the first end in thirds: index 0 is 3, 1 is 0, 2 is 2, 3 is 1. */
+		four_whole index = f->index[g], thirds = (3 & (index == 0)) | (2 & (index == 2)) | (1 & (index == 3));
+		four a = __builtin_convertvector(thirds, four), b = 3.0f - a;
+		aa[g] = a * a;
+		bb[g] = b * b;
+		ab[g] = a * b;
+		for (int k = 0; k < 3; k++) {
+			ap[k][g] = p->c[k][g] * a;
+			bp[k][g] = p->c[k][g] * b;
+		}
 	}
-	float det = aa * bb - ab * ab;
-	if (det < 1e-6f)
+	float saa = sum_of(sum_groups(aa)), sbb = sum_of(sum_groups(bb)), sab = sum_of(sum_groups(ab));
+	float det = saa * sbb - sab * sab;
+	if (det < 0.5f)
 		return false;
-	*a = (ap * bb - bp * ab) / det;
-	*b = (bp * aa - ap * ab) / det;
+	float scale = 3.0f / det;
+	for (int k = 0; k < 3; k++) {
+		float sap = sum_of(sum_groups(ap[k])), sbp = sum_of(sum_groups(bp[k]));
+		ends[0][k] = (sap * sbb - sbp * sab) * scale;
+		ends[1][k] = (sbp * saa - sap * sab) * scale;
+	}
 	return true;
+}
+
+static int widen(int code, int bits)
+{
+	return bits == 5 ? code << 3 | code >> 2 : code << 2 | code >> 4;
 }
 
 /* The pair of 5- or 6-bit ends whose value two thirds of the way is nearest to v. */
 static void split_value(int v, int bits, uint32_t *first, uint32_t *second)
 {
 	int most = (1 << bits) - 1, near = (v * most + 127) / 255, least = 1 << 30;
-	for (int a = near - 2; a <= near + 2; a++)
-		for (int b = near - 2; b <= near + 2; b++) {
-			if (a < 0 || b < 0 || a > most || b > most)
-				continue;
-			int wide_a = bits == 5 ? a << 3 | a >> 2 : a << 2 | a >> 4;
-			int wide_b = bits == 5 ? b << 3 | b >> 2 : b << 2 | b >> 4;
-			int miss = (2 * wide_a + wide_b) / 3 - v, spread = a > b ? a - b : b - a;
-			int cost = (miss < 0 ? -miss : miss) * 16 + spread;
+	for (int a = near > 2 ? near - 2 : 0; a <= near + 2 && a <= most; a++) {
+		int rest = 3 * v - 2 * widen(a, bits), guess = rest <= 0 ? 0 : rest * most / 255;
+		for (int b = guess; b <= guess + 1 && b <= most; b++) {
+			int miss = (2 * widen(a, bits) + widen(b, bits)) / 3 - v, cost = miss < 0 ? -miss : miss;
 			if (cost < least) {
 				least = cost;
 				*first = (uint32_t)a;
 				*second = (uint32_t)b;
 			}
 		}
+	}
 }
 
-static void encode_flat(const uint8_t color[3], fit *f)
+/* Near-flat blocks: ends whose inner colours come as close to the mean as the format can. */
+static void try_mean(const pixels *p, const float mean[3], fit *best)
 {
-	uint32_t first[3], second[3];
-	split_value(color[0], 5, &first[0], &second[0]);
-	split_value(color[1], 6, &first[1], &second[1]);
-	split_value(color[2], 5, &first[2], &second[2]);
-	f->c0 = first[0] << 11 | first[1] << 5 | first[2];
-	f->c1 = second[0] << 11 | second[1] << 5 | second[2];
-	f->bits = 0xAAAAAAAA;
-	if (f->c0 < f->c1) {
-		uint32_t other = f->c0;
-		f->c0 = f->c1;
-		f->c1 = other;
-		f->bits = 0xFFFFFFFF;
-	}
-	if (f->c0 == f->c1)
-		f->bits = 0;
+	uint32_t first[3] = {0}, second[3] = {0};
+	for (int k = 0; k < 3; k++)
+		split_value((int)(mean[k] + 0.5f), k == 1 ? 6 : 5, &first[k], &second[k]);
+	try_codes(p, first[0] << 11 | first[1] << 5 | first[2], second[0] << 11 | second[1] << 5 | second[2],
+			  best);
 }
 
-static void store(const fit *f, uint8_t out[8])
+void hob_bc1_encode(const uint8_t in[64], uint8_t out[8])
 {
-	hob_store_u32(out, f->c0 | f->c1 << 16);
-	hob_store_u32(out + 4, f->bits);
-}
-
-void hob_bc1_encode(const uint8_t pixels[64], uint8_t out[8])
-{
-	float4 p[16], mean = {0};
-	bool flat = true;
-	for (int i = 0; i < 16; i++) {
-		p[i] = (float4){pixels[4 * i], pixels[4 * i + 1], pixels[4 * i + 2], 0.0f};
-		mean += p[i];
-		flat &= memcmp(pixels, pixels + 4 * i, 3) == 0;
+	pixels p;
+	float mean[3], ends[2][3];
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < 16; i++)
+			p.c[k][i / 4][i % 4] = in[4 * i + k];
+		mean[k] = sum_of(sum_groups(p.c[k])) * (1.0f / 16.0f);
 	}
-	fit best = {.error = UINT32_MAX};
-	if (flat) {
-		encode_flat(pixels, &best);
-		store(&best, out);
-		return;
-	}
-	mean /= 16.0f;
-	float4 axis = main_axis(p, mean);
-	float length = dot3(axis, axis), low = 0, high = 0;
-	for (int i = 0; i < 16; i++) {
-		float t = dot3(p[i] - mean, axis);
-		low = t < low ? t : low;
-		high = t > high ? t : high;
-	}
-	try_ends(pixels, mean + axis * (high / length), mean + axis * (low / length), &best);
+	fit best = {.error = 1e30f};
+	first_ends(&p, mean, ends);
+	try_codes(&p, pack_565(ends[0]), pack_565(ends[1]), &best);
+	if (best.c0 == best.c1 || best.error < NEARLY_FLAT)
+		try_mean(&p, mean, &best);
 	for (int i = 0; i < REFINEMENTS; i++) {
-		float4 a, b;
-		uint32_t before = best.error;
-		if (!solve_ends(p, best.bits, &a, &b))
+		float before = best.error;
+		if (before <= 0.0f || !solve_ends(&p, &best, ends))
 			break;
-		try_ends(pixels, a, b, &best);
-		if (best.error == before)
+		try_codes(&p, pack_565(ends[0]), pack_565(ends[1]), &best);
+		if (best.error >= before)
 			break;
 	}
-	store(&best, out);
+	uint32_t bits = 0;
+	for (int i = 0; i < 16; i++)
+		bits |= (uint32_t)best.index[i / 4][i % 4] << 2 * i;
+	hob_store_u32(out, best.c0 | best.c1 << 16);
+	hob_store_u32(out + 4, bits);
 }

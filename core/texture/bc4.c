@@ -1,84 +1,126 @@
 #include "blocks.h"
 
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_whole __attribute__((vector_size(16)));
+
 enum { ROUNDS = 2 };
 
+/* Sixteen values, as floats. */
+typedef struct values {
+	four v[4];
+} values;
+
 typedef struct fit {
-	int a, b; /* a > b: eight values, else six, 0 and 255 */
-	uint64_t bits;
-	uint32_t error;
+	int a, b;			 /* a > b: eight steps between them; else six, and 0 and 255 */
+	four_whole share[4]; /* sevenths or fifths of the way from a to b; -1 is 0, -2 is 255 */
+	float error;
 } fit;
 
-static void match_values(const uint8_t values[16], fit *f)
+static four clamp_four(four v, float low, float high)
 {
-	int steps[8] = {f->a, f->b};
-	for (int i = 2; i < 8; i++) {
-		if (f->a > f->b)
-			steps[i] = ((8 - i) * f->a + (i - 1) * f->b) / 7;
-		else
-			steps[i] = i < 6 ? ((6 - i) * f->a + (i - 1) * f->b) / 5 : i == 6 ? 0 : 255;
-	}
-	int error[16], index[16];
-	for (int i = 0; i < 16; i++) {
-		error[i] = 1 << 20;
-		index[i] = 0;
-	}
-	for (int s = 0; s < 8; s++)
-		for (int i = 0; i < 16; i++) {
-			int d = values[i] - steps[s], e = d * d;
-			index[i] = e < error[i] ? s : index[i];
-			error[i] = e < error[i] ? e : error[i];
-		}
-	f->bits = 0;
-	f->error = 0;
-	for (int i = 0; i < 16; i++) {
-		f->bits |= (uint64_t)index[i] << 3 * i;
-		f->error += (uint32_t)error[i];
-	}
+	four least = {low, low, low, low}, most = {high, high, high, high};
+	four_whole under = v<least, over = v> most;
+	v = (four)(((four_whole)least & under) | ((four_whole)v & ~under));
+	return (four)(((four_whole)most & over) | ((four_whole)v & ~over));
 }
 
-static void try_ends(const uint8_t values[16], int a, int b, fit *best)
+static four truncate(four v)
+{
+	return __builtin_convertvector(__builtin_convertvector(v, four_whole), four);
+}
+
+/* Steps are ((parts - i) * a + i * b) / parts rounded down, so the nearest one is found by rounding and the error is
+ * that of the real step. */
+static void match_values(const values *in, fit *f)
+{
+	bool eight = f->a > f->b;
+	float parts = eight ? 7.0f : 5.0f, span = (float)(f->b - f->a), start = (float)f->a;
+	float scale = f->a != f->b ? parts / span : 0.0f;
+	four total = {0};
+	for (int g = 0; g < 4; g++) {
+		four v = in->v[g];
+		four share = truncate(clamp_four((v - start) * scale + 0.5f, 0.0f, parts));
+		/* A hundredth keeps whole quotients whole. */
+		four step = truncate((start * parts + share * span) / parts + 0.01f);
+		four error = (v - step) * (v - step);
+		f->share[g] = __builtin_convertvector(share, four_whole);
+		if (!eight) {
+			four white = (v - 255.0f) * (v - 255.0f);
+			four_whole black_better = v * v < error;
+			error = (four)(((four_whole)(v * v) & black_better) | ((four_whole)error & ~black_better));
+			four_whole white_better = white < error;
+			error = (four)(((four_whole)white & white_better) | ((four_whole)error & ~white_better));
+			f->share[g] = (f->share[g] & ~black_better) | black_better;
+			f->share[g] = (f->share[g] & ~white_better) | (white_better & -2);
+		}
+		total += error;
+	}
+	f->error = total[0] + total[1] + total[2] + total[3];
+}
+
+static void try_ends(const values *in, int a, int b, fit *best)
 {
 	if (a < 0 || a > 255 || b < 0 || b > 255)
 		return;
 	fit f = {.a = a, .b = b};
-	match_values(values, &f);
+	match_values(in, &f);
 	if (f.error < best->error)
 		*best = f;
 }
 
-/* Real-valued ends for the chosen indices, then the whole numbers around them. */
-static void refine(const uint8_t values[16], fit *best)
+/* Real-valued ends for the chosen steps, then the whole numbers around them. */
+static void refine(const values *in, fit *best)
 {
-	int parts = best->a > best->b ? 7 : 5, aa = 0, bb = 0, ab = 0, av = 0, bv = 0;
-	for (int i = 0; i < 16; i++) {
-		int index = (int)(best->bits >> 3 * i & 7);
-		if (parts == 5 && index > 5)
-			continue;
-		int t = index == 0 ? 0 : index == 1 ? parts : index - 1, s = parts - t;
-		aa += s * s;
-		bb += t * t;
-		ab += s * t;
-		av += s * values[i];
-		bv += t * values[i];
+	bool eight = best->a > best->b;
+	float parts = eight ? 7.0f : 5.0f;
+	four vaa = {0}, vbb = {0}, vab = {0}, vav = {0}, vbv = {0};
+	for (int g = 0; g < 4; g++) {
+		four_whole on_line = best->share[g] >= 0;
+		four b = __builtin_convertvector(best->share[g], four), a = parts - b;
+		a = (four)((four_whole)a & on_line);
+		b = (four)((four_whole)b & on_line);
+		vaa += a * a;
+		vbb += b * b;
+		vab += a * b;
+		vav += a * in->v[g];
+		vbv += b * in->v[g];
 	}
-	int det = aa * bb - ab * ab;
-	if (det == 0)
+	float aa = vaa[0] + vaa[1] + vaa[2] + vaa[3], bb = vbb[0] + vbb[1] + vbb[2] + vbb[3];
+	float ab = vab[0] + vab[1] + vab[2] + vab[3], av = vav[0] + vav[1] + vav[2] + vav[3];
+	float bv = vbv[0] + vbv[1] + vbv[2] + vbv[3], det = aa * bb - ab * ab;
+	if (det < 0.5f)
 		return;
-	int64_t a = ((int64_t)av * bb - (int64_t)bv * ab) * parts,
-			b = ((int64_t)bv * aa - (int64_t)av * ab) * parts;
-	int base_a = (int)(a / det), base_b = (int)(b / det);
-	bool eight = parts == 7;
-	for (int i = -1; i < 3; i++)
-		for (int j = -1; j < 3; j++)
+	float a = (av * bb - bv * ab) / det * parts, b = (bv * aa - av * ab) / det * parts;
+	int base_a = (int)a, base_b = (int)b;
+	for (int i = 0; i < 2; i++)
+		for (int j = 0; j < 2; j++)
 			if ((base_a + i > base_b + j) == eight)
-				try_ends(values, base_a + i, base_b + j, best);
+				try_ends(in, base_a + i, base_b + j, best);
 }
 
-void hob_bc4_encode(const uint8_t values[16], uint8_t out[8])
+static void store(const fit *f, uint8_t out[8])
 {
+	bool eight = f->a > f->b;
+	int last = eight ? 7 : 5;
+	uint64_t bits = 0;
+	for (int i = 0; i < 16; i++) {
+		int share = f->share[i / 4][i % 4];
+		int index = share == 0 ? 0 : share == last ? 1 : share == -1 ? 6 : share == -2 ? 7 : share + 1;
+		bits |= (uint64_t)index << 3 * i;
+	}
+	out[0] = (uint8_t)f->a;
+	out[1] = (uint8_t)f->b;
+	for (int i = 0; i < 6; i++)
+		out[2 + i] = (uint8_t)(bits >> 8 * i);
+}
+
+void hob_bc4_encode(const uint8_t pixels[16], uint8_t out[8])
+{
+	values in;
 	int low = 255, high = 0, inner_low = 255, inner_high = 0;
 	for (int i = 0; i < 16; i++) {
-		int v = values[i];
+		int v = pixels[i];
+		in.v[i / 4][i % 4] = (float)v;
 		low = v < low ? v : low;
 		high = v > high ? v : high;
 		if (v != 0 && v != 255) {
@@ -86,29 +128,22 @@ void hob_bc4_encode(const uint8_t values[16], uint8_t out[8])
 			inner_high = v > inner_high ? v : inner_high;
 		}
 	}
-	fit best = {.error = UINT32_MAX};
-	if (low == high) {
-		best = (fit){.a = low, .b = low};
-	} else {
-		try_ends(values, high, low, &best);
-		for (int i = 0; i < ROUNDS && best.error > 0; i++)
-			refine(values, &best);
-		if ((low == 0 || high == 255) && best.error > 0) {
-			fit six = {.error = UINT32_MAX};
-			if (inner_low <= inner_high)
-				try_ends(values, inner_low, inner_high, &six);
-			else
-				try_ends(values, 0, 255, &six);
-			if (inner_low < inner_high)
-				refine(values, &six);
-			if (six.error < best.error)
-				best = six;
-		}
+	fit best = {.a = low, .b = low, .error = low == high ? 0.0f : 1e30f};
+	if (low < high) {
+		try_ends(&in, high, low, &best);
+		for (int i = 0; i < ROUNDS && best.error > 0.0f; i++)
+			refine(&in, &best);
 	}
-	out[0] = (uint8_t)best.a;
-	out[1] = (uint8_t)best.b;
-	for (int i = 0; i < 6; i++)
-		out[2 + i] = (uint8_t)(best.bits >> 8 * i);
+	if (best.error > 0.0f && (low == 0 || high == 255)) {
+		fit six = {.error = 1e30f};
+		bool inner = inner_low <= inner_high;
+		try_ends(&in, inner ? inner_low : 0, inner ? inner_high : 255, &six);
+		if (inner_low < inner_high)
+			refine(&in, &six);
+		if (six.error < best.error)
+			best = six;
+	}
+	store(&best, out);
 }
 
 static void take_channel(const uint8_t pixels[64], int channel, uint8_t out[16])
@@ -127,9 +162,9 @@ void hob_bc3_encode(const uint8_t pixels[64], uint8_t out[16])
 
 void hob_bc5_encode(const uint8_t pixels[64], uint8_t out[16])
 {
-	uint8_t values[16];
-	take_channel(pixels, 0, values);
-	hob_bc4_encode(values, out);
-	take_channel(pixels, 1, values);
-	hob_bc4_encode(values, out + 8);
+	uint8_t plane[16];
+	take_channel(pixels, 0, plane);
+	hob_bc4_encode(plane, out);
+	take_channel(pixels, 1, plane);
+	hob_bc4_encode(plane, out + 8);
 }

@@ -11,7 +11,7 @@ typedef struct format_entry {
 static const format_entry formats[] = {
 	[HOB_PICTURE_RAW] = {"raw RGBA", NULL, NULL},
 	[HOB_PICTURE_PNG] = {"PNG", hob_png_probe, hob_png_read},
-	[HOB_PICTURE_JPEG] = {"JPEG", hob_stb_probe, hob_stb_read},
+	[HOB_PICTURE_JPEG] = {"JPEG", hob_jpeg_probe, hob_stb_read},
 	[HOB_PICTURE_GIF] = {"GIF", hob_gif_probe, hob_gif_read},
 	[HOB_PICTURE_BMP] = {"BMP", hob_stb_probe, hob_stb_read},
 	[HOB_PICTURE_TGA] = {"TGA", hob_stb_probe, hob_stb_read},

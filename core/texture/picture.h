@@ -80,7 +80,7 @@ typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, h
 								 hob_picture *out, hob_error *err);
 
 hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_stb_probe,
-	hob_webp_probe, hob_dds_probe, hob_ktx2_probe;
+	hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe;
 hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_stb_read, hob_webp_read,
 	hob_dds_decode, hob_ktx2_decode;
 

@@ -42,14 +42,13 @@ static bool next_chunk(hob_bytes file, size_t at, chunk *out, bool *damaged, hob
 	*out = (chunk){.tag = big_u32(p + 4), .size = big_u32(p), .data = p + 8};
 	if (out->size > file.size - at - 12) {
 		*damaged = true;
-		return hob_fail(err, TRUNCATED, "chunk '%.4s' at byte %zu has %u bytes, the file only %zu more",
-						(const char *)p + 4, at, out->size, file.size - at - 12);
+		return hob_fail(err, TRUNCATED, "the chunk at byte %zu has %u bytes, the file only %zu more", at,
+						out->size, file.size - at - 12);
 	}
 	bool critical = (p[4] & 32) == 0 || out->tag == TAG('t', 'R', 'N', 'S');
 	if (critical && libdeflate_crc32(0, p + 4, out->size + 4) != big_u32(out->data + out->size)) {
 		*damaged = true;
-		return hob_fail(err, CORRUPT, "the checksum of chunk '%.4s' at byte %zu is wrong",
-						(const char *)p + 4, at);
+		return hob_fail(err, CORRUPT, "the checksum of the chunk at byte %zu is wrong", at);
 	}
 	out->next = at + 12 + out->size;
 	return true;

@@ -31,6 +31,38 @@ bool hob_tga_plausible(hob_bytes file)
 	return depth && hob_load_u16(p + 12) > 0 && hob_load_u16(p + 14) > 0;
 }
 
+/* stb_image would refuse a large JPEG without saying why, so its frame header is found here. */
+bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
+{
+	const uint8_t *p = file.data;
+	size_t at = 2;
+	while (at + 4 <= file.size) {
+		if (p[at] != 0xFF)
+			return hob_fail(err, CORRUPT, "byte %zu is no marker", at);
+		uint8_t marker = p[at + 1];
+		if (marker == 0xFF) {
+			at++;
+			continue;
+		}
+		size_t size = (size_t)p[at + 2] << 8 | p[at + 3];
+		bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+		if (frame && at + 10 <= file.size) {
+			if (marker > 0xC2)
+				return hob_fail(err, UNSUPPORTED,
+								"its coding (%u) is not baseline or progressive; save it again", marker);
+			out->height = (uint32_t)p[at + 5] << 8 | p[at + 6];
+			out->width = (uint32_t)p[at + 7] << 8 | p[at + 8];
+			out->channels = p[at + 9] == 1 ? 1 : 3;
+			out->depth = HOB_DEPTH_8;
+			return true;
+		}
+		if (marker == 0xD9 || marker == 0xDA || size < 2)
+			break;
+		at += 2 + size;
+	}
+	return hob_fail(err, TRUNCATED, "the file has no frame header");
+}
+
 bool hob_stb_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 {
 	if (file.size > INT32_MAX)
@@ -75,13 +107,16 @@ static uint64_t least_bytes(const hob_picture_info *info, hob_bytes file)
 
 static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t *out)
 {
-	for (size_t i = 0; i < count; i++, in += channels, out += 4) {
-		bool grey = channels < 3;
-		out[0] = in[0];
-		out[1] = in[grey ? 0 : 1];
-		out[2] = in[grey ? 0 : 2];
-		out[3] = channels % 2 == 0 ? in[channels - 1] : 255;
-	}
+	if (channels == 3)
+		for (size_t i = 0; i < count; i++, in += 3, out += 4)
+			out[0] = in[0], out[1] = in[1], out[2] = in[2], out[3] = 255;
+	else if (channels == 4)
+		memcpy(out, in, 4 * count);
+	else
+		for (size_t i = 0; i < count; i++, in += channels, out += 4) {
+			out[0] = out[1] = out[2] = in[0];
+			out[3] = channels == 2 ? in[1] : 255;
+		}
 }
 
 bool hob_stb_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
