@@ -14,7 +14,7 @@ enum {
 #define FBX_UNIT  HOB_ASSIMP_UNIT_FBX
 #define ROOT_UNIT HOB_ASSIMP_UNIT_ROOT
 #define XML_UNIT  HOB_ASSIMP_UNIT_XML
-#define MM_UNIT	  HOB_ASSIMP_UNIT_MM
+#define ZIP_UNIT  HOB_ASSIMP_UNIT_3MF
 #define ZIP		  "=PK\003\004"
 #define GZIP	  "=\037\213"
 #define IRR		  "~irr"
@@ -34,7 +34,7 @@ static const hob_assimp_format formats[] = {
 	{"ase", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
 	{"ask", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
 	{"x", "DirectX", 0, NO_UNIT, {"=xof "}},
-	{"3mf", "3MF", Z_UP | HOB_ASSIMP_FREED_TEXTURES, MM_UNIT, {ZIP}},
+	{"3mf", "3MF", Z_UP | HOB_ASSIMP_FREED_TEXTURES, ZIP_UNIT, {ZIP}},
 	{"amf", "AMF", Z_UP, XML_UNIT, {"~<amf"}},
 	{"x3d", "X3D", 0, NO_UNIT, {"~<X3D"}},
 	{"ac", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},

@@ -16,7 +16,7 @@ typedef enum hob_assimp_unit {
 	HOB_ASSIMP_UNIT_FBX,  /* scene metadata, in centimetres; axes stand there too */
 	HOB_ASSIMP_UNIT_ROOT, /* Assimp scales the root node */
 	HOB_ASSIMP_UNIT_XML,  /* unit="..." on the first element, millimetres when absent */
-	HOB_ASSIMP_UNIT_MM,	  /* millimetres */
+	HOB_ASSIMP_UNIT_3MF,  /* the same in the zipped 3dmodel.model */
 } hob_assimp_unit;
 
 enum {

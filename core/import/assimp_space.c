@@ -1,6 +1,9 @@
 #include "assimp_convert.h"
+#include "assimp_zip.h"
 
 #include <math.h>
+
+enum { MODEL_PART_MAX = 256 << 20 };
 
 static const struct aiMetadataEntry *metadata(const struct aiScene *source, const char *key)
 {
@@ -80,6 +83,17 @@ static float xml_unit(hob_str text)
 	return 0.001f;
 }
 
+static float zipped_unit(const hob_assimp_scene *scene)
+{
+	hob_bytes model;
+	hob_arena_mark mark = hob_arena_save(scene->request->scratch);
+	bool found = hob_assimp_zip_member(scene->request->scratch, scene->request->file,
+									   HOB_STR("3dmodel.model"), MODEL_PART_MAX, &model);
+	float unit = found ? xml_unit((hob_str){(const char *)model.data, model.size}) : 0.001f;
+	hob_arena_restore(scene->request->scratch, mark);
+	return unit;
+}
+
 /* Assimp's COLLADA importer puts the unit of the file as a uniform scale on the root node. */
 static float root_unit(const struct aiScene *source)
 {
@@ -103,8 +117,8 @@ static float unit_of(const hob_assimp_scene *scene)
 		return root_unit(scene->source);
 	case HOB_ASSIMP_UNIT_XML:
 		return xml_unit((hob_str){(const char *)scene->request->file.data, scene->request->file.size});
-	case HOB_ASSIMP_UNIT_MM:
-		return 0.001f;
+	case HOB_ASSIMP_UNIT_3MF:
+		return zipped_unit(scene);
 	case HOB_ASSIMP_UNIT_NONE:
 		break;
 	}
