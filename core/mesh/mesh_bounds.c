@@ -40,7 +40,7 @@ static ball_t from_extremes(const float *points, uint32_t count)
 	static const hob_vec3 axes[7] = {{1, 0, 0},	 {0, 1, 0},	 {0, 0, 1}, {1, 1, 1},
 									 {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}};
 	size_t low[7] = {0}, high[7] = {0};
-	double least[7], most[7];
+	double least[7] = {0}, most[7] = {0};
 	for (size_t i = 0; i < count; i++) {
 		hob_vec3 p = hob_vec3_load(points + 3 * i);
 		for (int a = 0; a < 7; a++) {
