@@ -79,6 +79,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		request *r = *context;
 		if (r->phase == BUSY)
 			enter(r, WAITING);
+		/* Closing the descriptor would not do: a process that is being spawned at this moment holds a copy until its
+		 * exec, and events for a freed request would go on. */
+		epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
 		list_remove(http, r);
 		http->connection_count--;
 		hob_buf_release(&r->body);
