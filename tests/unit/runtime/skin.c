@@ -55,7 +55,7 @@ static void palettes_are_global_times_inverse_bind(void **state)
 					float dot = 0;
 					for (int k = 0; k < 3; k++)
 						dot += normals[j][a * 4 + k] * palette[j][b * 4 + k];
-					assert_float_equal(dot, a == b ? 1 : 0, 1e-5);
+					assert_float_equal(dot, a == b ? 1.0f : 0.0f, 1e-5);
 				}
 		}
 	}
