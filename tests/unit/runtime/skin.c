@@ -52,10 +52,10 @@ static void palettes_are_global_times_inverse_bind(void **state)
 			/* normals^T * palette's 3x3 is the identity */
 			for (int a = 0; a < 3; a++)
 				for (int b = 0; b < 3; b++) {
-					float dot = 0;
+					float dot = 0, expected_dot = a == b ? 1.0f : 0.0f;
 					for (int k = 0; k < 3; k++)
 						dot += normals[j][a * 4 + k] * palette[j][b * 4 + k];
-					assert_float_equal(dot, a == b ? 1.0f : 0.0f, 1e-5);
+					assert_float_equal(dot, expected_dot, 1e-5);
 				}
 		}
 	}
