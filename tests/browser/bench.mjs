@@ -1,0 +1,100 @@
+/* A daemon on folders of its own, a page of the same origin beside it, and a browser that draws in software. */
+import { spawn } from 'node:child_process';
+import { createServer, request } from 'node:http';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+export const here = dirname(fileURLToPath(import.meta.url));
+export const project = join(here, '../..');
+export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus');
+const hob = process.env.HOB ?? join(project, 'build/release/hob');
+const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
+const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
+	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
+
+export function missing() {
+	if (!existsSync(browserPath)) return `no browser at ${browserPath}: apt-get install chromium, or set HOB_CHROMIUM`;
+	if (!existsSync(hob)) return `no daemon at ${hob}: build it, or set HOB`;
+	return null;
+}
+
+async function startDaemon(roots, cache) {
+	const child = spawn(hob, ['serve', ...roots, '--listen', '127.0.0.1:0', '--cache', cache], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const port = await new Promise((resolve, reject) => {
+		let text = '';
+		const read = (chunk) => {
+			text += chunk;
+			const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
+			if (found) resolve(Number(found[1]));
+		};
+		child.stdout.on('data', read);
+		child.stderr.on('data', read);
+		child.on('exit', (code) => reject(new Error(`hob serve ended with ${code}:\n${text}`)));
+	});
+	return { port, stop: () => new Promise((resolve) => { child.removeAllListeners('exit'); child.on('exit', resolve); child.kill('SIGTERM'); }) };
+}
+
+function pass(port, from, to) {
+	const headers = { ...from.headers, host: `127.0.0.1:${port}` };
+	const onward = request({ port, host: '127.0.0.1', path: from.url, method: from.method, headers }, (answer) => {
+		to.writeHead(answer.statusCode, answer.headers);
+		answer.pipe(to);
+	});
+	onward.on('error', () => to.destroy());
+	to.on('close', () => onward.destroy());
+	from.pipe(onward);
+}
+
+function startServer(folders, port) {
+	const server = createServer((from, to) => {
+		const path = normalize(decodeURIComponent(new URL(from.url, 'http://x').pathname));
+		const [, first, ...rest] = path.split('/');
+		if (['a', 'blobs', 'api'].includes(first)) return pass(port, from, to);
+		const file = folders[first] && join(folders[first], ...rest);
+		if (!file || !existsSync(file) || !statSync(file).isFile()) return to.writeHead(404).end();
+		to.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' });
+		to.end(readFileSync(file));
+	});
+	return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+/**
+ * profiles: {name: settings}; models: [{name, from}] with `from` a file. Every profile is a root with all models, each in
+ * a folder of its own: art/<profile>/<name>/<file>.
+ */
+export async function setUp(profiles, models) {
+	const folder = mkdtempSync(join(tmpdir(), 'hob-browser-'));
+	const roots = [];
+	for (const [profile, settings] of Object.entries(profiles)) {
+		const root = join(folder, profile);
+		mkdirSync(root);
+		writeFileSync(join(root, 'cook.json'), JSON.stringify(settings));
+		for (const { name, from } of models)
+			if (extname(from) === '.glb') cpSync(from, join(root, name, 'model.glb'));
+			else cpSync(dirname(from), join(root, name), { recursive: true });
+		roots.push(root);
+	}
+	const daemon = await startDaemon(roots, join(folder, 'cache'));
+	const server = await startServer({ tests: here, web: join(project, 'web'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
+	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+	const page = await browser.newPage();
+	page.setDefaultTimeout(120000);
+	const complaints = [];
+	page.on('pageerror', (error) => complaints.push(error.message));
+	await page.goto(`http://127.0.0.1:${server.address().port}/tests/page.html`);
+	await page.waitForFunction('window.ready');
+	return {
+		folder, page, complaints,
+		origin: `http://127.0.0.1:${server.address().port}`,
+		async tearDown() {
+			await browser.close();
+			server.closeAllConnections();
+			server.close();
+			await daemon.stop();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}

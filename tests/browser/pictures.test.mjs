@@ -1,0 +1,68 @@
+/* The cooked model looks like its source: both are drawn by three.js in one browser, with one camera and one light. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { corpus, missing, project, setUp } from './bench.mjs';
+import { always, fromCorpus } from './models.mjs';
+
+const plain = { lods: { max: 1 }, texture: { max_size: 16384 } };
+const profiles = {
+	float32: { ...plain, vertices: 'float32' },
+	quantized: { ...plain, vertices: 'quantized', encode: 'meshopt' },
+};
+/* Of 262,144 pixels. Why a model may differ by more than its profile allows is said where it is listed. */
+const limits = {
+	float32: { rmse: 0.25, off: 0 },
+	quantized: { rmse: 1, off: 50 },
+};
+
+const keep = process.env.HOB_PICTURES;
+const wanted = process.env.HOB_MODELS?.split(',');
+const chosen = [
+	...always.map((model) => ({ ...model, from: join(project, 'tests/data/models', model.from) })),
+	...(existsSync(corpus) ? fromCorpus.map((model) => ({ ...model, from: join(corpus, model.from) })) : []),
+].filter(({ name }) => !wanted || wanted.includes(name));
+
+const why = missing();
+if (!existsSync(corpus)) console.log(`no corpus at ${corpus}: ${fromCorpus.length} models are not drawn; set HOB_CORPUS`);
+
+describe('cooked models look like their sources', { skip: why ?? false }, () => {
+	let bench;
+	before(async () => (bench = await setUp(profiles, chosen)));
+	after(() => bench.tearDown());
+
+	test('the renderer is the one the limits were made for', async () => {
+		assert.match(await bench.page.evaluate('rendererName()'), /llvmpipe/);
+	});
+
+	for (const model of chosen) {
+		const file = extname(model.from) === '.glb' ? 'model.glb' : basename(model.from);
+		test(model.name, async () => {
+			const { page } = bench;
+			const source = await page.evaluate(([url, m]) => drawSource(url, m), [`/source/${model.name}/${file}`, model]);
+			save(model.name, 'source', source.png);
+			const failures = [];
+			for (const profile of Object.keys(profiles)) {
+				const found = await page.evaluate(([name, m]) => drawCooked(name, m), [`${profile}/${model.name}/${file}`, model]);
+				save(model.name, profile, found.png);
+				const { max, rmse, off, differ, drawn, problems } = found;
+				console.log(`${model.name.padEnd(22)} ${profile.padEnd(10)} max ${String(max).padStart(3)}  rmse ${rmse.toFixed(3)}  off ${String(off).padStart(5)}  differ ${String(differ).padStart(6)}  drawn ${drawn}`);
+				const limit = { ...limits[profile], ...model.limits?.[profile] };
+				if (problems.length) failures.push(problems.join('; '));
+				if (drawn < 500) failures.push(`only ${drawn} pixels are drawn: nothing is compared`);
+				if (rmse > limit.rmse || off > limit.off)
+					failures.push(`${profile}: rmse ${rmse.toFixed(3)} (limit ${limit.rmse}), ${off} pixels off (limit ${limit.off}), largest ${max}`);
+			}
+			assert.deepEqual(failures, []);
+		});
+	}
+
+	test('nothing was thrown on the page', () => assert.deepEqual(bench.complaints, []));
+});
+
+function save(name, what, url) {
+	if (!keep) return;
+	mkdirSync(keep, { recursive: true });
+	writeFileSync(join(keep, `${name}.${what}.png`), Buffer.from(url.split(',')[1], 'base64'));
+}

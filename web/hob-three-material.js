@@ -1,0 +1,304 @@
+/**
+ * hob-three-material.js - materials and textures of a packed .materials file for three.js.
+ *
+ * A material becomes the cheapest class that shows it: MeshBasicMaterial when unlit, MeshPhysicalMaterial when one of its
+ * extensions needs it, else MeshStandardMaterial. What three.js has no field for (diffuse transmission) is kept in
+ * userData.hob with the whole record.
+ */
+import * as THREE from 'three';
+import { read as readKtx } from 'three/addons/libs/ktx-parse.module.js';
+import { ZSTDDecoder } from 'three/addons/libs/zstddec.module.js';
+import { NONE, constants, hex } from './hob-format.js';
+
+const c = constants;
+
+/** VkFormat number: [three.js format, sRGB, bytes of a block, side of a block]. */
+const ktxFormats = {
+	9: [THREE.RedFormat, false, 1, 1],
+	16: [THREE.RGFormat, false, 2, 1],
+	37: [THREE.RGBAFormat, false, 4, 1],
+	43: [THREE.RGBAFormat, true, 4, 1],
+	131: [THREE.RGB_S3TC_DXT1_Format, false, 8, 4],
+	132: [THREE.RGB_S3TC_DXT1_Format, true, 8, 4],
+	133: [THREE.RGBA_S3TC_DXT1_Format, false, 8, 4],
+	134: [THREE.RGBA_S3TC_DXT1_Format, true, 8, 4],
+	137: [THREE.RGBA_S3TC_DXT5_Format, false, 16, 4],
+	138: [THREE.RGBA_S3TC_DXT5_Format, true, 16, 4],
+	139: [THREE.RED_RGTC1_Format, false, 8, 4],
+	141: [THREE.RED_GREEN_RGTC2_Format, false, 16, 4],
+	145: [THREE.RGBA_BPTC_Format, false, 16, 4],
+	146: [THREE.RGBA_BPTC_Format, true, 16, 4],
+	157: [THREE.RGBA_ASTC_4x4_Format, false, 16, 4],
+	158: [THREE.RGBA_ASTC_4x4_Format, true, 16, 4],
+};
+
+let zstd;
+
+async function inflate(bytes, size) {
+	zstd ??= new ZSTDDecoder();
+	await zstd.init();
+	return zstd.decode(bytes, size);
+}
+
+async function readKtx2(bytes) {
+	const ktx = readKtx(bytes);
+	const found = ktxFormats[ktx.vkFormat];
+	if (!found) throw new Error(`KTX2 with VkFormat ${ktx.vkFormat}, which this loader does not show`);
+	const [format, srgb, , side] = found;
+	const mipmaps = [];
+	for (const [i, level] of ktx.levels.entries()) {
+		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength) : level.levelData;
+		mipmaps.push({ data, width: Math.max(1, ktx.pixelWidth >> i), height: Math.max(1, ktx.pixelHeight >> i) });
+	}
+	const texture = side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
+		: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
+	if (side === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
+	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
+	texture.userData.levels = mipmaps.length;
+	return texture;
+}
+
+async function readPicture(bytes, image) {
+	const bitmap = await createImageBitmap(new Blob([bytes]), { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
+	const texture = new THREE.Texture(bitmap);
+	texture.colorSpace = image.flags & c.IMAGE_SRGB ? THREE.SRGBColorSpace : THREE.NoColorSpace;
+	texture.userData.levels = 0;
+	return texture;
+}
+
+const isKtx2 = (bytes) => bytes[0] === 0xab && bytes[1] === 0x4b && bytes[2] === 0x54 && bytes[3] === 0x58;
+
+const wraps = { [c.WRAP_REPEAT]: THREE.RepeatWrapping, [c.WRAP_CLAMP]: THREE.ClampToEdgeWrapping, [c.WRAP_MIRROR]: THREE.MirroredRepeatWrapping };
+
+const minFilters = {
+	[c.FILTER_DEFAULT]: THREE.LinearMipmapLinearFilter,
+	[c.FILTER_NEAREST]: THREE.NearestFilter,
+	[c.FILTER_LINEAR]: THREE.LinearFilter,
+	[c.FILTER_NEAREST_MIP_NEAREST]: THREE.NearestMipmapNearestFilter,
+	[c.FILTER_LINEAR_MIP_NEAREST]: THREE.LinearMipmapNearestFilter,
+	[c.FILTER_NEAREST_MIP_LINEAR]: THREE.NearestMipmapLinearFilter,
+	[c.FILTER_LINEAR_MIP_LINEAR]: THREE.LinearMipmapLinearFilter,
+};
+
+const withoutMips = {
+	[THREE.NearestMipmapNearestFilter]: THREE.NearestFilter,
+	[THREE.NearestMipmapLinearFilter]: THREE.NearestFilter,
+	[THREE.LinearMipmapNearestFilter]: THREE.LinearFilter,
+	[THREE.LinearMipmapLinearFilter]: THREE.LinearFilter,
+};
+
+function applySampler(texture, sampler) {
+	texture.wrapS = wraps[sampler?.wrap_u ?? c.WRAP_REPEAT];
+	texture.wrapT = wraps[sampler?.wrap_v ?? c.WRAP_REPEAT];
+	texture.magFilter = sampler?.mag === c.FILTER_NEAREST ? THREE.NearestFilter : THREE.LinearFilter;
+	texture.minFilter = minFilters[sampler?.min ?? c.FILTER_DEFAULT];
+	const { levels } = texture.userData;
+	if (levels === 1) texture.minFilter = withoutMips[texture.minFilter] ?? texture.minFilter;
+	texture.generateMipmaps = levels === 0 && texture.minFilter !== THREE.NearestFilter && texture.minFilter !== THREE.LinearFilter;
+}
+
+/** three.js multiplies scale by rotation the other way round, so that the matrix is set by hand when it turns. */
+function applyTransform(texture, { offset, scale, rotation }) {
+	texture.offset.fromArray(offset);
+	texture.repeat.fromArray(scale);
+	texture.rotation = rotation;
+	if (rotation === 0) return;
+	const cos = Math.cos(rotation);
+	const sin = Math.sin(rotation);
+	texture.matrixAutoUpdate = false;
+	texture.matrix.set(scale[0] * cos, scale[1] * sin, offset[0], -scale[0] * sin, scale[1] * cos, offset[1], 0, 0, 1);
+}
+
+const plainSlots = [
+	[c.SLOT_BASE_COLOR, 'map'],
+	[c.SLOT_OPACITY, 'alphaMap'],
+];
+
+const standardSlots = [
+	[c.SLOT_METAL_ROUGH, 'metalnessMap', 'roughnessMap'],
+	[c.SLOT_NORMAL, 'normalMap'],
+	[c.SLOT_OCCLUSION, 'aoMap'],
+	[c.SLOT_EMISSIVE, 'emissiveMap'],
+	[c.SLOT_BUMP, 'bumpMap'],
+];
+
+const physicalSlots = [
+	[c.SLOT_SPECULAR, 'specularIntensityMap'],
+	[c.SLOT_SPECULAR_COLOR, 'specularColorMap'],
+	[c.SLOT_CLEARCOAT, 'clearcoatMap'],
+	[c.SLOT_CLEARCOAT_ROUGH, 'clearcoatRoughnessMap'],
+	[c.SLOT_CLEARCOAT_NORMAL, 'clearcoatNormalMap'],
+	[c.SLOT_TRANSMISSION, 'transmissionMap'],
+	[c.SLOT_SHEEN_COLOR, 'sheenColorMap'],
+	[c.SLOT_SHEEN_ROUGH, 'sheenRoughnessMap'],
+	[c.SLOT_THICKNESS, 'thicknessMap'],
+	[c.SLOT_ANISOTROPY, 'anisotropyMap'],
+	[c.SLOT_IRIDESCENCE, 'iridescenceMap'],
+	[c.SLOT_IRIDESCENCE_THICKNESS, 'iridescenceThicknessMap'],
+];
+
+const physicalMask = c.EXT_SPECULAR | c.EXT_IOR | c.EXT_CLEARCOAT | c.EXT_SHEEN | c.EXT_TRANSMISSION | c.EXT_VOLUME | c.EXT_IRIDESCENCE
+	| c.EXT_ANISOTROPY | c.EXT_DISPERSION;
+
+const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
+
+function standardParameters(m) {
+	return {
+		metalness: m.metallic,
+		roughness: m.roughness,
+		emissive: linear(m.emissive),
+		emissiveIntensity: m.emissive_strength,
+		normalScale: new THREE.Vector2(m.normal_scale, m.normal_scale),
+		aoMapIntensity: m.occlusion_strength,
+	};
+}
+
+function physicalParameters(m) {
+	const sheen = m.ext_mask & c.EXT_SHEEN;
+	return {
+		...(m.ext_mask & c.EXT_SPECULAR && { specularIntensity: m.specular, specularColor: linear(m.specular_color) }),
+		ior: m.ior === 0 ? 1000 : m.ior,
+		clearcoat: m.clearcoat,
+		clearcoatRoughness: m.clearcoat_roughness,
+		clearcoatNormalScale: new THREE.Vector2(m.clearcoat_normal_scale, m.clearcoat_normal_scale),
+		sheen: sheen ? 1 : 0,
+		...(sheen && { sheenColor: linear(m.sheen_color), sheenRoughness: m.sheen_roughness }),
+		transmission: m.transmission,
+		thickness: m.thickness,
+		attenuationDistance: m.attenuation_distance,
+		attenuationColor: linear(m.attenuation_color),
+		iridescence: m.iridescence,
+		iridescenceIOR: m.iridescence_ior,
+		iridescenceThicknessRange: [m.iridescence_min, m.iridescence_max],
+		anisotropy: m.anisotropy,
+		anisotropyRotation: m.anisotropy_rotation,
+		dispersion: m.dispersion,
+	};
+}
+
+/**
+ * Reads materials of a pack. Textures are fetched once for each picture and uploaded once: materials that sample the same
+ * picture differently share its source.
+ */
+export class MaterialReader {
+	/**
+	 * @param {import('./hob-format.js').Pack} pack
+	 * @param {(sha256: string, image: object) => Promise<ArrayBuffer>} fetchBlob
+	 * @param {(error: Error) => void} onTextureError  a texture that cannot be had is left out
+	 */
+	constructor(pack, fetchBlob, onTextureError) {
+		this.fetchBlob = fetchBlob;
+		this.onTextureError = onTextureError;
+		this.records = pack.rows('MATL');
+		this.texrefs = pack.rows('TEXR');
+		this.images = pack.rows('IMGS');
+		this.samplers = pack.rows('TSMP');
+		this.variants = pack.rows('VARI');
+		this.pictures = new Map();
+		this.textures = new Map();
+		this.materials = new Map();
+		this.drawn = new Map();
+	}
+
+	#picture(index) {
+		if (!this.pictures.has(index)) this.pictures.set(index, this.#fetchPicture(this.images[index]));
+		return this.pictures.get(index);
+	}
+
+	async #fetchPicture(image) {
+		try {
+			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
+			const texture = isKtx2(bytes) ? await readKtx2(bytes) : await readPicture(bytes, image);
+			texture.name = image.name;
+			texture.flipY = false;
+			return texture;
+		} catch (error) {
+			this.onTextureError(new Error(`texture '${image.name}': ${error.message}`, { cause: error }));
+			return null;
+		}
+	}
+
+	#texture(index) {
+		const ref = this.texrefs[index];
+		const key = JSON.stringify([ref.image, ref.sampler, ref.uv_set, ref.offset, ref.scale, ref.rotation]);
+		if (!this.textures.has(key)) this.textures.set(key, this.#makeTexture(ref));
+		return this.textures.get(key);
+	}
+
+	async #makeTexture(ref) {
+		const picture = await this.#picture(ref.image);
+		if (!picture) return null;
+		const texture = picture.clone();
+		applySampler(texture, ref.sampler === NONE ? null : this.samplers[ref.sampler]);
+		applyTransform(texture, ref);
+		texture.channel = ref.uv_set;
+		texture.needsUpdate = true;
+		return texture;
+	}
+
+	/** The material of a record; the default material for NONE. */
+	material(index) {
+		if (!this.materials.has(index))
+			this.materials.set(index, index === NONE || !this.records[index] ? Promise.resolve(defaultMaterial()) : this.#make(this.records[index]));
+		return this.materials.get(index);
+	}
+
+	async #make(m) {
+		const unlit = m.flags & c.MATERIAL_IS_UNLIT;
+		const physical = !unlit && m.ext_mask & physicalMask;
+		const slots = [...plainSlots, ...(unlit ? [] : standardSlots), ...(physical ? physicalSlots : [])];
+		const parameters = {
+			name: m.name,
+			color: linear(m.base_color),
+			opacity: m.base_color[3],
+			side: m.flags & c.MATERIAL_DOUBLE_SIDED ? THREE.DoubleSide : THREE.FrontSide,
+			transparent: Boolean(m.flags & c.MATERIAL_BLEND),
+			depthWrite: !(m.flags & c.MATERIAL_BLEND),
+			alphaTest: m.flags & c.MATERIAL_MASK ? m.alpha_cutoff : 0,
+			...(!unlit && standardParameters(m)),
+			...(physical && physicalParameters(m)),
+		};
+		await Promise.all(slots.map(async ([slot, ...fields]) => {
+			const texture = m.textures[slot] === NONE ? null : await this.#texture(m.textures[slot]);
+			if (texture) for (const field of fields) parameters[field] = texture;
+		}));
+		const Type = unlit ? THREE.MeshBasicMaterial : physical ? THREE.MeshPhysicalMaterial : THREE.MeshStandardMaterial;
+		const material = new Type(parameters);
+		material.userData.hob = m;
+		return material;
+	}
+
+	/** The material as a geometry needs it: with vertex colours, without tangents, for lines or points. */
+	async materialFor(index, kind, geometry) {
+		const colors = geometry.hasAttribute('color');
+		const flat = kind === 'triangles' && !geometry.hasAttribute('normal');
+		const derived = kind === 'triangles' && !geometry.hasAttribute('tangent');
+		const key = `${index} ${kind} ${colors} ${flat} ${derived}`;
+		if (!this.drawn.has(key)) this.drawn.set(key, this.material(index).then((base) => variant(base, { kind, colors, flat, derived })));
+		return this.drawn.get(key);
+	}
+}
+
+function variant(base, { kind, colors, flat, derived }) {
+	if (kind !== 'triangles') {
+		const material = kind === 'points' ? new THREE.PointsMaterial({ sizeAttenuation: false }) : new THREE.LineBasicMaterial();
+		THREE.Material.prototype.copy.call(material, base);
+		material.color.copy(base.color);
+		material.map = base.map;
+		material.vertexColors = colors;
+		return material;
+	}
+	const material = base.clone();
+	material.vertexColors = colors;
+	if ('flatShading' in material) material.flatShading = flat;
+	/* Without tangents three.js derives them on the screen, where v runs the other way. */
+	if (derived) {
+		if (material.normalScale) material.normalScale.y *= -1;
+		if (material.clearcoatNormalScale) material.clearcoatNormalScale.y *= -1;
+	}
+	return material;
+}
+
+function defaultMaterial() {
+	return new THREE.MeshStandardMaterial({ metalness: 1, roughness: 1 });
+}

@@ -1,0 +1,269 @@
+/**
+ * hob-three-scene.js - nodes, cameras, lights, skins and clips of packed .scene and .anims files as three.js objects.
+ */
+import * as THREE from 'three';
+import { NONE, constants } from './hob-format.js';
+
+const c = constants;
+const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
+const farthest = 2e6;
+
+/** Names that are unique and that animation tracks can address; the file's own stay in userData.name. */
+class NameMaker {
+	used = new Set();
+
+	make(wanted, otherwise) {
+		const base = THREE.PropertyBinding.sanitizeNodeName(wanted || otherwise);
+		let name = base;
+		for (let i = 1; this.used.has(name); i++) name = `${base}_${i}`;
+		this.used.add(name);
+		return name;
+	}
+}
+
+function makeCamera(record) {
+	const far = Number.isFinite(record.zfar) ? record.zfar : farthest;
+	const { yfov_or_ymag: y, aspect_or_xmag: x, znear } = record;
+	const camera = record.type === c.CAMERA_PERSPECTIVE
+		? new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(y), x || 1, znear, far)
+		: new THREE.OrthographicCamera(-x, x, y, -y, znear, far);
+	camera.userData.name = record.name;
+	return camera;
+}
+
+function makeLight(record) {
+	const color = linear(record.color);
+	const range = Number.isFinite(record.range) ? record.range : 0;
+	let light;
+	if (record.type === c.LIGHT_POINT) light = new THREE.PointLight(color, record.intensity, range);
+	else if (record.type === c.LIGHT_SPOT)
+		light = new THREE.SpotLight(color, record.intensity, range, record.outer_cone, 1 - record.inner_cone / record.outer_cone);
+	else light = new THREE.DirectionalLight(color, record.intensity);
+	light.position.set(0, 0, 0);
+	if (light.target) {
+		light.target.position.set(0, 0, -1);
+		light.add(light.target);
+	}
+	light.userData.name = record.name;
+	return light;
+}
+
+const kinds = { [c.TOPOLOGY_TRIANGLES]: 'triangles', [c.TOPOLOGY_LINES]: 'lines', [c.TOPOLOGY_POINTS]: 'points' };
+
+/** Builds one asset; a builder is used once. */
+export class SceneBuilder {
+	/**
+	 * @param {{scene: object, anims: object | null, geometry: object, materials: object}} parts  packs and readers
+	 */
+	constructor({ scene, anims, geometry, materials }) {
+		this.scene = scene;
+		this.anims = anims;
+		this.geometry = geometry;
+		this.materials = materials;
+		this.names = new NameMaker();
+		this.hierarchy = scene.rows('HIER');
+		this.transforms = scene.rows('TRS_');
+		this.nodeNames = scene.rows('NAMS');
+		this.cameras = scene.rows('CAMS');
+		this.lights = scene.rows('LGTS');
+		this.skins = anims ? anims.rows('SKIN') : [];
+		this.joints = anims ? anims.array(anims.find('JNTS')) : new Uint32Array();
+		this.bones = new Set(this.joints);
+		this.objects = [];
+		this.geometries = new Map();
+		this.skeletons = new Map();
+	}
+
+	/** @returns {Promise<THREE.Group>} the scene of the given number, the default one without */
+	async build(sceneIndex) {
+		const scenes = this.scene.rows('SCNS');
+		const chosen = scenes[sceneIndex] ?? scenes.find((scene) => scene.flags & c.SCENE_DEFAULT) ?? scenes[0];
+		for (let node = 0; node < this.hierarchy.length; node++) this.objects.push(await this.#makeNode(node));
+		this.objects.forEach((object, node) => {
+			const { parent } = this.hierarchy[node];
+			if (parent >= 0) this.objects[parent].add(object);
+		});
+		const group = new THREE.Group();
+		group.name = chosen?.name ?? '';
+		const roots = this.scene.rows('ROOT').slice(chosen?.root_first ?? 0, (chosen?.root_first ?? 0) + (chosen?.root_count ?? 0));
+		for (const root of roots) group.add(this.objects[root]);
+		group.updateMatrixWorld(true);
+		this.#bindSkins();
+		group.animations = this.#clips();
+		group.userData.variants = this.materials.variants;
+		return group;
+	}
+
+	async #makeNode(node) {
+		const mesh = this.scene.link('LMSH', node);
+		const object = (mesh !== NONE && (await this.#makeMesh(node, mesh))) || (this.bones.has(node) ? new THREE.Bone() : new THREE.Object3D());
+		object.name = this.names.make(this.nodeNames[node], `node_${node}`);
+		if (this.nodeNames[node]) object.userData.name = this.nodeNames[node];
+		this.#place(object, node);
+		const camera = this.scene.link('LCAM', node);
+		if (camera !== NONE) object.add(this.#named(makeCamera(this.cameras[camera]), 'camera'));
+		const light = this.scene.link('LLGT', node);
+		if (light !== NONE) object.add(this.#named(makeLight(this.lights[light]), 'light'));
+		return object;
+	}
+
+	#named(object, otherwise) {
+		object.name = this.names.make(object.userData.name, otherwise);
+		return object;
+	}
+
+	#place(object, node) {
+		const { t, r, s, flags } = this.transforms[node];
+		object.position.fromArray(t);
+		object.quaternion.fromArray(r);
+		object.scale.fromArray(s);
+		if (!(flags & c.NODE_SHEAR)) return;
+		object.matrix.fromArray(this.scene.row(this.scene.find('LOCL'), node));
+		object.matrixAutoUpdate = false;
+	}
+
+	#geometry(index) {
+		if (!this.geometries.has(index)) this.geometries.set(index, this.geometry.read(index));
+		return this.geometries.get(index);
+	}
+
+	async #makeMesh(node, index) {
+		const read = this.#geometry(index);
+		if (!read) return null;
+		const { geometry, mesh, targets } = read;
+		const kind = kinds[mesh.topology];
+		const material = await this.materials.materialFor(this.scene.link('LMAT', node), kind, geometry);
+		const skin = this.#ownOrParents('LSKN', node);
+		const Type = kind === 'points' ? THREE.Points : kind === 'lines' ? THREE.LineSegments
+			: skin !== NONE && geometry.hasAttribute('skinIndex') ? THREE.SkinnedMesh : THREE.Mesh;
+		const object = new Type(geometry, material);
+		if (object.isSkinnedMesh) {
+			object.userData.skin = skin;
+			if (mesh.influence_count > 4) object.normalizeSkinWeights();
+		}
+		if (targets.length) this.#setWeights(object, targets, node);
+		object.userData.hob = { mesh: index, variants: await this.#variants(mesh, kind, geometry), material };
+		return object;
+	}
+
+	#ownOrParents(type, node) {
+		const own = this.scene.link(type, node);
+		const { parent } = this.hierarchy[node];
+		return own !== NONE || parent < 0 ? own : this.scene.link(type, parent);
+	}
+
+	#setWeights(object, targets, node) {
+		object.updateMorphTargets();
+		const own = this.#ownOrParents('LWGT', node);
+		const weights = own === NONE ? null : this.scene.array(this.scene.find('WGTS')).subarray(own);
+		targets.forEach((target, i) => (object.morphTargetInfluences[i] = weights ? weights[i] : target.weight));
+		object.morphTargetDictionary = Object.fromEntries(targets.map((target, i) => [target.name || String(i), i]));
+	}
+
+	async #variants(mesh, kind, geometry) {
+		const table = this.geometry.pack.find('VMAP');
+		const out = {};
+		for (let i = 0; i < mesh.variant_count; i++) {
+			const row = this.geometry.pack.row(table, mesh.variant_first + i);
+			out[this.materials.variants[row.variant]] = await this.materials.materialFor(row.material, kind, geometry);
+		}
+		return out;
+	}
+
+	#skeleton(index) {
+		if (this.skeletons.has(index)) return this.skeletons.get(index);
+		const { joint_first, joint_count } = this.skins[index];
+		const matrices = this.anims.find('IBMS');
+		const bones = Array.from(this.joints.subarray(joint_first, joint_first + joint_count), (node) => this.objects[node]);
+		const inverses = bones.map((_, i) => new THREE.Matrix4().fromArray(this.anims.row(matrices, joint_first + i)));
+		const skeleton = new THREE.Skeleton(bones, inverses);
+		this.skeletons.set(index, skeleton);
+		return skeleton;
+	}
+
+	#bindSkins() {
+		for (const object of this.objects)
+			if (object.isSkinnedMesh) {
+				object.bind(this.#skeleton(object.userData.skin), new THREE.Matrix4());
+				delete object.userData.skin;
+				/* The bounds of the file are those of the rest pose. */
+				object.frustumCulled = false;
+			}
+	}
+
+	#clips() {
+		if (!this.anims) return [];
+		const channels = this.anims.rows('CHAN');
+		const samplers = this.anims.rows('SMPL');
+		const times = this.anims.array(this.anims.find('TIME'));
+		const values = this.anims.array(this.anims.find('VALS'));
+		return this.anims.rows('CLIP').map((clip) => {
+			const own = channels.slice(clip.channel_first, clip.channel_first + clip.channel_count);
+			const tracks = own.flatMap((channel) => {
+				const sampler = samplers[channel.sampler];
+				const size = sampler.components * (sampler.interpolation === c.CUBICSPLINE ? 3 : 1) * sampler.key_count;
+				return this.#tracks(channel, sampler, times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
+					values.slice(sampler.value_first, sampler.value_first + size));
+			});
+			return new THREE.AnimationClip(clip.name, clip.end, tracks);
+		});
+	}
+
+	#tracks({ node, path }, sampler, times, values) {
+		const [property, Track] = trackKinds[path];
+		const object = this.objects[node];
+		const driven = path === c.PATH_WEIGHTS ? [object, ...object.children].filter((child) => child.morphTargetInfluences) : [object];
+		return driven.map(({ name }) => {
+			const track = new Track(`${name}.${property}`, times, values,
+				sampler.interpolation === c.STEP ? THREE.InterpolateDiscrete : THREE.InterpolateLinear);
+			if (sampler.interpolation === c.CUBICSPLINE) makeCubic(track, path === c.PATH_ROTATION);
+			return track;
+		});
+	}
+}
+
+const trackKinds = {
+	[c.PATH_TRANSLATION]: ['position', THREE.VectorKeyframeTrack],
+	[c.PATH_ROTATION]: ['quaternion', THREE.QuaternionKeyframeTrack],
+	[c.PATH_SCALE]: ['scale', THREE.VectorKeyframeTrack],
+	[c.PATH_WEIGHTS]: ['morphTargetInfluences', THREE.NumberKeyframeTrack],
+};
+
+/** Hermite splines whose keys are (in-tangent, value, out-tangent). */
+class CubicInterpolant extends THREE.Interpolant {
+	copySampleValue_(index) {
+		const first = (index * 3 + 1) * this.valueSize;
+		for (let i = 0; i < this.valueSize; i++) this.resultBuffer[i] = this.sampleValues[first + i];
+		return this.resultBuffer;
+	}
+
+	interpolate_(i1, t0, t, t1) {
+		const { resultBuffer: out, sampleValues: v, valueSize: n } = this;
+		const span = t1 - t0;
+		const p = (t - t0) / span;
+		const before = (i1 - 1) * 3 * n;
+		const after = i1 * 3 * n;
+		const h01 = p * p * (3 - 2 * p);
+		const h11 = p * p * (p - 1);
+		const h10 = h11 - p * p + p;
+		for (let i = 0; i < n; i++)
+			out[i] = (1 - h01) * v[before + n + i] + h10 * span * v[before + 2 * n + i] + h01 * v[after + n + i] + h11 * span * v[after + i];
+		return out;
+	}
+}
+
+class CubicRotationInterpolant extends CubicInterpolant {
+	interpolate_(i1, t0, t, t1) {
+		const out = super.interpolate_(i1, t0, t, t1);
+		const length = Math.hypot(out[0], out[1], out[2], out[3]) || 1;
+		for (let i = 0; i < 4; i++) out[i] /= length;
+		return out;
+	}
+}
+
+function makeCubic(track, rotation) {
+	const Type = rotation ? CubicRotationInterpolant : CubicInterpolant;
+	track.createInterpolant = (result) => new Type(track.times, track.values, track.getValueSize() / 3, result);
+	/* three.js asks for this mark where it copies or checks tracks. */
+	track.createInterpolant.isInterpolantFactoryMethodGLTFCubicSpline = true;
+}

@@ -1,0 +1,252 @@
+/**
+ * hob-three.js - cooked assets of a Hob daemon in three.js.
+ *
+ *     import { HobLoader } from './hob-three.js';
+ *     const loader = new HobLoader().setPath('http://127.0.0.1:7780/a/');
+ *     const model = await loader.loadAsync('art/props/duck.glb');
+ *     scene.add(model);
+ *     const stop = loader.watch(model, () => render(), (error) => show(error.file, error.message, error.hint));
+ *
+ * `load` and `loadAsync` fetch an asset by name: a THREE.Group with `animations`, and the names of material variants in
+ * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and `three/addons/`
+ * come from an import map or a bundler. A page of another origin needs the daemon's permission.
+ */
+import { Loader } from 'three';
+import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
+import { Pack } from './hob-format.js';
+import { GeometryReader } from './hob-three-geometry.js';
+import { MaterialReader } from './hob-three-material.js';
+import { SceneBuilder } from './hob-three-scene.js';
+
+/** Why an asset cannot be had or shown: message, and where the daemon told, file, line, hint, code, status. */
+export class HobError extends Error {
+	constructor(message, facts = {}) {
+		super(message);
+		Object.assign(this, facts);
+	}
+}
+
+const outputs = { meshes: true, materials: true, scene: true, animations: false };
+const attempts = 4;
+
+function errorOf(name, facts) {
+	const { message, detail, hint, code, location, status } = facts;
+	return new HobError(message ?? detail ?? 'unknown error', { file: location?.file ?? name, line: location?.line, hint, code, status });
+}
+
+async function problemOf(response, name) {
+	const problem = await response.json().catch(() => ({}));
+	return errorOf(name, { detail: `${response.status} ${response.statusText}`, status: response.status, ...problem });
+}
+
+export class HobLoader extends Loader {
+	#abort = new AbortController();
+
+	constructor(manager) {
+		super(manager);
+		/** Level of detail of every mesh, 0 = full; meshes with fewer levels show their last. */
+		this.lod = 0;
+		/** Scene number; undefined = the default scene. */
+		this.sceneIndex = undefined;
+		/** false: leave out tangents that the source did not have; three.js then derives them in the shader. */
+		this.generatedTangents = true;
+		/** Seconds to wait for an asset that is being cooked. */
+		this.wait = 10;
+		/** Called with an Error when a texture cannot be had; the model comes without it. */
+		this.onTextureError = (error) => console.warn(error);
+	}
+
+	setLod(lod) {
+		this.lod = lod;
+		return this;
+	}
+
+	abort() {
+		this.#abort.abort();
+		this.#abort = new AbortController();
+		return this;
+	}
+
+	/** @param {string} url  root/path of the asset below setPath, or its whole URL */
+	load(url, onLoad, onProgress, onError) {
+		const where = this.#resolve(url);
+		this.manager.itemStart(where.href);
+		this.#fetchAsset(where, onProgress)
+			.then((parts) => this.#build(parts, where))
+			.then(onLoad)
+			.catch((error) => {
+				if (onError) onError(error);
+				else console.error(error);
+				this.manager.itemError(where.href);
+			})
+			.finally(() => this.manager.itemEnd(where.href));
+	}
+
+	/**
+	 * Builds from buffers: {meshes, materials, scene, animations?}, and `blob(sha256, image)`, a function that gives the
+	 * bytes of a texture; without it textures are fetched from /blobs/ below setPath's origin.
+	 */
+	parse(parts, onLoad, onError) {
+		return this.#build(parts, this.#resolve('')).then(onLoad ?? ((group) => group), (error) => {
+			if (!onError) throw error;
+			onError(error);
+		});
+	}
+
+	#resolve(url) {
+		const page = globalThis.location?.href ?? 'http://127.0.0.1:7780/';
+		const path = url.split('/').map((part) => encodeURIComponent(decodeURIComponent(part))).join('/');
+		return /^[a-z]+:/i.test(url) ? new URL(url) : new URL(path, new URL(this.path || '/a/', page));
+	}
+
+	#request(url, headers = {}) {
+		return fetch(url, {
+			headers: { ...this.requestHeader, ...headers },
+			credentials: this.withCredentials ? 'include' : 'same-origin',
+			signal: this.#abort.signal,
+		});
+	}
+
+	/* The outputs are asked for one by one; those of different cooks do not fit together. */
+	async #fetchAsset(where, onProgress) {
+		for (let attempt = 0; attempt < attempts; attempt++) {
+			const revs = new Set();
+			const parts = {};
+			await Promise.all(Object.entries(outputs).map(async ([output, needed]) => {
+				parts[output] = await this.#fetchOutput(where, output, needed, revs);
+				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(parts).length, total: Object.keys(outputs).length, lengthComputable: true }));
+			}));
+			if (revs.size === 1) return parts;
+		}
+		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
+	}
+
+	async #fetchOutput(where, output, needed, revs) {
+		const url = new URL(where);
+		url.searchParams.set('output', output);
+		const response = await this.#request(url, { Prefer: `wait=${this.wait}` });
+		if (response.status === 404 && !needed) return null;
+		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: where.pathname, status: 202, hint: 'raise loader.wait' });
+		if (!response.ok) throw await problemOf(response, where.pathname);
+		revs.add(response.headers.get('Cook-Rev'));
+		return response.arrayBuffer();
+	}
+
+	async #fetchBlob(where, sha256) {
+		const response = await this.#request(new URL(`/blobs/${sha256}`, where));
+		if (!response.ok) throw await problemOf(response, sha256);
+		return response.arrayBuffer();
+	}
+
+	async #build(parts, where) {
+		await MeshoptDecoder.ready;
+		const blob = parts.blob ?? ((sha256) => this.#fetchBlob(where, sha256));
+		const group = await new SceneBuilder({
+			scene: new Pack(parts.scene),
+			anims: parts.animations ? new Pack(parts.animations) : null,
+			geometry: new GeometryReader(new Pack(parts.meshes), { lod: this.lod, generatedTangents: this.generatedTangents, decoder: MeshoptDecoder }),
+			materials: new MaterialReader(new Pack(parts.materials), blob, this.onTextureError),
+		}).build(this.sceneIndex);
+		group.userData.url = where.href;
+		return group;
+	}
+
+	/**
+	 * Keeps a loaded model as the daemon has it: on every cook of its asset the new data replace the old inside the same
+	 * group, and objects that are still there stay the same objects. When a cook or a fetch fails, the model stays as it
+	 * is and onError gets a HobError; the next good cook goes on.
+	 *
+	 * @param {import('three').Group} group  of load or loadAsync
+	 * @param {(group: import('three').Group, event: object) => void} [onReload]
+	 * @param {(error: HobError) => void} [onError]
+	 * @returns {() => void} stops watching
+	 */
+	watch(group, onReload, onError) {
+		const where = new URL(group.userData.url);
+		const name = decodeURIComponent(where.pathname.replace(/^\/a\//, ''));
+		const url = new URL('/api/v1/events', where);
+		url.searchParams.set('kinds', 'asset');
+		url.searchParams.set('asset', name.replace(/[*?]/g, '?'));
+		const source = new EventSource(url, { withCredentials: this.withCredentials });
+		let newest = 0;
+		const reload = async (event) => {
+			const turn = ++newest;
+			try {
+				const fresh = await this.#build(await this.#fetchAsset(where), where);
+				if (turn === newest) {
+					replaceContent(group, fresh);
+					onReload?.(group, event);
+				} else disposeContent(fresh);
+			} catch (error) {
+				if (turn === newest) onError?.(error instanceof HobError ? error : new HobError(error.message, { file: name, cause: error }));
+			}
+		};
+		source.addEventListener('asset', (message) => {
+			const event = JSON.parse(message.data);
+			if (event.asset !== name) return;
+			if (event.error) onError?.(errorOf(name, event.error));
+			else if (event.kind === 'removed') onError?.(new HobError('the source was removed', { file: name }));
+			else reload(event);
+		});
+		source.addEventListener('reset', () => reload({ kind: 'reset' }));
+		return () => {
+			newest++;
+			source.close();
+		};
+	}
+}
+
+/** Shows a material variant by name; undefined shows the materials of the nodes. */
+export function selectVariant(group, name) {
+	group.traverse((object) => {
+		if (object.userData.hob) object.material = object.userData.hob.variants[name] ?? object.userData.hob.material;
+	});
+}
+
+/** Frees what the GPU holds for a model. */
+export function disposeContent(group) {
+	const doomed = new Set();
+	group.traverse((object) => {
+		if (!object.userData.hob) return;
+		doomed.add(object.geometry);
+		for (const material of [object.userData.hob.material, object.material, ...Object.values(object.userData.hob.variants)]) {
+			doomed.add(material);
+			for (const value of Object.values(material)) if (value?.isTexture) doomed.add(value);
+		}
+		if (object.skeleton) doomed.add(object.skeleton);
+	});
+	for (const thing of doomed) thing.dispose();
+}
+
+const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && a.children.length === b.children.length
+	&& a.children.every((child, i) => sameShape(child, b.children[i]));
+
+function adopt(kept, fresh) {
+	kept.position.copy(fresh.position);
+	kept.quaternion.copy(fresh.quaternion);
+	kept.scale.copy(fresh.scale);
+	kept.matrix.copy(fresh.matrix);
+	kept.matrixAutoUpdate = fresh.matrixAutoUpdate;
+	kept.userData = fresh.userData;
+	if (fresh.geometry) {
+		kept.geometry = fresh.geometry;
+		kept.material = fresh.material;
+		kept.morphTargetInfluences = fresh.morphTargetInfluences;
+		kept.morphTargetDictionary = fresh.morphTargetDictionary;
+	} else if (kept.isLight || kept.isCamera) kept.copy(fresh, false);
+	kept.children.forEach((child, i) => adopt(child, fresh.children[i]));
+}
+
+function replaceContent(group, fresh) {
+	disposeContent(group);
+	const { children } = group;
+	if (children.length === fresh.children.length && children.every((child, i) => sameShape(child, fresh.children[i])))
+		children.forEach((child, i) => adopt(child, fresh.children[i]));
+	else {
+		group.remove(...children);
+		group.add(...fresh.children);
+	}
+	group.animations = fresh.animations;
+	group.userData = fresh.userData;
+	group.updateMatrixWorld(true);
+}
