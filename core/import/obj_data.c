@@ -77,6 +77,18 @@ static void skip_blanks(parser *p)
 	}
 }
 
+/* Goes to the next word; false at the end of the line or at a comment. */
+static inline bool next_word(parser *p)
+{
+	if (p->at < p->end && *p->at == ' ' && p->at + 1 < p->end && (uint8_t)p->at[1] > '#' &&
+		p->at[1] != '\\') {
+		p->at++;
+		return true;
+	}
+	skip_blanks(p);
+	return !at_line_end(p) && *p->at != '#';
+}
+
 static void skip_line(parser *p)
 {
 	while (!at_line_end(p)) {
@@ -135,14 +147,8 @@ static bool read_float(parser *p, float *out)
 static uint32_t read_floats(parser *p, float *out, uint32_t most)
 {
 	uint32_t count = 0;
-	while (count < most) {
-		skip_blanks(p);
-		if (at_line_end(p) || *p->at == '#')
-			break;
-		if (!read_float(p, &out[count]))
-			break;
+	while (count < most && next_word(p) && read_float(p, &out[count]))
 		count++;
-	}
 	return count;
 }
 
@@ -199,48 +205,47 @@ static uint32_t resolve(int64_t index, uint32_t count)
 	return HOB_NONE;
 }
 
-static bool read_index(parser *p, int64_t *out)
+/* Reads an index and resolves it; NULL when none stands there. */
+static inline const char *read_index(const char *at, const char *end, uint32_t have, uint32_t *out)
 {
-	/* Short positive numbers are nearly all there are. */
-	uint32_t count = 0, value = p->end - p->at >= 8 ? hob_number_digits(p->at, &count) : 0;
+	/* Short positive numbers are nearly all there are; 0 becomes HOB_NONE. */
+	uint32_t count = 0, value = end - at >= 8 ? hob_number_digits(at, &count) : 0;
 	if (count > 0 && count < 8) {
-		p->at += count;
-		*out = value;
-		return true;
+		*out = value - 1;
+		return at + count;
 	}
-	const char *at = hob_number_int(p->at, p->end, out);
-	if (!at)
-		return false;
-	p->at = at;
-	return true;
+	int64_t index;
+	at = hob_number_int(at, end, &index);
+	if (at)
+		*out = resolve(index, have);
+	return at;
 }
 
-/* v, v/vt, v//vn or v/vt/vn. False when it is none of them; *good is cleared for an impossible index. */
-static bool read_corner(parser *p, hob_obj_corner *out, bool *good)
+static inline uint32_t largest(uint32_t a, uint32_t b)
 {
-	int64_t index;
+	return a > b ? a : b;
+}
+
+/* v, v/vt, v//vn or v/vt/vn. NULL when it is none of them. */
+static inline const char *read_corner(parser *p, const char *at, hob_obj_corner *out)
+{
+	const char *end = p->end, *behind;
 	*out = (hob_obj_corner){HOB_NONE, HOB_NONE, HOB_NONE};
-	if (!read_index(p, &index))
-		return false;
-	out->v = resolve(index, p->position_count);
-	*good = *good && out->v != HOB_NONE;
-	if (out->v != HOB_NONE && out->v >= p->v_end)
-		p->v_end = out->v + 1;
-	if (p->at < p->end && *p->at == '/') {
-		p->at++;
-		if (read_index(p, &index))
-			out->vt = resolve(index, p->uv_count);
-		if (out->vt != HOB_NONE && out->vt >= p->vt_end)
-			p->vt_end = out->vt + 1;
-		if (p->at < p->end && *p->at == '/') {
-			p->at++;
-			if (read_index(p, &index))
-				out->vn = resolve(index, p->normal_count);
-			if (out->vn != HOB_NONE && out->vn >= p->vn_end)
-				p->vn_end = out->vn + 1;
+	if (!(at = read_index(at, end, p->position_count, &out->v)))
+		return NULL;
+	if (at < end && *at == '/') {
+		behind = read_index(++at, end, p->uv_count, &out->vt);
+		at = behind ? behind : at;
+		if (at < end && *at == '/') {
+			behind = read_index(++at, end, p->normal_count, &out->vn);
+			at = behind ? behind : at;
 		}
 	}
-	return p->at == p->end || (uint8_t)*p->at <= ' ' || *p->at == '\\' || *p->at == '#';
+	/* HOB_NONE + 1 is 0. */
+	p->v_end = largest(p->v_end, out->v + 1);
+	p->vt_end = largest(p->vt_end, out->vt + 1);
+	p->vn_end = largest(p->vn_end, out->vn + 1);
+	return at == end || (uint8_t)*at <= ' ' || *at == '\\' || *at == '#' ? at : NULL;
 }
 
 /* The run for an element of this kind: a new one when a statement has changed since the last element. */
@@ -274,18 +279,18 @@ static void read_element(parser *p, hob_obj_kind kind)
 	uint32_t first = HOB_OBJ_COUNT(d->corners, hob_obj_corner), count = 0;
 	bool good = true;
 	d->has_elements = true;
-	for (;;) {
-		skip_blanks(p);
-		if (at_line_end(p) || *p->at == '#')
-			break;
+	while (next_word(p)) {
 		hob_obj_corner *corner = grow(&d->corners, sizeof *corner);
 		if (!corner)
 			return;
-		if (!read_corner(p, corner, &good)) {
+		const char *behind = read_corner(p, p->at, corner);
+		if (!behind) {
 			complain(p, BAD_NUMBER);
 			good = false;
 			break;
 		}
+		p->at = behind;
+		good = good && corner->v != HOB_NONE;
 		count++;
 	}
 	uint32_t least = kind == HOB_OBJ_FACES ? 3 : kind == HOB_OBJ_LINES ? 2 : 1;
