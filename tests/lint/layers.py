@@ -22,6 +22,7 @@ MAY = {
     "core/cook": ["core/base", "core/hash", "core/model", "core/import", "core/mesh", "core/material", "core/texture",
                   "core/scene", "core/animation", "core/formats", "schema"],
     "core/runtime": ["core/formats"],
+    "core/runtime/examples": ["core/runtime", "core/formats"],
     "core/client": [],
     "server/log": ["core/base"],
     "server/watch": ["core/base"],
