@@ -149,7 +149,7 @@ static bool fail_value(const setting *s, hob_str origin, hob_error *err)
 		}
 		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s", HOB_FMT(origin), s->path, names);
 	}
-	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.9g to %.9g", HOB_FMT(origin), s->path,
+	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g", HOB_FMT(origin), s->path,
 					s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max);
 }
 

@@ -185,7 +185,11 @@ static void feed(run *r)
 	while (r->started && !r->closing && !r->interrupted && srv_pool_idle(r->pool) > 0) {
 		cook_entry *entry = next_entry(r);
 		if (!entry)
-			return;
+			break;
+		if (entry->settings_error.code != HOB_ERR_OK) {
+			report_entry(r, entry, NULL, &entry->settings_error, 0);
+			continue;
+		}
 		uint32_t left = r->plan.count - r->next;
 		if (!srv_pool_start(r->pool, entry, 0, hob_str_of(entry->path), &entry->settings, HOB_PROFILE_FINAL,
 							left >= srv_pool_size(r->pool) ? 1 : 0)) {
@@ -195,6 +199,7 @@ static void feed(run *r)
 		}
 		show_progress(r);
 	}
+	finish_if_over(r);
 }
 
 static void on_idle(void *user)
@@ -209,7 +214,8 @@ static void on_ready(void *user)
 	r->started = true;
 	r->began_ns = uv_hrtime();
 	if (r->plan.count == 0)
-		hob_fail(&r->trouble, USAGE, "no model was found; 'hob help cook' lists what is read");
+		hob_fail(&r->trouble, USAGE, "no model was found in '%s'; 'hob help cook' lists what is read",
+				 r->plan.root);
 	finish_if_over(r);
 }
 
@@ -270,8 +276,12 @@ static int finish(run *r, const char *report_path)
 		cli_print_error("hob cook", &r->trouble);
 		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
-	fprintf(stderr, "%u cooked, %u failed in %s  (%s written)\n", r->finished - r->failed, r->failed,
-			srv_text_duration(uv_hrtime() - r->began_ns, time), srv_text_bytes(r->bytes, size));
+	char budget[48] = "";
+	if (r->over_budget > 0)
+		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
+	if (!r->quiet || code != EXIT_GOOD)
+		fprintf(stderr, "%u cooked, %u failed%s in %s  (%s written)\n", r->finished - r->failed, r->failed,
+				budget, srv_text_duration(uv_hrtime() - r->began_ns, time), srv_text_bytes(r->bytes, size));
 	hob_error error = {0};
 	if (report_path &&
 		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {

@@ -74,10 +74,12 @@ static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, 
 	}
 	cook_entry *entry = &plan->entries[plan->count];
 	*entry = (cook_entry){.path = strdup(path), .settings = options->settings};
-	if (!entry->path || !overlay_settings(plan->root, path, &entry->settings, err)) {
-		free(entry->path);
+	if (!entry->path) {
+		hob_fail(err, MEMORY, "no memory left for the list of models");
 		return NULL;
 	}
+	if (!overlay_settings(plan->root, path, &entry->settings, &entry->settings_error))
+		entry->settings = options->settings;
 	plan->count++;
 	return entry;
 }

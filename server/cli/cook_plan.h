@@ -9,6 +9,7 @@ typedef struct cook_entry {
 	char *path; /* below the root */
 	hob_settings settings;
 	char *output_mesh, *output_scene, *output_materials; /* of a scene list, else NULL */
+	hob_error settings_error; /* a cook.json or sidecar is wrong: the entry fails, the others are cooked */
 	uint32_t tries;
 	bool named, again; /* named: on the command line; again: killed its worker once */
 } cook_entry;

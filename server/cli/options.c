@@ -119,8 +119,11 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
 				option = &options[o];
 		if (!option) {
-			cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name,
-							suggest(name, options, option_count));
+			const char *near = suggest(name, options, option_count);
+			if (distance(name, near) <= 3)
+				cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
+			else
+				cli_usage_error(command, "unknown option '%s'", name);
 			return -2;
 		}
 		if (value)

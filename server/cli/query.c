@@ -137,6 +137,7 @@ static int run_ls(int argc, char **argv)
 	if (operands > 1)
 		return cli_usage_error(&cli_ls, "one search text at most");
 	hob_buf cursor = {0};
+	uint32_t listed = 0;
 	int code = EXIT_GOOD;
 	for (bool more = true; more && code == EXIT_GOOD;) {
 		hob_buf target = {0};
@@ -158,22 +159,50 @@ static int run_ls(int argc, char **argv)
 		cJSON *root = ask_json("hob ls", url, (const char *)target.data, json, &code);
 		hob_buf_release(&target);
 		const cJSON *item;
-		cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "items")) print_asset(item, detailed);
+		cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "items"))
+		{
+			print_asset(item, detailed);
+			listed++;
+		}
 		hob_buf_clear(&cursor);
 		hob_buf_put_str(&cursor, hob_str_of(text_of(root, "next")));
 		more = root && cursor.size > 0;
 		cJSON_Delete(root);
 	}
 	hob_buf_release(&cursor);
+	if (listed == 0 && !json && code == EXIT_GOOD)
+		fprintf(stderr, "no asset matches\n");
 	return code;
 }
 
 const cli_command cli_ls = {"ls", "[TEXT]", "list assets",
-							"Lists the assets whose path holds TEXT, with the reason of each failure.\n\n"
+							"Lists the assets whose path holds TEXT, with the reason of each failure. "
+							"States: fresh (cooked from what is on\n"
+							"disk), stale (the last good version is served; the newest cook failed or is "
+							"under way), failed (never cooked\n"
+							"well), quarantined (killed its cook process twice), queued, cooking.\n\n"
 							"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls --state failed,stale\n",
 							run_ls};
 
 /* ---- one asset by name or id */
+
+/* Names that hold the text: people remember the file, not the folder. */
+static void suggest_assets(const char *who, const char *url, const char *name)
+{
+	hob_buf target = {0};
+	int ignored;
+	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=3&q="));
+	cli_encode(&target, hob_path_name(hob_str_of(name)));
+	hob_buf_put(&target, "", 1);
+	cJSON *root = ask_json(who, url, (const char *)target.data, false, &ignored);
+	const cJSON *item, *items = cJSON_GetObjectItemCaseSensitive(root, "items");
+	fputs(cJSON_GetArraySize(items) > 0 ? "; did you mean\n" : "; 'hob ls' lists them as root/path\n",
+		  stderr);
+	cJSON_ArrayForEach(item, items)
+		fprintf(stderr, "  %s/%s\n", text_of(item, "root"), text_of(item, "path"));
+	cJSON_Delete(root);
+	hob_buf_release(&target);
+}
 
 static bool find_id(const char *who, const char *url, const char *name, char id[32], int *code)
 {
@@ -186,7 +215,8 @@ static bool find_id(const char *who, const char *url, const char *name, char id[
 	const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "items"), 0);
 	snprintf(id, 32, "%s", text_of(first, "id"));
 	if (root && id[0] == 0) {
-		fprintf(stderr, "%s: there is no asset '%s'; 'hob ls' lists them as root/path\n", who, name);
+		fprintf(stderr, "%s: there is no asset '%s'", who, name);
+		suggest_assets(who, url, name);
 		*code = EXIT_USAGE;
 	}
 	cJSON_Delete(root);
@@ -201,6 +231,28 @@ static void print_reason(const cJSON *reason)
 	if (text_of(reason, "path")[0])
 		printf(" %s", text_of(reason, "path"));
 	printf("\n");
+}
+
+/* The report of the cook that is served holds its notes. */
+static void print_warnings(const char *url, const char *root, const char *path)
+{
+	hob_buf target = {0};
+	hob_buf_put_str(&target, HOB_STR("/a/"));
+	cli_encode(&target, hob_str_of(root));
+	hob_buf_put(&target, "/", 1);
+	cli_encode(&target, hob_str_of(path));
+	hob_buf_put_str(&target, HOB_STR("?output=report"));
+	hob_buf_put(&target, "", 1);
+	int ignored;
+	cJSON *report = ask_json("hob why", url, (const char *)target.data, false, &ignored);
+	const cJSON *note;
+	cJSON_ArrayForEach(note, cJSON_GetObjectItemCaseSensitive(report, "notes"))
+	{
+		if (strcmp(text_of(note, "level"), "warning") == 0)
+			printf("  warning  %s\n", text_of(note, "text"));
+	}
+	cJSON_Delete(report);
+	hob_buf_release(&target);
 }
 
 static int run_why(int argc, char **argv)
@@ -234,13 +286,17 @@ static int run_why(int argc, char **argv)
 		else
 			printf("  changed  settings or tool versions\n");
 	}
-	printf("  %.0f other inputs unchanged; key %.16s\n", number_of(root, "unchanged"), text_of(root, "key"));
+	if (text_of(root, "key")[0])
+		printf("  %.0f other inputs as before; key %.16s\n", number_of(root, "unchanged"),
+			   text_of(root, "key"));
 	cJSON_Delete(root);
 	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
 	cJSON *asset = ask_json("hob why", url, target, false, &code);
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(asset, "error");
 	if (cJSON_IsObject(error))
 		printf("  failed   %s\n  hint     %s\n", text_of(error, "message"), text_of(error, "hint"));
+	else if (number_of(asset, "warnings") > 0)
+		print_warnings(url, text_of(asset, "root"), text_of(asset, "path"));
 	cJSON_Delete(asset);
 	return code;
 }

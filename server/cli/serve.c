@@ -115,7 +115,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		_exit(EXIT_INTERRUPTED);
 	}
 	d->stopping = true;
-	srv_log(SRV_LOG_INFO, "stopping", "%s; press Ctrl-C again to stop at once",
+	srv_log(SRV_LOG_INFO, "stopping:", "%s; press Ctrl-C again to stop at once",
 			number == SIGINT ? "interrupted" : "asked to end");
 	srv_http_drain(d->http);
 	srv_engine_close(d->engine, on_engine_closed, d);
@@ -195,7 +195,7 @@ static int run_serve(int argc, char **argv)
 		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
 		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (120)"},
 		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
-		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort, require or off"},
+		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort (default), require or off"},
 		{"--poll", 0, CLI_FLAG, &polling, NULL,
 		 "look at the folders every 2 s instead of waiting for events"},
 		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},
@@ -250,14 +250,14 @@ static int run_serve(int argc, char **argv)
 			on_engine_closed(&d);
 		uv_run(&d.loop, UV_RUN_DEFAULT);
 		release(&d);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+		return error.code == HOB_ERR_INTERNAL || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++)
 		uv_signal_start(&d.signals[i], on_signal, numbers[i]);
 	uv_run(&d.loop, UV_RUN_DEFAULT);
 	release(&d);
 	uv_loop_close(&d.loop);
-	srv_log(SRV_LOG_INFO, "stopped", "everything that was published is kept");
+	srv_log(SRV_LOG_INFO, "stopped;", "everything that was published is kept");
 	return EXIT_GOOD;
 }
 

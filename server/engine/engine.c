@@ -197,7 +197,9 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
-		dirty_by_settings(engine, file, priority);
+		/* The end of the first scan compares every recipe with what is there, settings included. */
+		if (engine->ready)
+			dirty_by_settings(engine, file, priority);
 	}
 }
 

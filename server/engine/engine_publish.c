@@ -43,7 +43,9 @@ void error_json(const hob_error *error, const char *stage, hob_buf *out)
 	hob_buf_put_json(out, hob_str_of(hint_of(error->code)));
 	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
 	if (line > 0)
-		hob_buf_printf(out, ",\"location\":{\"line\":%u,\"column\":%u}", line, column);
+		hob_buf_printf(
+			out, column > 0 ? ",\"location\":{\"line\":%u,\"column\":%u}" : ",\"location\":{\"line\":%u}",
+			line, column);
 	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
 }
 
@@ -234,6 +236,24 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 
 /* ---- outcomes */
 
+/* A person who saves should read what is wrong where the save shows, not have to ask for it. */
+static void log_warnings(const engine_job *job, const asset *a, uint32_t warnings)
+{
+	enum { SHOWN = 3 };
+	uint32_t shown = 0;
+	bool fresh = job->outcome && job->outcome->has_result;
+	for (uint32_t i = 0; fresh && i < job->outcome->result.note_count && shown < SHOWN; i++) {
+		const hob_note *note = &job->outcome->result.notes[i];
+		if (note->level != HOB_NOTE_WARNING)
+			continue;
+		srv_log(SRV_LOG_WARNING, "warning", "%s  %.*s", a->full, HOB_FMT(note->text));
+		shown++;
+	}
+	if (warnings > shown)
+		srv_log(SRV_LOG_WARNING, "warning", "%s  %u %swarnings; hob why '%s' lists them", a->full,
+				warnings - shown, shown > 0 ? "more " : "", a->full);
+}
+
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
@@ -250,9 +270,12 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		bytes += recipe->outputs[i].size;
-	srv_log(SRV_LOG_INFO, hit ? "reused" : "cooked", "%s  %s  %s%s", a->full,
-			srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size),
-			recipe->warnings > 0 ? "  (with warnings)" : "");
+	if (hit)
+		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s", a->full, srv_text_bytes(bytes, size));
+	else
+		srv_log(SRV_LOG_INFO, "cooked", "%s  %s  %s", a->full, srv_text_duration(recipe->cook_ns, time),
+				srv_text_bytes(bytes, size));
+	log_warnings(job, a, recipe->warnings);
 }
 
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined)

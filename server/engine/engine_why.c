@@ -52,7 +52,8 @@ static void compare(comparison *c, const srv_recipe *before, const srv_recipe *n
 	for (uint32_t i = 0; i < now->dep_count; i++)
 		put_input(c, now->deps[i].path, digest_of(find_dep(before, now->deps[i].path)),
 				  digest_of(&now->deps[i]));
-	for (uint32_t i = 0; i < before->dep_count; i++)
+	/* A cook that failed early did not come to look for the rest: that says nothing about them. */
+	for (uint32_t i = 0; i < before->dep_count && now->error.len == 0; i++)
 		if (!find_dep(now, before->deps[i].path))
 			put_input(c, before->deps[i].path, digest_of(&before->deps[i]), NULL);
 	if (!hob_str_equal(now->ingredients, before->ingredients)) {

@@ -60,6 +60,18 @@ class Cook(Scenario):
         self.assertEqual(len(names), 1)
         self.assertIn(b"out_textures/" + names[0].encode(), materials)
 
+    def test_wrong_settings_fail_what_they_cover(self):
+        self.put("a/one.obj", obj_text(2))
+        self.put("b/two.obj", obj_text(2))
+        self.put("b/cook.json", '{"lods": {"maxx": 2}}')
+        self.put("c/three.obj", obj_text(2))
+        self.put("c/three.obj.cook.json", "{")
+        done = self.cook(self.art, "-o", self.folder / "out", code=1)
+        self.assertIn("1 cooked, 2 failed", done.stderr)
+        self.assertIn("did you mean 'lods.max'", done.stderr)
+        self.assertIn("not valid JSON", done.stderr)
+        self.assertTrue((self.folder / "out/a/one.obj.meshes").exists())
+
     def test_exit_codes_and_report(self):
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
