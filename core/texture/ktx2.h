@@ -31,8 +31,8 @@ typedef struct hob_ktx2_facts {
 
 /* Checks every rule of the format that a flat 2D texture has to keep: identifier, sizes, index, order, alignment
  * and gaps of the levels, descriptor against format, keys sorted and terminated. With `deep`, unpacks each zstd
- * level and compares its size (cost: 1 ns a byte, memory: the largest level). Shares no code with the writer or
- * the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
+ * level and compares its size (cost: 1 ns a byte, memory: the largest level). Basis Universal files, which others made,
+ * are checked for what a transcoder relies on. Shares no code with the writer or the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
 bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

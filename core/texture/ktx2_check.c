@@ -33,8 +33,19 @@ static const rule rules[] = {
 	{144, 144, 4, 4, 16, 1, 133, 1, "\xC0"},
 	{145, 146, 4, 4, 16, 1, 134, 1, "\x00"},
 	{157, 158, 4, 4, 16, 1, 162, 1, "\x00"},
+	{159, 160, 5, 4, 16, 1, 162, 1, "\x00"},
+	{161, 162, 5, 5, 16, 1, 162, 1, "\x00"},
+	{163, 164, 6, 5, 16, 1, 162, 1, "\x00"},
 	{165, 166, 6, 6, 16, 1, 162, 1, "\x00"},
+	{167, 168, 8, 5, 16, 1, 162, 1, "\x00"},
+	{169, 170, 8, 6, 16, 1, 162, 1, "\x00"},
 	{171, 172, 8, 8, 16, 1, 162, 1, "\x00"},
+	{173, 174, 10, 5, 16, 1, 162, 1, "\x00"},
+	{175, 176, 10, 6, 16, 1, 162, 1, "\x00"},
+	{177, 178, 10, 8, 16, 1, 162, 1, "\x00"},
+	{179, 180, 10, 10, 16, 1, 162, 1, "\x00"},
+	{181, 182, 12, 10, 16, 1, 162, 1, "\x00"},
+	{183, 184, 12, 12, 16, 1, 162, 1, "\x00"},
 };
 
 /* sRGB numbers among the plain ones; among blocks they are the greater of a pair. */
@@ -84,8 +95,14 @@ static bool check_head(hob_bytes file, head *h, const rule **r, hob_error *err)
 	uint32_t longest = h->width > h->height ? h->width : h->height;
 	if (h->levels < 1 || h->levels > 16 || longest >> (h->levels - 1) == 0)
 		return hob_fail(err, CORRUPT, "%u levels of %u x %u pixels", h->levels, h->width, h->height);
-	if (h->scheme != 0 && h->scheme != 2)
+	if (h->scheme > 2)
 		return hob_fail(err, UNSUPPORTED, "supercompression %u", h->scheme);
+	if (h->format == 0) {
+		*r = NULL;
+		return true;
+	}
+	if (h->scheme == 1)
+		return hob_fail(err, CORRUPT, "BasisLZ with format %u", h->format);
 	if (!find_rule(h->format, r))
 		return hob_fail(err, UNSUPPORTED, "format %u", h->format);
 	if (h->type_size != (*r)->type_size)
@@ -133,15 +150,31 @@ static bool check_descriptor(hob_bytes file, const head *h, const rule *r, hob_e
 			return hob_fail(err, CORRUPT,
 							"descriptor: sample %u has bits %u+%u, channel 0x%02X; not %u+%u, 0x%02X", i,
 							hob_load_u16(s), s[2] + 1u, s[3], i * bits, bits, channel);
-		uint32_t upper = hob_load_u32(s + 12);
+		uint32_t lower = hob_load_u32(s + 8), upper = hob_load_u32(s + 12);
+		uint32_t least = (channel & 0xC0) == 0xC0 ? 0xBF800000u : channel & 0x40 ? 0x80000000u : 0u;
 		uint32_t want = channel & 0x80	 ? 0x3F800000u
 						: channel & 0x40 ? 0x7FFFFFFFu
 						: bits == 8		 ? 255u
 										 : 0xFFFFFFFFu;
-		if (upper != want)
-			return hob_fail(err, CORRUPT, "descriptor: sample %u ends at 0x%X, not 0x%X", i, upper, want);
+		if (lower != least || upper != want)
+			return hob_fail(err, CORRUPT, "descriptor: sample %u goes from 0x%X to 0x%X, not 0x%X to 0x%X", i,
+							lower, upper, least, want);
 	}
 	return true;
+}
+
+/* The specification keeps names that begin with KTX to itself. */
+static bool is_reserved_key(hob_str key)
+{
+	static const char *const known[] = {"KTXanimData",		   "KTXastcDecodeMode", "KTXcubemapIncomplete",
+										"KTXdxgiFormat__",	   "KTXglFormat",		"KTXmapRange",
+										"KTXmetalPixelFormat", "KTXorientation",	"KTXswizzle",
+										"KTXwriter",		   "KTXwriterScParams"};
+	for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
+		if (hob_str_equal(key, hob_str_of(known[i])))
+			return false;
+	return key.len >= 3 && (key.data[0] | 32) == 'k' && (key.data[1] | 32) == 't' &&
+		   (key.data[2] | 32) == 'x';
 }
 
 static bool check_keys(hob_bytes file, const head *h, hob_error *err)
@@ -159,6 +192,8 @@ static bool check_keys(hob_bytes file, const head *h, hob_error *err)
 			key.len++;
 		if (key.len == 0 || key.len == size || !hob_utf8_valid(key))
 			return hob_fail(err, CORRUPT, "keys: a key is empty, not terminated or not UTF-8");
+		if (is_reserved_key(key))
+			return hob_fail(err, CORRUPT, "keys: '%.*s' is not one of the format's own", HOB_FMT(key));
 		size_t shorter = before.len < key.len ? before.len : key.len;
 		int order = shorter > 0 ? memcmp(before.data, key.data, shorter) : 0;
 		if (before.data && (order > 0 || (order == 0 && before.len >= key.len)))
@@ -225,12 +260,61 @@ static bool check_levels(hob_bytes file, const head *h, const rule *r, bool deep
 	return true;
 }
 
+static bool inside(uint64_t at, uint64_t size, size_t end)
+{
+	return at <= end && size <= end - at;
+}
+
+/* BasisLZ: codebooks and Huffman tables, and 20 bytes for each level. */
+static bool check_global(hob_bytes file, const head *h, hob_error *err)
+{
+	if (!inside(h->global_at, h->global_size, file.size) || h->global_size < 20)
+		return hob_fail(err, CORRUPT, "global data at %llu with %llu bytes", (unsigned long long)h->global_at,
+						(unsigned long long)h->global_size);
+	const uint8_t *p = file.data + h->global_at;
+	uint64_t need = 20 + 20 * (uint64_t)h->levels;
+	for (int i = 0; i < 4; i++)
+		need += hob_load_u32(p + 4 + 4 * i);
+	if (need != h->global_size)
+		return hob_fail(err, CORRUPT, "global data of %llu bytes, its parts have %llu",
+						(unsigned long long)h->global_size, (unsigned long long)need);
+	return true;
+}
+
+/* Basis Universal files are passed on as others made them: what a transcoder relies on, not every gap. */
+static bool check_basis(hob_bytes file, const head *h, hob_error *err)
+{
+	if (!inside(h->descriptor_at, h->descriptor_size, file.size) || h->descriptor_size < 44)
+		return hob_fail(err, CORRUPT, "descriptor at %u with %u bytes", h->descriptor_at, h->descriptor_size);
+	const uint8_t *p = file.data + h->descriptor_at;
+	bool etc1s = p[12] == 163, uastc = p[12] == 166;
+	if ((!etc1s && !uastc) || p[16] != 3 || p[17] != 3 || (h->scheme == 1) != etc1s)
+		return hob_fail(err, UNSUPPORTED, "no format, model %u, supercompression %u", p[12], h->scheme);
+	if (etc1s && !check_global(file, h, err))
+		return false;
+	for (uint32_t level = 0; level < h->levels; level++) {
+		const uint8_t *entry = file.data + 80 + 24 * (size_t)level;
+		uint64_t at = hob_load_u64(entry), size = hob_load_u64(entry + 8), raw = hob_load_u64(entry + 16);
+		uint64_t wide = h->width >> level ? h->width >> level : 1,
+				 high = h->height >> level ? h->height >> level : 1;
+		uint64_t need = (wide + 3) / 4 * ((high + 3) / 4) * 16;
+		if (!inside(at, size, file.size) || size == 0 || (uastc && raw != need) ||
+			(h->scheme == 0 && size != raw))
+			return hob_fail(err, CORRUPT, "level %u at byte %llu with %llu bytes for %llu", level,
+							(unsigned long long)at, (unsigned long long)size, (unsigned long long)raw);
+	}
+	return true;
+}
+
 bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *err)
 {
 	head h = {0};
 	const rule *r = NULL;
-	if (!check_head(file, &h, &r, err) || !check_descriptor(file, &h, r, err) || !check_keys(file, &h, err) ||
-		!check_levels(file, &h, r, deep, err))
+	if (!check_head(file, &h, &r, err))
+		return false;
+	if (r ? !check_descriptor(file, &h, r, err) || !check_keys(file, &h, err) ||
+				!check_levels(file, &h, r, deep, err)
+		  : file.size < 80 + 24 * (size_t)h.levels || !check_basis(file, &h, err))
 		return false;
 	if (out)
 		*out = (hob_ktx2_facts){h.format, h.width, h.height, h.levels, h.scheme};

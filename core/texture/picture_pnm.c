@@ -11,16 +11,22 @@ static bool is_space(uint8_t c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Past blanks and comments. */
+static size_t skip(hob_bytes file, size_t at)
+{
+	bool comment = false;
+	for (; at < file.size; at++) {
+		uint8_t c = file.data[at];
+		comment = comment ? c != '\n' : c == '#';
+		if (!comment && !is_space(c))
+			break;
+	}
+	return at;
+}
+
 static bool read_number(hob_bytes file, size_t *at, uint32_t *out)
 {
-	size_t i = *at;
-	while (i < file.size && (is_space(file.data[i]) || file.data[i] == '#')) {
-		if (file.data[i] == '#')
-			while (i < file.size && file.data[i] != '\n')
-				i++;
-		else
-			i++;
-	}
+	size_t i = skip(file, *at);
 	uint64_t value = 0;
 	size_t first = i;
 	for (; i < file.size && file.data[i] >= '0' && file.data[i] <= '9' && value <= UINT32_MAX; i++)
@@ -67,8 +73,7 @@ static uint32_t next_sample(hob_bytes file, const pnm *p, size_t *at, size_t x)
 	uint32_t value;
 	switch (p->kind) {
 	case 1:
-		while (*at < file.size && is_space(file.data[*at]))
-			++*at;
+		*at = skip(file, *at);
 		if (*at >= file.size || (file.data[*at] != '0' && file.data[*at] != '1'))
 			return HOB_NONE;
 		return file.data[(*at)++] == '0';

@@ -127,11 +127,12 @@ static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_are
 	if (!source->usable || source->info.format == HOB_PICTURE_RAW)
 		return true;
 	if (b->request->settings.texture_encoding == HOB_TEXTURE_SOURCE) {
+		uint32_t flags = j->recipe->flags | (j->recipe->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0u);
 		j->facts = (hob_texture_facts){source->info.width,
 									   source->info.height,
 									   source->info.mips,
 									   source->info.vk_format,
-									   0,
+									   flags,
 									   HOB_IMAGE_SOURCE_FILE,
 									   0};
 		hob_buf_put(&j->made, source->file.data, source->file.size);
@@ -200,6 +201,10 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 		return false;
 	uint32_t format =
 		png ? 0 : hob_texture_format(b->request, r->use, r->channels, mips.opaque, mips.is_float, blocks);
+	uint32_t lone = hob_texture_plain_source(r);
+	hob_bytes level0 = {0};
+	if (!png && blocks && lone != HOB_NONE && b->sources[lone].usable)
+		hob_texture_own_blocks(b->request, r, &b->sources[lone], width, height, arena, &format, &level0);
 	uint32_t flags = r->flags;
 	if (r->use == HOB_USE_COLOR && !mips.is_float)
 		flags |= HOB_IMAGE_SRGB;
@@ -210,7 +215,7 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 	j->facts = (hob_texture_facts){width,			height, mips.level_count,
 								   format,			flags,	png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
 								   j->facts.trouble};
-	return hob_texture_encode(b->request, &mips, format, parallel, arena, &j->made, err);
+	return hob_texture_encode(b->request, &mips, format, level0, parallel, arena, &j->made, err);
 }
 
 static void run_job(const bake *b, job *j, const hob_parallel *parallel)
@@ -366,6 +371,12 @@ static void look_up(const bake *b, job *j)
 	if (!j->keyed || !parts || !parts->get || !parts->get(parts->user, j->key.bytes, &part))
 		return;
 	j->known = open_part(part, &j->facts, &j->file);
+}
+
+static void digest_known(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	job *j = &((job *)context)[index];
 	if (j->known)
 		j->digest = hob_sha256_of(j->file);
 }
@@ -401,6 +412,7 @@ static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
 		if (!j->known)
 			b->order[b->order_count++] = i;
 	}
+	hob_parallel_for(b->request->parallel, b->plan.count, digest_known, b->jobs);
 	return true;
 }
 
@@ -469,7 +481,9 @@ bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, ho
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_baked_texture *made;
 	hob_baked_materials materials;
-	bool ok = bake_in(request, result, scratch, notes, &made, &materials, err);
+	hob_texture_request own = *request;
+	own.png |= request->settings.texture_encoding == HOB_TEXTURE_PNG;
+	bool ok = bake_in(&own, result, scratch, notes, &made, &materials, err);
 	hob_arena_restore(scratch, mark);
 	if (!ok)
 		return false;

@@ -23,9 +23,10 @@
  *           to the next one (browsers demand it); below four, or sampled NEAREST, the picture stays uncompressed.
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file as it is, however large; what is packed becomes a PNG
- *   png     (request->png) an RGBA or RGB PNG of level 0, whatever the encoding, for the classic output
+ *   png     an RGBA or RGB PNG of level 0; request->png asks for it whatever the settings say
  * Pictures over texture.max_size are scaled down, aspect kept. KTX2 and DDS sources that hold the asked blocks
- * already are passed on untouched, without the levels over the size; Basis Universal always is.
+ * already are passed on untouched, without the levels over the size; where they have one level only, the others are
+ * added to it. Basis Universal is always passed on.
  *
  * Each output is a part of its own (see hob_parts), keyed by the sources' bytes, the treatment and the settings. */
 #ifndef HOB_TEXTURE_H

@@ -107,7 +107,8 @@ static bool encode_level(const hob_texture_request *request, const hob_mips *mip
 }
 
 bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
-						const hob_parallel *parallel, hob_arena *arena, hob_buf *out, hob_error *err)
+						hob_bytes level0, const hob_parallel *parallel, hob_arena *arena, hob_buf *out,
+						hob_error *err)
 {
 	if (vk_format == 0)
 		return hob_png_write(mips->levels[0], mips->width, mips->height, mips->opaque, out, err);
@@ -120,7 +121,8 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 							.level_count = mips->level_count,
 							.parallel = parallel};
 	file.zstd_level = hob_texture_zstd_level(request);
-	for (uint32_t level = 0; level < mips->level_count; level++)
+	file.levels[0] = level0;
+	for (uint32_t level = level0.size > 0 ? 1 : 0; level < mips->level_count; level++)
 		if (!encode_level(request, mips, level, &format, parallel, arena, &file.levels[level], err))
 			return false;
 	return hob_ktx2_write(&file, out, err);

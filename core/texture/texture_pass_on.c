@@ -1,23 +1,20 @@
 #include "texture_stages.h"
 
-/* What a container may be passed on as, instead of being unpacked and packed again. */
-static bool fits(const hob_texture_request *request, const hob_texture_recipe *r, const hob_gpu_texture *t,
-				 const hob_gpu_format *format)
+/* True when the blocks of a container are of a kind that suits the use. */
+static bool suits(const hob_texture_request *request, const hob_texture_recipe *r, const hob_gpu_texture *t,
+				  const hob_gpu_format *format)
 {
-	if (!hob_gpu_decodable(t))
-		return true;
-	if (request->settings.texture_encoding != HOB_TEXTURE_BC || format->codec != HOB_GPU_BC)
-		return false;
-	if (r->cutoff > 0.0f && t->level_count == 1)
-		return false;
-	if (request->settings.texture_mipmaps && t->level_count < hob_level_count(t->width, t->height) &&
-		t->level_count == 1)
+	if (request->settings.texture_encoding != HOB_TEXTURE_BC || format->codec != HOB_GPU_BC ||
+		format->is_signed)
 		return false;
 	if (r->use == HOB_USE_NORMAL)
 		return t->vk_format == HOB_VK_BC5_UNORM;
+	if (r->use == HOB_USE_COLOR && format->channels < 3)
+		return false;
 	/* An alpha that nobody wants would be filtered, and blended by who does not look at the material. */
-	bool alpha = format->channels == 4;
-	return !alpha || (r->channels & 8) || r->use == HOB_USE_DATA;
+	bool alpha = format->channels == 4 && format->block_bytes == 16;
+	uint32_t held = (1u << format->channels) - 1;
+	return (r->channels & ~held) == 0 && (!alpha || (r->channels & 8) || r->use == HOB_USE_DATA);
 }
 
 /* UNORM and SRGB of the same blocks follow each other, and only in the formats that have both. */
@@ -31,6 +28,40 @@ static uint32_t with_transfer(uint32_t vk, hob_use use)
 	bool pair = hob_gpu_format_find(other, &next) && next.srgb == srgb &&
 				next.block_bytes == own.block_bytes && next.channels == own.channels;
 	return pair ? other : vk;
+}
+
+/* BC1 with and without its bit of alpha differ in name only, for who does not read alpha. */
+static uint32_t final_format(uint32_t vk, const hob_texture_recipe *r)
+{
+	vk = with_transfer(vk, r->use);
+	bool punch = vk == HOB_VK_BC1_RGBA_UNORM || vk == HOB_VK_BC1_RGBA_SRGB;
+	return punch && (r->channels & 8) == 0 ? vk - (HOB_VK_BC1_RGBA_UNORM - HOB_VK_BC1_RGB_UNORM) : vk;
+}
+
+static bool open_source(const hob_texture_source *source, hob_gpu_texture *t)
+{
+	if (source->info.format == HOB_PICTURE_DDS)
+		return hob_dds_open(source->file, t, NULL);
+	return source->info.format == HOB_PICTURE_KTX2 && hob_ktx2_open(source->file, t, NULL);
+}
+
+bool hob_texture_own_blocks(const hob_texture_request *request, const hob_texture_recipe *r,
+							const hob_texture_source *source, uint32_t width, uint32_t height,
+							hob_arena *arena, uint32_t *vk_format, hob_bytes *level0)
+{
+	hob_gpu_texture t;
+	hob_gpu_format format;
+	if (!open_source(source, &t) || t.basis || !hob_gpu_format_find(t.vk_format, &format) ||
+		!suits(request, r, &t, &format))
+		return false;
+	uint32_t vk = final_format(t.vk_format, r);
+	bool encoder = vk != HOB_VK_BC1_RGBA_UNORM && vk != HOB_VK_BC1_RGBA_SRGB && vk != HOB_VK_BC2_UNORM &&
+				   vk != HOB_VK_BC2_SRGB;
+	hob_error ignored = {0};
+	if (!encoder || t.width != width || t.height != height || !hob_gpu_level(&t, 0, arena, level0, &ignored))
+		return false;
+	*vk_format = vk;
+	return true;
 }
 
 static bool pass_basis(const hob_texture_source *source, const hob_gpu_texture *t, hob_texture_facts *facts,
@@ -47,18 +78,23 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 {
 	hob_gpu_texture t;
 	hob_gpu_format format;
-	bool opened = source->info.format == HOB_PICTURE_DDS ? hob_dds_open(source->file, &t, NULL)
-														 : hob_ktx2_open(source->file, &t, NULL);
 	*done = false;
-	if (!opened)
+	if (!open_source(source, &t))
 		return true;
 	if (t.basis) {
+		if (!hob_ktx2_check(source->file, false, NULL, NULL))
+			return true;
 		*done = true;
 		return pass_basis(source, &t, facts, out, err)
 				   ? (facts->flags = r->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0, true)
 				   : false;
 	}
-	if (!hob_gpu_format_find(t.vk_format, &format) || !fits(request, r, &t, &format))
+	if (!hob_gpu_format_find(t.vk_format, &format) ||
+		(hob_gpu_decodable(&t) && !suits(request, r, &t, &format)))
+		return true;
+	/* A lone level gets its chain, and a cut-out its coverage, by the long way. */
+	if (hob_gpu_decodable(&t) && t.level_count == 1 && request->settings.texture_mipmaps && t.width > 1 &&
+		t.height > 1)
 		return true;
 	uint32_t skip = 0, cap = request->settings.texture_max_size;
 	while (skip + 1 < t.level_count &&
@@ -70,7 +106,7 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 		 uneven = (t.width >> skip) << skip != t.width || (t.height >> skip) << skip != t.height;
 	if (hob_gpu_decodable(&t) && (over || uneven || wide % 4 != 0 || high % 4 != 0))
 		return true;
-	hob_ktx2_source file = {.vk_format = with_transfer(t.vk_format, r->use),
+	hob_ktx2_source file = {.vk_format = final_format(t.vk_format, r),
 							.width = wide,
 							.height = high,
 							.level_count = request->settings.texture_mipmaps ? t.level_count - skip : 1,

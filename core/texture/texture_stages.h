@@ -111,11 +111,18 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 						 const hob_texture_source *source, const hob_parallel *parallel, hob_arena *arena,
 						 hob_texture_facts *facts, hob_buf *out, bool *done, hob_error *err) HOB_MUST_CHECK;
 
+/* For a chain built over a source of one level of blocks: the source's format and that level, so that what is
+ * compressed already is not compressed again. False when it does not suit the use, or is of another size. */
+bool hob_texture_own_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
+							const hob_texture_source *source, uint32_t width, uint32_t height,
+							hob_arena *arena, uint32_t *vk_format, hob_bytes *level0);
+
 /* Level for zstd by the settings; 0 = raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
 
+/* `level0` replaces the compression of the first level when it is not empty. */
 bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
-						const hob_parallel *parallel, hob_arena *arena, hob_buf *out,
+						hob_bytes level0, const hob_parallel *parallel, hob_arena *arena, hob_buf *out,
 						hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -532,6 +532,213 @@ static void bc_encoding_picks_a_format_for_each_use(void **state)
 	}
 }
 
+static void add_data(bench *b, const char *path, const char *name)
+{
+	char full[512];
+	snprintf(full, sizeof full, "%s/pictures/ktx2/%s", HOB_TEST_DATA, name);
+	FILE *f = fopen(full, "rb");
+	assert_non_null(f);
+	uint8_t *data = malloc(65536);
+	size_t size = fread(data, 1, 65536, f);
+	fclose(f);
+	b->files[b->file_count++] = (memory_file){path, {data, size}};
+}
+
+static void blocks_of_a_source_are_not_compressed_again(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		bench *b = open_bench();
+		add_data(b, "props/a.ktx2", round == 0 ? "2d_bc7.ktx2" : "2d_bc1.ktx2");
+		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
+		b->request.settings.texture_max_size = round == 2 ? 20 : 2048;
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.ktx2");
+		if (round == 0)
+			b->materials[0].alpha_mode = HOB_ALPHA_BLEND;
+		assert_true(bake(b));
+		hob_gpu_texture t;
+		assert_true(hob_ktx2_open(b->files[0].bytes, &t, &b->err));
+		uint32_t skip = round == 2 ? 1 : 0, width, height;
+		assert_int_equal(b->out.images[0].vk_format, round == 0 ? HOB_VK_BC7_SRGB : HOB_VK_BC1_RGB_SRGB);
+		assert_int_equal(b->out.images[0].width, 40 >> skip);
+		assert_int_equal(b->out.images[0].mips, 6 - skip);
+		for (uint32_t level = 0; level + skip < 6; level++)
+			assert_memory_equal(level_of(b, 0, level, &width, &height), t.levels[level + skip].data,
+								t.levels[level + skip].size);
+		close_bench(b);
+	}
+}
+
+static void a_lone_level_keeps_its_blocks_and_gets_a_chain(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t *file = calloc(1, 128 + 8 * 4);
+	memcpy(file, "DDS ", 4);
+	hob_store_u32(file + 4, 124), hob_store_u32(file + 12, 8), hob_store_u32(file + 16, 8);
+	hob_store_u32(file + 80, 4);
+	memcpy(file + 84, "DXT1", 4);
+	for (int i = 0; i < 4; i++)
+		memcpy(file + 128 + 8 * i, ((uint8_t[8]){0x00, 0xF8, 0x1F, 0x00, 0xE4, 0x1B, (uint8_t)i, 7}), 8);
+	b->files[b->file_count++] = (memory_file){"props/a.dds", {file, 160}};
+	b->request.settings.texture_encoding = HOB_TEXTURE_BC;
+	b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.dds");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].vk_format, HOB_VK_BC1_RGB_SRGB);
+	assert_int_equal(b->out.images[0].mips, 4);
+	uint32_t width, height;
+	assert_memory_equal(level_of(b, 0, 0, &width, &height), file + 128, 32);
+	level_of(b, 0, 3, &width, &height);
+	close_bench(b);
+}
+
+static void basis_universal_is_passed_on(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"2d_uastc.ktx2", "2d_etc1s.ktx2", "2d_astc4x4.ktx2"};
+	for (int i = 0; i < 3; i++) {
+		bench *b = open_bench();
+		add_data(b, "props/a.ktx2", names[i]);
+		add_flat(b, "props/mask.png", 8, (uint8_t[4]){77, 77, 77, 255});
+		uint32_t a = add_image(b, "props/a.ktx2"), mask = add_image(b, "props/mask.png");
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = a;
+		b->materials[1].slots[HOB_SLOT_BASE_COLOR].image = a;
+		b->materials[1].slots[HOB_SLOT_OPACITY].image = mask;
+		assert_true(bake(b));
+		uint32_t color = b->out.materials[0].slots[HOB_SLOT_BASE_COLOR].image;
+		assert_int_equal(b->out.images[color].container, HOB_IMAGE_KTX2);
+		assert_int_equal(b->out.images[color].vk_format, i < 2 ? 0 : HOB_VK_ASTC_4X4_SRGB);
+		assert_int_equal(b->out.images[color].width, 40);
+		if (i < 2)
+			assert_int_equal(b->textures[color].bytes.size, b->files[0].bytes.size);
+		if (!hob_ktx2_check(b->textures[color].bytes, true, NULL, &b->err))
+			fail_msg("%s", b->err.context);
+		/* Nothing can be packed into it: the mask keeps its slot, and a note says so. */
+		assert_int_equal(b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, color);
+		assert_int_not_equal(b->out.materials[1].slots[HOB_SLOT_OPACITY].image, HOB_NONE);
+		assert_true(noted(b, "texture.not-packed", "base colour and opacity"));
+		close_bench(b);
+	}
+}
+
+/* Tasks in two halves and from the last to the first: what a pool may do at worst. */
+static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
+{
+	(void)user;
+	for (uint32_t i = count; i-- > 0;)
+		task(context, i, i % 2);
+}
+
+static void order_and_threads_do_not_show(void **state)
+{
+	(void)state;
+	hob_parallel backwards = {NULL, 2, run_backwards};
+	hob_baked_texture kept[2][8];
+	bench *benches[2];
+	for (int round = 0; round < 2; round++) {
+		bench *b = benches[round] = open_bench();
+		static const struct {
+			const char *path;
+			uint32_t side;
+		} files[] = {{"props/a.png", 160}, {"props/b.png", 37}, {"props/c.png", 64}, {"props/d.png", 12}};
+		for (size_t f = 0; f < HOB_COUNT_OF(files); f++) {
+			uint32_t side = files[f].side;
+			uint8_t *pixels = malloc(4 * (size_t)side * side);
+			for (uint32_t i = 0; i < 4 * side * side; i++)
+				pixels[i] = (uint8_t)((i * 2654435761u) >> 24 | (i / side & 15));
+			add_file(b, files[f].path, pixels, side, side, false);
+			free(pixels);
+			hob_material *m = &b->materials[f];
+			uint32_t image = add_image(b, files[f].path);
+			m->alpha_mode = f == 0 ? HOB_ALPHA_MASK : HOB_ALPHA_BLEND;
+			m->slots[HOB_SLOT_BASE_COLOR].image = image;
+			m->slots[HOB_SLOT_NORMAL].image = image;
+			m->slots[HOB_SLOT_METAL_ROUGH].image = image;
+		}
+		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
+		b->request.parallel = round ? &backwards : NULL;
+		assert_true(bake(b));
+		for (uint32_t i = 0; i < b->count && i < 8; i++)
+			kept[round][i] = b->textures[i];
+	}
+	assert_int_equal(benches[0]->count, 12);
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(kept[0][i].bytes.size, kept[1][i].bytes.size);
+		assert_memory_equal(kept[0][i].bytes.data, kept[1][i].bytes.data, kept[0][i].bytes.size);
+	}
+	close_bench(benches[0]);
+	close_bench(benches[1]);
+}
+
+static void a_bump_map_becomes_a_normal_map(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	uint8_t slope[16 * 16 * 4], normals[16 * 16 * 4];
+	for (int i = 0; i < 256; i++) {
+		uint8_t v = (uint8_t)(8 * (i % 16));
+		memcpy(slope + 4 * i, (uint8_t[4]){v, v, v, 255}, 4);
+		memcpy(normals + 4 * i, (uint8_t[4]){(uint8_t)(118 + i % 20), 128, 250, 255}, 4);
+	}
+	add_file(b, "props/bump.png", slope, 16, 16, true);
+	add_file(b, "props/normal.png", normals, 16, 16, true);
+	b->materials[0].slots[HOB_SLOT_BUMP].image = add_image(b, "props/bump.png");
+	b->materials[1].slots[HOB_SLOT_BUMP].image = add_image(b, "props/normal.png");
+	assert_true(bake(b));
+	uint32_t width, height, made = b->out.materials[0].slots[HOB_SLOT_NORMAL].image;
+	uint32_t taken = b->out.materials[1].slots[HOB_SLOT_NORMAL].image;
+	assert_int_equal(b->out.materials[0].slots[HOB_SLOT_BUMP].image, HOB_NONE);
+	const uint8_t *level = level_of(b, made, 0, &width, &height);
+	/* Rising to the right leans the normal to the left, and neither up nor down. */
+	assert_true(level[2 * 8] < 124 && level[2 * 8] > 100);
+	assert_true(abs(level[2 * 8 + 1] - 128) <= 1);
+	level = level_of(b, taken, 0, &width, &height);
+	assert_true(abs(level[2 * 3] - 121) <= 1);
+	assert_true(noted(b, "texture.bump-is-normal", "props/normal.png"));
+	close_bench(b);
+}
+
+static void hdr_keeps_what_is_brighter_than_white(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	static const char head[] = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 4 +X 4\n";
+	uint8_t *file = malloc(sizeof head + 64);
+	memcpy(file, head, sizeof head - 1);
+	for (int i = 0; i < 16; i++)
+		/* 128 * 2^(132 - 136) = 8 */
+		memcpy(file + sizeof head - 1 + 4 * i, ((uint8_t[4]){128, 64, 32, 132}), 4);
+	b->files[b->file_count++] = (memory_file){"props/sky.hdr", {file, sizeof head - 1 + 64}};
+	b->materials[0].slots[HOB_SLOT_EMISSIVE].image = add_image(b, "props/sky.hdr");
+	assert_true(bake(b));
+	assert_int_equal(b->out.images[0].vk_format, HOB_VK_R16G16B16A16_SFLOAT);
+	assert_int_equal(b->out.images[0].flags, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t width, height;
+		const uint8_t *level = level_of(b, 0, i, &width, &height);
+		assert_int_equal(hob_load_u16(level), 0x4800); /* 8 */
+		assert_int_equal(hob_load_u16(level + 2), 0x4400);
+		assert_int_equal(hob_load_u16(level + 6), 0x3C00);
+	}
+	close_bench(b);
+}
+
+static void different_placement_is_not_packed(void **state)
+{
+	(void)state;
+	bench *b = open_bench();
+	add_flat(b, "props/ao.png", 4, (uint8_t[4]){10, 0, 0, 255});
+	add_flat(b, "props/mr.png", 4, (uint8_t[4]){1, 20, 30, 255});
+	hob_material *m = &b->materials[0];
+	m->slots[HOB_SLOT_OCCLUSION].image = add_image(b, "props/ao.png");
+	m->slots[HOB_SLOT_OCCLUSION].uv_set = 1;
+	m->slots[HOB_SLOT_METAL_ROUGH].image = add_image(b, "props/mr.png");
+	assert_true(bake(b));
+	assert_int_equal(b->count, 2);
+	assert_true(noted(b, "texture.not-packed", "occlusion"));
+	close_bench(b);
+}
+
 static void every_failing_allocation_is_an_error(void **state)
 {
 	(void)state;
@@ -572,6 +779,13 @@ int main(void)
 		cmocka_unit_test(source_encoding_keeps_the_file),
 		cmocka_unit_test(classic_output_is_a_png),
 		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),
+		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
+		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
+		cmocka_unit_test(basis_universal_is_passed_on),
+		cmocka_unit_test(order_and_threads_do_not_show),
+		cmocka_unit_test(a_bump_map_becomes_a_normal_map),
+		cmocka_unit_test(hdr_keeps_what_is_brighter_than_white),
+		cmocka_unit_test(different_placement_is_not_packed),
 		cmocka_unit_test(every_failing_allocation_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

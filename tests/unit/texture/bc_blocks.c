@@ -1,0 +1,217 @@
+#define STB_DXT_STATIC
+#define STB_DXT_IMPLEMENTATION
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <stb/stb_dxt.h>
+
+#include "tests/unit/support.h"
+
+#include "core/texture/bc7_tables.h"
+#include "core/texture/blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint32_t seed = 1;
+
+static uint32_t next_random(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+/* Blocks as pictures have them: a slope, an edge, noise on top, several colours, with or without alpha. */
+static void make_block(int kind, uint8_t out[64])
+{
+	int base[3][4], step[2][4], noise = kind % 3 == 0 ? 0 : (int)next_random(20) + 1;
+	for (int k = 0; k < 4; k++) {
+		for (int c = 0; c < 3; c++)
+			base[c][k] = (int)next_random(256);
+		for (int d = 0; d < 2; d++)
+			step[d][k] = (int)next_random(25) - 12;
+	}
+	int cut_x = (int)next_random(5) - 2, cut_y = (int)next_random(5) - 2, cut = (int)next_random(8);
+	for (int i = 0; i < 16; i++) {
+		int side = kind % 4 < 2 ? 0 : cut_x * (i % 4) + cut_y * (i / 4) > cut - 4;
+		if (kind % 8 == 7 && i % 4 == 3)
+			side = 2;
+		for (int k = 0; k < 4; k++) {
+			int v = base[side][k] + step[0][k] * (i % 4) + step[1][k] * (i / 4) +
+					(noise ? (int)next_random((uint32_t)noise) : 0);
+			out[4 * i + k] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+		}
+		if (kind % 2 == 0)
+			out[4 * i + 3] = 255;
+	}
+}
+
+static double error_of(uint32_t format, const uint8_t *block, const uint8_t in[64], int first, int end)
+{
+	uint8_t decoded[64];
+	hob_bc_decode_block(format, block, decoded);
+	double sum = 0;
+	for (int i = 0; i < 16; i++)
+		for (int k = first; k < end; k++)
+			sum += (in[4 * i + k] - decoded[4 * i + k]) * (in[4 * i + k] - decoded[4 * i + k]);
+	return sum;
+}
+
+static void anchors_belong_to_their_subsets(void **state)
+{
+	(void)state;
+	for (int p = 0; p < 64; p++) {
+		assert_int_equal(bc7_partitions2[p] & 3, 0);
+		assert_int_equal(bc7_partitions3[p] & 3, 0);
+		assert_int_equal(bc7_partitions2[p] >> 2 * bc7_anchors2[p] & 3, 1);
+		assert_int_equal(bc7_partitions3[p] >> 2 * bc7_anchors3[0][p] & 3, 1);
+		assert_int_equal(bc7_partitions3[p] >> 2 * bc7_anchors3[1][p] & 3, 2);
+	}
+}
+
+static void bc1_and_bc4_are_not_worse_than_stb_dxt(void **state)
+{
+	(void)state;
+	double ours[3] = {0}, theirs[3] = {0};
+	for (int n = 0; n < 4000; n++) {
+		uint8_t in[64], out[16], plane[32], first[16];
+		make_block(n, in);
+		hob_bc1_encode(in, out);
+		ours[0] += error_of(HOB_VK_BC1_RGB_UNORM, out, in, 0, 3);
+		stb_compress_dxt_block(out, in, 0, STB_DXT_HIGHQUAL);
+		theirs[0] += error_of(HOB_VK_BC1_RGB_UNORM, out, in, 0, 3);
+		for (int i = 0; i < 16; i++) {
+			first[i] = plane[2 * i] = in[4 * i];
+			plane[2 * i + 1] = in[4 * i + 1];
+		}
+		hob_bc4_encode(first, out);
+		ours[1] += error_of(HOB_VK_BC4_UNORM, out, in, 0, 1);
+		stb_compress_bc4_block(out, first);
+		theirs[1] += error_of(HOB_VK_BC4_UNORM, out, in, 0, 1);
+		hob_bc5_encode(in, out);
+		ours[2] += error_of(HOB_VK_BC5_UNORM, out, in, 0, 2);
+		stb_compress_bc5_block(out, plane);
+		theirs[2] += error_of(HOB_VK_BC5_UNORM, out, in, 0, 2);
+	}
+	assert_true(ours[0] < theirs[0]);
+	assert_true(ours[1] < 0.8 * theirs[1]);
+	assert_true(ours[2] < 0.8 * theirs[2]);
+}
+
+static void bc7_gets_better_with_effort_and_uses_its_modes(void **state)
+{
+	(void)state;
+	double sums[3] = {0}, bc3 = 0;
+	int modes[8] = {0};
+	for (int n = 0; n < 4000; n++) {
+		uint8_t in[64], out[16];
+		make_block(n, in);
+		double errors[3];
+		for (int q = HOB_BC_FAST; q <= HOB_BC_BEST; q++) {
+			hob_bc7_encode(in, (hob_bc_quality)q, out);
+			errors[q] = error_of(HOB_VK_BC7_UNORM, out, in, 0, 4);
+			sums[q] += errors[q];
+		}
+		assert_true(out[0] != 0);
+		modes[__builtin_ctz(out[0])]++;
+		assert_true(errors[HOB_BC_BEST] <= errors[HOB_BC_GOOD] * 1.3 + 16);
+		hob_bc3_encode(in, out);
+		bc3 += error_of(HOB_VK_BC3_UNORM, out, in, 0, 4);
+	}
+	assert_true(sums[HOB_BC_GOOD] < 0.6 * sums[HOB_BC_FAST]);
+	assert_true(sums[HOB_BC_BEST] < 0.98 * sums[HOB_BC_GOOD]);
+	assert_true(sums[HOB_BC_GOOD] < 0.4 * bc3);
+	for (int mode = 1; mode < 8; mode++)
+		if (mode != 2)
+			assert_true(modes[mode] > 0);
+}
+
+static void what_is_opaque_stays_opaque(void **state)
+{
+	(void)state;
+	for (int n = 0; n < 2000; n++) {
+		uint8_t in[64], out[16], decoded[64];
+		make_block(2 * n, in);
+		for (int q = HOB_BC_FAST; q <= HOB_BC_BEST; q++) {
+			hob_bc7_encode(in, (hob_bc_quality)q, out);
+			hob_bc_decode_block(HOB_VK_BC7_SRGB, out, decoded);
+			for (int i = 0; i < 16; i++)
+				assert_int_equal(decoded[4 * i + 3], 255);
+		}
+		hob_bc1_encode(in, out);
+		hob_bc_decode_block(HOB_VK_BC1_RGBA_UNORM, out, decoded);
+		for (int i = 0; i < 16; i++)
+			assert_int_equal(decoded[4 * i + 3], 255);
+	}
+}
+
+static void one_colour_comes_out_within_a_step(void **state)
+{
+	(void)state;
+	for (int n = 0; n < 3000; n++) {
+		uint8_t in[64], out[16], decoded[64], color[4];
+		for (int k = 0; k < 4; k++)
+			color[k] = n < 256 ? (uint8_t)n : (uint8_t)next_random(256);
+		for (int i = 0; i < 16; i++)
+			memcpy(in + 4 * i, color, 4);
+		hob_bc7_encode(in, HOB_BC_GOOD, out);
+		hob_bc_decode_block(HOB_VK_BC7_UNORM, out, decoded);
+		for (int k = 0; k < 4; k++)
+			assert_true(abs(decoded[k] - color[k]) <= 1);
+		hob_bc5_encode(in, out);
+		hob_bc_decode_block(HOB_VK_BC5_UNORM, out, decoded);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(decoded[k], color[k]);
+		hob_bc1_encode(in, out);
+		hob_bc_decode_block(HOB_VK_BC1_RGB_UNORM, out, decoded);
+		for (int k = 0; k < 3; k++)
+			assert_true(abs(decoded[k] - color[k]) <= 3);
+	}
+}
+
+static void edges_that_are_no_multiple_of_four_repeat(void **state)
+{
+	(void)state;
+	static const uint32_t formats[] = {HOB_VK_BC1_RGB_UNORM, HOB_VK_BC3_UNORM, HOB_VK_BC4_UNORM,
+									   HOB_VK_BC5_UNORM, HOB_VK_BC7_UNORM};
+	for (uint32_t width = 1; width < 10; width++)
+		for (uint32_t height = 1; height < 10; height += 2)
+			for (size_t f = 0; f < HOB_COUNT_OF(formats); f++) {
+				uint8_t pixels[4 * 81], back[4 * 81], blocks[16 * 9];
+				for (uint32_t i = 0; i < width * height; i++)
+					memset(pixels + 4 * i, (int)(40 + 9 * (i % width) + 5 * (i / width)), 4);
+				hob_bc_encode_rows(formats[f], pixels, width, height, 0, (height + 3) / 4, HOB_BC_GOOD,
+								   blocks);
+				hob_bc_decode(formats[f], blocks, width, height, back);
+				for (uint32_t i = 0; i < width * height; i++)
+					assert_true(abs(back[4 * i] - pixels[4 * i]) <= 8);
+			}
+}
+
+static void reserved_and_random_blocks_decode_to_something(void **state)
+{
+	(void)state;
+	for (uint32_t format = HOB_VK_BC1_RGB_UNORM; format <= HOB_VK_BC7_SRGB; format++)
+		for (int n = 0; n < 2000 && format != HOB_VK_BC6H_UFLOAT && format != HOB_VK_BC6H_SFLOAT; n++) {
+			uint8_t block[16], out[64];
+			for (int i = 0; i < 16; i++)
+				block[i] = (uint8_t)next_random(256);
+			if (n % 9 == 8)
+				block[0] = 0;
+			hob_bc_decode_block(format, block, out);
+			if (format >= HOB_VK_BC7_UNORM && block[0] == 0)
+				assert_int_equal(out[3], 0);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(anchors_belong_to_their_subsets),
+		cmocka_unit_test(bc1_and_bc4_are_not_worse_than_stb_dxt),
+		cmocka_unit_test(bc7_gets_better_with_effort_and_uses_its_modes),
+		cmocka_unit_test(what_is_opaque_stays_opaque),
+		cmocka_unit_test(one_colour_comes_out_within_a_step),
+		cmocka_unit_test(edges_that_are_no_multiple_of_four_repeat),
+		cmocka_unit_test(reserved_and_random_blocks_decode_to_something),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
