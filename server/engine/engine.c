@@ -1,7 +1,6 @@
 #include "engine_private.h"
 
 #include "../log/log.h"
-#include "../worker/root_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,12 +133,6 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 
 /* ---- files */
 
-static bool same_stat(const srv_stat *a, const srv_stat *b)
-{
-	return a->size == b->size && a->inode == b->inode && a->mtime_ns == b->mtime_ns &&
-		   a->ctime_ns == b->ctime_ns;
-}
-
 static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority priority, const char *kind)
 {
 	uint32_t count;
@@ -177,10 +170,10 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
 	f->exists = true;
-	if (existed && same_stat(&f->stat, stat) && priority == SRV_PRIORITY_REST)
+	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_REST)
 		return;
 	/* An event says that the bytes may have changed even where the stat data says nothing. */
-	if (!same_stat(&f->stat, stat) || priority != SRV_PRIORITY_REST)
+	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_REST)
 		f->has_digest = false;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;

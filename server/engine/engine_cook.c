@@ -2,7 +2,6 @@
 
 #include "../log/log.h"
 #include "../worker/check.h"
-#include "../worker/root_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@ static bool overlay_file(srv_engine *engine, uint32_t root, hob_str path, hob_ar
 	char *text = HOB_NEW(arena, char, SETTINGS_FILE_MAX);
 	if (!name.data || !text)
 		return hob_fail_memory(err, arena, "settings");
-	int fd = srv_root_open(engine->root_fds[root], name.data, O_RDONLY | O_NONBLOCK);
+	int fd = srv_open_beneath(engine->root_fds[root], name.data, O_RDONLY, true);
 	ssize_t got = fd >= 0 ? read(fd, text, SETTINGS_FILE_MAX) : -1;
 	if (fd >= 0)
 		close(fd);
@@ -93,14 +92,9 @@ bool asset_is_current(srv_engine *engine, asset *a)
 
 /* ---- digests */
 
-static int64_t nanoseconds(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void hash_file(hash_item *item)
 {
-	int fd = srv_root_open(item->root_fd, item->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	struct stat info;
 	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
 		if (fd >= 0)
@@ -116,8 +110,7 @@ static void hash_file(hash_item *item)
 		hob_hasher_put(&hasher, bytes, (size_t)got);
 	item->digest = hob_hasher_finish(&hasher);
 	item->found = bytes && got == 0;
-	item->stat =
-		(srv_stat){(uint64_t)info.st_size, info.st_ino, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
+	item->stat = srv_stat_of(&info);
 	free(bytes);
 	close(fd);
 }
@@ -520,8 +513,7 @@ static void learn_digests(engine_job *job, const srv_result *result)
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
-		bool same = f->stat.size == stat.size && f->stat.inode == stat.inode &&
-					f->stat.mtime_ns == stat.mtime_ns && f->stat.ctime_ns == stat.ctime_ns;
+		bool same = srv_stat_equal(&f->stat, &stat);
 		if (!f->exists) {
 			f->exists = true;
 			f->stat = stat;

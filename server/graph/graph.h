@@ -8,7 +8,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
-#include "../watch/watch.h"
+#include "../fs/beneath.h"
 
 typedef struct srv_graph srv_graph;
 

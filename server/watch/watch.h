@@ -34,15 +34,10 @@
 #define SRV_WATCH_H
 
 #include "../../core/base/base.h"
+#include "../fs/beneath.h"
 #include <uv.h>
 
 typedef enum srv_watch_mode { SRV_WATCH_INOTIFY, SRV_WATCH_POLLING } srv_watch_mode;
-
-/* What identifies a version of a file without reading it. */
-typedef struct srv_stat {
-	uint64_t size, inode;
-	int64_t mtime_ns, ctime_ns;
-} srv_stat;
 
 typedef struct srv_file_entry {
 	hob_str path; /* NUL-terminated */
@@ -86,10 +81,6 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_e
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */
 void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user);
-
-/* Stats one path below an open root folder with openat2(RESOLVE_BENEATH) rules. False when it is not a regular
- * file inside the root (missing, folder, link that leaves). Any thread. */
-bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
 
 /* Counters for /metrics. */
 typedef struct srv_watch_counters {

@@ -1,5 +1,5 @@
 #include "watch_internal.h"
-#include "beneath.h"
+#include "../fs/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,14 @@
 #include "root_io.h"
 
 #include "../../core/base/limits.h"
+#include "../fs/beneath.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { HASH_ASIDE_BYTES = 1 << 20 };
@@ -66,48 +65,6 @@ void srv_root_io_free(srv_root_io *io)
 	free(io);
 }
 
-/* ---- opening */
-
-/* Without openat2: folder by folder, refusing every link. */
-static int walk_beneath(int root_fd, const char *path, int flags)
-{
-	int folder = root_fd;
-	for (;;) {
-		const char *slash = strchr(path, '/');
-		size_t len = slash ? (size_t)(slash - path) : strlen(path);
-		char name[256];
-		int next = -1;
-		if (len == 0 || len >= sizeof name || (len == 2 && path[0] == '.' && path[1] == '.')) {
-			errno = EXDEV;
-		} else {
-			memcpy(name, path, len);
-			name[len] = 0;
-			next = openat(folder, name, (slash ? O_RDONLY | O_DIRECTORY : flags) | O_NOFOLLOW | O_CLOEXEC);
-		}
-		int saved = errno;
-		if (folder != root_fd)
-			close(folder);
-		errno = saved;
-		if (next < 0 || !slash)
-			return next;
-		folder = next;
-		path = slash + 1;
-	}
-}
-
-int srv_root_open(int root_fd, const char *path, int flags)
-{
-	struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
-						   .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	long fd;
-	do
-		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
-	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		return walk_beneath(root_fd, path, flags);
-	return (int)fd;
-}
-
 /* ---- reading */
 
 static void *hash_task(void *arg)
@@ -117,21 +74,9 @@ static void *hash_task(void *arg)
 	return NULL;
 }
 
-static int64_t nanoseconds(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static bool same_version(const struct stat *a, const struct stat *b)
-{
-	return a->st_size == b->st_size && a->st_ino == b->st_ino &&
-		   nanoseconds(a->st_mtim) == nanoseconds(b->st_mtim) &&
-		   nanoseconds(a->st_ctim) == nanoseconds(b->st_ctim);
-}
-
 static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *err)
 {
-	struct stat before, after;
+	struct stat before, info;
 	if (fstat(fd, &before) != 0)
 		return hob_fail(err, IO, "'%.*s': stat failed: errno %d", HOB_FMT(file->dep.path), errno);
 	if (!S_ISREG(before.st_mode))
@@ -158,19 +103,21 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 			break;
 		got += (uint64_t)n;
 	}
-	if (fstat(fd, &after) != 0 || got != size || !same_version(&before, &after))
+	srv_stat version = srv_stat_of(&before);
+	srv_stat after = fstat(fd, &info) == 0 ? srv_stat_of(&info) : (srv_stat){0};
+	if (got != size || !srv_stat_equal(&version, &after))
 		return hob_fail(err, CHANGED, "'%.*s' changed while it was read", HOB_FMT(file->dep.path));
 	io->bytes += size;
-	file->dep.size = size;
-	file->dep.inode = before.st_ino;
-	file->dep.mtime_ns = nanoseconds(before.st_mtim);
-	file->dep.ctime_ns = nanoseconds(before.st_ctim);
+	file->dep.size = version.size;
+	file->dep.inode = version.inode;
+	file->dep.mtime_ns = version.mtime_ns;
+	file->dep.ctime_ns = version.ctime_ns;
 	return true;
 }
 
 static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 {
-	int fd = srv_root_open(io->root_fd, file->dep.path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	int fd = srv_open_beneath(io->root_fd, file->dep.path.data, O_RDONLY, true);
 	if (fd < 0) {
 		file->dep.missing = true;
 		switch (errno) {
@@ -254,7 +201,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	srv_root_io *io = user;
 	hob_str dir = hob_path_dir(path), name = hob_path_name(path);
 	hob_str folder = hob_arena_str(&io->arena, dir.len > 0 ? dir : HOB_STR("."));
-	int fd = folder.data ? srv_root_open(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY) : -1;
+	int fd = folder.data ? srv_open_beneath(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY, true) : -1;
 	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!list) {
 		if (fd >= 0)

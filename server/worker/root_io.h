@@ -20,7 +20,4 @@ hob_io srv_root_io_table(srv_root_io *io);
 /* Waits for the digests. The list lives until free; order is the order of first use. */
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count);
 
-/* Opens below root_fd; -1 with errno (EXDEV: leaves the root). flags as open(2), O_CLOEXEC is added. */
-int srv_root_open(int root_fd, const char *path, int flags);
-
 #endif
