@@ -159,7 +159,7 @@ function setBounds(geometry, mesh, targets) {
 export class GeometryReader {
 	/**
 	 * @param {import('./hob-format.js').Pack} pack
-	 * @param {{lod?: number, generatedTangents?: boolean, decoder?: object}} options
+	 * @param {{lod?: number, generatedTangents?: boolean, generatedNormals?: boolean, decoder?: object}} options
 	 */
 	constructor(pack, options = {}) {
 		this.pack = pack;
@@ -184,8 +184,7 @@ export class GeometryReader {
 		geometry.name = mesh.name;
 		geometry.setIndex(this.#indices(level));
 		for (const attribute of meshAttributes(this.pack, mesh)) {
-			const generated = attribute.semantic === c.SEMANTIC_TANGENT && mesh.flags & c.MESH_GENERATED_TANGENTS;
-			if (generated && this.options.generatedTangents === false) continue;
+			if (this.#unwanted(attribute, mesh)) continue;
 			geometry.setAttribute(attributeNames[attribute.semantic](attribute.set),
 				readAttribute(attribute, mesh, this.#bytes(attribute.section), count));
 		}
@@ -193,6 +192,12 @@ export class GeometryReader {
 		setBounds(geometry, mesh, targets);
 		geometry.userData = { levels: levels.map(({ index_count, vertex_prefix, error }) => ({ index_count, vertex_prefix, error })) };
 		return { geometry, mesh, targets };
+	}
+
+	#unwanted({ semantic }, { flags }) {
+		const { generatedTangents, generatedNormals } = this.options;
+		return (semantic === c.SEMANTIC_TANGENT && flags & c.MESH_GENERATED_TANGENTS && generatedTangents === false)
+			|| (semantic === c.SEMANTIC_NORMAL && flags & c.MESH_GENERATED_NORMALS && generatedNormals === false);
 	}
 
 	#indices(level) {

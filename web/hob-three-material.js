@@ -58,10 +58,9 @@ async function readKtx2(bytes) {
 	return texture;
 }
 
-async function readPicture(bytes, image) {
+async function readPicture(bytes) {
 	const bitmap = await createImageBitmap(new Blob([bytes]), { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
 	const texture = new THREE.Texture(bitmap);
-	texture.colorSpace = image.flags & c.IMAGE_SRGB ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 	texture.userData.levels = 0;
 	return texture;
 }
@@ -108,6 +107,8 @@ function applyTransform(texture, { offset, scale, rotation }) {
 	texture.matrixAutoUpdate = false;
 	texture.matrix.set(scale[0] * cos, scale[1] * sin, offset[0], -scale[0] * sin, scale[1] * cos, offset[1], 0, 0, 1);
 }
+
+const colorSlots = new Set([c.SLOT_BASE_COLOR, c.SLOT_EMISSIVE, c.SLOT_SPECULAR_COLOR, c.SLOT_SHEEN_COLOR, c.SLOT_DIFFUSE_TRANSMISSION_COLOR]);
 
 const plainSlots = [
 	[c.SLOT_BASE_COLOR, 'map'],
@@ -208,7 +209,7 @@ export class MaterialReader {
 	async #fetchPicture(image) {
 		try {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
-			const texture = isKtx2(bytes) ? await readKtx2(bytes) : await readPicture(bytes, image);
+			const texture = isKtx2(bytes) ? await readKtx2(bytes) : await readPicture(bytes);
 			texture.name = image.name;
 			texture.flipY = false;
 			return texture;
@@ -220,7 +221,7 @@ export class MaterialReader {
 
 	#texture(index) {
 		const ref = this.texrefs[index];
-		const key = JSON.stringify([ref.image, ref.sampler, ref.uv_set, ref.offset, ref.scale, ref.rotation]);
+		const key = JSON.stringify([ref.image, colorSlots.has(ref.slot), ref.sampler, ref.uv_set, ref.offset, ref.scale, ref.rotation]);
 		if (!this.textures.has(key)) this.textures.set(key, this.#makeTexture(ref));
 		return this.textures.get(key);
 	}
@@ -232,6 +233,8 @@ export class MaterialReader {
 		applySampler(texture, ref.sampler === NONE ? null : this.samplers[ref.sampler]);
 		applyTransform(texture, ref);
 		texture.channel = ref.uv_set;
+		/* A picture that was passed on as it is serves colours and numbers alike; KTX2 says which it holds. */
+		if (picture.userData.levels === 0) texture.colorSpace = colorSlots.has(ref.slot) ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 		texture.needsUpdate = true;
 		return texture;
 	}
@@ -279,6 +282,19 @@ export class MaterialReader {
 	}
 }
 
+const isTwoChannel = (texture) => texture?.format === THREE.RGFormat || texture?.format === THREE.RED_GREEN_RGTC2_Format;
+
+/* three.js finds the third component of a two-channel normal map, but not of a clear coat's. */
+function mendClearcoatNormal(material) {
+	if (!isTwoChannel(material.clearcoatNormalMap)) return;
+	material.onBeforeCompile = (shader) => {
+		const chunk = THREE.ShaderChunk.clearcoat_normal_fragment_maps.replace('clearcoatMapN.xy *= clearcoatNormalScale;',
+			'clearcoatMapN.z = sqrt( saturate( 1.0 - dot( clearcoatMapN.xy, clearcoatMapN.xy ) ) );\n\tclearcoatMapN.xy *= clearcoatNormalScale;');
+		shader.fragmentShader = shader.fragmentShader.replace('#include <clearcoat_normal_fragment_maps>', chunk);
+	};
+	material.customProgramCacheKey = () => 'hob two-channel clearcoat normal';
+}
+
 function variant(base, { kind, colors, flat, derived }) {
 	if (kind !== 'triangles') {
 		const material = kind === 'points' ? new THREE.PointsMaterial({ sizeAttenuation: false }) : new THREE.LineBasicMaterial();
@@ -296,6 +312,7 @@ function variant(base, { kind, colors, flat, derived }) {
 		if (material.normalScale) material.normalScale.y *= -1;
 		if (material.clearcoatNormalScale) material.clearcoatNormalScale.y *= -1;
 	}
+	mendClearcoatNormal(material);
 	return material;
 }
 

@@ -50,6 +50,8 @@ export class HobLoader extends Loader {
 		this.sceneIndex = undefined;
 		/** false: leave out tangents that the source did not have; three.js then derives them in the shader. */
 		this.generatedTangents = true;
+		/** false: leave out normals that the source did not have; three.js then shades flat. */
+		this.generatedNormals = true;
 		/** Seconds to wait for an asset that is being cooked. */
 		this.wait = 10;
 		/** Called with an Error when a texture cannot be had; the model comes without it. */
@@ -144,11 +146,16 @@ export class HobLoader extends Loader {
 		const group = await new SceneBuilder({
 			scene: new Pack(parts.scene),
 			anims: parts.animations ? new Pack(parts.animations) : null,
-			geometry: new GeometryReader(new Pack(parts.meshes), { lod: this.lod, generatedTangents: this.generatedTangents, decoder: MeshoptDecoder }),
+			geometry: new GeometryReader(new Pack(parts.meshes), this.#geometryOptions()),
 			materials: new MaterialReader(new Pack(parts.materials), blob, this.onTextureError),
 		}).build(this.sceneIndex);
 		group.userData.url = where.href;
 		return group;
+	}
+
+	#geometryOptions() {
+		const { lod, generatedTangents, generatedNormals } = this;
+		return { lod, generatedTangents, generatedNormals, decoder: MeshoptDecoder };
 	}
 
 	/**
