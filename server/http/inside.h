@@ -265,8 +265,9 @@ bool etag_in_list(hob_str list, hob_str tag);
 	X(quality)                                                                                               \
 	X(rev)                                                                                                   \
 	X(cooked_at)                                                                                             \
-	X(cook_ms) X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings)     \
-		X(outputs) X(deps)
+	X(cook_ms)                                                                                               \
+	X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs)     \
+		X(deps)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

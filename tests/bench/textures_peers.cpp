@@ -7,7 +7,8 @@
 
 extern "C" void peer_squish(const uint8_t *rgba, int width, int height, int quality, uint8_t *out)
 {
-	squish::CompressImage(rgba, width, height, out, squish::kDxt1 | (quality ? squish::kColourClusterFit : squish::kColourRangeFit));
+	squish::CompressImage(rgba, width, height, out,
+						  squish::kDxt1 | (quality ? squish::kColourClusterFit : squish::kColourRangeFit));
 }
 
 namespace
@@ -52,10 +53,12 @@ extern "C" void peer_nvtt(const uint8_t *rgba, int width, int height, int bc, in
 }
 
 // ASTC there and back: what the decoder gives for the encoder's blocks.
-extern "C" void peer_astc_decode(const uint8_t *blocks, size_t size, int width, int height, int side, uint8_t *rgba)
+extern "C" void peer_astc_decode(const uint8_t *blocks, size_t size, int width, int height, int side,
+								 uint8_t *rgba)
 {
 	astcenc_config config;
-	astcenc_config_init(ASTCENC_PRF_LDR, side, side, 1, ASTCENC_PRE_FAST, ASTCENC_FLG_DECOMPRESS_ONLY, &config);
+	astcenc_config_init(ASTCENC_PRF_LDR, side, side, 1, ASTCENC_PRE_FAST, ASTCENC_FLG_DECOMPRESS_ONLY,
+						&config);
 	astcenc_context *context;
 	astcenc_context_alloc(&config, 1, &context);
 	void *slices[1] = {rgba};

@@ -53,36 +53,40 @@ def run(*command):
 
 
 def objects(build):
-    """The objects of core, as {source: object}."""
+    """The objects of core, as {object: source}."""
     found = {}
     for path in sorted(build.glob("CMakeFiles/hob_*.dir/core/**/*.o")):
         source = str(path.relative_to(build)).split("/", 2)[2].removesuffix(".o")
         if (ROOT / source).exists():
-            found[source] = path
+            found[str(path)] = source
     return found
 
 
+def names_of(option, paths):
+    """(object, symbol) pairs as nm lists them."""
+    for line in run("nm", "-A", option, *paths).splitlines():
+        path, rest = line.split(":", 1)
+        yield path, rest.split()[-1].split("@")[0]
+
+
 def check_objects(build, findings):
-    ours = objects(build)
-    if not ours:
+    sources = objects(build)
+    if not sources:
         findings.append(f"{build}: there are no objects of core; build first")
         return 0
-    own = set()
-    for path in ours.values():
-        own.update(line.split()[-1] for line in run("nm", "--defined-only", str(path)).splitlines() if line)
-    for source, path in ours.items():
-        for line in run("nm", "-u", str(path)).splitlines():
-            name = line.split()[-1].split("@")[0]
-            if name in own or name in LIBC or COMPILER.fullmatch(name):
-                continue
-            if source.endswith(".cpp") and CPLUSPLUS.fullmatch(name):
-                continue
-            places = next((files for call, files in LIBRARIES.items() if re.fullmatch(call, name)), None)
-            if places is None:
-                findings.append(f"{source}: asks for '{name}', which is neither memory, string, mathematics nor a named library")
-            elif not any(fnmatch.fnmatch(source, place) for place in places):
-                findings.append(f"{source}: calls '{name}', which is for {', '.join(places)}")
-    return len(ours)
+    own = {name for _, name in names_of("--defined-only", sources)}
+    for path, name in names_of("-u", sources):
+        source = sources[path]
+        if name in own or name in LIBC or COMPILER.fullmatch(name):
+            continue
+        if source.endswith(".cpp") and CPLUSPLUS.fullmatch(name):
+            continue
+        places = next((files for call, files in LIBRARIES.items() if re.fullmatch(call, name)), None)
+        if places is None:
+            findings.append(f"{source}: asks for '{name}', which is neither memory, string, mathematics nor a named library")
+        elif not any(fnmatch.fnmatch(source, place) for place in places):
+            findings.append(f"{source}: calls '{name}', which is for {', '.join(places)}")
+    return len(sources)
 
 
 def check_program(build, program, findings):

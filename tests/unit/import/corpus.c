@@ -195,7 +195,7 @@ static void corpus_imports(void **state)
 	snprintf(index_path, sizeof index_path, "%s/INDEX.tsv", root);
 	FILE *index = fopen(index_path, "r");
 	if (!index) {
-		print_message("no corpus at %s; set HOB_CORPUS to run this test\n", root);
+		print_message("skipped: there is no corpus at %s (set HOB_CORPUS)\n", root);
 		skip();
 	}
 	static format_row rows[64];
