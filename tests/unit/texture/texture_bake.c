@@ -1,6 +1,7 @@
 #include "tests/unit/support.h"
 
 #include "core/base/limits.h"
+#include "core/hash/hash.h"
 #include "core/texture/ktx2.h"
 #include "core/texture/png_write.h"
 #include "core/texture/texture.h"
@@ -621,6 +622,60 @@ static void basis_universal_is_passed_on(void **state)
 	}
 }
 
+/* Golden: the same under every compiler and level of optimisation. A change needs a raised HOB_TEXTURE_VERSION. */
+static void the_bytes_are_those_of_every_build(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t encoding, quality;
+		const char *digest;
+	} cases[] = {
+		{HOB_TEXTURE_RGBA8, HOB_QUALITY_GOOD,
+		 "ee84b42acbb6b37badfbd77bb634892ce0dac4e0930da22575698f5569486465"},
+		{HOB_TEXTURE_BC, HOB_QUALITY_FAST,
+		 "2ce9be4893594258c040165981c75382c798ccea1fc96edd34df3a15cfca3e54"},
+		{HOB_TEXTURE_BC, HOB_QUALITY_GOOD,
+		 "cd2d9a023b88e647728b9fcab21d4f92915ebbd0b79153829dfd135938780e95"},
+		{HOB_TEXTURE_BC, HOB_QUALITY_BEST,
+		 "664047b5ac612b1aa56a557f1f2912d3da9fecf805ebd2787bed6276909e99de"},
+	};
+	for (size_t c = 0; c < HOB_COUNT_OF(cases); c++) {
+		bench *b = open_bench();
+		enum { WIDE = 52, HIGH = 37 };
+		uint8_t pixels[4 * WIDE * HIGH];
+		for (uint32_t i = 0; i < WIDE * HIGH; i++) {
+			uint32_t x = i % WIDE, y = i / WIDE, noise = (i * 2654435761u) >> 28;
+			uint8_t v[4] = {(uint8_t)(4 * x + noise), (uint8_t)(x * y / 8 + noise), (uint8_t)(255 - 5 * y),
+							(uint8_t)(x > 30 ? 255 : 7 * x + noise)};
+			memcpy(pixels + 4 * i, v, 4);
+		}
+		add_file(b, "props/a.png", pixels, WIDE, HIGH, false);
+		uint32_t a = add_image(b, "props/a.png");
+		hob_material *m = &b->materials[0];
+		m->alpha_mode = HOB_ALPHA_MASK;
+		m->slots[HOB_SLOT_BASE_COLOR].image = a;
+		m->slots[HOB_SLOT_NORMAL].image = a;
+		m->slots[HOB_SLOT_METAL_ROUGH].image = a;
+		m->slots[HOB_SLOT_BUMP].image = a;
+		m->slots[HOB_SLOT_CLEARCOAT].image = a;
+		b->materials[1].slots[HOB_SLOT_BUMP].image = a;
+		b->request.settings.texture_encoding = cases[c].encoding;
+		b->request.settings.texture_quality = cases[c].quality;
+		b->request.settings.texture_max_size = 48;
+		b->request.settings.texture_zstd = 0;
+		assert_true(bake(b));
+		hob_hasher hasher;
+		hob_hasher_init(&hasher);
+		for (uint32_t i = 0; i < b->count; i++)
+			hob_hasher_put(&hasher, b->textures[i].sha256, 32);
+		hob_sha256 digest = hob_hasher_finish(&hasher);
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&digest, text);
+		assert_string_equal(text, cases[c].digest);
+		close_bench(b);
+	}
+}
+
 /* Tasks in two halves and from the last to the first: what a pool may do at worst. */
 static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
 {
@@ -782,6 +837,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
 		cmocka_unit_test(basis_universal_is_passed_on),
+		cmocka_unit_test(the_bytes_are_those_of_every_build),
 		cmocka_unit_test(order_and_threads_do_not_show),
 		cmocka_unit_test(a_bump_map_becomes_a_normal_map),
 		cmocka_unit_test(hdr_keeps_what_is_brighter_than_white),
