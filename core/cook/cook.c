@@ -133,6 +133,11 @@ static bool needs_tangents(const hob_model *model, const hob_mesh *mesh)
 		   has_picture(material, HOB_SLOT_CLEARCOAT_NORMAL) || has_picture(material, HOB_SLOT_ANISOTROPY);
 }
 
+static bool is_blended(const hob_model *model, const hob_mesh *mesh)
+{
+	return mesh->material != HOB_NONE && model->materials[mesh->material].alpha_mode == HOB_ALPHA_BLEND;
+}
+
 static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 {
 	mesh_job *job = context;
@@ -141,6 +146,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	hob_arena *result = &c->memory->mesh_result[thread];
 	hob_mesh_options options = job->options;
 	options.need_tangents = needs_tangents(&c->model, &c->model.meshes[id]);
+	options.keep_order = is_blended(&c->model, &c->model.meshes[id]);
 	hob_notes notes = {.arena = result};
 	hob_error error;
 	if (!hob_mesh_bake(&c->model.meshes[id], &options, result, &c->memory->mesh_scratch[thread], &notes,

@@ -288,8 +288,9 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 		memcpy(levels[0].indices, m->indices, m->index_count * sizeof(uint32_t));
 	if (m->topology != HOB_TRIANGLES)
 		return true;
-	hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count,
-						o->preview ? HOB_ORDER_FAST : HOB_ORDER_BEST);
+	if (!o->keep_order)
+		hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count,
+							o->preview ? HOB_ORDER_FAST : HOB_ORDER_BEST);
 	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
 						   .ratio = o->lod_ratio,
 						   .error = o->lod_error,

@@ -25,7 +25,8 @@ typedef struct hob_mesh_options {
 	bool meshlets;
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
 	hob_normals normals; /* when the source has none */
-	bool need_tangents;	 /* make them when the source has none: a material of the mesh has a normal map */
+	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
+	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
 } hob_mesh_options;
 
 /* Bakes one mesh.

@@ -352,6 +352,26 @@ static void same_input_gives_same_bytes(void **state)
 	assert_memory_equal(a.meshlets, b.meshlets, a.meshlet_count * sizeof *a.meshlets);
 }
 
+static void triangles_keep_their_order_when_asked(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = shape_ball(&f->input, 24, 16);
+	hob_mesh_options options = everything;
+	options.quantized = false;
+	uint32_t moved[2] = {0, 0};
+	for (int keep = 0; keep < 2; keep++) {
+		options.keep_order = keep;
+		hob_baked_mesh b = bake(f, &mesh, options);
+		const hob_baked_lod *full = &b.lods[0];
+		assert_int_equal(full->index_count, mesh.index_count);
+		for (uint32_t i = 0; i < mesh.index_count; i++)
+			moved[keep] += memcmp(b.mesh.position + 3 * b.indices[full->index_first + i],
+								  mesh.position + 3 * mesh.indices[i], 12) != 0;
+	}
+	assert_true(moved[0] > 0);
+	assert_int_equal(moved[1], 0);
+}
+
 static void source_is_not_modified(void **state)
 {
 	fixture_t *f = *state;
@@ -447,6 +467,7 @@ int main(void)
 		TEST(points_and_lines_pass_through),
 		TEST(every_attribute_follows_its_vertex),
 		TEST(same_input_gives_same_bytes),
+		TEST(triangles_keep_their_order_when_asked),
 		TEST(source_is_not_modified),
 		TEST(every_failed_allocation_is_an_error),
 		TEST(bad_normals_are_replaced),
