@@ -88,6 +88,26 @@ bool hob_utf8_valid(hob_str s)
 	return true;
 }
 
+size_t hob_str_distance(hob_str a, hob_str b)
+{
+	size_t row[128];
+	if (a.len >= HOB_COUNT_OF(row) || b.len >= HOB_COUNT_OF(row))
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b.len; j++)
+		row[j] = j;
+	for (size_t i = 0; i < a.len; i++) {
+		size_t diagonal = row[0];
+		row[0] = i + 1;
+		for (size_t j = 0; j < b.len; j++) {
+			size_t replace = diagonal + (a.data[i] != b.data[j]);
+			diagonal = row[j + 1];
+			size_t edit = (diagonal < row[j] ? diagonal : row[j]) + 1;
+			row[j + 1] = replace < edit ? replace : edit;
+		}
+	}
+	return row[b.len];
+}
+
 /* ---- errors */
 
 static const struct {

@@ -47,6 +47,8 @@ hob_str hob_str_sub(hob_str s, size_t from, size_t to); /* [from,to), clamped */
 size_t hob_str_find(hob_str s, hob_str what, size_t from);
 /* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
+/* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */
+size_t hob_str_distance(hob_str a, hob_str b);
 
 /* ---- errors ------------------------------------------------------------------------------------- */
 

@@ -65,33 +65,12 @@ void hob_settings_init(hob_settings *settings)
 
 /* ---- reading */
 
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t row[PATH_MAX_TEXT + 1];
-	size_t b_len = strlen(b);
-	if (b_len > PATH_MAX_TEXT || strlen(a) > PATH_MAX_TEXT)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0];
-		row[0] = i + 1;
-		for (size_t j = 0; j < b_len; j++) {
-			size_t replace = diagonal + (a[i] != b[j]);
-			diagonal = row[j + 1];
-			size_t best = diagonal < row[j] ? diagonal + 1 : row[j] + 1;
-			row[j + 1] = replace < best ? replace : best;
-		}
-	}
-	return row[b_len];
-}
-
 static const char *nearest_key(const char *path)
 {
 	const char *best = table[0].path;
 	size_t best_distance = SIZE_MAX;
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
-		size_t distance = edit_distance(path, table[i].path);
+		size_t distance = hob_str_distance(hob_str_of(path), hob_str_of(table[i].path));
 		if (distance < best_distance) {
 			best_distance = distance;
 			best = table[i].path;

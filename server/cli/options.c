@@ -45,22 +45,7 @@ static void print_help(const cli_command *command, const cli_option *options, si
 
 static size_t distance(const char *a, const char *b)
 {
-	size_t row[64], b_len = strlen(b);
-	if (b_len >= 64)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0];
-		row[0] = i + 1;
-		for (size_t j = 0; j < b_len; j++) {
-			size_t replace = diagonal + (a[i] != b[j]);
-			diagonal = row[j + 1];
-			size_t best = (diagonal < row[j] ? diagonal : row[j]) + 1;
-			row[j + 1] = replace < best ? replace : best;
-		}
-	}
-	return row[b_len];
+	return hob_str_distance(hob_str_of(a), hob_str_of(b));
 }
 
 static const char *suggest(const char *word, const cli_option *options, size_t count)
