@@ -105,7 +105,7 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 				option = &options[o];
 		if (!option) {
 			const char *near = suggest(name, options, option_count);
-			if (distance(name, near) <= 3)
+			if (distance(name, near) <= 2)
 				cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
 			else
 				cli_usage_error(command, "unknown option '%s'", name);
