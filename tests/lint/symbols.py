@@ -35,7 +35,11 @@ LIBRARIES = {
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
     r"libdeflate_\w+": ["core/texture/*.c", "core/import/assimp_zip.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
-    r"astcenc_\w+": ["core/texture/astc*.c"],
+    r"astcenc_\w+": ["core/texture/astc*.cpp"],
+    # The client is not part of any cook: it is linked by renderers, and its work is sockets and a cache folder.
+    r"socket|connect|send|recv|setsockopt|getsockopt|getaddrinfo|freeaddrinfo|clock_gettime": ["core/client/client_net.c"],
+    r"open(64)?|read|write|fstat(64)?|rename|unlink|access|getpid": ["core/client/client_cache.c"],
+    r"close|poll|__errno_location|strpbrk|__poll_chk|__read_chk|__recv_chk|__open64_2": ["core/client/*.c"],
 }
 # Libraries that a program may name, besides libc, libm and the compiler's own.
 PROGRAMS = {

@@ -1,0 +1,144 @@
+#include "client_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Plain sockets. An address that refuses gives way to the next one of the host (::1, then 127.0.0.1). */
+typedef struct plain {
+	int fd, connected;
+	struct addrinfo *all, *next;
+} plain;
+
+static int try_next(plain *p)
+{
+	while (p->next) {
+		struct addrinfo *a = p->next;
+		int one = 1;
+		p->next = a->ai_next;
+		if (p->fd >= 0)
+			close(p->fd);
+		p->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+		if (p->fd < 0)
+			continue;
+		setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		if (connect(p->fd, a->ai_addr, a->ai_addrlen) == 0 || errno == EINPROGRESS)
+			return 1;
+	}
+	return 0;
+}
+
+static void plain_close(void *user, void *connection)
+{
+	hobc_client *client = (hobc_client *)user;
+	plain *p = (plain *)connection;
+	if (p->fd >= 0)
+		close(p->fd);
+	freeaddrinfo(p->all);
+	hobc_free(client, p);
+}
+
+static hobc_result plain_open(void *user, const char *host, uint16_t port, int tls, void **connection)
+{
+	hobc_client *client = (hobc_client *)user;
+	struct addrinfo hints;
+	char service[8];
+	plain *p = (plain *)hobc_alloc(client, sizeof *p);
+	(void)tls;
+	if (!p)
+		return HOBC_MEMORY;
+	memset(p, 0, sizeof *p);
+	memset(&hints, 0, sizeof hints);
+	hints.ai_socktype = SOCK_STREAM;
+	p->fd = -1;
+	hobc_number_text(port, service);
+	if (getaddrinfo(host, service, &hints, &p->all) != 0) {
+		hobc_free(client, p);
+		return HOBC_NET;
+	}
+	p->next = p->all;
+	if (!try_next(p)) {
+		plain_close(client, p);
+		return HOBC_NET;
+	}
+	*connection = p;
+	return HOBC_OK;
+}
+
+/* 1 when connected, 0 when not yet, -1 when no address is left. */
+static int finish_connect(plain *p)
+{
+	struct pollfd entry;
+	int error = 0;
+	socklen_t size = sizeof error;
+	if (p->connected)
+		return 1;
+	entry.fd = p->fd;
+	entry.events = POLLOUT;
+	entry.revents = 0;
+	if (poll(&entry, 1, 0) <= 0)
+		return 0;
+	if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
+		return try_next(p) ? 0 : -1;
+	p->connected = 1;
+	return 1;
+}
+
+static long moved(ssize_t result)
+{
+	if (result > 0)
+		return (long)result;
+	return result < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+static long plain_send(void *user, void *connection, const void *data, size_t size)
+{
+	plain *p = (plain *)connection;
+	int ready = finish_connect(p);
+	(void)user;
+	return ready <= 0 ? ready : moved(send(p->fd, data, size, MSG_NOSIGNAL));
+}
+
+static long plain_recv(void *user, void *connection, void *data, size_t room)
+{
+	plain *p = (plain *)connection;
+	int ready = finish_connect(p);
+	(void)user;
+	return ready <= 0 ? ready : moved(recv(p->fd, data, room, 0));
+}
+
+static int plain_fd(void *user, void *connection)
+{
+	(void)user;
+	return ((plain *)connection)->fd;
+}
+
+static int64_t plain_now(void *user)
+{
+	struct timespec now;
+	(void)user;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void hobc_net_default(hobc_client *client, hobc_transport *net)
+{
+	if (!net->open) {
+		net->user = client;
+		net->open = plain_open;
+		net->send = plain_send;
+		net->recv = plain_recv;
+		net->close = plain_close;
+		net->fd = plain_fd;
+	}
+	if (!net->now_ms)
+		net->now_ms = plain_now;
+}

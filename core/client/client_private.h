@@ -1,0 +1,101 @@
+/* client_private.h - what the files of the client share. */
+#ifndef HOBC_PRIVATE_H
+#define HOBC_PRIVATE_H
+
+#include "client_parse.h"
+#include "hob_client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	SLOTS_MAX = 9,
+	WATCHES_MAX = 8,
+	PATH_ROOM = 1024,
+	REQUEST_ROOM = 16384,
+	RECV_BYTES = 65536,
+	MESSAGE_ROOM = 512
+};
+
+typedef enum hobc_delta_phase { DELTA_NONE, DELTA_TABLE, DELTA_PARTS } hobc_delta_phase;
+
+typedef struct hobc_request {
+	struct hobc_request *next;
+	uint64_t id;
+	hobc_blob_fn fn;
+	void *user;
+	char *target;
+	char hash[65]; /* what the bytes must hash to; empty: what the ETag says */
+	char name[65]; /* key of the asset and output in the cache; empty: asked by hash */
+	char have[65]; /* the copy in the cache that If-None-Match names */
+	int by_range, retried;
+	uint64_t first, last; /* of the exchange under way */
+	uint64_t fetched;
+	uint8_t *data; /* the body so far */
+	size_t used, room;
+	/* delta: `whole` is put together from `older` and from ranges */
+	hobc_delta_phase phase;
+	const uint8_t *older;
+	size_t older_size;
+	uint8_t *whole, *held;
+	uint64_t whole_size, position;
+	uint32_t sections;
+} hobc_request;
+
+typedef struct hobc_slot {
+	hobc_client *client;
+	void *connection;
+	hobc_request *request; /* NULL: idle */
+	int fresh, answering;
+	int64_t moved_ms;
+	char *out;
+	size_t out_size, out_sent;
+	hobc_http http;
+} hobc_slot;
+
+typedef struct hobc_watcher {
+	char glob[256];
+	hobc_event_fn fn;
+	void *user;
+} hobc_watcher;
+
+struct hobc_client {
+	hobc_options options;
+	char host[256], authority[280], token[512], cache_dir[PATH_ROOM - 160];
+	uint16_t port;
+	int tls, away, told_away;
+	int64_t retry_ms, wait_ms;
+	uint64_t last_id, temp_count;
+	hobc_request *queue, **queue_end;
+	hobc_slot slots[SLOTS_MAX]; /* 0 is the event stream */
+	hobc_watcher watchers[WATCHES_MAX];
+	size_t watcher_count;
+	int stream_wanted;
+	hobc_sse sse;
+	int64_t stream_retry_ms, stream_wait_ms;
+	uint8_t *recv_buffer;
+};
+
+/* memory and text */
+void *hobc_alloc(hobc_client *client, size_t size);
+void hobc_free(hobc_client *client, void *memory);
+void hobc_number_text(uint64_t number, char *out); /* room for 21 */
+void hobc_net_default(hobc_client *client, hobc_transport *net);
+
+void hobc_request_free(hobc_client *client, hobc_request *request);
+void hobc_slot_hang_up(hobc_slot *slot);
+
+/* the cache folder: every function does nothing and returns 0 when there is none */
+int hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size); /* verified */
+void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size);
+int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);
+void hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash);
+
+/* delta: after the exchange's bytes are in request->data; 1 go on with first..last, 0 whole is complete, -1 give up */
+int hobc_delta_step(hobc_client *client, hobc_request *request, uint64_t total);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

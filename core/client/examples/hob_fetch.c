@@ -1,0 +1,99 @@
+/* hob_fetch.c - fetches one output of an asset and prints what came; with --watch goes on at every change.
+ *
+ *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS]
+ *
+ * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
+ * "event KIND ASSET STATE"; after the first blob, changes are fetched as deltas to it. Ends at end of its input. */
+#include "../hob_client.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct app {
+	hobc_client *client;
+	const char *asset, *output;
+	hobc_blob *shown; /* what a renderer would be drawing */
+	int answers;
+	hobc_result last;
+} app;
+
+static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob)
+{
+	app *a = (app *)user;
+	(void)id;
+	a->answers++;
+	a->last = result;
+	if (result != HOBC_OK) {
+		printf("error %d %s\n", (int)result, message);
+	} else {
+		printf("blob %s %lu fetched %lu %s %s\n", blob->hash, (unsigned long)blob->size,
+			   (unsigned long)blob->fetched, blob->stale ? "stale" : "fresh",
+			   blob->from_cache ? "cache" : "network");
+		hobc_blob_release(a->client, a->shown);
+		a->shown = blob;
+	}
+	fflush(stdout);
+}
+
+static void on_event(void *user, const hobc_event *event)
+{
+	static const char *const kinds[] = {"hello", "asset", "reset"};
+	app *a = (app *)user;
+	char hash[65];
+	printf("event %s %s %s\n", kinds[event->kind], event->asset, event->state);
+	fflush(stdout);
+	if (event->kind == HOBC_EVENT_RESET)
+		hobc_get(a->client, a->asset, a->output, on_blob, a, NULL);
+	if (event->kind != HOBC_EVENT_ASSET || !hobc_event_output(event, a->output, hash, NULL))
+		return;
+	if (a->shown && strcmp(a->shown->hash, hash) != 0)
+		hobc_get_delta(a->client, hash, a->shown, on_blob, a, NULL);
+	else if (!a->shown)
+		hobc_get_blob(a->client, hash, 0, 0, on_blob, a, NULL);
+}
+
+static int input_ended(void)
+{
+	struct pollfd entry = {STDIN_FILENO, POLLIN, 0};
+	char byte;
+	return poll(&entry, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+int main(int argc, char **argv)
+{
+	hobc_options options;
+	app a;
+	int watch = 0, i;
+	memset(&options, 0, sizeof options);
+	memset(&a, 0, sizeof a);
+	if (argc < 4) {
+		fprintf(stderr, "usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS]\n");
+		return 2;
+	}
+	options.url = argv[1];
+	a.asset = argv[2];
+	a.output = argv[3];
+	for (i = 4; i < argc; i++) {
+		if (strcmp(argv[i], "--watch") == 0)
+			watch = 1;
+		else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
+			options.cache_dir = argv[++i];
+		else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc)
+			options.cook_wait_s = (uint32_t)strtoul(argv[++i], NULL, 10);
+	}
+	if (hobc_open(&options, &a.client) != HOBC_OK) {
+		fprintf(stderr, "hob_fetch: '%s' is no URL that can be used here\n", options.url);
+		return 2;
+	}
+	if (watch)
+		hobc_watch(a.client, a.asset, on_event, &a);
+	hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL);
+	while (watch ? !input_ended() : a.answers == 0)
+		hobc_update(a.client, 20);
+	hobc_blob_release(a.client, a.shown);
+	hobc_close(a.client);
+	return a.last == HOBC_OK ? 0 : 1;
+}

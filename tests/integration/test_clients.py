@@ -1,0 +1,230 @@
+"""The C and the Python client against a real daemon: fetch, reload on save, restart, damage, daemon away, deltas."""
+import http.server
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import unittest
+
+from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, obj_text
+
+sys.path.insert(0, str(PROJECT / "web/python"))
+import hob  # noqa: E402
+
+FETCH = os.environ.get("HOB_FETCH", str(pathlib.Path(HOB).parent / "hob_fetch"))
+OK, NET, NOT_FOUND, HASH = 0, 3, 6, 9
+needs_fetch = unittest.skipUnless(os.path.exists(FETCH), "hob_fetch is built with the tests only")
+
+
+def scene_text(meshes, moved=None):
+    """An OBJ of separate grids; the one called `moved` stands a little higher."""
+    lines, side, first = [], 24, 1
+    for m in range(meshes):
+        lines.append(f"o part{m}")
+        for y in range(side):
+            for x in range(side):
+                z = ((x * 7 + y * 3 + m) % 11) / 40 + (0.25 if m == moved and x == 5 and y == 5 else 0)
+                lines.append(f"v {m * 30 + x} {y} {z}")
+        for y in range(side - 1):
+            for x in range(side - 1):
+                a = first + y * side + x
+                lines.append(f"f {a} {a + 1} {a + side + 1} {a + side}")
+        first += side * side
+    return "\n".join(lines) + "\n"
+
+
+class Fetch:
+    """hob_fetch as a child; its lines are read by a thread."""
+
+    def __init__(self, port, asset, output, *options):
+        self.process = subprocess.Popen([FETCH, f"http://localhost:{port}", asset, output, *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.lines = queue.Queue()
+        self.passed = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.split())
+        self.lines.put(None)
+
+    def wait(self, *words, also=lambda line: True):
+        """The next line that begins with these words; others are kept for later."""
+        def fits(line):
+            return tuple(line[:len(words)]) == words and also(line)
+
+        for i, line in enumerate(self.passed):
+            if fits(line):
+                return self.passed.pop(i)
+        while True:
+            line = self.lines.get(timeout=DEADLINE)
+            if line is None:
+                raise AssertionError("hob_fetch ended: " + self.process.stderr.read())
+            if fits(line):
+                return line
+            self.passed.append(line)
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(timeout=DEADLINE)
+        errors = self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        assert "ERROR" not in errors and "runtime error" not in errors, errors
+        return code
+
+
+@needs_fetch
+class CClient(Scenario):
+    def test_fetches_and_reloads_on_save(self):
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            fetch = Fetch(daemon.port, "art/a.obj", "meshes", "--watch")
+            first = fetch.wait("blob")
+            fetch.wait("event", "hello")
+            self.put("a.obj", obj_text(9))
+            second = fetch.wait("blob", also=lambda line: line[1] != first[1])
+            daemon.sync()
+            self.assertEqual(int(second[2]), len(daemon.blob("art/a.obj")))
+            self.assertEqual(fetch.end(), 0)
+
+    def test_survives_a_restart_of_the_daemon(self):
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            port = daemon.port
+            fetch = Fetch(port, "art/a.obj", "meshes", "--watch")
+            first = fetch.wait("blob")
+            fetch.wait("event", "hello")
+        with self.serve("--listen", f"127.0.0.1:{port}") as daemon:
+            daemon.sync()
+            fetch.wait("event", "hello")
+            self.put("a.obj", obj_text(9))
+            fetch.wait("blob", also=lambda line: line[1] != first[1])
+            self.assertEqual(fetch.end(), 0)
+
+    def test_cached_blobs_are_served_while_the_daemon_is_away(self):
+        self.put("a.obj", obj_text(3))
+        kept = self.folder / "kept"
+        kept.mkdir()
+        with self.serve() as daemon:
+            daemon.sync()
+            port = daemon.port
+            first = Fetch(port, "art/a.obj", "meshes", "--cache", str(kept))
+            line = first.wait("blob")
+            self.assertEqual(line[5:], ["fresh", "network"])
+            self.assertEqual(first.end(), 0)
+            again = Fetch(port, "art/a.obj", "meshes", "--cache", str(kept))
+            self.assertEqual(again.wait("blob", line[1])[3:], ["fetched", "0", "fresh", "cache"])
+            again.end()
+        away = Fetch(port, "art/a.obj", "meshes", "--cache", str(kept))
+        self.assertEqual(away.wait("blob", line[1])[5:], ["stale", "cache"])
+        self.assertEqual(away.end(), 0)
+        (kept / line[1]).write_bytes(b"\0" + (kept / line[1]).read_bytes()[1:])
+        damaged = Fetch(port, "art/a.obj", "meshes", "--cache", str(kept))
+        self.assertEqual(int(damaged.wait("error")[1]), NET)
+        damaged.end()
+
+    def test_unknown_asset_is_an_error_with_words(self):
+        with self.serve() as daemon:
+            fetch = Fetch(daemon.port, "art/none.obj", "meshes")
+            self.assertEqual(int(fetch.wait("error")[1]), NOT_FOUND)
+            self.assertEqual(fetch.end(), 1)
+
+    def test_delta_takes_less_than_the_whole(self):
+        self.put("scene.obj", scene_text(100))
+        with self.serve() as daemon:
+            daemon.sync()
+            fetch = Fetch(daemon.port, "art/scene.obj", "meshes", "--watch")
+            first = fetch.wait("blob")
+            fetch.wait("event", "hello")
+            self.put("scene.obj", scene_text(100, moved=40))
+            second = fetch.wait("blob", also=lambda line: line[1] != first[1])
+            daemon.sync()
+            whole = daemon.blob("art/scene.obj")
+            self.assertEqual(int(second[2]), len(whole))
+            sys.stderr.write(f"delta: {second[4]} of {len(whole)} bytes fetched after one mesh of 100 changed\n")
+            self.assertLess(int(second[4]), len(whole))
+            self.assertEqual(fetch.end(), 0)
+
+
+class FlippedByte(Scenario):
+    """A proxy that changes one byte of each blob: nobody may take it."""
+
+    def proxy(self, daemon):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                answer = daemon.get(self.path)
+                body = bytearray(answer.body)
+                body[len(body) // 2] ^= 1
+                self.send_response(answer.status)
+                self.send_header("ETag", answer.headers.get("etag", ""))
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server.server_address[1]
+
+    def test_is_refused(self):
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            port = self.proxy(daemon)
+            with hob.Client(f"http://127.0.0.1:{port}") as client:
+                self.assertRaises(hob.BadBytes, client.get, "art/a.obj")
+            if os.path.exists(FETCH):
+                fetch = Fetch(port, "art/a.obj", "meshes")
+                self.assertEqual(int(fetch.wait("error")[1]), HASH)
+                self.assertEqual(fetch.end(), 1)
+
+
+class PythonClient(Scenario):
+    def test_lists_fetches_and_tells_errors_apart(self):
+        self.put("a.obj", obj_text(3))
+        self.put("bad.obj", "v 1\nf 1 2 3\n")
+        with self.serve() as daemon, hob.Client(f"http://127.0.0.1:{daemon.port}") as client:
+            self.assertEqual(client.sync()["failed"], ["art/bad.obj"])
+            self.assertEqual({a["name"] for a in client.assets()}, {"art/a.obj", "art/bad.obj"})
+            blob = client.get("art/a.obj", "meshes", wait=5)
+            self.assertEqual(bytes(blob), daemon.blob("art/a.obj"))
+            self.assertEqual(client.blob(blob.hash), blob)
+            self.assertFalse(blob.stale)
+            with self.assertRaises(hob.NotFound) as missing:
+                client.get("art/none.obj")
+            self.assertTrue(missing.exception.hint)
+            self.assertRaises(hob.CookFailed, client.get, "art/bad.obj")
+        self.assertRaises(hob.Unreachable, lambda: list(client.assets()))
+
+    def test_events_go_on_after_a_restart(self):
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            port = daemon.port
+            events = hob.Client(f"http://127.0.0.1:{port}").watch("*.obj")
+            self.assertEqual(next(events).kind, "hello")
+            self.put("a.obj", obj_text(5))
+            seen = next(e for e in events if e.data.get("state") == "fresh")
+            self.assertEqual(seen.data["asset"], "art/a.obj")
+        with self.serve("--listen", f"127.0.0.1:{port}"):
+            self.assertIn(next(e for e in events if e.kind == "hello").kind, "hello")
+            self.put("a.obj", obj_text(7))
+            fresh = next(e for e in events if e.data.get("state") == "fresh" and e.data["rev"] > seen.data["rev"])
+            self.assertEqual(fresh.data["asset"], "art/a.obj")
+            events.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""A Hob daemon from Python: what it has cooked, the blobs, and every change. One file, standard library only.
+
+    import hob
+    client = hob.Client("http://127.0.0.1:7780")
+    for asset in client.assets(state="fresh"):
+        print(asset["name"], asset["stats"]["triangles"])
+    blob = client.get("art/props/duck.glb", "meshes", wait=10)      # bytes, checked against their SHA-256
+    for event in client.watch("props/**"):                          # goes on through restarts of the daemon
+        print(event.kind, event.data.get("asset"))
+
+Errors are subclasses of hob.Error and carry what the daemon advises in `hint`. A client may be used by one thread; a
+generator of events has a connection of its own.
+"""
+import hashlib
+import http.client
+import json
+import time
+import urllib.parse
+
+BLOB_BYTES_MAX = 1 << 30
+TEXT_BYTES_MAX = 64 << 20
+LINE_BYTES_MAX = 1 << 20
+
+
+class Error(Exception):
+    """status: of HTTP, 0 when there was no answer; code: the daemon's name of the trouble; hint: what to do."""
+
+    def __init__(self, message, status=0, code="", hint=""):
+        super().__init__(f"{message} ({hint})" if hint else message)
+        self.status, self.code, self.hint = status, code, hint
+
+
+class Unreachable(Error):
+    pass
+
+
+class NotFound(Error):
+    pass
+
+
+class NotReady(Error):
+    """The first cook is under way; ask again, or with wait."""
+
+
+class CookFailed(Error):
+    pass
+
+
+class Timeout(Error):
+    pass
+
+
+class BadBytes(Error):
+    """What came is not what its hash names, or not the protocol."""
+
+
+KINDS = {404: NotFound, 202: NotReady, 503: NotReady, 422: CookFailed, 504: Timeout}
+
+
+class Blob(bytes):
+    """The bytes; hash, stale and rev tell which ones they are."""
+    hash = ""
+    stale = False
+    rev = 0
+
+
+class Event:
+    """kind: hello, asset, reset, job ...; after reset whatever is shown must be fetched again."""
+
+    def __init__(self, kind, event_id, data):
+        self.kind, self.id, self.data = kind, event_id, data
+
+    def __repr__(self):
+        return f"Event({self.kind!r}, {self.id!r}, {self.data!r})"
+
+
+class Client:
+    def __init__(self, url="http://127.0.0.1:7780", token=None, timeout=60.0):
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+            raise ValueError(f"{url!r} is not http://HOST[:PORT]")
+        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._port, self._timeout = parts.hostname, parts.port, timeout
+        self._headers = {"Authorization": "Bearer " + token} if token else {}
+        self._kept = None
+
+    def close(self):
+        if self._kept:
+            self._kept.close()
+        self._kept = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def assets(self, **query):
+        """Every asset that matches (q, root, state, kind ...: see /openapi.json), page by page."""
+        cursor = {}
+        while True:
+            page = self._json("GET", "/api/v1/assets?" + urllib.parse.urlencode({"limit": 1000, **query, **cursor}))
+            yield from page["items"]
+            if not page.get("next"):
+                return
+            cursor = {"cursor": page["next"]}
+
+    def get(self, name, output="meshes", wait=None):
+        """The current output of an asset by name ("root/path"); `wait`: seconds for a cook under way."""
+        target = "/a/" + urllib.parse.quote(name) + "?output=" + urllib.parse.quote(output)
+        headers = {"Prefer": f"wait={int(wait)}"} if wait else {}
+        response, body = self._ask("GET", target, headers, limit=BLOB_BYTES_MAX, more=wait or 0)
+        blob = self._checked(body, (response.getheader("ETag") or "").strip('"'))
+        blob.stale = response.getheader("Cook-State") != "fresh"
+        blob.rev = int(response.getheader("Cook-Rev") or 0)
+        return blob
+
+    def blob(self, digest):
+        """A blob by its SHA-256."""
+        if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
+            raise ValueError(f"{digest!r} is not 64 lower-case hexadecimal digits")
+        return self._checked(self._ask("GET", "/blobs/" + digest, limit=BLOB_BYTES_MAX)[1], digest)
+
+    def sync(self, timeout=30.0):
+        """Returns when every change saved before is cooked or has failed: {"rev": n, "failed": [names]}."""
+        return self._json("POST", "/api/v1/sync", {"timeout_ms": int(timeout * 1000)}, more=timeout)
+
+    def watch(self, glob=None, since=None, kinds=None, reconnect=True):
+        """Events of assets that match, for ever: lost connections are taken up again after the last event seen. With
+        reconnect=False the end of the connection raises Unreachable."""
+        query = [(key, value) for key, value in (("asset", glob), ("kinds", kinds)) if value]
+        target = "/api/v1/events?" + urllib.parse.urlencode(query)
+        state = {"id": since, "retry": 1.0}
+        pause = 0.25
+        while True:
+            try:
+                for event in self._stream(target, state):
+                    pause = 0.25
+                    yield event
+                problem = Unreachable("the event stream ended")
+            except (OSError, http.client.HTTPException) as error:
+                problem = Unreachable(f"the event stream was lost: {error}", hint="is hob serve running?")
+            except NotReady as error:
+                problem = error
+            if not reconnect:
+                raise problem
+            time.sleep(max(pause, 0.0))
+            pause = min(pause * 2, 8.0)
+
+    events = watch
+
+    def _stream(self, target, state):
+        # The daemon says something at least every 10 s.
+        connection = self._kind(self._host, self._port, timeout=35)
+        try:
+            headers = dict(self._headers, Accept="text/event-stream")
+            if state["id"]:
+                headers["Last-Event-ID"] = state["id"]
+            connection.request("GET", target, headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                self._raise(response.status, response.read(TEXT_BYTES_MAX))
+            kind, data, size = "message", [], 0
+            while True:
+                line = response.readline(LINE_BYTES_MAX)
+                if not line:
+                    return
+                size += len(line)
+                if not line.endswith(b"\n") or size > LINE_BYTES_MAX:
+                    raise BadBytes(f"an event of more than {LINE_BYTES_MAX} bytes")
+                name, _, value = line.decode("utf-8", "replace").rstrip("\r\n").partition(":")
+                value = value[1:] if value.startswith(" ") else value
+                if not name and not value:
+                    if data:
+                        yield Event(kind, state["id"], self._parse("\n".join(data)))
+                    kind, data, size = "message", [], 0
+                elif name == "data":
+                    data.append(value)
+                elif name == "event":
+                    kind = value
+                elif name == "id" and value.isprintable():
+                    state["id"] = value
+        finally:
+            connection.close()
+
+    def _ask(self, method, target, headers=None, body=None, limit=TEXT_BYTES_MAX, more=0):
+        headers = {**self._headers, **(headers or {})}
+        for attempt in (0, 1):
+            fresh = self._kept is None
+            if fresh:
+                self._kept = self._kind(self._host, self._port)
+            connection = self._kept
+            connection.timeout = self._timeout + more
+            if connection.sock:
+                connection.sock.settimeout(self._timeout + more)
+            try:
+                connection.request(method, target, body=body, headers=headers)
+                response = connection.getresponse()
+                data = response.read(limit + 1)
+                if len(data) > limit:
+                    raise BadBytes(f"the answer has more than {limit} bytes")
+                break
+            except TimeoutError as error:
+                self.close()
+                raise Timeout(f"no answer within {self._timeout + more:.0f} s") from error
+            except http.client.IncompleteRead as error:
+                self.close()
+                raise BadBytes("the answer was cut short") from error
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                # A kept connection may have been closed just before it was used again.
+                if fresh or attempt or method != "GET":
+                    raise Unreachable(f"{self._host}:{self._port}: {error}", hint="is hob serve running?") from error
+            except Error:
+                self.close()
+                raise
+        if response.status != 200:
+            self._raise(response.status, data)
+        return response, data
+
+    def _json(self, method, target, body=None, more=0):
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        sent = json.dumps(body) if body is not None else None
+        return self._parse(self._ask(method, target, headers, sent, more=more)[1])
+
+    @staticmethod
+    def _parse(text):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise BadBytes("the answer is not JSON") from error
+
+    @staticmethod
+    def _raise(status, data):
+        try:
+            problem = json.loads(data)
+            problem = problem if isinstance(problem, dict) else {}
+        except ValueError:
+            problem = {}
+        message = problem.get("detail") or ("not cooked yet" if status == 202 else f"the daemon answered {status}")
+        raise KINDS.get(status, Error)(message, status, problem.get("code") or "", problem.get("hint") or "")
+
+    @staticmethod
+    def _checked(data, expected):
+        found = hashlib.sha256(data).hexdigest()
+        if found != expected:
+            raise BadBytes(f"{len(data)} bytes hash to {found}, not to {expected or 'anything (no ETag)'}")
+        blob = Blob(data)
+        blob.hash = found
+        return blob
