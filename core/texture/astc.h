@@ -1,21 +1,28 @@
-/* astc.h - ASTC blocks by astcenc (its header is C++, so the implementation is a small shim), when Hob is built with
- * it. Cost: 1 to 6 million pixels a second and thread. */
+/* astc.h - ASTC blocks by astcenc, whose header is C++: astc_shim.cpp, or astc_none.c where it is not installed.
+ * Cost: 0.5 to 5 million pixels a second and thread, and some milliseconds for each hob_astc_open(). */
 #ifndef HOB_ASTC_H
 #define HOB_ASTC_H
 
-#include "gpu_format.h"
+#include "../base/base.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-bool hob_astc_available(void);
-/* "astcenc 4.2.0", or "" */
-const char *hob_astc_version(void);
+typedef struct hob_astc hob_astc;
 
-/* Compresses one level RGBA8 into `out` (hob_gpu_level_bytes() bytes). quality: 0 fast, 1 good, 2 best. */
-bool hob_astc_encode(const uint8_t *pixels, uint32_t width, uint32_t height, const hob_gpu_format *format,
-					 uint32_t quality, const hob_parallel *parallel, uint8_t *out, hob_error *err);
+bool hob_astc_available(void);
+
+/* side: of a block, 4 or 6. channels: bit k for channel k that somebody reads; the others are left out of the blocks
+ * (one channel is repeated in R, G and B, two are R and G). quality: 0 fast, 1 good, 2 best. NULL when memory is short. */
+hob_astc *hob_astc_open(uint32_t side, bool srgb, uint32_t channels, uint32_t quality, uint32_t threads);
+
+/* Compresses one level RGBA8 into whole blocks, 16 bytes each; `parallel` has the threads of hob_astc_open(), or is
+ * NULL for one. The result does not depend on their number. */
+bool hob_astc_encode(hob_astc *astc, const uint8_t *pixels, uint32_t width, uint32_t height,
+					 const hob_parallel *parallel, uint8_t *out, size_t size);
+
+void hob_astc_close(hob_astc *astc); /* NULL is fine */
 
 #ifdef __cplusplus
 }

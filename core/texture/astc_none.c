@@ -1,20 +1,26 @@
 #include "astc.h"
 
-#if !HOB_ASTC
+#ifndef HOB_ASTC
 bool hob_astc_available(void)
 {
 	return false;
 }
 
-const char *hob_astc_version(void)
+hob_astc *hob_astc_open(uint32_t side, bool srgb, uint32_t channels, uint32_t quality, uint32_t threads)
 {
-	return "";
+	(void)side, (void)srgb, (void)channels, (void)quality, (void)threads;
+	return NULL;
 }
 
-bool hob_astc_encode(const uint8_t *pixels, uint32_t width, uint32_t height, const hob_gpu_format *format,
-					 uint32_t quality, const hob_parallel *parallel, uint8_t *out, hob_error *err)
+bool hob_astc_encode(hob_astc *astc, const uint8_t *pixels, uint32_t width, uint32_t height,
+					 const hob_parallel *parallel, uint8_t *out, size_t size)
 {
-	(void)pixels, (void)width, (void)height, (void)format, (void)quality, (void)parallel, (void)out;
-	return hob_fail(err, UNSUPPORTED, "this Hob was built without astcenc");
+	(void)astc, (void)pixels, (void)width, (void)height, (void)parallel, (void)out, (void)size;
+	return false;
+}
+
+void hob_astc_close(hob_astc *astc)
+{
+	(void)astc;
 }
 #endif

@@ -83,8 +83,8 @@ const char *hob_textures_libraries(void)
 #if HOB_WEBP
 		   ", libwebp"
 #endif
-#if HOB_ASTC
-		   ", astcenc"
+#ifdef HOB_ASTC
+		   ", astcenc " HOB_ASTC
 #endif
 		;
 }
@@ -215,7 +215,9 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 	j->facts = (hob_texture_facts){width,			height, mips.level_count,
 								   format,			flags,	png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
 								   j->facts.trouble};
-	return hob_texture_encode(b->request, &mips, format, level0, parallel, arena, &j->made, err);
+	/* The third channel of a normal follows from the first two. */
+	uint32_t channels = r->use == HOB_USE_NORMAL ? 3 : r->channels;
+	return hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made, err);
 }
 
 static void run_job(const bake *b, job *j, const hob_parallel *parallel)

@@ -81,8 +81,8 @@ static void pick_channels(const uint8_t *pixels, size_t count, uint32_t channels
 }
 
 static bool encode_level(const hob_texture_request *request, const hob_mips *mips, uint32_t level,
-						 const hob_gpu_format *format, const hob_parallel *parallel, hob_arena *arena,
-						 hob_bytes *out, hob_error *err)
+						 const hob_gpu_format *format, hob_astc *astc, const hob_parallel *parallel,
+						 hob_arena *arena, hob_bytes *out, hob_error *err)
 {
 	uint32_t width = hob_level_side(mips->width, level), height = hob_level_side(mips->height, level);
 	size_t size = hob_gpu_level_bytes(format, width, height);
@@ -100,15 +100,16 @@ static bool encode_level(const hob_texture_request *request, const hob_mips *mip
 	}
 	uint32_t quality = request->settings.texture_quality;
 	if (format->codec == HOB_GPU_ASTC)
-		return hob_astc_encode(mips->levels[level], width, height, format, quality, parallel, data, err);
+		return hob_astc_encode(astc, mips->levels[level], width, height, parallel, data, size) ||
+			   hob_fail(err, MEMORY, "no memory left to compress %u x %u pixels as ASTC", width, height);
 	level_job job = {mips->levels[level], width, height, format->vk, (hob_bc_quality)quality, data};
 	hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
 	return true;
 }
 
 bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
-						hob_bytes level0, const hob_parallel *parallel, hob_arena *arena, hob_buf *out,
-						hob_error *err)
+						uint32_t channels, hob_bytes level0, const hob_parallel *parallel, hob_arena *arena,
+						hob_buf *out, hob_error *err)
 {
 	if (vk_format == 0)
 		return hob_png_write(mips->levels[0], mips->width, mips->height, mips->opaque, out, err);
@@ -122,10 +123,19 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 							.parallel = parallel};
 	file.zstd_level = hob_texture_zstd_level(request);
 	file.levels[0] = level0;
-	for (uint32_t level = level0.size > 0 ? 1 : 0; level < mips->level_count; level++)
-		if (!encode_level(request, mips, level, &format, parallel, arena, &file.levels[level], err))
-			return false;
-	return hob_ktx2_write(&file, out, err);
+	hob_astc *astc = NULL;
+	if (format.codec == HOB_GPU_ASTC) {
+		uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
+		astc = hob_astc_open(format.block_width, format.srgb, channels, request->settings.texture_quality,
+							 threads);
+		if (!astc)
+			return hob_fail(err, MEMORY, "no memory left for the ASTC compressor");
+	}
+	bool ok = true;
+	for (uint32_t level = level0.size > 0 ? 1 : 0; ok && level < mips->level_count; level++)
+		ok = encode_level(request, mips, level, &format, astc, parallel, arena, &file.levels[level], err);
+	hob_astc_close(astc);
+	return ok && hob_ktx2_write(&file, out, err);
 }
 
 int hob_texture_zstd_level(const hob_texture_request *request)

@@ -120,9 +120,10 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 /* Level for zstd by the settings; 0 = raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
 
-/* `level0` replaces the compression of the first level when it is not empty. */
+/* `channels`: bit k for channel k that somebody reads. `level0` replaces the compression of the first level when it is
+ * not empty. */
 bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
-						hob_bytes level0, const hob_parallel *parallel, hob_arena *arena, hob_buf *out,
-						hob_error *err) HOB_MUST_CHECK;
+						uint32_t channels, hob_bytes level0, const hob_parallel *parallel, hob_arena *arena,
+						hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

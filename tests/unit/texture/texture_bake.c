@@ -622,6 +622,32 @@ static void basis_universal_is_passed_on(void **state)
 	}
 }
 
+static void astc_encoding_needs_astcenc(void **state)
+{
+	(void)state;
+	static const struct {
+		hob_slot slot;
+		uint32_t format, without;
+	} cases[] = {
+		{HOB_SLOT_BASE_COLOR, HOB_VK_ASTC_6X6_SRGB, HOB_VK_R8G8B8A8_SRGB},
+		{HOB_SLOT_NORMAL, HOB_VK_ASTC_4X4_UNORM, HOB_VK_R8G8_UNORM},
+		{HOB_SLOT_OCCLUSION, HOB_VK_ASTC_6X6_UNORM, HOB_VK_R8_UNORM},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		bench *b = open_bench();
+		add_flat(b, "props/a.png", 31, (uint8_t[4]){10, 20, 230, 255});
+		b->request.settings.texture_encoding = HOB_TEXTURE_ASTC;
+		b->materials[0].slots[cases[i].slot].image = add_image(b, "props/a.png");
+		assert_true(bake(b));
+		bool there = strstr(hob_textures_libraries(), "astcenc") != NULL;
+		assert_int_equal(b->out.images[0].vk_format, there ? cases[i].format : cases[i].without);
+		assert_int_equal(noted(b, "texture.no-astc", "built without"), !there);
+		assert_int_equal(b->out.images[0].width, 31);
+		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
+		close_bench(b);
+	}
+}
+
 /* Golden: the same under every compiler and level of optimisation. A change needs a raised HOB_TEXTURE_VERSION. */
 static void the_bytes_are_those_of_every_build(void **state)
 {
@@ -837,6 +863,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
 		cmocka_unit_test(basis_universal_is_passed_on),
+		cmocka_unit_test(astc_encoding_needs_astcenc),
 		cmocka_unit_test(the_bytes_are_those_of_every_build),
 		cmocka_unit_test(order_and_threads_do_not_show),
 		cmocka_unit_test(a_bump_map_becomes_a_normal_map),
