@@ -135,7 +135,8 @@ hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset
 						  hobc_blob_fn fn, void *user, uint64_t *id);
 /* A blob by hash, given an older one of the same kind: reads the container's table first, then only sections whose
  * digests the older blob does not have. The result is verified whole. Falls back to fetching everything when
- * either is no packed container. `older` must stay until the callback. */
+ * either is no packed container. A section holds all meshes of a layout, so this saves much when names, materials or
+ * records changed, and nothing when geometry did. `older` must stay until the callback. */
 hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
 						   void *user, uint64_t *id);
 /* hobc_get and hobc_update until it is answered; other callbacks run meanwhile. */
