@@ -142,6 +142,18 @@ static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority pri
 		asset_dirty(engine, dependents[i], priority, kind, path);
 }
 
+void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
+{
+	uint32_t count;
+	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	for (uint32_t i = 0; i < count; i++)
+		if (dependents[i] != but)
+			asset_dirty(engine, dependents[i], SRV_PRIORITY_REST, "changed", f->path);
+	if (f->asset != HOB_NONE && f->asset != but)
+		asset_dirty(engine, f->asset, SRV_PRIORITY_REST, "changed", f->path);
+}
+
 /* A settings file touches the asset it names, or all assets of its folder and below. */
 static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
 {
@@ -175,6 +187,7 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	/* An event says that the bytes may have changed even where the stat data says nothing. */
 	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_REST)
 		f->has_digest = false;
+	f->changed = ++engine->tick;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
 	if (srv_pool_importer_for(engine->pool, f->path)) {
@@ -202,6 +215,7 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	bool existed = f->exists;
 	f->exists = f->has_digest = false;
 	f->stat = (srv_stat){0};
+	f->changed = ++engine->tick;
 	uint32_t id = f->asset;
 	hob_error error;
 	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
@@ -250,6 +264,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	srv_engine *engine = user;
 	if (engine->closing)
 		return;
+	engine_check_root(engine, root);
 	uint32_t mark = ++engine->scan_mark;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t file = srv_graph_file(engine->graph, root, files[i].path);
@@ -260,8 +275,17 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	}
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
-		bool live_asset = f->asset != HOB_NONE && engine->assets[f->asset].alive;
-		if (f->root == root && f->mark != mark && (f->exists || live_asset))
+		if (f->root != root || f->mark == mark)
+			continue;
+		/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
+		uint32_t used;
+		srv_graph_dependents(engine->graph, i, &used);
+		srv_stat stat;
+		if ((f->exists || used > 0) && f->asset == HOB_NONE &&
+			!srv_pool_importer_for(engine->pool, f->path) &&
+			srv_stat_path(engine->root_fds[root], f->path, &stat))
+			file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
+		else if (f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
 	engine->roots[root].files = count;
@@ -414,6 +438,10 @@ static void on_pool_trouble(void *user, const hob_error *why)
 
 void engine_fill(srv_engine *engine)
 {
+	/* A job that the cache answers ends inside job_begin and asks for the next: a loop, never a deeper stack. */
+	if (engine->filling)
+		return;
+	engine->filling = true;
 	while (!engine->closing && engine->pool_ready &&
 		   engine->jobs_alive < srv_pool_size(engine->pool) + AHEAD) {
 		srv_priority priority;
@@ -422,6 +450,7 @@ void engine_fill(srv_engine *engine)
 			break;
 		job_begin(engine, id, priority);
 	}
+	engine->filling = false;
 	engine->counters.queue_length = srv_queue_count(engine->queue);
 }
 

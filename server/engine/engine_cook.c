@@ -132,6 +132,8 @@ static void store_file(srv_engine *engine, uint32_t file)
 	engine->store_dirty = true;
 }
 
+static void with_digests(engine_job *job, const uint32_t *files, uint32_t count,
+						 void (*next)(engine_job *job));
 static void job_end(engine_job *job);
 static void step_lookup(engine_job *job);
 
@@ -140,11 +142,23 @@ static void hash_done(uv_work_t *work, int status)
 	(void)status;
 	engine_job *job = work->data;
 	srv_engine *engine = job->engine;
-	for (uint32_t i = 0; i < job->hash_count; i++) {
+	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hash_count);
+	uint32_t again_count = 0;
+	for (uint32_t i = 0; again && i < job->hash_count; i++) {
 		hash_item *item = &job->hashes[i];
 		srv_file *f = srv_graph_at(engine->graph, item->file);
+		/* An event came meanwhile: these may be the bytes before it. */
+		if (f->changed != item->changed) {
+			again[again_count++] = item->file;
+			continue;
+		}
+		bool news = f->exists != item->found || (item->found && !srv_stat_equal(&f->stat, &item->stat));
 		f->exists = item->found;
 		f->has_digest = item->found;
+		if (news) {
+			f->changed = ++engine->tick;
+			engine_tell_others(engine, item->file, job->asset);
+		}
 		if (item->found) {
 			f->stat = item->stat;
 			f->digest = item->digest;
@@ -157,7 +171,7 @@ static void hash_done(uv_work_t *work, int status)
 		job_end(job);
 		return;
 	}
-	job->next(job);
+	with_digests(job, again, again_count, job->next);
 }
 
 /* Calls `next` when every file of the list that exists has its digest: at once if they have. */
@@ -172,8 +186,10 @@ static void with_digests(engine_job *job, const uint32_t *files, uint32_t count,
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
 		hob_str path = f->exists && !f->has_digest ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (path.data)
-			job->hashes[job->hash_count++] = (hash_item){
-				.file = files[i], .path = (char *)(uintptr_t)path.data, .root_fd = engine->root_fds[f->root]};
+			job->hashes[job->hash_count++] = (hash_item){.file = files[i],
+														 .path = (char *)(uintptr_t)path.data,
+														 .root_fd = engine->root_fds[f->root],
+														 .changed = f->changed};
 	}
 	if (job->hash_count == 0) {
 		next(job);
@@ -237,6 +253,7 @@ static uint32_t dep_file(engine_job *job, hob_str relative)
 	if (file != HOB_NONE && srv_stat_path(engine->root_fds[a->root], path, &stat)) {
 		srv_graph_at(engine->graph, file)->exists = true;
 		srv_graph_at(engine->graph, file)->stat = stat;
+		srv_graph_at(engine->graph, file)->changed = ++engine->tick;
 	}
 	return file;
 }
@@ -246,6 +263,8 @@ static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 	srv_engine *engine = job->engine;
 	if (recipe->file_name.len > 0 &&
 		!hob_str_equal(recipe->file_name, hob_path_name(hob_str_of(engine->assets[job->asset].path))))
+		return false;
+	if (engine_limits_raised(engine, recipe))
 		return false;
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = dep_file(job, recipe->deps[i].path);
@@ -281,6 +300,10 @@ static void remember_inputs(engine_job *job, const srv_recipe *recipe)
 		files[count] = file;
 		inputs[count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
+	/* Which files a cook uses is known at its end only: what changed since its begin told nobody. */
+	for (uint32_t i = 0; job->outcome && i < count; i++)
+		if (srv_graph_at(engine->graph, files[i])->changed > job->tick)
+			a->dirty_again = true;
 	free(a->inputs);
 	a->inputs = inputs;
 	a->input_count = count;
@@ -420,6 +443,7 @@ void engine_feed_workers(srv_engine *engine)
 			return;
 		}
 		job->on_worker = true;
+		job->tick = engine->tick;
 		job->started_at_ms = engine_now_ms();
 		if (!a->has_good)
 			a->state = SRV_COOKING;
@@ -518,6 +542,7 @@ static void learn_digests(engine_job *job, const srv_result *result)
 			f->exists = true;
 			f->stat = stat;
 			same = true;
+			engine_tell_others(engine, file, job->asset);
 		}
 		if (same && !f->has_digest) {
 			f->has_digest = true;
@@ -612,6 +637,7 @@ static void finish_crash(engine_job *job)
 	hob_buf error = {0};
 	error_json(&job->error, "cook", &error);
 	recipe.error = hob_buf_str(&error);
+	engine_put_limits(job, &recipe);
 	keep_recipe(job, &recipe);
 	remember_inputs(job, &recipe);
 	publish_bad(job, &recipe, &job->error, a->crashes > 1);
@@ -645,9 +671,11 @@ static void finish_failed(engine_job *job)
 	hob_buf error = {0};
 	error_json(&job->error, "cook", &error);
 	recipe.error = hob_buf_str(&error);
+	engine_put_limits(job, &recipe);
 	learn_digests(job, result);
 	keep_recipe(job, &recipe);
 	engine->counters.failed++;
+	engine->assets[job->asset].crashes = 0;
 	remember_inputs(job, &recipe);
 	publish_bad(job, &recipe, &job->error, false);
 	record_job(job, "failed", &recipe.key, &job->error);
@@ -694,6 +722,18 @@ static void store_done(uv_work_t *work, int status)
 	}
 }
 
+/* The worker opens the source after it was hashed. What came of another version must not be kept under this one's
+ * key: every later file with these bytes would get it. */
+static bool read_other_source(const engine_job *job)
+{
+	const srv_result *result = &job->outcome->result;
+	hob_str path = hob_str_of(job->engine->assets[job->asset].path);
+	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count; i++)
+		if (hob_str_equal(result->deps[i].path, path))
+			return result->deps[i].missing || !hob_sha256_equal(&result->deps[i].digest, &job->source);
+	return false;
+}
+
 void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
@@ -710,12 +750,14 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job_end(job);
 		return;
 	}
-	if (outcome->ok) {
+	job->error = outcome->error;
+	if (read_other_source(job)) {
+		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
+	} else if (outcome->ok) {
 		job->work.data = job;
 		uv_queue_work(engine->loop, &job->work, store_work, store_done);
 		return;
 	}
-	job->error = outcome->error;
 	if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {
 		retry(job);
 	} else if (outcome->has_result && is_transient(job->error.code)) {

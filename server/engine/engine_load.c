@@ -108,6 +108,8 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 		a->last_lookup = recipe.lookup;
 		a->last_source = recipe.source;
 		load_inputs(engine, id, &recipe);
+		if (engine_limits_raised(engine, &recipe))
+			a->has_last = false;
 	}
 	hob_arena_release(&arena);
 	publish_view(engine, a);

@@ -43,6 +43,7 @@ typedef struct hash_item {
 	uint32_t file;
 	char *path;
 	int root_fd;
+	uint64_t changed; /* of the file when its hashing began */
 	bool found;
 	srv_stat stat;
 	hob_sha256 digest;
@@ -58,6 +59,7 @@ struct engine_job {
 	bool cooking;	/* from the cache's miss to the end */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	uint32_t retries;
+	uint64_t tick; /* of the engine when the worker began */
 	hob_buf reasons;
 	hob_arena arena;
 	hob_ingredients ingredients;
@@ -102,8 +104,8 @@ struct srv_engine {
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;
-	bool pool_ready, ready, closing;
-	uint64_t rev, next_job;
+	bool pool_ready, ready, closing, filling;
+	uint64_t rev, next_job, tick;
 	uint32_t scan_mark;
 	asset *assets;
 	uint32_t asset_count, asset_capacity;
@@ -136,6 +138,11 @@ uint32_t engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE withou
 void engine_background_over(srv_engine *engine);			  /* one that `background` counted has ended */
 uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
 void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
+/* A job met `file` in another state than was known: everybody who uses it looks again, `but` the job's own asset.
+ * The scan that would tell them finds nothing new any more. */
+void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
+void engine_check_root(srv_engine *engine,
+					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
 void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
 /* engine_cook.c */
@@ -146,6 +153,9 @@ void engine_feed_workers(srv_engine *engine);
 void engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
 bool asset_is_current(srv_engine *engine, asset *a);
+/* A failure for want of time or memory, and there is more of it now: it says nothing any more. */
+void engine_put_limits(engine_job *job, srv_recipe *recipe);
+bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* engine_publish.c */
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);

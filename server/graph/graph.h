@@ -19,8 +19,9 @@ typedef struct srv_file {
 	bool has_digest; /* digest is of the version that `stat` names */
 	srv_stat stat;
 	hob_sha256 digest;
-	uint32_t asset; /* caller's number for the asset whose source this is, or HOB_NONE */
-	uint32_t mark;	/* caller's: scan generation */
+	uint32_t asset;	  /* caller's number for the asset whose source this is, or HOB_NONE */
+	uint32_t mark;	  /* caller's: scan generation */
+	uint64_t changed; /* the engine's tick when it was last seen to differ */
 } srv_file;
 
 srv_graph *srv_graph_new(void); /* NULL without memory */

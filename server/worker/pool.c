@@ -42,8 +42,8 @@ typedef struct worker {
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
 	uint32_t touched_count;
-	hob_error why; /* set by whoever decided to end this worker */
-	bool has_why, cancelled;
+	hob_error why;					   /* set by whoever decided to end this worker */
+	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
 } worker;
 
 struct srv_pool {
@@ -305,8 +305,12 @@ static uint64_t resident_bytes(pid_t pid)
 static void become_idle(worker *w)
 {
 	srv_pool *pool = w->pool;
-	w->state = IDLE;
 	uv_timer_stop(&w->deadline);
+	if (w->outdated) {
+		kill_worker(w, HOB_ERR_CHANGED, "its folders are others now");
+		return;
+	}
+	w->state = IDLE;
 	pool->callbacks.idle(pool->callbacks.user);
 }
 
@@ -609,7 +613,7 @@ static bool spawn_worker(srv_pool *pool, worker *w, hob_error *err)
 	w->output = output[0];
 	w->jobs = 0;
 	w->first_rss = 0;
-	w->has_why = false;
+	w->has_why = w->outdated = false;
 	w->state = STARTING;
 	w->socket_poll = start_poll(pool, w->socket, on_socket);
 	w->output_poll = start_poll(pool, w->output, on_output);
@@ -724,6 +728,17 @@ bool srv_pool_cancel(srv_pool *pool, void *job)
 		}
 	}
 	return false;
+}
+
+void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd)
+{
+	dup3(fd, pool->root_fds[root], O_CLOEXEC);
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		w->outdated = w->state != GONE;
+		if (w->state == IDLE)
+			kill_worker(w, HOB_ERR_CHANGED, "its folders are others now");
+	}
 }
 
 uint32_t srv_pool_idle(const srv_pool *pool)

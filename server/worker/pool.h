@@ -89,6 +89,9 @@ bool srv_pool_start(srv_pool *pool, void *job, uint32_t root, hob_str path, cons
 					hob_profile profile, uint32_t threads);
 /* The job ends as cancelled; its worker is killed. False when the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
+/* The folder behind root number `root` is another one now. Workers opened the old one and are shut in with it: they are
+ * replaced, busy ones after their job. `fd` stays the caller's. */
+void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd);
 uint32_t srv_pool_idle(const srv_pool *pool);
 uint32_t srv_pool_size(const srv_pool *pool);
 

@@ -1,0 +1,95 @@
+"""What changes under the daemon's hands: sources, roots, limits, many assets at once."""
+import os
+import resource
+import signal
+import subprocess
+
+from hobtest import Scenario, main, obj_text
+
+
+class Races(Scenario):
+    def workers(self, daemon):
+        found = subprocess.run(["pgrep", "-P", str(daemon.process.pid)], capture_output=True, text=True)
+        return [int(pid) for pid in found.stdout.split()]
+
+    def test_source_replaced_before_the_worker_reads_it_poisons_nothing(self):
+        first, second = obj_text(3), obj_text(7)
+        with self.serve("--jobs", "1") as daemon:
+            self.put("one.obj", first)
+            daemon.sync()
+            truth = daemon.blob("art/one.obj")
+        self.cache = self.folder / "cache2"
+        (self.art / "one.obj").unlink()
+        with self.serve("--jobs", "1", "--poll") as daemon:
+            (worker,) = self.workers(daemon)
+            os.kill(worker, signal.SIGSTOP)
+            self.put("one.obj", first)
+            daemon.wait_event("job", lambda data: data["state"] == "cooking")
+            self.put("one.obj", second)
+            os.kill(worker, signal.SIGCONT)
+            daemon.sync()
+            self.assertNotEqual(daemon.blob("art/one.obj"), truth)
+            self.put("one.obj", first)
+            daemon.sync()
+            self.assertEqual(daemon.blob("art/one.obj"), truth)
+
+    def test_root_removed_and_made_again(self):
+        self.put("one.obj", obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.art.rename(self.folder / "old")
+            daemon.sync()
+            self.assertEqual(daemon.assets(), {})
+            self.art.mkdir()
+            self.put("two.obj", obj_text(3))
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/two.obj"]["state"], "fresh")
+
+    def test_dependency_that_no_scan_lists_is_cooked_once(self):
+        self.put(".hidden/a.mtl", "newmtl m\nKd 1 0 0\n")
+        self.put("one.obj", obj_text(2, mtl=".hidden/a.mtl"))
+        with self.serve() as daemon:
+            for _ in range(3):
+                daemon.sync()
+            self.assertEqual(daemon.cooked(), 1)
+            before = daemon.blob("art/one.obj", "materials")
+            self.put(".hidden/a.mtl", "newmtl m\nKd 0 1 0\n")
+            daemon.sync()
+            self.assertNotEqual(daemon.blob("art/one.obj", "materials"), before)
+
+    def test_raised_timeout_gives_another_chance(self):
+        with self.serve("--jobs", "1", "--timeout", "1") as daemon:
+            (worker,) = self.workers(daemon)
+            os.kill(worker, signal.SIGSTOP)
+            self.put("one.obj", obj_text(2))
+            self.assertEqual(daemon.wait_asset("art/one.obj")["error"]["code"], "cook.timeout")
+        with self.serve("--jobs", "1", "--timeout", "1") as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "failed")
+        with self.serve("--jobs", "1", "--timeout", "60") as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "fresh")
+
+    def test_many_hits_at_once_need_no_deep_stack(self):
+        red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
+        self.put("a.mtl", red)
+        for i in range(1500):
+            self.put(f"m{i}.obj", obj_text(1, shift=i, mtl="a.mtl"))
+        soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+        resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, hard))
+        try:
+            daemon = self.serve()
+        finally:
+            resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+        with daemon:
+            daemon.sync()
+            self.put("a.mtl", green)
+            daemon.sync()
+            cooked = daemon.cooked()
+            self.put("a.mtl", red)
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), cooked)
+
+
+if __name__ == "__main__":
+    main()
