@@ -78,6 +78,11 @@ export async function setUp(profiles, models) {
 		roots.push(root);
 	}
 	const daemon = await startDaemon(roots, join(folder, 'cache'));
+	// Everything is cooked before the browser takes the cores: cook processes run at the lowest priority.
+	const synced = await fetch(`http://127.0.0.1:${daemon.port}/api/v1/sync`, {
+		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: 600000 }),
+	});
+	if (!synced.ok) throw new Error(`not everything was cooked: ${await synced.text()}`);
 	const server = await startServer({ tests: here, web: join(project, 'web'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
 	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
 	const page = await browser.newPage();
