@@ -266,8 +266,8 @@ bool etag_in_list(hob_str list, hob_str tag);
 	X(rev)                                                                                                   \
 	X(cooked_at)                                                                                             \
 	X(cook_ms)                                                                                               \
-	X(bytes) X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs)     \
-		X(deps)
+	X(bytes)                                                                                                 \
+	X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,
