@@ -23,6 +23,7 @@ MAY = {
                   "core/scene", "core/animation", "core/formats", "schema"],
     "core/runtime": ["core/formats"],
     "core/runtime/examples": ["core/runtime", "core/formats"],
+    "core/client/examples": ["core/client"],
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
