@@ -60,8 +60,21 @@ static void trim(srv_engine *engine)
 	free(live.keys);
 }
 
+static void retry_passing(srv_engine *engine)
+{
+	uint64_t now = uv_now(engine->loop);
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (a->retry_at == 0 || now < a->retry_at || a->job)
+			continue;
+		a->retry_at = 0;
+		asset_dirty(engine, i, SRV_PRIORITY_REST, "retry", (hob_str){0});
+	}
+}
+
 void engine_keep_store(srv_engine *engine)
 {
+	retry_passing(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;

@@ -28,6 +28,8 @@ typedef struct asset {
 	hob_sha256 good, last, last_lookup, last_source;
 	uint64_t good_cook_ns;
 	int64_t cooked_at_ms;
+	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
+	uint32_t retry_wait_ms;
 	uint32_t crashes;	 /* of workers in a row on the same inputs */
 	asset_input *inputs; /* of recipe `last`, without the source */
 	uint32_t input_count;

@@ -260,6 +260,7 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	asset *a = &engine->assets[job->asset];
 	bool recovered = a->error.size > 0;
 	a->state = a->settled = SRV_FRESH;
+	a->retry_at = a->retry_wait_ms = 0;
 	a->has_good = true;
 	a->good = recipe->key;
 	a->good_cook_ns = recipe->cook_ns;
@@ -278,6 +279,18 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	log_warnings(job, a, recipe->warnings);
 }
 
+/* A full disk, a missing permission, a file that would not stand still: nothing in the inputs will change when it is
+ * over, so the clock has to ask again. */
+static void plan_retry(srv_engine *engine, asset *a, const hob_error *error)
+{
+	enum { FIRST_MS = 1000, MOST_MS = 60000 };
+	bool passing = error && (error->code == HOB_ERR_IO || error->code == HOB_ERR_DISK_FULL ||
+							 error->code == HOB_ERR_CHANGED);
+	uint32_t wait = a->retry_wait_ms * 2;
+	a->retry_wait_ms = !passing ? 0 : wait < FIRST_MS ? FIRST_MS : wait > MOST_MS ? MOST_MS : wait;
+	a->retry_at = passing ? uv_now(engine->loop) + a->retry_wait_ms : 0;
+}
+
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined)
 {
 	srv_engine *engine = job->engine;
@@ -286,6 +299,7 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 		/* A cause that is not kept under a key: the next start tries again. */
 		a->has_last = false;
 	}
+	plan_retry(engine, a, error);
 	hob_buf_clear(&a->error);
 	if (error)
 		error_json(error, recipe || job->outcome ? "cook" : "prepare", &a->error);
