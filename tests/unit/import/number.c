@@ -11,7 +11,7 @@ static bool parse(const char *text, float *value, size_t *used)
 {
 	/* A heap copy without a terminator: reads behind the end are seen by the sanitizer. */
 	size_t len = strlen(text);
-	char *copy = malloc(len ? len : 1);
+	char *copy = calloc(1, len ? len : 1);
 	memcpy(copy, text, len);
 	const char *behind = hob_number_float(copy, copy + len, value);
 	*used = behind ? (size_t)(behind - copy) : 0;
