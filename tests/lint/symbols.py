@@ -61,7 +61,7 @@ def objects(build):
     found = {}
     for path in sorted(build.glob("CMakeFiles/hob_*.dir/core/**/*.o")):
         source = str(path.relative_to(build)).split("/", 2)[2].removesuffix(".o")
-        if (ROOT / source).exists():
+        if (ROOT / source).exists() and "/examples/" not in source:  # examples are programs
             found[str(path)] = source
     return found
 
