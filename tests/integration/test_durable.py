@@ -68,7 +68,7 @@ class Durable(Scenario):
             for pid in children.stdout.split():
                 os.kill(int(pid), signal.SIGKILL)
             self.put("m0.obj", obj_text(300))
-            self.assertEqual(daemon.wait_asset("art/m0.obj")["state"], "fresh")
+            self.assertEqual(daemon.wait_asset("art/m0.obj", "fresh", "failed")["state"], "fresh")
 
     def test_workers_end_with_the_daemon(self):
         self.put("one.obj", obj_text(1))
