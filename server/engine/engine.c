@@ -650,7 +650,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;
-		engine_drop_job(job);
+		job_end(job);
 	}
 	if (engine->watch)
 		srv_watch_close(engine->watch, on_watch_closed, engine);

@@ -147,18 +147,28 @@ void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
 void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
-/* engine_cook.c */
-void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
-void job_free(engine_job *job);
-void engine_drop_job(engine_job *job); /* ends it and its twins without a result */
-void engine_feed_workers(srv_engine *engine);
-void engine_pool_done(void *user, void *job, srv_outcome *outcome);
+/* engine_inputs.c: settings, digests and dependencies of an asset */
+bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
 bool asset_is_current(srv_engine *engine, asset *a);
+/* Calls `next` when every file of the list that exists has its digest: at once if they have. */
+void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
+/* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, or no memory. */
+uint32_t job_dep_file(engine_job *job, hob_str relative);
+void engine_store_file(srv_engine *engine, uint32_t file);
+/* engine_cook.c: a job from its begin to its worker */
+void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
+void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
+void job_remember_inputs(engine_job *job, const srv_recipe *recipe);
+void job_end(engine_job *job); /* with or without a result; its twins start over */
+void job_free(engine_job *job);
+void engine_feed_workers(srv_engine *engine);
+/* engine_finish.c: from the worker's answer to what is published */
+void engine_pool_done(void *user, void *job, srv_outcome *outcome);
+/* engine_limits.c */
 /* A failure for want of time or memory, and there is more of it now: it says nothing any more. */
 void engine_put_limits(engine_job *job, srv_recipe *recipe);
 bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
-bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* engine_publish.c */
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);

@@ -1,0 +1,308 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+#include "../worker/check.h"
+
+#include <stdlib.h>
+
+enum { RETRIES_MAX = 3 };
+
+/* ---- after the cook: check, store, publish */
+
+/* In libuv's pool: the daemon trusts nothing that a worker made. */
+static void store_work(uv_work_t *work)
+{
+	engine_job *job = work->data;
+	const srv_result *result = &job->outcome->result;
+	job->outputs = HOB_NEW(&job->arena, srv_recipe_output, result->output_count);
+	if (!srv_check_outputs(result, &job->error))
+		return;
+	if (!job->outputs) {
+		hob_fail_memory(&job->error, &job->arena, "outputs");
+		return;
+	}
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		const hob_cook_output *output = &result->outputs[i];
+		srv_recipe_output *kept = &job->outputs[i];
+		kept->name = output->name;
+		kept->size = output->bytes.size;
+		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->error))
+			return;
+		job->output_count++;
+	}
+}
+
+/* Dependencies by name relative to the source's folder, the source itself left out. */
+static srv_recipe_dep *relative_deps(engine_job *job, const srv_result *result, uint32_t *count)
+{
+	asset *a = &job->engine->assets[job->asset];
+	hob_str path = hob_str_of(a->path), dir = hob_path_dir(path);
+	srv_recipe_dep *deps = HOB_NEW(&job->arena, srv_recipe_dep, result->dep_count);
+	*count = 0;
+	for (uint32_t i = 0; deps && i < result->dep_count; i++) {
+		const srv_dep *dep = &result->deps[i];
+		if (!hob_str_equal(dep->path, path))
+			deps[(*count)++] =
+				(srv_recipe_dep){hob_path_relative(&job->arena, dir, dep->path), dep->missing, dep->digest};
+	}
+	return deps;
+}
+
+/* What the worker read is now known about those files, if they are still that version. */
+static void learn_digests(engine_job *job, const srv_result *result)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	for (uint32_t i = 0; i < result->dep_count; i++) {
+		const srv_dep *dep = &result->deps[i];
+		srv_stat stat = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
+		hob_str path;
+		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
+			continue;
+		uint32_t file = srv_graph_file(engine->graph, a->root, path);
+		if (file == HOB_NONE)
+			continue;
+		srv_file *f = srv_graph_at(engine->graph, file);
+		bool same = srv_stat_equal(&f->stat, &stat);
+		if (!f->exists) {
+			f->exists = true;
+			f->stat = stat;
+			same = true;
+			engine_tell_others(engine, file, job->asset);
+		}
+		if (same && !f->has_digest) {
+			f->has_digest = true;
+			f->digest = dep->digest;
+			engine_store_file(engine, file);
+		}
+	}
+}
+
+static void stats_json(const srv_result *result, hob_buf *out)
+{
+	const hob_cook_stats *s = &result->stats;
+	hob_buf_printf(
+		out,
+		"{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,\"textures\":%u,"
+		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u}",
+		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
+		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights);
+}
+
+static void make_key(engine_job *job, srv_recipe *recipe)
+{
+	hob_dependency *deps = HOB_NEW(&job->arena, hob_dependency, recipe->dep_count);
+	for (uint32_t i = 0; deps && i < recipe->dep_count; i++)
+		deps[i] = (hob_dependency){recipe->deps[i].path, recipe->deps[i].missing, recipe->deps[i].digest};
+	recipe->lookup = job->lookup;
+	recipe->source = job->source;
+	recipe->key = hob_recipe_key(&job->lookup, recipe->file_name, deps, deps ? recipe->dep_count : 0);
+}
+
+static void keep_recipe(engine_job *job, srv_recipe *recipe)
+{
+	hob_error error;
+	hob_buf ingredients = {0};
+	hob_ingredients_print(&job->ingredients, &ingredients);
+	recipe->ingredients = hob_buf_str(&ingredients);
+	recipe->cooked_at_ms = engine_now_ms();
+	recipe->cook_ns = job->outcome->cook_ns;
+	recipe->peak_bytes = job->outcome->peak_bytes;
+	if (!srv_store_put_recipe(job->engine->store, recipe, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	job->engine->store_dirty = true;
+	hob_buf_release(&ingredients);
+}
+
+static void finish_good(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	const srv_result *result = &job->outcome->result;
+	asset *a = &engine->assets[job->asset];
+	srv_recipe recipe = {
+		.warnings = result->stats.warnings, .outputs = job->outputs, .output_count = job->output_count};
+	if (result->uses_name)
+		recipe.file_name = hob_path_name(hob_str_of(a->path));
+	recipe.deps = relative_deps(job, result, &recipe.dep_count);
+	make_key(job, &recipe);
+	hob_buf stats = {0};
+	stats_json(result, &stats);
+	recipe.stats = hob_buf_str(&stats);
+	learn_digests(job, result);
+	keep_recipe(job, &recipe);
+	engine->counters.cooked++;
+	engine->counters.cook_ns += job->outcome->cook_ns;
+	a->crashes = 0;
+	job_remember_inputs(job, &recipe);
+	publish_good(job, &recipe, false);
+	record_job(job, "cooked", &recipe.key, NULL);
+	hob_buf_release(&stats);
+	job_end(job);
+}
+
+/* The inputs of a cook that died are the paths it had looked for; their digests are made here. */
+static void finish_crash(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	const srv_outcome *outcome = job->outcome;
+	hob_str dir = hob_path_dir(hob_str_of(a->path));
+	srv_recipe recipe = {0};
+	recipe.deps = HOB_NEW(&job->arena, srv_recipe_dep, outcome->touched_count);
+	for (uint32_t i = 0; recipe.deps && i < outcome->touched_count; i++) {
+		if (hob_str_equal(outcome->touched[i], hob_str_of(a->path)))
+			continue;
+		hob_str relative = hob_path_relative(&job->arena, dir, outcome->touched[i]);
+		uint32_t file = job_dep_file(job, relative);
+		if (file == HOB_NONE)
+			continue;
+		const srv_file *f = srv_graph_at(engine->graph, file);
+		recipe.deps[recipe.dep_count++] = (srv_recipe_dep){relative, !f->exists, f->digest};
+	}
+	make_key(job, &recipe);
+	hob_buf error = {0};
+	error_json(&job->error, "cook", &error);
+	recipe.error = hob_buf_str(&error);
+	engine_put_limits(job, &recipe);
+	keep_recipe(job, &recipe);
+	job_remember_inputs(job, &recipe);
+	publish_bad(job, &recipe, &job->error, a->crashes > 1);
+	record_job(job, "failed", &recipe.key, &job->error);
+	hob_buf_release(&error);
+	job_end(job);
+}
+
+static void step_crashed(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, job->outcome->touched_count);
+	uint32_t count = 0;
+	for (uint32_t i = 0; files && i < job->outcome->touched_count; i++) {
+		uint32_t file = job_dep_file(
+			job, hob_path_relative(&job->arena, hob_path_dir(hob_str_of(a->path)), job->outcome->touched[i]));
+		if (file != HOB_NONE)
+			files[count++] = file;
+	}
+	job_digests(job, files, count, finish_crash);
+}
+
+static void finish_failed(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	const srv_result *result = &job->outcome->result;
+	srv_recipe recipe = {0};
+	recipe.deps = relative_deps(job, result, &recipe.dep_count);
+	make_key(job, &recipe);
+	hob_buf error = {0};
+	error_json(&job->error, "cook", &error);
+	recipe.error = hob_buf_str(&error);
+	engine_put_limits(job, &recipe);
+	learn_digests(job, result);
+	keep_recipe(job, &recipe);
+	engine->counters.failed++;
+	engine->assets[job->asset].crashes = 0;
+	job_remember_inputs(job, &recipe);
+	publish_bad(job, &recipe, &job->error, false);
+	record_job(job, "failed", &recipe.key, &job->error);
+	hob_buf_release(&error);
+	job_end(job);
+}
+
+/* Causes that are not the model's: tried again, never kept under its key. */
+static bool is_transient(hob_err_code code)
+{
+	return code == HOB_ERR_CHANGED || code == HOB_ERR_IO || code == HOB_ERR_DISK_FULL ||
+		   code == HOB_ERR_INTERNAL;
+}
+
+static void retry(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	srv_outcome_free(job->outcome);
+	job->outcome = NULL;
+	job->on_worker = job->cooking = false;
+	job->retries++;
+	if (job->error.code == HOB_ERR_CHANGED)
+		srv_graph_at(engine->graph, a->file)->has_digest = false;
+	job->error = (hob_error){0};
+	uint32_t source = a->file;
+	job_digests(job, &source, 1, job_lookup);
+}
+
+static void store_done(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_job *job = work->data;
+	srv_engine *engine = job->engine;
+	if (engine->closing || job->abandoned) {
+		job_end(job);
+	} else if (job->error.code == HOB_ERR_OK) {
+		finish_good(job);
+	} else {
+		engine->counters.failed++;
+		publish_bad(job, NULL, &job->error, false);
+		record_job(job, "failed", NULL, &job->error);
+		job_end(job);
+	}
+}
+
+/* The worker opens the source after it was hashed. What came of another version must not be kept under this one's
+ * key: every later file with these bytes would get it. */
+static bool read_other_source(const engine_job *job)
+{
+	const srv_result *result = &job->outcome->result;
+	hob_str path = hob_str_of(job->engine->assets[job->asset].path);
+	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count; i++)
+		if (hob_str_equal(result->deps[i].path, path))
+			return result->deps[i].missing || !hob_sha256_equal(&result->deps[i].digest, &job->source);
+	return false;
+}
+
+void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
+{
+	srv_engine *engine = user;
+	engine_job *job = job_;
+	asset *a = &engine->assets[job->asset];
+	job->outcome = outcome;
+	job->on_worker = false;
+	engine->counters.running--;
+	if (engine->closing || job->abandoned || outcome->cancelled) {
+		if (!engine->closing) {
+			engine->counters.cancelled++;
+			record_job(job, "cancelled", NULL, NULL);
+		}
+		job_end(job);
+		return;
+	}
+	job->error = outcome->error;
+	if (read_other_source(job)) {
+		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
+	} else if (outcome->ok) {
+		job->work.data = job;
+		uv_queue_work(engine->loop, &job->work, store_work, store_done);
+		return;
+	}
+	if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {
+		retry(job);
+	} else if (outcome->has_result && is_transient(job->error.code)) {
+		engine->counters.failed++;
+		publish_bad(job, NULL, &job->error, false);
+		record_job(job, "failed", NULL, &job->error);
+		job_end(job);
+	} else if (outcome->has_result) {
+		finish_failed(job);
+	} else {
+		engine->counters.failed++;
+		bool timeout = job->error.code == HOB_ERR_TIMEOUT;
+		engine->counters.timed_out += timeout;
+		engine->counters.crashed += !timeout;
+		a->crashes++;
+		/* Once more: a crash may be the machine's (memory), a second one is the file's. */
+		if (!timeout && a->crashes == 1)
+			retry(job);
+		else
+			step_crashed(job);
+	}
+}

@@ -1,0 +1,212 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETTINGS_FILE_MAX = 1 << 20 };
+
+/* ---- settings of one asset */
+
+static bool overlay_file(srv_engine *engine, uint32_t root, hob_str path, hob_arena *arena,
+						 hob_settings *settings, hob_error *err)
+{
+	uint32_t file = srv_graph_find(engine->graph, root, path);
+	if (file == HOB_NONE || !srv_graph_at(engine->graph, file)->exists)
+		return true;
+	hob_str name = hob_arena_str(arena, path);
+	char *text = HOB_NEW(arena, char, SETTINGS_FILE_MAX);
+	if (!name.data || !text)
+		return hob_fail_memory(err, arena, "settings");
+	int fd = srv_open_beneath(engine->root_fds[root], name.data, O_RDONLY, true);
+	ssize_t got = fd >= 0 ? read(fd, text, SETTINGS_FILE_MAX) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (got < 0)
+		return hob_fail(err, CONFIG, "%.*s cannot be read: %s", HOB_FMT(path), strerror(errno));
+	if (got == SETTINGS_FILE_MAX)
+		return hob_fail(err, CONFIG, "%.*s is larger than 1 MiB", HOB_FMT(path));
+	return hob_settings_overlay(settings, (hob_str){text, (size_t)got}, path, err);
+}
+
+/* hob.json, then each cook.json from the root's top down to the asset's folder, then the sidecar. */
+static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out, hob_error *err)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 20);
+	*out = engine->options.defaults;
+	hob_str path = hob_str_of(a->path);
+	bool ok = overlay_file(engine, a->root, HOB_STR("cook.json"), &arena, out, err);
+	for (size_t i = 0; ok && i < path.len; i++) {
+		if (path.data[i] != '/')
+			continue;
+		hob_str folder = hob_arena_printf(&arena, "%.*s/cook.json", (int)i, path.data);
+		ok = overlay_file(engine, a->root, folder, &arena, out, err);
+	}
+	hob_str sidecar = hob_arena_printf(&arena, "%s.cook.json", a->path);
+	ok = ok && overlay_file(engine, a->root, sidecar, &arena, out, err);
+	hob_arena_release(&arena);
+	return ok;
+}
+
+bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err)
+{
+	*out = (hob_ingredients){.importer = a->importer->name,
+							 .importer_version = a->importer->version,
+							 .library = a->importer->library,
+							 .extension = hob_arena_str(arena, hob_path_extension(hob_str_of(a->path))),
+							 .profile = HOB_PROFILE_FINAL};
+	return asset_settings(engine, a, &out->settings, err);
+}
+
+bool asset_is_current(srv_engine *engine, asset *a)
+{
+	srv_file *source = srv_graph_at(engine->graph, a->file);
+	if (!a->has_last || !a->importer || !source->has_digest)
+		return false;
+	hob_arena arena;
+	hob_arena_init(&arena, 1 << 20);
+	hob_ingredients ingredients;
+	hob_error error;
+	bool current = asset_ingredients(engine, a, &arena, &ingredients, &error);
+	if (current) {
+		hob_sha256 lookup = hob_recipe_lookup(&source->digest, &ingredients);
+		current = hob_sha256_equal(&lookup, &a->last_lookup);
+	}
+	hob_arena_release(&arena);
+	for (uint32_t i = 0; current && i < a->input_count; i++) {
+		const asset_input *input = &a->inputs[i];
+		const srv_file *file = srv_graph_at(engine->graph, input->file);
+		current = file->exists == !input->missing;
+		if (current && file->exists)
+			current = file->has_digest && hob_sha256_equal(&file->digest, &input->digest);
+	}
+	return current;
+}
+
+/* ---- digests */
+
+static void hash_file(hash_item *item)
+{
+	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
+	struct stat info;
+	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	enum { CHUNK = 256 << 10 };
+	uint8_t *bytes = malloc(CHUNK);
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	ssize_t got = -1;
+	while (bytes && (got = read(fd, bytes, CHUNK)) > 0)
+		hob_hasher_put(&hasher, bytes, (size_t)got);
+	item->digest = hob_hasher_finish(&hasher);
+	item->found = bytes && got == 0;
+	item->stat = srv_stat_of(&info);
+	free(bytes);
+	close(fd);
+}
+
+static void hash_work(uv_work_t *work)
+{
+	engine_job *job = work->data;
+	for (uint32_t i = 0; i < job->hash_count; i++)
+		hash_file(&job->hashes[i]);
+}
+
+void engine_store_file(srv_engine *engine, uint32_t file)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	srv_file_row row = {engine->roots[f->root].name, f->path, f->stat, f->digest};
+	hob_error error;
+	if (!srv_store_put_file(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+}
+
+static void hash_done(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_job *job = work->data;
+	srv_engine *engine = job->engine;
+	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hash_count);
+	uint32_t again_count = 0;
+	for (uint32_t i = 0; again && i < job->hash_count; i++) {
+		hash_item *item = &job->hashes[i];
+		srv_file *f = srv_graph_at(engine->graph, item->file);
+		/* An event came meanwhile: these may be the bytes before it. */
+		if (f->changed != item->changed) {
+			again[again_count++] = item->file;
+			continue;
+		}
+		bool news = f->exists != item->found || (item->found && !srv_stat_equal(&f->stat, &item->stat));
+		f->exists = item->found;
+		f->has_digest = item->found;
+		if (news) {
+			f->changed = ++engine->tick;
+			engine_tell_others(engine, item->file, job->asset);
+		}
+		if (item->found) {
+			f->stat = item->stat;
+			f->digest = item->digest;
+			engine->counters.hashed_bytes += item->stat.size;
+			engine_store_file(engine, item->file);
+		}
+	}
+	job->hash_count = 0;
+	if (job->abandoned || engine->closing) {
+		job_end(job);
+		return;
+	}
+	job_digests(job, again, again_count, job->next);
+}
+
+void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
+{
+	srv_engine *engine = job->engine;
+	job->next = next;
+	job->hashes = HOB_NEW(&job->arena, hash_item, count);
+	job->hash_count = 0;
+	for (uint32_t i = 0; job->hashes && i < count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, files[i]);
+		hob_str path = f->exists && !f->has_digest ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
+		if (path.data)
+			job->hashes[job->hash_count++] = (hash_item){.file = files[i],
+														 .path = (char *)(uintptr_t)path.data,
+														 .root_fd = engine->root_fds[f->root],
+														 .changed = f->changed};
+	}
+	if (job->hash_count == 0) {
+		next(job);
+		return;
+	}
+	job->work.data = job;
+	uv_queue_work(engine->loop, &job->work, hash_work, hash_done);
+}
+
+uint32_t job_dep_file(engine_job *job, hob_str relative)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	hob_str path;
+	if (!hob_path_join(&job->arena, hob_path_dir(hob_str_of(a->path)), relative, &path, NULL))
+		return HOB_NONE;
+	uint32_t known = srv_graph_find(engine->graph, a->root, path);
+	if (known != HOB_NONE)
+		return known;
+	/* Not listed by the scan (ignored folder, or not there): ask the disk once. */
+	uint32_t file = srv_graph_file(engine->graph, a->root, path);
+	srv_stat stat;
+	if (file != HOB_NONE && srv_stat_path(engine->root_fds[a->root], path, &stat)) {
+		srv_graph_at(engine->graph, file)->exists = true;
+		srv_graph_at(engine->graph, file)->stat = stat;
+		srv_graph_at(engine->graph, file)->changed = ++engine->tick;
+	}
+	return file;
+}
