@@ -239,6 +239,17 @@ static bool bake_meshes(cook *c, bool smooth, hob_error *err)
 
 /* ---- the other parts */
 
+/* The soonest picture in the asked encoding: the final cook compresses it as it was asked. */
+static hob_settings texture_settings(const cook *c)
+{
+	hob_settings settings = c->request->settings;
+	if (c->request->profile == HOB_PROFILE_PREVIEW) {
+		settings.texture_quality = HOB_QUALITY_FAST;
+		settings.texture_zstd = 0;
+	}
+	return settings;
+}
+
 static bool bake_textures(cook *c, hob_error *err)
 {
 	const hob_model *m = &c->model;
@@ -252,7 +263,7 @@ static bool bake_textures(cook *c, hob_error *err)
 							   .images = m->images,
 							   .samplers = m->samplers,
 							   .variants = m->variants,
-							   .settings = c->request->settings,
+							   .settings = texture_settings(c),
 							   .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
 							   .parts = c->request->parts,
 							   .parallel = c->request->parallel};

@@ -9,6 +9,8 @@
 #include "../base/base.h"
 #include "settings.h"
 
+/* Preview: the same outputs in the same formats, soonest: one level of detail, triangles in a quick order, textures at
+ * their fastest quality. For whoever looks while the final cook runs. */
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 /* Memoised parts of a cook (a texture, a mesh with its LODs), kept by the caller across cooks. `key` is the

@@ -88,6 +88,13 @@ void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
+/* A quote inside a value is escaped in JSON, so these bytes are the member and nothing else. */
+hob_profile hob_ingredients_profile(hob_str printed)
+{
+	return hob_str_find(printed, HOB_STR("\"profile\":\"preview\""), 0) != SIZE_MAX ? HOB_PROFILE_PREVIEW
+																					: HOB_PROFILE_FINAL;
+}
+
 hob_str hob_path_relative(hob_arena *arena, hob_str dir, hob_str target)
 {
 	size_t common = 0; /* bytes of dir that target shares as whole folders */

@@ -37,6 +37,8 @@ hob_sha256 hob_recipe_key(const hob_sha256 *lookup, hob_str file_name, hob_depen
 						  uint32_t dep_count);
 /* JSON object with every ingredient by name, for `why`. */
 void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
+/* Of such an object: which profile it was cooked with. */
+hob_profile hob_ingredients_profile(hob_str printed);
 
 /* Path of `target` as seen from folder `dir` ("../tex/a.png"); both below the same root. */
 hob_str hob_path_relative(hob_arena *arena, hob_str dir, hob_str target);

@@ -330,6 +330,7 @@ static int run_get(int argc, char **argv)
 	cli_encode(&target, hob_str_of(argv[1]));
 	hob_buf_put_str(&target, HOB_STR("?output="));
 	cli_encode(&target, hob_str_of(operands == 2 ? argv[2] : "meshes"));
+	hob_buf_put_str(&target, HOB_STR("&final=1"));
 	hob_buf_put(&target, "", 1);
 	char prefer[48];
 	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);

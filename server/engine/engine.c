@@ -103,7 +103,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
 		publish_view(engine, a);
 	}
-	srv_queue_push(engine->queue, id, priority, a->good_cook_ns);
+	srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
 }
 
 static void asset_remove(srv_engine *engine, uint32_t id)

@@ -44,7 +44,10 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 	}
 	uint32_t timeout = control->timeout_ms ? control->timeout_ms : 60000;
 	waiter *w = &engine->waiters[engine->waiter_count++];
-	*w = (waiter){.control = control, .deadline_ms = uv_now(engine->loop) + timeout, .asset = id};
+	*w = (waiter){.control = control,
+				  .deadline_ms = uv_now(engine->loop) + timeout,
+				  .asset = id,
+				  .final = control->force};
 	if (id != HOB_NONE)
 		return;
 	/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so
@@ -61,6 +64,13 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 static bool is_busy(srv_engine *engine, uint32_t id)
 {
 	return engine->assets[id].job || engine->assets[id].dirty_again || srv_queue_has(engine->queue, id);
+}
+
+/* A preview answers whoever does not insist on the final cook. */
+static bool has_preview(const srv_engine *engine, uint32_t id)
+{
+	const asset *a = &engine->assets[id];
+	return a->job && a->job->previewed && a->good_is_preview && !a->dirty_again;
 }
 
 static bool all_idle(srv_engine *engine)
@@ -112,8 +122,9 @@ void engine_answer_waiters(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->waiter_count; i++) {
 		waiter w = engine->waiters[i];
 		bool late = uv_now(engine->loop) >= w.deadline_ms;
-		bool done =
-			w.asset != HOB_NONE ? !is_busy(engine, w.asset) : scans_over(engine, &w) && all_idle(engine);
+		bool done = w.asset == HOB_NONE
+						? scans_over(engine, &w) && all_idle(engine)
+						: !is_busy(engine, w.asset) || (!w.final && has_preview(engine, w.asset));
 		/* Whoever is answered sees what the answer speaks of. */
 		if (done)
 			engine_flush(engine);

@@ -8,12 +8,8 @@ enum { JOB_ARENA = 256 << 20 };
 
 /* ---- the job, step by step */
 
-void job_end(engine_job *job)
+static void wake_twins(srv_engine *engine, engine_job *twin)
 {
-	srv_engine *engine = job->engine;
-	uint32_t id = job->asset;
-	engine_job *twin = job->twins;
-	job_free(job);
 	while (twin) {
 		engine_job *next = twin->list_next;
 		if (twin->abandoned || engine->closing)
@@ -22,13 +18,44 @@ void job_end(engine_job *job)
 			job_lookup(twin);
 		twin = next;
 	}
+}
+
+void job_go_on(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	engine_job *twins = job->twins;
+	job->twins = NULL;
+	if (job->abandoned || engine->closing || engine->assets[job->asset].dirty_again) {
+		wake_twins(engine, twins);
+		job_end(job);
+		return;
+	}
+	srv_outcome_free(job->outcome);
+	job->outcome = NULL;
+	job->output_count = 0;
+	job->cooking = false;
+	job->previewed = true;
+	job->priority = SRV_PRIORITY_REST;
+	uint32_t source = engine->assets[job->asset].file;
+	job_digests(job, &source, 1, job_lookup);
+	wake_twins(engine, twins);
+	engine_answer_waiters(engine);
+}
+
+void job_end(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	uint32_t id = job->asset;
+	engine_job *twins = job->twins;
+	job_free(job);
+	wake_twins(engine, twins);
 	if (engine->closing)
 		return;
 	asset *a = &engine->assets[id];
 	if (a->alive && a->dirty_again) {
 		a->dirty_again = false;
 		a->queued_at_ms = engine_now_ms();
-		srv_queue_push(engine->queue, id, SRV_PRIORITY_CHANGED, a->good_cook_ns);
+		srv_queue_push(engine->queue, id, SRV_PRIORITY_CHANGED, a->final_cook_ns);
 	} else if (a->alive && !srv_queue_has(engine->queue, id)) {
 		hob_buf_clear(&a->reasons);
 		a->reason_count = 0;
@@ -104,6 +131,30 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 static void step_match(engine_job *job);
 static void step_cook(engine_job *job);
 
+/* Recipes with the job's lookup, and the digests of all that they needed. */
+static void find_candidates(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	hob_error error;
+	if (!srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
+						   &error)) {
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+		job->candidate_count = 0;
+	}
+	size_t total = 0;
+	for (uint32_t i = 0; i < job->candidate_count; i++)
+		total += job->candidates[i].dep_count;
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, total);
+	uint32_t count = 0;
+	for (uint32_t i = 0; files && i < job->candidate_count; i++)
+		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
+			uint32_t file = job_dep_file(job, job->candidates[i].deps[d].path);
+			if (file != HOB_NONE)
+				files[count++] = file;
+		}
+	job_digests(job, files, count, step_match);
+}
+
 void job_lookup(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -127,56 +178,66 @@ void job_lookup(engine_job *job)
 		job_fail(job, &error);
 		return;
 	}
-	job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
-	if (job->force) {
+	job->lookup = job->final_lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+	if (job->force)
 		step_cook(job);
+	else
+		find_candidates(job);
+}
+
+static void take_recipe(engine_job *job, const srv_recipe *recipe)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	bool same = a->has_last && hob_sha256_equal(&a->last, &recipe->key) && a->rev > 0;
+	engine->counters.hits++;
+	if (same)
+		engine->counters.unchanged++;
+	else
+		engine->counters.saved_ns += recipe->cook_ns;
+	job_remember_inputs(job, recipe);
+	if (same)
+		publish_state(engine, a);
+	else if (recipe->error.len > 0)
+		publish_bad(job, recipe, NULL, false);
+	else
+		publish_good(job, recipe, true);
+	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
+		job_go_on(job);
 		return;
 	}
-	if (!srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
-						   &error)) {
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-		job->candidate_count = 0;
-	}
-	size_t total = 0;
-	for (uint32_t i = 0; i < job->candidate_count; i++)
-		total += job->candidates[i].dep_count;
-	uint32_t *files = HOB_NEW(&job->arena, uint32_t, total);
-	uint32_t count = 0;
-	for (uint32_t i = 0; files && i < job->candidate_count; i++)
-		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
-			uint32_t file = job_dep_file(job, job->candidates[i].deps[d].path);
-			if (file != HOB_NONE)
-				files[count++] = file;
-		}
-	job_digests(job, files, count, step_match);
+	record_job(job, "hit", &recipe->key, NULL);
+	job_end(job);
+}
+
+/* Worth it when somebody looks and the final cook makes him wait: a preview of what cooks at once only delays it. */
+static bool wants_preview(const engine_job *job)
+{
+	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
+	const srv_engine *engine = job->engine;
+	const asset *a = &engine->assets[job->asset];
+	bool looked_at = job->priority == SRV_PRIORITY_WAITED ||
+					 (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(engine->events) > 0);
+	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
+									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
+	return looked_at && slow && !job->previewed && !job->force &&
+		   job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 
 static void step_match(engine_job *job)
 {
-	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	for (uint32_t i = 0; i < job->candidate_count; i++) {
-		const srv_recipe *recipe = &job->candidates[i];
-		if (!candidate_matches(job, recipe))
-			continue;
-		bool same = a->has_last && hob_sha256_equal(&a->last, &recipe->key) && a->rev > 0;
-		engine->counters.hits++;
-		if (same)
-			engine->counters.unchanged++;
-		else
-			engine->counters.saved_ns += recipe->cook_ns;
-		job_remember_inputs(job, recipe);
-		if (same)
-			publish_state(engine, a);
-		else if (recipe->error.len > 0)
-			publish_bad(job, recipe, NULL, false);
-		else
-			publish_good(job, recipe, true);
-		record_job(job, "hit", &recipe->key, NULL);
-		job_end(job);
+	for (uint32_t i = 0; i < job->candidate_count; i++)
+		if (candidate_matches(job, &job->candidates[i])) {
+			take_recipe(job, &job->candidates[i]);
+			return;
+		}
+	if (wants_preview(job)) {
+		job->ingredients.profile = HOB_PROFILE_PREVIEW;
+		job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+		find_candidates(job);
 		return;
 	}
-	engine->counters.misses++;
+	job->engine->counters.misses++;
 	step_cook(job);
 }
 

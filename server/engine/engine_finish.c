@@ -135,8 +135,12 @@ static void finish_good(engine_job *job)
 	a->crashes = 0;
 	job_remember_inputs(job, &recipe);
 	publish_good(job, &recipe, false);
-	record_job(job, "cooked", &recipe.key, NULL);
 	hob_buf_release(&stats);
+	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
+		job_go_on(job);
+		return;
+	}
+	record_job(job, "cooked", &recipe.key, NULL);
 	job_end(job);
 }
 
@@ -277,6 +281,12 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		return;
 	}
 	job->error = outcome->error;
+	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
+	if (!outcome->ok) {
+		job->ingredients.profile = HOB_PROFILE_FINAL;
+		job->lookup = job->final_lookup;
+		job->previewed = true;
+	}
 	if (read_other_source(job)) {
 		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
 	} else if (outcome->ok) {

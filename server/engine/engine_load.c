@@ -101,7 +101,8 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 	if (!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &arena, &recipe, &error)) {
 		a->has_good = true;
 		a->good = row->good;
-		a->good_cook_ns = recipe.cook_ns;
+		a->good_is_preview = hob_ingredients_profile(recipe.ingredients) == HOB_PROFILE_PREVIEW;
+		a->final_cook_ns = a->good_is_preview ? 0 : recipe.cook_ns;
 	}
 	if (!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &arena, &recipe, &error)) {
 		a->last = row->last;

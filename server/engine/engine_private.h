@@ -26,7 +26,8 @@ typedef struct asset {
 	bool has_good, has_last, forced;
 	uint64_t rev;
 	hob_sha256 good, last, last_lookup, last_source;
-	uint64_t good_cook_ns;
+	bool good_is_preview;	/* the final cook of the same inputs is under way or still to come */
+	uint64_t final_cook_ns; /* of the newest final cook; 0 = not known */
 	int64_t cooked_at_ms;
 	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
 	uint32_t retry_wait_ms;
@@ -58,14 +59,16 @@ struct engine_job {
 	int64_t queued_at_ms, started_at_ms;
 	srv_priority priority;
 	bool force, on_worker;
-	bool cooking;	/* from the cache's miss to the end */
+	bool cooking; /* from the cache's miss to the end */
+	bool
+		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	uint32_t retries;
 	uint64_t tick; /* of the engine when the worker began */
 	hob_buf reasons;
 	hob_arena arena;
 	hob_ingredients ingredients;
-	hob_sha256 source, lookup;
+	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
 	srv_recipe *candidates;
 	uint32_t candidate_count;
 	/* hashing */
@@ -88,6 +91,7 @@ typedef struct waiter {
 	srv_control *control;
 	uint64_t deadline_ms; /* uv_now */
 	uint32_t asset;		  /* HOB_NONE: sync */
+	bool final;			  /* a preview is not enough */
 	uint64_t *rounds;	  /* sync: scans that must be over, by root */
 } waiter;
 
@@ -161,6 +165,8 @@ void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
 void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
 void job_remember_inputs(engine_job *job, const srv_recipe *recipe);
 void job_end(engine_job *job); /* with or without a result; its twins start over */
+/* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
+void job_go_on(engine_job *job);
 void job_free(engine_job *job);
 void engine_feed_workers(srv_engine *engine);
 /* engine_finish.c: from the worker's answer to what is published */

@@ -59,13 +59,19 @@ static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_bu
 		hob_settings_print(&ingredients.settings, out);
 }
 
+static const char *quality_of(const asset *a)
+{
+	return !a->has_good ? "" : a->good_is_preview ? "preview" : "final";
+}
+
 void publish_view(srv_engine *engine, asset *a)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
 	srv_recipe recipe = {0};
 	hob_error error;
-	bool has_recipe = a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	if (!a->has_good || !srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error))
+		recipe = (srv_recipe){0};
 	uint64_t cooked_bytes = 0;
 	srv_view_output *outputs = HOB_NEW(&arena, srv_view_output, recipe.output_count);
 	for (uint32_t i = 0; outputs && i < recipe.output_count; i++) {
@@ -105,7 +111,7 @@ void publish_view(srv_engine *engine, asset *a)
 						   .outputs = outputs,
 						   .deps = deps,
 						   .settings = hob_buf_str(&settings),
-						   .quality = has_recipe ? "final" : ""};
+						   .quality = quality_of(a)};
 	srv_asset_id(view.full, view.id);
 	srv_views_put(engine->views, &view);
 	engine->view_dirty = true;
@@ -157,8 +163,8 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	a->rev = ++engine->rev;
 	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"%s\",\"asset\":", (unsigned long long)a->rev, kind);
 	hob_buf_put_json(&data, hob_str_of(a->full));
-	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":\"default\",\"quality\":\"final\",\"state\":\"%s\"", id,
-				   srv_state_name(a->state));
+	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":\"default\",\"quality\":\"%s\",\"state\":\"%s\"", id,
+				   quality_of(a), srv_state_name(a->state));
 	if (recipe && recipe->error.len == 0) {
 		put_outputs(recipe, &data);
 		hob_buf_printf(&data, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
@@ -263,7 +269,9 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->retry_at = a->retry_wait_ms = 0;
 	a->has_good = true;
 	a->good = recipe->key;
-	a->good_cook_ns = recipe->cook_ns;
+	a->good_is_preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
+	if (!a->good_is_preview)
+		a->final_cook_ns = recipe->cook_ns;
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
@@ -274,9 +282,10 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	if (hit)
 		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s", a->full, srv_text_bytes(bytes, size));
 	else
-		srv_log(SRV_LOG_INFO, "cooked", "%s  %s  %s", a->full, srv_text_duration(recipe->cook_ns, time),
-				srv_text_bytes(bytes, size));
-	log_warnings(job, a, recipe->warnings);
+		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s", a->full,
+				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size));
+	if (!a->good_is_preview)
+		log_warnings(job, a, recipe->warnings);
 }
 
 /* A full disk, a missing permission, a file that would not stand still: nothing in the inputs will change when it is

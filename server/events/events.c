@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct srv_events {
 	entry **ring; /* event seq lives at seq % capacity */
 	int wakers[WAKERS_MAX];
 	uint32_t waker_count;
+	atomic_uint listeners;
 };
 
 static void *must(void *memory)
@@ -162,4 +164,19 @@ void srv_events_remove_waker(srv_events *events, int eventfd)
 			break;
 		}
 	pthread_mutex_unlock(&events->lock);
+}
+
+void srv_events_join(srv_events *events)
+{
+	events->listeners++;
+}
+
+void srv_events_leave(srv_events *events)
+{
+	events->listeners--;
+}
+
+uint32_t srv_events_listeners(const srv_events *events)
+{
+	return events->listeners;
 }

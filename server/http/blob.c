@@ -134,6 +134,7 @@ static void add_headers(struct MHD_Response *response, const blob *b, const blob
 	response_add(response, "Cache-Control", "no-cache");
 	response_add_str(response, "Content-Location", extra->location);
 	response_add_str(response, "Cook-State", extra->state);
+	response_add_str(response, "Cook-Quality", extra->quality);
 	response_add(response, "Cook-Rev", number);
 }
 

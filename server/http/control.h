@@ -15,7 +15,8 @@
 
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; flag force: even if nothing changed. 202 {"job":991}, 409 */
-	SRV_CONTROL_WAIT, /* asset: answer when it is not queued or cooking any more, or after timeout_ms. 200 */
+	SRV_CONTROL_WAIT, /* asset: answer when it is not queued or cooking any more, or shows its preview unless the flag
+					   * force wants the final cook, or after timeout_ms. 200 */
 	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist yet. 200, or 404, 422 ... */
 	SRV_CONTROL_SYNC, /* answer when every change made on disk before now is cooked or failed, or timeout_ms
 					   * is over. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */

@@ -241,8 +241,8 @@ uint32_t blob_cache_count(const blob_cache *cache);
 blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
 /* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by hash. */
 typedef struct blob_headers {
-	hob_str location, state; /* Content-Location, Cook-State */
-	uint64_t rev;			 /* Cook-Rev */
+	hob_str location, state, quality; /* Content-Location, Cook-State, Cook-Quality */
+	uint64_t rev;					  /* Cook-Rev */
 } blob_headers;
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
 

@@ -105,7 +105,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 	hob_sha256_text(&output->digest, hash);
 	hob_buf_printf(&location, "/blobs/%s", hash);
 	blob_headers extra = {hob_buf_str(&location), hob_str_of(asset->state == SRV_FRESH ? "fresh" : "stale"),
-						  asset->rev};
+						  hob_str_of(asset->quality), asset->rev};
 	enum MHD_Result result;
 	blob *b = redirect ? NULL : blob_find(r->http->blobs, &output->digest, r->http->now_ms);
 	if (b) {
@@ -117,6 +117,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)asset->rev);
 		response_add_str(response, "Location", extra.location);
 		response_add_str(response, "Cook-State", extra.state);
+		response_add_str(response, "Cook-Quality", extra.quality);
 		response_add(response, "Cook-Rev", rev);
 		response_add(response, "Cache-Control", "no-cache");
 		result = reply(r, MHD_HTTP_TEMPORARY_REDIRECT, response, 0);
@@ -138,16 +139,17 @@ static bool underway(const srv_view_asset *asset)
 }
 
 static enum MHD_Result decide(request *r, const srv_view_asset *asset, hob_str full, hob_str output_name,
-							  bool redirect)
+							  bool redirect, bool final)
 {
 	uint32_t wait_ms = request_wait_ms(r);
 	bool waited = r->asked > 0;
-	const srv_control wait = {.timeout_ms = wait_ms};
+	const srv_control wait = {.timeout_ms = wait_ms, .force = final};
 	if (!asset && wait_ms > 0 && !waited)
 		return ask_loop(r, SRV_CONTROL_SYNC, full, &wait);
 	if (!asset || asset->state == SRV_REMOVED)
 		return reply_unknown(r);
-	if (wait_ms > 0 && underway(asset) && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
+	bool wanting = underway(asset) || (final && strcmp(asset->quality, "preview") == 0);
+	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
 		return ask_loop(r, SRV_CONTROL_WAIT, full, &wait);
 	if (!asset_has_good(asset)) {
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE;
@@ -167,8 +169,9 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, hob_str f
 enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
-	bool redirect;
-	if (!request_flag(r, "redirect", false, &result, &redirect))
+	bool redirect, final;
+	if (!request_flag(r, "redirect", false, &result, &redirect) ||
+		!request_flag(r, "final", false, &result, &final))
 		return result;
 	hob_str output_name = HOB_STR("meshes");
 	request_param(r, "output", &output_name);
@@ -179,7 +182,7 @@ enum MHD_Result srv_route_asset_data(request *r)
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	result = full.failed ? MHD_NO
 						 : decide(r, srv_view_find(view, hob_buf_str(&full)), hob_buf_str(&full), output_name,
-								  redirect);
+								  redirect, final);
 	srv_view_drop(view);
 	hob_buf_release(&full);
 	return result;

@@ -133,6 +133,7 @@ static void on_end(void *user)
 	if (s->next)
 		s->next->previous = s->previous;
 	http->stream_count--;
+	srv_events_leave(http->sources.events);
 	s->request->stream = NULL;
 	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
 	event_filter_release(&s->filter);
@@ -221,6 +222,7 @@ enum MHD_Result srv_route_events(request *r)
 		s->next->previous = s;
 	http->streams = s;
 	http->stream_count++;
+	srv_events_join(http->sources.events);
 	r->stream = s;
 	atomic_fetch_sub_explicit(&http->busy, 1, memory_order_relaxed);
 	if (!response) {

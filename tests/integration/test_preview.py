@@ -1,0 +1,118 @@
+"""Whoever looks sees a preview first; the final cook follows as a change of its own."""
+import hashlib
+import json
+import subprocess
+
+from hobtest import HOB, Scenario, main
+
+
+def bumpy_grid(side, height=0.1):
+    """A square of side x side quads as an OBJ: large enough that its levels of detail take a while."""
+    lines = [f"v {x} {y} {height * ((x * 7 + y * 13) % 5):.3f}" for y in range(side + 1) for x in range(side + 1)]
+    for y in range(side):
+        for x in range(side):
+            a = y * (side + 1) + x + 1
+            lines.append(f"f {a} {a + 1} {a + side + 2} {a + side + 1}")
+    return "\n".join(lines) + "\n"
+
+
+def is_asset(name, quality=None):
+    return lambda data: data["asset"] == name and (quality is None or data.get("quality") == quality)
+
+
+class Preview(Scenario):
+    def levels(self, daemon, event):
+        meshes = next(output for output in event["outputs"] if output["name"] == "meshes")
+        answer = daemon.get("/blobs/" + meshes["hash"])
+        self.assertEqual(hashlib.sha256(answer.body).hexdigest(), meshes["hash"])
+        path = self.folder / "seen.meshes"
+        path.write_bytes(answer.body)
+        told = subprocess.run([HOB, "inspect", "--json", str(path)], capture_output=True, check=True)
+        return next(section["count"] for section in json.loads(told.stdout)["sections"] if section["type"] == "LODS")
+
+    def test_a_save_shows_a_preview_and_then_the_final_cook(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 1)  # nobody had asked for it: straight to the final cook
+            self.put("grid.obj", bumpy_grid(80, 0.2))
+            first = daemon.wait_event("asset", is_asset("art/grid.obj"))
+            second = daemon.wait_event("asset", is_asset("art/grid.obj"))
+            self.assertEqual((first["quality"], second["quality"]), ("preview", "final"))
+            self.assertGreater(second["rev"], first["rev"])
+            self.assertEqual(self.levels(daemon, first), 1)
+            self.assertGreater(self.levels(daemon, second), 1)
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 3)
+            item = daemon.assets()["art/grid.obj"]
+            self.assertEqual((item["state"], item["quality"]), ("fresh", "final"))
+            # Both are remembered: going back and forth cooks nothing and needs no preview.
+            self.put("grid.obj", bumpy_grid(80))
+            self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["quality"], "final")
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 3)
+
+    def test_who_waits_gets_the_preview_or_asks_for_more(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            answer = daemon.get("/a/art/grid.obj?final=1", Prefer="wait=60")
+            self.assertEqual((answer.status, answer.headers["cook-quality"]), (200, "final"))
+            self.put("grid.obj", bumpy_grid(80, 0.3))
+            daemon.wait_event("asset", is_asset("art/grid.obj", "preview"))
+            answer = daemon.get("/a/art/grid.obj?final=1", Prefer="wait=60")
+            self.assertEqual(answer.headers["cook-quality"], "final")
+
+    def test_a_save_during_the_final_cook_is_not_behind_it(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            daemon.sync()
+            for step in range(3):
+                self.put("grid.obj", bumpy_grid(80, 0.3 + 0.1 * step))
+                daemon.wait_event("asset", is_asset("art/grid.obj", "preview"))
+            daemon.wait_event("asset", is_asset("art/grid.obj", "final"))
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
+
+    def test_a_small_new_model_needs_no_preview(self):
+        with self.serve() as daemon:
+            self.put("grid.obj", bumpy_grid(4))
+            self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["quality"], "final")
+
+    def test_a_copy_of_what_is_being_previewed(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            daemon.sync()
+            text = bumpy_grid(80, 0.2)
+            self.put("grid.obj", text)
+            self.put("copy.obj", text)
+            daemon.wait_event("asset", is_asset("art/grid.obj", "final"))
+            daemon.sync()
+            items = daemon.assets()
+            self.assertEqual([items[f"art/{name}.obj"]["quality"] for name in ("grid", "copy")], ["final", "final"])
+            self.assertEqual(daemon.blob("art/grid.obj"), daemon.blob("art/copy.obj"))
+            self.assertEqual(daemon.cooked(), 3)
+
+    def test_a_preview_is_not_the_end_after_a_kill(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.put("grid.obj", bumpy_grid(80, 0.2))
+            daemon.wait_event("asset", is_asset("art/grid.obj", "preview"))
+            daemon.kill()
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
+
+    def test_a_broken_save_fails_once(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.put("grid.obj", "not a model\n")
+            failed = daemon.wait_event("asset", is_asset("art/grid.obj"))
+            self.assertEqual((failed["kind"], failed["state"]), ("failed", "stale"))
+            self.put("grid.obj", bumpy_grid(80))
+            self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["kind"], "recovered")
+
+
+if __name__ == "__main__":
+    main()
