@@ -28,7 +28,7 @@ bool rt_skins_fill(rt_asset *a, hob_rt_error *error)
 						   a->pub.node_count);
 	for (uint32_t i = 0; i < a->inverse_binds.count; i++)
 		if (!rt_in_range(RT_AT(hob_pk_mat4, a->inverse_binds, i)->m, 16))
-			return rt_fail(error, HOB_RT_CORRUPT, "inverse bind matrix %u is not finite", i);
+			return rt_fail(error, HOB_RT_CORRUPT, "inverse bind matrix %u is not finite or too large", i);
 	for (uint32_t i = 0; i < a->skin_records.count; i++) {
 		const hob_pk_skin *from = RT_AT(hob_pk_skin, a->skin_records, i);
 		if (from->joint_first > a->joints.count || from->joint_count > a->joints.count - from->joint_first ||

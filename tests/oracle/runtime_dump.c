@@ -2,8 +2,8 @@
  *
  *     runtime_dump OUT/model.gltf POINTS        reads OUT/model.gltf.meshes, .scene, .animations
  *
- * Per clip, nine times from its start to its end; per time the world matrices of the default scene's nodes in
- * depth-first order without the mesh child nodes, and about POINTS positions of deformed vertices. */
+ * The rest pose, and per clip nine times from its start to its end; per time the world matrices of the default scene's
+ * nodes in depth-first order without the mesh child nodes, and about POINTS positions of deformed vertices. */
 #include "core/runtime/hob_runtime.h"
 
 #include <stdio.h>
@@ -149,7 +149,9 @@ int main(int argc, char **argv)
 	for (uint32_t d = 0; d < asset->draw_count; d++)
 		if (shown[asset->draws[d].node])
 			shown[asset->draws[d].node] = 2;
-	printf("[");
+	printf("{\"rest\":");
+	print_frame(asset, instance, shown, (uint32_t)atoi(argv[2]));
+	printf(",\"clips\":[");
 	for (uint32_t c = 0; c < asset->clip_count; c++) {
 		const hob_rt_clip *clip = &asset->clips[c];
 		printf("%s{\"times\":[", c ? "," : "");
@@ -165,6 +167,13 @@ int main(int argc, char **argv)
 		}
 		printf("]}");
 	}
-	puts("]");
+	puts("]}");
+	hob_rt_pose_close(pose);
+	hob_rt_instance_close(instance);
+	hob_rt_close(asset);
+	free(shown);
+	free((void *)(uintptr_t)files.meshes.data);
+	free((void *)(uintptr_t)files.scene.data);
+	free((void *)(uintptr_t)files.animations.data);
 	return 0;
 }
