@@ -141,7 +141,7 @@ bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *ar
 	}
 	size_t size = (size_t)texture->raw_bytes[level];
 	/* A zstd block of 128 KiB takes at least 4 bytes. */
-	if (size / (128 << 10) > stored.size)
+	if (size >> 17 > stored.size / 4)
 		return hob_fail(err, CORRUPT, "level %u: %zu bytes cannot unpack to %zu", level, stored.size, size);
 	uint8_t *raw = hob_arena_alloc(arena, size, 64);
 	if (!raw)

@@ -1,6 +1,8 @@
 /* Written from the specification, beside the writer and not from it: its own table, its own arithmetic. */
 #include "ktx2.h"
 
+#include "../base/limits.h"
+
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -90,8 +92,12 @@ static bool check_head(hob_bytes file, head *h, const rule **r, hob_error *err)
 	if (h->depth != 0 || h->layers != 0 || h->faces != 1)
 		return hob_fail(err, UNSUPPORTED, "depth %u, layers %u, faces %u: not a flat texture", h->depth,
 						h->layers, h->faces);
-	if (h->width < 1 || h->width > 65535 || h->height < 1 || h->height > 65535)
+	if (h->width < 1 || h->height < 1)
 		return hob_fail(err, CORRUPT, "the size is %u x %u", h->width, h->height);
+	if (h->width > HOB_LIMIT_IMAGE_SIDE || h->height > HOB_LIMIT_IMAGE_SIDE ||
+		(uint64_t)h->width * h->height > HOB_LIMIT_IMAGE_PIXELS)
+		return hob_fail(err, LIMIT, "the size is %u x %u; at most %llu pixels a side and %llu in all",
+						h->width, h->height, HOB_LIMIT_IMAGE_SIDE, HOB_LIMIT_IMAGE_PIXELS);
 	uint32_t longest = h->width > h->height ? h->width : h->height;
 	if (h->levels < 1 || h->levels > 16 || longest >> (h->levels - 1) == 0)
 		return hob_fail(err, CORRUPT, "%u levels of %u x %u pixels", h->levels, h->width, h->height);
@@ -213,6 +219,10 @@ static bool check_keys(hob_bytes file, const head *h, hob_error *err)
 
 static bool check_frame(hob_bytes frame, uint64_t raw, uint32_t level, hob_error *err)
 {
+	/* A zstd block of 128 KiB takes at least 4 bytes. */
+	if (raw >> 17 > frame.size / 4)
+		return hob_fail(err, CORRUPT, "level %u: %zu bytes cannot unpack to %llu", level, frame.size,
+						(unsigned long long)raw);
 	uint8_t *room = malloc(raw > 0 ? (size_t)raw : 1);
 	if (!room)
 		return hob_fail(err, MEMORY, "no memory left to unpack level %u of %llu bytes", level,

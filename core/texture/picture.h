@@ -6,8 +6,8 @@
  * allocated for a picture that only claims to be large.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture),
- *                   PNM (P1 to P6), DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level)
- *   stb_image       JPEG, TGA, BMP, Radiance HDR
+ *                   PNM (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level)
+ *   stb_image       JPEG, TGA, BMP
  *   libwebp         WebP, when Hob was built with it
  *
  * Recognised by name and refused with a remedy: TIFF, OpenEXR, ICO, AVIF/HEIC, JPEG XL, JPEG 2000, SVG, Git LFS
@@ -79,10 +79,10 @@ typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_err
 typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, hob_arena *arena,
 								 hob_picture *out, hob_error *err);
 
-hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_stb_probe,
+hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_hdr_probe, hob_stb_probe,
 	hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe;
-hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_stb_read, hob_webp_read,
-	hob_dds_decode, hob_ktx2_decode;
+hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_hdr_read, hob_stb_read,
+	hob_webp_read, hob_dds_decode, hob_ktx2_decode;
 
 /* True when the 18 bytes of a TGA header agree with each other and with the file's size. */
 bool hob_tga_plausible(hob_bytes file);

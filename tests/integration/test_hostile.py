@@ -86,7 +86,7 @@ class Hostile(Scenario):
                 if item["state"] != "fresh":
                     self.assertTrue(item["error"]["message"], name)
             self.put("good.obj", obj_text(9))
-            self.assertEqual(daemon.wait_asset("art/good.obj")["state"], "fresh")
+            self.assertEqual(daemon.wait_asset("art/good.obj", "fresh", "failed")["state"], "fresh")
             states = {}
             for item in items.values():
                 states[item["state"]] = states.get(item["state"], 0) + 1

@@ -171,6 +171,23 @@ static void put_big(uint8_t *p, uint32_t v, int bytes)
 		p[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
 }
 
+static void damaged_bmp_tga_and_jpeg(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a.bmp", "rle.tga", "map.tga", "raw.tga", "cyan.jpg"};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+		hob_bytes file = read_file("../../fuzz/corpus/image", names[i]);
+		hob_arena arena;
+		hob_picture p;
+		hob_error err = {0};
+		if (!decode(file, &arena, &p, &err))
+			fail_msg("%s: %s", names[i], err.context);
+		hob_arena_release(&arena);
+		damage(names[i], file);
+		free_file(file);
+	}
+}
+
 static void sizes_over_the_limits_cost_nothing(void **state)
 {
 	(void)state;
@@ -329,6 +346,78 @@ static void psd_plain_and_packed(void **state)
 	}
 }
 
+static void hdr_plain_and_packed(void **state)
+{
+	(void)state;
+	static const char head[] = "#?RADIANCE\n# by hand\nFORMAT=32-bit_rle_rgbe\nEXPOSURE=1\n\n-Y 2 +X 9\n";
+	uint8_t packed[256], plain[256];
+	size_t start = sizeof head - 1, at = start, in = start;
+	memcpy(packed, head, start);
+	memcpy(plain, head, start);
+	for (uint8_t y = 0; y < 2; y++) {
+		memcpy(packed + at, ((uint8_t[4]){2, 2, 0, 9}), 4);
+		at += 4;
+		for (uint8_t k = 0; k < 4; k++) {
+			/* A run of seven and two literals. */
+			uint8_t v = (uint8_t)(k == 3 ? 130 : 100 + 20 * k + y);
+			memcpy(packed + at, ((uint8_t[5]){128 + 7, v, 2, v, (uint8_t)(k == 3 ? 0 : v)}), 5);
+			at += 5;
+		}
+		for (int x = 0; x < 9; x++, in += 4)
+			memcpy(plain + in, ((uint8_t[4]){100 + y, 120 + y, 140 + y, x < 8 ? 130 : 0}), 4);
+	}
+	for (int i = 0; i < 2; i++) {
+		hob_bytes file = i ? (hob_bytes){plain, in} : (hob_bytes){packed, at};
+		hob_arena arena;
+		hob_picture p;
+		hob_error err = {0};
+		if (!decode(file, &arena, &p, &err))
+			fail_msg("%s", err.context);
+		int w, h, c;
+		float *expected = stbi_loadf_from_memory(file.data, (int)file.size, &w, &h, &c, 4);
+		assert_int_equal(p.depth, HOB_DEPTH_FLOAT);
+		assert_int_equal(w, p.width);
+		assert_memory_equal(expected, p.pixels, 4 * sizeof(float) * 18);
+		/* 101 / 64 in the second row. */
+		assert_true(((float *)p.pixels)[4 * 9] == 101.0f / 64.0f);
+		assert_true(((float *)p.pixels)[4 * 17] == 0.0f);
+		stbi_image_free(expected);
+		hob_arena_release(&arena);
+		damage("hdr", file);
+	}
+}
+
+static void huffman_tables_that_are_too_long_are_refused(void **state)
+{
+	(void)state;
+	uint8_t jpeg[700] = {0xFF, 0xD8, 0xFF, 0xC0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0, 0xFF, 0xC4, 1, 45};
+	/* 272 codes of eight bits: the packaged stb_image writes behind its table. */
+	memset(jpeg + 20, 17, 16);
+	hob_arena arena;
+	hob_picture p;
+	hob_error err = {0};
+	assert_false(decode((hob_bytes){jpeg, sizeof jpeg}, &arena, &p, &err));
+	assert_non_null(strstr(err.context, "256 codes"));
+	hob_arena_release(&arena);
+	/* Between two scans as well, where fill bytes and a stuffed zero stand before it. */
+	hob_bytes whole = read_file("../../fuzz/corpus/image", "cyan.jpg");
+	uint8_t copy[2000];
+	assert_true(whole.size + sizeof jpeg < sizeof copy);
+	memcpy(copy, whole.data, whole.size);
+	assert_int_equal(copy[whole.size - 1], 0xD9);
+	memcpy(copy + whole.size - 2, ((uint8_t[5]){0xFF, 0xFF, 0, 1, 44}), 5);
+	memcpy(copy + whole.size + 3, jpeg + 15, sizeof jpeg - 15);
+	assert_false(decode((hob_bytes){copy, whole.size + sizeof jpeg - 12}, &arena, &p, &err));
+	assert_non_null(strstr(err.context, "256 codes"));
+	hob_arena_release(&arena);
+	/* Behind the end it is somebody's video. */
+	memcpy(copy + whole.size - 2, whole.data + whole.size - 2, 2);
+	memcpy(copy + whole.size, jpeg + 15, sizeof jpeg - 15);
+	assert_true(decode((hob_bytes){copy, whole.size + sizeof jpeg - 15}, &arena, &p, &err));
+	hob_arena_release(&arena);
+	free_file(whole);
+}
+
 static size_t make_dds(uint8_t *out, const char *code, uint32_t bits, const uint32_t masks[4])
 {
 	memset(out, 0, 256);
@@ -476,10 +565,13 @@ int main(void)
 		cmocka_unit_test(every_png_of_the_suite_gives_the_pixels_of_the_oracle),
 		cmocka_unit_test(gifs_give_the_pixels_of_the_oracle),
 		cmocka_unit_test(damaged_files_are_pictures_or_errors),
+		cmocka_unit_test(damaged_bmp_tga_and_jpeg),
 		cmocka_unit_test(sizes_over_the_limits_cost_nothing),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(pnm_of_every_kind),
 		cmocka_unit_test(psd_plain_and_packed),
+		cmocka_unit_test(hdr_plain_and_packed),
+		cmocka_unit_test(huffman_tables_that_are_too_long_are_refused),
 		cmocka_unit_test(dds_of_blocks_and_of_masks),
 		cmocka_unit_test(blocks_of_other_encoders_decode),
 		cmocka_unit_test(what_cannot_be_unpacked_is_said_and_kept),
