@@ -5,7 +5,7 @@
  * octahedral normals are expanded to floats, colours and weights stay small and normalised, joints stay integers.
  */
 import { BufferAttribute, BufferGeometry, Box3, Sphere, Vector3 } from 'three';
-import { constants, meshAttributes, meshLevels } from './hob-format.js';
+import { constants, meshAttributes, meshLevels, readRecord } from './hob-format.js';
 
 const c = constants;
 
@@ -173,12 +173,16 @@ export class GeometryReader {
 		return this.decoded.get(section);
 	};
 
-	/** @returns {{geometry: BufferGeometry, mesh: object, targets: object[]} | null} null when there is nothing to draw */
-	read(index) {
+	/**
+	 * @param {number} index  of the mesh
+	 * @param {number} [lod]  level of detail; a mesh with fewer levels gives its last
+	 * @returns {{geometry: BufferGeometry, mesh: object, targets: object[]} | null} null when there is nothing to draw
+	 */
+	read(index, lod = this.options.lod ?? 0) {
 		const mesh = this.meshes[index];
 		const levels = meshLevels(this.pack, mesh);
 		if (!levels.length) return null;
-		const level = levels[Math.min(this.options.lod ?? 0, levels.length - 1)];
+		const level = levels[Math.min(lod, levels.length - 1)];
 		const count = level.vertex_prefix;
 		const geometry = new BufferGeometry();
 		geometry.name = mesh.name;
@@ -192,6 +196,29 @@ export class GeometryReader {
 		setBounds(geometry, mesh, targets);
 		geometry.userData = { levels: levels.map(({ index_count, vertex_prefix, error }) => ({ index_count, vertex_prefix, error })) };
 		return { geometry, mesh, targets };
+	}
+
+	/**
+	 * The meshlets of a level: corners, three vertex numbers of the geometry for each triangle, and for each triangle the
+	 * number of its meshlet. null where none were built.
+	 */
+	readMeshlets(index, lod) {
+		const levels = meshLevels(this.pack, this.meshes[index]);
+		const level = levels[Math.min(lod, levels.length - 1)];
+		const table = this.pack.find('MLET');
+		if (!level?.meshlet_count || !table) return null;
+		const records = this.#bytes(table);
+		const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
+		const vertices = this.pack.array(this.pack.find('MLVT'), this.options.decoder);
+		const triangles = this.#bytes(this.pack.find('MLTR'));
+		const corners = [];
+		const owners = [];
+		for (let i = 0; i < level.meshlet_count; i++) {
+			const m = readRecord('meshlet', view, (level.meshlet_first + i) * table.stride);
+			for (let k = 0; k < m.triangle_count * 3; k++) corners.push(vertices[m.vertex_offset + triangles[m.triangle_offset + k]]);
+			for (let k = 0; k < m.triangle_count; k++) owners.push(i);
+		}
+		return { corners, owners, count: level.meshlet_count };
 	}
 
 	#unwanted({ semantic }, { flags }) {

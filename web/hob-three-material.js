@@ -188,6 +188,7 @@ export class MaterialReader {
 	 * @param {(error: Error) => void} onTextureError  a texture that cannot be had is left out
 	 */
 	constructor(pack, fetchBlob, onTextureError) {
+		this.pack = pack;
 		this.fetchBlob = fetchBlob;
 		this.onTextureError = onTextureError;
 		this.records = pack.rows('MATL');
@@ -201,7 +202,8 @@ export class MaterialReader {
 		this.drawn = new Map();
 	}
 
-	#picture(index) {
+	/** The picture of image `index` as a texture without a sampler, each read once; null when it cannot be had. */
+	picture(index) {
 		if (!this.pictures.has(index)) this.pictures.set(index, this.#fetchPicture(this.images[index]));
 		return this.pictures.get(index);
 	}
@@ -227,7 +229,7 @@ export class MaterialReader {
 	}
 
 	async #makeTexture(ref) {
-		const picture = await this.#picture(ref.image);
+		const picture = await this.picture(ref.image);
 		if (!picture) return null;
 		const texture = picture.clone();
 		applySampler(texture, ref.sampler === NONE ? null : this.samplers[ref.sampler]);

@@ -10,6 +10,9 @@
  * `load` and `loadAsync` fetch an asset by name: a THREE.Group with `animations`, and the names of material variants in
  * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and `three/addons/`
  * come from an import map or a bundler. A page of another origin needs the daemon's permission.
+ *
+ * With `loader.keepData` a model keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as
+ * packs, {geometry, pictures} as readers; selectLod and tools need it.
  */
 import { Loader } from 'three';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
@@ -52,6 +55,8 @@ export class HobLoader extends Loader {
 		this.generatedTangents = true;
 		/** false: leave out normals that the source did not have; three.js then shades flat. */
 		this.generatedNormals = true;
+		/** true: models keep the data they were read from, for selectLod. */
+		this.keepData = false;
 		/** Seconds to wait for an asset that is being cooked. */
 		this.wait = 10;
 		/** Called with an Error when a texture cannot be had; the model comes without it. */
@@ -143,19 +148,29 @@ export class HobLoader extends Loader {
 	async #build(parts, where) {
 		await MeshoptDecoder.ready;
 		const blob = parts.blob ?? ((sha256) => this.#fetchBlob(where, sha256));
-		const group = await new SceneBuilder({
-			scene: new Pack(parts.scene),
-			anims: parts.animations ? new Pack(parts.animations) : null,
-			geometry: new GeometryReader(new Pack(parts.meshes), this.#geometryOptions()),
-			materials: new MaterialReader(new Pack(parts.materials), blob, this.onTextureError),
-		}).build(this.sceneIndex);
+		const scene = new Pack(parts.scene);
+		const anims = parts.animations ? new Pack(parts.animations) : null;
+		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
+		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError);
+		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
+		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack, geometry, pictures };
 		return group;
 	}
 
 	#geometryOptions() {
 		const { lod, generatedTangents, generatedNormals } = this;
 		return { lod, generatedTangents, generatedNormals, decoder: MeshoptDecoder };
+	}
+
+	/**
+	 * Fetches the asset of a loaded model anew and puts the data inside the same group; objects that are still there stay
+	 * the same objects. Throws a HobError and changes nothing when that fails.
+	 */
+	async reload(group) {
+		const where = new URL(group.userData.url);
+		replaceContent(group, await this.#build(await this.#fetchAsset(where), where));
+		return group;
 	}
 
 	/**
@@ -208,6 +223,21 @@ export function selectVariant(group, name) {
 	group.traverse((object) => {
 		if (object.userData.hob) object.material = object.userData.hob.variants[name] ?? object.userData.hob.material;
 	});
+}
+
+/** Shows level of detail `lod` of every mesh of a model that was loaded with keepData; skins, poses and materials stay. */
+export function selectLod(group, lod) {
+	const { geometry: reader } = group.userData.cooked;
+	const fresh = new Map();
+	const old = new Set();
+	group.traverse((object) => {
+		const index = object.userData.hob?.mesh;
+		if (index === undefined) return;
+		if (!fresh.has(index)) fresh.set(index, reader.read(index, lod).geometry);
+		old.add(object.geometry);
+		object.geometry = fresh.get(index);
+	});
+	for (const geometry of old) geometry.dispose();
 }
 
 /** Frees what the GPU holds for a model. */

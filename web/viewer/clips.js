@@ -1,0 +1,135 @@
+/* Plays the clips of a model and shows where it is in them. */
+import * as THREE from 'three';
+import { button, choice, h, slider, toggle } from './dom.js';
+import { text } from './text.js';
+
+const speeds = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
+const seconds = (time) => `${time.toFixed(2)} s`;
+
+/** The pose of models by clip and time. `also` are models with clips of the same order, as a source beside its cooked form. */
+class Pose {
+	constructor(group) {
+		this.group = group;
+		this.mixer = new THREE.AnimationMixer(group);
+		this.rest = [];
+		group.traverse((object) => this.rest.push([object, object.position.clone(), object.quaternion.clone(), object.scale.clone(),
+			object.morphTargetInfluences?.slice()]));
+	}
+
+	choose(clip) {
+		this.mixer.stopAllAction();
+		this.mixer.uncacheRoot(this.group);
+		for (const [object, position, quaternion, scale, weights] of this.rest) {
+			object.position.copy(position);
+			object.quaternion.copy(quaternion);
+			object.scale.copy(scale);
+			weights?.forEach((weight, i) => (object.morphTargetInfluences[i] = weight));
+		}
+		const found = this.group.animations[clip];
+		if (!found) return;
+		const action = this.mixer.clipAction(found);
+		action.setLoop(THREE.LoopOnce);
+		action.clampWhenFinished = true;
+		action.play();
+	}
+
+	show(time) {
+		this.mixer.setTime(time);
+	}
+}
+
+export class Clips {
+	clip = -1;
+	time = 0;
+	speed = 1;
+	loop = true;
+	playing = false;
+	poses = [];
+
+	/** changed(): the pose is another one. */
+	constructor(changed) {
+		this.changed = changed;
+		this.bar = h('div', { class: 'viewer-player', role: 'group', 'aria-label': text.clip, hidden: true });
+	}
+
+	get duration() {
+		return this.poses[0]?.group.animations[this.clip]?.duration ?? 0;
+	}
+
+	/** A model in place of all earlier ones; clip, time and what else was chosen stay where the model still has them. */
+	setModel(group) {
+		const name = this.names?.[this.clip];
+		const keep = this.playing;
+		this.poses = [new Pose(group)];
+		this.names = group.animations.map((clip, i) => clip.name || `${text.clip} ${i + 1}`);
+		const again = name === undefined ? -1 : this.names.indexOf(name);
+		this.build();
+		this.choose(again, { time: again < 0 ? 0 : this.time, playing: again >= 0 && keep });
+	}
+
+	addModel(group) {
+		const pose = new Pose(group);
+		this.poses.push(pose);
+		pose.choose(this.clip);
+		if (this.clip >= 0) pose.show(this.time);
+	}
+
+	dropModel(group) {
+		this.poses = this.poses.filter((pose) => pose.group !== group);
+	}
+
+	build() {
+		this.bar.hidden = this.names.length === 0;
+		this.play = button(text.play, () => this.setPlaying(!this.playing), { class: 'viewer-button viewer-play' });
+		this.select = choice(text.clip, [['-1', text.rest], ...this.names.map((name, i) => [String(i), name])], String(this.clip),
+			(value) => this.choose(Number(value), { time: 0, playing: this.playing || Number(value) >= 0 }));
+		this.scrubber = slider({ label: text.time, min: 0, max: 1, step: 0.001, value: 0, say: seconds, class: 'viewer-scrubber',
+			change: (time) => {
+				this.setPlaying(false);
+				this.seek(time);
+			} });
+		const speed = choice(text.speed, speeds.map((value) => [String(value), `${value}×`]), String(this.speed),
+			(value) => (this.speed = Number(value)));
+		const loop = toggle(text.loop, this.loop, (on) => (this.loop = on));
+		this.bar.replaceChildren(this.play, this.select, this.scrubber, speed, loop);
+	}
+
+	choose(clip, { time = 0, playing = false } = {}) {
+		this.clip = clip;
+		for (const pose of this.poses) pose.choose(clip);
+		this.select.querySelector('select').value = String(clip);
+		const still = clip < 0;
+		this.scrubber.input.max = String(Math.max(this.duration, 0.001));
+		for (const input of [this.scrubber.input, this.play]) input.disabled = still;
+		this.setPlaying(playing && !still);
+		this.seek(Math.min(time, this.duration));
+	}
+
+	setPlaying(on) {
+		this.playing = on && this.clip >= 0;
+		if (this.playing && !this.loop && this.time >= this.duration) this.time = 0;
+		this.play.textContent = this.playing ? text.pause : text.play;
+		this.changed();
+	}
+
+	seek(time) {
+		this.time = time;
+		if (this.clip >= 0) for (const pose of this.poses) pose.show(time);
+		this.scrubber.show(this.time);
+		this.changed();
+	}
+
+	/** Moves on; true while it plays. */
+	advance(passed) {
+		if (!this.playing) return false;
+		let time = this.time + passed * this.speed;
+		if (time >= this.duration) {
+			time = this.loop && this.duration > 0 ? time % this.duration : this.duration;
+			if (!this.loop) this.setPlaying(false);
+		}
+		this.time = time;
+		for (const pose of this.poses) pose.show(time);
+		this.scrubber.show(time);
+		return this.playing;
+	}
+}

@@ -1,0 +1,169 @@
+/* Ways to look at a model other than with its materials, and the helpers drawn around it. */
+import * as THREE from 'three';
+
+function makeChecker() {
+	const side = 512;
+	const cells = 8;
+	const canvas = document.createElement('canvas');
+	canvas.width = canvas.height = side;
+	const pen = canvas.getContext('2d');
+	const cell = side / cells;
+	pen.font = `${cell * 0.4}px sans-serif`;
+	pen.textAlign = 'center';
+	pen.textBaseline = 'middle';
+	for (let y = 0; y < cells; y++)
+		for (let x = 0; x < cells; x++) {
+			const hue = (x / cells) * 300;
+			pen.fillStyle = (x + y) % 2 ? `hsl(${hue} 35% ${38 + y * 4}%)` : `hsl(${hue} 25% ${72 + y * 2}%)`;
+			pen.fillRect(x * cell, y * cell, cell, cell);
+			pen.fillStyle = (x + y) % 2 ? '#fff' : '#222';
+			pen.fillText(`${'ABCDEFGH'[x]}${y + 1}`, (x + 0.5) * cell, (y + 0.5) * cell);
+		}
+	const texture = new THREE.CanvasTexture(canvas);
+	texture.colorSpace = THREE.SRGBColorSpace;
+	texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
+	texture.flipY = false;
+	texture.anisotropy = 8;
+	return texture;
+}
+
+/** Materials by name of the look; undefined for the model's own. */
+export class Looks {
+	made = new Map();
+	makers = {
+		clay: () => new THREE.MeshStandardMaterial({ color: 0xb9b4ac, roughness: 0.75, metalness: 0, side: THREE.DoubleSide }),
+		normals: () => new THREE.MeshNormalMaterial({ side: THREE.DoubleSide }),
+		checker: () => new THREE.MeshStandardMaterial({ map: makeChecker(), roughness: 0.9, metalness: 0, side: THREE.DoubleSide }),
+		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0, side: THREE.DoubleSide }),
+	};
+
+	material(look) {
+		if (!this.makers[look]) return null;
+		if (!this.made.has(look)) this.made.set(look, this.makers[look]());
+		return this.made.get(look);
+	}
+
+	dispose() {
+		for (const material of this.made.values()) {
+			material.map?.dispose();
+			material.dispose();
+		}
+	}
+}
+
+const meshletColor = (i, out) => out.setHSL((i * 0.61803398875) % 1, 0.62, 0.42 + 0.2 * ((i * 0.7548776662) % 1), THREE.SRGBColorSpace);
+
+function pick(attribute, corners) {
+	const { itemSize, array, normalized } = attribute;
+	const out = new array.constructor(corners.length * itemSize);
+	for (let i = 0; i < corners.length; i++)
+		for (let k = 0; k < itemSize; k++) out[i * itemSize + k] = array[corners[i] * itemSize + k];
+	return new THREE.BufferAttribute(out, itemSize, normalized);
+}
+
+/** The triangles of a geometry's meshlets, each meshlet in one colour. */
+function meshletGeometry(geometry, { corners, owners }) {
+	const out = new THREE.BufferGeometry();
+	for (const [name, attribute] of Object.entries(geometry.attributes)) if (name !== 'color') out.setAttribute(name, pick(attribute, corners));
+	for (const [name, list] of Object.entries(geometry.morphAttributes)) out.morphAttributes[name] = list.map((each) => pick(each, corners));
+	out.morphTargetsRelative = geometry.morphTargetsRelative;
+	const colors = new Float32Array(corners.length * 3);
+	const color = new THREE.Color();
+	for (let i = 0; i < corners.length; i++) meshletColor(owners[(i / 3) | 0], color).toArray(colors, i * 3);
+	out.setAttribute('color', new THREE.BufferAttribute(colors, 3));
+	out.boundingBox = geometry.boundingBox;
+	out.boundingSphere = geometry.boundingSphere;
+	return out;
+}
+
+/** Puts meshlets in the place of the geometries of a model; answers how many there are and how to go back. */
+export function showMeshlets(group, lod) {
+	const { geometry: reader } = group.userData.cooked;
+	const made = new Map();
+	const before = new Map();
+	let count = 0;
+	group.traverse((object) => {
+		const index = object.userData.hob?.mesh;
+		if (index === undefined) return;
+		if (!made.has(index)) {
+			const found = reader.readMeshlets(index, lod);
+			made.set(index, found && { geometry: meshletGeometry(object.geometry, found), count: found.count });
+		}
+		const found = made.get(index);
+		if (!found) return;
+		count += found.count;
+		before.set(object, object.geometry);
+		object.geometry = found.geometry;
+	});
+	return {
+		count,
+		restore() {
+			for (const [object, geometry] of before) object.geometry = geometry;
+			for (const each of made.values()) each?.geometry.dispose();
+		},
+	};
+}
+
+const corners = [[0, 1], [1, 3], [3, 2], [2, 0], [4, 5], [5, 7], [7, 6], [6, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
+
+function boxLines(box, material) {
+	const points = corners.flat().map((i) => new THREE.Vector3(box[i & 1 ? 'max' : 'min'].x, box[i & 2 ? 'max' : 'min'].y, box[i & 4 ? 'max' : 'min'].z));
+	return new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(points), material);
+}
+
+/** The box of every mesh as the file tells it, and one around all. */
+export function makeBounds(group, whole) {
+	const out = new THREE.Group();
+	const each = new THREE.LineBasicMaterial({ color: 0x3d8bd4, transparent: true, opacity: 0.7 });
+	group.traverse((object) => {
+		if (!object.userData.hob || !object.geometry.boundingBox) return;
+		const lines = boxLines(object.geometry.boundingBox, each);
+		lines.matrixWorldAutoUpdate = false;
+		lines.matrixWorld = object.matrixWorld;
+		out.add(lines);
+	});
+	if (!whole.isEmpty()) out.add(boxLines(whole, new THREE.LineBasicMaterial({ color: 0xe07b2c })));
+	return out;
+}
+
+export function makeSkeleton(group) {
+	const helper = new THREE.SkeletonHelper(group);
+	helper.material.depthTest = false;
+	helper.renderOrder = 10;
+	helper.frustumCulled = false;
+	const bones = helper.bones.length;
+	if (!bones) return null;
+	const dots = new THREE.Points(new THREE.BufferGeometry().setAttribute('position', new THREE.BufferAttribute(new Float32Array(bones * 3), 3)),
+		new THREE.PointsMaterial({ size: 5, sizeAttenuation: false, color: 0xffb454, depthTest: false, transparent: true, toneMapped: false }));
+	dots.renderOrder = 11;
+	dots.frustumCulled = false;
+	const out = new THREE.Group();
+	out.add(helper, dots);
+	out.userData.joints = bones;
+	out.userData.follow = () => {
+		const places = dots.geometry.attributes.position;
+		helper.bones.forEach((bone, i) => places.setXYZ(i, ...bone.matrixWorld.elements.slice(12, 15)));
+		places.needsUpdate = true;
+	};
+	return out;
+}
+
+export function makeGrid(box, color) {
+	const size = box.isEmpty() ? 2 : Math.max(box.max.x - box.min.x, box.max.z - box.min.z, (box.max.y - box.min.y) * 0.5);
+	const cell = 10 ** Math.floor(Math.log10(size || 1)) / (size / 10 ** Math.floor(Math.log10(size || 1)) < 3 ? 4 : 1);
+	const cells = Math.ceil((size * 1.6) / cell / 2) * 2;
+	const grid = new THREE.GridHelper(cells * cell, cells, color, color);
+	grid.material.transparent = true;
+	grid.material.opacity = 0.5;
+	if (!box.isEmpty()) grid.position.set((box.min.x + box.max.x) / 2, box.min.y, (box.min.z + box.max.z) / 2);
+	return grid;
+}
+
+/** Frees a helper that was made here. */
+export function disposeHelper(helper) {
+	helper?.removeFromParent();
+	helper?.traverse((object) => {
+		object.geometry?.dispose();
+		object.material?.dispose();
+	});
+}

@@ -1,0 +1,28 @@
+/* The source file as three.js' own glTF loader shows it, beside what was cooked from it. Loaded only when asked for. */
+import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
+import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
+
+/** Where the daemon gives an asset's own files to read. */
+export const sourceUrl = (asset) => `/api/v1/assets/${asset.id}/source/${asset.path.split('/').map(encodeURIComponent).join('/')}`;
+
+/** A group with `animations`, or an Error whose message is for people. */
+export async function loadSource(asset) {
+	const probe = await fetch(sourceUrl(asset), { method: 'HEAD' });
+	if (!probe.ok) throw new Error(probe.status === 403 ? 'this daemon does not hand out sources (--no-sources)' : `HTTP ${probe.status}`);
+	const { scene, animations } = await new GLTFLoader().setMeshoptDecoder(MeshoptDecoder).loadAsync(sourceUrl(asset));
+	scene.animations = animations;
+	scene.userData = {};
+	return scene;
+}
+
+export function disposeSource(group) {
+	group.removeFromParent();
+	group.traverse(({ geometry, material, skeleton }) => {
+		geometry?.dispose();
+		skeleton?.dispose();
+		for (const each of [material].flat().filter(Boolean)) {
+			for (const value of Object.values(each)) if (value?.isTexture) value.dispose();
+			each.dispose();
+		}
+	});
+}

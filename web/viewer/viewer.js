@@ -1,0 +1,404 @@
+/**
+ * viewer.js - the cooked data of an asset, as a renderer would draw them. Loaded when an asset's page is opened.
+ *
+ *     const viewer = await mountViewer(element, { asset, events, signal });
+ *
+ * asset: an item of /api/v1/assets. events.listen(callback) gives {kind, data} of the event stream and returns its end.
+ * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays,
+ * with the reason above it.
+ */
+import * as THREE from 'three';
+import { HobLoader, disposeContent, selectLod, selectVariant } from '../hob-three.js';
+import { clock } from '../app/format.js';
+import { Clips } from './clips.js';
+import { button, choice, h, slider, toggle } from './dom.js';
+import { Looks, disposeHelper, makeBounds, makeGrid, makeSkeleton, showMeshlets } from './looks.js';
+import { TextureInspector, materialSection } from './materials.js';
+import { factSection, levelSection, measureLevels, morphSection } from './panel.js';
+import { Stage } from './stage.js';
+import { text } from './text.js';
+
+const turnStep = Math.PI / 24;
+const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
+
+class Viewer {
+	lod = 0;
+	look = 'material';
+	variant = '';
+	model = null;
+	source = null;
+	turns = 0;
+
+	constructor(element, { asset, events, signal }) {
+		this.asset = asset;
+		this.element = element;
+		this.loader = new HobLoader();
+		this.loader.keepData = true;
+		this.loader.onTextureError = (error) => this.problems.push(error.message);
+		this.problems = [];
+		this.looks = new Looks();
+		this.helpers = {};
+		this.build();
+		this.unlisten = events?.listen((event) => this.take(event));
+		signal?.addEventListener('abort', () => this.destroy());
+	}
+
+	/* ---- the page */
+
+	build() {
+		const hint = h('p', { class: 'viewer-hidden', id: 'viewer-keys' }, text.keys);
+		this.canvas = h('canvas', { class: 'viewer-canvas', tabindex: '0', role: 'application', 'aria-roledescription': text.viewRole,
+			'aria-label': text.view(this.asset.path), 'aria-describedby': 'viewer-keys', onkeydown: (event) => this.press(event) });
+		this.says = h('p', { class: 'viewer-says', role: 'status' }, text.loading);
+		this.alert = h('div', { class: 'viewer-alert', role: 'alert', hidden: true });
+		this.tools = h('div', { class: 'viewer-tools', role: 'toolbar', 'aria-label': text.viewRole });
+		this.divider = h('div', { class: 'viewer-divider', hidden: true });
+		this.clips = new Clips(() => this.changed());
+		this.stageHost = h('div', { class: 'viewer-stage' }, this.canvas, this.divider, this.says, this.alert);
+		this.panel = h('div', { class: 'viewer-panel' });
+		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
+			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
+		this.element.append(this.root);
+	}
+
+	start() {
+		try {
+			this.stage = new Stage(this.canvas, this.stageHost);
+		} catch {
+			this.says.textContent = text.noWebgl;
+			return false;
+		}
+		const { stage } = this;
+		stage.onFrame = (passed) => this.frame(passed);
+		stage.onSide = (side) => this.showSide(side);
+		stage.onGrab = () => stage.through && this.lookThrough(-1);
+		stage.onTheme = () => this.model && this.drawGrid();
+		this.canvas.addEventListener('webglcontextlost', () => (this.says.textContent = text.lost));
+		this.canvas.addEventListener('webglcontextrestored', () => {
+			this.says.textContent = '';
+			stage.invalidate();
+		});
+		this.inspector = new TextureInspector(stage.renderer, this.root);
+		return true;
+	}
+
+	/* ---- the model */
+
+	async load() {
+		if (this.asset.error) this.showError(this.asset.error);
+		try {
+			const model = await this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
+			if (this.ended) return disposeContent(model);
+			this.model = model;
+			this.stage.models.add(model);
+			this.says.textContent = '';
+			this.adopt();
+			this.stage.fit(this.box);
+			this.drawGrid();
+		} catch (error) {
+			if (this.ended) return;
+			this.says.textContent = '';
+			this.showError(error, text.notFetched);
+		}
+	}
+
+	/* What hangs on the model's objects, made anew for a new model. */
+	adopt() {
+		const { model } = this;
+		this.levels = measureLevels(model);
+		this.lod = Math.min(this.lod, Math.max(0, this.levels.length - 1));
+		if (this.lod) selectLod(model, this.lod);
+		if (model.userData.variants?.includes(this.variant)) selectVariant(model, this.variant);
+		else this.variant = '';
+		this.box = new THREE.Box3().setFromObject(model);
+		this.cameras = [];
+		model.traverse((object) => object.isCamera && this.cameras.push(object));
+		this.clips.setModel(model);
+		if (this.helpers.bounds) this.setBounds(true);
+		if (this.helpers.skeleton) this.setSkeleton(true);
+		this.setLook(this.look);
+		this.buildTools();
+		this.buildPanel();
+		if (this.box.isEmpty()) this.says.textContent = text.nothing;
+	}
+
+	async take({ kind, data }) {
+		if (kind === 'asset' && data.asset === this.asset.name) {
+			if (data.error) this.showError(data.error);
+			else if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
+			else if (data.kind !== 'stale' && data.outputs) await this.reload();
+		} else if (kind === 'reset' || (kind === 'hello' && this.greeted)) await this.reload();
+		if (kind === 'hello') this.greeted = true;
+	}
+
+	async reload() {
+		if (!this.stage || this.ended) return;
+		if (!this.model) {
+			this.hideError();
+			return this.load();
+		}
+		const turn = ++this.turns;
+		const morphs = this.clips.clip < 0 ? this.morphs?.values() : null;
+		try {
+			this.undoMeshlets();
+			this.problems = [];
+			await this.loader.reload(this.model);
+			if (turn !== this.turns || this.ended) return;
+			this.hideError();
+			this.adopt();
+			if (morphs) this.morphs?.setValues(morphs);
+			this.stage.frameBox(this.box);
+			this.drawGrid();
+			this.say(text.updated(clock(Date.now())));
+			if (this.source) await this.setCompare(true, true);
+		} catch (error) {
+			if (turn === this.turns && !this.ended) this.showError(error, text.notFetched);
+		}
+	}
+
+	changed() {
+		this.morphs?.refresh(this.clips.playing);
+		this.stage?.invalidate();
+	}
+
+	frame(passed) {
+		const playing = this.clips.advance(passed);
+		if (playing) this.morphs?.refresh(true);
+		return playing;
+	}
+
+	showSide(side) {
+		if (this.model) this.model.visible = side === 'cooked' || !this.source;
+		if (this.source) this.source.visible = side === 'source';
+		this.helpers.skeleton?.userData.follow();
+	}
+
+	/* ---- messages */
+
+	say(what) {
+		this.says.textContent = what;
+		clearTimeout(this.saying);
+		this.saying = setTimeout(() => (this.says.textContent = ''), 4000);
+	}
+
+	/** An error object of the API, or a HobError. */
+	showError(error, title = text.failed) {
+		const { file, line, column } = error.location ?? error;
+		const place = file ? [file, line, line && column].filter(Boolean).join(':') : '';
+		const message = error.message ?? error.detail ?? '';
+		this.alert.replaceChildren(
+			h('div', { class: 'viewer-alert-head' }, h('strong', {}, error.code || error.location ? text.failed : title),
+				button('×', () => this.hideError(), { class: 'viewer-button viewer-x', 'aria-label': text.hide })),
+			h('p', {}, message), place ? h('p', { class: 'viewer-place' }, h('code', {}, place)) : '',
+			error.hint ? h('p', {}, h('b', {}, `${text.hint}: `), error.hint) : '',
+			h('p', { class: 'viewer-quiet' }, this.model || this.asset.rev ? text.failedKept : text.failedNever));
+		this.alert.hidden = false;
+		this.failed = true;
+	}
+
+	hideError() {
+		this.alert.hidden = true;
+		this.alert.replaceChildren();
+		this.failed = false;
+	}
+
+	/* ---- what is shown */
+
+	setLod(lod) {
+		this.undoMeshlets();
+		this.lod = lod;
+		selectLod(this.model, lod);
+		this.setLook(this.look);
+	}
+
+	setLook(look) {
+		this.undoMeshlets();
+		this.look = look;
+		if (look === 'meshlets' && this.model) this.meshlets = showMeshlets(this.model, this.lod);
+		this.stage.override = this.looks.material(look);
+		if (this.factsHost) this.drawFacts();
+		if (this.meshlets && !this.meshlets.count) this.say(text.meshletsNone);
+		this.stage.invalidate();
+	}
+
+	undoMeshlets() {
+		this.meshlets?.restore();
+		this.meshlets = null;
+	}
+
+	setHelper(name, made) {
+		disposeHelper(this.helpers[name]);
+		this.helpers[name] = made;
+		if (made) this.stage.helpers.add(made);
+		this.stage.invalidate();
+	}
+
+	setBounds(on) {
+		this.setHelper('bounds', on ? makeBounds(this.model, this.box) : null);
+	}
+
+	setSkeleton(on) {
+		this.setHelper('skeleton', on ? makeSkeleton(this.model) : null);
+	}
+
+	drawGrid() {
+		this.setHelper('grid', this.gridOff ? null : makeGrid(this.box, this.stage.lines));
+	}
+
+	lookThrough(index) {
+		this.stage.through = this.cameras[index] ?? null;
+		const select = this.tools.querySelector('[data-choice=camera]');
+		if (select) select.value = String(index);
+		this.stage.invalidate();
+	}
+
+	async setCompare(on, again = false) {
+		const module = this.compareModule ??= await import('./source.js');
+		if (this.source) {
+			this.clips.dropModel(this.source);
+			module.disposeSource(this.source);
+			this.source = null;
+		}
+		this.divider.hidden = !on;
+		this.stage.split = null;
+		if (!on || this.ended) return this.stage.invalidate();
+		if (!again) this.say(text.loadingSource);
+		try {
+			const source = await module.loadSource(this.asset);
+			this.source = source;
+			this.stage.models.add(source);
+			this.clips.addModel(source);
+			this.stage.split = this.splitAt ?? 0.5;
+			if (!again) this.says.textContent = '';
+			this.placeDivider();
+		} catch (error) {
+			this.divider.hidden = true;
+			this.compareButton?.setAttribute('aria-pressed', 'false');
+			this.say(text.sourceFailed(error.message));
+		}
+		this.stage.invalidate();
+	}
+
+	placeDivider() {
+		const move = (at) => {
+			this.splitAt = this.stage.split = at;
+			this.divider.style.setProperty('--at', `${at * 100}%`);
+			this.stage.invalidate();
+		};
+		const bar = slider({ label: text.compareAt, min: 0, max: 100, step: 1, value: this.stage.split * 100, say: (at) => `${at} %`, change: (at) => move(at / 100) });
+		this.divider.replaceChildren(h('span', { class: 'viewer-side viewer-side-source' }, text.source),
+			h('span', { class: 'viewer-side viewer-side-cooked' }, text.cooked), h('span', { class: 'viewer-edge' }), bar);
+		move(this.stage.split);
+	}
+
+	/* ---- controls */
+
+	buildTools() {
+		const looks = Object.entries(text.looks);
+		const skeleton = this.model.userData.cooked.anims?.find('SKIN')?.count > 0;
+		const groups = [
+			[choice(text.shading, looks, this.look, (look) => this.setLook(look)),
+				toggle(text.wireframe, Boolean(this.stage.wireframe), (on) => {
+					this.stage.wireframe = on;
+					this.stage.invalidate();
+				}),
+				toggle(text.bounds, Boolean(this.helpers.bounds), (on) => this.setBounds(on)),
+				skeleton && toggle(text.skeleton, Boolean(this.helpers.skeleton), (on) => this.setSkeleton(on)),
+				toggle(text.grid, !this.gridOff, (on) => {
+					this.gridOff = !on;
+					this.drawGrid();
+				})],
+			[this.cameras.length > 0 && choice(text.camera, [['-1', text.orbit], ...this.cameras.map((camera, i) => [String(i), camera.userData.name || camera.name])],
+				String(this.cameras.indexOf(this.stage.through)), (value) => this.lookThrough(Number(value)), { 'data-choice': 'camera' }),
+			this.model.userData.variants?.length > 0 && choice(text.variant, [['', text.noVariant], ...this.model.userData.variants.map((name) => [name, name])],
+				this.variant, (name) => {
+					this.variant = name;
+					selectVariant(this.model, name);
+					this.stage.invalidate();
+				}),
+			isGltf(this.asset) && (this.compareButton = toggle(text.compare, Boolean(this.source), (on) => this.setCompare(on))),
+			button(text.picture, () => this.savePicture()),
+			button(text.fit, () => this.fit(), { title: text.fitHint })],
+		];
+		this.tools.replaceChildren(...groups.map((group) => h('div', { class: 'viewer-group' }, group)));
+	}
+
+	buildPanel() {
+		const whole = this.box.isEmpty() ? 1 : this.box.getSize(new THREE.Vector3()).length();
+		this.morphs = morphSection(this.model, () => this.stage.invalidate());
+		this.factsHost = h('div');
+		this.drawFacts();
+		const notes = this.problems.length ? h('ul', { class: 'viewer-notes' }, this.problems.map((each) => h('li', {}, each))) : null;
+		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod, (lod) => this.setLod(lod)), this.morphs,
+			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)), notes, this.factsHost].filter(Boolean));
+	}
+
+	drawFacts() {
+		this.factsHost.replaceChildren(factSection(this.model, this.box, this.meshlets ? this.meshlets.count : null,
+			this.model.userData.cooked.anims?.find('JNTS')?.count ?? 0));
+	}
+
+	fit() {
+		if (this.stage.through) this.lookThrough(-1);
+		this.stage.fit(this.box, false);
+	}
+
+	savePicture() {
+		const link = h('a', { href: this.stage.capture('cooked'), download: `${this.asset.path.split('/').pop()}.png` });
+		link.click();
+	}
+
+	press(event) {
+		if (!this.stage || event.ctrlKey || event.metaKey || event.altKey) return;
+		const { stage } = this;
+		const run = {
+			ArrowLeft: () => stage.turn(-turnStep, 0),
+			ArrowRight: () => stage.turn(turnStep, 0),
+			ArrowUp: () => stage.turn(0, -turnStep),
+			ArrowDown: () => stage.turn(0, turnStep),
+			'+': () => stage.approach(1 / 1.15),
+			'=': () => stage.approach(1 / 1.15),
+			'-': () => stage.approach(1.15),
+			f: () => this.fit(),
+			F: () => this.fit(),
+		}[event.key];
+		if (!run || !this.model) return;
+		if (stage.through) this.lookThrough(-1);
+		run();
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	/** One side's picture, `side` pixels square, without helpers: 'cooked' or 'source'. */
+	capture(which, side) {
+		return this.stage.capture(which, side);
+	}
+
+	destroy() {
+		if (this.ended) return;
+		this.ended = true;
+		clearTimeout(this.saying);
+		this.unlisten?.();
+		this.loader.abort();
+		this.undoMeshlets();
+		for (const name of Object.keys(this.helpers)) disposeHelper(this.helpers[name]);
+		if (this.model) disposeContent(this.model);
+		if (this.source) this.compareModule.disposeSource(this.source);
+		this.inspector?.dispose();
+		this.looks.dispose();
+		this.stage?.dispose();
+		this.root.remove();
+	}
+}
+
+/**
+ * @param {HTMLElement} element  stays the caller's
+ * @param {{asset: object, events?: {listen(callback: (event: {kind: string, data: any}) => void): () => void}, signal?: AbortSignal}} options
+ * @returns {Promise<{destroy(): void, capture(which: 'cooked' | 'source', side?: number): string}>} when the first picture is there, or its error
+ */
+export async function mountViewer(element, options) {
+	const viewer = new Viewer(element, options);
+	element.viewer = viewer;
+	if (viewer.start()) await viewer.load();
+	return viewer;
+}
