@@ -23,17 +23,24 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect,
-	cli_diff, cli_healthcheck;
+	cli_diff, cli_token, cli_healthcheck;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER } cli_kind;
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST } cli_kind;
+
+/* Of an option that may be given again. NULL-terminated. */
+enum { CLI_LIST_MAX = 32 };
+typedef struct cli_list {
+	const char *texts[CLI_LIST_MAX + 1];
+	uint32_t count;
+} cli_list;
 
 typedef struct cli_option {
 	const char *name; /* "--cache" */
 	char letter;	  /* 'o', or 0 */
 	cli_kind kind;
-	void *value;			 /* bool *, const char **, uint32_t * */
+	void *value;			 /* bool *, const char **, uint32_t *, cli_list * */
 	const char *placeholder; /* "DIR", NULL for flags */
 	const char *doc;
 } cli_option;

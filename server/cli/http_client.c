@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { HEAD_MAX = 16384, BODY_MAX = 1 << 30 };
@@ -22,9 +23,25 @@ typedef struct connection {
 	bool has_length;
 } connection;
 
+static bool connect_unix(const char *url, connection *l, hob_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(url + 5) >= sizeof address.sun_path)
+		return hob_fail(err, USAGE, "'%s' is too long for a Unix socket", url);
+	strcpy(address.sun_path, url + 5);
+	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return (l->fd >= 0 && connect(l->fd, (struct sockaddr *)&address, sizeof address) == 0) ||
+		   hob_fail(err, IO, "no daemon answers at %s: %s; start one with 'hob serve DIR --listen %s'", url,
+					strerror(errno), url);
+}
+
 static bool connect_to(const char *url, connection *l, char host[256], hob_error *err)
 {
 	char port[16] = "80";
+	if (strncmp(url, "unix:", 5) == 0) {
+		strcpy(host, "localhost");
+		return connect_unix(url, l, err);
+	}
 	if (strncmp(url, "http://", 7) != 0)
 		return hob_fail(err, USAGE, "'%s' is not an http:// address", url);
 	snprintf(host, 256, "%.*s", (int)strcspn(url + 7, "/"), url + 7);
@@ -147,6 +164,9 @@ static bool exchange(const char *url, const char *method, const char *target, co
 	hob_buf head = {0};
 	hob_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nUser-Agent: hob/%s\r\n", method,
 				   target, host, HOB_VERSION);
+	const char *token = getenv("HOB_TOKEN");
+	if (token && token[0] && !strpbrk(token, "\r\n"))
+		hob_buf_printf(&head, "Authorization: Bearer %s\r\n", token);
 	if (header)
 		hob_buf_printf(&head, "%s\r\n", header);
 	if (strcmp(method, "GET") != 0)

@@ -1,6 +1,6 @@
 /* http_client.h - the command line's HTTP: one request on a plain socket to the daemon.
  *
- * http:// only, host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
+ * http://HOST:PORT or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 

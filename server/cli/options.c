@@ -70,6 +70,13 @@ static bool store(const cli_option *option, const char *value)
 		*(const char **)option->value = value;
 		return true;
 	}
+	if (option->kind == CLI_LIST) {
+		cli_list *list = option->value;
+		if (list->count == CLI_LIST_MAX || !value[0])
+			return false;
+		list->texts[list->count++] = value;
+		return true;
+	}
 	char *end;
 	unsigned long number = strtoul(value, &end, 10);
 	*(uint32_t *)option->value = (uint32_t)number;

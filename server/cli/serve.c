@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,7 +87,8 @@ static void on_ready(void *user)
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
 	printf("\n  %shob %s%s   ready in %s   (%u fresh, %llu queued, %u failed)\n\n", bold, HOB_VERSION, off,
 		   srv_text_duration(now_ns() - d->began_ns, time), known, waiting, broken);
-	printf("  %s➜%s  Open      %shttp://%s/%s\n", accent, off, accent, srv_http_address(d->http), off);
+	printf("  %s➜%s  Open      %s%s%s%s\n", accent, off, accent, srv_http_url(d->http),
+		   strncmp(srv_http_url(d->http), "unix:", 5) == 0 ? "" : "/", off);
 	for (uint32_t i = 0; i < view->root_count; i++)
 		printf("  %s➜%s  Watching  %.*s  %s(%s, %llu files)%s\n", accent, off, HOB_FMT(view->roots[i].path),
 			   dim, view->roots[i].mode, (unsigned long long)view->roots[i].files, off);
@@ -133,8 +135,8 @@ static uint64_t first_seq(srv_store *store)
 	return ms > rev ? ms : rev;
 }
 
-static bool start(daemon_state *d, const char *listen, uint64_t max_bytes, const srv_engine_options *engine,
-				  hob_error *err)
+static bool start(daemon_state *d, const srv_http_options *http, uint64_t max_bytes,
+				  const srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
 	srv_store_options store = {.max_bytes = max_bytes};
@@ -150,14 +152,6 @@ static bool start(daemon_state *d, const char *listen, uint64_t max_bytes, const
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
-	bool loopback = strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0 ||
-					strncmp(listen, "localhost", 9) == 0;
-	if (!loopback)
-		srv_log(SRV_LOG_WARNING, "listening",
-				"on %s: whoever reaches this address reads all that is cooked; keep it behind a "
-				"proxy or a firewall",
-				listen);
-	srv_http_options http = {.listen = listen};
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
 								.store = d->store,
@@ -165,7 +159,17 @@ static bool start(daemon_state *d, const char *listen, uint64_t max_bytes, const
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
 								.version = HOB_VERSION};
-	return srv_http_start(&http, &sources, &d->http, err);
+	return srv_http_start(http, &sources, &d->http, err);
+}
+
+/* Every listener and every watched connection is a descriptor; most systems give 1024 and allow far more. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 static void release(daemon_state *d)
@@ -187,8 +191,12 @@ static int run_serve(int argc, char **argv)
 	const char *cache = getenv("HOB_CACHE");
 	uint32_t jobs = 0, timeout = 120, memory_mb = 4096, max_gb = 0;
 	bool verbose = false, polling = false;
+	cli_list hosts = {0}, origins = {0};
+	srv_http_options http = {
+		.token_file = getenv("HOB_TOKEN_FILE"), .allowed_hosts = hosts.texts, .cors_origins = origins.texts};
 	cli_option options[] = {
-		{"--listen", 0, CLI_TEXT, &listen, "ADDR:PORT", "where to serve (127.0.0.1:7780)"},
+		{"--listen", 0, CLI_TEXT, &listen, "ADDRESS",
+		 "where to serve: HOST:PORT, unix:/path, or several with commas (127.0.0.1:7780)"},
 		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (.hob)"},
 		{"--max-size", 0, CLI_NUMBER, &max_gb, "GB",
 		 "most disk space for results; the least recently used go (no limit)"},
@@ -196,6 +204,16 @@ static int run_serve(int argc, char **argv)
 		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (120)"},
 		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
 		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort (default), require or off"},
+		{"--token-file", 0, CLI_TEXT, &http.token_file, "FILE",
+		 "ask for one of the tokens that 'hob token' keeps there; needed off loopback"},
+		{"--trust-network", 0, CLI_FLAG, &http.trust_network, NULL,
+		 "off loopback, let everybody read and write without a token"},
+		{"--tls-cert", 0, CLI_TEXT, &http.tls_cert, "FILE", "speak TLS with this certificate chain (PEM)"},
+		{"--tls-key", 0, CLI_TEXT, &http.tls_key, "FILE", "and its private key (PEM)"},
+		{"--allowed-host", 0, CLI_LIST, &hosts, "NAME",
+		 "answer also to this host name (localhost and addresses are); may be given again"},
+		{"--cors-origin", 0, CLI_LIST, &origins, "ORIGIN",
+		 "let this site's pages use everything (http://localhost:5173); may be given again"},
 		{"--poll", 0, CLI_FLAG, &polling, NULL,
 		 "look at the folders every 2 s instead of waiting for events"},
 		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},
@@ -241,8 +259,11 @@ static int run_serve(int argc, char **argv)
 		uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
 	}
-	if (!start(&d, listen && listen[0] ? listen : "127.0.0.1:7780", (uint64_t)max_gb * 1000000000u, &engine,
-			   &error)) {
+	http.listen = listen && listen[0] ? listen : "127.0.0.1:7780";
+	if (http.token_file && !http.token_file[0])
+		http.token_file = NULL;
+	raise_file_limit();
+	if (!start(&d, &http, (uint64_t)max_gb * 1000000000u, &engine, &error)) {
 		cli_print_error("hob serve", &error);
 		if (d.engine)
 			srv_engine_close(d.engine, on_engine_closed, &d);

@@ -253,7 +253,7 @@ enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 	int status = unchanged			   ? MHD_HTTP_NOT_MODIFIED
 				 : range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT
 									   : MHD_HTTP_OK;
-	if (!extra && range == RANGE_WHOLE)
+	if (!extra && range == RANGE_WHOLE && !r->http->cors_origins[0])
 		return reply_shared(r, status, b->response, b->size);
 
 	uint64_t size = range == RANGE_PART ? last - first + 1 : b->size;

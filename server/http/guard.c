@@ -27,6 +27,8 @@ static const field fields[] = {
 	{HOB_STR("host"), offsetof(head, host)},
 	{HOB_STR("origin"), offsetof(head, origin)},
 	{HOB_STR("sec-fetch-site"), offsetof(head, fetch_site)},
+	{HOB_STR("authorization"), offsetof(head, authorization)},
+	{HOB_STR("access-control-request-method"), offsetof(head, preflight)},
 	{HOB_STR("content-type"), offsetof(head, content_type)},
 	{HOB_STR("content-length"), offsetof(head, content_length)},
 	{HOB_STR("accept"), offsetof(head, accept)},
@@ -148,6 +150,8 @@ static bool same_origin(const request *r)
 
 bool request_is_foreign(const request *r)
 {
+	if (origin_is_friend(r))
+		return false;
 	hob_str site = r->head.fetch_site;
 	bool own =
 		site.len == 0 || hob_str_equal(site, HOB_STR("same-origin")) || hob_str_equal(site, HOB_STR("none"));
@@ -210,9 +214,10 @@ bool request_check_head(request *r, enum MHD_Result *result)
 		return false;
 	bool safe = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	if (!safe && request_is_foreign(r)) {
-		*result = reply_problem(r, PROBLEM_FORBIDDEN,
-								"only pages of the daemon itself and programs may change something",
-								"this %s request comes from '%.*s'", r->method, HOB_FMT(r->head.origin));
+		*result = reply_problem(
+			r, PROBLEM_FORBIDDEN,
+			"only the daemon's own pages, programs and sites of server.cors_origins may change something",
+			"this %s request comes from '%.*s'", r->method, HOB_FMT(r->head.origin));
 		return false;
 	}
 	return check_body(r, result);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-	ACCEPT_BATCH = 64,
 	READY_BATCH = 64,
 	GONE_MS = 100 /* for what a peer sent before it closed its side */
 };
@@ -121,7 +121,8 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 static bool check(request *r, enum MHD_Result *result)
 {
 	r->checked = true;
-	if (!request_check_head(r, result) || !request_route(r, result))
+	if (!request_check_head(r, result) || answer_preflight(r, result) || !request_route(r, result) ||
+		!access_check(r, result))
 		return false;
 	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
 				  r->route == ROUTE_metrics;
@@ -308,14 +309,16 @@ static void pause_accepting(srv_http *http, bool pause)
 	}
 }
 
-static void accept_some(srv_http *http, int listener)
+static void accept_some(srv_http *http, const int *listener)
 {
+	bool tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
+	struct MHD_Daemon *daemon = http->daemons[tls ? LIBRARY_TLS : LIBRARY_PLAIN];
 	/* Fewer than fit, so that a new connection is looked at before a later one can push it out. */
 	uint32_t batch = http->max_connections / 4 + 1;
 	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
 		struct sockaddr_storage address;
 		socklen_t length = sizeof address;
-		int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(*listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 				pause_accepting(http, true);
@@ -325,7 +328,7 @@ static void accept_some(srv_http *http, int listener)
 			turn_away(http, fd);
 		else
 			/* The library closes the socket when it refuses it. */
-			MHD_add_connection(http->daemon, fd, (struct sockaddr *)&address, length);
+			MHD_add_connection(daemon, fd, (struct sockaddr *)&address, length);
 	}
 }
 
@@ -333,16 +336,15 @@ static void accept_some(srv_http *http, int listener)
 
 static int timeout_ms(srv_http *http)
 {
-	MHD_UNSIGNED_LONG_LONG library;
-	bool due = MHD_get_timeout(http->daemon, &library) == MHD_YES;
-	if (due && library == 0)
+	int64_t library = library_timeout_ms(http);
+	if (library == 0)
 		return 0;
 	bool ticking = http->connection_count > 0 || http->accept_paused || blob_cache_count(http->blobs) > 0;
 	int64_t own = ticking ? http->next_tick_ms - http->now_ms : -1;
 	if (ticking && own < 0)
 		own = 0;
-	if (due && (own < 0 || (int64_t)library < own))
-		own = (int64_t)library;
+	if (library > 0 && (own < 0 || library < own))
+		own = library;
 	return (int)own;
 }
 
@@ -354,8 +356,8 @@ static void end(srv_http *http)
 		if (r->parked)
 			request_unpark(r);
 	/* A stop with suspended connections would abort: let them all be seen once. */
-	MHD_run(http->daemon);
-	MHD_stop_daemon(http->daemon);
+	library_run(http);
+	library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
 	blob_cache_free(http->blobs);
 }
@@ -383,7 +385,7 @@ static void handle_events(srv_http *http, const struct epoll_event *events, int 
 	for (int i = 0; i < count; i++) {
 		void *what = events[i].data.ptr;
 		int *listener = what;
-		bool of_server = what == &http->wake_fd || what == &http->daemon ||
+		bool of_server = what == &http->wake_fd || what == &http->daemons ||
 						 (listener >= http->listeners && listener < http->listeners + LISTENERS_MAX);
 		if (!of_server)
 			on_gone(what);
@@ -393,7 +395,7 @@ static void handle_events(srv_http *http, const struct epoll_event *events, int 
 		if (listener == &http->wake_fd)
 			on_wake(http);
 		else if (listener >= http->listeners && listener < http->listeners + LISTENERS_MAX)
-			accept_some(http, *listener);
+			accept_some(http, listener);
 	}
 }
 
@@ -410,7 +412,7 @@ static void *run(void *arg)
 				pause_accepting(http, false);
 			tick(http);
 		}
-		MHD_run(http->daemon);
+		library_run(http);
 	}
 	end(http);
 	return NULL;
@@ -429,6 +431,13 @@ static char **copy_texts(const char *const *texts)
 	return copies;
 }
 
+static void free_texts(char **texts)
+{
+	for (char **text = texts; text && *text; text++)
+		free(*text);
+	free(texts);
+}
+
 static void release(srv_http *http)
 {
 	if (!http)
@@ -443,9 +452,9 @@ static void release(srv_http *http)
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
 	mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
-	for (char **host = http->allowed_hosts; host && *host; host++)
-		free(*host);
-	free(http->allowed_hosts);
+	access_free(http->access);
+	free_texts(http->allowed_hosts);
+	free_texts(http->cors_origins);
 	free(http);
 }
 
@@ -461,23 +470,48 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 	getrlimit(RLIMIT_NOFILE, &files);
 	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
 	*blobs = room / 8 < 1024 ? (uint32_t)(room / 8) : 1024;
-	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 4096;
+	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 16384;
 	http->max_connections = wanted < room - *blobs ? wanted : (uint32_t)(room - *blobs);
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
 	http->max_events = options->max_events > 0 ? options->max_events : 10000;
 }
 
-static struct MHD_Daemon *start_library(srv_http *http)
+static bool open_access(srv_http *http, const srv_http_options *options, hob_error *err)
 {
-	unsigned idle_s = (http->idle_ms + 999) / 1000;
-	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->max_connections + ACCEPT_BATCH,
-		MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
+	if (!options->token_file)
+		return true;
+	http->access = access_new(options->token_file, err);
+	return http->access != NULL;
+}
+
+/* What other machines reach answers only to who shows a token, unless the owner says that the network is to be trusted. */
+static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
+{
+	if (!http->exposed[0] || options->trust_network || access_count(http->access) > 0)
+		return true;
+	if (http->access)
+		return hob_fail(
+			err, CONFIG,
+			"other machines can reach '%s' and '%s' has no token yet; make one: hob token create NAME "
+			"--token-file %s",
+			http->exposed, options->token_file, options->token_file);
+	return hob_fail(
+		err, CONFIG,
+		"other machines can reach '%s', so it needs tokens: hob token create NAME --token-file FILE, "
+		"then hob serve --token-file FILE ...; or listen on 127.0.0.1; or, where everybody on the network "
+		"may read and write, --trust-network",
+		http->exposed);
+}
+
+static void name_url(srv_http *http)
+{
+	bool is_unix = strncmp(http->address, "unix:", 5) == 0;
+	snprintf(http->url, sizeof http->url, "%s%s",
+			 is_unix					  ? ""
+			 : http->daemons[LIBRARY_TLS] ? "https://"
+										  : "http://",
+			 http->address);
 }
 
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
@@ -493,7 +527,8 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	http->allowed_hosts = copy_texts(options->allowed_hosts);
-	if (http->epoll_fd < 0 || wake < 0 || !http->allowed_hosts) {
+	http->cors_origins = copy_texts(options->cors_origins);
+	if (http->epoll_fd < 0 || wake < 0 || !http->allowed_hosts || !http->cors_origins) {
 		hob_fail(err, IO, "cannot set up the HTTP thread: %s", strerror(errno));
 		if (wake >= 0)
 			close(wake);
@@ -502,23 +537,25 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 	http->wake_fd = wake;
 	http->box = mailbox_new(wake);
 	srv_events_add_waker(sources->events, wake);
-	if (!listeners_open(http, options->listen, err))
+	if (!open_access(http, options, err) || !listeners_open(http, options->listen, err) ||
+		!check_exposed(http, options, err))
 		goto out;
 	http->now_ms = http->start_ms = clock_ms();
-	http->daemon = start_library(http);
-	if (!http->daemon) {
-		hob_fail(err, IO, "the HTTP library did not start: %s", strerror(errno));
+	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,
+												on_completed};
+	if (!library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
 		goto out;
-	}
+	name_url(http);
 	http->blobs = blob_cache_new(sources->store, blobs);
 	bool watched =
 		watch_fd(http, wake, &http->wake_fd) &&
-		watch_fd(http, MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, &http->daemon);
+		watch_fd(http, library_epoll_fd(http, LIBRARY_PLAIN), &http->daemons) &&
+		(!http->daemons[LIBRARY_TLS] || watch_fd(http, library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
 	for (uint32_t i = 0; i < http->listener_count; i++)
 		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
 	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
 		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
-		MHD_stop_daemon(http->daemon);
+		library_stop(http);
 		blob_cache_free(http->blobs);
 		goto out;
 	}
@@ -532,6 +569,11 @@ out:
 const char *srv_http_address(const srv_http *http)
 {
 	return http->address;
+}
+
+const char *srv_http_url(const srv_http *http)
+{
+	return http->url;
 }
 
 uint32_t srv_http_busy(const srv_http *http)

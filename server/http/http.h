@@ -17,10 +17,17 @@ typedef struct srv_http_options {
 	const char *listen;
 	const char *const
 		*allowed_hosts; /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
-	uint32_t max_connections;  /* 0 = 4096, bounded by RLIMIT_NOFILE - 64 */
-	uint32_t head_deadline_ms; /* a request's head must be complete within; 0 = 10000 */
-	uint32_t idle_ms;		   /* keep-alive idle time; 0 = 60000 */
-	uint32_t max_events;	   /* SSE listeners; 0 = 10000 */
+	const char *const
+		*cors_origins; /* other sites whose pages may use everything: "https://tools.example:8080" */
+	/* File of access tokens (server/auth); NULL = none are asked for, which an address that other machines can reach
+	 * does not start with, unless `trust_network`. It is read again when it changes. */
+	const char *token_file;
+	bool trust_network;
+	const char *tls_cert, *tls_key; /* PEM files: every TCP address speaks TLS then; Unix sockets never do */
+	uint32_t max_connections;		/* 0 = 16384, bounded by RLIMIT_NOFILE - 64 */
+	uint32_t head_deadline_ms;		/* a request's head must be complete within; 0 = 10000 */
+	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
+	uint32_t max_events;			/* SSE listeners; 0 = 10000 */
 } srv_http_options;
 
 typedef struct srv_http_sources {
@@ -43,11 +50,13 @@ typedef struct srv_http srv_http;
 
 /* Binds and starts the thread; options and sources are copied, what they point to must outlive the server. The
  * process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with
- * another port") or CONFIG (an address that is none). */
+ * another port") or CONFIG (an address that is none, one that other machines reach without tokens, a bad token file or
+ * certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* "127.0.0.1:7780", the first one as bound. */
+/* "127.0.0.1:7780", the first one as bound; "http://127.0.0.1:7780", or "unix:/run/hob.sock". */
 const char *srv_http_address(const srv_http *http);
+const char *srv_http_url(const srv_http *http);
 /* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
 void srv_http_drain(srv_http *http);
 /* Answers under way, event streams not counted: what a clean stop waits for after srv_http_drain. Any thread. */

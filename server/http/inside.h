@@ -13,6 +13,8 @@
 
 #include "http.h"
 
+#include "../auth/tokens.h"
+
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,6 +24,7 @@ enum {
 	PARAMS_MAX = 16,
 	ARGS_MAX = 2,
 	LISTENERS_MAX = 8,
+	ACCEPT_BATCH = 64,
 	POOL_BYTES = 8192,		  /* the library clears the whole pool after each request: small is fast */
 	BODY_DEADLINE_MS = 30000, /* a request's body must be complete within */
 	HEARTBEAT_MS = 10000,	  /* silence of an event stream after which a comment is sent */
@@ -66,8 +69,8 @@ typedef struct param {
 
 /* Header fields that anything here looks at; values as sent, empty when absent. */
 typedef struct head {
-	hob_str host, origin, fetch_site, content_type, content_length, accept, range, if_range, if_none_match,
-		prefer, last_event_id;
+	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length, accept, range,
+		if_range, if_none_match, prefer, last_event_id;
 	uint32_t host_count, length_count;
 	bool chunked, bad_name;
 } head;
@@ -149,6 +152,22 @@ bool request_is_foreign(const request *r);
 bool decode_percent(hob_str *text, bool plus_is_space, bool raw);
 /* Appends s with everything but unreserved characters and '/' escaped. */
 void put_percent(hob_buf *out, hob_str s);
+
+/* ---- who asks -------------------------------------------------------------------------------------------- */
+
+typedef struct access_list access_list;
+/* Reads the token file; NULL with *err set. */
+access_list *access_new(const char *path, hob_error *err);
+void access_free(access_list *access);
+uint32_t access_count(const access_list *access);
+/* The request's token allows its method (r->route is known). False when a problem was sent. */
+bool access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* It comes from a page of an origin that is allowed. */
+bool origin_is_friend(const request *r);
+/* Adds what lets such a page read the answer. */
+void add_cors(const request *r, struct MHD_Response *response);
+/* True when it was a friend's preflight and was answered. */
+bool answer_preflight(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 
 /* ---- replies -------------------------------------------------------------------------------------------- */
 
@@ -287,6 +306,26 @@ bool request_asset(request *r, const srv_view **view, const srv_view_asset **ass
 /* True when outputs of an earlier or the present cook are there. */
 bool asset_has_good(const srv_view_asset *asset);
 
+/* ---- the library ----------------------------------------------------------------------------------------------------- */
+
+typedef enum library_kind { LIBRARY_PLAIN, LIBRARY_TLS, LIBRARY_COUNT } library_kind;
+
+typedef struct library_callbacks {
+	MHD_AccessHandlerCallback request;
+	void *(*target)(void *, const char *, struct MHD_Connection *);
+	size_t (*unescape)(void *, struct MHD_Connection *, char *);
+	MHD_NotifyConnectionCallback connection;
+	MHD_RequestCompletedCallback completed;
+} library_callbacks;
+
+/* Starts a daemon for plain connections and, with a certificate, one for TLS. Errors: CONFIG, IO. */
+bool library_start(srv_http *http, const library_callbacks *callbacks, const char *certificate,
+				   const char *key, hob_error *err) HOB_MUST_CHECK;
+int library_epoll_fd(const srv_http *http, library_kind kind);
+void library_run(srv_http *http);
+int64_t library_timeout_ms(const srv_http *http); /* -1: none */
+void library_stop(srv_http *http);
+
 /* ---- the server --------------------------------------------------------------------------------------------------- */
 
 enum { STATUS_SLOTS = 24 };
@@ -299,18 +338,21 @@ typedef struct route_counts {
 struct srv_http {
 	srv_http_sources sources;
 	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
-	char **allowed_hosts;
+	char **allowed_hosts, **cors_origins;
+	access_list *access; /* NULL: no tokens */
 	int listeners[LISTENERS_MAX];
+	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
-	char *unix_path; /* to be unlinked at the end */
-	char address[128];
+	char *unix_path;						   /* to be unlinked at the end */
+	char address[128], url[144], exposed[128]; /* the first address that other machines reach */
 
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, draining;
 	atomic_uint busy; /* requests in BUSY that are no stream; written by the HTTP thread */
 	int epoll_fd, wake_fd;
-	struct MHD_Daemon *daemon;
+	struct MHD_Daemon *daemons[LIBRARY_COUNT];
+	char library_message[160];
 
 	/* All below: HTTP thread only. */
 	bool stopping, accept_paused;
@@ -323,7 +365,7 @@ struct srv_http {
 	mailbox *box;
 	blob_cache *blobs;
 	route_counts requests[ROUTE_COUNT];
-	uint64_t response_bytes, refused_full, closed_late, closed_for_room;
+	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
 };
 
 #endif

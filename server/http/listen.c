@@ -15,6 +15,7 @@ static bool bind_and_listen(srv_http *http, int fd, const struct sockaddr *addre
 							hob_str text, hob_error *err)
 {
 	if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0) {
+		http->is_unix[http->listener_count] = address->sa_family == AF_UNIX;
 		http->listeners[http->listener_count++] = fd;
 		return true;
 	}
@@ -57,7 +58,10 @@ static bool open_inet(srv_http *http, int family, const void *host, uint16_t por
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	bool done;
+	bool done, loopback = family == AF_INET ? *(const uint8_t *)host == 127
+											: IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)host);
+	if (!loopback && !http->exposed[0])
+		snprintf(http->exposed, sizeof http->exposed, "%.*s", HOB_FMT(text));
 	if (family == AF_INET) {
 		memcpy(&four.sin_addr, host, sizeof four.sin_addr);
 		done = bind_and_listen(http, fd, (struct sockaddr *)&four, sizeof four, text, err);

@@ -125,6 +125,7 @@ static void put_http(hob_buf *out, const srv_http *http)
 	metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", http->refused_full);
 	metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", http->closed_late);
 	metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", http->closed_for_room);
+	one(out, METRIC_http_tokens_refused, http->refused_token);
 	metric_head(out, METRIC_http_requests);
 	for (int route = 0; route < ROUTE_COUNT; route++)
 		for (int i = 0; i < STATUS_SLOTS && http->requests[route].status[i]; i++) {

@@ -76,6 +76,7 @@ enum MHD_Result reply(request *r, int status, struct MHD_Response *response, uin
 {
 	if (!response)
 		return MHD_NO;
+	add_cors(r, response);
 	enum MHD_Result result = reply_shared(r, status, response, bytes);
 	MHD_destroy_response(response);
 	return result;
@@ -124,6 +125,10 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 	struct MHD_Response *response = response_of(&body, "application/problem+json");
 	response_add(response, "Cache-Control", "no-store");
 	response_add(response, "Content-Security-Policy", "default-src 'none'");
+	if (kind->status == 401) {
+		response_add(response, "WWW-Authenticate", "Bearer realm=\"hob\"");
+		response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
+	}
 	if (text->allow)
 		response_add(response, "Allow", text->allow);
 	char number[40];

@@ -192,8 +192,10 @@ enum MHD_Result srv_route_events(request *r)
 	srv_http *http = r->http;
 	enum MHD_Result result;
 	if (request_is_foreign(r))
-		return reply_problem(r, PROBLEM_FORBIDDEN, "only pages of the daemon itself and programs may listen",
-							 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
+		return reply_problem(
+			r, PROBLEM_FORBIDDEN,
+			"only the daemon's own pages, programs and sites of server.cors_origins may listen",
+			"this request comes from '%.*s'", HOB_FMT(r->head.origin));
 	if (!request_accepts(r, "text/event-stream"))
 		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: text/event-stream",
 							 "this resource is text/event-stream");

@@ -40,13 +40,13 @@ class Answer:
 class Daemon:
     """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
 
-    def __init__(self, roots, cache, *options, wait_ready=True):
+    def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0"):
         self.cache = pathlib.Path(cache)
         self.roots = [str(root) for root in roots]
         environment = dict(os.environ, NO_COLOR="1")
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         self.process = subprocess.Popen(
-            [HOB, "serve", *self.roots, "--listen", "127.0.0.1:0", "--cache", str(cache), *options],
+            [HOB, "serve", *self.roots, "--listen", listen, "--cache", str(cache), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True)
         self.log = []
         self.banner = queue.Queue()
@@ -62,7 +62,7 @@ class Daemon:
 
     def _read_stdout(self):
         for line in self.process.stdout:
-            found = re.search(rb"http://127\.0\.0\.1:(\d+)/", line)
+            found = re.search(rb"https?://127\.0\.0\.1:(\d+)/", line)
             if found:
                 self.banner.put(int(found.group(1)))
         self.banner.put(None)

@@ -33,11 +33,12 @@ MAY = {
     "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
     "server/store": ["core/base", "core/hash", "server/fs", "server/watch"],
     "server/events": ["core/base"],
-    "server/http": ["core/base", "core/hash", "server/events", "server/store", "schema"],
+    "server/auth": ["core/base", "core/hash"],
+    "server/http": ["core/base", "core/hash", "server/log", "server/auth", "server/events", "server/store", "schema"],
     "server/engine": ["core/base", "server/fs", "core/hash", "core/cook", "core/formats", "server/log", "server/watch", "server/graph",
                       "server/queue", "server/worker", "server/store", "server/events", "server/http", "schema"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/worker",
-                   "server/store", "server/events", "server/http", "server/engine"],
+                   "server/store", "server/events", "server/auth", "server/http", "server/engine"],
     "server": ["server/cli"],
 }
 # What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.

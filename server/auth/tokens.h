@@ -1,0 +1,49 @@
+/* tokens.h - access tokens: 256 random bits that a program shows, of which only the SHA-256 is kept.
+ *
+ * The file has one line a token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. It is replaced as a whole
+ * (temporary file and rename), under a lock, so readers never see half of it. A fast hash is enough at rest because
+ * nobody can choose a token: there is no dictionary to try.
+ *
+ * Errors: IO (the file cannot be read or written), CONFIG (a line that is none, a file that others may write), USAGE (a
+ * bad or taken name), NOT_FOUND. */
+#ifndef SRV_TOKENS_H
+#define SRV_TOKENS_H
+
+#include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
+
+/* Each includes the one before it. */
+typedef enum srv_scope { SRV_SCOPE_NONE, SRV_SCOPE_READ, SRV_SCOPE_WRITE } srv_scope;
+
+enum { SRV_TOKEN_NAME = 63, SRV_TOKEN_TEXT = 47 };
+
+typedef struct srv_token {
+	char name[SRV_TOKEN_NAME + 1]; /* letters, digits, '.', '_', '-' */
+	srv_scope scope;
+	hob_sha256 digest;
+	int64_t created_s; /* Unix time */
+} srv_token;
+
+typedef struct srv_tokens {
+	srv_token *items;
+	uint32_t count;
+} srv_tokens;
+
+/* "read", "write"; "none". NONE for any other text. */
+const char *srv_scope_name(srv_scope scope);
+srv_scope srv_scope_parse(hob_str text);
+
+/* A missing file is an IO error. On failure *out is empty. */
+bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;
+void srv_tokens_release(srv_tokens *tokens);
+/* Of the token with this text, NONE when there is none. O(text + count). */
+srv_scope srv_tokens_scope(const srv_tokens *tokens, hob_str text);
+/* Of the token with this digest. Takes the same steps whichever token it is like and however much. */
+srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
+
+/* Adds a token to the file (made, mode 0600, when missing); `text` gets it with a NUL: it is nowhere else. */
+bool srv_token_create(const char *path, hob_str name, srv_scope scope, char text[SRV_TOKEN_TEXT + 1],
+					  hob_error *err) HOB_MUST_CHECK;
+bool srv_token_revoke(const char *path, hob_str name, hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,110 @@
+#include "cli.h"
+
+#include "../auth/tokens.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* hob token create|list|revoke: edits the file that hob serve --token-file reads. */
+
+static int create(const char *path, const char *name, bool write)
+{
+	hob_error error = {0};
+	char text[SRV_TOKEN_TEXT + 1];
+	if (!srv_token_create(path, hob_str_of(name), write ? SRV_SCOPE_WRITE : SRV_SCOPE_READ, text, &error)) {
+		cli_print_error("hob token", &error);
+		return EXIT_USAGE;
+	}
+	printf("%s\n", text);
+	fprintf(stderr,
+			"This is the only time it is shown: '%s' may %s. Programs of hob take it from HOB_TOKEN.\n", name,
+			write ? "read and write" : "read");
+	return EXIT_GOOD;
+}
+
+static int list(const char *path, bool json)
+{
+	hob_error error = {0};
+	srv_tokens tokens;
+	if (!srv_tokens_read(path, &tokens, &error)) {
+		cli_print_error("hob token", &error);
+		return EXIT_USAGE;
+	}
+	cJSON *items = cJSON_CreateArray();
+	for (uint32_t i = 0; i < tokens.count; i++) {
+		const srv_token *token = &tokens.items[i];
+		char day[32];
+		time_t created = (time_t)token->created_s;
+		struct tm parts;
+		strftime(day, sizeof day, json ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d", gmtime_r(&created, &parts));
+		if (!json) {
+			printf("%-24s %-6s %s\n", token->name, srv_scope_name(token->scope), day);
+			continue;
+		}
+		cJSON *item = cJSON_CreateObject();
+		cJSON_AddStringToObject(item, "name", token->name);
+		cJSON_AddStringToObject(item, "scope", srv_scope_name(token->scope));
+		cJSON_AddStringToObject(item, "created_at", day);
+		cJSON_AddItemToArray(items, item);
+	}
+	char *text = json ? cJSON_PrintUnformatted(items) : NULL;
+	if (text)
+		printf("%s\n", text);
+	else if (tokens.count == 0)
+		fprintf(stderr, "There is no token in '%s' yet: hob token create NAME\n", path);
+	cJSON_free(text);
+	cJSON_Delete(items);
+	srv_tokens_release(&tokens);
+	return EXIT_GOOD;
+}
+
+static int revoke(const char *path, const char *name)
+{
+	hob_error error = {0};
+	if (!srv_token_revoke(path, hob_str_of(name), &error)) {
+		cli_print_error("hob token", &error);
+		return EXIT_USAGE;
+	}
+	fprintf(stderr, "'%s' is not let in any more.\n", name);
+	return EXIT_GOOD;
+}
+
+static int run_token(int argc, char **argv)
+{
+	const char *path = getenv("HOB_TOKEN_FILE");
+	bool write = false, json = false;
+	cli_option options[] = {
+		{"--token-file", 0, CLI_TEXT, &path, "FILE", "the file of tokens ($HOB_TOKEN_FILE)"},
+		{"--write", 'w', CLI_FLAG, &write, NULL,
+		 "create one that may also change things: cook, upload, settings"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "list for machines"},
+	};
+	int operands = cli_parse(&cli_token, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	const char *verb = operands > 0 ? argv[1] : "";
+	bool is_list = strcmp(verb, "list") == 0, is_create = strcmp(verb, "create") == 0;
+	if (!is_list && !is_create && strcmp(verb, "revoke") != 0)
+		return cli_usage_error(&cli_token, "say what to do: create NAME, list or revoke NAME");
+	if (operands != (is_list ? 1 : 2))
+		return cli_usage_error(&cli_token, is_list ? "list takes no name" : "%s takes the name of one token",
+							   verb);
+	if (!path || !path[0])
+		return cli_usage_error(&cli_token, "which file? Give --token-file FILE or set HOB_TOKEN_FILE");
+	return is_list ? list(path, json) : is_create ? create(path, argv[2], write) : revoke(path, argv[2]);
+}
+
+const cli_command cli_token = {
+	"token", "create|list|revoke [NAME]", "access tokens for daemons that other machines reach",
+	"Tokens let programs and people in from other machines. Only their SHA-256 is kept in FILE, so a token "
+	"is shown\n"
+	"once. A daemon that runs with the same FILE takes changes at once.\n"
+	"\n"
+	"Examples:\n"
+	"  hob token create build-farm --write --token-file /etc/hob/tokens\n"
+	"  hob serve art/ --listen 0.0.0.0:7780 --token-file /etc/hob/tokens\n"
+	"  curl -H \"Authorization: Bearer $HOB_TOKEN\" http://host:7780/api/v1/assets\n"
+	"  hob token revoke build-farm --token-file /etc/hob/tokens\n",
+	run_token};

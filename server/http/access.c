@@ -1,0 +1,223 @@
+#include "inside.h"
+
+#include "../log/log.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Who asks: tokens for programs and people (Bearer, or Basic with the token as password, which is what browsers can),
+ * and the origins of other web pages that the owner has allowed. */
+
+enum { LOOK_AGAIN_MS = 200, GUESSES_MAX = 10, GUESS_WINDOW_MS = 60000, GUESSERS = 256 };
+
+/* ---- the token file: read again when it is another */
+
+typedef struct guesser {
+	uint64_t network;
+	int64_t since_ms;
+	uint32_t failures;
+} guesser;
+
+struct access_list {
+	char *path;
+	srv_tokens tokens;
+	struct stat seen;
+	int64_t looked_ms;
+	guesser guessers[GUESSERS];
+};
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+		   a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		   a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+		   a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+access_list *access_new(const char *path, hob_error *err)
+{
+	access_list *access = calloc(1, sizeof *access);
+	if (!access || !(access->path = strdup(path))) {
+		free(access);
+		bool failed = hob_fail(err, MEMORY, "no memory for the tokens");
+		(void)failed;
+		return NULL;
+	}
+	/* Looked at before it is read: a change in between is seen as one later. */
+	if (stat(path, &access->seen) != 0)
+		access->seen = (struct stat){0};
+	if (!srv_tokens_read(path, &access->tokens, err)) {
+		access_free(access);
+		return NULL;
+	}
+	return access;
+}
+
+void access_free(access_list *access)
+{
+	if (!access)
+		return;
+	srv_tokens_release(&access->tokens);
+	free(access->path);
+	free(access);
+}
+
+uint32_t access_count(const access_list *access)
+{
+	return access ? access->tokens.count : 0;
+}
+
+/* A file that is gone or wrong lets nobody in: a token that was meant to be revoked must not go on. */
+static void look_again(access_list *access, int64_t now_ms)
+{
+	if (now_ms - access->looked_ms < LOOK_AGAIN_MS)
+		return;
+	access->looked_ms = now_ms;
+	struct stat info = {0};
+	if (stat(access->path, &info) != 0)
+		info = (struct stat){0};
+	if (same_file(&info, &access->seen))
+		return;
+	access->seen = info;
+	srv_tokens_release(&access->tokens);
+	hob_error error = {0};
+	if (srv_tokens_read(access->path, &access->tokens, &error))
+		srv_log(SRV_LOG_INFO, "tokens", "read again: %u", access->tokens.count);
+	else
+		srv_log(SRV_LOG_ERROR, "tokens", "nobody is let in: %s", error.context);
+}
+
+/* ---- tokens of requests */
+
+static srv_scope shown_scope(request *r, bool *shown)
+{
+	hob_str field = r->head.authorization;
+	access_list *access = r->http->access;
+	*shown = field.len > 0;
+	if (field.len > 7 && hob_str_equal_nocase(hob_str_sub(field, 0, 7), HOB_STR("Bearer "))) {
+		hob_str token = hob_str_sub(field, 7, field.len);
+		while (token.len > 0 && token.data[0] == ' ')
+			token = hob_str_sub(token, 1, token.len);
+		return srv_tokens_scope(&access->tokens, token);
+	}
+	if (field.len < 6 || !hob_str_equal_nocase(hob_str_sub(field, 0, 6), HOB_STR("Basic ")))
+		return SRV_SCOPE_NONE;
+	char *password = NULL;
+	char *name = MHD_basic_auth_get_username_password(r->connection, &password);
+	srv_scope scope = password ? srv_tokens_scope(&access->tokens, hob_str_of(password)) : SRV_SCOPE_NONE;
+	MHD_free(name);
+	MHD_free(password);
+	return scope;
+}
+
+/* The /32 or /64 that the peer is in; 0 for a Unix socket. */
+static uint64_t peer_network(const request *r)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+	uint64_t network = 0;
+	if (address && address->sa_family == AF_INET)
+		network = ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr | 1ull << 32;
+	else if (address && address->sa_family == AF_INET6)
+		memcpy(&network, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, sizeof network);
+	return network;
+}
+
+/* Counts a token that is none. True when its sender has used up its guesses of this minute. */
+static bool count_guess(request *r)
+{
+	uint64_t network = peer_network(r);
+	guesser *g = &r->http->access->guessers[(network * 0x9E3779B97F4A7C15u) >> 56];
+	if (g->network != network || r->http->now_ms - g->since_ms >= GUESS_WINDOW_MS)
+		*g = (guesser){.network = network, .since_ms = r->http->now_ms};
+	r->http->refused_token++;
+	if (++g->failures == GUESSES_MAX + 1)
+		srv_log(SRV_LOG_WARNING, "tokens", "somebody tries wrong ones; slowed down for a minute");
+	return g->failures > GUESSES_MAX;
+}
+
+/* Asks for nothing but facts, whatever its method. */
+static bool only_reads(const request *r)
+{
+	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch"};
+	bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
+		reads = reads || strcmp(route_pattern(r->route), readers[i]) == 0;
+	return reads;
+}
+
+bool access_check(request *r, enum MHD_Result *result)
+{
+	access_list *access = r->http->access;
+	bool open = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz;
+	if (!access || open)
+		return true;
+	bool shown;
+	look_again(access, r->http->now_ms);
+	srv_scope scope = shown_scope(r, &shown), needed = only_reads(r) ? SRV_SCOPE_READ : SRV_SCOPE_WRITE;
+	if (scope >= needed)
+		return true;
+	if (scope != SRV_SCOPE_NONE)
+		*result =
+			reply_problem(r, PROBLEM_SCOPE, "ask for a token that may write: hob token create NAME --write",
+						  "this token may read and not write");
+	else if (shown && count_guess(r))
+		*result =
+			reply_problem_text(r, PROBLEM_GUESSES,
+							   &(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
+											   .hint = HOB_STR("a right token is let in at any time"),
+											   .retry_after_s = GUESS_WINDOW_MS / 1000});
+	else
+		*result = reply_problem(r, PROBLEM_TOKEN,
+								"send Authorization: Bearer TOKEN, or the token as the password of any user",
+								shown ? "this token is none of ours" : "this daemon asks for a token");
+	return false;
+}
+
+/* ---- origins */
+
+static bool origin_listed(const srv_http *http, hob_str origin)
+{
+	for (char **allowed = http->cors_origins; origin.len > 0 && *allowed; allowed++)
+		if (hob_str_equal_nocase(origin, hob_str_of(*allowed)))
+			return true;
+	return false;
+}
+
+bool origin_is_friend(const request *r)
+{
+	return origin_listed(r->http, r->head.origin);
+}
+
+void add_cors(const request *r, struct MHD_Response *response)
+{
+	if (!response || !r->http->cors_origins[0])
+		return;
+	response_add(response, "Vary", "Origin");
+	if (!origin_is_friend(r))
+		return;
+	response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
+	response_add(response, "Access-Control-Allow-Credentials", "true");
+	response_add(
+		response, "Access-Control-Expose-Headers",
+		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-State, ETag, Link, Location, "
+		"Retry-After");
+}
+
+bool answer_preflight(request *r, enum MHD_Result *result)
+{
+	if (strcmp(r->method, "OPTIONS") != 0 || r->head.preflight.len == 0 || !origin_is_friend(r))
+		return false;
+	struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	response_add(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
+	response_add(
+		response, "Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Range, Last-Event-ID, "
+		"Prefer, Range, X-Digest-SizeBytes");
+	response_add(response, "Access-Control-Max-Age", "600");
+	*result = reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+	return true;
+}

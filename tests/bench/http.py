@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Hob beside nginx on the same files, in one run: throughput and the server's own CPU time, at rising numbers of
+keep-alive connections; Hob's Unix socket beside its TCP; latency while every core cooks; listeners beside a bare loop.
+
+    ./dev bench http [--part files,unix,cooking,listeners] [--rounds 2] [--ms 400] [--rt] [--out FILE]
+
+Server and client each have a core of their own where there are two. Each figure is the best of --rounds short rounds, in
+which the servers take turns. --rt gives both real-time priority, so that other load on the machine does not count.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "integration"))
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+os.environ["HOB"] = str(BUILD / "hob")
+from hobtest import Daemon, obj_text  # noqa: E402
+
+CONNECTIONS = (16, 64, 128, 255, 256, 384)
+SIZES = {"1 KB": 1 << 10, "64 KB": 64 << 10, "1 MB": 1 << 20, "64 MB": 64 << 20}
+GOALS = {"1 KB": 1.5, "64 KB": 1.1, "1 MB": 0.9, "64 MB": 0.95, "304": 1.1}
+NGINX = """
+user root; worker_processes 1; daemon off; error_log /dev/null crit; pid {folder}/pid; worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 1000000000; keepalive_timeout 3600;
+  open_file_cache max=1000 inactive=3600s; open_file_cache_valid 3600s; default_type application/octet-stream;
+  client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder}; uwsgi_temp_path {folder};
+  scgi_temp_path {folder};
+  server {{
+    listen 127.0.0.1:{port} backlog=1024; root {blobs}; etag on;
+    location / {{ add_header Cache-Control "public, max-age=31536000, immutable"; add_header X-Content-Type-Options nosniff; }}
+  }}
+}}
+"""
+
+
+def pin(options, core):
+    def inside_child():
+        if os.cpu_count() > 1:
+            os.sched_setaffinity(0, {core})
+        if options.rt:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    return inside_child
+
+
+def cpu_ns(pid):
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total
+
+
+def pin_all(options, pid, core):
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        number = int(task.name)
+        if os.cpu_count() > 1:
+            os.sched_setaffinity(number, {core})
+        if options.rt:
+            os.sched_setscheduler(number, os.SCHED_RR, os.sched_param(1))
+
+
+def load(options, address, connections, ms, target, *fields, core=1):
+    done = subprocess.run([str(BUILD / "http_load"), str(address), str(connections), str(ms), target, *fields],
+                          capture_output=True, text=True, preexec_fn=pin(options, core) if core is not None else None)
+    if done.returncode != 0:
+        raise SystemExit(f"http_load: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+class Best:
+    def __init__(self):
+        self.rate = self.gb_s = 0.0
+        self.cpu_us = self.cpu_s_gb = float("inf")
+        self.pause_ms = 0.0
+
+    def take(self, got, cpu):
+        if got["others"]:
+            raise SystemExit(f"{got['others']} answers with another status")
+        self.rate = max(self.rate, got["answers"] / got["seconds"])
+        self.gb_s = max(self.gb_s, got["bytes"] / got["seconds"] / 1e9)
+        if got["answers"]:
+            self.cpu_us = min(self.cpu_us, cpu / 1e3 / got["answers"])
+        if got["bytes"]:
+            self.cpu_s_gb = min(self.cpu_s_gb, cpu / got["bytes"])
+        self.pause_ms = max(self.pause_ms, got["pause_ms"])
+
+
+def start_nginx(options, folder, blobs):
+    import socket
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port))
+    master = subprocess.Popen(["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL,
+                              preexec_fn=pin(options, 0))
+    while True:
+        children = subprocess.run(["pgrep", "-P", str(master.pid)], capture_output=True, text=True).stdout.split()
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            children = []
+        if children:
+            return master, int(children[0]), port
+
+
+def put_blobs(cache, sizes):
+    lines = subprocess.run([str(BUILD / "http_parts"), "blobs", str(cache), *map(str, sizes)], capture_output=True,
+                           text=True, check=True).stdout.split("\n")
+    return dict((int(line.split()[0]), line.split()[1]) for line in lines if line)
+
+
+def ratio_mark(ratio, goal):
+    return f"{ratio:5.2f}x {'ok' if ratio >= goal else 'BELOW'} (goal {goal}x)"
+
+
+def bench_files(options, folder, daemon, hashes, results):
+    if not shutil.which("nginx"):
+        print("skipped: there is no nginx to compare with")
+        return
+    master, worker, port = start_nginx(options, folder, daemon.cache / "blobs")
+    try:
+        for name in ("1 KB", "304", "64 KB", "1 MB", "64 MB"):
+            sha = hashes[SIZES["1 KB" if name == "304" else name]]
+            targets = {"hob": (daemon.port, daemon.process.pid, "/blobs/" + sha, f'If-None-Match: "{sha}"'),
+                       "nginx": (port, worker, f"/{sha[:2]}/{sha[2:]}", None)}
+            if name == "304":
+                import http.client
+                connection = http.client.HTTPConnection("127.0.0.1", port)
+                connection.request("GET", targets["nginx"][2])
+                targets["nginx"] = (*targets["nginx"][:3], "If-None-Match: " + connection.getresponse().headers["ETag"])
+            big = name in ("1 MB", "64 MB", "64 KB")
+            print(f"\n{name:6}" + " " * 7 + ("GB/s hob  nginx   CPU s/GB hob  nginx" if big else
+                                             "req/s hob   nginx    CPU us hob  nginx"))
+            for connections in CONNECTIONS if name != "64 MB" else (1, *CONNECTIONS):
+                best = {"hob": Best(), "nginx": Best()}
+                for _ in range(options.rounds):
+                    for server, (address, pid, target, field) in targets.items():
+                        before = cpu_ns(pid)
+                        got = load(options, address, connections, options.ms * (3 if name == "64 MB" else 1), target,
+                                   *([field] if name == "304" else []))
+                        best[server].take(got, cpu_ns(pid) - before)
+                ours, theirs = best["hob"], best["nginx"]
+                if big:
+                    ratio = ours.gb_s / theirs.gb_s
+                    cpu = theirs.cpu_s_gb / ours.cpu_s_gb
+                    text = f"{ours.gb_s:8.2f} {theirs.gb_s:6.2f} {ours.cpu_s_gb:15.3f} {theirs.cpu_s_gb:6.3f}"
+                else:
+                    ratio = ours.rate / theirs.rate
+                    cpu = theirs.cpu_us / ours.cpu_us
+                    text = f"{ours.rate:9.0f} {theirs.rate:7.0f} {ours.cpu_us:13.1f} {theirs.cpu_us:6.1f}"
+                print(f"  c={connections:<4} {text}   speed {ratio_mark(ratio, GOALS[name])}  per CPU {cpu:.2f}x"
+                      f"   longest pause {ours.pause_ms:.0f} ms", flush=True)
+                results.append({"what": name, "connections": connections, "speed": ratio, "cpu": cpu,
+                                "hob": vars(ours), "nginx": vars(theirs)})
+    finally:
+        master.terminate()
+        master.wait()
+
+
+def bench_unix(options, daemon, path, hashes, results):
+    print("\nUnix socket beside TCP, both Hob")
+    for name in ("1 KB", "64 KB", "1 MB"):
+        for connections in (1, 16):
+            best = {"unix": Best(), "tcp": Best()}
+            for _ in range(options.rounds):
+                for kind, address in (("unix", "unix:" + path), ("tcp", daemon.port)):
+                    before = cpu_ns(daemon.process.pid)
+                    got = load(options, address, connections, options.ms, "/blobs/" + hashes[SIZES[name]])
+                    best[kind].take(got, cpu_ns(daemon.process.pid) - before)
+            ratio = best["unix"].rate / best["tcp"].rate
+            print(f"  {name:6} c={connections:<3} {best['unix'].rate:9.0f} req/s unix {best['tcp'].rate:9.0f} tcp   "
+                  f"{ratio_mark(ratio, 1.4)}", flush=True)
+            results.append({"what": "unix " + name, "connections": connections, "speed": ratio})
+
+
+def bench_cooking(options, folder, results):
+    art = folder / "cooking"
+    art.mkdir()
+    (art / "cook.json").write_text('{"lods": {"max": 7}}')
+    print("\nGET of 1 KB while every core cooks (server and client not pinned)")
+    cache = folder / "cooking-cache"
+    sha = put_blobs(cache, [1024])[1024]
+    with Daemon([art], cache) as daemon:
+        daemon.sync()
+        target = "/blobs/" + sha
+        free = argparse.Namespace(rt=False)
+        rows = [("idle", 1, load(free, daemon.port, 1, 2000, target, core=None))]
+        for i in range(options.models):
+            (art / f"m{i}.obj").write_text(obj_text(60000, shift=i))
+        while daemon.counters().get('hob_assets{state="cooking"}', 0) < min(2, os.cpu_count()):
+            pass
+        for connections in (1, 16):
+            got = load(free, daemon.port, connections, 2000, target, core=None)
+            rows.append(("cooking", connections, got))
+            running = daemon.counters().get('hob_assets{state="cooking"}', 0)
+            if running < min(2, os.cpu_count()):
+                print(f"  only {running} cooks were left running: give --models more")
+        for state, connections, got in rows:
+            goal = "" if state == "idle" else " ok" if got["p99_us"] <= 1000 else " ABOVE the goal of 1000"
+            print(f"  {state:8} c={connections:<3} p50 {got['p50_us']:8.1f} us   p99 {got['p99_us']:8.1f} us{goal}")
+            results.append({"what": "latency " + state, "connections": connections, "p50_us": got["p50_us"],
+                            "p99_us": got["p99_us"]})
+        daemon.kill()
+
+
+def bench_listeners(options, results):
+    print("\nEvent streams: publish to last listener, beside a bare loop of send()")
+    for count, rounds in ((100, 21), (1000, 11), (9000, 5)):
+        best = None
+        for _ in range(options.rounds):
+            done = subprocess.run([str(BUILD / "http_parts"), "listeners", str(count), str(rounds)], capture_output=True,
+                                  text=True)
+            if done.returncode != 0:
+                raise SystemExit(done.stderr)
+            got = json.loads(done.stdout)
+            if not best or got["last_ms"] / got["bare_last_ms"] < best["last_ms"] / best["bare_last_ms"]:
+                best = got
+        ratio = best["last_ms"] / best["bare_last_ms"]
+        print(f"  {count:6} listeners: first {best['first_ms']:.2f} ms, last {best['last_ms']:.1f} ms; bare loop first "
+              f"{best['bare_first_ms']:.2f}, last {best['bare_last_ms']:.1f} ms: {ratio:.2f}x "
+              f"{'ok' if ratio <= 1.3 else 'ABOVE'} (goal 1.3x); {best['kb_each']:.1f} KB each "
+              f"{'ok' if best['kb_each'] <= 12 else 'ABOVE'} (goal 12 KB)", flush=True)
+        results.append(best)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench http")
+    parser.add_argument("build")
+    parser.add_argument("--part", default="files,unix,cooking,listeners")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--ms", type=int, default=400)
+    parser.add_argument("--models", type=int, default=60)
+    parser.add_argument("--rt", action="store_true")
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    parts, results = options.part.split(","), []
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-bench-"))
+    try:
+        if "files" in parts or "unix" in parts:
+            (folder / "art").mkdir()
+            hashes = put_blobs(folder / "cache", SIZES.values())
+            path = str(folder / "hob.sock")
+            with Daemon([folder / "art"], folder / "cache", listen=f"127.0.0.1:0,unix:{path}", wait_ready=False) as daemon:
+                daemon.wait_banner()
+                pin_all(options, daemon.process.pid, 0)
+                if "files" in parts:
+                    bench_files(options, folder, daemon, hashes, results)
+                if "unix" in parts:
+                    bench_unix(options, daemon, path, hashes, results)
+        if "cooking" in parts:
+            bench_cooking(options, folder, results)
+        if "listeners" in parts:
+            bench_listeners(options, results)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if options.out:
+        pathlib.Path(options.out).write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Who is let in: tokens and their scopes, other sites' pages, other hosts' names, TLS, Unix sockets."""
+import base64
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+
+from hobtest import HOB, Daemon, Scenario, main, obj_text
+
+
+def hob(*words, **environment):
+    return subprocess.run([HOB, *words], capture_output=True, text=True, env=dict(os.environ, **environment))
+
+
+class Access(Scenario):
+    def token(self, name, *options):
+        made = hob("token", "create", name, "--token-file", self.tokens, *options)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made.stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.tokens = str(self.folder / "tokens")
+        self.put("a.obj", obj_text(2))
+
+    def test_no_address_that_others_reach_without_tokens(self):
+        missing = hob("serve", str(self.art), "--cache", str(self.cache), "--listen", "0.0.0.0:0")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("hob token create NAME --token-file FILE", missing.stderr)
+        open(self.tokens, "w").close()
+        empty = hob("serve", str(self.art), "--cache", str(self.cache), "--listen", "127.0.0.1:0,[::]:0",
+                    "--token-file", self.tokens)
+        self.assertEqual(empty.returncode, 2)
+        self.assertIn("has no token yet", empty.stderr)
+
+    def test_scopes_revocation_and_guesses(self):
+        reader, writer = self.token("viewer"), self.token("farm", "--write")
+        with self.serve("--token-file", self.tokens, wait_ready=False) as daemon:
+            daemon.wait_banner()
+
+            def status(method, target, token=None, scheme="Bearer"):
+                headers = {"Authorization": f"{scheme} {token}"} if token else {}
+                body = b"{}" if method == "POST" else None
+                answer = daemon.request(method, target, body, {**headers, "Content-Type": "application/json"})
+                self.last = answer
+                return answer.status
+
+            cook = "/api/v1/assets/zzzzzzzz/cook"
+            self.assertEqual(status("GET", "/livez"), 200)
+            self.assertEqual(status("GET", "/api/v1/assets"), 401)
+            self.assertIn('realm="hob"', self.last.headers["www-authenticate"])
+            self.assertEqual(self.last.json()["type"], "/problems/token-needed")
+            for target in ("/metrics", "/", "/openapi.json", "/a/art/a.obj", "/api/v1/events", "/blobs/" + "0" * 64):
+                self.assertEqual(status("GET", target), 401, target)
+            self.assertEqual(status("POST", "/api/v1/sync", reader), 200)
+            self.assertEqual(status("GET", "/a/art/a.obj", reader), 200)
+            basic = base64.b64encode(b"anybody:" + reader.encode()).decode()
+            self.assertEqual(status("GET", "/a/art/a.obj", basic, "Basic"), 200)
+            self.assertEqual(status("POST", cook, reader), 403)
+            self.assertEqual(self.last.json()["type"], "/problems/token-scope")
+            self.assertEqual(status("POST", cook, writer), 404)
+            cli = hob("ls", "--url", f"http://127.0.0.1:{daemon.port}", HOB_TOKEN=reader)
+            self.assertIn("art/a.obj", cli.stdout, cli.stderr)
+            self.assertEqual(hob("ls", "--url", f"http://127.0.0.1:{daemon.port}", HOB_TOKEN="").returncode, 2)
+
+            gone = hob("token", "revoke", "farm", "--token-file", self.tokens)
+            self.assertEqual(gone.returncode, 0, gone.stderr)
+            self.until(lambda: status("POST", cook, writer) != 404)
+            self.assertIn(self.last.status, (401, 429))
+            late = self.token("late", "--write")
+            self.until(lambda: status("POST", cook, late) == 404)
+
+            codes = [status("GET", "/api/v1", f"hob_{i}") for i in range(20)]
+            self.assertEqual(codes[-1], 429)
+            self.assertIn("retry-after", self.last.headers)
+            self.assertEqual(status("GET", "/api/v1", reader), 200, "a right token is let in at any time")
+            os.unlink(self.tokens)
+            self.until(lambda: status("GET", "/api/v1", reader) == 429)
+            self.assertEqual(status("GET", "/api/v1"), 401)
+            self.assertTrue(any("nobody is let in" in line for line in daemon.log), daemon.log)
+
+    def until(self, true):
+        """The file is looked at again within moments: as many requests as that takes."""
+        for _ in range(100000):
+            if true():
+                return
+        self.fail("the daemon does not notice")
+
+    def test_pages_of_other_sites(self):
+        friend, stranger = "http://localhost:5173", "https://evil.example"
+        with self.serve("--cors-origin", friend, "--allowed-host", "hob.studio.example") as daemon:
+            daemon.sync()
+            for target in ("/api/v1/assets", "/a/art/a.obj", "/api/v1/nothing", "/metrics"):
+                answer = daemon.get(target, Origin=friend, Sec_Fetch_Site="cross-site")
+                self.assertEqual(answer.headers.get("access-control-allow-origin"), friend, target)
+                self.assertIn("Origin", answer.headers["vary"])
+                answer = daemon.get(target, Origin=stranger, Sec_Fetch_Site="cross-site")
+                self.assertNotIn("access-control-allow-origin", answer.headers)
+            blob = daemon.get("/a/art/a.obj").headers["content-location"]
+            self.assertEqual(daemon.get(blob, Origin=friend).headers["access-control-allow-origin"], friend)
+            ask = {"Origin": friend, "Access-Control-Request-Method": "POST",
+                   "Access-Control-Request-Headers": "content-type"}
+            answer = daemon.request("OPTIONS", "/api/v1/sync", headers=ask)
+            self.assertEqual(answer.status, 204)
+            self.assertIn("POST", answer.headers["access-control-allow-methods"])
+            self.assertIn("Authorization", answer.headers["access-control-allow-headers"])
+            answer = daemon.request("OPTIONS", "/api/v1/sync", headers=dict(ask, Origin=stranger))
+            self.assertEqual(answer.status, 403)
+            self.assertNotIn("access-control-allow-origin", answer.headers)
+            post = {"Content-Type": "application/json", "Sec-Fetch-Site": "cross-site"}
+            self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(post, Origin=friend)).status, 200)
+            self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(post, Origin=stranger)).status, 403)
+            self.assertEqual(daemon.get("/api/v1", Host="hob.studio.example:7780").status, 200)
+            answer = daemon.get("/api/v1", Host="other.example")
+            self.assertEqual(answer.status, 421)
+            self.assertIn("allowed_hosts", answer.json()["hint"])
+
+    def test_tls_and_unix_socket(self):
+        certificate, key = str(self.folder / "cert.pem"), str(self.folder / "key.pem")
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                               "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                               "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                              capture_output=True)
+        if made.returncode != 0:
+            self.skipTest("there is no openssl to make a certificate")
+        token = self.token("tls")
+        path = str(self.folder / "hob.sock")
+        daemon = Daemon([self.art], self.cache, "--tls-cert", certificate, "--tls-key", key, "--token-file", self.tokens,
+                        listen=f"127.0.0.1:0,unix:{path}", wait_ready=False)
+        with daemon:
+            daemon.wait_banner()
+            context = ssl.create_default_context(cafile=certificate)
+            secure = http.client.HTTPSConnection("localhost", daemon.port, context=context, timeout=60)
+            for _ in range(3):
+                secure.request("GET", "/api/v1", headers={"Authorization": "Bearer " + token})
+                answer = secure.getresponse()
+                self.assertEqual(answer.status, 200)
+                answer.read()
+            secure.request("POST", "/api/v1/sync", b"{}", {"Authorization": "Bearer " + token,
+                                                          "Content-Type": "application/json"})
+            self.assertEqual(secure.getresponse().read()[:7], b'{"rev":')
+            secure.request("GET", "/a/art/a.obj", headers={"Authorization": "Bearer " + token})
+            answer = secure.getresponse()
+            body = answer.read()
+            self.assertEqual(len(body), int(answer.headers["Content-Length"]))
+            listing = hob("ls", "--json", "--url", "unix:" + path, HOB_TOKEN=token)
+            self.assertEqual(json.loads(listing.stdout.splitlines()[0])["path"], "a.obj", listing.stderr)
+            plain = socket.create_connection(("127.0.0.1", daemon.port), timeout=60)
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertNotIn(b"HTTP/1.1 200", plain.recv(1000))
+            plain.close()
+            secure.request("GET", "/livez")
+            self.assertEqual(secure.getresponse().status, 200)
+        self.assertFalse(os.path.exists(path), "the socket's file goes with the daemon")
+        wrong = hob("serve", str(self.art), "--cache", str(self.cache), "--listen", "127.0.0.1:0",
+                    "--tls-cert", certificate, "--tls-key", certificate)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--tls-key", wrong.stderr)
+
+
+if __name__ == "__main__":
+    main()
