@@ -25,6 +25,12 @@ HOB = os.environ.get("HOB", str(PROJECT / "build/debug/hob"))
 MODELS = PROJECT / "tests/data/models"
 CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", PROJECT.parent / "shared/corpus"))
 DEADLINE = float(os.environ.get("HOB_TEST_DEADLINE", "120"))
+LONG = os.environ.get("HOB_LONG") == "1"  # set by torture.py: the long form of the reliability suite
+
+
+def amount(short, long):
+    """How often, or how many: in ./dev test, and in ./dev torture."""
+    return long if LONG else short
 
 
 class Answer:
@@ -40,15 +46,16 @@ class Answer:
 class Daemon:
     """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
 
-    def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0"):
+    def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0", program=HOB):
         self.cache = pathlib.Path(cache)
         self.roots = [str(root) for root in roots]
         environment = dict(os.environ, NO_COLOR="1")
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         self.process = subprocess.Popen(
-            [HOB, "serve", *self.roots, "--listen", listen, "--cache", str(cache), *options],
+            [program, "serve", *self.roots, "--listen", listen, "--cache", str(cache), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True)
         self.log = []
+        self.lines = queue.Queue()
         self.banner = queue.Queue()
         self.events = queue.Queue()
         self.past = []
@@ -70,6 +77,8 @@ class Daemon:
     def _read_stderr(self):
         for line in self.process.stderr:
             self.log.append(line.decode("utf-8", "replace").rstrip())
+            self.lines.put(self.log[-1])
+        self.lines.put(None)
 
     def wait_banner(self):
         self.port = self.banner.get(timeout=DEADLINE)
@@ -132,6 +141,14 @@ class Daemon:
                 return data
             if event == "end":
                 raise AssertionError("the event stream ended; log:\n" + "\n".join(self.log[-20:]))
+
+    def wait_log(self, text):
+        """The next line of the log that holds this text."""
+        while True:
+            line = self.lines.get(timeout=DEADLINE)
+            assert line is not None, f"the daemon ended without saying '{text}':\n" + "\n".join(self.log[-20:])
+            if text in line:
+                return line
 
     def wait_asset(self, name, *states):
         return self.wait_event("asset", lambda data: data["asset"] == name and (not states or data["state"] in states))
@@ -215,6 +232,52 @@ class Scenario(unittest.TestCase):
         temp.write_bytes(data if isinstance(data, bytes) else data.encode())
         temp.rename(target)
         return target
+
+
+def children(pid):
+    """Ids of a process's own children; empty when it is gone."""
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+class Oracle:
+    """A daemon of its own, with a cache of its own, that says what a file of this name and content cooks to."""
+
+    def __init__(self, folder):
+        self.art = folder / "oracle-art"
+        self.art.mkdir()
+        self.known = {}
+        self.daemon = Daemon([self.art], folder / "oracle-cache")
+
+    def digests(self, texts):
+        """{name: text} -> {name: digest of the meshes, None where the cook fails}."""
+        new = {name: text for name, text in texts.items() if (name, text) not in self.known}
+        if new:
+            shutil.rmtree(self.art)
+            self.art.mkdir()
+            for name, text in new.items():
+                (self.art / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.art / name).write_text(text)
+            self.daemon.sync()
+            found = meshes(self.daemon)
+            for name, text in new.items():
+                self.known[name, text] = found[self.art.name + "/" + name]
+        return {name: self.known[name, text] for name, text in texts.items()}
+
+    def stop(self):
+        self.daemon.stop()
+
+
+def meshes(daemon):
+    """{asset: digest of its meshes}, None for those that are not fresh."""
+    found = {}
+    for name, item in daemon.assets("&fields=root,path,outputs,state").items():
+        hashes = [output["hash"] for output in item["outputs"]
+                  if output["name"] == "meshes" and item["state"] == "fresh"]
+        found[name] = hashes[0] if hashes else None
+    return found
 
 
 def obj_text(triangles=1, shift=0.0, mtl=None):

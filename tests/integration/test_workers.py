@@ -1,0 +1,122 @@
+"""Cook processes that hang, spin, allocate without end, fork, flood, reach out, lie or will not end: each is one failed asset with
+its reason, within its limit; nothing of it is left; and the daemon goes on. With the sandbox and without."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import unittest
+
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main
+
+ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
+
+
+def processes_of(program):
+    """Ids of processes that run this file, whoever their parent is."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if os.readlink(entry / "exe") == str(program):
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
+class Workers(Scenario):
+    def setUp(self):
+        super().setUp()
+        programs = self.folder / "bin"
+        programs.mkdir()
+        self.hob, self.worker = programs / "hob", programs / "hob-worker"
+        os.link(HOB, self.hob) if os.stat(HOB).st_dev == os.stat(programs).st_dev else shutil.copy(HOB, self.hob)
+        shutil.copy(ROGUE, self.worker)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listener.close)
+        self.connect = f"connect-{self.listener.getsockname()[1]}.rogue"
+
+    def rogue(self, *options):
+        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "256", *options, program=str(self.hob))
+
+    def outcome(self, daemon, name):
+        self.put(name, name)
+        # A crash is tried once more and is final then.
+        item = daemon.wait_asset("art/" + name, "failed", "quarantined")
+        self.assertTrue(item["error"]["message"] and item["error"]["hint"], item)
+        return item["error"]
+
+    def log_of(self, daemon, name):
+        item = daemon.assets()["art/" + name]
+        return daemon.get(f"/api/v1/assets/{item['id']}/log")
+
+    def contained(self, *options, reasons):
+        self.assertEqual(processes_of(self.worker), [])
+        with self.rogue(*options) as daemon:
+            before = daemon.counters()["process_open_fds"]
+            for name, (code, text) in reasons.items():
+                error = self.outcome(daemon, name)
+                self.assertEqual(error["code"], code, (name, error))
+                self.assertRegex(error["message"], text, name)
+                self.assertEqual(daemon.get("/livez").status, 200)
+                self.assertLess(len(self.log_of(daemon, name).body), 200 << 10, name)
+            # Nothing of what they started is there any more but the pool itself.
+            daemon.sync()
+            mine = processes_of(self.worker)
+            self.assertLessEqual(len(mine), os.cpu_count() + 1, [open(f"/proc/{pid}/stat").read() for pid in mine])
+            self.assertLess(daemon.counters()["process_open_fds"], before + 8)
+            self.assertLess(daemon.counters()["process_resident_memory_bytes"], 400 << 20)
+        self.assertEqual(processes_of(self.worker), [])
+
+    def always(self):
+        return {
+            "hang.rogue": ("cook.timeout", "longer than 1 s"),
+            "spin.rogue": ("cook.timeout", "longer than 1 s|CPU time"),
+            "flood.rogue": ("cook.crashed", "segmentation fault"),
+            "lie.rogue": ("cook.rejected", "."),
+            "babble.rogue": ("cook.rejected", "protocol"),
+            "close.rogue": ("cook.crashed", "without a result"),
+            "allocate.rogue": ("cook.out-of-memory", "memory"),
+        }
+
+    def test_behind_the_sandbox(self):
+        self.contained(reasons=self.always() | {
+            "fork.rogue": ("cook.crashed", "forbidden system call"),
+            self.connect: ("cook.crashed", "code 11"),
+            "write-outside.rogue": ("cook.crashed", "code 14"),
+        })
+        self.listener.settimeout(0)
+        self.assertRaises(BlockingIOError, self.listener.accept)
+        self.assertFalse((self.art / "outside.rogue").exists())
+
+    def test_without_the_sandbox_and_saying_so(self):
+        with self.rogue("--sandbox", "off") as daemon:
+            self.assertIn("no landlock, no seccomp", daemon.get("/readyz?verbose").body.decode())
+        self.contained("--sandbox", "off", reasons=self.always() | {"fork.rogue": ("cook.timeout", "longer than 1 s")})
+
+    def test_workers_that_ignore_sigterm_do_not_hold_the_stop(self):
+        with self.rogue("--timeout", "60") as daemon:
+            self.put("hang.rogue", "hang")
+            daemon.wait_event("job", lambda data: data["state"] == "cooking")
+            daemon.process.send_signal(signal.SIGTERM)
+            self.assertEqual(daemon.process.wait(timeout=DEADLINE), 0)
+        self.assertEqual(processes_of(self.worker), [])
+
+    def test_worker_that_cannot_start_is_named_and_retried(self):
+        self.worker.unlink()
+        self.worker.write_text("#!/bin/sh\necho no such library\nexit 127\n")
+        self.worker.chmod(0o755)
+        daemon = Daemon([self.art], self.cache, wait_ready=False, program=str(self.hob))
+        try:
+            daemon.wait_log("no such library")
+            shutil.copy(ROGUE, self.folder / "good")
+            os.replace(self.folder / "good", self.worker)
+            daemon.wait_banner()
+        finally:
+            daemon.kill()
+
+
+if __name__ == "__main__":
+    main()
