@@ -90,9 +90,10 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	if (a->job) {
 		a->dirty_again = true;
 		/* A cook whose inputs are history only delays the one that is wanted; what is still being hashed or
-		 * stored finishes by itself. */
-		if (a->job->on_worker && priority != SRV_PRIORITY_REST)
-			srv_pool_cancel(engine->pool, a->job);
+		 * stored finishes by itself. Of two in a row the second is left to finish: who saves faster than a cook
+		 * takes would never see any. */
+		if (a->job->on_worker && priority != SRV_PRIORITY_REST && !a->cancelled)
+			a->cancelled = srv_pool_cancel(engine->pool, a->job);
 		return;
 	}
 	if (!srv_queue_has(engine->queue, id)) {

@@ -280,6 +280,8 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job_end(job);
 		return;
 	}
+	bool other_source = read_other_source(job);
+	a->cancelled = a->cancelled && other_source;
 	job->error = outcome->error;
 	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
 	if (!outcome->ok) {
@@ -287,7 +289,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job->lookup = job->final_lookup;
 		job->previewed = true;
 	}
-	if (read_other_source(job)) {
+	if (other_source) {
 		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
 	} else if (outcome->ok) {
 		job->work.data = job;

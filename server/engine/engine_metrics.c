@@ -23,6 +23,10 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	for (size_t i = 0; i < HOB_COUNT_OF(lines); i++)
 		hob_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", lines[i].name, lines[i].help,
 					   lines[i].name, lines[i].type, lines[i].name, lines[i].value);
+	hob_buf_printf(out,
+				   "# HELP hob_sandbox_info What closes the cook processes in, as a label, always 1.\n"
+				   "# TYPE hob_sandbox_info gauge\nhob_sandbox_info{layers=\"%s\"} 1\n",
+				   srv_engine_sandbox(engine));
 	hob_buf_printf(
 		out,
 		"# HELP hob_cook_results_total Finished jobs by result.\n# TYPE hob_cook_results_total counter\n"

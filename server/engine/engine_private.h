@@ -39,6 +39,7 @@ typedef struct asset {
 	uint32_t reason_count;
 	engine_job *job;
 	bool dirty_again; /* became dirty while its job ran */
+	bool cancelled;	  /* its last cook, because of a newer save */
 	int64_t queued_at_ms;
 } asset;
 

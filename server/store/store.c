@@ -148,13 +148,30 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	return fd;
 }
 
+/* A daemon that was killed while it started a process leaves a copy of its descriptors, lock included, in that process until
+ * its exec: whoever restarts it at once must not be refused for that. */
+static bool take_lock(int fd)
+{
+	enum { TRIES = 100 };
+	const struct timespec wait = {0, 10000000};
+	for (int i = 0; i < TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK)
+			return false;
+		nanosleep(&wait, NULL);
+	}
+	errno = EWOULDBLOCK;
+	return false;
+}
+
 static bool lock_folder(srv_store *store, hob_error *err)
 {
 	store->lock_fd = openat(store->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (store->lock_fd < 0)
 		return store_fail_errno(err, errno, "open the lock of", store->dir);
 	char pid[24] = {0};
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+	if (!take_lock(store->lock_fd)) {
 		if (errno != EWOULDBLOCK)
 			return store_fail_errno(err, errno, "lock", store->dir);
 		if (pread(store->lock_fd, pid, sizeof pid - 1, 0) <= 0)

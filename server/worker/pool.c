@@ -1,4 +1,5 @@
 #include "pool.h"
+#include "orphans.h"
 #include "protocol.h"
 
 #include "../../core/base/limits.h"
@@ -25,7 +26,8 @@ enum {
 	RESPAWN_FIRST_MS = 100,
 	RESPAWN_MAX_MS = 10000,
 	START_DEADLINE_MS = 20000,
-	RSS_GROWTH_MAX = 512 << 20
+	RSS_GROWTH_MAX = 512 << 20,
+	LEAVE_MS = 200
 };
 
 typedef enum worker_state { GONE, STARTING, IDLE, BUSY, DYING } worker_state;
@@ -155,8 +157,20 @@ static void drain_output(worker *w)
 	}
 }
 
-static void describe_death(int status, hob_error *error)
+/* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
+static bool was_out_of_memory(const srv_pool *pool, int status, uint64_t peak_bytes)
 {
+	bool own = WIFEXITED(status) || WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
+	return own && peak_bytes > pool->options.memory_limit / 10 * 8;
+}
+
+static void describe_death(const srv_pool *pool, int status, uint64_t peak_bytes, hob_error *error)
+{
+	if (was_out_of_memory(pool, status, peak_bytes)) {
+		hob_fail(error, MEMORY, "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have",
+				 (unsigned long long)peak_bytes >> 20, (unsigned long long)pool->options.memory_limit >> 20);
+		return;
+	}
 	if (WIFSIGNALED(status)) {
 		int number = WTERMSIG(status);
 		switch (number) {
@@ -207,7 +221,7 @@ static void on_respawn(uv_timer_t *timer)
 	}
 }
 
-static void worker_ended(worker *w, int status)
+static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 {
 	srv_pool *pool = w->pool;
 	bool started = w->state != STARTING && !(w->state == DYING && w->first_rss == 0);
@@ -221,10 +235,11 @@ static void worker_ended(worker *w, int status)
 		srv_outcome *outcome = new_outcome(w);
 		outcome->died = true;
 		outcome->cancelled = w->cancelled;
+		outcome->peak_bytes = peak_bytes;
 		if (w->has_why)
 			outcome->error = w->why;
 		else
-			describe_death(status, &outcome->error);
+			describe_death(pool, status, peak_bytes, &outcome->error);
 		if (!w->cancelled)
 			pool->counters.crashed++;
 		finish_job(w, outcome);
@@ -244,16 +259,28 @@ static void worker_ended(worker *w, int status)
 	maybe_closed(pool);
 }
 
+static bool is_worker(void *user, pid_t pid)
+{
+	const srv_pool *pool = user;
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (pool->workers[i].pid == pid)
+			return true;
+	return false;
+}
+
 static void on_child(uv_signal_t *handle, int number)
 {
 	(void)number;
 	srv_pool *pool = handle->data;
-	for (uint32_t i = 0; i < pool->count; i++) {
-		worker *w = &pool->workers[i];
-		int status = 0;
-		if (w->pid > 0 && waitpid(w->pid, &status, WNOHANG) == w->pid)
-			worker_ended(w, status);
-	}
+	struct rusage used;
+	int status;
+	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;)
+		for (uint32_t i = 0; i < pool->count; i++)
+			if (pool->workers[i].pid == pid) {
+				worker_ended(&pool->workers[i], status, (uint64_t)used.ru_maxrss * 1024);
+				srv_orphans_end(pool->worker_path, is_worker, pool);
+				break;
+			}
 }
 
 /* ---- frames from a worker */
@@ -443,6 +470,11 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 	}
 }
 
+static void on_left(uv_timer_t *timer)
+{
+	kill_worker(timer->data, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
+}
+
 static void on_socket(uv_poll_t *poll, int status, int events)
 {
 	(void)events;
@@ -462,11 +494,9 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 			if (fd >= 0)
 				close(fd);
 		} else if (got == 0) {
-			/* It is ending: SIGCHLD brings the reason. Without one (closed its socket and lives on) it is
-			 * killed. */
+			/* It is ending, and SIGCHLD brings the reason; or it closed its socket and lives on. */
 			uv_poll_stop(poll);
-			uv_timer_stop(&w->deadline);
-			kill(w->pid, SIGKILL);
+			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;
 		} else {
 			kill_worker(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
@@ -535,6 +565,18 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 	return hob_fail(err, IO, "hob-worker is not beside hob in '%s'; the installation is incomplete", self);
 }
 
+/* As the kernel names it: orphans are known by it. */
+static bool resolve_worker(srv_pool *pool, hob_error *err)
+{
+	if (!find_worker(pool, err))
+		return false;
+	char *path = realpath(pool->worker_path, NULL);
+	if (path)
+		snprintf(pool->worker_path, sizeof pool->worker_path, "%s", path);
+	free(path);
+	return true;
+}
+
 static bool make_socket(int ends[2], bool stream, hob_error *err)
 {
 	if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0, ends) != 0)
@@ -563,7 +605,7 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 		if (!srv_frame_send(w->socket, &frame, NULL, pool->root_fds[i], err))
 			return false;
 	}
-	srv_start start = {.memory_limit = pool->options.memory_limit ? pool->options.memory_limit : 4ull << 30,
+	srv_start start = {.memory_limit = pool->options.memory_limit,
 					   .threads = (uint32_t)uv_available_parallelism(),
 					   .sandbox = pool->options.sandbox};
 	snprintf(start.version, sizeof start.version, "%s", HOB_VERSION);
@@ -636,12 +678,14 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	pool->respawn_ms = RESPAWN_FIRST_MS;
 	if (pool->options.timeout_ms == 0)
 		pool->options.timeout_ms = 300000;
+	if (pool->options.memory_limit == 0)
+		pool->options.memory_limit = 4ull << 30;
 	pool->count = options->workers ? options->workers : (uint32_t)uv_available_parallelism();
 	pool->workers = calloc(pool->count, sizeof *pool->workers);
 	pool->root_fds = calloc(options->root_count + 1, sizeof *pool->root_fds);
 	hob_arena_init(&pool->arena, 1 << 20);
 	snprintf(pool->sandbox, sizeof pool->sandbox, "unknown");
-	bool ok = pool->workers && pool->root_fds ? find_worker(pool, err)
+	bool ok = pool->workers && pool->root_fds ? resolve_worker(pool, err)
 											  : hob_fail(err, MEMORY, "no memory left for the worker pool");
 	if (!ok) {
 		free(pool->workers);
@@ -654,6 +698,7 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	uv_signal_init(loop, &pool->child);
 	pool->child.data = pool;
 	uv_signal_start(&pool->child, on_child, SIGCHLD);
+	srv_orphans_adopt();
 	uv_timer_init(loop, &pool->respawn);
 	pool->respawn.data = pool;
 	pool->open_handles = 2;

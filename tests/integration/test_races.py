@@ -57,6 +57,19 @@ class Races(Scenario):
             daemon.sync()
             self.assertNotEqual(daemon.blob("art/one.obj", "materials"), before)
 
+    def test_saves_faster_than_a_cook_are_published(self):
+        saves = 8
+        with self.serve("--jobs", "2") as daemon:
+            for i in range(saves):
+                self.put("big.obj", obj_text(4000, shift=i))
+                daemon.wait_event("job", lambda data: data["state"] == "cooking")
+            daemon.sync()
+            shown = [data for kind, data in daemon.past if kind == "asset"]
+            cancelled = daemon.counters()['hob_cook_results_total{result="cancelled"}']
+            # Each save found the cook of the one before under way: some are given up, and some are shown all the same.
+            self.assertGreaterEqual(len(shown), saves // 4, daemon.past)
+            self.assertGreaterEqual(cancelled, saves // 4)
+
     def test_raised_timeout_gives_another_chance(self):
         with self.serve("--jobs", "1", "--timeout", "1") as daemon:
             (worker,) = self.workers(daemon)

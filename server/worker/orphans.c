@@ -1,0 +1,42 @@
+#include "orphans.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void srv_orphans_adopt(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static bool runs(pid_t pid, const char *program)
+{
+	char link[64], target[4096];
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	ssize_t len = readlink(link, target, sizeof target - 1);
+	target[len > 0 ? len : 0] = 0;
+	return strcmp(target, program) == 0;
+}
+
+/* The kernel lists children by the thread that they were given to, and that may be any. */
+void srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user)
+{
+	DIR *threads = opendir("/proc/self/task");
+	for (struct dirent *entry; threads && (entry = readdir(threads));) {
+		char path[300];
+		long pid;
+		snprintf(path, sizeof path, "/proc/self/task/%s/children", entry->d_name);
+		FILE *list = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
+		while (list && fscanf(list, "%ld", &pid) == 1)
+			if (!known(user, (pid_t)pid) && runs((pid_t)pid, program))
+				kill((pid_t)pid, SIGKILL);
+		if (list)
+			fclose(list);
+	}
+	if (threads)
+		closedir(threads);
+}
