@@ -46,13 +46,13 @@ class Answer:
 class Daemon:
     """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
 
-    def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0", program=HOB):
+    def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0", program=(HOB,)):
         self.cache = pathlib.Path(cache)
         self.roots = [str(root) for root in roots]
         environment = dict(os.environ, NO_COLOR="1")
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         self.process = subprocess.Popen(
-            [program, "serve", *self.roots, "--listen", listen, "--cache", str(cache), *options],
+            [*program, "serve", *self.roots, "--listen", listen, "--cache", str(cache), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True)
         self.log = []
         self.lines = queue.Queue()
@@ -152,6 +152,18 @@ class Daemon:
 
     def wait_asset(self, name, *states):
         return self.wait_event("asset", lambda data: data["asset"] == name and (not states or data["state"] in states))
+
+    def wait_names(self, names):
+        """Until the list holds exactly these assets and none is waited for, without asking for a scan."""
+        while True:
+            items = self.assets()
+            if set(items) == names and not any(item["state"] in ("queued", "cooking") for item in items.values()):
+                return items
+            try:
+                self.past.append(self.events.get(timeout=DEADLINE))
+            except queue.Empty:
+                raise AssertionError(f"still missing: {sorted(names - set(items))[:5]}, too many: "
+                                     f"{sorted(set(items) - names)[:5]}; log:\n" + "\n".join(self.log[-20:])) from None
 
     def sync(self):
         answer = self.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000)})

@@ -39,7 +39,7 @@ class Workers(Scenario):
         self.connect = f"connect-{self.listener.getsockname()[1]}.rogue"
 
     def rogue(self, *options):
-        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "128", *options, program=str(self.hob))
+        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "128", *options, program=[str(self.hob)])
 
     def outcome(self, daemon, name):
         self.put(name, name)
@@ -112,7 +112,7 @@ class Workers(Scenario):
         self.worker.unlink()
         self.worker.write_text("#!/bin/sh\necho no such library\nexit 127\n")
         self.worker.chmod(0o755)
-        daemon = Daemon([self.art], self.cache, wait_ready=False, program=str(self.hob))
+        daemon = Daemon([self.art], self.cache, wait_ready=False, program=[str(self.hob)])
         try:
             daemon.wait_log("no such library")
             shutil.copy(ROGUE, self.folder / "good")
