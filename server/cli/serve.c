@@ -217,6 +217,8 @@ static int run_serve(int argc, char **argv)
 		{"--poll", 0, CLI_FLAG, &polling, NULL,
 		 "look at the folders every 2 s instead of waiting for events"},
 		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},
+		{"--web-root", 0, CLI_TEXT, &http.web_root, "DIR",
+		 "read the dashboard's files from DIR (to develop it)"},
 		{"--verbose", 'v', CLI_FLAG, &verbose, NULL, "say more"},
 	};
 	int operands = cli_parse(&cli_serve, options, HOB_COUNT_OF(options), argc, argv);

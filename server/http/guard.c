@@ -32,6 +32,7 @@ static const field fields[] = {
 	{HOB_STR("content-type"), offsetof(head, content_type)},
 	{HOB_STR("content-length"), offsetof(head, content_length)},
 	{HOB_STR("accept"), offsetof(head, accept)},
+	{HOB_STR("accept-encoding"), offsetof(head, accept_encoding)},
 	{HOB_STR("range"), offsetof(head, range)},
 	{HOB_STR("if-range"), offsetof(head, if_range)},
 	{HOB_STR("if-none-match"), offsetof(head, if_none_match)},

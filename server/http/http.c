@@ -475,6 +475,7 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
 	http->max_events = options->max_events > 0 ? options->max_events : 10000;
+	http->web_root = options->web_root;
 }
 
 static bool open_access(srv_http *http, const srv_http_options *options, hob_error *err)

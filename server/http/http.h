@@ -28,6 +28,7 @@ typedef struct srv_http_options {
 	uint32_t head_deadline_ms;		/* a request's head must be complete within; 0 = 10000 */
 	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
 	uint32_t max_events;			/* SSE listeners; 0 = 10000 */
+	const char *web_root; /* read the dashboard's files from this folder; NULL = those in the program */
 } srv_http_options;
 
 typedef struct srv_http_sources {

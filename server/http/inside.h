@@ -69,8 +69,8 @@ typedef struct param {
 
 /* Header fields that anything here looks at; values as sent, empty when absent. */
 typedef struct head {
-	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length, accept, range,
-		if_range, if_none_match, prefer, last_event_id;
+	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length, accept,
+		accept_encoding, range, if_range, if_none_match, prefer, last_event_id;
 	uint32_t host_count, length_count;
 	bool chunked, bad_name;
 } head;
@@ -135,6 +135,8 @@ bool request_number(request *r, const char *name, uint64_t min, uint64_t max, ui
 uint32_t request_wait_ms(const request *r);
 /* True when the Accept field allows the type ("application/json"). */
 bool request_accepts(const request *r, const char *type);
+/* True when Accept-Encoding names gzip and does not weigh it zero. */
+bool request_takes_gzip(const request *r);
 bool parse_decimal(hob_str text, uint64_t *out);
 
 /* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to return). */
@@ -345,6 +347,7 @@ struct srv_http {
 	uint32_t listener_count;
 	char *unix_path;						   /* to be unlinked at the end */
 	char address[128], url[144], exposed[128]; /* the first address that other machines reach */
+	const char *web_root; /* the dashboard's files are read from there instead; NULL = those in the program */
 
 	pthread_t thread;
 	bool started;

@@ -173,6 +173,22 @@ bool request_accepts(const request *r, const char *type)
 	return false;
 }
 
+bool request_takes_gzip(const request *r)
+{
+	hob_str rest = r->head.accept_encoding, piece;
+	while (next_piece(&rest, ',', &piece)) {
+		hob_str weight = piece, coding = piece;
+		next_piece(&weight, ';', &coding);
+		weight = trim(weight);
+		bool refused = weight.len >= 3 && weight.data[0] == 'q' && weight.data[2] == '0';
+		for (size_t i = 3; refused && i < weight.len; i++)
+			refused = weight.data[i] == '.' || weight.data[i] == '0';
+		if (hob_str_equal_nocase(trim(coding), HOB_STR("gzip")))
+			return !refused;
+	}
+	return false;
+}
+
 /* ---- target */
 
 static bool parse_query(request *r, hob_str query, enum MHD_Result *result)

@@ -1,6 +1,12 @@
 #include "inside.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "web.h"
 
 /* Files that are part of the program: linked in as they lie in the source tree. */
 #define EMBED(name, path)                                                                                    \
@@ -17,31 +23,132 @@ EMBED(hob_page_js, "server/http/page/page.js");
 EMBED(hob_page_svg, "server/http/page/icon.svg");
 EMBED(hob_openapi, "schema/openapi.json");
 
-static enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type)
+static enum MHD_Result reply_response(request *r, struct MHD_Response *response, hob_bytes bytes,
+									  const char *type, bool for_ever)
 {
-	size_t size = (size_t)(end - begin);
 	char etag[40];
 	uint64_t hash[2];
-	hob_fast_hash((hob_bytes){(const uint8_t *)begin, size}, hash);
+	hob_fast_hash(bytes, hash);
 	snprintf(etag, sizeof etag, "\"%016llx\"", (unsigned long long)hash[0]);
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(size, (void *)(uintptr_t)begin, MHD_RESPMEM_PERSISTENT);
 	response_add(response, "Content-Type", type);
-	response_add(response, "Cache-Control", "no-cache");
+	response_add(response, "Cache-Control", for_ever ? "public, max-age=31536000, immutable" : "no-cache");
 	response_add(response, "ETag", etag);
 	response_add(response, "X-Content-Type-Options", "nosniff");
 	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	/* The decoders of compressed models are WebAssembly, which three.js fetches from a data: address. */
 	response_add(response, "Content-Security-Policy",
-				 "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+				 "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
+				 "connect-src 'self' data: blob:; "
+				 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 	response_add(response, "Referrer-Policy", "no-referrer");
 	bool unchanged = r->head.if_none_match.data && etag_in_list(r->head.if_none_match, hob_str_of(etag));
-	return reply(r, unchanged ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, size);
+	return reply(r, unchanged ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, bytes.size);
+}
+
+static struct MHD_Response *response_of_program(hob_bytes bytes)
+{
+	return MHD_create_response_from_buffer(bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type)
+{
+	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
+	return reply_response(r, response_of_program(bytes), bytes, type, false);
+}
+
+/* ---- the dashboard */
+
+static const srv_web_file *find_web_file(hob_str name)
+{
+	for (const srv_web_file *file = srv_web_files; file->name; file++)
+		if (hob_str_equal(name, hob_str_of(file->name)))
+			return file;
+	return NULL;
+}
+
+static const char *type_of(hob_str name)
+{
+	static const char *const types[][2] = {{".html", "text/html; charset=utf-8"},
+										   {".js", "text/javascript; charset=utf-8"},
+										   {".css", "text/css; charset=utf-8"},
+										   {".svg", "image/svg+xml"},
+										   {".wasm", "application/wasm"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
+		if (hob_str_ends_nocase(name, hob_str_of(types[i][0])))
+			return types[i][1];
+	return "application/octet-stream";
+}
+
+/* --web-root: the file as it is on disk now. A name has no slash, so it cannot leave the folder. */
+static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
+{
+	hob_buf path = {0};
+	hob_buf_printf(&path, "%s/%.*s", http->web_root, HOB_FMT(name));
+	hob_buf_put(&path, "", 1);
+	bool plain = name.len > 0 && name.data[0] != '.' && !memchr(name.data, '/', name.len) && !path.failed;
+	int fd = plain ? open((const char *)path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat info;
+	bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	uint8_t piece[16384];
+	for (ssize_t got; ok && (got = read(fd, piece, sizeof piece)) != 0;) {
+		ok = got > 0;
+		if (ok)
+			hob_buf_put(out, piece, (size_t)got);
+	}
+	if (fd >= 0)
+		close(fd);
+	hob_buf_release(&path);
+	return ok && !out->failed;
+}
+
+static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
+{
+	const srv_web_file *file = find_web_file(name);
+	if (r->http->web_root) {
+		hob_buf body = {0};
+		if (read_web_file(r->http, name, &body)) {
+			hob_bytes bytes = {body.data, body.size};
+			struct MHD_Response *response = MHD_create_response_from_buffer(
+				bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_MUST_COPY);
+			enum MHD_Result result = reply_response(r, response, bytes, type_of(name), false);
+			hob_buf_release(&body);
+			return result;
+		}
+		hob_buf_release(&body);
+		file = NULL;
+	}
+	if (!file)
+		return reply_problem(r, PROBLEM_NOT_FOUND, "load the page again; the program may have been updated",
+							 "the dashboard has no file '%.*s'", HOB_FMT(name));
+	bool packed = request_takes_gzip(r);
+	const char *begin = packed ? file->packed : file->plain,
+			   *end = packed ? file->packed_end : file->plain_end;
+	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
+	struct MHD_Response *response = response_of_program(bytes);
+	response_add(response, "Vary", "Accept-Encoding");
+	if (packed)
+		response_add(response, "Content-Encoding", "gzip");
+	return reply_response(r, response, bytes, file->type, for_ever);
+}
+
+enum MHD_Result srv_route_web_file(request *r)
+{
+	return reply_web(r, r->args[0], true);
 }
 
 enum MHD_Result srv_route_page(request *r)
 {
+	if (r->http->web_root || srv_web_files[0].name)
+		return reply_web(r, HOB_STR("index.html"), false);
 	return reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }
+
+enum MHD_Result srv_route_page_below(request *r)
+{
+	return srv_route_page(r);
+}
+
+/* ---- the plain status page and what belongs to every program */
 
 enum MHD_Result srv_route_page_style(request *r)
 {

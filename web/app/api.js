@@ -1,0 +1,55 @@
+/* The daemon's HTTP interface: JSON in and out, problems as errors. */
+
+export class Problem extends Error {
+	constructor(status, body) {
+		super(body.detail ?? body.title ?? `HTTP ${status}`);
+		this.status = status;
+		this.code = body.code ?? '';
+		this.hint = body.hint ?? '';
+		this.body = body;
+	}
+}
+
+async function answer(response, as) {
+	if (response.ok) return response.status === 204 ? null : as === 'text' ? response.text() : response.json();
+	const body = await response.json().catch(() => ({}));
+	throw new Problem(response.status, body);
+}
+
+async function send(path, options) {
+	try {
+		return await fetch(path, options);
+	} catch (error) {
+		if (error.name === 'AbortError') throw error;
+		throw new Problem(0, { code: 'offline' });
+	}
+}
+
+export async function get(path, { signal, as } = {}) {
+	return answer(await send(path, { signal, headers: { Accept: as === 'text' ? 'text/plain' : 'application/json' } }), as);
+}
+
+/** Answers {data, etag}. */
+export async function getTagged(path, { signal } = {}) {
+	const response = await send(path, { signal, headers: { Accept: 'application/json' } });
+	return { data: await answer(response), etag: response.headers.get('ETag') };
+}
+
+export async function write(method, path, body, headers = {}) {
+	const options = { method, headers: { Accept: 'application/json', ...headers } };
+	if (body !== undefined) {
+		options.body = JSON.stringify(body);
+		options.headers['Content-Type'] ??= 'application/json';
+	}
+	return answer(await send(path, options));
+}
+
+export const post = (path, body = {}) => write('POST', path, body);
+
+export const query = (parameters) => {
+	const found = new URLSearchParams();
+	for (const [name, value] of Object.entries(parameters))
+		if (value !== undefined && value !== null && value !== '' && value !== false) found.set(name, value === true ? '1' : String(value));
+	const written = found.toString();
+	return written ? `?${written}` : '';
+};

@@ -1,0 +1,56 @@
+/* Numbers, sizes and times as people read them. */
+import { text } from './text.js';
+
+const locale = 'en';
+const whole = new Intl.NumberFormat(locale);
+const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+
+export const number = (value) => (value === null || value === undefined ? '' : whole.format(value));
+
+/** 1234567 -> ['1.23', 'MB']: three digits, decimal units. */
+export function sizeParts(bytes) {
+	const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+	let unit = 0;
+	let value = bytes;
+	while (Math.abs(value) >= 999.5 && unit < units.length - 1) {
+		value /= 1000;
+		unit++;
+	}
+	const size = Math.abs(value);
+	return [unit === 0 || size >= 99.95 ? value.toFixed(0) : size >= 9.995 ? value.toFixed(1) : value.toFixed(2), units[unit]];
+}
+
+export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
+
+export function duration(ms) {
+	if (ms === null || ms === undefined) return '';
+	if (ms < 10) return `${Math.max(0, ms).toFixed(ms > 0 && ms < 1 ? 1 : 0)}\u00a0ms`;
+	if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
+	const seconds = ms / 1000;
+	if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
+	const minutes = Math.floor(seconds / 60);
+	if (minutes < 60) return `${minutes}\u00a0min ${Math.round(seconds % 60)}\u00a0s`;
+	const hours = Math.floor(minutes / 60);
+	if (hours < 48) return `${hours}\u00a0h ${minutes % 60}\u00a0min`;
+	return `${whole.format(Math.floor(hours / 24))}\u00a0days`;
+}
+
+const steps = [[60, 'second', 1], [3600, 'minute', 60], [86400, 'hour', 3600], [86400 * 30, 'day', 86400], [86400 * 365, 'month', 86400 * 30]];
+
+/** time: milliseconds since 1970 */
+export function ago(time, now = Date.now()) {
+	const seconds = Math.round((time - now) / 1000);
+	if (Math.abs(seconds) < 5) return text.justNow;
+	for (const [below, unit, length] of steps)
+		if (Math.abs(seconds) < below) return relative.format(Math.round(seconds / length), unit);
+	return relative.format(Math.round(seconds / (86400 * 365)), 'year');
+}
+
+export const exactTime = (time) => full.format(time);
+export const clock = (time) => new Date(time).toLocaleTimeString('en-GB');
+
+/** 0.934 -> "93 %", 0.004 -> "0.4 %" */
+export const percent = (share) => `${share > 0 && share < 0.0995 ? (share * 100).toFixed(1) : Math.round(share * 100)}\u00a0%`;
+
+export const plural = (count, [one, many]) => `${number(count)} ${count === 1 ? one : many}`;

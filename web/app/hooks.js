@@ -1,0 +1,138 @@
+/* Data that stays true: read once, and again whenever an event says that it may have changed. */
+import { useCallback, useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { get } from './api.js';
+import { listen, liveState, watchState } from './live.js';
+
+const kept = new Map();
+const KEPT = 60;
+
+function keep(url, data) {
+	kept.delete(url);
+	kept.set(url, data);
+	if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+}
+
+/**
+ * Calls `run` soon, but never twice at a time and no more often than every `gap` ms or twice the time it takes, and not
+ * while the tab is hidden.
+ */
+export function makeRefresher(run, gap = 300) {
+	let timer = 0;
+	let busy = false;
+	let again = false;
+	let ended = false;
+	let last = 0;
+	let took = 0;
+	const go = async () => {
+		timer = 0;
+		busy = true;
+		again = false;
+		last = performance.now();
+		await run();
+		took = performance.now() - last;
+		busy = false;
+		if (again) ask();
+	};
+	const ask = () => {
+		if (busy || document.hidden) {
+			again = true;
+			return;
+		}
+		if (timer || ended) return;
+		timer = setTimeout(go, Math.max(0, last + Math.max(gap, 2 * took) - performance.now()));
+	};
+	const shown = () => !document.hidden && again && !busy && ask();
+	document.addEventListener('visibilitychange', shown);
+	return {
+		ask,
+		end() {
+			ended = true;
+			clearTimeout(timer);
+			document.removeEventListener('visibilitychange', shown);
+		},
+	};
+}
+
+/**
+ * {data, error, loading, reload} of a GET. `on(event)` tells which events make it out of date; `every`: also by the clock.
+ * While a new answer is under way, and when it fails, the last one stays.
+ */
+export function useResource(url, { on, every, as } = {}) {
+	const [, redraw] = useReducer((count) => count + 1, 0);
+	const state = useRef({ url: null, data: undefined, error: null, loading: true });
+	const wanted = useRef(on);
+	const refresher = useRef(null);
+	wanted.current = on;
+	if (state.current.url !== url) state.current = { url, data: kept.get(url), error: null, loading: Boolean(url) };
+	useEffect(() => {
+		if (!url) return undefined;
+		const stop = new AbortController();
+		const set = (change) => {
+			if (stop.signal.aborted || state.current.url !== url) return;
+			state.current = { ...state.current, ...change, loading: false };
+			redraw();
+		};
+		const run = async () => {
+			try {
+				const data = await get(url, { signal: stop.signal, as });
+				keep(url, data);
+				set({ data, error: null });
+			} catch (error) {
+				if (error.name !== 'AbortError') set({ error });
+			}
+		};
+		const fresh = makeRefresher(run);
+		refresher.current = fresh;
+		fresh.ask();
+		const deaf = listen((event) => {
+			if (event.kind === 'hello' || event.kind === 'reset' || wanted.current?.(event)) fresh.ask();
+		});
+		const clock = every && setInterval(() => fresh.ask(), every);
+		return () => {
+			stop.abort();
+			fresh.end();
+			deaf();
+			clearInterval(clock);
+		};
+	}, [url, every]);
+	const reload = useCallback(() => refresher.current?.ask(), []);
+	return { ...state.current, reload };
+}
+
+export function useLive() {
+	const [state, set] = useState(liveState());
+	useEffect(() => {
+		set(liveState());
+		return watchState(set);
+	}, []);
+	return state;
+}
+
+/** A number that changes every `ms`, so that relative times stay right. */
+export function useClock(ms = 10000) {
+	const [now, set] = useState(Date.now());
+	useEffect(() => {
+		const timer = setInterval(() => set(Date.now()), ms);
+		return () => clearInterval(timer);
+	}, [ms]);
+	return now;
+}
+
+export function useKey(key, run) {
+	const current = useRef(run);
+	current.current = run;
+	useEffect(() => {
+		const press = (event) => {
+			const typing = event.target.closest?.('input, textarea, select, [contenteditable]');
+			if (event.key === key && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) current.current(event);
+		};
+		addEventListener('keydown', press);
+		return () => removeEventListener('keydown', press);
+	}, [key]);
+}
+
+export function useTitle(title) {
+	useEffect(() => {
+		document.title = title ? `${title} · Hob` : 'Hob';
+	}, [title]);
+}

@@ -1,0 +1,84 @@
+/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens. */
+import { html } from 'htm/preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+const HEIGHT = 48;
+const SPARE = 6;
+
+export function List({ rows, label, header, row, open, resetKey }) {
+	const scroller = useRef(null);
+	const focusNext = useRef(false);
+	const [view, setView] = useState({ first: 0, last: 20 });
+	const [active, setActive] = useState(0);
+	const total = rows.total ?? 0;
+
+	const measure = () => {
+		const { scrollTop, clientHeight } = scroller.current;
+		const first = Math.max(0, Math.floor(scrollTop / HEIGHT) - SPARE);
+		const last = Math.ceil((scrollTop + clientHeight) / HEIGHT) + SPARE;
+		setView((old) => (old.first === first && old.last === last ? old : { first, last }));
+	};
+	useEffect(() => {
+		let frame = 0;
+		const scrolled = () => (frame ||= requestAnimationFrame(() => {
+			frame = 0;
+			if (scroller.current) measure();
+		}));
+		const place = scroller.current;
+		place.addEventListener('scroll', scrolled, { passive: true });
+		const sizes = new ResizeObserver(scrolled);
+		sizes.observe(place);
+		return () => {
+			place.removeEventListener('scroll', scrolled);
+			sizes.disconnect();
+			cancelAnimationFrame(frame);
+		};
+	}, []);
+	useLayoutEffect(() => {
+		scroller.current.scrollTop = 0;
+		setActive(0);
+		measure();
+	}, [resetKey]);
+	useEffect(() => rows.show(view.first, view.last), [rows, view]);
+	useLayoutEffect(() => {
+		if (!focusNext.current) return;
+		focusNext.current = false;
+		scroller.current.querySelector(`[data-index="${active}"]`)?.focus({ preventScroll: true });
+	});
+
+	const move = (to) => {
+		const index = Math.max(0, Math.min(total - 1, to));
+		const place = scroller.current;
+		const top = index * HEIGHT;
+		if (top < place.scrollTop) place.scrollTop = top;
+		else if (top + HEIGHT > place.scrollTop + place.clientHeight) place.scrollTop = top + HEIGHT - place.clientHeight;
+		focusNext.current = true;
+		measure();
+		setActive(index);
+	};
+	const press = (event) => {
+		const page = Math.max(1, Math.floor(scroller.current.clientHeight / HEIGHT) - 1);
+		const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -total, End: total }[event.key];
+		if (step !== undefined) {
+			event.preventDefault();
+			move(active + step);
+		} else if (event.key === 'Enter' && rows.at(active)) {
+			event.preventDefault();
+			open(rows.at(active), event);
+		}
+	};
+
+	const first = Math.min(view.first, Math.max(0, total - 1));
+	const last = Math.min(total, view.last);
+	const shown = [];
+	for (let index = first; index < last; index++) shown.push(index);
+	if (active < total && (active < first || active >= last)) shown.push(active);
+	return html`<div class="list" role="grid" aria-label=${label} aria-rowcount=${total + 1} onKeyDown=${press}>
+		<div role="rowgroup"><div class="row header" role="row" aria-rowindex="1">${header}</div></div>
+		<div class="rows" role="rowgroup" ref=${scroller} tabindex="-1"><div class="space" role="presentation" style=${{ height: `${total * HEIGHT}px` }}>${shown.map((index) => {
+			const item = rows.at(index);
+			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index} aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
+				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => setActive(index)}
+				onClick=${(event) => item && !event.target.closest('a') && open(item, event)}>${item ? row(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
+		})}</div></div></div>`;
+}

@@ -1,0 +1,66 @@
+/* What happens in the daemon, as it happens. One stream for all tabs through a shared worker; where a browser has none,
+ * a stream of this tab's own, which is closed while the tab is hidden. */
+let state = { connected: false, hello: null, known: false };
+const listeners = new Set();
+const watchers = new Set();
+
+export const liveState = () => state;
+
+/** Calls back with {kind, data} for every event; kind 'hello' each time the stream begins (again). Returns its end. */
+export function listen(callback) {
+	listeners.add(callback);
+	return () => listeners.delete(callback);
+}
+
+export function watchState(callback) {
+	watchers.add(callback);
+	return () => watchers.delete(callback);
+}
+
+function take(event) {
+	for (const callback of [...listeners]) callback(event);
+}
+
+function setState(change) {
+	const came = change.connected && !state.connected;
+	state = { ...state, ...change, known: true };
+	for (const callback of [...watchers]) callback(state);
+	if (came) take({ kind: 'hello', data: state.hello });
+}
+
+function ownStream() {
+	let source = null;
+	const open = () => {
+		source = new EventSource('/api/v1/events');
+		source.addEventListener('hello', (event) => setState({ connected: true, hello: JSON.parse(event.data) }));
+		for (const kind of ['asset', 'job', 'log', 'reset', 'farm', 'config', 'client', 'stats'])
+			source.addEventListener(kind, (event) => take({ kind, data: JSON.parse(event.data) }));
+		source.addEventListener('error', () => {
+			setState({ connected: false });
+			if (source?.readyState === EventSource.CLOSED) setTimeout(() => !document.hidden && open(), 1000);
+		});
+	};
+	document.addEventListener('visibilitychange', () => {
+		if (document.hidden) {
+			source?.close();
+			source = null;
+			state = { ...state, connected: false };
+		} else if (!source) {
+			open();
+		}
+	});
+	open();
+}
+
+function sharedStream(script) {
+	const worker = new SharedWorker(script, { type: 'module', name: 'hob-events' });
+	worker.port.onmessage = ({ data }) => (data.type === 'state' ? setState(data.state) : take(data.event));
+	worker.onerror = () => ownStream();
+	addEventListener('pagehide', (event) => !event.persisted && worker.port.postMessage('bye'));
+}
+
+export function connect() {
+	const script = document.querySelector('meta[name=hob-worker]')?.content;
+	if (typeof SharedWorker === 'function' && script) sharedStream(script);
+	else ownStream();
+}

@@ -1,0 +1,39 @@
+/* Where the dashboard begins. */
+import { render } from 'preact';
+import { html } from 'htm/preact';
+import './style/base.css';
+import './style/shell.css';
+import './style/parts.css';
+import './style/list.css';
+import { connect } from './live.js';
+import { useAddress } from './router.js';
+import { useTitle } from './hooks.js';
+import { text } from './text.js';
+import { Shell } from './shell.js';
+import { Empty } from './ui.js';
+import { Overview } from './pages/overview.js';
+import { Assets } from './pages/assets.js';
+import { Asset } from './pages/asset.js';
+
+const pages = { overview: Overview, assets: Assets, asset: Asset };
+
+function NotThere() {
+	useTitle(text.notThere.title);
+	return html`<${Empty} icon="search" title=${text.notThere.title}><p>${text.notThere.detail}</p><p><a href="/">${text.notThere.home}</a></p></${Empty}>`;
+}
+
+function App() {
+	const { path, query } = useAddress();
+	const [, , name = 'overview', ...rest] = path === '/' ? ['', 'ui'] : path.split('/');
+	const Page = (path === '/' || path.startsWith('/ui/')) && pages[name];
+	let below = '';
+	try {
+		below = decodeURIComponent(rest.join('/'));
+	} catch {
+		// An address cut off in the middle of an escape names nothing.
+	}
+	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
+}
+
+connect();
+render(html`<${App} />`, document.body);

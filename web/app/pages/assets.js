@@ -1,0 +1,123 @@
+import { html } from 'htm/preact';
+import { useEffect, useReducer, useRef } from 'preact/hooks';
+import { text } from '../text.js';
+import { number, plural, size } from '../format.js';
+import { listen } from '../live.js';
+import { makeRefresher, useKey, useResource, useTitle } from '../hooks.js';
+import { assetAddress, navigate, setQuery } from '../router.js';
+import { List } from '../list.js';
+import { Rows } from '../rows.js';
+import { changesCounts } from '../shell.js';
+import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
+
+const words = text.assets;
+const FIELDS = 'id,path,root,kind,state,rev,cooked_at,bytes,stats,warnings,error,links';
+const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
+
+function useRows(parameters) {
+	const [, redraw] = useReducer((count) => count + 1, 0);
+	const wanted = JSON.stringify(parameters);
+	const now = useRef({});
+	if (now.current.wanted !== wanted) {
+		now.current.rows?.close();
+		const before = now.current.shown ?? now.current.rows;
+		const rows = new Rows('/api/v1/assets', parameters, FIELDS, () => {
+			if (now.current.rows !== rows) return;
+			now.current.shown = null;
+			redraw();
+		});
+		/* Until the first rows of the new search are there, those of the last one stay. */
+		now.current = { wanted, rows, shown: before?.total === undefined ? null : before };
+	}
+	useEffect(() => {
+		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
+		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
+		return () => {
+			deaf();
+			fresh.end();
+			now.current.rows.close();
+			now.current = {};
+		};
+	}, []);
+	const { rows, shown } = now.current;
+	return { rows: rows.total === null && !rows.error && shown?.total != null ? shown : rows, wanted };
+}
+
+function Chips({ query, stats }) {
+	const counts = stats.data?.assets;
+	const chip = (pressed, change, label, count) => html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${() => setQuery(change)}>${label}${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
+	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
+		${chip(!query.state && !query.warning, { state: '', warning: '' }, words.all, counts?.total)}
+		${states.filter((state) => counts?.[state] > 0 || query.state === state).map((state) => chip(query.state === state, { state: query.state === state ? '' : state }, html`<${State} state=${state} />`, counts?.[state]))}
+		${(stats.data?.warnings > 0 || query.warning) && chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
+}
+
+function Toolbar({ query, roots }) {
+	const field = useRef(null);
+	useKey('/', (event) => {
+		event.preventDefault();
+		field.current.focus();
+		field.current.select();
+	});
+	const typed = (event) => setQuery({ q: event.target.value });
+	const leave = (event) => {
+		if (event.key === 'ArrowDown' || (event.key === 'Enter' && event.target.value)) {
+			event.preventDefault();
+			document.querySelector('.rows .row[tabindex="0"]')?.focus();
+		} else if (event.key === 'Escape' && event.target.value) {
+			setQuery({ q: '' });
+		}
+	};
+	return html`<div class="toolbar">
+		<label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" />
+			<input type="search" ref=${field} placeholder=${words.search} value=${query.q ?? ''} onInput=${typed} onKeyDown=${leave} autocomplete="off" spellcheck="false" /><kbd aria-hidden="true">/</kbd></label>
+		${roots?.items.length > 1 && html`<label><span class="hidden">${words.folder}</span><select value=${query.root ?? ''} onChange=${(event) => setQuery({ root: event.target.value })}>
+			<option value="">${words.anyFolder}</option>${roots.items.map((root) => html`<option value=${root.name}>${root.name}</option>`)}</select></label>`}
+		<label><span class="hidden">${words.kind}</span><select value=${query.kind ?? ''} onChange=${(event) => setQuery({ kind: event.target.value })}>
+			<option value="">${words.anyKind}</option>${Object.entries(words.kinds).map(([kind, label]) => html`<option value=${kind}>${label}</option>`)}</select></label>
+		<label><span class="hidden">${words.sort}</span><select value=${query.sort ?? 'path'} onChange=${(event) => setQuery({ sort: event.target.value === 'path' ? '' : event.target.value })}>
+			${Object.entries(words.sorts).map(([sort, label]) => html`<option value=${sort}>${label}</option>`)}</select></label>
+	</div>`;
+}
+
+function Column({ name, className = '', by, sort }) {
+	const label = words.columns[name];
+	if (!by) return html`<span class=${className} role="columnheader" title=${name === 'lods' ? words.lodsTitle : undefined}>${label}</span>`;
+	const [first, second] = by;
+	const order = sort === first ? (first[0] === '-' ? 'descending' : 'ascending') : sort === second ? (second[0] === '-' ? 'descending' : 'ascending') : 'none';
+	const next = sort === first ? second : first;
+	return html`<span class=${className} role="columnheader" aria-sort=${order}><button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
+		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
+}
+
+function Row(asset) {
+	const slash = asset.path.lastIndexOf('/');
+	const stats = asset.stats ?? {};
+	return html`<span class="name" role="gridcell"><span class="thumb"><${Icon} name="assets" /></span><span>
+			<a class="title" href=${assetAddress(asset)} tabindex="-1">${asset.path.slice(slash + 1)}</a>
+			<span class="where">${asset.root}/${asset.path.slice(0, slash + 1)}${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}</span></span></span>
+		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>
+		<span class="num" role="gridcell">${number(stats.triangles)}</span>
+		<span class="num lods" role="gridcell">${number(stats.lods)}</span>
+		<span class="num" role="gridcell">${asset.bytes.cooked ? size(asset.bytes.cooked) : ''}</span>
+		<span class="when" role="gridcell"><${Time} at=${asset.cooked_at} /></span>`;
+}
+
+export function Assets({ query }) {
+	useTitle(words.title);
+	const stats = useResource('/api/v1/stats', { on: changesCounts });
+	const roots = useResource('/api/v1/roots');
+	const { q, root, state, kind, warning, sort } = query;
+	const { rows, wanted } = useRows({ q, root, state, kind, warning, sort });
+	const filtered = Boolean(q || root || state || kind || warning);
+	const header = html`<${Column} name="name" by=${['path', '-path']} sort=${sort ?? 'path'} /><${Column} name="state" /><${Column} name="triangles" className="num" />
+		<${Column} name="lods" className="num lods" /><${Column} name="size" className="num" by=${['-bytes', 'bytes']} sort=${sort} /><${Column} name="cooked" className="num when" by=${['-cooked_at', 'cooked_at']} sort=${sort} />`;
+	return html`<div class="head"><h1>${words.title}</h1><p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
+		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />
+		${rows.error && html`<${Failure} error=${rows.error} retry=${() => rows.refresh()} />`}
+		${rows.total === 0 ? (filtered
+			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p><p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
+			: html`<section class="panel"><${Empty} title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`)
+			: rows.total === null ? !rows.error && html`<${Loading} />`
+				: html`<${List} rows=${rows} label=${words.list} header=${header} row=${Row} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
+}

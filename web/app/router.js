@@ -1,0 +1,57 @@
+/* The address is the state: which page, which filter, which tab. */
+import { useEffect, useState } from 'preact/hooks';
+
+const changed = new Set();
+const read = () => ({ path: location.pathname, query: Object.fromEntries(new URLSearchParams(location.search)) });
+let now = read();
+
+function tell() {
+	now = read();
+	for (const callback of [...changed]) callback(now);
+}
+
+addEventListener('popstate', tell);
+
+export function navigate(to, { replace = false } = {}) {
+	if (to === location.pathname + location.search) return;
+	history[replace ? 'replaceState' : 'pushState'](null, '', to);
+	tell();
+	if (!replace) document.querySelector('main')?.scrollTo(0, 0);
+}
+
+/** Changes parameters of the address; empty ones go. */
+export function setQuery(change, { replace = true } = {}) {
+	const query = new URLSearchParams(location.search);
+	for (const [name, value] of Object.entries(change))
+		if (value) query.set(name, value);
+		else query.delete(name);
+	const written = query.toString();
+	navigate(location.pathname + (written ? `?${written}` : ''), { replace });
+}
+
+export function useAddress() {
+	const [address, set] = useState(now);
+	useEffect(() => {
+		changed.add(set);
+		set(now);
+		return () => changed.delete(set);
+	}, []);
+	return address;
+}
+
+/* Plain clicks on links to pages of the dashboard change the address without loading anything. */
+addEventListener('click', (event) => {
+	const link = event.target.closest?.('a[href]');
+	if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+	const url = new URL(link.href);
+	if (url.origin !== location.origin || link.target || link.hasAttribute('download')) return;
+	if (url.pathname !== '/' && !url.pathname.startsWith('/ui/')) return;
+	event.preventDefault();
+	navigate(url.pathname + url.search);
+});
+
+export const encodePath = (path) => path.split('/').map(encodeURIComponent).join('/');
+export const assetAddress = (asset) =>
+	asset.path_encoded ? `/ui/asset?id=${asset.id}` : `/ui/asset/${encodePath(`${asset.root}/${asset.path}`)}`;
+/** name: "root/path" */
+export const nameAddress = (name) => `/ui/asset/${encodePath(name)}`;

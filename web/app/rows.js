@@ -1,0 +1,112 @@
+/* A list of any length behind an interface that gives pages one after the other: pages are read when they come into view.
+ *
+ * Page n begins behind the cursor n, which the page before gave. To jump far ahead the cursors between are fetched alone,
+ * a thousand rows at a time. After a change the pages in view are read again from the cursor of the first one, so that
+ * what is looked at stays where it is; later cursors are forgotten. */
+import { get, query } from './api.js';
+
+const PAGE = 100;
+const SKIP = 10; /* pages of one jump: the interface gives 1000 rows at most */
+const KEPT = 40;
+
+export class Rows {
+	constructor(path, parameters, fields, changed) {
+		this.path = path;
+		this.parameters = parameters;
+		this.fields = fields;
+		this.changed = changed;
+		this.pages = new Map();
+		this.cursors = new Map([[0, '']]);
+		this.outdated = new Set();
+		this.total = null;
+		this.error = null;
+		this.first = 0;
+		this.last = 0;
+		this.stop = new AbortController();
+		this.pump();
+	}
+
+	at(index) {
+		return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
+	}
+
+	/** Rows first..last are on screen. */
+	show(first, last) {
+		this.first = Math.floor(Math.max(0, first) / PAGE);
+		this.last = Math.floor(Math.max(0, last) / PAGE);
+		this.pump();
+	}
+
+	/** Something changed: what is on screen is read again, the rest when it is looked at. */
+	async refresh() {
+		this.outdated = new Set();
+		for (const page of this.cursors.keys()) if (page > this.first) this.cursors.delete(page);
+		for (const page of [...this.pages.keys()])
+			if (page < this.first || page > this.last) this.pages.delete(page);
+			else this.outdated.add(page);
+		if (!this.pages.size) this.outdated.add(this.first);
+		await this.pump();
+	}
+
+	close() {
+		this.stop.abort();
+	}
+
+	wanted() {
+		const end = this.total === null ? 0 : Math.max(0, Math.ceil(this.total / PAGE) - 1);
+		for (let page = Math.min(this.first, end); page <= Math.min(this.last, end); page++)
+			if (!this.pages.has(page) || this.outdated.has(page)) return page;
+		return null;
+	}
+
+	async read(page, pages, fields) {
+		const cursor = this.cursors.get(page);
+		return get(this.path + query({ ...this.parameters, fields, limit: pages * PAGE, cursor, count: fields === this.fields }), { signal: this.stop.signal });
+	}
+
+	async pump() {
+		this.running ??= this.run().finally(() => (this.running = null));
+		return this.running;
+	}
+
+	async run() {
+		try {
+			for (let page = this.wanted(); page !== null; page = this.wanted()) await this.load(page);
+			this.error = null;
+		} catch (error) {
+			if (error.name === 'AbortError') return;
+			this.error = error;
+		}
+		this.changed();
+	}
+
+	async load(page) {
+		let from = page;
+		while (!this.cursors.has(from)) from--;
+		if (from < page) {
+			const pages = Math.min(page - from, SKIP);
+			const { next } = await this.read(from, pages, 'id');
+			if (next) this.cursors.set(from + pages, next);
+			else this.total = Math.min(this.total, (from + pages) * PAGE);
+			return;
+		}
+		const { items, next, total } = await this.read(page, 1, this.fields);
+		this.pages.set(page, items);
+		this.outdated.delete(page);
+		if (next) this.cursors.set(page + 1, next);
+		if (total !== this.total) {
+			const end = Math.ceil(total / PAGE);
+			for (const kept of [...this.pages.keys()]) if (kept >= end && kept > 0) this.pages.delete(kept);
+		}
+		this.total = total;
+		if (this.pages.size > KEPT) this.forget();
+		this.changed();
+	}
+
+	/** Pages farthest from the view go. */
+	forget() {
+		const middle = (this.first + this.last) / 2;
+		const order = [...this.pages.keys()].sort((a, b) => Math.abs(b - middle) - Math.abs(a - middle));
+		for (const page of order.slice(0, order.length - KEPT)) this.pages.delete(page);
+	}
+}

@@ -1,0 +1,49 @@
+/* What stands around every page: where one can go, how many problems there are, whether the page is live. */
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import { text } from './text.js';
+import { number } from './format.js';
+import { useAddress } from './router.js';
+import { useLive, useResource } from './hooks.js';
+import { Icon } from './ui.js';
+
+const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
+const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
+
+export const changesCounts = (event) => event.kind === 'asset' || event.kind === 'job';
+
+function Badge({ count, tone, label }) {
+	if (!count) return null;
+	return html`<span class="badge tone-${tone}" title=${label}>${number(count)}</span>`;
+}
+
+function Live() {
+	const { connected, known, hello } = useLive();
+	const words = connected ? text.live.on : known ? text.live.off : text.live.starting;
+	return html`<p class="live ${connected ? 'on' : 'off'}" role="status" title=${connected ? text.live.onTitle : text.live.offTitle}>
+		<span class="dot" aria-hidden="true" />${words}${hello && html` <small>${hello.version}</small>`}</p>`;
+}
+
+export function Shell({ page, children }) {
+	const [open, setOpen] = useState(false);
+	const { path } = useAddress();
+	const stats = useResource('/api/v1/stats', { on: changesCounts });
+	const states = stats.data?.assets;
+	useEffect(() => setOpen(false), [path]);
+	const badges = {
+		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.broken ?? (states ? states.failed + states.quarantined + states.blocked : 0)} />`,
+		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${states ? states.queued + states.cooking : 0} />`,
+	};
+	return html`<div class="shell">
+		<a class="skip" href="#main">${text.skip}</a>
+		<header class="side">
+			<a class="brand" href="/"><img src="/favicon.ico" alt="" width="26" height="26" />${text.product}</a>
+			<button type="button" class="menu" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}>
+				<${Icon} name=${open ? 'close' : 'menu'} />${text.menu}</button>
+			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>${groups.map((names) => html`<ul>${names.map((name) => html`<li>
+				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
+			<${Live} />
+		</header>
+		<main id="main" tabindex="-1" class="page-${page}">${children}</main>
+	</div>`;
+}

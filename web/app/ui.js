@@ -1,0 +1,132 @@
+/* Small parts that every page is made of. */
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { text } from './text.js';
+import { ago, exactTime } from './format.js';
+import { useClock } from './hooks.js';
+
+/* Drawn on a grid of 16, in the colour of the text. */
+const paths = {
+	overview: 'M2 2h5v6H2zM9 2h5v3H9zM9 7h5v7H9zM2 10h5v4H2z',
+	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
+	jobs: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
+	errors: 'M8 2 15 14H1zM8 6.5v3.5M8 12v.2',
+	cache: 'M2 4c0-1.2 2.7-2 6-2s6 .8 6 2-2.7 2-6 2-6-.8-6-2zM2 4v8c0 1.2 2.7 2 6 2s6-.8 6-2V4M2 8c0 1.2 2.7 2 6 2s6-.8 6-2',
+	clients: 'M2 3h12v8H2zM6 14h4M8 11v3',
+	log: 'M3 3h10M3 6.3h7M3 9.6h10M3 13h5',
+	settings: 'M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7M11 2.8v3.4M5 9.8v3.4',
+	api: 'M5 4 1.5 8 5 12M11 4l3.5 4L11 12M9 3 7 13',
+	menu: 'M2 4h12M2 8h12M2 12h12',
+	close: 'M3.5 3.5l9 9M12.5 3.5l-9 9',
+	search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.7 10.7 14 14',
+	fresh: 'M3 8.5 6.5 12 13 4.5',
+	queued: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3.2l2 1.3',
+	cooking: 'M8 2.5a5.5 5.5 0 1 1-5.5 5.5',
+	stale: 'M8 2.5 14 13.5H2zM8 6.8v3',
+	failed: 'M4 4l8 8M12 4l-8 8',
+	blocked: 'M5.5 3v10M10.5 3v10',
+	missing: 'M3 8h10',
+	quarantined: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM4.2 4.2l7.6 7.6',
+	copy: 'M5 5V2h9v9h-3M2 5h9v9H2z',
+	download: 'M8 2v8M4.5 7 8 10.5 11.5 7M2.5 13.5h11',
+	again: 'M13.5 8A5.5 5.5 0 1 1 11.6 3.8M13.5 1.8v3h-3',
+	right: 'M6 3l5 5-5 5',
+	up: 'M8 13V3M4 7l4-4 4 4',
+	down: 'M8 3v10M4 9l4 4 4-4',
+	folder: 'M1.5 3.5h4.5l1.5 2h7v7.5h-13z',
+	file: 'M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3',
+	image: 'M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2-2L14 12M10.5 6v.2',
+};
+
+export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${paths[name] ?? paths.missing} /></svg>`;
+
+/** What people are told about an asset's state: 'stale' is two things. */
+export function stateOf(asset) {
+	if (asset.state !== 'stale') return asset.state;
+	return asset.error ? 'broken' : 'updating';
+}
+
+const stateIcon = { broken: 'failed', updating: 'cooking', removed: 'missing' };
+const stateTone = {
+	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', stale: 'warn', blocked: 'warn', missing: 'warn', broken: 'bad',
+	failed: 'bad', quarantined: 'bad', removed: 'quiet',
+};
+
+export const State = ({ state, label }) => html`<span class="state tone-${stateTone[state] ?? 'quiet'}" title=${text.stateMeaning[state]}>
+	<${Icon} name=${stateIcon[state] ?? state} />${label ?? text.states[state] ?? state}</span>`;
+
+/** Relative, exact on hover; time: milliseconds or RFC 3339. */
+export function Time({ at }) {
+	const now = useClock();
+	if (!at) return null;
+	const time = typeof at === 'number' ? at : Date.parse(at);
+	return html`<time datetime=${new Date(time).toISOString()} title=${exactTime(time)}>${ago(time, now)}</time>`;
+}
+
+export const Loading = ({ label = text.loading }) => html`<p class="loading" role="status"><span class="spinner" aria-hidden="true" />${label}</p>`;
+
+export const Empty = ({ icon = 'assets', title, children }) => html`<div class="empty"><${Icon} name=${icon} /><h2>${title}</h2>${children}</div>`;
+
+export function Failure({ error, retry }) {
+	const lost = error.code === 'offline';
+	return html`<div class="failure" role="alert">
+		<${Icon} name="errors" />
+		<div><strong>${lost ? text.offlineTitle : text.failedTitle}</strong>
+			<p>${lost ? text.offline : error.message}</p>${error.hint && html`<p class="quiet">${error.hint}</p>`}
+			${retry && !lost && html`<button type="button" onClick=${retry}><${Icon} name="again" />${text.retry}</button>`}</div>
+	</div>`;
+}
+
+/** What a resource is while it is not there, else what `children(data)` gives. */
+export function Resource({ from, children, loading }) {
+	if (from.data !== undefined) return html`${from.error && html`<${Failure} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
+	if (from.error) return html`<${Failure} error=${from.error} retry=${from.reload} />`;
+	return html`<${Loading} label=${loading} />`;
+}
+
+export const Panel = ({ title, note, actions, children, className = '', id }) => html`<section class="panel ${className}" aria-labelledby=${id}>
+	<header><h2 id=${id}>${title}${note && html` <small>${note}</small>`}</h2>${actions}</header>${children}</section>`;
+
+export function CopyButton({ value, label = text.copy }) {
+	const [done, set] = useState(false);
+	const timer = useRef(0);
+	useEffect(() => () => clearTimeout(timer.current), []);
+	const copy = async () => {
+		if (navigator.clipboard) await navigator.clipboard.writeText(value);
+		else copyBySelection(value);
+		set(true);
+		clearTimeout(timer.current);
+		timer.current = setTimeout(() => set(false), 1600);
+	};
+	return html`<button type="button" class="small" onClick=${copy}><${Icon} name=${done ? 'fresh' : 'copy'} /><span aria-live="polite">${done ? text.copied : label}</span></button>`;
+}
+
+/* Without a clipboard interface: pages over plain HTTP that are not on this machine. */
+function copyBySelection(value) {
+	const field = document.createElement('textarea');
+	field.value = value;
+	field.className = 'hidden';
+	document.body.append(field);
+	field.select();
+	document.execCommand('copy');
+	field.remove();
+}
+
+/** A button for something that takes a while: shows that it runs, then what came of it. */
+export function ActionButton({ run, icon, children, className = '', disabled }) {
+	const [state, set] = useState({});
+	const act = async () => {
+		set({ busy: true });
+		try {
+			set({ done: await run() });
+		} catch (error) {
+			set({ error });
+		}
+	};
+	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || disabled} onClick=${act}>
+		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}${children}</button>
+		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}" role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}` : state.done ?? ''}</span></span>`;
+}
+
+/** Long names may break behind a slash. */
+export const Breakable = ({ path }) => path.split('/').map((part, at) => (at === 0 ? part : html`/<wbr />${part}`));

@@ -1,0 +1,43 @@
+/* Shared by all tabs: holds the one event stream and passes on what comes. Browsers allow six connections to a daemon,
+ * and a stream takes one for good, so eight tabs with a stream each would wait for one another. */
+const ports = new Set();
+let state = { connected: false, hello: null };
+let source = null;
+let wait = 500;
+
+function tell(message) {
+	for (const port of ports) port.postMessage(message);
+}
+
+function setState(change) {
+	state = { ...state, ...change };
+	tell({ type: 'state', state });
+}
+
+function open() {
+	source = new EventSource('/api/v1/events');
+	source.addEventListener('hello', (event) => {
+		wait = 500;
+		setState({ connected: true, hello: JSON.parse(event.data) });
+	});
+	for (const kind of ['asset', 'job', 'log', 'reset', 'farm', 'config', 'client', 'stats'])
+		source.addEventListener(kind, (event) => tell({ type: 'event', event: { kind, data: JSON.parse(event.data) } }));
+	source.addEventListener('error', () => {
+		if (state.connected) setState({ connected: false });
+		// The browser tries again after a lost connection, but gives up after an answer that is no stream.
+		if (source.readyState !== EventSource.CLOSED) return;
+		setTimeout(open, wait);
+		wait = Math.min(wait * 2, 5000);
+	});
+}
+
+addEventListener('connect', ({ ports: [port] }) => {
+	ports.add(port);
+	port.onmessage = ({ data }) => {
+		if (data !== 'bye') return;
+		ports.delete(port);
+		port.close();
+	};
+	port.postMessage({ type: 'state', state });
+	if (!source) open();
+});

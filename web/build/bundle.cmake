@@ -1,0 +1,20 @@
+# cmake -DESBUILD=... -DWEB=web -DDIST=... -P bundle.cmake: makes DIST anew from web/app.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${DIST})
+execute_process(
+  COMMAND ${ESBUILD} ${WEB}/app/main.js ${WEB}/app/worker.js --bundle --splitting --format=esm --minify --outdir=${DIST}
+    --entry-names=[name]-[hash] --chunk-names=[name]-[hash] --target=chrome109,firefox115,safari16 --legal-comments=eof
+    --log-level=warning
+  COMMAND_ERROR_IS_FATAL ANY)
+foreach(pair "MAIN main-*.js" "STYLE main-*.css" "WORKER worker-*.js")
+  separate_arguments(pair)
+  list(POP_FRONT pair name pattern)
+  file(GLOB found RELATIVE ${DIST} ${DIST}/${pattern})
+  list(LENGTH found count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "esbuild made ${count} files ${pattern}")
+  endif()
+  set(${name} ${found})
+endforeach()
+configure_file(${WEB}/app/index.html.in ${DIST}/index.html @ONLY)
+configure_file(${WEB}/app/icon.svg ${DIST}/icon.svg COPYONLY)
