@@ -5,6 +5,7 @@ import './style/base.css';
 import './style/shell.css';
 import './style/parts.css';
 import './style/list.css';
+import '../viewer/viewer.css';
 import { connect } from './live.js';
 import { useAddress } from './router.js';
 import { useTitle } from './hooks.js';
