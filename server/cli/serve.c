@@ -2,6 +2,7 @@
 
 #include "../engine/engine.h"
 #include "../http/http.h"
+#include "../http/json.h"
 #include "../log/log.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
+enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000, VALUES_MAX = 32 };
 
 /* One struct a module; `serve` wires them and decides nothing. */
 typedef struct daemon_state {
@@ -29,6 +30,11 @@ typedef struct daemon_state {
 	srv_engine_root roots[ROOTS_MAX];
 	uint32_t root_count;
 	const char *cache;
+	struct {
+		const char *key, *origin;
+		hob_buf json;
+	} values[VALUES_MAX]; /* for /api/v1/config; fixed before the HTTP thread starts */
+	uint32_t value_count;
 } daemon_state;
 
 /* ---- roots */
@@ -123,6 +129,55 @@ static void on_signal(uv_signal_t *handle, int number)
 	srv_engine_close(d->engine, on_engine_closed, d);
 }
 
+/* ---- what /api/v1/config tells */
+
+static void put_value(hob_buf *out, const char *key, hob_str json, const char *origin)
+{
+	json_open(out, '{');
+	json_put_str(out, "key", hob_str_of(key));
+	json_key(out, "value");
+	json_raw(out, json);
+	json_put_str(out, "origin", hob_str_of(origin));
+	json_close(out, '}');
+}
+
+static void put_config(void *user, hob_buf *out)
+{
+	const daemon_state *d = user;
+	json_key(out, "values");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < d->value_count; i++)
+		put_value(out, d->values[i].key, hob_buf_str(&d->values[i].json), d->values[i].origin);
+	json_close(out, ']');
+}
+
+/* Before the HTTP thread starts; `given` is the command line. */
+static void keep_values(daemon_state *d, const cli_option *options, size_t count, char *const *given,
+						int given_count)
+{
+	for (size_t i = 0; i < count && d->value_count < VALUES_MAX; i++) {
+		const cli_option *option = &options[i];
+		const char *origin = "default";
+		for (int n = 1; n < given_count; n++)
+			if (strncmp(given[n], option->name, strlen(option->name)) == 0 ||
+				(option->letter && given[n][0] == '-' && given[n][1] == option->letter))
+				origin = "flag";
+		hob_buf *json = &d->values[d->value_count].json;
+		if (option->kind == CLI_TEXT)
+			json_str(json, hob_str_of(*(const char **)option->value));
+		else if (option->kind == CLI_NUMBER)
+			json_u64(json, *(uint32_t *)option->value);
+		else
+			json_bool(json, *(bool *)option->value);
+		const char *variable = strcmp(option->name, "--listen") == 0  ? getenv("HOB_LISTEN")
+							   : strcmp(option->name, "--cache") == 0 ? getenv("HOB_CACHE")
+																	  : NULL;
+		d->values[d->value_count].key = option->name + 2;
+		d->values[d->value_count++].origin =
+			variable && strcmp(origin, "default") == 0 ? "environment" : origin;
+	}
+}
+
 /* ---- start */
 
 /* Numbers of an earlier run must lie below this run's, also those of transient events, which are not stored. */
@@ -158,6 +213,10 @@ static bool start(daemon_state *d, const srv_http_options *http, uint64_t max_by
 								.control = srv_engine_port(d->engine),
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
+								.stats = srv_engine_stats,
+								.stats_user = d->engine,
+								.config = put_config,
+								.config_user = d,
 								.version = HOB_VERSION};
 	return srv_http_start(http, &sources, &d->http, err);
 }
@@ -178,6 +237,8 @@ static void release(daemon_state *d)
 	srv_views_free(d->views);
 	srv_events_free(d->events);
 	srv_store_close(d->store);
+	for (uint32_t i = 0; i < d->value_count; i++)
+		hob_buf_release(&d->values[i].json);
 	for (uint32_t i = 0; i < d->root_count; i++) {
 		free((char *)(uintptr_t)d->roots[i].name);
 		free((char *)(uintptr_t)d->roots[i].path);
@@ -221,9 +282,13 @@ static int run_serve(int argc, char **argv)
 		 "read the dashboard's files from DIR (to develop it)"},
 		{"--verbose", 'v', CLI_FLAG, &verbose, NULL, "say more"},
 	};
+	char **given = malloc(((size_t)argc + 1) * sizeof *given);
+	memcpy(given, argv, (size_t)argc * sizeof *given);
 	int operands = cli_parse(&cli_serve, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
+	if (operands < 0) {
+		free(given);
 		return cli_parse_exit(operands);
+	}
 	if (strcmp(log_format, "text") != 0 && strcmp(log_format, "json") != 0)
 		return cli_usage_error(&cli_serve, "--log is text or json, not '%s'", log_format);
 	if (timeout == 0 || memory_mb < 64)
@@ -243,6 +308,8 @@ static int run_serve(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 
 	hob_error error = {0};
+	keep_values(&d, options, HOB_COUNT_OF(options), given, argc);
+	free(given);
 	d.cache = cache && cache[0] ? cache : ".hob";
 	d.began_ns = now_ns();
 	char here[] = ".";

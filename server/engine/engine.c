@@ -87,6 +87,8 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	if (!a->alive || engine->closing)
 		return;
 	add_reason(a, kind, path);
+	if (a->job_id == 0)
+		a->job_id = ++engine->next_job;
 	if (a->job) {
 		a->dirty_again = true;
 		/* A cook whose inputs are history only delays the one that is wanted; what is still being hashed or
@@ -120,6 +122,7 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 			srv_pool_cancel(engine->pool, a->job);
 	}
 	a->dirty_again = false;
+	a->job_id = 0;
 	publish_removed(engine, a);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	free(a->inputs);
@@ -539,6 +542,7 @@ static void free_engine(srv_engine *engine)
 	free(engine->waiters);
 	free(engine->post_queue);
 	uv_mutex_destroy(&engine->post_lock);
+	engine_free_tasks(engine);
 	free(engine);
 }
 
@@ -648,6 +652,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine->closed_user = user;
 	engine_on_posted(&engine->posted);
 	engine_answer_waiters(engine);
+	engine_stop_tasks(engine);
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;

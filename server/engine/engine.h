@@ -44,6 +44,13 @@ typedef struct srv_engine_options {
 	bool force_polling;
 } srv_engine_options;
 
+/* Upper bounds of a histogram of times in ms; one more counter is for what takes longer. */
+#define SRV_ENGINE_TIME_BOUNDS 10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000, 300000
+enum { SRV_ENGINE_TIME_SLOTS = 11 };
+typedef struct srv_engine_times {
+	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
+} srv_engine_times;
+
 /* Since start; written by the loop's thread, read by any. */
 typedef struct srv_engine_counters {
 	atomic_ullong jobs;		 /* jobs finished, whatever their result */
@@ -59,6 +66,9 @@ typedef struct srv_engine_counters {
 	atomic_ullong published;	/* revs */
 	atomic_ullong resets, scans;
 	atomic_ullong queue_length, running;
+	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
+	srv_engine_times queued, cook,
+		total; /* of jobs that a worker cooked: waiting, in the worker, save to result */
 } srv_engine_counters;
 
 typedef struct srv_engine_callbacks {
@@ -75,8 +85,9 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user);
 /* For the HTTP thread. Valid from srv_engine_new to srv_engine_close. */
 srv_control_port srv_engine_port(srv_engine *engine);
 srv_engine_counters *srv_engine_count(srv_engine *engine);
-/* Prometheus lines of the engine, the store and the watch; any thread. */
+/* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */
 void srv_engine_metrics(void *engine, hob_buf *out);
+void srv_engine_stats(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 /* Loop thread. */
 bool srv_engine_is_ready(const srv_engine *engine);

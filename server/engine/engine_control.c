@@ -9,7 +9,7 @@
 
 /* ---- answers */
 
-static void answer(srv_control *control, int status, const char *code, const char *detail)
+void engine_answer(srv_control *control, int status, const char *code, const char *detail)
 {
 	hob_buf body = {0};
 	hob_buf_printf(&body, "{\"code\":\"%s\",\"detail\":", code);
@@ -19,12 +19,18 @@ static void answer(srv_control *control, int status, const char *code, const cha
 	hob_buf_release(&body);
 }
 
+void engine_refuse(srv_control *control, int status, const hob_error *error)
+{
+	engine_answer(control, status > 0 ? status : hob_err_http(error->code), hob_err_name(error->code),
+				  error->context);
+}
+
 asset *engine_asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = engine_asset_by_name(engine, control->asset);
 	if (id != HOB_NONE && engine->assets[id].alive)
 		return &engine->assets[id];
-	answer(control, 404, "http.not-found", "no such asset");
+	engine_answer(control, 404, "http.not-found", "no such asset");
 	return NULL;
 }
 
@@ -36,7 +42,7 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 		uint32_t capacity = engine->waiter_capacity ? engine->waiter_capacity * 2 : 64;
 		waiter *waiters = realloc(engine->waiters, capacity * sizeof *waiters);
 		if (!waiters) {
-			answer(control, 503, "internal", "no memory left to wait");
+			engine_answer(control, 503, "internal", "no memory left to wait");
 			return;
 		}
 		engine->waiters = waiters;
@@ -129,13 +135,13 @@ void engine_answer_waiters(srv_engine *engine)
 		if (done)
 			engine_flush(engine);
 		if (engine->closing)
-			answer(w.control, 503, "http.draining", "Hob is stopping");
+			engine_answer(w.control, 503, "http.draining", "Hob is stopping");
 		else if (done && w.asset == HOB_NONE)
 			answer_sync(engine, w.control);
 		else if (done)
 			w.control->answer(w.control, 200, HOB_STR("{}"));
 		else if (late && w.asset == HOB_NONE)
-			answer(w.control, 504, "sync-timeout", "not everything was cooked in time");
+			engine_answer(w.control, 504, "sync-timeout", "not everything was cooked in time");
 		else if (late)
 			w.control->answer(w.control, 200, HOB_STR("{}"));
 		else {
@@ -167,7 +173,7 @@ static void control_cook(srv_engine *engine, srv_control *control)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!a->importer) {
-		answer(control, 409, "starting", "the cook processes are not ready yet");
+		engine_answer(control, 409, "starting", "the cook processes are not ready yet");
 		return;
 	}
 	/* A person asks: the memory of crashes and digests is not trusted. */
@@ -175,9 +181,10 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	a->forced = control->force;
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
 	asset_dirty(engine, id, SRV_PRIORITY_WAITED, control->force ? "forced" : "asked", (hob_str){0});
+	uint64_t job = a->job_id;
 	engine_fill(engine);
 	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)(a->job ? a->job->id : engine->next_job + 1));
+	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
 	control->answer(control, 202, hob_buf_str(&body));
 	hob_buf_release(&body);
 }
@@ -256,7 +263,7 @@ static void classic_done(uv_work_t *work, int status)
 		srv_views_publish(engine->views, engine->rev, engine->ready);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
-		answer(job->control, hob_err_http(error.code), hob_err_name(error.code), error.context);
+		engine_refuse(job->control, 0, &error);
 	}
 	free(job);
 	engine_background_over(engine);
@@ -288,8 +295,8 @@ static void control_classic(srv_engine *engine, srv_control *control)
 		control->answer(control, 200, HOB_STR("{}"));
 		free(job);
 	} else if (found != 3) {
-		answer(control, 404, "http.not-found",
-			   "this asset has no cooked outputs to make the classic layout from");
+		engine_answer(control, 404, "http.not-found",
+					  "this asset has no cooked outputs to make the classic layout from");
 		free(job);
 	} else {
 		job->engine = engine;
@@ -302,149 +309,12 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	}
 }
 
-/* ---- jobs */
-
-static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
-{
-	const asset *a = &engine->assets[id];
-	const engine_job *job = a->job;
-	if (out->size > 0)
-		hob_buf_put(out, ",", 1);
-	hob_buf_printf(out, "{\"id\":%llu,\"asset\":", job ? (unsigned long long)job->id : 0ull);
-	hob_buf_put_json(out, hob_str_of(a->full));
-	const char *state = !job ? "queued" : job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
-	hob_buf_printf(out, ",\"state\":\"%s\",\"result\":null,\"queued_at_ms\":%lld", state,
-				   (long long)(job ? job->queued_at_ms : a->queued_at_ms));
-	if (job && job->on_worker) {
-		hob_buf_printf(out, ",\"progress\":%.3f,\"stage\":", (double)job->progress);
-		hob_buf_put_json(out, hob_str_of(job->stage));
-	}
-	hob_buf_put_str(out, HOB_STR(",\"reason\":["));
-	hob_buf_put_str(out, hob_buf_str(job ? &job->reasons : &a->reasons));
-	hob_buf_put_str(out, HOB_STR("]}"));
-}
-
-static void put_past_job(const srv_job_row *row, hob_buf *out)
-{
-	if (out->size > 0)
-		hob_buf_put(out, ",", 1);
-	hob_buf_printf(out, "{\"id\":%llu,\"asset\":", (unsigned long long)row->id);
-	hob_buf_put_json(out, row->asset);
-	hob_buf_put_str(out, HOB_STR(",\"state\":\"done\",\"result\":"));
-	hob_buf_put_json(out, row->result);
-	hob_buf_printf(out,
-				   ",\"queued_at_ms\":%lld,\"started_at_ms\":%lld,\"finished_at_ms\":%lld,\"cook_ms\":%.3f,"
-				   "\"peak_bytes\":%llu,\"reason\":",
-				   (long long)row->queued_at_ms, (long long)row->started_at_ms,
-				   (long long)row->finished_at_ms, (double)row->cook_ns / 1e6,
-				   (unsigned long long)row->peak_bytes);
-	hob_buf_put_str(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	hob_buf_put_str(out, HOB_STR(",\"error\":"));
-	hob_buf_put_str(out, row->error.len > 0 ? row->error : HOB_STR("null"));
-	hob_buf_put(out, "}", 1);
-}
-
-static void control_jobs(srv_engine *engine, srv_control *control)
-{
-	uint32_t limit = control->number2 > 0 && control->number2 <= 1000 ? (uint32_t)control->number2 : 100;
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
-	hob_buf items = {0};
-	uint32_t given = 0;
-	if (control->number == 0) {
-		for (uint32_t i = 0; i < engine->asset_count && given < limit; i++) {
-			const asset *a = &engine->assets[i];
-			bool wanted = control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full));
-			if (wanted && a->job) {
-				put_live_job(engine, i, &items);
-				given++;
-			}
-		}
-		uint32_t *queued = HOB_NEW(&arena, uint32_t, limit);
-		uint32_t count = queued ? srv_queue_peek(engine->queue, queued, limit) : 0;
-		for (uint32_t i = 0; i < count && given < limit; i++) {
-			if (control->asset.len > 0 &&
-				!hob_str_equal(control->asset, hob_str_of(engine->assets[queued[i]].full)))
-				continue;
-			put_live_job(engine, queued[i], &items);
-			given++;
-		}
-	}
-	srv_job_row *rows = NULL;
-	uint32_t count = 0;
-	hob_error error = {0};
-	uint64_t next = 0;
-	if (given < limit && srv_store_jobs(engine->store, control->asset, control->number, limit - given, &arena,
-										&rows, &count, &error))
-		for (uint32_t i = 0; i < count; i++) {
-			put_past_job(&rows[i], &items);
-			next = rows[i].id;
-		}
-	hob_buf body = {0};
-	hob_buf_put_str(&body, HOB_STR("{\"items\":["));
-	hob_buf_put_str(&body, hob_buf_str(&items));
-	if (given + count == limit && next > 0)
-		hob_buf_printf(&body, "],\"next\":%llu}", (unsigned long long)next);
-	else
-		hob_buf_put_str(&body, HOB_STR("],\"next\":null}"));
-	control->answer(control, 200, hob_buf_str(&body));
-	hob_buf_release(&items);
-	hob_buf_release(&body);
-	hob_arena_release(&arena);
-}
-
-/* Job ids are dense and newest first, so one job is a page of one that begins above it. */
-static bool find_job(srv_engine *engine, srv_control *control, hob_arena *arena, srv_job_row *out)
-{
-	srv_job_row *rows;
-	uint32_t count;
-	hob_error error;
-	uint64_t before = control->number > 0 ? control->number + 1 : 0;
-	hob_str of = control->number > 0 ? (hob_str){0} : control->asset;
-	if (!srv_store_jobs(engine->store, of, before, 1, arena, &rows, &count, &error) || count == 0 ||
-		(control->number > 0 && rows[0].id != control->number))
-		return false;
-	*out = rows[0];
-	return true;
-}
-
-static void control_job(srv_engine *engine, srv_control *control)
-{
-	hob_arena arena;
-	hob_arena_init(&arena, 16 << 20);
-	hob_buf body = {0};
-	srv_job_row row;
-	for (uint32_t i = 0; i < engine->asset_count && body.size == 0; i++)
-		if (engine->assets[i].job && engine->assets[i].job->id == control->number)
-			put_live_job(engine, i, &body);
-	if (body.size == 0 && find_job(engine, control, &arena, &row))
-		put_past_job(&row, &body);
-	if (body.size > 0)
-		control->answer(control, 200, hob_buf_str(&body));
-	else
-		answer(control, 404, "http.not-found", "no such job");
-	hob_buf_release(&body);
-	hob_arena_release(&arena);
-}
-
-static void control_log(srv_engine *engine, srv_control *control)
-{
-	hob_arena arena;
-	hob_arena_init(&arena, 16 << 20);
-	srv_job_row row;
-	if (find_job(engine, control, &arena, &row))
-		control->answer(control, 200, row.log);
-	else
-		answer(control, 404, "http.not-found", "no job of this asset has finished yet");
-	hob_arena_release(&arena);
-}
-
 /* ---- messages from the HTTP thread */
 
 static void dispatch(srv_engine *engine, srv_control *control)
 {
 	if (engine->closing) {
-		answer(control, 503, "http.draining", "Hob is stopping");
+		engine_answer(control, 503, "http.draining", "Hob is stopping");
 		return;
 	}
 	switch (control->kind) {
@@ -461,16 +331,40 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		add_waiter(engine, control, HOB_NONE);
 		break;
 	case SRV_CONTROL_JOBS:
-		control_jobs(engine, control);
+		engine_list_jobs(engine, control);
 		break;
 	case SRV_CONTROL_JOB:
-		control_job(engine, control);
+		engine_tell_job(engine, control);
+		break;
+	case SRV_CONTROL_HISTORY:
+		engine_tell_history(engine, control);
+		break;
+	case SRV_CONTROL_CANCEL:
+		engine_cancel_job(engine, control);
 		break;
 	case SRV_CONTROL_WHY:
 		engine_why(engine, control);
 		break;
 	case SRV_CONTROL_LOG:
-		control_log(engine, control);
+		engine_tell_log(engine, control);
+		break;
+	case SRV_CONTROL_SETTINGS:
+	case SRV_CONTROL_SETTINGS_PATCH:
+	case SRV_CONTROL_SETTINGS_DELETE:
+		engine_settings(engine, control);
+		break;
+	case SRV_CONTROL_MANIFEST:
+		engine_manifest(engine, control);
+		break;
+	case SRV_CONTROL_ACTION:
+		engine_tell_action(engine, control);
+		break;
+	case SRV_CONTROL_ACTION_PUT:
+		engine_take_action(engine, control);
+		break;
+	case SRV_CONTROL_GC:
+	case SRV_CONTROL_VERIFY:
+		engine_start_task(engine, control);
 		break;
 	}
 }
@@ -495,7 +389,7 @@ void engine_post(void *user, srv_control *control)
 	if (kept)
 		uv_async_send(&engine->posted);
 	else
-		answer(control, 503, "internal", "no memory left to ask");
+		engine_answer(control, 503, "internal", "no memory left to ask");
 }
 
 void engine_on_posted(uv_async_t *async)

@@ -311,7 +311,8 @@ void job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 	job->engine = engine;
 	job->asset = id;
 	job->priority = priority;
-	job->id = ++engine->next_job;
+	job->id = a->job_id > 0 ? a->job_id : ++engine->next_job;
+	a->job_id = 0;
 	job->queued_at_ms = a->queued_at_ms;
 	job->started_at_ms = engine_now_ms();
 	job->force = a->forced;

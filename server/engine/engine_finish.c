@@ -275,6 +275,8 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	if (engine->closing || job->abandoned || outcome->cancelled) {
 		if (!engine->closing) {
 			engine->counters.cancelled++;
+			if (job->stopped && !a->dirty_again)
+				publish_cancelled(engine, a, hob_buf_str(&job->reasons));
 			record_job(job, "cancelled", NULL, NULL);
 		}
 		job_end(job);

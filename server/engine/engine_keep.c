@@ -38,11 +38,11 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL;
 }
 
-static void trim(srv_engine *engine)
+uint64_t engine_trim(srv_engine *engine)
 {
 	live_keys live = {.keys = malloc((engine->asset_count * 2 + 1) * sizeof *live.keys)};
 	if (!live.keys)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
 		if (a->alive && a->has_good)
@@ -58,6 +58,7 @@ static void trim(srv_engine *engine)
 				srv_text_bytes(freed, text));
 	engine->store_dirty = true;
 	free(live.keys);
+	return freed;
 }
 
 static void retry_passing(srv_engine *engine)
@@ -72,9 +73,22 @@ static void retry_passing(srv_engine *engine)
 	}
 }
 
+static void note_oldest(srv_engine *engine)
+{
+	int64_t oldest = 0;
+	for (uint32_t i = 0; srv_queue_count(engine->queue) > 0 && i < engine->asset_count; i++) {
+		const asset *a = &engine->assets[i];
+		if (!a->job && a->job_id > 0 && srv_queue_has(engine->queue, i) &&
+			(oldest == 0 || a->queued_at_ms < oldest))
+			oldest = a->queued_at_ms;
+	}
+	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
+}
+
 void engine_keep_store(srv_engine *engine)
 {
 	retry_passing(engine);
+	note_oldest(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;
@@ -85,6 +99,6 @@ void engine_keep_store(srv_engine *engine)
 	}
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
-		trim(engine);
+		engine_trim(engine);
 	}
 }

@@ -1,49 +1,133 @@
 #include "engine_private.h"
 
+#include "../http/json.h"
+#include "../http/metrics.h"
+
+#include <stdio.h>
+
 /* HTTP thread: atomics and the store's own counters only. */
+
+static void one(hob_buf *out, metric id, uint64_t value)
+{
+	metric_head(out, id);
+	metric_u64(out, id, NULL, value);
+}
+
+static void one_ns(hob_buf *out, metric id, uint64_t ns)
+{
+	metric_head(out, id);
+	metric_ns(out, id, NULL, ns);
+}
+
+static void put_times(hob_buf *out, const char *stage, srv_engine_times *times)
+{
+	static const uint32_t bounds[] = {SRV_ENGINE_TIME_BOUNDS};
+	char labels[64];
+	uint64_t below = 0;
+	for (uint32_t i = 0; i < SRV_ENGINE_TIME_SLOTS; i++) {
+		below += times->counts[i];
+		if (i < HOB_COUNT_OF(bounds))
+			snprintf(labels, sizeof labels, "stage=\"%s\",le=\"%g\"", stage, (double)bounds[i] / 1000);
+		else
+			snprintf(labels, sizeof labels, "stage=\"%s\",le=\"+Inf\"", stage);
+		metric_part(out, METRIC_cook_duration, "_bucket", labels, below, false);
+	}
+	snprintf(labels, sizeof labels, "stage=\"%s\"", stage);
+	metric_part(out, METRIC_cook_duration, "_sum", labels, times->sum_ns, true);
+	metric_part(out, METRIC_cook_duration, "_count", labels, below, false);
+}
+
+static uint64_t oldest_wait_ms(const srv_engine_counters *c)
+{
+	int64_t oldest = (int64_t)c->oldest_queued_at_ms, now = engine_now_ms();
+	return c->queue_length > 0 && oldest > 0 && now > oldest ? (uint64_t)(now - oldest) : 0;
+}
+
+static void put_cooks(hob_buf *out, srv_engine_counters *c)
+{
+	metric_head(out, METRIC_cook_results);
+	metric_u64(out, METRIC_cook_results, "result=\"cooked\"", c->cooked);
+	metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
+	metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
+	metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
+	metric_head(out, METRIC_cook_duration);
+	put_times(out, "queue", &c->queued);
+	put_times(out, "cook", &c->cook);
+	put_times(out, "total", &c->total);
+	one_ns(out, METRIC_cook_seconds, c->cook_ns);
+	one(out, METRIC_queue_length, c->queue_length);
+	one_ns(out, METRIC_queue_oldest, oldest_wait_ms(c) * 1000000);
+	one(out, METRIC_jobs_running, c->running);
+	one(out, METRIC_worker_crashes, c->crashed);
+	one(out, METRIC_worker_timeouts, c->timed_out);
+}
+
+static void put_cache(hob_buf *out, srv_engine *engine)
+{
+	srv_engine_counters *c = &engine->counters;
+	srv_store_usage usage;
+	srv_store_measure(engine->store, &usage);
+	metric_head(out, METRIC_cache_requests);
+	metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", c->hits);
+	metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses);
+	one_ns(out, METRIC_cache_saved, c->saved_ns);
+	one(out, METRIC_cache_size, usage.blob_bytes);
+	one(out, METRIC_cache_entries, usage.blob_count);
+	one(out, METRIC_cache_limit, usage.max_bytes);
+	one(out, METRIC_cache_disk_free, usage.disk_free_bytes);
+	one(out, METRIC_cache_evicted, usage.evicted_bytes);
+	one(out, METRIC_cache_damaged, usage.damaged_blobs);
+	one(out, METRIC_cache_oldest_idle, usage.oldest_idle_s);
+}
+
 void srv_engine_metrics(void *user, hob_buf *out)
 {
 	srv_engine *engine = user;
 	srv_engine_counters *c = &engine->counters;
-	const struct {
-		const char *name, *type, *help;
-		unsigned long long value;
-	} lines[] = {
-		{"hob_queue_length", "gauge", "Jobs waiting.", c->queue_length},
-		{"hob_jobs_running", "gauge", "Cooks under way.", c->running},
-		{"hob_revisions_total", "counter", "Changes published since the start.", c->published},
-		{"hob_hashed_bytes_total", "counter", "Bytes read to make digests outside of cooks.",
-		 c->hashed_bytes},
-		{"hob_watch_overflows_total", "counter", "Times events were lost and a root was scanned again.",
-		 c->resets},
-		{"hob_scans_total", "counter", "Complete scans of a root.", c->scans},
-		{"hob_worker_crashes_total", "counter", "Cooks whose process died.", c->crashed},
-		{"hob_worker_timeouts_total", "counter", "Cooks that took too long and were ended.", c->timed_out},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(lines); i++)
-		hob_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", lines[i].name, lines[i].help,
-					   lines[i].name, lines[i].type, lines[i].name, lines[i].value);
-	hob_buf_printf(out,
-				   "# HELP hob_sandbox_info What closes the cook processes in, as a label, always 1.\n"
-				   "# TYPE hob_sandbox_info gauge\nhob_sandbox_info{layers=\"%s\"} 1\n",
-				   srv_engine_sandbox(engine));
-	hob_buf_printf(
-		out,
-		"# HELP hob_cook_results_total Finished jobs by result.\n# TYPE hob_cook_results_total counter\n"
-		"hob_cook_results_total{result=\"cooked\"} %llu\nhob_cook_results_total{result=\"failed\"} %llu\n"
-		"hob_cook_results_total{result=\"hit\"} %llu\nhob_cook_results_total{result=\"cancelled\"} %llu\n",
-		(unsigned long long)c->cooked, (unsigned long long)c->failed, (unsigned long long)c->hits,
-		(unsigned long long)c->cancelled);
-	hob_buf_printf(out,
-				   "# HELP hob_cache_requests_total Cook keys looked up, once per key.\n"
-				   "# TYPE hob_cache_requests_total counter\n"
-				   "hob_cache_requests_total{tier=\"local\",result=\"hit\"} %llu\n"
-				   "hob_cache_requests_total{tier=\"local\",result=\"miss\"} %llu\n",
-				   (unsigned long long)c->hits, (unsigned long long)c->misses);
-	hob_buf_printf(out,
-				   "# HELP hob_cache_saved_seconds_total Cook time that hits saved.\n"
-				   "# TYPE hob_cache_saved_seconds_total counter\nhob_cache_saved_seconds_total %.6f\n"
-				   "# HELP hob_cook_seconds_total Time spent in successful cooks.\n"
-				   "# TYPE hob_cook_seconds_total counter\nhob_cook_seconds_total %.6f\n",
-				   (double)c->saved_ns / 1e9, (double)c->cook_ns / 1e9);
+	char labels[160];
+	put_cooks(out, c);
+	put_cache(out, engine);
+	snprintf(labels, sizeof labels, "layers=\"%s\"", srv_engine_sandbox(engine));
+	metric_head(out, METRIC_sandbox_info);
+	metric_u64(out, METRIC_sandbox_info, labels, 1);
+	one(out, METRIC_revisions, c->published);
+	one(out, METRIC_hashed_bytes, c->hashed_bytes);
+	one(out, METRIC_scans, c->scans);
+	one(out, METRIC_watch_overflows, c->resets);
+}
+
+void srv_engine_stats(void *user, hob_buf *out)
+{
+	srv_engine *engine = user;
+	srv_engine_counters *c = &engine->counters;
+	srv_store_usage usage;
+	srv_store_measure(engine->store, &usage);
+	json_key(out, "queue");
+	json_open(out, '{');
+	json_put_u64(out, "length", c->queue_length);
+	json_put_u64(out, "running", c->running);
+	json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
+	json_close(out, '}');
+	json_key(out, "cooks");
+	json_open(out, '{');
+	json_put_u64(out, "cooked", c->cooked);
+	json_put_u64(out, "failed", c->failed);
+	json_put_u64(out, "cancelled", c->cancelled);
+	json_put_u64(out, "hits", c->hits);
+	json_put_u64(out, "misses", c->misses);
+	json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
+	json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
+	json_close(out, '}');
+	json_key(out, "cache");
+	json_open(out, '{');
+	json_put_u64(out, "blobs", usage.blob_count);
+	json_put_u64(out, "bytes", usage.blob_bytes);
+	json_put_u64(out, "limit_bytes", usage.max_bytes);
+	json_put_u64(out, "disk_free_bytes", usage.disk_free_bytes);
+	json_put_u64(out, "evicted_bytes", usage.evicted_bytes);
+	json_put_u64(out, "damaged_blobs", usage.damaged_blobs);
+	json_put_u64(out, "oldest_idle_s", usage.oldest_idle_s);
+	json_put_u64(out, "recipes", usage.recipe_count);
+	json_put_u64(out, "parts", usage.part_count);
+	json_close(out, '}');
 }

@@ -9,6 +9,7 @@
 #include "../queue/queue.h"
 
 typedef struct engine_job engine_job;
+typedef struct engine_task engine_task;
 
 /* One input of the recipe that is current for an asset. */
 typedef struct asset_input {
@@ -38,6 +39,7 @@ typedef struct asset {
 	hob_buf reasons; /* JSON array members: why it became dirty */
 	uint32_t reason_count;
 	engine_job *job;
+	uint64_t job_id;  /* of the job that is queued, or that follows the one under way; 0 = none */
 	bool dirty_again; /* became dirty while its job ran */
 	bool cancelled;	  /* its last cook, because of a newer save */
 	int64_t queued_at_ms;
@@ -60,6 +62,7 @@ struct engine_job {
 	int64_t queued_at_ms, started_at_ms;
 	srv_priority priority;
 	bool force, on_worker;
+	bool stopped; /* somebody asked to end it */
 	bool cooking; /* from the cache's miss to the end */
 	bool
 		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
@@ -134,6 +137,7 @@ struct srv_engine {
 	bool syncing;
 	uint64_t synced_jobs, trim_at;
 	uint32_t handles, jobs_alive;
+	engine_task *tasks;	 /* the newest few, newest first */
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
 	void *closed_user;
@@ -179,6 +183,7 @@ bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
 /* engine_publish.c */
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);
+void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons);
 void publish_state(srv_engine *engine,
 				   asset *a); /* state changed without a new recipe: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);
@@ -186,12 +191,37 @@ void publish_view(srv_engine *engine, asset *a);
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
+/* Copies such an error and says that it is of the asset `path`, unless its text begins with another file's name. Kept
+ * errors name no file: assets with the same bytes share them. */
+void error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
 void engine_keep_store(srv_engine *engine); /* once a second */
+uint64_t engine_trim(srv_engine *engine);	/* bytes freed */
 /* engine_why.c */
 void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
 asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
+void engine_answer(srv_control *control, int status, const char *code, const char *detail);
+void engine_refuse(srv_control *control, int status, const hob_error *error); /* 0: the status of its code */
+/* engine_jobs.c */
+void engine_list_jobs(srv_engine *engine, srv_control *control);
+void engine_tell_job(srv_engine *engine, srv_control *control);
+void engine_tell_history(srv_engine *engine, srv_control *control);
+void engine_tell_log(srv_engine *engine, srv_control *control);
+void engine_cancel_job(srv_engine *engine, srv_control *control);
+/* engine_settings.c */
+void engine_settings(srv_engine *engine, srv_control *control);
+/* engine_manifest.c */
+void engine_manifest(srv_engine *engine, srv_control *control);
+/* engine_action.c */
+void engine_tell_action(srv_engine *engine, srv_control *control);
+void engine_take_action(srv_engine *engine, srv_control *control);
+/* engine_task.c: housekeeping that people ask for; listed among the jobs */
+void engine_start_task(srv_engine *engine, srv_control *control);
+bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out);	/* JSON; false: no such task */
+void engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out); /* items of a list, newest first */
+void engine_stop_tasks(srv_engine *engine);								/* they end soon */
+void engine_free_tasks(srv_engine *engine);
 void engine_on_posted(uv_async_t *async);
 void engine_answer_waiters(srv_engine *engine);
 void engine_scan_for_waiters(srv_engine *engine,

@@ -49,6 +49,41 @@ void error_json(const hob_error *error, const char *stage, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
 }
 
+/* "props/cook.json: ..." */
+static hob_str settings_file(hob_str json)
+{
+	hob_str key = HOB_STR("\"message\":\"");
+	size_t at = hob_str_find(json, key, 0);
+	if (at == SIZE_MAX || hob_str_find(json, HOB_STR("\"config.invalid\""), 0) == SIZE_MAX)
+		return (hob_str){0};
+	size_t end = hob_str_find(json, HOB_STR("cook.json: "), at);
+	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(json, at + key.len, end + sizeof "cook.json" - 1);
+}
+
+void error_of_asset(hob_str json, hob_str path, hob_buf *out)
+{
+	hob_str place = HOB_STR("\"location\":{"), end = HOB_STR(",\"root_cause\"");
+	size_t at = hob_str_find(json, place, 0);
+	bool has_place = at != SIZE_MAX;
+	at = has_place ? at + place.len : hob_str_find(json, end, 0);
+	if (at == SIZE_MAX) {
+		hob_buf_put_str(out, json);
+		return;
+	}
+	hob_str other = settings_file(json);
+	hob_buf_put_str(out, hob_str_sub(json, 0, at));
+	hob_buf_put_str(out, has_place ? HOB_STR("\"file\":") : HOB_STR(",\"location\":{\"file\":"));
+	if (other.len > 0) {
+		hob_buf_put(out, "\"", 1);
+		hob_buf_put_str(out, other);
+		hob_buf_put(out, "\"", 1);
+	} else {
+		hob_buf_put_json(out, path);
+	}
+	hob_buf_put_str(out, has_place ? HOB_STR(",") : HOB_STR("}"));
+	hob_buf_put_str(out, hob_str_sub(json, at, json.len));
+}
+
 /* ---- the view */
 
 static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_buf *out)
@@ -205,6 +240,21 @@ void publish_job(engine_job *job, const char *state)
 	hob_buf_release(&data);
 }
 
+static void note_time(srv_engine_times *times, uint64_t ns)
+{
+	static const uint32_t bounds[] = {SRV_ENGINE_TIME_BOUNDS};
+	uint32_t slot = 0;
+	while (slot < HOB_COUNT_OF(bounds) && ns > (uint64_t)bounds[slot] * 1000000)
+		slot++;
+	times->counts[slot]++;
+	times->sum_ns += ns;
+}
+
+static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
+{
+	return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) * 1000000 : 0;
+}
+
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
@@ -213,8 +263,12 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(&job->reasons));
 	hob_buf_put(&reasons, "]", 1);
-	if (error)
-		error_json(error, "cook", &text);
+	if (error) {
+		hob_buf plain = {0};
+		error_json(error, "cook", &plain);
+		error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
+		hob_buf_release(&plain);
+	}
 	srv_job_row row = {.id = job->id,
 					   .asset = hob_str_of(a->full),
 					   .reason = hob_buf_str(&reasons),
@@ -229,6 +283,9 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 		row.cook_ns = job->outcome->cook_ns;
 		row.peak_bytes = job->outcome->peak_bytes;
 		row.log = job->outcome->log;
+		note_time(&engine->counters.queued, between_ns(row.queued_at_ms, row.started_at_ms));
+		note_time(&engine->counters.cook, row.cook_ns);
+		note_time(&engine->counters.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
 	hob_error failed;
 	if (!srv_store_put_job(engine->store, &row, &failed))
@@ -309,17 +366,33 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 		a->has_last = false;
 	}
 	plan_retry(engine, a, error);
-	hob_buf_clear(&a->error);
+	hob_buf text = {0};
 	if (error)
-		error_json(error, recipe || job->outcome ? "cook" : "prepare", &a->error);
-	else
-		hob_buf_put_str(&a->error, recipe->error);
+		error_json(error, recipe || job->outcome ? "cook" : "prepare", &text);
+	hob_buf_clear(&a->error);
+	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
+	hob_buf_release(&text);
 	a->settled = a->has_good ? SRV_STALE : quarantined ? SRV_QUARANTINED : SRV_FAILED;
 	a->state = a->settled;
 	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
 	srv_log(SRV_LOG_ERROR, "failed", "%s  %s%s", a->full,
 			error ? error->context : "as before: its inputs have not changed",
 			a->has_good ? "  (the last good version stays served)" : "");
+}
+
+void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons)
+{
+	hob_error error;
+	hob_buf text = {0};
+	(void)hob_fail(&error, CANCELLED, "the cook was cancelled");
+	error_json(&error, "cook", &text);
+	a->has_last = false;
+	hob_buf_clear(&a->error);
+	error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
+	hob_buf_release(&text);
+	a->state = a->settled = a->has_good ? SRV_STALE : SRV_FAILED;
+	publish_event(engine, a, "failed", NULL, false, reasons);
+	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
 }
 
 void publish_state(srv_engine *engine, asset *a)

@@ -56,7 +56,7 @@ ask *mailbox_take(mailbox *box)
 static void ask_free(ask *a)
 {
 	hob_buf_release(&a->body);
-	free(a->asset);
+	free(a->texts);
 	free(a);
 }
 
@@ -81,25 +81,35 @@ static void on_answer(srv_control *control, int status, hob_str body)
 	unlock_and_drop(box);
 }
 
+static hob_str copy_text(char **room, hob_str text)
+{
+	hob_str copy = {*room, text.len};
+	if (text.len > 0)
+		memcpy(*room, text.data, text.len);
+	(*room)[text.len] = 0;
+	*room += text.len + 1;
+	return copy;
+}
+
 enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
 	ask_forget(r);
 	ask *a = calloc(1, sizeof *a);
-	char *text = malloc(asset.len + 1);
-	if (!a || !text) {
+	srv_control control = rest ? *rest : (srv_control){0};
+	char *texts = malloc(asset.len + control.text.len + control.tag.len + 3);
+	if (!a || !texts) {
 		free(a);
-		free(text);
+		free(texts);
 		return MHD_NO;
 	}
-	if (asset.len > 0)
-		memcpy(text, asset.data, asset.len);
-	text[asset.len] = 0;
-	a->control = rest ? *rest : (srv_control){0};
+	a->texts = texts;
+	a->control = control;
 	a->control.kind = kind;
-	a->control.asset = (hob_str){text, asset.len};
+	a->control.asset = copy_text(&texts, asset);
+	a->control.text = copy_text(&texts, control.text);
+	a->control.tag = copy_text(&texts, control.tag);
 	a->control.user = a;
 	a->control.answer = on_answer;
-	a->asset = text;
 	a->owner = r;
 	a->box = r->http->box;
 	pthread_mutex_lock(&a->box->lock);

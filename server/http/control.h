@@ -12,6 +12,7 @@
 #define SRV_CONTROL_H
 
 #include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
 
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; flag force: even if nothing changed. 202 {"job":991}, 409 */
@@ -20,21 +21,36 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist yet. 200, or 404, 422 ... */
 	SRV_CONTROL_SYNC, /* answer when every change made on disk before now is cooked or failed, or timeout_ms
 					   * is over. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */
-	SRV_CONTROL_JOBS, /* number: only ids below (0 = newest), number2: limit, asset: only of it unless empty.
-					   * 200 {"items":[...],"next":id or null}, newest first, queued and running before
-					   * finished */
-	SRV_CONTROL_WHY,  /* asset: JSON explanation of the last cook. 200, 404 */
-	SRV_CONTROL_LOG,  /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
-	SRV_CONTROL_JOB	  /* number: JSON of one job. 200, 404 */
+	SRV_CONTROL_JOBS, /* number: only ids below (0 = newest), number2: limit, asset: only of it unless empty, text:
+					   * states and results separated by commas (empty: all), since_ms. 200
+					   * {"items":[...],"next":id or null}, newest first, queued and running before finished */
+	SRV_CONTROL_HISTORY,  /* asset, number, number2 as for JOBS: its finished jobs with what they made. 200 */
+	SRV_CONTROL_CANCEL,	  /* number: a job. 202, 404, 409 */
+	SRV_CONTROL_SETTINGS, /* asset: effective settings, where each comes from, the sidecar. 200, sets etag */
+	SRV_CONTROL_SETTINGS_PATCH, /* asset, text: a merge patch of the sidecar, tag: If-Match. 200, 412, 422; sets etag */
+	SRV_CONTROL_SETTINGS_DELETE, /* asset, tag. 204, 412 */
+	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only what is called so or lies below. 200, 404, 410 */
+	SRV_CONTROL_ACTION,		/* digest: a cook key. 200 with its record, 404 */
+	SRV_CONTROL_ACTION_PUT, /* digest, text: a record. 201, 200 when it was there, 400, 409 */
+	SRV_CONTROL_GC,			/* force: only say what would go. 202 {"job":7} */
+	SRV_CONTROL_VERIFY,		/* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */
+	SRV_CONTROL_WHY,		/* asset: JSON explanation of the last cook. 200, 404 */
+	SRV_CONTROL_LOG,		/* asset, or job `number` when it is not 0: text of the log. 200, 404 */
+	SRV_CONTROL_JOB			/* number: JSON of one job. 200, 404 */
 } srv_control_kind;
 
 typedef struct srv_control {
 	srv_control_kind kind;
-	hob_str asset;			  /* "root/path"; owned by the poster until answered */
+	hob_str asset; /* "root/path"; this and the next two are owned by the poster until answered */
+	hob_str text, tag;
 	uint64_t number, number2; /* job id, cursor, limit by kind */
+	int64_t since_ms;		  /* Unix time, 0 = ever */
+	hob_sha256 digest;
 	bool force;
 	uint32_t timeout_ms;
 	void *user;
+	char etag[HOB_SHA256_TEXT +
+			  3]; /* set before the answer where the kind says so: an entity tag with its quotes */
 	/* status: an HTTP status; body: JSON (or text for LOG), valid during the call only. */
 	void (*answer)(struct srv_control *control, int status, hob_str body);
 } srv_control;

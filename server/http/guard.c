@@ -31,8 +31,12 @@ static const field fields[] = {
 	{HOB_STR("access-control-request-method"), offsetof(head, preflight)},
 	{HOB_STR("content-type"), offsetof(head, content_type)},
 	{HOB_STR("content-length"), offsetof(head, content_length)},
+	{HOB_STR("content-encoding"), offsetof(head, content_encoding)},
+	{HOB_STR("x-digest-sizebytes"), offsetof(head, digest_size)},
 	{HOB_STR("accept"), offsetof(head, accept)},
 	{HOB_STR("accept-encoding"), offsetof(head, accept_encoding)},
+	{HOB_STR("if-match"), offsetof(head, if_match)},
+	{HOB_STR("user-agent"), offsetof(head, user_agent)},
 	{HOB_STR("range"), offsetof(head, range)},
 	{HOB_STR("if-range"), offsetof(head, if_range)},
 	{HOB_STR("if-none-match"), offsetof(head, if_none_match)},
@@ -159,23 +163,32 @@ bool request_is_foreign(const request *r)
 	return !own || (r->head.origin.len > 0 && !same_origin(r));
 }
 
-static bool check_body(request *r, enum MHD_Result *result)
+static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 {
-	uint64_t length = 0;
 	bool bad_length = r->head.length_count > 1 ||
-					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, &length));
+					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, length));
 	if (bad_length || (r->head.chunked && r->head.length_count > 0)) {
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
 								"the length of the request's body is ambiguous");
 		return false;
 	}
-	bool has_body = length > 0 || r->head.chunked;
 	bool takes_body = strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0;
-	if (has_body && !takes_body) {
+	if ((*length > 0 || r->head.chunked) && !takes_body) {
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
 								"a %s request has no body", r->method);
 		return false;
 	}
+	return true;
+}
+
+bool request_check_body(request *r, enum MHD_Result *result)
+{
+	uint64_t length = 0;
+	if (!parse_decimal(r->head.content_length, &length))
+		length = 0;
+	bool has_body = length > 0 || r->head.chunked;
+	if (!has_body || r->route == ROUTE_blob_put)
+		return true;
 	if (length > BODY_MAX) {
 		*result =
 			reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body has %llu bytes, at most %d are taken",
@@ -185,7 +198,9 @@ static bool check_body(request *r, enum MHD_Result *result)
 	hob_str type = hob_str_sub(r->head.content_type, 0, hob_str_find(r->head.content_type, HOB_STR(";"), 0));
 	while (type.len > 0 && type.data[type.len - 1] == ' ')
 		type.len--;
-	if (has_body && !hob_str_equal_nocase(type, HOB_STR("application/json"))) {
+	bool patch = r->route == ROUTE_asset_settings_patch &&
+				 hob_str_equal_nocase(type, HOB_STR("application/merge-patch+json"));
+	if (!patch && !hob_str_equal_nocase(type, HOB_STR("application/json"))) {
 		*result = reply_problem(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json",
 								"the body is '%.*s'", HOB_FMT(type));
 		return false;
@@ -221,5 +236,6 @@ bool request_check_head(request *r, enum MHD_Result *result)
 			"this %s request comes from '%.*s'", r->method, HOB_FMT(r->head.origin));
 		return false;
 	}
-	return check_body(r, result);
+	uint64_t length = 0;
+	return check_framing(r, &length, result);
 }

@@ -122,7 +122,7 @@ static bool check(request *r, enum MHD_Result *result)
 {
 	r->checked = true;
 	if (!request_check_head(r, result) || answer_preflight(r, result) || !request_route(r, result) ||
-		!access_check(r, result))
+		!access_check(r, result) || !request_check_body(r, result))
 		return false;
 	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
 				  r->route == ROUTE_metrics;
@@ -150,7 +150,7 @@ static enum MHD_Result begin(request *r, const char *method)
 	if (!check(r, &result))
 		return result;
 	r->body_deadline_ms = r->http->now_ms + BODY_DEADLINE_MS;
-	return MHD_YES;
+	return r->route == ROUTE_blob_put && !upload_begin(r, &result) ? result : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -164,6 +164,11 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 		return MHD_NO;
 	if (!r->begun)
 		return begin(r, method);
+	if (*size > 0 && r->upload) {
+		upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
+		*size = 0;
+		return MHD_YES;
+	}
 	if (*size > 0) {
 		if (r->body.size + *size > BODY_MAX) {
 			if (r->body_too_large)
@@ -193,6 +198,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 		return;
 	assert(!r->parked);
 	ask_forget(r);
+	upload_free(r->upload);
+	r->upload = NULL;
 	hob_buf_release(&r->body);
 	r->served_before = true;
 	r->has_head = r->begun = r->checked = r->body_too_large = false;

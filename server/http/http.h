@@ -44,6 +44,9 @@ typedef struct srv_http_sources {
 	 * rule). May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
 	void *stats_user;
+	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
+	void (*config)(void *user, hob_buf *out);
+	void *config_user;
 	const char *version; /* static text */
 } srv_http_sources;
 

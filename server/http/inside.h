@@ -69,8 +69,9 @@ typedef struct param {
 
 /* Header fields that anything here looks at; values as sent, empty when absent. */
 typedef struct head {
-	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length, accept,
-		accept_encoding, range, if_range, if_none_match, prefer, last_event_id;
+	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length,
+		content_encoding, digest_size, accept, accept_encoding, range, if_range, if_match, if_none_match,
+		prefer, last_event_id, user_agent;
 	uint32_t host_count, length_count;
 	bool chunked, bad_name;
 } head;
@@ -82,7 +83,7 @@ typedef struct ask {
 	bool answered;
 	int status;
 	hob_buf body;
-	char *asset;
+	char *texts; /* of the control */
 	struct ask *next;
 } ask;
 
@@ -113,6 +114,7 @@ struct request {
 	hob_buf body;
 	bool body_too_large;
 
+	struct upload *upload; /* of a blob, while its body comes */
 	struct stream *stream; /* the event stream that it is, or NULL */
 	ask *ask;			   /* of this request; kept until it completes */
 	uint32_t asked;		   /* how many asks were made */
@@ -148,6 +150,8 @@ void request_read_head(request *r);
 bool request_has_body(const request *r); /* by what the head says */
 /* Checks what was read. False when a problem was sent. */
 bool request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* Size and media type of a body, by its route. */
+bool request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 /* A browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
 bool request_is_foreign(const request *r);
 /* In place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
@@ -199,6 +203,8 @@ typedef struct problem_text {
 enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text);
 /* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its body. */
 enum MHD_Result reply_answer(request *r, const char *content_type);
+/* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
+enum MHD_Result reply_accepted(request *r, const char *folder);
 
 /* ---- asking the loop --------------------------------------------------------------------------------------- */
 
@@ -208,7 +214,7 @@ void mailbox_drop(mailbox *box);
 /* Answered asks since the last call, as a list; those without an owner are freed already. */
 ask *mailbox_take(mailbox *box);
 
-/* Posts and parks; the handler is called again when r->ask->answered. `asset` is copied. */
+/* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are copied. */
 enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void ask_forget(request *r);
 
@@ -230,6 +236,8 @@ typedef struct stream stream;
 /* After events were published or a tick: wakes those with something to send. */
 void streams_wake(srv_http *http);
 void streams_tick(srv_http *http);
+/* Items of a list: who listens, since when, to what, and how far it has read. */
+void streams_put(srv_http *http, hob_buf *out);
 /* The peer of a stream has closed: ends it. */
 void stream_hang_up(stream *s);
 
@@ -266,6 +274,12 @@ typedef struct blob_headers {
 	uint64_t rev;					  /* Cook-Rev */
 } blob_headers;
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
+
+/* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was sent. */
+typedef struct upload upload;
+bool upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+void upload_put(upload *u, hob_bytes bytes);
+void upload_free(upload *u); /* drops what is not finished; NULL is fine */
 
 typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_result;
 /* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and malformed
@@ -305,6 +319,8 @@ bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Resul
 /* The asset of {id}; on false a 404 was sent and the view dropped. */
 bool request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
 				   enum MHD_Result *result) HOB_MUST_CHECK;
+/* 422 with the asset's error. */
+enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset);
 /* True when outputs of an earlier or the present cook are there. */
 bool asset_has_good(const srv_view_asset *asset);
 

@@ -207,5 +207,26 @@ enum MHD_Result reply_answer(request *r, const char *content_type)
 	size_t size = a->body.size;
 	struct MHD_Response *response = response_of(&a->body, content_type);
 	response_add(response, "Cache-Control", "no-cache");
+	if (a->control.etag[0])
+		response_add(response, "ETag", a->control.etag);
 	return reply(r, a->status, response, size);
+}
+
+enum MHD_Result reply_accepted(request *r, const char *folder)
+{
+	hob_buf *body = &r->ask->body, place = {0};
+	cJSON *object = cJSON_ParseWithLength((const char *)body->data, body->size);
+	const cJSON *job = cJSON_GetObjectItemCaseSensitive(object, "job");
+	if (cJSON_IsNumber(job))
+		hob_buf_printf(&place, "%s/%llu", folder, (unsigned long long)job->valuedouble);
+	else
+		hob_buf_put_str(&place, hob_str_of(folder));
+	cJSON_Delete(object);
+	size_t size = body->size;
+	struct MHD_Response *response = response_of(body, "application/json");
+	response_add_str(response, "Location", hob_buf_str(&place));
+	response_add(response, "Retry-After", "1");
+	response_add(response, "Cache-Control", "no-store");
+	hob_buf_release(&place);
+	return reply(r, MHD_HTTP_ACCEPTED, response, size);
 }

@@ -4,6 +4,8 @@
 
 #include "json.h"
 
+enum { HISTORY_DEFAULT = 50, HISTORY_MAX = 200 };
+
 enum MHD_Result srv_route_asset(request *r)
 {
 	enum MHD_Result result;
@@ -14,68 +16,6 @@ enum MHD_Result srv_route_asset(request *r)
 		return result;
 	hob_buf body = {0};
 	put_asset(&body, asset, fields);
-	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
-}
-
-/* ---- dependencies, both ways */
-
-static bool depends_on(const srv_view_asset *asset, const srv_view_asset *target)
-{
-	if (!hob_str_equal(asset->root, target->root))
-		return false;
-	for (uint32_t i = 0; i < asset->dep_count; i++)
-		if (hob_str_equal(asset->deps[i].path, target->path))
-			return true;
-	return false;
-}
-
-enum MHD_Result srv_route_asset_deps(request *r)
-{
-	enum MHD_Result result;
-	const srv_view *view;
-	const srv_view_asset *asset;
-	hob_str direction = HOB_STR("out");
-	request_param(r, "direction", &direction);
-	bool in = hob_str_equal(direction, HOB_STR("in"));
-	if (!in && !hob_str_equal(direction, HOB_STR("out")))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "out: what it is made of; in: what is made of it",
-							 "'direction=%.*s' is neither in nor out", HOB_FMT(direction));
-	if (!request_asset(r, &view, &asset, &result))
-		return result;
-	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_str(&body, "id", hob_str_of(asset->id));
-	json_put_str(&body, "direction", direction);
-	json_key(&body, "items");
-	json_open(&body, '[');
-	for (uint32_t i = 0; in && i < view->count; i++)
-		if (depends_on(view->assets[i], asset))
-			put_asset(&body, view->assets[i],
-					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
-						  1u << FIELD_links);
-	for (uint32_t i = 0; !in && i < asset->dep_count; i++) {
-		const srv_view_dep *dep = &asset->deps[i];
-		json_open(&body, '{');
-		json_put_str(&body, "path", dep->path);
-		json_put_str(&body, "root", asset->root);
-		json_key(&body, "missing");
-		json_bool(&body, dep->missing);
-		json_key(&body, "hash");
-		json_digest(&body, &dep->digest);
-		hob_buf full = {0};
-		hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(asset->root), HOB_FMT(dep->path));
-		const srv_view_asset *known = srv_view_find(view, hob_buf_str(&full));
-		hob_buf_release(&full);
-		json_key(&body, "id");
-		if (known)
-			json_str(&body, hob_str_of(known->id));
-		else
-			json_null(&body);
-		json_close(&body, '}');
-	}
-	json_close(&body, ']');
-	json_close(&body, '}');
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -107,6 +47,46 @@ enum MHD_Result srv_route_asset_log(request *r)
 	return relay(r, SRV_CONTROL_LOG, NULL, "text/plain; charset=utf-8");
 }
 
+enum MHD_Result srv_route_asset_history(request *r)
+{
+	enum MHD_Result result;
+	uint64_t limit, before;
+	if (r->ask)
+		return reply_answer(r, "application/json");
+	if (!request_number(r, "limit", 1, HISTORY_MAX, HISTORY_DEFAULT, &result, &limit) ||
+		!request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
+		return result;
+	return relay(r, SRV_CONTROL_HISTORY, &(srv_control){.number = before, .number2 = limit},
+				 "application/json");
+}
+
+/* ---- settings */
+
+enum MHD_Result srv_route_asset_settings(request *r)
+{
+	return relay(r, SRV_CONTROL_SETTINGS, NULL, "application/json");
+}
+
+static enum MHD_Result change_settings(request *r, srv_control_kind kind)
+{
+	if (r->head.if_match.len == 0)
+		return reply_problem(r, PROBLEM_PRECONDITION_REQUIRED,
+							 "GET the settings and send their ETag: If-Match: \"...\"",
+							 "without If-Match somebody else's change could be lost");
+	return relay(r, kind, &(srv_control){.text = hob_buf_str(&r->body), .tag = r->head.if_match},
+				 "application/json");
+}
+
+enum MHD_Result srv_route_asset_settings_patch(request *r)
+{
+	return change_settings(r, SRV_CONTROL_SETTINGS_PATCH);
+}
+
+enum MHD_Result srv_route_asset_settings_delete(request *r)
+{
+	return change_settings(r, SRV_CONTROL_SETTINGS_DELETE);
+}
+
 static bool read_force(request *r, bool *force, enum MHD_Result *result)
 {
 	*force = false;
@@ -123,25 +103,6 @@ static bool read_force(request *r, bool *force, enum MHD_Result *result)
 	return fine;
 }
 
-/* 202 with the place of the job that the loop has named. */
-static enum MHD_Result reply_accepted(request *r)
-{
-	hob_buf *body = &r->ask->body, place = {0};
-	cJSON *object = cJSON_ParseWithLength((const char *)body->data, body->size);
-	const cJSON *job = cJSON_GetObjectItemCaseSensitive(object, "job");
-	if (cJSON_IsNumber(job))
-		hob_buf_printf(&place, "/api/v1/jobs/%llu", (unsigned long long)job->valuedouble);
-	else
-		hob_buf_printf(&place, "/api/v1/assets/%.*s", HOB_FMT(r->args[0]));
-	cJSON_Delete(object);
-	size_t size = body->size;
-	struct MHD_Response *response = response_of(body, "application/json");
-	response_add_str(response, "Location", hob_buf_str(&place));
-	response_add(response, "Retry-After", "1");
-	hob_buf_release(&place);
-	return reply(r, MHD_HTTP_ACCEPTED, response, size);
-}
-
 enum MHD_Result srv_route_asset_cook(request *r)
 {
 	enum MHD_Result result;
@@ -156,11 +117,13 @@ enum MHD_Result srv_route_asset_cook(request *r)
 	const srv_view *view;
 	const srv_view_asset *asset;
 	if (r->ask->control.kind == SRV_CONTROL_COOK && (wait_ms == 0 || !accepted))
-		return accepted ? reply_accepted(r) : reply_answer(r, "application/json");
+		return accepted ? reply_accepted(r, "/api/v1/jobs") : reply_answer(r, "application/json");
 	if (!request_asset(r, &view, &asset, &result))
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
 		result = ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
+	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED) {
+		result = reply_cook_failed(r, asset);
 	} else {
 		hob_buf body = {0};
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING;

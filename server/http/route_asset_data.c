@@ -55,7 +55,7 @@ static hob_str member(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-static enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
+enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 {
 	cJSON *error = cJSON_ParseWithLength(asset->error.data, asset->error.len);
 	hob_buf members = {0}, instance = {0};

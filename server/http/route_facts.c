@@ -19,7 +19,8 @@ enum MHD_Result srv_route_api(request *r)
 	json_key(&body, "ready");
 	json_bool(&body, view->ready);
 	json_key(&body, "capabilities");
-	json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\"]"));
+	json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
+							"\"put\",\"actions\",\"manifest\",\"settings\"]"));
 	json_key(&body, "limits");
 	json_open(&body, '{');
 	json_put_u64(&body, "body_bytes", BODY_MAX);
@@ -92,6 +93,33 @@ enum MHD_Result srv_route_roots(request *r)
 	json_close(&body, ']');
 	json_close(&body, '}');
 	srv_view_drop(view);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_clients(request *r)
+{
+	srv_http *http = r->http;
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_key(&body, "items");
+	json_open(&body, '[');
+	streams_put(http, &body);
+	json_close(&body, ']');
+	json_put_u64(&body, "count", http->stream_count);
+	json_put_u64(&body, "connections", http->connection_count);
+	json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
+	json_close(&body, '}');
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_config(request *r)
+{
+	srv_http *http = r->http;
+	hob_buf body = {0};
+	json_open(&body, '{');
+	if (http->sources.config)
+		http->sources.config(http->sources.config_user, &body);
+	json_close(&body, '}');
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
 

@@ -1,23 +1,79 @@
 #include "inside.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
+#include <time.h>
 
 /* Resources that the loop answers: jobs and sync. */
 
 enum { JOBS_DEFAULT = 100, JOBS_MAX = 1000, SYNC_DEFAULT_MS = 30000, SYNC_MAX_MS = 600000 };
 
+/* "2026-11-20T18:31:29Z", fractions of a second allowed; or milliseconds since 1970. */
+static bool parse_time(hob_str text, int64_t *out)
+{
+	char copy[40];
+	struct tm t = {0};
+	uint64_t number;
+	if (parse_decimal(text, &number) && number < INT64_MAX) {
+		*out = (int64_t)number;
+		return true;
+	}
+	if (text.len == 0 || text.len >= sizeof copy)
+		return false;
+	memcpy(copy, text.data, text.len);
+	copy[text.len] = 0;
+	const char *rest = strptime(copy, "%Y-%m-%dT%H:%M:%S", &t);
+	uint64_t ms = 0, unit = 100;
+	if (rest && *rest == '.')
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+			ms += (uint64_t)(*rest - '0') * unit;
+	if (!rest || strcmp(rest, "Z") != 0)
+		return false;
+	*out = (int64_t)timegm(&t) * 1000 + (int64_t)ms;
+	return true;
+}
+
+static bool known_words(hob_str list)
+{
+	static const char *const words[] = {"queued", "checking", "cooking", "storing", "running",
+										"done",	  "cooked",	  "hit",	 "failed",	"cancelled"};
+	for (size_t i = 0, end; list.len > 0 && i <= list.len; i = end + 1) {
+		bool known = false;
+		end = hob_str_find(list, HOB_STR(","), i);
+		if (end == SIZE_MAX)
+			end = list.len;
+		for (size_t w = 0; w < HOB_COUNT_OF(words); w++)
+			known = known || hob_str_equal(hob_str_sub(list, i, end), hob_str_of(words[w]));
+		if (!known)
+			return false;
+	}
+	return true;
+}
+
 enum MHD_Result srv_route_jobs(request *r)
 {
 	enum MHD_Result result;
 	uint64_t limit, before;
+	int64_t since_ms = 0;
 	if (r->ask)
 		return reply_answer(r, "application/json");
-	hob_str asset = {0};
+	hob_str asset = {0}, state = {0}, since = {0};
 	request_param(r, "asset", &asset);
+	request_param(r, "state", &state);
 	if (!request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &limit) ||
 		!request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
 		return result;
-	return ask_loop(r, SRV_CONTROL_JOBS, asset, &(srv_control){.number = before, .number2 = limit});
+	if (request_param(r, "since", &since) && !parse_time(since, &since_ms))
+		return reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
+							 HOB_FMT(since));
+	if (!known_words(state))
+		return reply_problem(
+			r, PROBLEM_BAD_REQUEST,
+			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
+			"failed cancelled",
+			"'state=%.*s' holds a word that is none of them", HOB_FMT(state));
+	return ask_loop(r, SRV_CONTROL_JOBS, asset,
+					&(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
 }
 
 static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
@@ -32,6 +88,11 @@ static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
 enum MHD_Result srv_route_job(request *r)
 {
 	return r->ask ? reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_JOB);
+}
+
+enum MHD_Result srv_route_job_cancel(request *r)
+{
+	return r->ask ? reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_CANCEL);
 }
 
 enum MHD_Result srv_route_job_log(request *r)
@@ -57,4 +118,75 @@ enum MHD_Result srv_route_sync(request *r)
 		return reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
 							 "the body is not a JSON object whose 'timeout_ms' is from 0 to %d", SYNC_MAX_MS);
 	return ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0}, &(srv_control){.timeout_ms = (uint32_t)timeout});
+}
+
+/* ---- housekeeping */
+
+static enum MHD_Result start_task(request *r, srv_control_kind kind)
+{
+	enum MHD_Result result;
+	bool dry_run;
+	if (!r->ask) {
+		if (!request_flag(r, "dry_run", false, &result, &dry_run))
+			return result;
+		cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "dry_run");
+		bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsBool(value)));
+		dry_run = dry_run || cJSON_IsTrue(value);
+		cJSON_Delete(object);
+		if (!fine)
+			return reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",
+								 "the body is not a JSON object with a boolean 'dry_run'");
+		return ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run});
+	}
+	if (r->ask->status != MHD_HTTP_ACCEPTED)
+		return reply_answer(r, "application/json");
+	return reply_accepted(r, "/api/v1/jobs");
+}
+
+enum MHD_Result srv_route_gc(request *r)
+{
+	return start_task(r, SRV_CONTROL_GC);
+}
+
+enum MHD_Result srv_route_verify(request *r)
+{
+	return start_task(r, SRV_CONTROL_VERIFY);
+}
+
+/* ---- a whole scene at one rev, and records of cooks */
+
+enum MHD_Result srv_route_manifest(request *r)
+{
+	uint64_t rev = 0;
+	hob_str root = {0};
+	if (r->ask)
+		return reply_answer(r, "application/json");
+	request_param(r, "root", &root);
+	bool latest = hob_str_equal(r->args[0], HOB_STR("latest"));
+	if (!latest && (!parse_decimal(r->args[0], &rev) || rev == 0))
+		return reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1 tells the newest rev; 'latest' stands for it",
+							 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
+	return ask_loop(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
+}
+
+static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
+{
+	srv_control rest = {.text = hob_buf_str(&r->body)};
+	if (r->ask)
+		return reply_answer(r, "application/json");
+	if (!hob_sha256_parse(r->args[0], &rest.digest))
+		return reply_problem(r, PROBLEM_BAD_REQUEST, "a cook key is 64 lower-case hexadecimal digits",
+							 "'%.*s' is not a cook key", HOB_FMT(r->args[0]));
+	return ask_loop(r, kind, (hob_str){0}, &rest);
+}
+
+enum MHD_Result srv_route_action(request *r)
+{
+	return ask_about_action(r, SRV_CONTROL_ACTION);
+}
+
+enum MHD_Result srv_route_action_put(request *r)
+{
+	return ask_about_action(r, SRV_CONTROL_ACTION_PUT);
 }

@@ -1,7 +1,9 @@
 #include "inside.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "json.h"
 
@@ -19,7 +21,9 @@ struct stream {
 	uint64_t seq; /* last event looked at */
 	hob_buf text; /* formatted, not sent yet: from `sent` on */
 	size_t sent;
-	int64_t wrote_ms;
+	int64_t wrote_ms, began_ms; /* began: Unix time */
+	char *agent;
+	char address[INET6_ADDRSTRLEN];
 	bool asleep;
 	stream *previous, *next;
 };
@@ -138,6 +142,7 @@ static void on_end(void *user)
 	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
 	event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
+	free(s->agent);
 	free(s);
 }
 
@@ -187,6 +192,55 @@ static void start(stream *s, since_kind since, uint64_t seq)
 		put_reset(s, "events after this id are not held any more");
 }
 
+/* ---- who listens */
+
+static void note_client(stream *s)
+{
+	enum { AGENT_MAX = 100 };
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(s->request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+	if (address && address->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, s->address,
+				  sizeof s->address);
+	else if (address && address->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, s->address,
+				  sizeof s->address);
+	else
+		memcpy(s->address, "unix", sizeof "unix");
+	hob_str agent = hob_str_sub(s->request->head.user_agent, 0, AGENT_MAX);
+	s->agent = agent.len > 0 ? strndup(agent.data, agent.len) : NULL;
+	s->began_ms = (int64_t)time(NULL) * 1000;
+}
+
+static void put_texts(hob_buf *out, const char *name, char *const *texts, uint32_t count)
+{
+	json_key(out, name);
+	json_open(out, '[');
+	for (uint32_t i = 0; i < count; i++)
+		json_str(out, hob_str_of(texts[i]));
+	json_close(out, ']');
+}
+
+void streams_put(srv_http *http, hob_buf *out)
+{
+	enum { SHOWN_MAX = 1000 };
+	uint64_t newest = srv_events_newest(http->sources.events);
+	uint32_t shown = 0;
+	for (const stream *s = http->streams; s && shown < SHOWN_MAX; s = s->next, shown++) {
+		json_open(out, '{');
+		json_put_str(out, "address", hob_str_of(s->address));
+		json_put_str(out, "agent", hob_str_of(s->agent));
+		json_key(out, "since");
+		json_time(out, s->began_ms);
+		put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
+		put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
+		json_put_u64(out, "seq", s->seq);
+		json_put_u64(out, "behind", newest > s->seq ? newest - s->seq : 0);
+		json_close(out, '}');
+	}
+}
+
 enum MHD_Result srv_route_events(request *r)
 {
 	srv_http *http = r->http;
@@ -216,6 +270,7 @@ enum MHD_Result srv_route_events(request *r)
 	uint64_t seq = 0;
 	since_kind since = event_since(r, &seq);
 	start(s, since, seq);
+	note_client(s);
 	s->wrote_ms = http->now_ms;
 	struct MHD_Response *response =
 		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, s, on_end);

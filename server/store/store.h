@@ -6,8 +6,8 @@
  *
  * Order of publishing: blob, then row, then event; a row never names a blob that is not there. A blob is made
  * as an unnamed file (O_TMPFILE), linked when complete: a SIGKILL leaves nothing half-done. Power loss may
- * tear what was not yet synced, and others may touch the files, so every blob is re-hashed when it is opened for the first time in
- * a process that did not write it, or when its file changed since (change time), and a wrong one is dropped. srv_store_sync (called in the background after each batch)
+ * tear what was not yet synced, so after an unclean stop on another boot every blob is re-hashed before it is
+ * served for the first time, and a wrong one is dropped. srv_store_sync (called in the background after each batch)
  * bounds that loss.
  *
  * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which is
@@ -48,12 +48,24 @@ void srv_store_sync(srv_store *store);
 
 /* Stores bytes under their SHA-256 (computed here); storing what is there already costs only the hash. */
 bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error *err) HOB_MUST_CHECK;
+/* The same for bytes that come in pieces and must prove to be `digest`. write and finish: IO, DISK_FULL; finish also
+ * CORRUPT when they are others, and nothing is stored then. finish and abort free the writer. */
+typedef struct srv_blob_writer srv_blob_writer;
+bool srv_blob_begin(srv_store *store, const hob_sha256 *digest, srv_blob_writer **out,
+					hob_error *err) HOB_MUST_CHECK;
+bool srv_blob_write(srv_blob_writer *writer, hob_bytes bytes, hob_error *err) HOB_MUST_CHECK;
+bool srv_blob_finish(srv_blob_writer *writer, hob_error *err) HOB_MUST_CHECK;
+void srv_blob_abort(srv_blob_writer *writer); /* NULL is fine */
 /* A read-only descriptor (close-on-exec) and the size; -1 when there is no such blob, or when it proved
  * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
 /* Re-hashes one blob; false and drops it when it is wrong or missing. */
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
+/* The same; without `drop` a wrong one stays and nobody is told. */
+bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop);
+/* Digests of all blobs in no order, in memory of malloc (NULL when it is short). Any thread. */
+hob_sha256 *srv_store_digests(srv_store *store, size_t *count);
 /* Digests of blobs found damaged or missing since the last call, by open, verify or the sweep after an unclean
  * stop; returns how many were written to out. Rows that name them stay: the engine cooks again, or deletes. Any
  * thread. */
@@ -176,12 +188,19 @@ uint64_t srv_store_last_rev(srv_store *store);
 /* Oldest first, rev > since, at most limit. Rows older than the newest 100,000 are trimmed. */
 bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena,
 					   srv_change_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+/* Every change with first <= rev <= last, oldest or newest first, until `each` returns false. */
+bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
+						   bool (*each)(void *user, const srv_change_row *row), void *user,
+						   hob_error *err) HOB_MUST_CHECK;
+/* Of the oldest change that is still held; 0 when there is none. */
+uint64_t srv_store_first_rev(srv_store *store);
 
 /* ---- housekeeping ---------------------------------------------------------------------------------------------- */
 
 typedef struct srv_store_usage {
 	uint64_t blob_bytes, blob_count, recipe_count, part_count, max_bytes;
 	uint64_t evicted_bytes, damaged_blobs;
+	uint64_t oldest_idle_s;	  /* since the least recently used blob was used */
 	uint64_t disk_free_bytes; /* for unprivileged users, on the cache's file system */
 } srv_store_usage;
 void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
@@ -189,6 +208,8 @@ void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
  * tells which recipe keys must stay (NULL: none); it should name the keys behind `good` and `last` of every asset.
  * What was used in the last minute stays, too. Every ten minutes also deletes blobs that nothing named for ten minutes. Commits. Returns bytes freed. Free of
  * cost when there is nothing to do; else about 1 us per recipe, output and part. */
+/* The next srv_store_trim looks for everything that may go, whatever it found lately. */
+void srv_store_trim_soon(srv_store *store);
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
 
 #endif

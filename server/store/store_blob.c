@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 128 << 10, LINK_NAME = 32, GRACE_S = 60, ROW_WAIT_S = 600 };
+enum { READ_SIZE = 128 << 10, LINK_NAME = STORE_TEMPORARY, GRACE_S = 60, ROW_WAIT_S = 600 };
 
 void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 {
@@ -19,12 +19,6 @@ void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 	out[1] = text[1];
 	out[2] = '/';
 	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
-}
-
-/* Whatever writes into a file moves this, and nothing sets it back. */
-static int64_t change_ns(const struct stat *info)
-{
-	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
 }
 
 /* ---- the table; blob_lock is held */
@@ -72,13 +66,6 @@ static void report_damaged(srv_store *store, const hob_sha256 *digest)
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
-/* Even where a folder took the name. */
-static bool clear_name(srv_store *store, const char *name)
-{
-	return unlinkat(store->blobs_fd, name, 0) == 0 ||
-		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
-}
-
 /* Removes a blob that proved wrong. seen is the file that was looked at: when the name stands for another one by now, or
  * is in order again, nothing happens. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
@@ -93,7 +80,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 				 (seen && seen->st_ino == info.st_ino);
 	if (entry && wrong) {
 		if (there)
-			clear_name(store, name);
+			unlinkat(store->blobs_fd, name, 0);
 		remove_entry(store, digest);
 		report_damaged(store, digest);
 	}
@@ -102,7 +89,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 
 /* ---- put */
 
-static int open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)
+int store_open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)
 {
 	char folder[3] = {name[0], name[1], 0};
 	*named = false;
@@ -133,7 +120,7 @@ static bool give_name(srv_store *store, int fd, const char *temporary, bool name
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (linkat(AT_FDCWD, self, store->blobs_fd, name, AT_SYMLINK_FOLLOW) == 0)
 			return true;
-		if (errno != EEXIST || !clear_name(store, name))
+		if (errno != EEXIST || unlinkat(store->blobs_fd, name, 0) != 0)
 			break;
 	}
 	return false;
@@ -149,8 +136,8 @@ static bool known_good(srv_store *store, const hob_sha256 *digest)
 	return true;
 }
 
-static bool publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
-					const hob_sha256 *digest, uint64_t size, hob_error *err)
+bool store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
+				   const hob_sha256 *digest, uint64_t size, hob_error *err)
 {
 	bool ok = true;
 	pthread_mutex_lock(&store->blob_lock);
@@ -159,11 +146,9 @@ static bool publish(srv_store *store, int fd, const char *temporary, bool named,
 		if (!ok)
 			store_fail_errno(err, errno, "name the blob", name);
 		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
-		struct stat info;
 		if (entry) {
 			entry->suspect = false;
 			entry->awaited = true;
-			entry->right_ns = fstat(fd, &info) == 0 ? change_ns(&info) : 0;
 		} else if (ok) {
 			unlinkat(store->blobs_fd, name, 0);
 			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
@@ -190,7 +175,7 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 	if (!store_mark(store, err))
 		return false;
 	store_blob_name(&digest, name);
-	int fd = open_unnamed(store, name, temporary, &named);
+	int fd = store_open_unnamed(store, name, temporary, &named);
 	if (fd < 0)
 		return store_fail_errno(err, errno, "make a blob in", store->dir);
 	bool ok = store_write_all(fd, bytes.data, bytes.size);
@@ -199,7 +184,7 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 		if (named)
 			unlinkat(store->tmp_fd, temporary, 0);
 	} else {
-		ok = publish(store, fd, temporary, named, name, &digest, bytes.size, err);
+		ok = store_publish(store, fd, temporary, named, name, &digest, bytes.size, err);
 	}
 	close(fd);
 	if (ok)
@@ -237,25 +222,18 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 {
 	blob_entry entry;
 	struct stat info;
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (!find_entry(store, digest, &entry))
-			return -1;
-		int fd = open_file(store, digest);
-		if (fd < 0 && !file_is_missing(errno))
-			return -1;
-		bool whole =
-			fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size;
-		if (whole && !entry.suspect && change_ns(&info) == entry.right_ns) {
-			*size = entry.size;
-			return fd;
-		}
-		if (fd >= 0)
-			close(fd);
-		if (!whole)
-			drop_damaged(store, digest, NULL);
-		if (!whole || !srv_blob_verify(store, digest))
-			return -1;
+	if (!find_entry(store, digest, &entry) || (entry.suspect && !srv_blob_verify(store, digest)))
+		return -1;
+	int fd = open_file(store, digest);
+	if (fd < 0 && !file_is_missing(errno))
+		return -1;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size) {
+		*size = entry.size;
+		return fd;
 	}
+	if (fd >= 0)
+		close(fd);
+	drop_damaged(store, digest, NULL);
 	return -1;
 }
 
@@ -295,6 +273,11 @@ static hash_verdict hash_file(int fd, const hob_sha256 *digest)
 
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 {
+	return srv_blob_check(store, digest, true);
+}
+
+bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
+{
 	blob_entry known;
 	struct stat info;
 	if (!find_entry(store, digest, &known))
@@ -303,13 +286,13 @@ bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		if (fd >= 0)
 			close(fd);
-		else if (file_is_missing(errno))
+		else if (drop && file_is_missing(errno))
 			drop_damaged(store, digest, NULL);
 		return false;
 	}
 	hash_verdict verdict = hash_file(fd, digest);
 	close(fd);
-	if (verdict == HASH_WRONG)
+	if (drop && verdict == HASH_WRONG)
 		drop_damaged(store, digest, &info);
 	if (verdict != HASH_RIGHT)
 		return false;
@@ -319,10 +302,19 @@ bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 		entry->suspect = false;
 		unsaved(store, digest);
 	}
-	if (entry)
-		entry->right_ns = change_ns(&info);
 	pthread_mutex_unlock(&store->blob_lock);
 	return true;
+}
+
+hob_sha256 *srv_store_digests(srv_store *store, size_t *count)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	hob_sha256 *list = malloc((store->blobs.count + 1) * sizeof *list);
+	*count = 0;
+	for (size_t at = 0; list && digest_map_next(&store->blobs, &at, &list[*count]);)
+		++*count;
+	pthread_mutex_unlock(&store->blob_lock);
+	return list;
 }
 
 size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)

@@ -32,8 +32,6 @@ typedef struct blob_entry {
 	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
 	bool awaited;					/* put in this process, and no row names it yet */
 	bool suspect;
-	int64_t
-		right_ns; /* change time of the file when its bytes were known to be right; 0: not looked at in this process */
 } blob_entry;
 
 typedef struct part_entry {
@@ -126,6 +124,12 @@ hob_sha256 store_column_digest(sqlite3_stmt *statement, int index);
 
 /* ---- blobs ---- */
 
+enum { STORE_TEMPORARY = 32 };
+/* A file for the blob `name`, without a name where the file system can do that; else *named, and `temporary` in tmp/. */
+int store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
+/* Gives such a file, which holds exactly the bytes of `digest`, its name and its place in the table. */
+bool store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
+				   const hob_sha256 *digest, uint64_t size, hob_error *err);
 bool store_blobs_load(srv_store *store, hob_error *err);
 /* Makes the table agree with the folder after an unclean stop; new ones are marked `suspect`. */
 bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);

@@ -341,3 +341,34 @@ bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_are
 	*count = found;
 	return true;
 }
+
+bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
+						   bool (*each)(void *user, const srv_change_row *row), void *user, hob_error *err)
+{
+	sqlite3_stmt *rows = store_read(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err);
+	bool ok = false;
+	if (!rows)
+		return false;
+	store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
+	store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
+	while (store_step(store, rows, &ok, err)) {
+		srv_change_row row = {store_column_u64(rows, 0), store_column_str(rows, 1),
+							  store_column_str(rows, 2)};
+		if (!each(user, &row)) {
+			store_end(rows);
+			return true;
+		}
+	}
+	return ok;
+}
+
+uint64_t srv_store_first_rev(srv_store *store)
+{
+	hob_error err;
+	bool ok = false;
+	uint64_t first = 0;
+	sqlite3_stmt *rows = store_read(store, SQL_FIRST_REV, &err);
+	while (rows && store_step(store, rows, &ok, &err))
+		first = store_column_u64(rows, 0);
+	return first;
+}

@@ -43,6 +43,15 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	out->part_count = store->parts.count;
 	pthread_mutex_unlock(&store->part_lock);
 	pthread_mutex_lock(&store->blob_lock);
+	uint32_t now = store_now_s(store);
+	hob_sha256 digest;
+	for (size_t at = 0;;) {
+		const blob_entry *entry = digest_map_next(&store->blobs, &at, &digest);
+		if (!entry)
+			break;
+		if (now > entry->used_at_s && now - entry->used_at_s > out->oldest_idle_s)
+			out->oldest_idle_s = now - entry->used_at_s;
+	}
 	out->blob_bytes = store->blob_bytes;
 	out->blob_count = store->blobs.count;
 	out->evicted_bytes = store->evicted_bytes;
@@ -280,6 +289,11 @@ static uint64_t remove_loose(trimmer *t)
 	for (size_t at = 0; digest_map_next(&t->loose, &at, &digest);)
 		freed += store_blob_remove(t->store, &digest, t->now);
 	return freed;
+}
+
+void srv_store_trim_soon(srv_store *store)
+{
+	store->swept_at_s = store->evict_from_s = 0;
 }
 
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user)

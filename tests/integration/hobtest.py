@@ -19,6 +19,8 @@ import tempfile
 import threading
 import unittest
 
+import contract
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 HOB = os.environ.get("HOB", str(PROJECT / "build/debug/hob"))
@@ -93,7 +95,9 @@ class Daemon:
                 body = json.dumps(body).encode()
                 sent.setdefault("Content-Type", "application/json")
             connection.request(method, target, body=body, headers=sent)
-            return Answer(connection.getresponse())
+            answer = Answer(connection.getresponse())
+            contract.check(method, target, answer.status, answer.headers, answer.body)
+            return answer
         finally:
             connection.close()
 
@@ -103,15 +107,21 @@ class Daemon:
     def post(self, target, body=None):
         return self.request("POST", target, body={} if body is None else body)
 
+    def open_events(self):
+        """The answer of a new event stream, whose lines can be read."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        connection.request("GET", "/api/v1/events")
+        response = connection.getresponse()
+        contract.check("HEAD", "/api/v1/events", response.status, {k.lower(): v for k, v in response.getheaders()}, b"")
+        return response
+
     def listen(self):
         """Reads the event stream from now on."""
         ready = threading.Event()
 
         def run():
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
             try:
-                connection.request("GET", "/api/v1/events")
-                response = connection.getresponse()
+                response = self.open_events()
                 kind = None
                 for line in response:
                     line = line.decode().rstrip("\n")

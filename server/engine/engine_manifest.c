@@ -1,0 +1,274 @@
+#include "engine_private.h"
+
+#include "../http/json.h"
+#include "../store/digest_map.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once. What has not changed
+ * since comes from the view; for the rest the change log is read back from that rev. */
+
+enum { LOG_MAX = 20000 };
+
+typedef struct wanted {
+	char *full;
+	cJSON *change; /* newest one with outputs at or before the rev */
+	char *state;
+	uint64_t rev;
+	bool settled, existed;
+} wanted;
+
+typedef struct manifest {
+	srv_engine *engine;
+	hob_str root;
+	uint64_t rev;
+	wanted *items;
+	uint32_t count, room, open, read;
+	bool lost;
+	hob_buf assets, hashes;
+	uint64_t bytes;
+	digest_map seen;
+	hob_error error;
+} manifest;
+
+static bool chosen(const manifest *m, hob_str full)
+{
+	return m->root.len == 0 || hob_str_equal(full, m->root) ||
+		   (full.len > m->root.len && hob_str_starts(full, m->root) && full.data[m->root.len] == '/');
+}
+
+/* ---- the log */
+
+static bool want(manifest *m, hob_str full)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		if (hob_str_equal(hob_str_of(m->items[i].full), full))
+			return true;
+	if (m->count == m->room) {
+		uint32_t room = m->room ? m->room * 2 : 64;
+		wanted *bigger = realloc(m->items, room * sizeof *bigger);
+		if (!bigger)
+			return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
+		m->items = bigger;
+		m->room = room;
+	}
+	m->items[m->count++] = (wanted){.full = strndup(full.data, full.len)};
+	m->open++;
+	return true;
+}
+
+static hob_str text_of(const cJSON *object, const char *name)
+{
+	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
+}
+
+/* Rows after the rev: what was removed since then existed at it. */
+static bool take_later(void *user, const srv_change_row *row)
+{
+	manifest *m = user;
+	m->read++;
+	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	hob_str full = text_of(change, "asset");
+	bool ok = !full.data || !chosen(m, full) || want(m, full);
+	cJSON_Delete(change);
+	return ok && m->read < LOG_MAX;
+}
+
+static bool take_earlier(void *user, const srv_change_row *row)
+{
+	manifest *m = user;
+	m->read++;
+	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	hob_str full = text_of(change, "asset");
+	for (uint32_t i = 0; full.data && i < m->count; i++) {
+		wanted *w = &m->items[i];
+		if (w->settled || !hob_str_equal(hob_str_of(w->full), full))
+			continue;
+		bool removed = hob_str_equal(text_of(change, "kind"), HOB_STR("removed"));
+		if (!w->existed && !removed) {
+			hob_str state = text_of(change, "state");
+			w->state = strndup(state.data ? state.data : "", state.len);
+			w->rev = row->rev;
+			w->existed = true;
+		}
+		if (removed || cJSON_HasObjectItem(change, "outputs")) {
+			w->settled = true;
+			m->open--;
+			if (!removed) {
+				w->change = change;
+				change = NULL;
+			}
+		}
+		break;
+	}
+	cJSON_Delete(change);
+	return m->open > 0 && m->read < LOG_MAX;
+}
+
+static bool read_log(manifest *m)
+{
+	uint64_t oldest = 0;
+	if (!srv_store_each_change(m->engine->store, m->rev + 1, UINT64_MAX >> 1, false, take_later, m,
+							   &m->error))
+		return false;
+	m->lost = m->read >= LOG_MAX;
+	m->read = 0;
+	if (m->open > 0 && !m->lost) {
+		if (!srv_store_each_change(m->engine->store, 0, m->rev, true, take_earlier, m, &m->error))
+			return false;
+		oldest = srv_store_first_rev(m->engine->store);
+		/* Without a row an asset came later, unless the row was trimmed. */
+		m->lost = m->open > 0 && (m->read >= LOG_MAX || oldest > 1);
+	}
+	return true;
+}
+
+/* ---- the answer */
+
+static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_str full)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	bool fresh = false;
+	if (digest_map_find(&m->seen, digest))
+		return true;
+	if (!srv_blob_exists(m->engine->store, digest))
+		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is not in the cache any more", text,
+						HOB_FMT(full));
+	if (!digest_map_put(&m->seen, digest, &fresh))
+		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
+	json_str(&m->hashes, hob_str_of(text));
+	m->bytes += size;
+	return true;
+}
+
+static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
+{
+	char id[SRV_ASSET_ID + 1];
+	srv_asset_id(full, id);
+	json_open(&m->assets, '{');
+	json_put_str(&m->assets, "asset", full);
+	json_put_str(&m->assets, "id", hob_str_of(id));
+	json_put_str(&m->assets, "state", state);
+	json_put_u64(&m->assets, "rev", rev);
+	json_key(&m->assets, "outputs");
+	json_open(&m->assets, '[');
+}
+
+static void close_asset(manifest *m)
+{
+	json_close(&m->assets, ']');
+	json_close(&m->assets, '}');
+}
+
+static bool put_output(manifest *m, hob_str full, hob_str name, const hob_sha256 *digest, uint64_t size)
+{
+	json_open(&m->assets, '{');
+	json_put_str(&m->assets, "name", name);
+	json_key(&m->assets, "hash");
+	json_digest(&m->assets, digest);
+	json_put_u64(&m->assets, "size", size);
+	json_close(&m->assets, '}');
+	return add_hash(m, digest, size, full);
+}
+
+static bool put_now(manifest *m, const srv_view_asset *a)
+{
+	bool ok = true;
+	open_asset(m, a->full, hob_str_of(srv_state_name(a->state)), a->rev);
+	for (uint32_t i = 0; ok && i < a->output_count; i++)
+		ok = put_output(m, a->full, a->outputs[i].name, &a->outputs[i].digest, a->outputs[i].size);
+	close_asset(m);
+	return ok;
+}
+
+static bool put_then(manifest *m, const wanted *w)
+{
+	const cJSON *output;
+	bool ok = true;
+	open_asset(m, hob_str_of(w->full), hob_str_of(w->state), w->rev);
+	cJSON_ArrayForEach(output, cJSON_GetObjectItemCaseSensitive(w->change, "outputs"))
+	{
+		hob_sha256 digest;
+		const cJSON *size = cJSON_GetObjectItemCaseSensitive(output, "size");
+		if (ok && hob_sha256_parse(text_of(output, "hash"), &digest))
+			ok = put_output(m, hob_str_of(w->full), text_of(output, "name"), &digest,
+							cJSON_IsNumber(size) ? (uint64_t)size->valuedouble : 0);
+	}
+	close_asset(m);
+	return ok;
+}
+
+static bool make(manifest *m, const srv_view *view, uint32_t *given)
+{
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < view->count; i++)
+		if (view->assets[i]->rev > m->rev && chosen(m, view->assets[i]->full))
+			ok = want(m, view->assets[i]->full);
+	if (ok && m->rev < m->engine->rev)
+		ok = read_log(m);
+	if (m->lost)
+		ok = hob_fail(&m->error, NOT_FOUND, "the change log does not reach back to rev %llu any more",
+					  (unsigned long long)m->rev);
+	for (uint32_t i = 0; ok && i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		if (a->rev <= m->rev && a->rev > 0 && chosen(m, a->full)) {
+			ok = put_now(m, a);
+			++*given;
+		}
+	}
+	for (uint32_t i = 0; ok && i < m->count; i++)
+		if (m->items[i].existed) {
+			ok = put_then(m, &m->items[i]);
+			++*given;
+		}
+	return ok;
+}
+
+static void send_manifest(srv_control *control, const manifest *m)
+{
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_put_u64(&body, "rev", m->rev);
+	json_put_str(&body, "epoch", hob_str_of(srv_store_epoch(m->engine->store)));
+	json_key(&body, "assets");
+	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
+	json_key(&body, "hashes");
+	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
+	json_put_u64(&body, "bytes", m->bytes);
+	json_close(&body, '}');
+	control->answer(control, 200, hob_buf_str(&body));
+	hob_buf_release(&body);
+}
+
+void engine_manifest(srv_engine *engine, srv_control *control)
+{
+	manifest m = {
+		.engine = engine, .root = control->asset, .rev = control->number > 0 ? control->number : engine->rev};
+	uint32_t given = 0;
+	digest_map_init(&m.seen, 0);
+	if (m.rev > engine->rev) {
+		engine_answer(control, 404, "http.not-found", "there is no such rev yet");
+		return;
+	}
+	engine_flush(engine);
+	const srv_view *view = srv_views_take(engine->views);
+	bool ok = make(&m, view, &given);
+	srv_view_drop(view);
+	if (ok && given == 0 && m.root.len > 0)
+		engine_answer(control, 404, "http.not-found", "nothing of this name was cooked at that rev");
+	else if (ok)
+		send_manifest(control, &m);
+	else
+		engine_refuse(control, m.error.code == HOB_ERR_NOT_FOUND ? 410 : 0, &m.error);
+	for (uint32_t i = 0; i < m.count; i++) {
+		free(m.items[i].full);
+		free(m.items[i].state);
+		cJSON_Delete(m.items[i].change);
+	}
+	free(m.items);
+	digest_map_release(&m.seen);
+	hob_buf_release(&m.assets);
+	hob_buf_release(&m.hashes);
+}

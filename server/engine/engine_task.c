@@ -1,0 +1,202 @@
+#include "engine_private.h"
+
+#include "../http/json.h"
+#include "../log/log.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Housekeeping on demand. A task has an id as jobs have, is listed with them and tells its progress:
+ *
+ *   engine_start_task ---> RUNNING --- verify_done, or at once for gc ---> DONE, kept until TASKS_KEPT newer ones came */
+
+enum { TASKS_KEPT = 16 };
+
+struct engine_task {
+	srv_engine *engine;
+	uint64_t id;
+	bool verifies, dry_run, finished;
+	int64_t started_at_ms, finished_at_ms;
+	atomic_bool stop;
+	atomic_ullong done, damaged; /* blobs */
+	uint64_t total, freed_bytes, over_bytes;
+	hob_sha256 *digests; /* of every blob, while a verify runs */
+	uv_work_t work;
+	engine_task *next;
+};
+
+static void put_task(const engine_task *t, hob_buf *out)
+{
+	uint64_t done = t->done;
+	json_open(out, '{');
+	json_put_u64(out, "id", t->id);
+	json_put_str(out, "kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc"));
+	json_key(out, "asset");
+	json_null(out);
+	json_put_str(out, "state", t->finished ? HOB_STR("done") : HOB_STR("running"));
+	json_key(out, "result");
+	if (t->finished)
+		json_str(out, t->stop ? HOB_STR("cancelled") : HOB_STR("done"));
+	else
+		json_null(out);
+	json_key(out, "dry_run");
+	json_bool(out, t->dry_run);
+	json_key(out, "progress");
+	hob_buf_printf(out, "%.3f", t->finished || t->total == 0 ? 1.0 : (double)done / (double)t->total);
+	json_key(out, "queued_at");
+	json_time(out, t->started_at_ms);
+	json_key(out, "started_at");
+	json_time(out, t->started_at_ms);
+	json_key(out, "finished_at");
+	json_time(out, t->finished_at_ms);
+	json_key(out, "reason");
+	json_raw(out, HOB_STR("[{\"kind\":\"asked\"}]"));
+	if (t->verifies) {
+		json_put_u64(out, "checked", done);
+		json_put_u64(out, "total", t->total);
+		json_put_u64(out, "damaged", t->damaged);
+	} else {
+		json_put_u64(out, "freed_bytes", t->freed_bytes);
+		json_put_u64(out, "over_bytes", t->over_bytes);
+	}
+	json_close(out, '}');
+}
+
+bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
+{
+	for (engine_task *t = engine->tasks; t; t = t->next)
+		if (t->id == id) {
+			put_task(t, out);
+			return true;
+		}
+	return false;
+}
+
+void engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out)
+{
+	for (engine_task *t = engine->tasks; t; t = t->next)
+		if (t->finished == finished)
+			put_task(t, out);
+}
+
+void engine_stop_tasks(srv_engine *engine)
+{
+	for (engine_task *t = engine->tasks; t; t = t->next)
+		if (!t->finished)
+			t->stop = true;
+}
+
+void engine_free_tasks(srv_engine *engine)
+{
+	while (engine->tasks) {
+		engine_task *t = engine->tasks;
+		engine->tasks = t->next;
+		free(t->digests);
+		free(t);
+	}
+}
+
+static void forget_old(srv_engine *engine)
+{
+	uint32_t kept = 0;
+	for (engine_task **at = &engine->tasks; *at;) {
+		engine_task *t = *at;
+		if (kept++ < TASKS_KEPT || !t->finished) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		free(t);
+	}
+}
+
+static void publish(const engine_task *t)
+{
+	hob_buf data = {0};
+	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"kind\":\"%s\"}", (unsigned long long)t->id,
+				   t->finished ? "done" : "running", t->verifies ? "verify" : "gc");
+	srv_events_publish(t->engine->events, "job", (hob_str){0}, hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+static void finish(engine_task *t)
+{
+	t->finished = true;
+	t->finished_at_ms = engine_now_ms();
+	free(t->digests);
+	t->digests = NULL;
+	publish(t);
+}
+
+static void verify_run(uv_work_t *work)
+{
+	engine_task *t = work->data;
+	for (uint64_t i = 0; i < t->total && !t->stop; i++) {
+		if (!srv_blob_check(t->engine->store, &t->digests[i], !t->dry_run))
+			t->damaged++;
+		t->done++;
+	}
+}
+
+static void verify_done(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_task *t = work->data;
+	srv_engine *engine = t->engine;
+	finish(t);
+	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blobs, %llu damaged",
+			(unsigned long long)t->done, (unsigned long long)t->damaged);
+	engine_background_over(engine);
+}
+
+static void run_gc(engine_task *t)
+{
+	srv_store_usage usage;
+	srv_store_measure(t->engine->store, &usage);
+	t->total = t->done = 1;
+	t->over_bytes =
+		usage.max_bytes > 0 && usage.blob_bytes > usage.max_bytes ? usage.blob_bytes - usage.max_bytes : 0;
+	if (!t->dry_run) {
+		srv_store_trim_soon(t->engine->store);
+		t->freed_bytes = engine_trim(t->engine);
+	}
+	finish(t);
+}
+
+void engine_start_task(srv_engine *engine, srv_control *control)
+{
+	bool verifies = control->kind == SRV_CONTROL_VERIFY;
+	for (engine_task *t = engine->tasks; t && verifies; t = t->next)
+		if (t->verifies && !t->finished) {
+			engine_answer(control, 409, "http.conflict", "the blobs are being verified already");
+			return;
+		}
+	engine_task *t = calloc(1, sizeof *t);
+	if (!t) {
+		engine_answer(control, 503, "internal", "no memory left to begin");
+		return;
+	}
+	*t = (engine_task){.engine = engine,
+					   .id = ++engine->next_job,
+					   .verifies = verifies,
+					   .dry_run = control->force,
+					   .started_at_ms = engine_now_ms(),
+					   .next = engine->tasks};
+	engine->tasks = t;
+	forget_old(engine);
+	publish(t);
+	if (verifies) {
+		size_t count = 0;
+		t->digests = srv_store_digests(engine->store, &count);
+		t->total = count;
+		t->work.data = t;
+		engine->background++;
+		uv_queue_work(engine->loop, &t->work, verify_run, verify_done);
+	} else {
+		run_gc(t);
+	}
+	hob_buf body = {0};
+	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)t->id);
+	control->answer(control, 202, hob_buf_str(&body));
+	hob_buf_release(&body);
+}

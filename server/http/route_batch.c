@@ -1,0 +1,146 @@
+#include "inside.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* POST /blobs:batch: many blobs in one answer, in the order asked for. Each is 32 bytes of digest, its size as 8 bytes
+ * little-endian, and its bytes; a blob that is not here has the size 0xFFFFFFFFFFFFFFFF and no bytes. One blob is open at
+ * a time: those that vanish meanwhile end the connection, which the announced length shows. */
+
+enum { BATCH_MAX = 4096, FRAME_BYTES = 40, BLOCK_BYTES = 64 << 10 };
+
+typedef struct part {
+	hob_sha256 digest;
+	uint64_t size; /* UINT64_MAX: not here */
+} part;
+
+typedef struct batch {
+	srv_store *store;
+	uint32_t count, at;
+	uint64_t done; /* of the part `at`: frame and bytes */
+	int fd;
+	part parts[];
+} batch;
+
+static uint64_t bytes_of(const part *p)
+{
+	return FRAME_BYTES + (p->size == UINT64_MAX ? 0 : p->size);
+}
+
+static size_t copy_frame(const part *p, uint64_t from, char *out, size_t room)
+{
+	uint8_t frame[FRAME_BYTES];
+	memcpy(frame, p->digest.bytes, sizeof p->digest.bytes);
+	hob_store_u64(frame + sizeof p->digest.bytes, p->size);
+	size_t left = FRAME_BYTES - (size_t)from, given = left < room ? left : room;
+	memcpy(out, frame + from, given);
+	return given;
+}
+
+static ssize_t copy_bytes(batch *b, const part *p, char *out, size_t room)
+{
+	uint64_t from = b->done - FRAME_BYTES, left = p->size - from;
+	if (b->fd < 0) {
+		uint64_t size = 0;
+		b->fd = srv_blob_open(b->store, &p->digest, &size);
+		if (b->fd < 0 || size != p->size)
+			return -1;
+	}
+	return pread(b->fd, out, left < room ? (size_t)left : room, (off_t)from);
+}
+
+static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
+{
+	(void)position;
+	batch *b = user;
+	size_t given = 0;
+	while (given < room && b->at < b->count) {
+		const part *p = &b->parts[b->at];
+		ssize_t step = b->done < FRAME_BYTES ? (ssize_t)copy_frame(p, b->done, out + given, room - given)
+											 : copy_bytes(b, p, out + given, room - given);
+		if (step <= 0)
+			return MHD_CONTENT_READER_END_WITH_ERROR;
+		given += (size_t)step;
+		b->done += (uint64_t)step;
+		if (b->done < bytes_of(p))
+			continue;
+		if (b->fd >= 0)
+			close(b->fd);
+		b->fd = -1;
+		b->at++;
+		b->done = 0;
+	}
+	return given > 0 ? (ssize_t)given : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void on_end(void *user)
+{
+	batch *b = user;
+	if (b->fd >= 0)
+		close(b->fd);
+	free(b);
+}
+
+static batch *read_hashes(request *r, enum MHD_Result *result)
+{
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "hashes"), *item;
+	int count = cJSON_GetArraySize(list);
+	batch *b = NULL;
+	if (!cJSON_IsArray(list) || count > BATCH_MAX) {
+		*result =
+			reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"hashes\":[\"<64 hexadecimal digits>\", ...]}",
+						  "the body is not a JSON object with at most %d 'hashes'", BATCH_MAX);
+		cJSON_Delete(object);
+		return NULL;
+	}
+	b = calloc(1, sizeof *b + (size_t)count * sizeof *b->parts);
+	*result = MHD_NO;
+	cJSON_ArrayForEach(item, list)
+	{
+		hob_str text = hob_str_of(cJSON_GetStringValue(item));
+		if (b && hob_sha256_parse(text, &b->parts[b->count].digest)) {
+			b->count++;
+			continue;
+		}
+		if (b)
+			*result =
+				reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
+							  "hashes[%u] is not a SHA-256", b->count);
+		free(b);
+		b = NULL;
+		break;
+	}
+	cJSON_Delete(object);
+	return b;
+}
+
+enum MHD_Result srv_route_blob_batch(request *r)
+{
+	enum MHD_Result result;
+	uint64_t total = 0;
+	batch *b = read_hashes(r, &result);
+	if (!b)
+		return result;
+	b->store = r->http->sources.store;
+	b->fd = -1;
+	for (uint32_t i = 0; i < b->count; i++) {
+		int fd = srv_blob_open(b->store, &b->parts[i].digest, &b->parts[i].size);
+		if (fd >= 0)
+			close(fd);
+		else
+			b->parts[i].size = UINT64_MAX;
+		total += bytes_of(&b->parts[i]);
+	}
+	struct MHD_Response *response = MHD_create_response_from_callback(total, BLOCK_BYTES, on_read, b, on_end);
+	if (!response) {
+		on_end(b);
+		return MHD_NO;
+	}
+	response_add(response, "Content-Type", "application/octet-stream");
+	response_add(response, "Cache-Control", "no-store");
+	response_add(response, "X-Content-Type-Options", "nosniff");
+	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	return reply(r, MHD_HTTP_OK, response, total);
+}

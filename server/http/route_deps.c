@@ -1,0 +1,142 @@
+#include "inside.h"
+
+#include <stdlib.h>
+
+#include "json.h"
+
+/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each thing once. Outwards go the files that it
+ * is made of, and theirs where they are assets themselves; inwards the assets that are made of it. */
+
+enum { DEPTH_MAX = 32, ITEMS_MAX = 10000 };
+
+typedef struct found {
+	const srv_view_asset *asset; /* NULL: a file that is no asset */
+	const srv_view_dep *dep;	 /* outwards */
+	hob_str root, path;
+	uint32_t depth;
+} found;
+
+typedef struct walk {
+	const srv_view *view;
+	found *items; /* the first is where it began */
+	uint32_t count, room;
+	bool cut;
+} walk;
+
+static bool has(const walk *w, hob_str root, hob_str path)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (hob_str_equal(w->items[i].path, path) && hob_str_equal(w->items[i].root, root))
+			return true;
+	return false;
+}
+
+static void add(walk *w, found item)
+{
+	if (has(w, item.root, item.path))
+		return;
+	if (w->count == w->room && w->room < ITEMS_MAX) {
+		uint32_t room = w->room ? w->room * 2 : 64;
+		found *bigger = realloc(w->items, room * sizeof *bigger);
+		if (bigger) {
+			w->items = bigger;
+			w->room = room;
+		}
+	}
+	w->cut = w->cut || w->count == w->room;
+	if (w->count < w->room)
+		w->items[w->count++] = item;
+}
+
+static const srv_view_asset *asset_at(const srv_view *view, hob_str root, hob_str path)
+{
+	hob_buf full = {0};
+	hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(root), HOB_FMT(path));
+	const srv_view_asset *asset = srv_view_find(view, hob_buf_str(&full));
+	hob_buf_release(&full);
+	return asset;
+}
+
+static void add_made_of(walk *w, const srv_view_asset *asset, uint32_t depth)
+{
+	for (uint32_t i = 0; i < asset->dep_count; i++)
+		add(w, (found){asset_at(w->view, asset->root, asset->deps[i].path), &asset->deps[i], asset->root,
+					   asset->deps[i].path, depth});
+}
+
+static bool depends_on(const srv_view_asset *asset, const srv_view_asset *target)
+{
+	for (uint32_t i = 0; i < asset->dep_count; i++)
+		if (hob_str_equal(asset->deps[i].path, target->path))
+			return hob_str_equal(asset->root, target->root);
+	return false;
+}
+
+static void add_users(walk *w, const srv_view_asset *target, uint32_t depth)
+{
+	for (uint32_t i = 0; i < w->view->count; i++) {
+		const srv_view_asset *a = w->view->assets[i];
+		if (depends_on(a, target))
+			add(w, (found){a, NULL, a->root, a->path, depth});
+	}
+}
+
+static void put_found(hob_buf *out, const found *item, bool in)
+{
+	json_open(out, '{');
+	json_put_str(out, "path", item->path);
+	json_put_str(out, "root", item->root);
+	json_put_u64(out, "depth", item->depth);
+	json_key(out, "id");
+	if (item->asset)
+		json_str(out, hob_str_of(item->asset->id));
+	else
+		json_null(out);
+	if (item->asset)
+		json_put_str(out, "state", hob_str_of(srv_state_name(item->asset->state)));
+	if (!in) {
+		json_key(out, "missing");
+		json_bool(out, item->dep->missing);
+		json_key(out, "hash");
+		json_digest(out, &item->dep->digest);
+	}
+	json_close(out, '}');
+}
+
+enum MHD_Result srv_route_asset_deps(request *r)
+{
+	enum MHD_Result result;
+	const srv_view_asset *asset;
+	uint64_t depth;
+	walk w = {0};
+	hob_str direction = HOB_STR("out");
+	request_param(r, "direction", &direction);
+	bool in = hob_str_equal(direction, HOB_STR("in"));
+	if (!in && !hob_str_equal(direction, HOB_STR("out")))
+		return reply_problem(r, PROBLEM_BAD_REQUEST, "out: what it is made of; in: what is made of it",
+							 "'direction=%.*s' is neither in nor out", HOB_FMT(direction));
+	if (!request_number(r, "depth", 1, DEPTH_MAX, 1, &result, &depth) ||
+		!request_asset(r, &w.view, &asset, &result))
+		return result;
+	add(&w, (found){asset, NULL, asset->root, asset->path, 0});
+	for (uint32_t i = 0; i < w.count; i++) {
+		const found at = w.items[i];
+		if (at.asset && at.depth < depth)
+			(in ? add_users : add_made_of)(&w, at.asset, at.depth + 1);
+	}
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_put_str(&body, "id", hob_str_of(asset->id));
+	json_put_str(&body, "direction", direction);
+	json_key(&body, "items");
+	json_open(&body, '[');
+	for (uint32_t i = 1; i < w.count; i++)
+		put_found(&body, &w.items[i], in);
+	json_close(&body, ']');
+	json_key(&body, "truncated");
+	json_bool(&body, w.cut);
+	json_close(&body, '}');
+	srv_view_drop(w.view);
+	free(w.items);
+	return reply_json(r, MHD_HTTP_OK, &body);
+}

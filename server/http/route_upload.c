@@ -1,0 +1,186 @@
+#include "inside.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+/* PUT /blobs/{sha256}: the body goes to an unnamed file of the store as it comes, through the zstd decoder when it is
+ * encoded, and gets its name only when it proves to be what its name says. Memory: one buffer of the decoder. */
+
+static const uint64_t upload_max = (uint64_t)4 << 30;
+
+struct upload {
+	srv_blob_writer *writer;
+	ZSTD_DStream *decoder;
+	uint8_t *room;
+	uint64_t expected, got; /* decoded bytes */
+	bool known;				/* the blob is there already: what comes is dropped */
+	bool whole;				/* the decoder stands behind a complete frame */
+	hob_error error;
+};
+
+void upload_free(upload *u)
+{
+	if (!u)
+		return;
+	srv_blob_abort(u->writer);
+	ZSTD_freeDStream(u->decoder);
+	free(u->room);
+	free(u);
+}
+
+static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
+{
+	upload_free(r->upload);
+	r->upload = NULL;
+	*result = sent;
+	return false;
+}
+
+/* How many bytes the blob will have, by what the head says. */
+static bool read_size(request *r, upload *u, enum MHD_Result *result)
+{
+	hob_str coding = r->head.content_encoding;
+	bool plain = coding.len == 0 || hob_str_equal_nocase(coding, HOB_STR("identity"));
+	if (!plain && !hob_str_equal_nocase(coding, HOB_STR("zstd")))
+		return refuse(r, result,
+					  reply_problem(r, PROBLEM_MEDIA_TYPE, "send it plain or with Content-Encoding: zstd",
+									"the content coding '%.*s' is not understood", HOB_FMT(coding)));
+	if (r->head.length_count == 0)
+		return refuse(r, result,
+					  reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length",
+									"a blob must say its size before it comes"));
+	hob_str size = plain ? r->head.content_length : r->head.digest_size;
+	if (!parse_decimal(size, &u->expected))
+		return refuse(r, result,
+					  reply_problem(r, PROBLEM_BAD_REQUEST,
+									"send X-Digest-SizeBytes, the size of the decoded blob",
+									"'%.*s' is not a size", HOB_FMT(size)));
+	if (u->expected > upload_max)
+		return refuse(r, result,
+					  reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
+									"the blob has %llu bytes, at most %llu are taken",
+									(unsigned long long)u->expected, (unsigned long long)upload_max));
+	if (!plain) {
+		u->decoder = ZSTD_createDStream();
+		u->room = malloc(ZSTD_DStreamOutSize());
+		if (!u->decoder || !u->room)
+			return refuse(r, result, MHD_NO);
+	}
+	return true;
+}
+
+static bool has_quota(request *r, const upload *u, enum MHD_Result *result)
+{
+	srv_store_usage usage;
+	srv_store_measure(r->http->sources.store, &usage);
+	uint64_t used = usage.blob_bytes + u->expected;
+	if ((usage.max_bytes == 0 || used <= usage.max_bytes) && u->expected <= usage.disk_free_bytes)
+		return true;
+	return refuse(r, result,
+				  reply_problem(r, PROBLEM_DISK_FULL,
+								"POST /api/v1/gc, or give the cache more room (--max-size)",
+								"the cache has %llu bytes and may have %llu; %llu bytes of disk are free",
+								(unsigned long long)usage.blob_bytes, (unsigned long long)usage.max_bytes,
+								(unsigned long long)usage.disk_free_bytes));
+}
+
+bool upload_begin(request *r, enum MHD_Result *result)
+{
+	hob_sha256 digest;
+	hob_error error;
+	srv_store *store = r->http->sources.store;
+	if (!hob_sha256_parse(r->args[0], &digest))
+		return refuse(r, result,
+					  reply_problem(r, PROBLEM_BAD_REQUEST,
+									"a blob is named by 64 lower-case hexadecimal digits",
+									"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
+	upload *u = r->upload = calloc(1, sizeof *u);
+	if (!u)
+		return refuse(r, result, MHD_NO);
+	u->whole = true;
+	if (!read_size(r, u, result))
+		return false;
+	u->known = srv_blob_exists(store, &digest);
+	if (u->known)
+		return true;
+	if (!has_quota(r, u, result))
+		return false;
+	if (!srv_blob_begin(store, &digest, &u->writer, &error))
+		return refuse(r, result,
+					  reply_problem(r,
+									error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
+									"look at the disk of the cache", "%s", error.context));
+	/* Slow senders have their time by the size that they announced. */
+	r->body_deadline_ms += (int64_t)(u->expected >> 6);
+	return true;
+}
+
+static void store_bytes(upload *u, hob_bytes bytes)
+{
+	u->got += bytes.size;
+	if (u->got > u->expected)
+		(void)hob_fail(&u->error, BAD_REQUEST, "more bytes came than the %llu announced",
+					   (unsigned long long)u->expected);
+	else if (!srv_blob_write(u->writer, bytes, &u->error))
+		return;
+}
+
+void upload_put(upload *u, hob_bytes bytes)
+{
+	if (u->known || u->error.code != HOB_ERR_OK)
+		return;
+	if (!u->decoder) {
+		store_bytes(u, bytes);
+		return;
+	}
+	ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
+	ZSTD_outBuffer out = {u->room, ZSTD_DStreamOutSize(), 0};
+	while (u->error.code == HOB_ERR_OK && (in.pos < in.size || out.pos == out.size)) {
+		out.pos = 0;
+		size_t left = ZSTD_decompressStream(u->decoder, &out, &in);
+		if (ZSTD_isError(left)) {
+			(void)hob_fail(&u->error, BAD_REQUEST, "the body is not valid zstd: %s", ZSTD_getErrorName(left));
+			return;
+		}
+		u->whole = left == 0;
+		store_bytes(u, (hob_bytes){u->room, out.pos});
+	}
+}
+
+static enum MHD_Result reply_stored(request *r, int status)
+{
+	hob_buf empty = {0}, place = {0}, tag = {0};
+	struct MHD_Response *response = response_of(&empty, "application/octet-stream");
+	hob_buf_printf(&place, "/blobs/%.*s", HOB_FMT(r->args[0]));
+	hob_buf_printf(&tag, "\"%.*s\"", HOB_FMT(r->args[0]));
+	response_add_str(response, "Location", hob_buf_str(&place));
+	response_add_str(response, "ETag", hob_buf_str(&tag));
+	hob_buf_release(&place);
+	hob_buf_release(&tag);
+	return reply(r, status, response, 0);
+}
+
+enum MHD_Result srv_route_blob_put(request *r)
+{
+	enum MHD_Result result;
+	if (!r->upload && !upload_begin(r, &result))
+		return result;
+	upload *u = r->upload;
+	if (u->known)
+		return reply_stored(r, MHD_HTTP_NO_CONTENT);
+	if (u->error.code == HOB_ERR_OK && (u->got != u->expected || !u->whole))
+		(void)hob_fail(&u->error, BAD_REQUEST, "%llu bytes came instead of the %llu announced",
+					   (unsigned long long)u->got, (unsigned long long)u->expected);
+	if (u->error.code == HOB_ERR_OK) {
+		srv_blob_writer *writer = u->writer;
+		u->writer = NULL;
+		if (srv_blob_finish(writer, &u->error))
+			return reply_stored(r, MHD_HTTP_CREATED);
+	}
+	problem_id problem = u->error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL
+						 : u->error.code == HOB_ERR_IO		? PROBLEM_UNAVAILABLE
+															: PROBLEM_BAD_REQUEST;
+	return reply_problem(r, problem,
+						 problem == PROBLEM_BAD_REQUEST ? "name a blob by the SHA-256 of its own bytes" : "",
+						 "%s", u->error.context);
+}
