@@ -23,4 +23,12 @@ void hob_astc_close(hob_astc *astc)
 {
 	(void)astc;
 }
+
+bool hob_astc_decode(const uint8_t *blocks, size_t size, uint32_t block_width, uint32_t block_height,
+					 bool srgb, uint32_t width, uint32_t height, uint8_t *pixels)
+{
+	(void)blocks, (void)size, (void)block_width, (void)block_height, (void)srgb, (void)width, (void)height;
+	(void)pixels;
+	return false;
+}
 #endif

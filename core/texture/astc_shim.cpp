@@ -81,3 +81,21 @@ extern "C" void hob_astc_close(hob_astc *astc)
 	astcenc_context_free(astc->context);
 	delete astc;
 }
+
+extern "C" bool hob_astc_decode(const uint8_t *blocks, size_t size, uint32_t block_width,
+								uint32_t block_height, bool srgb, uint32_t width, uint32_t height,
+								uint8_t *pixels)
+{
+	astcenc_config config;
+	astcenc_context *context;
+	if (astcenc_config_init(srgb ? ASTCENC_PRF_LDR_SRGB : ASTCENC_PRF_LDR, block_width, block_height, 1,
+							ASTCENC_PRE_FASTEST, ASTCENC_FLG_DECOMPRESS_ONLY, &config) != ASTCENC_SUCCESS ||
+		astcenc_context_alloc(&config, 1, &context) != ASTCENC_SUCCESS)
+		return false;
+	void *slice = pixels;
+	astcenc_image image = {width, height, 1, ASTCENC_TYPE_U8, &slice};
+	const astcenc_swizzle swizzle = {ASTCENC_SWZ_R, ASTCENC_SWZ_G, ASTCENC_SWZ_B, ASTCENC_SWZ_A};
+	bool ok = astcenc_decompress_image(context, blocks, size, &image, &swizzle, 0) == ASTCENC_SUCCESS;
+	astcenc_context_free(context);
+	return ok;
+}

@@ -1,5 +1,6 @@
 #include "gpu_format.h"
 
+#include "astc.h"
 #include "blocks.h"
 
 #include <zstd.h>
@@ -112,7 +113,8 @@ bool hob_gpu_decodable(const hob_gpu_texture *texture)
 	hob_gpu_format format;
 	if (texture->basis || !hob_gpu_format_find(texture->vk_format, &format))
 		return false;
-	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float);
+	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float) ||
+		   (format.codec == HOB_GPU_ASTC && hob_astc_available());
 }
 
 void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
@@ -228,12 +230,18 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 		return false;
 	hob_gpu_format format = {0};
 	size_t count = (size_t)info.width * info.height;
+	if (texture->mask_bits == 0 && !hob_gpu_format_find(texture->vk_format, &format))
+		return hob_fail(err, INTERNAL, "format %u has no description", texture->vk_format);
 	if (texture->mask_bits > 0)
 		decode_masks(texture, raw.data, count, picture.pixels);
-	else if (hob_gpu_format_find(texture->vk_format, &format) && format.codec == HOB_GPU_PLAIN)
+	else if (format.codec == HOB_GPU_PLAIN)
 		decode_plain(&format, raw.data, count, &picture);
-	else
+	else if (format.codec == HOB_GPU_BC)
 		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, picture.pixels);
+	else if (!hob_astc_decode(raw.data, raw.size, format.block_width, format.block_height, format.srgb,
+							  info.width, info.height, picture.pixels))
+		return hob_fail(err, MEMORY, "no memory left to unpack %u x %u pixels of ASTC", info.width,
+						info.height);
 	hob_arena_restore(arena, mark);
 	*out = picture;
 	return true;

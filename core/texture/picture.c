@@ -28,11 +28,6 @@ const char *hob_picture_format_name(hob_picture_format format)
 	return formats[format].name;
 }
 
-size_t hob_depth_size(hob_depth depth)
-{
-	return depth == HOB_DEPTH_8 ? 1 : depth == HOB_DEPTH_16 ? 2 : 4;
-}
-
 typedef struct signature {
 	size_t offset;
 	const char *bytes;
@@ -127,17 +122,6 @@ bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 						name, info.width, info.height, (unsigned long long)info.width * info.height,
 						HOB_LIMIT_IMAGE_PIXELS);
 	*out = info;
-	return true;
-}
-
-bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out, hob_error *err)
-{
-	size_t size = (size_t)info->width * info->height * 4 * hob_depth_size(info->depth);
-	void *pixels = hob_arena_alloc(arena, size, 64);
-	if (!pixels)
-		return hob_fail_memory(err, arena, "a picture's pixels");
-	*out = (hob_picture){info->width, info->height, info->channels, info->depth, info->channels % 2 == 0,
-						 pixels};
 	return true;
 }
 

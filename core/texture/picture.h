@@ -6,7 +6,8 @@
  * allocated for a picture that only claims to be large.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture),
- *                   PNM (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level)
+ *                   PNM (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level;
+ *                   ASTC by astcenc, when Hob was built with it)
  *   stb_image       JPEG, TGA, BMP
  *   libwebp         WebP, when Hob was built with it
  *
@@ -45,7 +46,7 @@ typedef struct hob_picture_info {
 	hob_depth depth;
 	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
 	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
-	bool opaque_codec;	/* Basis Universal, BC6H, ASTC ...: can be passed on as it is, not decoded */
+	bool opaque_codec;	/* Basis Universal, BC6H, ETC2 ...: can be passed on as it is, not decoded */
 } hob_picture_info;
 
 /* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a missing
@@ -71,6 +72,9 @@ const char *hob_picture_format_name(hob_picture_format format);
 
 /* Bytes of one channel value: 1, 2 or 4. */
 size_t hob_depth_size(hob_depth depth);
+
+/* Channel value `at` (4 * pixel + channel) as eight bits, rounded; floats are clipped to 0..1. */
+uint8_t hob_picture_byte(const hob_picture *picture, size_t at);
 
 /* ---- the readers; each is given a file whose signature fits and is otherwise unchecked ----------------- */
 

@@ -77,14 +77,18 @@ static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
 	return hob_keyer_finish(&keyer);
 }
 
+#define TEXT(x)	  #x
+#define NUMBER(x) TEXT(x)
+
 const char *hob_textures_libraries(void)
 {
-	return "stb_image 2.27, libdeflate " LIBDEFLATE_VERSION_STRING ", zstd " ZSTD_VERSION_STRING
+	return "textures " NUMBER(HOB_TEXTURE_VERSION) ", stb_image 2.27, libdeflate " LIBDEFLATE_VERSION_STRING
+												   ", zstd " ZSTD_VERSION_STRING
 #if HOB_WEBP
-		   ", libwebp"
+												   ", libwebp"
 #endif
 #ifdef HOB_ASTC
-		   ", astcenc " HOB_ASTC
+												   ", astcenc " HOB_ASTC
 #endif
 		;
 }

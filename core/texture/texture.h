@@ -26,7 +26,7 @@
  *   png     an RGBA or RGB PNG of level 0; request->png asks for it whatever the settings say
  * Pictures over texture.max_size are scaled down, aspect kept. KTX2 and DDS sources that hold the asked blocks
  * already are passed on untouched, without the levels over the size; where they have one level only, the others are
- * added to it. Basis Universal is always passed on.
+ * added to it. Basis Universal, ETC2 and BC6H are always passed on.
  *
  * Each output is a part of its own (see hob_parts), keyed by the sources' bytes, the treatment and the settings. */
 #ifndef HOB_TEXTURE_H
@@ -39,7 +39,7 @@
 #include "../model/model.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-enum { HOB_TEXTURE_VERSION = 1 };
+#define HOB_TEXTURE_VERSION 2
 
 typedef struct hob_texture_request {
 	const hob_io *io;
@@ -69,7 +69,7 @@ bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, ho
 					   hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 					   hob_baked_materials *out, hob_error *err) HOB_MUST_CHECK;
 
-/* "zstd 1.5.4, libdeflate 1.14, ...": the libraries whose versions decide output bytes. */
+/* "textures 2, zstd 1.5.4, libdeflate 1.14, ...": the versions that decide output bytes, ours and the libraries'. */
 const char *hob_textures_libraries(void);
 
 #endif

@@ -1,11 +1,7 @@
+#include "normal_map.h"
 #include "texture_stages.h"
 
-#include <math.h>
-
 enum { CHECKER_SIDE = 64, CHECKER_CELL = 8 };
-
-/* How steep a bump map is: a step from black to white over one pixel, as a slope. */
-static const float bump_slope = 2.0f;
 
 typedef struct input {
 	hob_picture picture;
@@ -98,17 +94,6 @@ static bool resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t h
 	return true;
 }
 
-/* Value of a channel as eight bits. */
-static uint8_t byte_of(const hob_picture *picture, size_t at)
-{
-	if (picture->depth == HOB_DEPTH_8)
-		return ((const uint8_t *)picture->pixels)[at];
-	if (picture->depth == HOB_DEPTH_16)
-		return (uint8_t)(((uint32_t)((const uint16_t *)picture->pixels)[at] * 255 + 32895) >> 16);
-	float v = ((const float *)picture->pixels)[at] * 255.0f + 0.5f;
-	return v >= 255.0f ? 255 : v > 0.0f ? (uint8_t)v : 0;
-}
-
 /* Several pictures, or channels out of their places, into one of eight bits. */
 static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
 				const hob_parallel *parallel, hob_arena *arena, hob_picture *out, hob_error *err)
@@ -149,92 +134,21 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		size_t channel =
 			from == HOB_FROM_OPACITY ? (in->picture.has_alpha ? 3 : 0) : (size_t)(from - HOB_FROM_R);
 		for (size_t i = 0; i < pixels; i++)
-			to[4 * i] = byte_of(&in->picture, 4 * i + channel);
-	}
-	return true;
-}
-
-/* ---- bump maps */
-
-/* True for pixels of a normal map: not grey, and mostly pointing up. */
-static bool looks_like_normals(const hob_picture *picture)
-{
-	size_t count = (size_t)picture->width * picture->height, colored = 0, up = 0;
-	if (picture->channels < 3)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		int r = byte_of(picture, 4 * i), g = byte_of(picture, 4 * i + 1), b = byte_of(picture, 4 * i + 2);
-		colored += b > r + 24 && b > g + 24;
-		up += b >= 128;
-	}
-	return colored >= count / 2 && up >= count - count / 16;
-}
-
-static float height_at(const hob_picture *picture, size_t x, size_t y)
-{
-	size_t at = 4 * (y * picture->width + x);
-	if (picture->depth == HOB_DEPTH_8)
-		return (float)((const uint8_t *)picture->pixels)[at] / 255.0f;
-	if (picture->depth == HOB_DEPTH_16)
-		return (float)((const uint16_t *)picture->pixels)[at] / 65535.0f;
-	return ((const float *)picture->pixels)[at];
-}
-
-static size_t neighbour(size_t at, int step, size_t size, bool clamp)
-{
-	if (step < 0)
-		return at > 0 ? at - 1 : clamp ? 0 : size - 1;
-	return at + 1 < size ? at + 1 : clamp ? size - 1 : 0;
-}
-
-static uint16_t wide_of(float value)
-{
-	return (uint16_t)((value * 0.5f + 0.5f) * 65535.0f + 0.5f);
-}
-
-/* Central differences; y points up in a normal map, rows go down. */
-static bool normals_from_heights(const hob_texture_recipe *recipe, const hob_picture *heights,
-								 hob_arena *arena, hob_picture *out, hob_error *err)
-{
-	size_t width = heights->width, height = heights->height;
-	hob_picture_info info = {
-		.width = heights->width, .height = heights->height, .channels = 3, .depth = HOB_DEPTH_16};
-	if (!hob_picture_new(&info, arena, out, err))
-		return false;
-	uint16_t *to = out->pixels;
-	for (size_t y = 0; y < height; y++) {
-		size_t above = neighbour(y, -1, height, recipe->clamp_v),
-			   below = neighbour(y, 1, height, recipe->clamp_v);
-		for (size_t x = 0; x < width; x++, to += 4) {
-			size_t left = neighbour(x, -1, width, recipe->clamp_u),
-				   right = neighbour(x, 1, width, recipe->clamp_u);
-			float slope_x = (height_at(heights, right, y) - height_at(heights, left, y)) * 0.5f * bump_slope;
-			float slope_y = (height_at(heights, x, above) - height_at(heights, x, below)) * 0.5f * bump_slope;
-			float length = sqrtf(slope_x * slope_x + slope_y * slope_y + 1.0f);
-			to[0] = wide_of(-slope_x / length);
-			to[1] = wide_of(-slope_y / length);
-			to[2] = wide_of(1.0f / length);
-			to[3] = 65535;
-		}
+			to[4 * i] = hob_picture_byte(&in->picture, 4 * i + channel);
 	}
 	return true;
 }
 
 /* A map of x and y alone has a constant blue, which read as z would point down. */
-static void complete_normals(hob_picture *picture)
+static bool lacks_z(const hob_picture *picture)
 {
 	if (picture->depth != HOB_DEPTH_8)
-		return;
-	uint8_t *pixels = picture->pixels;
-	size_t count = (size_t)picture->width * picture->height;
-	for (size_t i = 0; i < count; i++)
+		return false;
+	const uint8_t *pixels = picture->pixels;
+	for (size_t i = 0, count = (size_t)picture->width * picture->height; i < count; i++)
 		if (pixels[4 * i + 2] > 2)
-			return;
-	for (size_t i = 0; i < count; i++) {
-		float x = (float)pixels[4 * i] / 127.5f - 1.0f, y = (float)pixels[4 * i + 1] / 127.5f - 1.0f;
-		float rest = 1.0f - x * x - y * y;
-		pixels[4 * i + 2] = (uint8_t)((rest > 0.0f ? sqrtf(rest) : 0.0f) * 127.5f + 128.0f);
-	}
+			return false;
+	return true;
 }
 
 bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
@@ -253,8 +167,9 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 	if (!whole || inputs[0].missing) {
 		if (!mix(recipe, inputs, count, srgb, parallel, arena, &result.picture, err))
 			return false;
-	} else if (recipe->bump && !looks_like_normals(&inputs[0].picture)) {
-		if (!normals_from_heights(recipe, &inputs[0].picture, arena, &result.picture, err))
+	} else if (recipe->bump && !hob_normals_likely(&inputs[0].picture)) {
+		if (!hob_normals_from_heights(&inputs[0].picture, recipe->clamp_u, recipe->clamp_v, arena,
+									  &result.picture, err))
 			return false;
 	} else {
 		result.picture = inputs[0].picture;
@@ -271,8 +186,8 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 					((float *)p->pixels)[i] = 1.0f;
 			}
 		}
-		if (recipe->use == HOB_USE_NORMAL)
-			complete_normals(&result.picture);
+		if (recipe->use == HOB_USE_NORMAL && lacks_z(&result.picture))
+			hob_normals_complete(&result.picture);
 	}
 	*out = result;
 	return true;

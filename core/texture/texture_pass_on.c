@@ -4,8 +4,10 @@
 static bool suits(const hob_texture_request *request, const hob_texture_recipe *r, const hob_gpu_texture *t,
 				  const hob_gpu_format *format)
 {
-	if (request->settings.texture_encoding != HOB_TEXTURE_BC || format->codec != HOB_GPU_BC ||
-		format->is_signed)
+	hob_gpu_codec asked = request->settings.texture_encoding == HOB_TEXTURE_BC	   ? HOB_GPU_BC
+						  : request->settings.texture_encoding == HOB_TEXTURE_ASTC ? HOB_GPU_ASTC
+																				   : HOB_GPU_PLAIN;
+	if (asked == HOB_GPU_PLAIN || format->codec != asked || format->is_signed)
 		return false;
 	if (r->use == HOB_USE_NORMAL)
 		return t->vk_format == HOB_VK_BC5_UNORM;
@@ -55,8 +57,10 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 		!suits(request, r, &t, &format))
 		return false;
 	uint32_t vk = final_format(t.vk_format, r);
-	bool encoder = vk != HOB_VK_BC1_RGBA_UNORM && vk != HOB_VK_BC1_RGBA_SRGB && vk != HOB_VK_BC2_UNORM &&
-				   vk != HOB_VK_BC2_SRGB;
+	bool encoder = format.codec == HOB_GPU_ASTC
+					   ? format.block_width == format.block_height && format.block_width <= 6
+					   : vk != HOB_VK_BC1_RGBA_UNORM && vk != HOB_VK_BC1_RGBA_SRGB &&
+							 vk != HOB_VK_BC2_UNORM && vk != HOB_VK_BC2_SRGB;
 	hob_error ignored = {0};
 	if (!encoder || t.width != width || t.height != height || !hob_gpu_level(&t, 0, arena, level0, &ignored))
 		return false;
@@ -104,7 +108,8 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	/* Levels are those of the whole picture only while its sides halve evenly. */
 	bool over = wide > cap || high > cap,
 		 uneven = (t.width >> skip) << skip != t.width || (t.height >> skip) << skip != t.height;
-	if (hob_gpu_decodable(&t) && (over || uneven || wide % 4 != 0 || high % 4 != 0))
+	bool ragged = format.codec == HOB_GPU_BC && (wide % 4 != 0 || high % 4 != 0);
+	if (hob_gpu_decodable(&t) && (over || uneven || ragged))
 		return true;
 	hob_ktx2_source file = {.vk_format = final_format(t.vk_format, r),
 							.width = wide,

@@ -1,0 +1,18 @@
+/* normal_map.h - pixels that hold directions: x in R to the right, y in G up, z in B out of the surface. */
+#ifndef HOB_NORMAL_MAP_H
+#define HOB_NORMAL_MAP_H
+
+#include "picture.h"
+
+/* True for pixels of a normal map: not grey, and mostly pointing up. */
+bool hob_normals_likely(const hob_picture *picture);
+
+/* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel is a
+ * slope of 2. Beyond an edge lies the other side of the picture, or with `clamp_*` the edge itself. Errors: MEMORY. */
+bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
+							  hob_picture *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Writes the z that completes x and y to unit length into B of a picture of 8 bits. */
+void hob_normals_complete(hob_picture *picture);
+
+#endif

@@ -1,0 +1,79 @@
+#include "picture_export.h"
+
+#include "../model/baked.h"
+#include "ktx2.h"
+#include "mips.h"
+#include "normal_map.h"
+#include "png_write.h"
+
+static bool starts(hob_bytes blob, const char *magic, size_t size)
+{
+	return blob.size > size && memcmp(blob.data, magic, size) == 0;
+}
+
+static bool narrow(hob_picture *picture, hob_arena *arena, hob_error *err)
+{
+	hob_srgb *srgb = HOB_NEW(arena, hob_srgb, 1);
+	if (!srgb)
+		return hob_fail_memory(err, arena, "a table");
+	hob_srgb_init(srgb);
+	hob_mip_options options = {.use = HOB_USE_COLOR,
+							   .width = picture->width,
+							   .height = picture->height,
+							   .level_count = 1,
+							   .narrow = true,
+							   .srgb = srgb};
+	hob_mips mips;
+	if (!hob_mips_build(picture, &options, arena, &mips, err))
+		return false;
+	picture->pixels = mips.levels[0];
+	picture->depth = HOB_DEPTH_8;
+	return true;
+}
+
+static bool write_pixels(hob_bytes blob, uint32_t flags, hob_arena *arena, hob_buf *out, hob_error *err)
+{
+	hob_gpu_texture texture;
+	hob_picture picture;
+	if (!hob_ktx2_open(blob, &texture, err))
+		return false;
+	if (texture.basis)
+		return hob_fail(err, UNSUPPORTED,
+						"Basis Universal is passed on, not unpacked; give the model PNG or JPEG pictures");
+	if (!hob_gpu_decode(&texture, arena, &picture, err) ||
+		(picture.depth == HOB_DEPTH_FLOAT && !narrow(&picture, arena, err)))
+		return false;
+	size_t count = 4 * (size_t)picture.width * picture.height;
+	if (picture.depth == HOB_DEPTH_16) {
+		uint8_t *bytes = hob_arena_alloc(arena, count, 16);
+		if (!bytes)
+			return hob_fail_memory(err, arena, "a picture's pixels");
+		for (size_t i = 0; i < count; i++)
+			bytes[i] = hob_picture_byte(&picture, i);
+		picture.pixels = bytes;
+		picture.depth = HOB_DEPTH_8;
+	}
+	if (flags & HOB_IMAGE_NORMAL_XY)
+		hob_normals_complete(&picture);
+	const uint8_t *pixels = picture.pixels;
+	bool opaque = true;
+	for (size_t i = 3; i < count && opaque; i += 4)
+		opaque = pixels[i] == 255;
+	return hob_png_write(pixels, picture.width, picture.height, opaque, out, err);
+}
+
+bool hob_picture_export(hob_bytes blob, uint32_t flags, hob_arena *scratch, hob_buf *out, hob_error *err)
+{
+	if (starts(blob, "\x89PNG", 4) || starts(blob, "\xFF\xD8\xFF", 3)) {
+		hob_buf_put(out, blob.data, blob.size);
+		return !out->failed || hob_fail(err, MEMORY, "no memory left for a picture of %zu bytes", blob.size);
+	}
+	if (!starts(blob, "\xABKTX 20", 7))
+		return hob_fail(err, UNSUPPORTED,
+						"the texture was kept as a file that is neither PNG nor JPEG; cook it with another "
+						"texture.encoding than 'source'");
+	hob_arena_mark mark = hob_arena_save(scratch);
+	bool ok = write_pixels(blob, flags, scratch, out, err);
+	hob_arena_restore(scratch, mark);
+	return ok;
+}
