@@ -67,8 +67,10 @@ static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *e
 	uint32_t largest = 0;
 	if (lod->index_bytes == 2) {
 		const uint16_t *indices = (const uint16_t *)lod->indices;
+		uint16_t most = 0; /* as narrow as the indices: twice as many in a register */
 		for (uint32_t i = 0; i < lod->index_count; i++)
-			largest = indices[i] > largest ? indices[i] : largest;
+			most = indices[i] > most ? indices[i] : most;
+		largest = most;
 	} else {
 		const uint32_t *indices = (const uint32_t *)lod->indices;
 		for (uint32_t i = 0; i < lod->index_count; i++)

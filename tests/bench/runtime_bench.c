@@ -137,22 +137,32 @@ static void bench_scene(void)
 		   (now() - opened) / 1e3);
 	plain_node **plain = plain_scene(parents, trs, NODES);
 	plain_update(plain[0], false);
-	const uint32_t dirty[] = {0, 1, 100, 1000, 10000, 100000};
+	static uint32_t leaves[NODES];
+	uint32_t leaf_count = 0;
+	for (uint32_t i = 0; i < NODES; i++)
+		if (plain[i]->child_count == 0)
+			leaves[leaf_count++] = i;
+	const struct {
+		uint32_t count;
+		bool leaves;
+	} dirty[] = {{0, false},	{1, false},		{100, false},	{1000, true},
+				 {1000, false}, {10000, false}, {100000, false}};
 	for (size_t d = 0; d < sizeof dirty / sizeof dirty[0]; d++) {
 		double ours = 0, tree = 0, all = 0;
 		uint64_t changed = 0;
 		for (int round = 0; round < ROUNDS; round++) {
 			static uint32_t chosen[NODES];
 			float t[3] = {(float)round, 0, 0};
-			for (uint32_t i = 0; i < dirty[d]; i++)
-				chosen[i] = 1 + next_random(&seed) % (NODES - 1);
+			for (uint32_t i = 0; i < dirty[d].count; i++)
+				chosen[i] = dirty[d].leaves ? leaves[next_random(&seed) % leaf_count]
+											: 1 + next_random(&seed) % (NODES - 1);
 			double start = now();
-			for (uint32_t i = 0; i < dirty[d]; i++)
+			for (uint32_t i = 0; i < dirty[d].count; i++)
 				hob_rt_set_trs(instance, chosen[i], t, NULL, NULL);
 			changed += hob_rt_update(instance);
 			ours += now() - start;
 			start = now();
-			for (uint32_t i = 0; i < dirty[d]; i++) {
+			for (uint32_t i = 0; i < dirty[d].count; i++) {
 				memcpy(plain[chosen[i]]->t, t, sizeof t);
 				plain[chosen[i]]->dirty = true;
 			}
@@ -165,10 +175,10 @@ static void bench_scene(void)
 				plain_multiply(plain[parents[i]]->global, plain[i]->local, plain[i]->global);
 			all += now() - start;
 		}
-		printf("  %6u set: %8.1f us for %6llu nodes; node tree with dirty flags %8.1f us (%5.1fx); all "
+		printf("  %6u %s set: %8.1f us for %6llu nodes; node tree with dirty flags %8.1f us (%5.1fx); all "
 			   "products %7.1f us\n",
-			   dirty[d], ours / ROUNDS, (unsigned long long)(changed / ROUNDS), tree / ROUNDS, tree / ours,
-			   all / ROUNDS);
+			   dirty[d].count, dirty[d].leaves ? "leaves" : "nodes ", ours / ROUNDS,
+			   (unsigned long long)(changed / ROUNDS), tree / ROUNDS, tree / ours, all / ROUNDS);
 	}
 	for (uint32_t i = 0; i < NODES; i++) {
 		double expected[16];
@@ -217,8 +227,8 @@ static void bench_skeleton(void)
 		for (int i = 0; i < 4; i++)
 			binds[j].m[i * 5] = 1;
 	}
-	const uint32_t half = 128; /* a test clip holds 256 tracks */
-	test_clip clip = {"run", 0, times[KEYS - 1], tracks, half * 2};
+	const uint32_t track_count = JOINTS * 2;
+	test_clip clip = {"run", 0, times[KEYS - 1], tracks, track_count};
 	maker *m = maker_new();
 	add_clips(m, &clip, 1);
 	const hob_pk_skin skin = {0, 0, 0, JOINTS};
@@ -235,7 +245,7 @@ static void bench_skeleton(void)
 	hob_rt_pose_open(asset, &other, NULL);
 	hob_rt_pose_open(asset, &mixed, NULL);
 	plain_node **plain = plain_scene(parents, trs, JOINTS);
-	static uint32_t cursors[256];
+	static uint32_t cursors[JOINTS * 2];
 	double sample = 0, jump = 0, apply = 0, matrices = 0, blend = 0, naive = 0;
 	for (int frame = 0; frame < FRAMES; frame++) {
 		float time = (float)fmod(frame / 60.0, times[KEYS - 1]);
@@ -254,7 +264,7 @@ static void bench_skeleton(void)
 		hob_rt_blend_add(mixed, other, 0.5f);
 		hob_rt_blend_end(mixed);
 		double f = now();
-		for (uint32_t t = 0; t < half * 2; t++)
+		for (uint32_t t = 0; t < track_count; t++)
 			plain_sample(&tracks[t], time, plain[tracks[t].node]);
 		plain_update(plain[0], false);
 		for (uint32_t j = 0; j < JOINTS; j++)
@@ -268,7 +278,7 @@ static void bench_skeleton(void)
 			expected[k] = plain[j]->global[k];
 		assert_matrix(hob_rt_global(instance, j), expected, 1e-4);
 	}
-	printf("200 joints, 128 of them with two tracks of 60 keys:\n"
+	printf("200 joints, each with two tracks of 60 keys:\n"
 		   "  sample %.1f us (without cursors %.1f), apply and update %.1f us, palette with normals %.1f us: "
 		   "%.1f us\n"
 		   "  the plain way, without normals: %.1f us; blending two poses: %.1f us\n",

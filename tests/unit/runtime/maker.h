@@ -184,8 +184,8 @@ typedef struct test_clip {
 static inline void add_clips(maker *m, const test_clip *clips, uint32_t count)
 {
 	hob_pk_clip records[8] = {{0}};
-	hob_pk_channel channels[256];
-	hob_pk_sampler samplers[256];
+	hob_pk_channel channels[512];
+	hob_pk_sampler samplers[512];
 	static float times[1 << 16], values[1 << 18];
 	uint32_t tracks = 0, time_count = 0, value_count = 0;
 	for (uint32_t c = 0; c < count; c++) {
