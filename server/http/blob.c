@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Measured: up to here one sendmsg of header and body costs less than header, sendfile and two socket options. */
@@ -16,6 +17,7 @@ struct blob {
 	uint64_t size;
 	uint8_t *data; /* small blobs */
 	int fd;		   /* large ones; belongs to `response` */
+	struct timespec changed;
 	struct MHD_Response *response;
 	uint32_t references; /* the cache's and one for each response that points into data */
 	int64_t used_ms;
@@ -67,9 +69,8 @@ static void link_newest(blob_cache *cache, blob *b)
 	cache->newest = b;
 }
 
-static void drop_oldest(blob_cache *cache)
+static void drop(blob_cache *cache, blob *b)
 {
-	blob *b = cache->oldest;
 	unlink_use(cache, b);
 	blob **at = bucket(cache, &b->digest);
 	while (*at != b)
@@ -85,14 +86,14 @@ void blob_cache_free(blob_cache *cache)
 	if (!cache)
 		return;
 	while (cache->oldest)
-		drop_oldest(cache);
+		drop(cache, cache->oldest);
 	free(cache);
 }
 
 void blob_cache_tick(blob_cache *cache, int64_t now_ms)
 {
 	while (cache->oldest && now_ms - cache->oldest->used_ms > IDLE_MS)
-		drop_oldest(cache);
+		drop(cache, cache->oldest);
 }
 
 uint32_t blob_cache_count(const blob_cache *cache)
@@ -144,6 +145,8 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	int fd = srv_blob_open(cache->store, digest, &size);
 	if (fd < 0)
 		return NULL;
+	struct stat info = {0};
+	fstat(fd, &info);
 	blob *b = calloc(1, sizeof *b);
 	bool small = size <= MEMORY_BYTES_MAX;
 	if (b && small)
@@ -158,6 +161,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	b->digest = *digest;
 	b->size = size;
 	b->fd = small ? -1 : fd;
+	b->changed = info.st_ctim;
 	b->references = 1;
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, text);
@@ -180,11 +184,23 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	return b;
 }
 
+/* Somebody may have written into a file that is kept open. */
+static bool is_unchanged(const blob *b)
+{
+	struct stat info;
+	return b->fd < 0 || (fstat(b->fd, &info) == 0 && info.st_ctim.tv_sec == b->changed.tv_sec &&
+						 info.st_ctim.tv_nsec == b->changed.tv_nsec);
+}
+
 blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 {
 	blob *b = *bucket(cache, digest);
 	while (b && !hob_sha256_equal(&b->digest, digest))
 		b = b->next_in_bucket;
+	if (b && !is_unchanged(b)) {
+		drop(cache, b);
+		b = NULL;
+	}
 	if (b) {
 		unlink_use(cache, b);
 	} else {
@@ -192,7 +208,7 @@ blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 		if (!b)
 			return NULL;
 		if (cache->count == cache->max_entries)
-			drop_oldest(cache);
+			drop(cache, cache->oldest);
 		b->next_in_bucket = *bucket(cache, digest);
 		*bucket(cache, digest) = b;
 		cache->count++;

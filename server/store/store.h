@@ -6,8 +6,8 @@
  *
  * Order of publishing: blob, then row, then event; a row never names a blob that is not there. A blob is made
  * as an unnamed file (O_TMPFILE), linked when complete: a SIGKILL leaves nothing half-done. Power loss may
- * tear what was not yet synced, so after an unclean stop on another boot every blob is re-hashed before it is
- * served for the first time, and a wrong one is dropped. srv_store_sync (called in the background after each batch)
+ * tear what was not yet synced, and others may touch the files, so every blob is re-hashed when it is opened for the first time in
+ * a process that did not write it, or when its file changed since (change time), and a wrong one is dropped. srv_store_sync (called in the background after each batch)
  * bounds that loss.
  *
  * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which is

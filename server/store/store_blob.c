@@ -21,6 +21,12 @@ void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
 }
 
+/* Whatever writes into a file moves this, and nothing sets it back. */
+static int64_t change_ns(const struct stat *info)
+{
+	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
+}
+
 /* ---- the table; blob_lock is held */
 
 static void unsaved(srv_store *store, const hob_sha256 *digest)
@@ -66,6 +72,13 @@ static void report_damaged(srv_store *store, const hob_sha256 *digest)
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
+/* Even where a folder took the name. */
+static bool clear_name(srv_store *store, const char *name)
+{
+	return unlinkat(store->blobs_fd, name, 0) == 0 ||
+		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
+}
+
 /* Removes a blob that proved wrong. seen is the file that was looked at: when the name stands for another one by now, or
  * is in order again, nothing happens. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
@@ -80,7 +93,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 				 (seen && seen->st_ino == info.st_ino);
 	if (entry && wrong) {
 		if (there)
-			unlinkat(store->blobs_fd, name, 0);
+			clear_name(store, name);
 		remove_entry(store, digest);
 		report_damaged(store, digest);
 	}
@@ -120,7 +133,7 @@ static bool give_name(srv_store *store, int fd, const char *temporary, bool name
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (linkat(AT_FDCWD, self, store->blobs_fd, name, AT_SYMLINK_FOLLOW) == 0)
 			return true;
-		if (errno != EEXIST || unlinkat(store->blobs_fd, name, 0) != 0)
+		if (errno != EEXIST || !clear_name(store, name))
 			break;
 	}
 	return false;
@@ -146,9 +159,11 @@ bool store_publish(srv_store *store, int fd, const char *temporary, bool named, 
 		if (!ok)
 			store_fail_errno(err, errno, "name the blob", name);
 		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
+		struct stat info;
 		if (entry) {
 			entry->suspect = false;
 			entry->awaited = true;
+			entry->right_ns = fstat(fd, &info) == 0 ? change_ns(&info) : 0;
 		} else if (ok) {
 			unlinkat(store->blobs_fd, name, 0);
 			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
@@ -222,18 +237,25 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 {
 	blob_entry entry;
 	struct stat info;
-	if (!find_entry(store, digest, &entry) || (entry.suspect && !srv_blob_verify(store, digest)))
-		return -1;
-	int fd = open_file(store, digest);
-	if (fd < 0 && !file_is_missing(errno))
-		return -1;
-	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size) {
-		*size = entry.size;
-		return fd;
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (!find_entry(store, digest, &entry))
+			return -1;
+		int fd = open_file(store, digest);
+		if (fd < 0 && !file_is_missing(errno))
+			return -1;
+		bool whole =
+			fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size;
+		if (whole && !entry.suspect && change_ns(&info) == entry.right_ns) {
+			*size = entry.size;
+			return fd;
+		}
+		if (fd >= 0)
+			close(fd);
+		if (!whole)
+			drop_damaged(store, digest, NULL);
+		if (!whole || !srv_blob_verify(store, digest))
+			return -1;
 	}
-	if (fd >= 0)
-		close(fd);
-	drop_damaged(store, digest, NULL);
 	return -1;
 }
 
@@ -302,6 +324,8 @@ bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 		entry->suspect = false;
 		unsaved(store, digest);
 	}
+	if (entry)
+		entry->right_ns = change_ns(&info);
 	pthread_mutex_unlock(&store->blob_lock);
 	return true;
 }

@@ -32,6 +32,8 @@ typedef struct blob_entry {
 	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
 	bool awaited;					/* put in this process, and no row names it yet */
 	bool suspect;
+	int64_t
+		right_ns; /* change time of the file when its bytes were known to be right; 0: not looked at in this process */
 } blob_entry;
 
 typedef struct part_entry {

@@ -1,0 +1,296 @@
+"""A full disk, a cache that cannot be written, a database or blobs with wrong bytes, a clock that was set back, files from the
+future: each is a named error or heals by itself, and no blob is ever served with other bytes than its name says."""
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, meshes, obj_text
+
+SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+SEED = int(os.environ.get("HOB_SEED", "5"))
+
+
+class Damage(Scenario):
+    def models(self):
+        for i in range(6):
+            self.put(f"d{i % 2}/m{i}.obj", obj_text(2 + i, mtl="m.mtl" if i == 3 else None))
+        self.put("d1/m.mtl", "newmtl m\nKd 1 0 0\n")
+        self.put("bad.obj", "# nothing\n")
+
+    def facts(self, daemon):
+        """State and outputs of each asset, without the report, which holds times."""
+        items = daemon.assets("&fields=root,path,state,outputs")
+        return {name: (item["state"], sorted((output["name"], output["hash"], output["size"]) for output in item["outputs"]
+                                             if output["name"] != "report"))
+                for name, item in items.items()}
+
+    def serves_all(self, daemon, facts):
+        for state, outputs in facts.values():
+            for name, digest, size in outputs:
+                answer = daemon.get("/blobs/" + digest)
+                self.assertEqual((answer.status, len(answer.body)), (200, size), name)
+                self.assertEqual(hashlib.sha256(answer.body).hexdigest(), digest)
+
+    def never_wrong(self, daemon, digest):
+        answer = daemon.get("/blobs/" + digest)
+        if answer.status == 200:
+            self.assertEqual(hashlib.sha256(answer.body).hexdigest(), digest)
+        else:
+            self.assertIn(answer.status, (404, 503))
+            self.assertTrue(answer.json()["detail"])
+        return answer.status == 200
+
+    # ---- a file system of its own for the cache
+
+    def mounted(self, size, then="true"):
+        self.cache.mkdir(exist_ok=True)
+        prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                  f'mount -t tmpfs -o size={size} hob-test "{self.cache}" && {then} && exec "$@"', "sh"]
+        if subprocess.run([*prefix, "true"], capture_output=True).returncode:
+            self.skipTest("no file system can be mounted in a user namespace here")
+        return prefix
+
+    def inside(self, daemon):
+        return pathlib.Path(f"/proc/{daemon.process.pid}/root") / str(self.cache).lstrip("/")
+
+    def test_full_disk(self):
+        with Daemon([self.art], self.cache, program=[*self.mounted("8m"), HOB]) as daemon:
+            self.put("first.obj", obj_text(5))
+            daemon.sync()
+            first = daemon.blob("art/first.obj")
+            filler = self.inside(daemon) / "filler"
+            with open(filler, "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(bytes(1 << 16))
+                except OSError:
+                    pass
+            for i in range(3):
+                self.put(f"big{i}.obj", obj_text(3000, shift=i))
+            for i in range(3):
+                item = daemon.wait_asset(f"art/big{i}.obj", "failed", "stale")
+                self.assertEqual(item["error"]["code"], "io.disk-full")
+                self.assertIn("free", item["error"]["hint"])
+            self.assertEqual(daemon.blob("art/first.obj"), first)
+            self.assertEqual(daemon.get("/livez").status, 200)
+            filler.unlink()
+            fresh = set()
+            while len(fresh) < 3:
+                fresh.add(daemon.wait_event("asset", lambda data: data["state"] == "fresh")["asset"])
+            facts = self.facts(daemon)
+            self.assertEqual({state for state, _ in facts.values()}, {"fresh"})
+            self.serves_all(daemon, facts)
+
+    def test_cache_that_cannot_be_written_is_named_at_start(self):
+        prefix = self.mounted("8m", f'mount -o remount,ro "{self.cache}"')
+        done = subprocess.run([*prefix, HOB, "serve", str(self.art), "--cache", str(self.cache), "--listen", "127.0.0.1:0"],
+                              capture_output=True, timeout=DEADLINE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("Read-only file system", done.stderr)
+        self.assertIn(str(self.cache), done.stderr)
+
+    def test_cache_that_becomes_read_only_and_writable_again(self):
+        # Root obeys permissions only without its capabilities.
+        meek = [] if os.getuid() else ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
+        with Daemon([self.art], self.cache, program=[*meek, HOB]) as daemon:
+            def allow(mode):
+                for folder in [self.cache / "blobs", self.cache / "tmp", *(self.cache / "blobs").iterdir()]:
+                    folder.chmod(mode)
+
+            self.put("first.obj", obj_text(5))
+            daemon.sync()
+            first = daemon.blob("art/first.obj")
+            allow(0o555)
+            self.put("second.obj", obj_text(500))
+            item = daemon.wait_asset("art/second.obj", "failed", "stale")
+            self.assertEqual(item["error"]["code"], "io.failed")
+            self.assertIn("Permission denied", item["error"]["message"])
+            self.assertIn(str(self.cache), item["error"]["message"])
+            self.assertEqual(daemon.blob("art/first.obj"), first)
+            allow(0o755)
+            daemon.wait_asset("art/second.obj", "fresh")
+            self.serves_all(daemon, self.facts(daemon))
+
+    # ---- wrong bytes
+
+    def spoil_database(self, chance, path):
+        size = path.stat().st_size
+        way = chance.choice(["bytes", "bytes", "bytes", "page", "cut", "header", "swap", "gone", "wal", "empty"])
+        with open(path, "r+b") as file:
+            if way == "bytes":
+                for _ in range(chance.randint(1, 20)):
+                    file.seek(chance.randrange(size))
+                    file.write(bytes([chance.randrange(256)]))
+            elif way == "page":
+                file.seek(chance.randrange(max(1, size // 4096)) * 4096)
+                file.write(chance.randbytes(4096))
+            elif way == "cut":
+                file.truncate(chance.randrange(size))
+            elif way == "header":
+                file.write(chance.randbytes(100))
+            elif way == "swap":
+                pages = size // 4096
+                one, two = chance.randrange(pages), chance.randrange(pages)
+                file.seek(one * 4096)
+                first = file.read(4096)
+                file.seek(two * 4096)
+                second = file.read(4096)
+                file.seek(one * 4096)
+                file.write(second)
+                file.seek(two * 4096)
+                file.write(first)
+            elif way == "empty":
+                file.truncate(0)
+        if way == "gone":
+            path.unlink()
+        if way == "wal":
+            path.with_name("index.db-wal").write_bytes(chance.randbytes(40000))
+        return way
+
+    def test_database_with_wrong_bytes(self):
+        chance = random.Random(SEED)
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+        whole = self.folder / "whole"
+        self.cache.rename(whole)
+        outcomes = {}
+        for trial in range(int(os.environ.get("HOB_TRIALS", amount(10, 200)))):
+            shutil.copytree(whole, self.cache, symlinks=True)
+            if chance.random() < 0.5:
+                (self.cache / "running").write_text("another boot\n")
+            way = self.spoil_database(chance, self.cache / "index.db")
+            with self.subTest(seed=SEED, trial=trial, way=way), self.serve() as daemon:
+                daemon.sync()
+                self.assertEqual(self.facts(daemon), truth)
+                self.serves_all(daemon, truth)
+                known = (way, "rebuilt" if any("rebuilt" in line for line in daemon.log) else
+                         "cooked" if daemon.cooked() else "unharmed")
+                outcomes[known] = outcomes.get(known, 0) + 1
+            shutil.rmtree(self.cache)
+        print("database:", ", ".join(f"{way} {what} {count}" for (way, what), count in sorted(outcomes.items())))
+
+    def spoil_blob(self, chance, path):
+        way = chance.choice(["byte", "cut", "longer", "gone", "folder", "empty"])
+        path.chmod(0o644)
+        data = bytearray(path.read_bytes())
+        if way == "byte":
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            with open(path, "r+b") as file:
+                file.write(data)
+        elif way == "cut":
+            os.truncate(path, chance.randrange(len(data)))
+        elif way == "longer":
+            path.write_bytes(data + b"more")
+        elif way == "empty":
+            os.truncate(path, 0)
+        else:
+            path.unlink()
+            if way == "folder":
+                path.mkdir()
+        return way
+
+    def heals(self, daemon, digest):
+        """In memory from before, or dropped and made again; until then it is missing, never wrong."""
+        while not self.never_wrong(daemon, digest):
+            daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))
+
+    def test_blobs_with_wrong_bytes(self):
+        chance = random.Random(SEED)
+        self.models()
+        self.put("large.obj", obj_text(3000))  # served from its file, the others from memory
+        daemon = self.serve()
+        try:
+            daemon.sync()
+            truth = self.facts(daemon)
+            digests = sorted({(digest, name) for name, (state, outputs) in truth.items() for _, digest, _ in outputs})
+            for trial in range(amount(16, 400)):
+                digest, name = chance.choice(digests)
+                path = self.cache / "blobs" / digest[:2] / digest[2:]
+                if not path.is_file() or not path.stat().st_size:
+                    continue  # spoiled before and served from memory since
+                if trial % 4 == 0:
+                    daemon.stop()
+                served = trial % 2 and self.never_wrong(daemon, digest)
+                way = self.spoil_blob(chance, path)
+                if trial % 4 == 0:
+                    daemon = self.serve()
+                with self.subTest(seed=SEED, trial=trial, way=way, served=served):
+                    self.heals(daemon, digest)
+                    daemon.sync()
+                    self.assertEqual(self.facts(daemon), truth)
+        finally:
+            daemon.stop()
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(self.facts(daemon), truth)
+            for digest, _ in digests:
+                self.heals(daemon, digest)
+
+    # ---- time
+
+    def later(self, seconds):
+        if not SHIFTED_CLOCK.exists():
+            self.skipTest(f"there is no {SHIFTED_CLOCK}: it belongs to builds with tests")
+        return ["env", f"LD_PRELOAD={SHIFTED_CLOCK}", f"HOB_TEST_CLOCK_SHIFT={seconds}", "ASAN_OPTIONS=verify_asan_link_order=0",
+                HOB]
+
+    def test_clock_set_back(self):
+        self.models()
+        with Daemon([self.art], self.cache, program=self.later(10 * 86400)) as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+            rev = daemon.get("/api/v1").json()["rev"]
+            last = [data["seq"] for kind, data in daemon.past + list(daemon.events.queue) if "seq" in data][-1]
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+            self.assertEqual(self.facts(daemon), truth)
+            # Who was connected before goes on from where he was, or is told to begin again.
+            connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
+            connection.request("GET", "/api/v1/events", headers={"Last-Event-ID": str(last + 50)})
+            stream = connection.getresponse()
+            self.put("d0/m0.obj", obj_text(40))
+            data = daemon.wait_asset("art/d0/m0.obj", "fresh")
+            self.assertGreater(data["rev"], rev)
+            for line in stream:
+                if line.startswith(b"event: reset") or b'"art/d0/m0.obj"' in line:
+                    break
+            connection.close()
+            self.serves_all(daemon, self.facts(daemon))
+
+    def test_files_from_the_future_and_the_past(self):
+        with self.serve() as daemon:
+            for i, when in enumerate((4102444800, 0, 1)):
+                self.put(f"m{i}.obj", obj_text(2 + i))
+                os.utime(self.art / f"m{i}.obj", (when, when))
+            daemon.sync()
+            before = meshes(daemon)
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+            # As long as before and with its time put back: only the change time of the inode tells.
+            for i, when in enumerate((4102444800, 0, 1)):
+                old = (self.art / f"m{i}.obj").read_text()
+                (self.art / f"m{i}.obj").write_text(old.replace("v 0.0", "v 7.0"))
+                os.utime(self.art / f"m{i}.obj", (when, when))
+                daemon.wait_asset(f"art/m{i}.obj", "fresh")
+            self.assertFalse(set(meshes(daemon).values()) & set(before.values()))
+            between = meshes(daemon)
+        for i, when in enumerate((4102444800, 0, 1)):
+            old = (self.art / f"m{i}.obj").read_text()
+            (self.art / f"m{i}.obj").write_text(old.replace("v 7.0", "v 5.0"))
+            os.utime(self.art / f"m{i}.obj", (when, when))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertFalse(set(meshes(daemon).values()) & set(between.values()))
+
+
+if __name__ == "__main__":
+    main()
