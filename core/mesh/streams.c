@@ -23,6 +23,13 @@ enum {
 
 static const float uv_span_limit = 16;
 
+/* Of the 65,536 steps of a range 65,520 are used: that many divide by 2 to 10, 12 to 16 and more, so that corners on simple
+ * fractions of a box, as people model them, keep their places. */
+static float scale_of(double extent)
+{
+	return extent > 0 ? (float)(extent * (65535.0 / 65520.0)) : 1;
+}
+
 static uint32_t format_size(uint16_t format)
 {
 	switch (format) {
@@ -72,8 +79,7 @@ static bool scale_positions(hob_baked_mesh *b)
 		extent = fmax(extent, (double)max[k] - (double)min[k]);
 	if (extent > (double)FLT_MAX / 2)
 		return false;
-	/* Rounded up, so that the far side is not cut; one for a single point, so that readers may divide. */
-	b->pos_scale = extent > 0 ? nextafterf((float)extent, FLT_MAX) : 1;
+	b->pos_scale = scale_of(extent);
 	memcpy(b->pos_offset, min, sizeof min);
 	return true;
 }
@@ -93,7 +99,7 @@ static bool scale_uvs(hob_baked_mesh *b)
 			return false;
 	for (int k = 0; k < 2; k++) {
 		b->uv_offset[k] = min[k];
-		b->uv_scale[k] = max[k] > min[k] ? nextafterf(max[k] - min[k], FLT_MAX) : 1;
+		b->uv_scale[k] = scale_of((double)max[k] - (double)min[k]);
 	}
 	return true;
 }
@@ -116,6 +122,15 @@ static uint16_t color_format(const float *color, size_t count, bool quantized)
 	return exact16 ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
 }
 
+/* Whether 8 bits hold every weight as it is: one step of them moves a vertex by 1/255 of what a joint moves. */
+static bool weights_fit_bytes(const hob_mesh *m)
+{
+	for (size_t i = 0; i < (size_t)m->vertex_count * m->influence_count; i++)
+		if (hob_quantize_unorm((double)m->weights[i], 65535) % 257 != 0)
+			return false;
+	return true;
+}
+
 static void choose_skinning(hob_baked_mesh *b, uint16_t stream, bool quantized)
 {
 	const hob_mesh *m = &b->mesh;
@@ -127,7 +142,7 @@ static void choose_skinning(hob_baked_mesh *b, uint16_t stream, bool quantized)
 		add(b, stream, HOB_SEMANTIC_JOINTS, set, 4, HOB_ENCODING_PLAIN, joints);
 	for (uint32_t set = 0; set < m->influence_count / 4; set++)
 		add(b, stream, HOB_SEMANTIC_WEIGHTS, set, 4, HOB_ENCODING_PLAIN,
-			quantized ? R8G8B8A8_UNORM : R16G16B16A16_UNORM);
+			quantized && weights_fit_bytes(m) ? R8G8B8A8_UNORM : R16G16B16A16_UNORM);
 }
 
 static void choose(hob_baked_mesh *b, bool quantized)

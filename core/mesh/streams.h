@@ -4,17 +4,18 @@
  * texture coordinates and colours interleaved; then joints and weights. A stream without attributes is left
  * out and the ones behind it move up: an attribute says which stream it is in.
  *
- *                 float32                          quantized                              largest error when
- * quantized position      R32G32B32_SFLOAT                 R16G16B16A16_UNORM, scaled (w is 0)    half of
- * pos_scale / 65535 per axis normal        R32G32B32_SFLOAT                 R16G16_SNORM, octahedral 0.004
- * degrees tangent       R32G32B32A32_SFLOAT              R16G16B16A16_SNORM: x y octahedral,    0.004 degrees
- *                                                  z is 0, w is +1 or -1
- *   uv set 0      R32G32_SFLOAT                    R16G16_UNORM, scaled per axis; float   half of uv_scale /
- * 65535 per axis: where it spans more than 16            1/2 texel of 4096 at most uv set 1..7 R32G32_SFLOAT
- * R32G32_SFLOAT                          0 colour        R8G8B8A8_UNORM or                R8G8B8A8_UNORM;
- * float when a value     1/510 R16G16B16A16_UNORM when that     is outside [0, 1] is exact, else
- * R32G32B32A32_SFLOAT joints        R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255           0
- *   weights       R16G16B16A16_UNORM, sum 65535    R8G8B8A8_UNORM, sum 255                1/65535, 1/255
+ * position    float32: R32G32B32_SFLOAT. Quantized: R16G16B16A16_UNORM, scaled (w is 0); largest error half of
+ *             pos_scale / 65535 an axis, and none to speak of on simple fractions of the box: 65,520 steps span it.
+ * normal      float32: R32G32B32_SFLOAT. Quantized: R16G16_SNORM, octahedral; 0.004 degrees.
+ * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral, z is 0, w is +1 or
+ *             -1; 0.004 degrees.
+ * uv set 0    float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, scaled; half of uv_scale / 65535 an axis; float where
+ *             it spans more than 16 (1/2 texel of 4096 at most).
+ * uv set 1-7  R32G32_SFLOAT.
+ * colour      R8G8B8A8_UNORM or R16G16B16A16_UNORM when that is exact, else R32G32B32A32_SFLOAT. Quantized:
+ *             R8G8B8A8_UNORM, 1/510; float when a value is outside [0, 1].
+ * joints      R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255.
+ * weights     R16G16B16A16_UNORM, sum 65535, 1/65535. Quantized and exact so: R8G8B8A8_UNORM, sum 255.
  *
  * Eight influences are two attributes each of joints and weights, set 0 with the four largest. Position scale
  * and offset are chosen per mesh: meshes that share an edge may show a gap of one step when quantized. */

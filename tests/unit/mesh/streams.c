@@ -213,7 +213,47 @@ static void quantized_streams_stay_within_the_stated_errors(void **state)
 				for (uint32_t k = 0; k < 4; k++)
 					assert_true(fabs(x[k] - (double)b.mesh.color[s][4 * v + k]) <= 1.0 / 510 + 1e-6);
 			}
-			check_skinning(&b, v, 255, 1.0 / 255);
+			check_skinning(&b, v, 65535, 1e-7);
+		}
+	}
+}
+
+static void weights_of_whole_bytes_take_bytes(void **state)
+{
+	(void)state;
+	hob_mesh m = rich_mesh(4, 0);
+	for (uint32_t v = 0; v < m.vertex_count; v++) {
+		const float weights[4] = {(float)(255 - v % 100) / 255, (float)(v % 100) / 255};
+		memcpy(m.weights + 4 * v, weights, sizeof weights);
+	}
+	for (int q = 0; q < 2; q++) {
+		hob_baked_mesh b = bake(&m, q, 4);
+		assert_int_equal(find(&b, HOB_SEMANTIC_WEIGHTS, 0)->format, q ? 37 : 91);
+		for (uint32_t v = 0; v < b.mesh.vertex_count; v++)
+			check_skinning(&b, v, q ? 255 : 65535, 1e-7);
+	}
+}
+
+/* Corners of models lie on halves, thirds, tenths of their box more often than not. */
+static void simple_fractions_of_a_box_keep_their_place(void **state)
+{
+	(void)state;
+	static const uint32_t parts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 20, 24};
+	for (size_t i = 0; i < HOB_COUNT_OF(parts); i++) {
+		hob_mesh m = shape_grid(&arena, parts[i], 0, true, true);
+		for (uint32_t v = 0; v < m.vertex_count; v++) {
+			m.uv[0][2 * v] = (float)(v % (parts[i] + 1)) / (float)parts[i] * 2;
+			for (uint32_t k = 0; k < 3; k++)
+				m.position[3 * v + k] = m.position[3 * v + k] * 3 - 7;
+		}
+		hob_baked_mesh b = bake(&m, true, 4);
+		double x[4], extent = (double)b.pos_scale;
+		for (uint32_t v = 0; v < b.mesh.vertex_count; v++) {
+			read_attribute(&b, HOB_SEMANTIC_POSITION, 0, v, x);
+			for (uint32_t k = 0; k < 3; k++)
+				assert_true(fabs(x[k] - (double)b.mesh.position[3 * v + k]) <= extent * 3e-7);
+			read_attribute(&b, HOB_SEMANTIC_UV, 0, v, x);
+			assert_true(fabs(x[0] - (double)b.mesh.uv[0][2 * v]) <= 3e-7 * 2);
 		}
 	}
 }
@@ -277,9 +317,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(float_streams_hold_the_mesh_exactly),	  TEST(quantized_streams_stay_within_the_stated_errors),
-		TEST(wide_uvs_and_bright_colours_stay_float), TEST(attributes_lie_side_by_side_without_overlap),
+		TEST(float_streams_hold_the_mesh_exactly),
+		TEST(quantized_streams_stay_within_the_stated_errors),
+		TEST(wide_uvs_and_bright_colours_stay_float),
+		TEST(attributes_lie_side_by_side_without_overlap),
 		TEST(bare_positions_need_one_stream),
+		TEST(weights_of_whole_bytes_take_bytes),
+		TEST(simple_fractions_of_a_box_keep_their_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
