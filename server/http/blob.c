@@ -269,6 +269,8 @@ enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 	int status = unchanged			   ? MHD_HTTP_NOT_MODIFIED
 				 : range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT
 									   : MHD_HTTP_OK;
+	if (!b->data && get && !unchanged)
+		request_cork(r);
 	if (!extra && range == RANGE_WHOLE && !r->http->cors_origins[0])
 		return reply_shared(r, status, b->response, b->size);
 

@@ -168,12 +168,14 @@ static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 	bool bad_length = r->head.length_count > 1 ||
 					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, length));
 	if (bad_length || (r->head.chunked && r->head.length_count > 0)) {
+		r->distrusted = true;
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
 								"the length of the request's body is ambiguous");
 		return false;
 	}
 	bool takes_body = strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0;
 	if ((*length > 0 || r->head.chunked) && !takes_body) {
+		r->distrusted = true;
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
 								"a %s request has no body", r->method);
 		return false;
@@ -222,6 +224,7 @@ bool request_has_body(const request *r)
 bool request_check_head(request *r, enum MHD_Result *result)
 {
 	if (r->head.bad_name || !is_token(hob_str_of(r->method))) {
+		r->distrusted = true;
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one field per line, without folding",
 								"a header field's name holds characters that no name may hold");
 		return false;

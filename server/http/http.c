@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -189,6 +191,19 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	return route_handler_of(r->route)(r);
 }
 
+/* ---- corks */
+
+static void set_cork(request *r, int on)
+{
+	/* A Unix socket has none and needs none. */
+	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
+}
+
+void request_cork(request *r)
+{
+	set_cork(r, 1);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
 						 enum MHD_RequestTerminationCode code)
 {
@@ -197,12 +212,14 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	if (!r)
 		return;
 	assert(!r->parked);
+	if (r->corked)
+		set_cork(r, 0);
 	ask_forget(r);
 	upload_free(r->upload);
 	r->upload = NULL;
 	hob_buf_release(&r->body);
 	r->served_before = true;
-	r->has_head = r->begun = r->checked = r->body_too_large = false;
+	r->has_head = r->begun = r->checked = r->distrusted = r->body_too_large = false;
 	r->body_deadline_ms = r->deadline_ms = 0;
 	r->param_count = r->arg_count = r->asked = 0;
 	r->head = (head){0};

@@ -94,7 +94,7 @@ struct request {
 	struct MHD_Connection *connection;
 	int fd;
 	phase phase;
-	bool served_before, has_head, closing;
+	bool served_before, has_head, closing, corked;
 	int64_t gone_ms;  /* when the peer closed its side; 0 = open */
 	int64_t since_ms; /* of this phase */
 	int64_t body_deadline_ms;
@@ -105,6 +105,7 @@ struct request {
 	const char *method;
 	route_id route;
 	bool begun, checked;
+	bool distrusted; /* where its message ends is not certain: the connection ends with the answer */
 	head head;
 	hob_str path; /* as sent */
 	hob_str args[ARGS_MAX];
@@ -227,6 +228,8 @@ bool listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_C
 /* Suspends the connection; on_request runs the handler again after unpark. */
 void request_park(request *r);
 void request_unpark(request *r);
+/* Lets the head and a body that the library sends by itself leave in the same packets; undone when the answer is sent. */
+void request_cork(request *r);
 /* Parks until an event newer than r->poll_since or r->deadline_ms. */
 void request_park_for_event(request *r);
 

@@ -129,6 +129,8 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 		response_add(response, "WWW-Authenticate", "Bearer realm=\"hob\"");
 		response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
 	}
+	if (r->distrusted)
+		response_add(response, "Connection", "close");
 	if (text->allow)
 		response_add(response, "Allow", text->allow);
 	char number[40];

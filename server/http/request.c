@@ -307,17 +307,21 @@ bool request_route(request *r, enum MHD_Result *result)
 								"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 		return false;
 	}
-	for (size_t i = 0; i < target.len; i++)
-		if ((uint8_t)target.data[i] <= 0x20 || target.data[i] == 0x7F || target.data[i] == '#') {
+	bool plain = true;
+	for (size_t i = 0; i < target.len; i++) {
+		uint8_t byte = (uint8_t)target.data[i];
+		plain = plain && byte != '%' && byte != '+' && byte < 0x80;
+		if (byte <= 0x20 || byte == 0x7F || byte == '#') {
 			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
 									"byte %zu of the request target may not stand there", i);
 			return false;
 		}
+	}
 	hob_str query = target;
 	next_piece(&query, '?', &r->path);
 	if (!find_route(r, result))
 		return false;
-	for (uint32_t i = 0; i < r->arg_count; i++)
+	for (uint32_t i = 0; !plain && i < r->arg_count; i++)
 		if (!decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
 			*result =
 				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",

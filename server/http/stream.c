@@ -13,7 +13,12 @@
  *
  *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */
 
-enum { REFILL_EVENTS = 64, REFILL_BYTES = 16 << 10, KEEP_BYTES = 64 << 10, BLOCK_BYTES = 4096 };
+enum {
+	REFILL_EVENTS = 64,
+	REFILL_BYTES = 16 << 10,
+	KEEP_BYTES = 64 << 10,
+	BLOCK_BYTES = 512 /* of answers without chunks: to HTTP/1.0 */
+};
 
 struct stream {
 	request *request;

@@ -1,6 +1,8 @@
 /* http_parts.c - the two things the HTTP benchmark needs that a daemon does not offer by itself.
  *
  *   http_parts blobs CACHE SIZE...        puts blobs of pseudo-random bytes into a cache; prints "SIZE SHA256" lines
+ *   http_parts bare SIZE                  the least that can answer: an epoll loop that takes every request for the same one
+ *                                         and sends a finished answer of SIZE bytes; prints its port
  *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and how long a publish
  *                                         takes to reach the last of them, beside a bare loop of send() over as many
  *                                         sockets with the same bytes; prints one JSON object */
@@ -60,6 +62,41 @@ static int put_blobs(int argc, char **argv)
 	}
 	srv_store_close(store);
 	return 0;
+}
+
+/* ---- the floor */
+
+static int serve_bare(size_t size)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t length = sizeof address;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), poll_fd = epoll_create1(0);
+	if (bind(listener, (struct sockaddr *)&address, length) != 0 || listen(listener, 1024) != 0 ||
+		getsockname(listener, (struct sockaddr *)&address, &length) != 0)
+		die("listen");
+	printf("%u\n", ntohs(address.sin_port));
+	fflush(stdout);
+	char *answer = calloc(1, size + 1024), taken[4096];
+	int head = sprintf(answer,
+					   "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nContent-Type: application/octet-stream\r\n"
+					   "Cache-Control: public, max-age=31536000, immutable\r\nETag: \"%064d\"\r\n\r\n",
+					   size, 7);
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, events[256];
+	epoll_ctl(poll_fd, EPOLL_CTL_ADD, listener, &event);
+	for (;;) {
+		int ready = epoll_wait(poll_fd, events, 256, -1);
+		for (int i = 0; i < ready; i++) {
+			int fd = events[i].data.fd;
+			if (fd == listener) {
+				event.data.fd = accept(listener, NULL, NULL);
+				epoll_ctl(poll_fd, EPOLL_CTL_ADD, event.data.fd, &event);
+			} else if (recv(fd, taken, sizeof taken, 0) <= 0 ||
+					   send(fd, answer, (size_t)head + size, MSG_NOSIGNAL) < 0) {
+				close(fd);
+			}
+		}
+	}
 }
 
 /* ---- listeners: a child connects and notes when its last socket has the event that was announced */
@@ -279,8 +316,12 @@ int main(int argc, char **argv)
 {
 	if (argc > 3 && strcmp(argv[1], "blobs") == 0)
 		return put_blobs(argc - 2, argv + 2);
+	if (argc == 3 && strcmp(argv[1], "bare") == 0)
+		return serve_bare(strtoull(argv[2], NULL, 10));
 	if (argc != 4 || strcmp(argv[1], "listeners") != 0)
-		return fprintf(stderr, "usage: http_parts blobs CACHE SIZE... | listeners COUNT ROUNDS\n"), 2;
+		return fprintf(stderr,
+					   "usage: http_parts blobs CACHE SIZE... | bare SIZE | listeners COUNT ROUNDS\n"),
+			   2;
 	signal(SIGPIPE, SIG_IGN);
 	int count = atoi(argv[2]), rounds = atoi(argv[3]);
 	figures ours = measure_server(count, rounds), bare = measure_bare(count, rounds);

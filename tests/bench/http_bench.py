@@ -46,8 +46,12 @@ def pin(options, core):
         if os.cpu_count() > 1:
             os.sched_setaffinity(0, {core})
         if options.rt:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+            realtime()
     return inside_child
+
+
+def realtime():
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def cpu_ns(pid):
@@ -125,8 +129,11 @@ def bench_files(options, folder, daemon, hashes, results):
         print("skipped: there is no nginx to compare with")
         return
     master, worker, port = start_nginx(options, folder, daemon.cache / "blobs")
+    bare = subprocess.Popen([str(BUILD / "http_parts"), "bare", "1024"], stdout=subprocess.PIPE,
+                            preexec_fn=pin(options, 0))
+    bare_port = int(bare.stdout.readline())
     try:
-        for name in ("1 KB", "304", "64 KB", "1 MB", "64 MB"):
+        for name in options.bodies.split(","):
             sha = hashes[SIZES["1 KB" if name == "304" else name]]
             targets = {"hob": (daemon.port, daemon.process.pid, "/blobs/" + sha, f'If-None-Match: "{sha}"'),
                        "nginx": (port, worker, f"/{sha[:2]}/{sha[2:]}", None)}
@@ -138,8 +145,10 @@ def bench_files(options, folder, daemon, hashes, results):
             big = name in ("1 MB", "64 MB", "64 KB")
             print(f"\n{name:6}" + " " * 7 + ("GB/s hob  nginx   CPU s/GB hob  nginx" if big else
                                              "req/s hob   nginx    CPU us hob  nginx"))
-            for connections in CONNECTIONS if name != "64 MB" else (1, *CONNECTIONS):
-                best = {"hob": Best(), "nginx": Best()}
+            for connections in options.connections or (CONNECTIONS if name != "64 MB" else (1, *CONNECTIONS)):
+                if name == "1 KB":
+                    targets["bare"] = (bare_port, bare.pid, "/", None)
+                best = {server: Best() for server in targets}
                 for _ in range(options.rounds):
                     for server, (address, pid, target, field) in targets.items():
                         before = cpu_ns(pid)
@@ -155,13 +164,16 @@ def bench_files(options, folder, daemon, hashes, results):
                     ratio = ours.rate / theirs.rate
                     cpu = theirs.cpu_us / ours.cpu_us
                     text = f"{ours.rate:9.0f} {theirs.rate:7.0f} {ours.cpu_us:13.1f} {theirs.cpu_us:6.1f}"
+                if "bare" in best:
+                    text += f" {best['bare'].cpu_us:6.1f} bare"
                 print(f"  c={connections:<4} {text}   speed {ratio_mark(ratio, GOALS[name])}  per CPU {cpu:.2f}x"
                       f"   longest pause {ours.pause_ms:.0f} ms", flush=True)
                 results.append({"what": name, "connections": connections, "speed": ratio, "cpu": cpu,
-                                "hob": vars(ours), "nginx": vars(theirs)})
+                                **{server: vars(figures) for server, figures in best.items()}})
     finally:
-        master.terminate()
-        master.wait()
+        for process in (master, bare):
+            process.terminate()
+            process.wait()
 
 
 def bench_unix(options, daemon, path, hashes, results):
@@ -192,8 +204,9 @@ def bench_cooking(options, folder, results):
         target = "/blobs/" + sha
         free = argparse.Namespace(rt=False)
         rows = [("idle", 1, load(free, daemon.port, 1, 2000, target, core=None))]
+        text = obj_text(120000)
         for i in range(options.models):
-            (art / f"m{i}.obj").write_text(obj_text(60000, shift=i))
+            (art / f"m{i}.obj").write_text(f"v {i} 1 2\n" + text)
         while daemon.counters().get('hob_assets{state="cooking"}', 0) < min(2, os.cpu_count()):
             pass
         for connections in (1, 16):
@@ -216,7 +229,7 @@ def bench_listeners(options, results):
         best = None
         for _ in range(options.rounds):
             done = subprocess.run([str(BUILD / "http_parts"), "listeners", str(count), str(rounds)], capture_output=True,
-                                  text=True)
+                                  text=True, preexec_fn=realtime if options.rt else None)
             if done.returncode != 0:
                 raise SystemExit(done.stderr)
             got = json.loads(done.stdout)
@@ -234,9 +247,11 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench http")
     parser.add_argument("build")
     parser.add_argument("--part", default="files,unix,cooking,listeners")
+    parser.add_argument("--connections", type=lambda text: tuple(map(int, text.split(","))))
+    parser.add_argument("--bodies", default="1 KB,304,64 KB,1 MB,64 MB")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--ms", type=int, default=400)
-    parser.add_argument("--models", type=int, default=60)
+    parser.add_argument("--models", type=int, default=40)
     parser.add_argument("--rt", action="store_true")
     parser.add_argument("--out")
     options = parser.parse_args()
