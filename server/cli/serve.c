@@ -6,6 +6,7 @@
 #include "../log/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct daemon_state {
 	srv_views *views;
 	srv_engine *engine;
 	srv_http *http;
+	pthread_t loop_thread;
 	uv_signal_t signals[2];
 	uint64_t began_ns;
 	bool stopping, quiet;
@@ -71,6 +73,13 @@ static bool add_root(daemon_state *d, const char *dir, hob_error *err)
 }
 
 /* ---- the banner */
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static uint64_t now_ns(void)
 {
@@ -178,15 +187,32 @@ static void keep_values(daemon_state *d, const cli_option *options, size_t count
 	}
 }
 
+/* ---- the log as events, for those who ask for them */
+
+/* Only the loop thread may publish; the few lines of other threads stay in the terminal. */
+static void publish_line(void *user, srv_log_level level, const char *verb, const char *text)
+{
+	daemon_state *d = user;
+	if (!pthread_equal(pthread_self(), d->loop_thread))
+		return;
+	hob_buf data = {0};
+	json_open(&data, '{');
+	json_key(&data, "time");
+	json_time(&data, (int64_t)(wall_ns() / 1000000));
+	json_put_str(&data, "level", hob_str_of(srv_log_level_name(level)));
+	json_put_str(&data, "event", hob_str_of(verb));
+	json_put_str(&data, "message", hob_str_of(text));
+	json_close(&data, '}');
+	srv_events_publish(d->events, "log", (hob_str){0}, hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
 /* ---- start */
 
 /* Numbers of an earlier run must lie below this run's, also those of transient events, which are not stored. */
 static uint64_t first_seq(srv_store *store)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000,
-			 rev = srv_store_last_rev(store);
+	uint64_t ms = wall_ns() / 1000000, rev = srv_store_last_rev(store);
 	return ms > rev ? ms : rev;
 }
 
@@ -204,6 +230,8 @@ static bool start(daemon_state *d, const srv_http_options *http, uint64_t max_by
 	d->views = srv_views_new();
 	if (!d->events || !d->views)
 		return hob_fail(err, MEMORY, "no memory left to start");
+	d->loop_thread = pthread_self();
+	srv_log_listen(publish_line, d);
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
@@ -234,6 +262,7 @@ static void raise_file_limit(void)
 static void release(daemon_state *d)
 {
 	srv_http_stop(d->http);
+	srv_log_listen(NULL, NULL);
 	srv_views_free(d->views);
 	srv_events_free(d->events);
 	srv_store_close(d->store);

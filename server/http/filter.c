@@ -85,7 +85,8 @@ bool event_filter_passes(const event_filter *filter, const srv_event *event)
 	/* A reset concerns everybody. */
 	if (strcmp(event->kind, "reset") == 0)
 		return true;
-	bool kind = filter->kind_count == 0, asset = filter->glob_count == 0;
+	/* Lines of the log only go to those who ask for them. */
+	bool kind = filter->kind_count == 0 && strcmp(event->kind, "log") != 0, asset = filter->glob_count == 0;
 	for (uint32_t i = 0; !kind && i < filter->kind_count; i++)
 		kind = strcmp(filter->kinds[i], event->kind) == 0;
 	/* Patterns are of "root/path" or of the path below the root. */

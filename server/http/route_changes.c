@@ -1,6 +1,7 @@
 #include "inside.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "json.h"
 
@@ -107,4 +108,50 @@ enum MHD_Result srv_route_changes(request *r)
 	result = read_on(r, &filter, limit, wait_s * 1000);
 	event_filter_release(&filter);
 	return result;
+}
+
+/* ---- GET /api/v1/log: the lines that the change log still holds, the newest last */
+
+enum { LINES_DEFAULT = 500, LINES_MAX = 10000 };
+
+typedef struct lines {
+	hob_buf text; /* the objects one behind the other */
+	size_t *ends;
+	uint32_t count;
+} lines;
+
+static void each_line(void *user, const srv_event *event)
+{
+	lines *in = user;
+	if (strcmp(event->kind, "log") != 0)
+		return;
+	hob_buf_put_str(&in->text, event->data);
+	in->ends[in->count++] = in->text.size;
+}
+
+enum MHD_Result srv_route_log(request *r)
+{
+	enum MHD_Result result;
+	uint64_t limit;
+	if (!request_number(r, "limit", 1, LINES_MAX, LINES_DEFAULT, &result, &limit))
+		return result;
+	srv_events *events = r->http->sources.events;
+	uint64_t oldest = srv_events_oldest(events), held = srv_events_newest(events) + 1 - oldest;
+	lines in = {.ends = malloc((held + 1) * sizeof *in.ends)};
+	if (!in.ends)
+		return MHD_NO;
+	srv_events_read(events, oldest - 1, (uint32_t)held, each_line, &in);
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_key(&body, "items");
+	json_open(&body, '[');
+	for (uint32_t i = in.count > limit ? in.count - (uint32_t)limit : 0; i < in.count; i++) {
+		size_t begin = i > 0 ? in.ends[i - 1] : 0;
+		json_raw(&body, hob_str_sub(hob_buf_str(&in.text), begin, in.ends[i]));
+	}
+	json_close(&body, ']');
+	json_close(&body, '}');
+	hob_buf_release(&in.text);
+	free(in.ends);
+	return reply_json(r, MHD_HTTP_OK, &body);
 }

@@ -37,9 +37,54 @@ enum MHD_Result srv_route_api(request *r)
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
 
+/* Sums over all assets, so only when asked for: a blob that two assets share counts for both. */
+static void put_outputs(const srv_view *view, hob_buf *out)
+{
+	enum { KINDS_MAX = 32 };
+	struct {
+		hob_str name;
+		uint64_t count, bytes;
+	} kinds[KINDS_MAX];
+	uint32_t count = 0;
+	for (uint32_t a = 0; a < view->count; a++)
+		for (uint32_t o = 0; o < view->assets[a]->output_count; o++) {
+			const srv_view_output *output = &view->assets[a]->outputs[o];
+			size_t end = 0;
+			while (end < output->name.len && output->name.data[end] != '/' && output->name.data[end] != '.')
+				end++;
+			hob_str name = hob_str_sub(output->name, 0, end);
+			uint32_t k = 0;
+			while (k < count && !hob_str_equal(kinds[k].name, name))
+				k++;
+			if (k == KINDS_MAX)
+				continue;
+			if (k == count) {
+				kinds[count].name = name;
+				kinds[count].count = kinds[count].bytes = 0;
+				count++;
+			}
+			kinds[k].count++;
+			kinds[k].bytes += output->size;
+		}
+	json_key(out, "by_output");
+	json_open(out, '[');
+	for (uint32_t k = 0; k < count; k++) {
+		json_open(out, '{');
+		json_put_str(out, "name", kinds[k].name);
+		json_put_u64(out, "count", kinds[k].count);
+		json_put_u64(out, "bytes", kinds[k].bytes);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
 enum MHD_Result srv_route_stats(request *r)
 {
 	srv_http *http = r->http;
+	enum MHD_Result result;
+	bool outputs;
+	if (!request_flag(r, "outputs", false, &result, &outputs))
+		return result;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
 	json_open(&body, '{');
@@ -68,6 +113,8 @@ enum MHD_Result srv_route_stats(request *r)
 	json_put_u64(&body, "uptime_ms", (uint64_t)(http->now_ms - http->start_ms));
 	if (http->sources.stats)
 		http->sources.stats(http->sources.stats_user, &body);
+	if (outputs)
+		put_outputs(view, &body);
 	json_close(&body, '}');
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);

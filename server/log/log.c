@@ -7,6 +7,20 @@
 
 static srv_log_level least_level = SRV_LOG_INFO;
 static bool as_json, colored;
+static srv_log_take *listener;
+static void *listener_user;
+
+const char *srv_log_level_name(srv_log_level level)
+{
+	static const char *const names[] = {"debug", "info", "warning", "error"};
+	return names[level];
+}
+
+void srv_log_listen(srv_log_take *take, void *user)
+{
+	listener = take;
+	listener_user = user;
+}
 
 bool srv_color_wanted(int stream_fd)
 {
@@ -43,7 +57,6 @@ static const char *color_of(srv_log_level level)
 
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 {
-	static const char *const names[] = {"debug", "info", "warning", "error"};
 	if (level < least_level)
 		return;
 	char text[1024];
@@ -60,7 +73,7 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 		char stamp[32];
 		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &local);
 		hob_buf_printf(&line, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"event\":\"%s\",\"message\":", stamp,
-					   now.tv_nsec / 1000000, names[level], verb);
+					   now.tv_nsec / 1000000, srv_log_level_name(level), verb);
 		hob_buf_put_json(&line, hob_str_of(text));
 		hob_buf_put_str(&line, HOB_STR("}\n"));
 	} else {
@@ -78,6 +91,8 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 		/* Nobody reads stderr any more; there is no better place to say so. */
 	}
 	hob_buf_release(&line);
+	if (listener)
+		listener(listener_user, level, verb, text);
 }
 
 const char *srv_text_duration(uint64_t ns, char out[32])

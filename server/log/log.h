@@ -13,6 +13,11 @@ typedef enum srv_log_level { SRV_LOG_DEBUG, SRV_LOG_INFO, SRV_LOG_WARNING, SRV_L
 void srv_log_init(srv_log_level least, bool json);
 /* `verb` is a short stable word that leads the line ("cooked", "failed", "watching"). */
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...) HOB_PRINTF(3, 4);
+const char *srv_log_level_name(srv_log_level level); /* "debug", "info", "warning", "error" */
+/* Every line that is written from now on is given to `take` as well, in the thread that writes it; NULL ends that.
+ * `text` is UTF-8 or not, as the names in it are. `take` must not log. */
+typedef void srv_log_take(void *user, srv_log_level level, const char *verb, const char *text);
+void srv_log_listen(srv_log_take *take, void *user);
 /* True when `stream_fd` (1 or 2) should get colours. */
 bool srv_color_wanted(int stream_fd);
 

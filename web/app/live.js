@@ -1,6 +1,7 @@
 /* What happens in the daemon, as it happens. One stream for all tabs through a shared worker; where a browser has none,
  * a stream of this tab's own, which is closed while the tab is hidden. */
 let state = { connected: false, hello: null, known: false };
+const kinds = ['asset', 'job', 'log', 'reset', 'farm'];
 const listeners = new Set();
 const watchers = new Set();
 
@@ -31,9 +32,9 @@ function setState(change) {
 function ownStream() {
 	let source = null;
 	const open = () => {
-		source = new EventSource('/api/v1/events');
+		source = new EventSource(`/api/v1/events?kinds=${kinds}`);
 		source.addEventListener('hello', (event) => setState({ connected: true, hello: JSON.parse(event.data) }));
-		for (const kind of ['asset', 'job', 'log', 'reset', 'farm', 'config', 'client', 'stats'])
+		for (const kind of kinds)
 			source.addEventListener(kind, (event) => take({ kind, data: JSON.parse(event.data) }));
 		source.addEventListener('error', () => {
 			setState({ connected: false });

@@ -1,10 +1,12 @@
 /* Where the dashboard begins. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
+import 'uplot/dist/uPlot.min.css';
 import './style/base.css';
 import './style/shell.css';
 import './style/parts.css';
 import './style/list.css';
+import './style/pages.css';
 import '../viewer/viewer.css';
 import { connect } from './live.js';
 import { useAddress } from './router.js';
@@ -15,8 +17,15 @@ import { Empty } from './ui.js';
 import { Overview } from './pages/overview.js';
 import { Assets } from './pages/assets.js';
 import { Asset } from './pages/asset.js';
+import { Jobs } from './pages/jobs.js';
+import { Errors } from './pages/errors.js';
+import { Cache } from './pages/cache.js';
+import { Clients } from './pages/clients.js';
+import { Log } from './pages/log.js';
+import { Settings } from './pages/settings.js';
+import { Api } from './pages/api.js';
 
-const pages = { overview: Overview, assets: Assets, asset: Asset };
+const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, errors: Errors, cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
 
 function NotThere() {
 	useTitle(text.notThere.title);

@@ -1,5 +1,6 @@
 /* Shared by all tabs: holds the one event stream and passes on what comes. Browsers allow six connections to a daemon,
  * and a stream takes one for good, so eight tabs with a stream each would wait for one another. */
+const kinds = ['asset', 'job', 'log', 'reset', 'farm'];
 const ports = new Set();
 let state = { connected: false, hello: null };
 let source = null;
@@ -15,12 +16,12 @@ function setState(change) {
 }
 
 function open() {
-	source = new EventSource('/api/v1/events');
+	source = new EventSource(`/api/v1/events?kinds=${kinds}`);
 	source.addEventListener('hello', (event) => {
 		wait = 500;
 		setState({ connected: true, hello: JSON.parse(event.data) });
 	});
-	for (const kind of ['asset', 'job', 'log', 'reset', 'farm', 'config', 'client', 'stats'])
+	for (const kind of kinds)
 		source.addEventListener(kind, (event) => tell({ type: 'event', event: { kind, data: JSON.parse(event.data) } }));
 	source.addEventListener('error', () => {
 		if (state.connected) setState({ connected: false });

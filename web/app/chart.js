@@ -1,0 +1,46 @@
+/* Lines over time. The library is loaded with the first chart. */
+import { html } from 'htm/preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/**
+ * series: [{label, values, tone, format, bars}], one scale each; times: seconds since 1970. label: what people who cannot see it are told.
+ */
+export function Chart({ times, series, label, height = 150, axes = true }) {
+	const place = useRef(null);
+	const wanted = JSON.stringify([times, series.map(({ values }) => values), height]);
+	useEffect(() => {
+		let chart = null;
+		let ended = false;
+		let Plot = null;
+		const draw = () => {
+			chart?.destroy();
+			const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui', size: 34 };
+			chart = new Plot({
+				width: Math.max(120, place.current.clientWidth), height, legend: { show: false }, cursor: { show: axes, y: false, points: { size: 7 } }, padding: axes ? [10, 6, 0, 0] : [4, 0, 2, 0],
+				scales: Object.fromEntries([['x', { time: true }], ...series.map((_, at) => [`y${at}`, { range: (_u, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] }])]),
+				axes: axes ? [{ ...axis, size: 30, grid: { show: false } }, ...series.map((one, at) => ({ ...axis, scale: `y${at}`, side: at === 0 ? 3 : 1, size: 62, stroke: colour(`--${one.tone}`), grid: { show: at === 0, stroke: colour('--line'), width: 1 }, values: (_u, ticks) => ticks.map(one.format) }))] : [{ show: false }, ...series.map(() => ({ show: false }))],
+				series: [{}, ...series.map((one, at) => ({ label: one.label, scale: `y${at}`, stroke: colour(`--${one.tone}`), width: 1.75, fill: axes ? undefined : `${colour(`--${one.tone}`)}22`, points: { show: axes && times.length < 60, size: 5 } }))],
+			}, [times, ...series.map(({ values }) => values)], place.current);
+		};
+		const scheme = matchMedia('(prefers-color-scheme: dark)');
+		const sizes = new ResizeObserver(() => chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
+		import('uplot').then((module) => {
+			if (ended) return;
+			Plot = module.default;
+			draw();
+			sizes.observe(place.current);
+			scheme.addEventListener('change', draw);
+		}, () => {});
+		return () => {
+			ended = true;
+			sizes.disconnect();
+			scheme.removeEventListener('change', draw);
+			chart?.destroy();
+		};
+	}, [wanted]);
+	return html`<div class="chart" role="img" aria-label=${label} ref=${place} style=${{ minHeight: `${height}px` }} />`;
+}
+
+export const Legend = ({ series }) => html`<ul class="legend" aria-hidden="true">${series.map(({ label, tone }) => html`<li class="tone-${tone}"><span />${label}</li>`)}</ul>`;

@@ -1,0 +1,39 @@
+/* Why something could not be cooked: what, where, what to do. */
+import { html } from 'htm/preact';
+import { text } from './text.js';
+import { nameAddress } from './router.js';
+import { CopyButton, Icon } from './ui.js';
+import { useResource } from './hooks.js';
+
+const words = text.fault;
+const KEY = 'hob-editor';
+
+export const editorTemplate = () => localStorage.getItem(KEY) ?? '';
+export const setEditorTemplate = (value) => (value ? localStorage.setItem(KEY, value) : localStorage.removeItem(KEY));
+
+export const placeOf = (location, path) => {
+	const file = location?.file ?? path;
+	if (!file) return '';
+	return `${file}${location?.line ? `:${location.line}` : ''}${location?.column ? `:${location.column}` : ''}`;
+};
+
+/** The file's place with a link into the editor, when one was set on the page of problems. */
+export function Place({ location, asset }) {
+	const roots = useResource('/api/v1/roots');
+	const template = editorTemplate();
+	const place = placeOf(location, asset.path);
+	const folder = roots.data?.items.find((root) => root.name === asset.root)?.path;
+	const full = folder && `${folder}/${location?.file ?? asset.path}`;
+	const address = template && full && template.replaceAll('{path}', encodeURI(full)).replaceAll('{line}', location?.line ?? 1).replaceAll('{column}', location?.column ?? 1);
+	return html`<span class="place"><${Icon} name="file" /><code class="anywhere">${place}</code>${full && html`<${CopyButton} value=${full} label=${words.copyPath} />`}
+		${address && html`<a class="button small" href=${address}>${words.openEditor}</a>`}</span>`;
+}
+
+export function Fault({ error, asset, good }) {
+	return html`<section class="fault" role="alert"><${Icon} name="failed" /><div>
+		<h2>${error.message}</h2>
+		${error.hint && html`<p>${error.hint}</p>`}
+		<p><${Place} location=${error.location} asset=${asset} /></p>
+		${error.root_cause && html`<p>${words.because} <a href=${nameAddress(error.root_cause)}>${error.root_cause}</a></p>`}
+		<p class="quiet">${good ? words.goodKept : words.noGood}</p></div></section>`;
+}

@@ -1,0 +1,70 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { text } from '../text.js';
+import { post } from '../api.js';
+import { duration, number, percent, size } from '../format.js';
+import { useResource, useTitle } from '../hooks.js';
+import { assetAddress } from '../router.js';
+import { changesCounts } from '../shell.js';
+import { ActionButton, Breakable, Icon, Panel, Resource } from '../ui.js';
+
+const words = text.cache;
+const Tile = ({ value, label, note }) => html`<div class="count"><b>${value}</b>${label}${note && html`<br /><small>${note}</small>`}</div>`;
+
+function Tiles({ stats }) {
+	const { cache, cooks } = stats;
+	if (!cache) return html`<p class="quiet">${words.noFigures}</p>`;
+	const asked = cooks.hits + cooks.misses;
+	const room = cache.limit_bytes || cache.bytes + cache.disk_free_bytes;
+	return html`<div class="counts"><${Tile} value=${size(cache.bytes)} label=${words.used} note=${cache.limit_bytes ? `${words.of} ${size(cache.limit_bytes)}` : words.noLimit} />
+		<${Tile} value=${size(cache.disk_free_bytes)} label=${words.free} />
+		<${Tile} value=${asked ? percent(cooks.hits / asked) : '–'} label=${words.hitRate} note=${words.hitsOf(number(cooks.hits), number(asked))} />
+		<${Tile} value=${duration(cooks.saved_ms)} label=${words.saved} note=${words.savedNote} />
+		<${Tile} value=${duration(cache.oldest_idle_s * 1000)} label=${words.oldest} note=${words.oldestNote} />
+		<${Tile} value=${size(cache.evicted_bytes)} label=${words.evicted} />
+		<${Tile} value=${number(cache.damaged_blobs)} label=${words.damaged} /></div>
+		<meter class="gauge" min="0" max=${room || 1} value=${cache.bytes} aria-label=${words.gauge} />`;
+}
+
+function Task({ id }) {
+	const job = useResource(`/api/v1/jobs/${id}`, { on: (event) => event.kind === 'job', every: 1000 });
+	return html`<${Resource} from=${job}>${(data) => {
+		if (data.state !== 'done') return html`<p role="status" class="task"><span class="spinner" aria-hidden="true" />${words.working[data.kind] ?? ''} ${data.total > 0 && html`<progress max=${data.total} value=${data.checked} aria-label=${words.working[data.kind]} /> ${number(data.checked)} / ${number(data.total)}`}</p>`;
+		const bad = data.result === 'failed' || data.damaged > 0;
+		return html`<p role="status" class="task tone-${bad ? 'bad' : 'good'}"><${Icon} name=${bad ? 'failed' : 'fresh'} />${data.error ? data.error.message : data.kind === 'verify' ? words.verified(number(data.checked ?? 0), data.damaged ?? 0) : data.dry_run ? words.wouldFree(size(data.freed_bytes ?? 0)) : words.freed(size(data.freed_bytes ?? 0))}</p>`;
+	}}</${Resource}>`;
+}
+
+function Care() {
+	const [job, setJob] = useState(null);
+	const start = (path, body) => async () => {
+		const started = await post(path, body);
+		setJob(started.job);
+	};
+	return html`<${Panel} id="care" title=${words.care}><div class="body stack"><p class="quiet">${words.careText}</p><div class="pickers">
+		<${ActionButton} icon="fresh" run=${start('/api/v1/verify', {})}>${words.verify}</${ActionButton}>
+		<${ActionButton} icon="search" run=${start('/api/v1/gc', { dry_run: true })}>${words.tryTrim}</${ActionButton}>
+		<${ActionButton} icon="close" run=${start('/api/v1/gc', {})}>${words.trim}</${ActionButton}></div>${job !== null && html`<${Task} key=${job} id=${job} />`}</div></${Panel}>`;
+}
+
+function Kinds({ kinds }) {
+	const total = kinds.reduce((sum, kind) => sum + kind.bytes, 0) || 1;
+	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.kind}</th><th scope="col" class="num">${words.files}</th><th scope="col" class="num">${words.size}</th><th scope="col">${words.share}</th></tr></thead><tbody>
+		${kinds.map((kind) => html`<tr><td>${words.kindNames[kind.name] ?? kind.name}</td><td class="num">${number(kind.count)}</td><td class="num">${size(kind.bytes)}</td><td><span class="share" title=${percent(kind.bytes / total)}><span style=${{ width: `${(kind.bytes / total) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
+}
+
+function Largest({ page }) {
+	const largest = page.items[0]?.bytes.cooked || 1;
+	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.asset}</th><th scope="col" class="num">${words.size}</th><th scope="col" class="wide">${words.share}</th></tr></thead><tbody>${page.items.map((asset) => html`<tr><td class="anywhere"><a href=${assetAddress(asset)}><${Breakable} path=${`${asset.root}/${asset.path}`} /></a></td>
+		<td class="num">${size(asset.bytes.cooked)}</td><td class="wide"><span class="share"><span style=${{ width: `${(asset.bytes.cooked / largest) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
+}
+
+export function Cache() {
+	useTitle(words.title);
+	const stats = useResource('/api/v1/stats?outputs=1', { on: changesCounts, every: 10000 });
+	const top = useResource('/api/v1/assets?sort=-bytes&limit=50&fields=id,path,root,bytes', { on: (event) => event.kind === 'asset' });
+	return html`<div class="head"><h1>${words.title}</h1></div><div class="stack">
+		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}><${Care} />
+		<div class="grid">${stats.data?.by_output && html`<${Panel} id="kinds" title=${words.byKind}><${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
+		<${Panel} id="largest" title=${words.largest}><${Resource} from=${top}>${(data) => html`<${Largest} page=${data} />`}</${Resource}></${Panel}></div></div>`;
+}

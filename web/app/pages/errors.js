@@ -1,0 +1,51 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { text } from '../text.js';
+import { post } from '../api.js';
+import { number, plural } from '../format.js';
+import { useResource, useTitle } from '../hooks.js';
+import { assetAddress, nameAddress } from '../router.js';
+import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
+import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
+
+const words = text.errors;
+const SHOWN = 8;
+
+function Group({ group }) {
+	const [all, setAll] = useState(false);
+	const [first, ...others] = group.assets;
+	const caused = group.root_cause ? group.assets : others;
+	const again = async () => {
+		await Promise.all(group.assets.map((asset) => post(`/api/v1/assets/${asset.id}/cook`, { force: true })));
+		return text.asset.cookAsked;
+	};
+	return html`<article class="panel problem" aria-labelledby=${`p-${first.id}`}>
+		<${Icon} name="failed" /><div class="anywhere">
+			<h2 id=${`p-${first.id}`}>${group.message}</h2>
+			${group.hint && html`<p class="hint">${group.hint}</p>`}
+			${group.root_cause ? html`<p>${text.fault.because} <a href=${nameAddress(group.root_cause)}>${group.root_cause}</a></p>` : html`<p class="asset"><a href=${assetAddress(first)}><${Breakable} path=${`${first.root}/${first.path}`} /></a> <${State} state=${first.state === 'stale' ? 'broken' : first.state} /></p>`}
+			<p><${Place} location=${group.location} asset=${first} /></p>
+			${caused.length > 0 && html`<details open=${caused.length <= 3}><summary>${group.root_cause ? words.caused(number(group.count)) : words.same(number(group.count - 1))}</summary>
+				<ul class="bullets">${(all ? caused : caused.slice(0, SHOWN)).map((asset) => html`<li><a href=${assetAddress(asset)}><${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State} state=${asset.state === 'stale' ? 'broken' : asset.state} /></li>`)}</ul>
+				${caused.length > SHOWN && html`<button type="button" class="small" onClick=${() => setAll(!all)}>${all ? words.fewer : words.showAll(number(caused.length))}</button>`}</details>`}
+			<p><${ActionButton} className="small" icon="again" run=${again}>${words.retry}</${ActionButton}></p></div></article>`;
+}
+
+function EditorLink() {
+	const [value, set] = useState(editorTemplate());
+	const change = (event) => {
+		set(event.target.value);
+		setEditorTemplate(event.target.value.trim());
+	};
+	return html`<details class="editor"><summary>${words.editor}</summary><p class="quiet">${words.editorHelp}</p>
+		<label>${words.editorLabel} <input type="text" value=${value} onInput=${change} placeholder="vscode://file/{path}:{line}:{column}" spellcheck="false" /></label></details>`;
+}
+
+export function Errors() {
+	useTitle(words.title);
+	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
+	return html`<div class="head"><h1>${words.title}</h1>${errors.data?.items.length > 0 && html`<p class="quiet" role="status">${words.count(plural(errors.data.groups, words.causeWord), plural(errors.data.assets, text.assetWord))}</p>`}</div>
+		<${Resource} from=${errors}>${(data) => (data.items.length === 0
+			? html`<section class="panel"><${Empty} icon="fresh" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
+			: html`<div class="stack">${[...data.items].sort((a, b) => b.count - a.count).map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`} group=${group} />`)}<${EditorLink} /></div>`)}</${Resource}>`;
+}

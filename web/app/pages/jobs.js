@@ -1,0 +1,89 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { text } from '../text.js';
+import { post, query as written, write } from '../api.js';
+import { duration, size } from '../format.js';
+import { useClock, useResource, useTitle } from '../hooks.js';
+import { nameAddress, setQuery } from '../router.js';
+import { ActionButton, Breakable, Empty, Icon, Panel, Resource, Time } from '../ui.js';
+import { reasonText } from './asset_why.js';
+
+const words = text.jobs;
+const active = (job) => job.state !== 'done';
+const running = (job) => active(job) && job.state !== 'queued';
+const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
+
+const Name = ({ job }) => (job.asset ? html`<a href=${nameAddress(job.asset)}><${Breakable} path=${job.asset} /></a>` : html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
+
+function Result({ job }) {
+	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[job.result] ?? ['queued', 'work'];
+	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[job.result] ?? text.jobStates[job.state] ?? job.state}</span>`;
+}
+
+const Cancel = ({ job }) => html`<${ActionButton} className="small" icon="close" run=${async () => {
+	await write('DELETE', `/api/v1/jobs/${job.id}`);
+	return words.cancelled;
+}}>${text.cancel}</${ActionButton}>`;
+
+function Running({ jobs }) {
+	const now = useClock(1000);
+	if (!jobs.length) return html`<div class="body quiet">${words.noneRunning}</div>`;
+	return html`<ul class="lines">${jobs.map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /></span>
+		<span class="quiet">${text.jobStates[job.stage] ?? text.jobStates[job.state] ?? job.stage ?? job.state}</span>
+		${job.progress > 0 ? html`<progress max="1" value=${job.progress} aria-label=${words.progress} />` : html`<span class="spinner" aria-hidden="true" />`}
+		<span class="num quiet">${job.started_at ? duration(now - time(job.started_at)) : ''}</span><${Cancel} job=${job} /></li>`)}</ul>`;
+}
+
+function Waiting({ jobs }) {
+	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
+	return html`<ol class="lines">${jobs.map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${job.reason.map(reasonText).join('; ')}</small></span>
+		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>`;
+}
+
+function Log({ id }) {
+	const log = useResource(`/api/v1/jobs/${id}/log`, { as: 'text' });
+	if (log.error?.status === 404) return html`<p class="quiet">${text.asset.noLog}</p>`;
+	return html`<${Resource} from=${log}>${(data) => (data?.trim() ? html`<pre class="log" tabindex="0">${data}</pre>` : html`<p class="quiet">${text.asset.noLog}</p>`)}</${Resource}>`;
+}
+
+async function retry(job) {
+	const page = await fetch(`/api/v1/assets${written({ path: job.asset, limit: 1, fields: 'id' })}`).then((answer) => answer.json());
+	if (!page.items.length) return words.gone;
+	await post(`/api/v1/assets/${page.items[0].id}/cook`, { force: true });
+	return text.asset.cookAsked;
+}
+
+function Done({ jobs }) {
+	const [open, setOpen] = useState(null);
+	if (!jobs.length) return html`<div class="body quiet">${words.noneDone}</div>`;
+	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
+		<tbody>${jobs.map((job) => {
+			const [queued, started, finished] = ['queued', 'started', 'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
+			return html`<tr key=${job.id}><td class="anywhere"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${job.error.message}</span>`}</td><td><${Result} job=${job} /></td>
+				<td class="anywhere wide quiet">${job.reason.map(reasonText).join('; ')}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
+				<td class="num wide">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
+				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id} onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
+					${job.result === 'failed' && job.asset && html`<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
+				${open === job.id && html`<tr key=${`${job.id}-log`}><td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
+		})}</tbody></table></div>`;
+}
+
+const filters = ['', 'cooked', 'hit', 'failed', 'cancelled'];
+
+export function Jobs({ query }) {
+	useTitle(words.title);
+	const on = (event) => event.kind === 'job' || event.kind === 'asset';
+	const jobs = useResource('/api/v1/jobs?limit=200', { on });
+	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}` : null, { on });
+	return html`<div class="head"><h1>${words.title}</h1></div>
+		<${Resource} from=${jobs}>${({ items }) => {
+			const [now, waiting] = [items.filter(running), items.filter((job) => job.state === 'queued')];
+			const done = (query.result ? some.data?.items ?? [] : items).filter((job) => !active(job) && (!query.result || job.result === query.result));
+			if (!items.length) return html`<section class="panel"><${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
+			return html`<div class="stack">
+				<${Panel} id="running" title=${words.running} note=${now.length || ''}><${Running} jobs=${now} /></${Panel}>
+				<${Panel} id="waiting" title=${words.waiting} note=${waiting.length >= 190 ? words.many : waiting.length || ''}><${Waiting} jobs=${[...waiting].reverse()} /></${Panel}>
+				<${Panel} id="done" title=${words.done} actions=${html`<span class="pickers" role="group" aria-label=${words.result}>${filters.map((name) => html`<button type="button" class="chip" aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
+					<${Done} jobs=${done} /></${Panel}></div>`;
+		}}</${Resource}>`;
+}
