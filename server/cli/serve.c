@@ -304,6 +304,8 @@ static int run_serve(int argc, char **argv)
 		 "answer also to this host name (localhost and addresses are); may be given again"},
 		{"--cors-origin", 0, CLI_LIST, &origins, "ORIGIN",
 		 "let this site's pages use everything (http://localhost:5173); may be given again"},
+		{"--no-sources", 0, CLI_FLAG, &http.keep_sources, NULL,
+		 "do not hand out the files that assets were cooked from"},
 		{"--poll", 0, CLI_FLAG, &polling, NULL,
 		 "look at the folders every 2 s instead of waiting for events"},
 		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},

@@ -499,6 +499,7 @@ static void on_timer(uv_timer_t *timer)
 	engine_keep_store(engine);
 	engine_answer_waiters(engine);
 	engine_fill(engine);
+	engine_draw_thumbnails(engine);
 }
 
 /* ---- life */
@@ -533,6 +534,7 @@ static void free_engine(srv_engine *engine)
 	}
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
+	free(engine->thumbnails);
 	free(engine->assets);
 	free(engine->root_fds);
 	free(engine->roots);
@@ -566,6 +568,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
+	engine->thumbnails = engine_thumbnails_new();
 	uv_mutex_init(&engine->post_lock);
 	for (uint32_t i = 0; engine->root_fds && i < roots; i++)
 		engine->root_fds[i] = -1;
@@ -648,6 +651,7 @@ static void on_pool_closed(void *user)
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
 	engine->closing = true;
+	atomic_store(&engine->stop_drawing, true);
 	engine->closed = done;
 	engine->closed_user = user;
 	engine_on_posted(&engine->posted);

@@ -65,6 +65,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong hashed_bytes; /* read to make digests outside of cooks */
 	atomic_ullong published;	/* revs */
 	atomic_ullong resets, scans;
+	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong queue_length, running;
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
 	srv_engine_times queued, cook,

@@ -366,6 +366,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_VERIFY:
 		engine_start_task(engine, control);
 		break;
+	case SRV_CONTROL_THUMBNAIL:
+		engine_thumbnail(engine, control);
+		break;
 	}
 }
 

@@ -93,6 +93,7 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	one(out, METRIC_revisions, c->published);
 	one(out, METRIC_hashed_bytes, c->hashed_bytes);
 	one(out, METRIC_scans, c->scans);
+	one(out, METRIC_thumbnails, c->thumbnails);
 	one(out, METRIC_watch_overflows, c->resets);
 }
 

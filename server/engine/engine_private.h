@@ -137,7 +137,9 @@ struct srv_engine {
 	bool syncing;
 	uint64_t synced_jobs, trim_at;
 	uint32_t handles, jobs_alive;
-	engine_task *tasks;	 /* the newest few, newest first */
+	engine_task *tasks; /* the newest few, newest first */
+	struct engine_thumbnails *thumbnails;
+	atomic_bool stop_drawing;
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
 	void *closed_user;
@@ -197,6 +199,11 @@ void error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
 void engine_keep_store(srv_engine *engine); /* once a second */
 uint64_t engine_trim(srv_engine *engine);	/* bytes freed */
+/* engine_thumbnail.c */
+struct engine_thumbnails *engine_thumbnails_new(void);
+void engine_thumbnail(srv_engine *engine, srv_control *control);
+void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better to do */
+
 /* engine_why.c */
 void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */

@@ -113,9 +113,9 @@ static bool read_whole(int fd, uint8_t *out, size_t size)
 	return true;
 }
 
-static void add_common(struct MHD_Response *response, const blob *b)
+static void add_common(struct MHD_Response *response, const blob *b, const char *type)
 {
-	response_add(response, "Content-Type", "application/octet-stream");
+	response_add(response, "Content-Type", type);
 	response_add(response, "X-Content-Type-Options", "nosniff");
 	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	response_add(response, "Accept-Ranges", "bytes");
@@ -125,7 +125,7 @@ static void add_common(struct MHD_Response *response, const blob *b)
 
 static void add_headers(struct MHD_Response *response, const blob *b, const blob_headers *extra)
 {
-	add_common(response, b);
+	add_common(response, b, extra && extra->type ? extra->type : "application/octet-stream");
 	if (!extra) {
 		response_add(response, "Cache-Control", "public, max-age=31536000, immutable");
 		return;
@@ -133,6 +133,8 @@ static void add_headers(struct MHD_Response *response, const blob *b, const blob
 	char number[24];
 	snprintf(number, sizeof number, "%" PRIu64, extra->rev);
 	response_add(response, "Cache-Control", "no-cache");
+	if (extra->type)
+		return;
 	response_add_str(response, "Content-Location", extra->location);
 	response_add_str(response, "Cook-State", extra->state);
 	response_add_str(response, "Cook-Quality", extra->quality);

@@ -36,7 +36,10 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_VERIFY,		/* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */
 	SRV_CONTROL_WHY,		/* asset: JSON explanation of the last cook. 200, 404 */
 	SRV_CONTROL_LOG,		/* asset, or job `number` when it is not 0: text of the log. 200, 404 */
-	SRV_CONTROL_JOB			/* number: JSON of one job. 200, 404 */
+	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 when it is being drawn (the event "thumbnail"
+	 * follows), 404 when there is none */
+	SRV_CONTROL_THUMBNAIL,
+	SRV_CONTROL_JOB /* number: JSON of one job. 200, 404 */
 } srv_control_kind;
 
 typedef struct srv_control {

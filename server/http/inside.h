@@ -275,6 +275,7 @@ blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
 typedef struct blob_headers {
 	hob_str location, state, quality; /* Content-Location, Cook-State, Cook-Quality */
 	uint64_t rev;					  /* Cook-Rev */
+	const char *type;				  /* Content-Type of what is no cooked output: none of the above then */
 } blob_headers;
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
 
@@ -358,6 +359,7 @@ typedef struct route_counts {
 
 struct srv_http {
 	srv_http_sources sources;
+	bool keep_sources;
 	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
 	access_list *access; /* NULL: no tokens */

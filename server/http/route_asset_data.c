@@ -105,7 +105,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 	hob_sha256_text(&output->digest, hash);
 	hob_buf_printf(&location, "/blobs/%s", hash);
 	blob_headers extra = {hob_buf_str(&location), hob_str_of(asset->state == SRV_FRESH ? "fresh" : "stale"),
-						  hob_str_of(asset->quality), asset->rev};
+						  hob_str_of(asset->quality), asset->rev, NULL};
 	enum MHD_Result result;
 	blob *b = redirect ? NULL : blob_find(r->http->blobs, &output->digest, r->http->now_ms);
 	if (b) {

@@ -105,13 +105,14 @@ static const int refused[] = {
 };
 #endif
 
-static bool enter_seccomp(void)
+static bool enter_seccomp(bool makes_code)
 {
+	(void)makes_code;
 #ifdef HOB_SANITIZED
 	/* A sanitizer's runtime asks for more while it reports; a refusal keeps its report readable. */
 	uint32_t other = SCMP_ACT_ERRNO(EPERM);
 #else
-	uint32_t other = SCMP_ACT_KILL_PROCESS;
+	uint32_t other = makes_code ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
 #endif
 	scmp_filter_ctx filter = seccomp_init(other);
 	if (!filter)
@@ -120,15 +121,14 @@ static bool enter_seccomp(void)
 	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
 #ifndef HOB_SANITIZED
-	for (size_t i = 0; i < HOB_COUNT_OF(refused); i++)
+	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
 	/* Memory is never executable; threads yes, processes no; clone3's flags cannot be seen, so glibc is sent
 	 * back to clone; abort() may signal this process. */
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-								SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0;
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-								SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0;
+	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), !makes_code, no_code) == 0;
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), !makes_code, no_code) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 								SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
@@ -147,7 +147,7 @@ static bool limit(int resource, rlim_t value)
 }
 
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, srv_sandbox_layers *out, hob_error *err)
+					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out, hob_error *err)
 {
 	*out = (srv_sandbox_layers){0};
 	out->rlimits =
@@ -163,7 +163,7 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	prctl(PR_SET_DUMPABLE, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
 		out->landlock = enter_landlock(root_fds, root_count, &out->landlock_abi);
-		out->seccomp = enter_seccomp();
+		out->seccomp = enter_seccomp(makes_code);
 	}
 	if (policy == SRV_SANDBOX_REQUIRE && !(out->landlock && out->seccomp && out->rlimits))
 		return hob_fail(

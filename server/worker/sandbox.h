@@ -20,8 +20,11 @@ typedef struct srv_sandbox_layers {
 	int landlock_abi;
 } srv_sandbox_layers;
 
-/* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes). */
+/* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes). makes_code: the
+ * process compiles what it runs (a software renderer's shaders): executable memory is allowed, and what its libraries ask
+ * for beyond the list is refused rather than fatal. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
+					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out,
+					   hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -289,7 +289,7 @@ int main(void)
 	srv_sandbox_layers layers;
 	hob_error error = {0};
 	if (!srv_sandbox_enter((srv_sandbox_policy)w.start.sandbox, w.start.memory_limit, w.roots, w.root_count,
-						   &layers, &error)) {
+						   false, &layers, &error)) {
 		fprintf(stderr, "%s\n", error.context);
 		return 2;
 	}

@@ -324,5 +324,28 @@ def png(red, green, blue, side=4):
             chunk(b"IDAT", zlib.compress(row * side)) + chunk(b"IEND", b""))
 
 
+def png_pixels(data):
+    """Rows of RGBA bytes of a PNG of 8 bits without interlacing."""
+    import struct
+    import zlib
+
+    width, height = struct.unpack(">II", data[16:24])
+    at, packed = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    raw, row, rows = zlib.decompress(packed), width * 4, [bytes(width * 4)]
+    for y in range(height):
+        kind, line, up = raw[y * (row + 1)], bytearray(raw[y * (row + 1) + 1:(y + 1) * (row + 1)]), rows[-1]
+        for i in range(row):
+            a, b, c = (line[i - 4] if i >= 4 else 0), up[i], (up[i - 4] if i >= 4 else 0)
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[i] = (line[i] + (0, a, b, (a + b) // 2, paeth)[kind]) & 255
+        rows.append(bytes(line))
+    return b"".join(rows[1:])
+
+
 def main():
     unittest.main(verbosity=2)

@@ -2,34 +2,13 @@
 files. Pictures are compared with each other, never with stored ones: rasterisers differ."""
 import os
 import pathlib
-import struct
 import subprocess
 import unittest
-import zlib
 
-from hobtest import HOB, MODELS, Scenario, main
+from hobtest import HOB, MODELS, Scenario, main, png_pixels
 
 DRAW = pathlib.Path(HOB).parent / "draw"
 SIZE = 160, 120
-
-
-def pixels(path):
-    """Rows of RGBA bytes of a PNG without palette or interlacing."""
-    data, at, packed = path.read_bytes(), 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    raw, row, rows = zlib.decompress(packed), SIZE[0] * 4, [bytes(SIZE[0] * 4)]
-    for y in range(SIZE[1]):
-        kind, line, up = raw[y * (row + 1)], bytearray(raw[y * (row + 1) + 1:(y + 1) * (row + 1)]), rows[-1]
-        for i in range(row):
-            a, b, c = (line[i - 4] if i >= 4 else 0), up[i], (up[i - 4] if i >= 4 else 0)
-            p = a + b - c
-            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-            line[i] = (line[i] + (0, a, b, (a + b) // 2, paeth)[kind]) & 255
-        rows.append(bytes(line))
-    return b"".join(rows[1:])
 
 
 def difference(a, b):
@@ -52,7 +31,7 @@ class Draw(Scenario):
         done = subprocess.run([DRAW, str(base), "-o", str(picture), "--size", "%dx%d" % SIZE, *options], env=environment,
                               capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stderr)
-        return pixels(picture) if code == 0 else done.stderr
+        return png_pixels(picture.read_bytes()) if code == 0 else done.stderr
 
     def test_every_model_shows_something(self):
         out = self.cook("out")

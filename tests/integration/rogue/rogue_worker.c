@@ -158,7 +158,7 @@ int main(void)
 	hob_error error = {0};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!greet(&start) || !srv_sandbox_enter((srv_sandbox_policy)start.sandbox, start.memory_limit, roots,
-											 root_count, &layers, &error))
+											 root_count, false, &layers, &error))
 		return 2;
 	char text[512];
 	int size = snprintf(text, sizeof text,

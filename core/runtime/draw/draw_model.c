@@ -211,11 +211,11 @@ static void make_material(draw_model *m, gpu_material *out)
 	}
 }
 
-static void upload_materials(draw_model *m, const char *folder)
+static void upload_materials(draw_model *m, draw_find find, void *user)
 {
 	const hob_rt_asset *asset = m->asset;
 	for (uint32_t i = 0; i < asset->image_count; i++)
-		m->images[i] = draw_texture_load(asset, i, folder);
+		m->images[i] = draw_texture_load(asset, i, find, user);
 	for (uint32_t i = 0; i < asset->material_count; i++)
 		m->materials[i].record = *hob_rt_material(asset, i);
 	hob_pk_material *plain = &m->materials[asset->material_count].record;
@@ -238,7 +238,7 @@ static GLuint make_joint_texture(void)
 	return texture;
 }
 
-draw_model *draw_model_open(const hob_rt_asset *asset, const char *texture_folder)
+draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *user)
 {
 	draw_model *m = calloc(1, sizeof *m);
 	uint32_t joints = 0;
@@ -262,7 +262,7 @@ draw_model *draw_model_open(const hob_rt_asset *asset, const char *texture_folde
 	m->normals = make_joint_texture();
 	for (uint32_t i = 0; i < asset->mesh_count; i++)
 		upload_mesh(&asset->meshes[i], &m->meshes[i]);
-	upload_materials(m, texture_folder);
+	upload_materials(m, find, user);
 	return m;
 }
 
@@ -454,7 +454,7 @@ draw_counts draw_model_draw(draw_model *m, hob_rt_instance *instance, const draw
 	}
 	sort_far_first(instance, view, m->visible, blended);
 	glEnable(GL_BLEND);
-	glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+	glBlendFuncSeparate(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA, GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
 	glDepthMask(GL_FALSE);
 	for (uint32_t i = 0; i < blended; i++)
 		counts.triangles += draw_one(m, instance, view, m->visible[i]);

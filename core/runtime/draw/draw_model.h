@@ -3,6 +3,7 @@
 #define DRAW_MODEL_H
 
 #include "../hob_runtime.h"
+#include "draw_textures.h"
 
 typedef struct draw_model draw_model;
 
@@ -16,8 +17,8 @@ typedef struct draw_counts {
 	unsigned draws, culled, triangles;
 } draw_counts;
 
-/* Uploads vertices, indices and textures (from `texture_folder`). NULL when a shader does not compile. */
-draw_model *draw_model_open(const hob_rt_asset *asset, const char *texture_folder);
+/* Uploads vertices, indices and textures (which `find` gives). NULL when a shader does not compile. */
+draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
 void draw_model_close(draw_model *model);
 /* Draws an instance as of its last hob_rt_update: opaque draws, then blended ones from back to front. */
 draw_counts draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);

@@ -152,8 +152,9 @@ static GLuint load_picture(hob_rt_blob file, bool srgb)
 	return texture;
 }
 
-static hob_rt_blob find_file(const hob_rt_asset *asset, uint32_t index, const char *folder)
+hob_rt_blob draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t index)
 {
+	const char *folder = user;
 	static const char *const endings[] = {".ktx2", ".png", ".jpg", ".jpeg", ".webp", ""};
 	char path[4096], name[65];
 	hob_rt_blob file = {NULL, 0};
@@ -170,17 +171,17 @@ static hob_rt_blob find_file(const hob_rt_asset *asset, uint32_t index, const ch
 	return file;
 }
 
-GLuint draw_texture_load(const hob_rt_asset *asset, uint32_t index, const char *folder)
+GLuint draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user)
 {
-	hob_rt_blob file = find_file(asset, index, folder);
+	hob_rt_blob file = find(user, asset, index);
 	bool ktx2 = file.size > 80 && memcmp(file.data, "\xABKTX 20\xBB\r\n\x1A\n", 12) == 0;
 	bool srgb = asset->classic || hob_rt_image(asset, index)->flags & HOB_PK_IMAGE_SRGB;
 	GLuint texture = !file.data ? 0 : ktx2 ? load_ktx2(file) : load_picture(file, srgb);
 	free((void *)(uintptr_t)file.data);
 	if (texture)
 		return texture;
-	fprintf(stderr, "draw: picture %u '%s' is not in %s or cannot be read: grey instead\n", index,
-			hob_rt_image_name(asset, index), folder);
+	fprintf(stderr, "draw: picture %u '%s' is not there or cannot be read: grey instead\n", index,
+			hob_rt_image_name(asset, index));
 	return draw_texture_plain(128, 128, 128, 255);
 }
 

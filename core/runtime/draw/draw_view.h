@@ -1,0 +1,15 @@
+/* draw_view.h - where a picture is taken from. */
+#ifndef DRAW_VIEW_H
+#define DRAW_VIEW_H
+
+#include "draw_model.h"
+
+/* From outside, so that everything that the instance draws is in the picture: yaw 0 looks along -Z, degrees. Fills all of
+ * *view but `pixels`. */
+void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
+					   int height, draw_view *view);
+/* Through a camera of the model; false when no node has it. */
+bool draw_view_camera(const hob_rt_instance *instance, uint32_t index, int width, int height,
+					  draw_view *view);
+
+#endif

@@ -1,0 +1,88 @@
+#include "inside.h"
+
+#include "../fs/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* GET /api/v1/assets/{id}/source/{path...}: a file that the asset was cooked from, as it is on disk now. Only names that its last
+ * cook recorded are opened, below the root and never through a link that leaves it. */
+
+static bool is_input(const srv_view_asset *asset, hob_str path)
+{
+	if (hob_str_equal(path, asset->path))
+		return true;
+	for (uint32_t i = 0; i < asset->dep_count; i++)
+		if (!asset->deps[i].missing && hob_str_equal(path, asset->deps[i].path))
+			return true;
+	return false;
+}
+
+static int open_input(const srv_view *view, const srv_view_asset *asset, hob_str path)
+{
+	int fd = -1;
+	hob_buf name = {0};
+	hob_buf_put_str(&name, path);
+	hob_buf_put(&name, "", 1);
+	for (uint32_t i = 0; i < view->root_count && !name.failed; i++) {
+		if (!hob_str_equal(view->roots[i].name, asset->root))
+			continue;
+		hob_buf folder = {0};
+		hob_buf_put_str(&folder, view->roots[i].path);
+		hob_buf_put(&folder, "", 1);
+		int root = folder.failed ? -1 : open((const char *)folder.data, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (root >= 0) {
+			fd = srv_open_beneath(root, (const char *)name.data, O_RDONLY, true);
+			close(root);
+		}
+		hob_buf_release(&folder);
+		break;
+	}
+	hob_buf_release(&name);
+	return fd;
+}
+
+static enum MHD_Result reply_input(request *r, int fd, uint64_t size)
+{
+	struct MHD_Response *response = MHD_create_response_from_fd64(size, fd);
+	if (!response) {
+		close(fd);
+		return reply_problem(r, PROBLEM_UNAVAILABLE, "try again",
+							 "there is too little memory for another answer");
+	}
+	response_add(response, "Content-Type", "application/octet-stream");
+	response_add(response, "X-Content-Type-Options", "nosniff");
+	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	response_add(response, "Content-Security-Policy", "default-src 'none'; sandbox");
+	response_add(response, "Content-Disposition", "attachment");
+	response_add(response, "Cache-Control", "no-store");
+	return reply(r, MHD_HTTP_OK, response, size);
+}
+
+enum MHD_Result srv_route_asset_source(request *r)
+{
+	enum MHD_Result result;
+	const srv_view *view;
+	const srv_view_asset *asset;
+	if (r->http->keep_sources)
+		return reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
+	if (!request_asset(r, &view, &asset, &result))
+		return result;
+	struct stat info;
+	int fd = is_input(asset, r->args[1]) ? open_input(view, asset, r->args[1]) : -1;
+	bool regular = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	if (regular) {
+		result = reply_input(r, fd, (uint64_t)info.st_size);
+	} else {
+		if (fd >= 0)
+			close(fd);
+		result = reply_problem(r, PROBLEM_NOT_FOUND,
+							   "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
+							   "'%.*s' was not cooked from a file '%.*s' that can be read",
+							   HOB_FMT(asset->full), HOB_FMT(r->args[1]));
+	}
+	srv_view_drop(view);
+	return result;
+}

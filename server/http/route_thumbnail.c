@@ -1,0 +1,49 @@
+#include "inside.h"
+
+/* GET /api/v1/assets/{id}/thumbnail: a picture when there is one, else a plain sign at once; the event "thumbnail" tells when
+ * to ask again. Lists with many pictures do not hold up a browser's few connections. */
+
+static const char sign[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\" fill=\"none\" "
+						   "stroke=\"#858e96\" stroke-width=\"2.5\" "
+						   "stroke-linejoin=\"round\"><path d=\"M32 9 52 20v24L32 55 12 44V20zM12 20l20 11 "
+						   "20-11M32 31v24\"/></svg>\n";
+
+static enum MHD_Result reply_sign(request *r, bool soon)
+{
+	hob_buf body = {0};
+	hob_buf_put_str(&body, hob_str_of(sign));
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, "image/svg+xml");
+	response_add(response, "Cache-Control", "no-store");
+	response_add(response, "X-Content-Type-Options", "nosniff");
+	response_add(response, "Content-Security-Policy", "default-src 'none'");
+	if (soon)
+		response_add(response, "Retry-After", "1");
+	return reply(r, soon ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, response, size);
+}
+
+enum MHD_Result srv_route_asset_thumbnail(request *r)
+{
+	enum MHD_Result result;
+	const srv_view *view;
+	const srv_view_asset *asset;
+	uint64_t size;
+	hob_sha256 digest;
+	if (r->ask) {
+		if (r->ask->status >= 500)
+			return reply_answer(r, "application/json");
+		blob *b = r->ask->status == MHD_HTTP_OK && hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
+					  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
+					  : NULL;
+		return b ? reply_blob(r, b, &(blob_headers){.type = "image/png"})
+				 : reply_sign(r, r->ask->status == MHD_HTTP_ACCEPTED);
+	}
+	if (!request_number(r, "size", 32, 512, 256, &result, &size) || !request_asset(r, &view, &asset, &result))
+		return result;
+	uint64_t step = 32;
+	while (step < size)
+		step *= 2;
+	result = ask_loop(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
+	srv_view_drop(view);
+	return result;
+}

@@ -1,0 +1,213 @@
+#include "thumbnail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+	FIRST_FD = 3,
+	FDS = 4 + SRV_THUMBNAIL_TEXTURES,
+	DEADLINE_MS = 30000,
+	PNG_MAX = 4 << 20,
+	LOOK_MS = 100
+};
+
+hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
+{
+	hob_keyer keyer;
+	hob_keyer_init(&keyer, "hob thumbnail 1");
+	hob_key_u64(&keyer, "size", input->size);
+	hob_key_digest(&keyer, "meshes", &input->meshes);
+	hob_key_digest(&keyer, "materials", &input->materials);
+	hob_key_digest(&keyer, "scene", &input->scene);
+	if (input->has_animations)
+		hob_key_digest(&keyer, "animations", &input->animations);
+	return hob_keyer_finish(&keyer);
+}
+
+bool srv_thumbnail_find(char *path)
+{
+	char self[3072];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (len <= 0)
+		return false;
+	self[len] = 0;
+	*strrchr(self, '/') = 0;
+	static const char *const places[] = {"", "/../libexec/hob", "/../lib/hob"};
+	for (size_t i = 0; i < HOB_COUNT_OF(places); i++) {
+		snprintf(path, 4096, "%s%s/hob-thumbnail", self, places[i]);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+typedef struct open_blobs {
+	int fds[FDS];
+	uint32_t count;
+} open_blobs;
+
+static bool add_blob(open_blobs *blobs, srv_store *store, const hob_sha256 *digest)
+{
+	uint64_t size;
+	int fd = srv_blob_open(store, digest, &size);
+	if (fd >= 0)
+		blobs->fds[blobs->count++] = fd;
+	return fd >= 0;
+}
+
+static bool open_all(open_blobs *blobs, srv_store *store, const srv_thumbnail_input *input)
+{
+	bool ok = add_blob(blobs, store, &input->meshes) && add_blob(blobs, store, &input->materials) &&
+			  add_blob(blobs, store, &input->scene) &&
+			  (!input->has_animations || add_blob(blobs, store, &input->animations));
+	for (uint32_t i = 0; ok && i < input->texture_count; i++)
+		ok = add_blob(blobs, store, &input->textures[i]);
+	return ok;
+}
+
+static void close_all(open_blobs *blobs)
+{
+	while (blobs->count > 0)
+		close(blobs->fds[--blobs->count]);
+}
+
+/* Every descriptor goes to a number above those that are given, first, so that none overwrites another. */
+static void pass_blobs(posix_spawn_file_actions_t *actions, const open_blobs *blobs)
+{
+	int high = FIRST_FD + FDS;
+	for (uint32_t i = 0; i < blobs->count; i++)
+		high = blobs->fds[i] >= high ? blobs->fds[i] + 1 : high;
+	for (uint32_t i = 0; i < blobs->count; i++)
+		posix_spawn_file_actions_adddup2(actions, blobs->fds[i], high + (int)i);
+	for (uint32_t i = 0; i < blobs->count; i++) {
+		posix_spawn_file_actions_adddup2(actions, high + (int)i, FIRST_FD + (int)i);
+		posix_spawn_file_actions_addclose(actions, high + (int)i);
+	}
+}
+
+static bool spawn(const char *path, srv_sandbox_policy sandbox, const srv_thumbnail_input *input,
+				  const open_blobs *blobs, int out, pid_t *pid, hob_error *err)
+{
+	char names[SRV_THUMBNAIL_TEXTURES][HOB_SHA256_TEXT + 1], numbers[3][16];
+	char *argv[SRV_THUMBNAIL_TEXTURES + 5] = {(char *)(uintptr_t)path, numbers[0], numbers[1], numbers[2]};
+	snprintf(numbers[0], sizeof numbers[0], "%d", (int)sandbox);
+	snprintf(numbers[1], sizeof numbers[1], "%u", input->size);
+	snprintf(numbers[2], sizeof numbers[2], "%d", input->has_animations);
+	for (uint32_t i = 0; i < input->texture_count; i++) {
+		hob_sha256_text(&input->textures[i], names[i]);
+		argv[4 + i] = names[i];
+	}
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	pass_blobs(&actions, blobs);
+	sigset_t none, defaults;
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes,
+							 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	int failed = posix_spawn(pid, path, &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return failed == 0 || hob_fail(err, IO, "starting %s failed: errno %d", path, failed);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool collect(int from, const atomic_bool *stop, hob_buf *png, hob_error *err)
+{
+	int64_t deadline = now_ms() + DEADLINE_MS;
+	uint8_t piece[16384];
+	for (;;) {
+		struct pollfd wait = {.fd = from, .events = POLLIN};
+		int ready = poll(&wait, 1, LOOK_MS);
+		if (atomic_load(stop) || now_ms() > deadline)
+			return hob_fail(err, TIMEOUT, "the picture took longer than %d s", DEADLINE_MS / 1000);
+		if (ready <= 0)
+			continue;
+		ssize_t got = read(from, piece, sizeof piece);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return true;
+		if (png->size + (size_t)got > PNG_MAX)
+			return hob_fail(err, REJECTED, "the picture is larger than %d bytes", PNG_MAX);
+		hob_buf_put(png, piece, (size_t)got);
+	}
+}
+
+static uint32_t big_endian(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static bool is_picture(const hob_buf *png, uint32_t size)
+{
+	static const uint8_t begin[16] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n',
+									  0,	0,	 0,	  13,  'I',	 'H',  'D',	 'R'};
+	static const uint8_t end[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+	return !png->failed && png->size > 64 && memcmp(png->data, begin, sizeof begin) == 0 &&
+		   big_endian(png->data + 16) == size && big_endian(png->data + 20) == size &&
+		   memcmp(png->data + png->size - sizeof end, end, sizeof end) == 0;
+}
+
+bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
+						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
+						hob_error *err)
+{
+	open_blobs blobs = {.count = 0};
+	int ends[2] = {-1, -1}, status = 0;
+	pid_t pid = 0;
+	if (!open_all(&blobs, store, input)) {
+		close_all(&blobs);
+		return hob_fail(err, IO, "a blob of the model is not in the store");
+	}
+	bool ok = pipe2(ends, O_CLOEXEC) == 0 || hob_fail(err, IO, "no pipe for a picture: errno %d", errno);
+	ok = ok && spawn(path, sandbox, input, &blobs, ends[1], &pid, err);
+	if (ends[1] >= 0)
+		close(ends[1]);
+	close_all(&blobs);
+	bool whole = ok && collect(ends[0], stop, png, err);
+	if (ends[0] >= 0)
+		close(ends[0]);
+	if (!ok)
+		return false;
+	if (!whole) {
+		kill(-pid, SIGKILL);
+		kill(pid, SIGKILL);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (!whole)
+		return false;
+	if (WIFSIGNALED(status))
+		return hob_fail(err, CRASHED, "drawing the model ended with signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status) != 0)
+		return hob_fail(err, UNSUPPORTED, "there is no picture of this model (status %d)",
+						WEXITSTATUS(status));
+	return is_picture(png, input->size) ||
+		   hob_fail(err, REJECTED, "what was drawn is no picture of %u pixels", input->size);
+}

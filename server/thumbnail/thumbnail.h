@@ -1,0 +1,41 @@
+/* thumbnail.h - a picture of one cooked model, drawn by a process of its own.
+ *
+ *   hob                                                    hob-thumbnail SANDBOX SIZE SKINS SHA256...
+ *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws at nice 19, in software, without reading any file
+ *   [6 animations,] then textures in SHA256's order
+ *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
+ *
+ * The program is found beside this one or in libexec, as hob-worker is. */
+#ifndef SRV_THUMBNAIL_H
+#define SRV_THUMBNAIL_H
+
+#include "../store/store.h"
+#include "../worker/sandbox.h"
+
+#include <stdatomic.h>
+
+enum { SRV_THUMBNAIL_TEXTURES = 192, SRV_THUMBNAIL_MIN = 32, SRV_THUMBNAIL_MAX = 512 };
+
+/* The outputs of one cook. */
+typedef struct srv_thumbnail_input {
+	hob_sha256 meshes, materials, scene, animations;
+	bool has_animations;
+	uint32_t texture_count; /* further ones are drawn grey */
+	hob_sha256 textures[SRV_THUMBNAIL_TEXTURES];
+	uint32_t size; /* pixels */
+} srv_thumbnail_input;
+
+/* Names the picture: its part in the store. */
+hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
+
+/* False when hob-thumbnail is not installed; `path` has room for 4096 bytes. */
+bool srv_thumbnail_find(char *path);
+
+/* Blocks until the picture is drawn; any thread. `stop` (read now and then) ends it early. The picture is a complete
+ * PNG of the wanted size in *png. Errors: IO (cannot be started, a blob is gone), TIMEOUT, CRASHED, UNSUPPORTED (no
+ * OpenGL ES here, or nothing in this model to draw). */
+bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
+						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
+						hob_error *err) HOB_MUST_CHECK;
+
+#endif

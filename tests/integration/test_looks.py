@@ -1,0 +1,110 @@
+"""Thumbnails, and the files that an asset was cooked from: what people look at beside the cooked data."""
+import pathlib
+import unittest
+
+from hobtest import HOB, MODELS, Scenario, main, png_pixels
+
+THUMBNAIL = pathlib.Path(HOB).parent / "hob-thumbnail"
+SIMPLE = MODELS / "simple"
+
+
+@unittest.skipUnless(THUMBNAIL.exists(), f"{THUMBNAIL} was not built: OpenGL ES or EGL is missing")
+class Thumbnails(Scenario):
+    def ask(self, daemon, name, size=64, **headers):
+        item = daemon.assets()[name]
+        return daemon.get(f"/api/v1/assets/{item['id']}/thumbnail?size={size}", **headers)
+
+    def drawn(self, daemon, name, size=64):
+        """The picture: asked for, waited for, asked for again."""
+        first = self.ask(daemon, name, size)
+        self.assertEqual((first.status, first.headers["content-type"]), (202, "image/svg+xml"))
+        self.assertEqual(first.headers["cache-control"], "no-store")
+        daemon.wait_event("thumbnail", lambda data: data["asset"] == name and data["size"] == size)
+        answer = self.ask(daemon, name, size)
+        self.assertEqual((answer.status, answer.headers["content-type"]), (200, "image/png"))
+        return answer
+
+    def test_a_picture_is_drawn_once_kept_and_made_anew_after_a_save(self):
+        self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
+        with self.serve() as daemon:
+            daemon.sync()
+            answer = self.drawn(daemon, "art/box.glb")
+            pixels = png_pixels(answer.body)
+            self.assertEqual(len(pixels), 64 * 64 * 4)
+            covered = sum(alpha > 128 for alpha in pixels[3::4])
+            self.assertTrue(64 * 64 * 0.2 < covered < 64 * 64 * 0.9, covered)
+            self.assertGreater(len({pixels[i:i + 3] for i in range(0, len(pixels), 4) if pixels[i + 3] == 255}), 100)
+            tag = answer.headers["etag"]
+            self.assertEqual(self.ask(daemon, "art/box.glb", If_None_Match=tag).status, 304)
+            self.assertEqual(self.ask(daemon, "art/box.glb", 50).headers["etag"], tag)  # the next larger one
+            self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
+            self.assertEqual(self.ask(daemon, "art/box.glb", 31).status, 400)
+        with self.serve() as daemon:
+            daemon.sync()
+            again = self.ask(daemon, "art/box.glb")
+            self.assertEqual((again.status, again.headers["etag"]), (200, tag))
+            self.put("box.glb", (SIMPLE / "AnimatedMorphCube.glb").read_bytes())
+            daemon.sync()
+            self.assertNotEqual(self.drawn(daemon, "art/box.glb").headers["etag"], tag)
+            self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
+
+    def test_what_cannot_be_drawn_has_a_sign_and_is_not_tried_again(self):
+        self.put("broken.glb", b"glTF\2\0\0\0")
+        with self.serve() as daemon:
+            daemon.sync()
+            answer = self.ask(daemon, "art/broken.glb")
+            self.assertEqual((answer.status, answer.headers["content-type"]), (200, "image/svg+xml"))
+            self.assertEqual(daemon.get("/api/v1/assets/000000000000/thumbnail").status, 404)
+            self.assertEqual(daemon.counters()["hob_thumbnails_total"], 0)
+
+    def test_skinned_compressed_and_textured_models(self):
+        self.put("cook.json", '{"encode":"meshopt","vertices":"quantized","texture":{"encoding":"bc"}}')
+        for name in ("SimpleSkin.gltf", "TextureCoordinateTest.gltf"):
+            for file in SIMPLE.iterdir():
+                if file.stem.startswith(name.split(".")[0]) or file.suffix in (".png", ".bin", ".jpg"):
+                    self.put(file.name, file.read_bytes())
+        with self.serve() as daemon:
+            daemon.sync()
+            for name in ("SimpleSkin.gltf", "TextureCoordinateTest.gltf"):
+                pixels = png_pixels(self.drawn(daemon, "art/" + name).body)
+                self.assertGreater(sum(alpha > 128 for alpha in pixels[3::4]), 200, name)
+
+
+class Sources(Scenario):
+    OBJ = "mtllib m.mtl\nusemtl a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+
+    def source(self, daemon, path):
+        item = daemon.assets()["art/sub/a.obj"]
+        return daemon.get(f"/api/v1/assets/{item['id']}/source/{path}")
+
+    def test_only_what_an_asset_was_cooked_from_is_given(self):
+        secret = self.folder / "secret.mtl"
+        secret.write_text("newmtl a\n")
+        self.put("sub/a.obj", self.OBJ)
+        self.put("sub/m.mtl", "newmtl a\nKd 1 0 0\n")
+        self.put("sub/other.txt", "not an input")
+        with self.serve() as daemon:
+            daemon.sync()
+            own = self.source(daemon, "sub/a.obj")
+            self.assertEqual((own.status, own.body.decode()), (200, self.OBJ))
+            self.assertEqual(own.headers["content-type"], "application/octet-stream")
+            self.assertEqual(own.headers["x-content-type-options"], "nosniff")
+            self.assertEqual(self.source(daemon, "sub/m.mtl").body, b"newmtl a\nKd 1 0 0\n")
+            for path in ("sub/other.txt", "other.txt", "sub/../sub/other.txt", "%2e%2e/secret.mtl", "/etc/passwd", "sub", ""):
+                self.assertEqual(self.source(daemon, path).status, 404, path)
+            # The name is one of its inputs still, and what is there now leaves the root.
+            (self.art / "sub/m.mtl").unlink()
+            (self.art / "sub/m.mtl").symlink_to(secret)
+            self.assertEqual(self.source(daemon, "sub/m.mtl").status, 404)
+
+    def test_a_daemon_may_keep_its_sources(self):
+        self.put("sub/a.obj", self.OBJ)
+        with self.serve("--no-sources") as daemon:
+            daemon.sync()
+            answer = self.source(daemon, "sub/a.obj")
+            self.assertEqual((answer.status, answer.json()["code"]), (403, "http.no-sources"))
+            self.assertIn("--no-sources", answer.json()["hint"])
+
+
+if __name__ == "__main__":
+    main()
