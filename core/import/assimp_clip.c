@@ -345,6 +345,10 @@ bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err)
 			done = hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
 		else if (clip->channel_count > 0)
 			model->clip_count++;
+		else
+			hob_note_add(scene->request->notes, HOB_NOTE_INFO, "animation.still",
+						 "clip '%.*s' moves nothing away from the rest pose and is left out",
+						 HOB_FMT(clip->name));
 	}
 	hob_buf_release(&b.times);
 	hob_buf_release(&b.values);

@@ -1,6 +1,8 @@
 /* Draws a model twice with one renderer, one camera and one light: its source through three.js' own glTF loader, and what
  * Hob made of it through HobLoader. The functions on window are what the tests call. */
 import * as THREE from 'three';
+import { ColladaLoader } from 'three/addons/loaders/ColladaLoader.js';
+import { FBXLoader } from 'three/addons/loaders/FBXLoader.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { DRACOLoader } from 'three/addons/loaders/DRACOLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
@@ -125,6 +127,39 @@ window.drawCooked = async (name, options) => {
 	const { pixels, png } = draw(model, reference.camera);
 	disposeContent(model);
 	return { ...compare(reference.pixels, pixels), png, problems };
+};
+
+/* Loaders of other formats make other materials and leave units as they are: shapes are compared, by their normals. */
+let foreign = null;
+
+function asShape(object) {
+	const material = new THREE.MeshNormalMaterial({ side: THREE.DoubleSide, flatShading: true });
+	object.traverse((part) => {
+		if (part.isLight) part.visible = false;
+		if (part.material) part.material = material;
+	});
+}
+
+window.loadForeign = async (url, name, options) => {
+	const collada = /\.dae$/i.test(url);
+	const source = await (collada ? new ColladaLoader() : new FBXLoader()).loadAsync(url);
+	const root = new THREE.Group();
+	root.add(collada ? source.scene : source);
+	root.scale.setScalar(options.unit ?? 1);
+	const animations = collada ? source.scene.animations : source.animations;
+	const cooked = await new HobLoader().setPath('/a/').loadAsync(name);
+	asShape(root);
+	asShape(cooked);
+	foreign = { root, cooked, animations: [animations, cooked.animations], camera: frame(root) };
+	return { clips: foreign.animations.map((list) => list.map(({ name, duration }) => ({ name, duration }))) };
+};
+
+window.drawForeign = (options) => {
+	const [source, cooked] = [foreign.root, foreign.cooked].map((object, i) => {
+		pose(object, foreign.animations[i], { ...options, time: options.time + (i === 0 ? options.later ?? 0 : 0) });
+		return draw(object, foreign.camera);
+	});
+	return { ...compare(source.pixels, cooked.pixels), source: source.png, cooked: cooked.png };
 };
 
 let watched = null;

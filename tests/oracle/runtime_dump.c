@@ -1,8 +1,8 @@
 /* runtime_dump - what core/runtime makes of a cooked model, as JSON for the comparison with other players.
  *
- *     runtime_dump OUT/model.gltf POINTS        reads OUT/model.gltf.meshes, .scene, .animations
+ *     runtime_dump OUT/model.gltf POINTS [TIME...]    reads OUT/model.gltf.meshes, .scene, .animations
  *
- * The rest pose, and per clip nine times from its start to its end; per time the world matrices of the default scene's
+ * With times, the first clip at these. Else the rest pose, and per clip nine times from its start to its end; per time the world matrices of the default scene's
  * nodes in depth-first order without the mesh child nodes, and about POINTS positions of deformed vertices. */
 #include "core/runtime/hob_runtime.h"
 
@@ -120,14 +120,31 @@ static void print_frame(const hob_rt_asset *asset, hob_rt_instance *instance, co
 	printf("]}");
 }
 
+static void print_clip(const hob_rt_asset *asset, hob_rt_instance *instance, const uint8_t *shown,
+					   uint32_t clip, const double *times, int count, uint32_t points, hob_rt_pose *pose)
+{
+	printf("{\"times\":[");
+	for (int k = 0; k < count; k++)
+		printf("%s%.17g", k ? "," : "", times[k]);
+	printf("],\"frames\":[");
+	for (int k = 0; k < count; k++) {
+		printf("%s", k ? "," : "");
+		hob_rt_sample(asset, clip, times[k], NULL, pose);
+		hob_rt_apply(pose, instance);
+		hob_rt_update(instance);
+		print_frame(asset, instance, shown, points);
+	}
+	printf("]}");
+}
+
 int main(int argc, char **argv)
 {
 	hob_rt_asset *asset;
 	hob_rt_instance *instance;
 	hob_rt_pose *pose;
 	hob_rt_error error;
-	if (argc != 3) {
-		fputs("usage: runtime_dump OUT/model.gltf POINTS\n", stderr);
+	if (argc < 3) {
+		fputs("usage: runtime_dump OUT/model.gltf POINTS [TIME...]\n", stderr);
 		return 2;
 	}
 	hob_rt_files files = {
@@ -152,20 +169,20 @@ int main(int argc, char **argv)
 	printf("{\"rest\":");
 	print_frame(asset, instance, shown, (uint32_t)atoi(argv[2]));
 	printf(",\"clips\":[");
-	for (uint32_t c = 0; c < asset->clip_count; c++) {
+	for (uint32_t c = 0; c < asset->clip_count && argc == 3; c++) {
 		const hob_rt_clip *clip = &asset->clips[c];
-		printf("%s{\"times\":[", c ? "," : "");
+		double times[9];
 		for (int k = 0; k < 9; k++)
-			printf("%s%.17g", k ? "," : "", clip->start + ((double)clip->end - clip->start) * k / 8);
-		printf("],\"frames\":[");
-		for (int k = 0; k < 9; k++) {
-			printf("%s", k ? "," : "");
-			hob_rt_sample(asset, c, clip->start + ((double)clip->end - clip->start) * k / 8, NULL, pose);
-			hob_rt_apply(pose, instance);
-			hob_rt_update(instance);
-			print_frame(asset, instance, shown, (uint32_t)atoi(argv[2]));
-		}
-		printf("]}");
+			times[k] = clip->start + ((double)clip->end - clip->start) * k / 8;
+		printf("%s", c ? "," : "");
+		print_clip(asset, instance, shown, c, times, 9, (uint32_t)atoi(argv[2]), pose);
+	}
+	if (argc > 3 && asset->clip_count > 0) {
+		double times[64];
+		int count = argc - 3 < 64 ? argc - 3 : 64;
+		for (int k = 0; k < count; k++)
+			times[k] = atof(argv[3 + k]);
+		print_clip(asset, instance, shown, 0, times, count, (uint32_t)atoi(argv[2]), pose);
 	}
 	puts("]}");
 	hob_rt_pose_close(pose);

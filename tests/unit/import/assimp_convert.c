@@ -616,6 +616,20 @@ static void clips_have_names_of_their_own(void **state)
 	made_free(m);
 }
 
+static void a_clip_that_moves_nothing_is_left_out_with_a_note(void **state)
+{
+	(void)state;
+	made *m = made_new("fbx");
+	struct aiNode *root = m->scene.mRootNode = make_node(m, "root", NULL, 1);
+	make_node(m, "n", root, 0);
+	struct aiNodeAnim *channel = make_channel(m, "n", 1);
+	channel->mRotationKeys[0].mValue = (struct aiQuaternion){-1, 0, 0, 0};
+	make_clip(m, "still", 1, &channel);
+	assert_int_equal(model_of(m)->clip_count, 0);
+	assert_true(noted(m, "animation.still"));
+	made_free(m);
+}
+
 static void morph_keys_are_joined_over_targets(void **state)
 {
 	(void)state;
@@ -864,6 +878,7 @@ int main(void)
 		cmocka_unit_test(fbx_helpers_that_move_stay),
 		cmocka_unit_test(times_rise_and_nonsense_is_dropped),
 		cmocka_unit_test(clips_have_names_of_their_own),
+		cmocka_unit_test(a_clip_that_moves_nothing_is_left_out_with_a_note),
 		cmocka_unit_test(morph_keys_are_joined_over_targets),
 		cmocka_unit_test(colours_and_factors_are_taken_over),
 		cmocka_unit_test(textures_fill_slots_and_samplers),
