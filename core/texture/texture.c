@@ -22,9 +22,9 @@ static const uint8_t part_magic[8] = {'H', 'O', 'B', 'T', 'E', 'X', '0' + HOB_TE
 typedef struct job {
 	const hob_texture_recipe *recipe;
 	hob_sha256 key;
-	uint64_t pixels; /* of all sources, for the order of work */
-	bool keyed;		 /* false when a source is missing: nothing to remember */
-	bool known;		 /* `file` came from the caller's parts */
+	uint64_t pixels;	  /* of all sources, for the order of work */
+	bool keyed;			  /* false when a source is missing: nothing to remember */
+	hob_part_state state; /* KNOWN: `file` came from the caller's parts */
 	hob_texture_facts facts;
 	hob_buf made; /* part_head and file, when not known */
 	hob_bytes file;
@@ -370,27 +370,30 @@ static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_bake
 	return true;
 }
 
-static void look_up(const bake *b, job *j)
+static void look_up(const bake *b, job *j, bool wait)
 {
 	const hob_parts *parts = b->request->parts;
 	hob_bytes part;
-	if (!j->keyed || !parts || !parts->get || !parts->get(parts->user, j->key.bytes, &part))
+	j->state = HOB_PART_UNKNOWN;
+	if (!j->keyed || !parts || !parts->get)
 		return;
-	j->known = open_part(part, &j->facts, &j->file);
+	j->state = parts->get(parts->user, j->key.bytes, wait, &part);
+	if (j->state == HOB_PART_KNOWN && !open_part(part, &j->facts, &j->file))
+		j->state = HOB_PART_UNKNOWN;
 }
 
 static void digest_known(void *context, uint32_t index, uint32_t thread)
 {
 	(void)thread;
 	job *j = &((job *)context)[index];
-	if (j->known)
+	if (j->state == HOB_PART_KNOWN)
 		j->digest = hob_sha256_of(j->file);
 }
 
 static void keep(const bake *b, const job *j)
 {
 	const hob_parts *parts = b->request->parts;
-	if (parts && parts->put && j->keyed && !j->known && j->bad_source == HOB_NONE)
+	if (parts && parts->put && j->keyed && j->state == HOB_PART_UNKNOWN && j->bad_source == HOB_NONE)
 		parts->put(parts->user, j->key.bytes, hob_buf_bytes(&j->made));
 }
 
@@ -414,27 +417,46 @@ static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
 			j->pixels += b->sources[source].usable ? (uint64_t)info->width * info->height : 0;
 		}
 		j->key = key_of(b, j->recipe);
-		look_up(b, j);
-		if (!j->known)
+		look_up(b, j, false);
+		if (j->state == HOB_PART_UNKNOWN)
 			b->order[b->order_count++] = i;
 	}
 	hob_parallel_for(b->request->parallel, b->plan.count, digest_known, b->jobs);
 	return true;
 }
 
+static bool finish(const bake *b, const job *j, hob_error *err)
+{
+	if (j->failed && err)
+		*err = j->error;
+	if (!j->failed)
+		keep(b, j);
+	return !j->failed;
+}
+
+/* First what is ours to make, then what another cook was making meanwhile. */
 static bool run(bake *b, hob_arena *scratch, hob_error *err)
 {
-	run_all(b, scratch->limit - scratch->used);
-	for (uint32_t i = 0; i < b->plan.count; i++) {
+	size_t memory = scratch->limit - scratch->used;
+	bool ok = true;
+	run_all(b, memory);
+	for (uint32_t i = 0; i < b->order_count; i++)
+		ok = finish(b, &b->jobs[b->order[i]], ok ? err : NULL) && ok;
+	b->memory = memory;
+	for (uint32_t i = 0; i < b->plan.count && ok; i++) {
 		job *j = &b->jobs[i];
-		if (j->failed) {
-			if (err)
-				*err = j->error;
-			return false;
+		if (j->state != HOB_PART_ELSEWHERE)
+			continue;
+		look_up(b, j, true);
+		if (j->state == HOB_PART_KNOWN) {
+			j->digest = hob_sha256_of(j->file);
+			continue;
 		}
-		keep(b, j);
+		j->state = HOB_PART_UNKNOWN;
+		run_job(b, j, b->request->parallel);
+		ok = finish(b, j, err);
 	}
-	return true;
+	return ok;
 }
 
 static bool copy_lists(const hob_texture_request *request, hob_arena *result, hob_baked_materials *out,

@@ -416,7 +416,9 @@ static int on_part_get(void *user, const uint8_t key[32])
 	hob_sha256 part, blob;
 	memcpy(part.bytes, key, sizeof part.bytes);
 	uint64_t size;
-	return srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
+	int fd = srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
+	engine->counters.parts_reused += fd >= 0;
+	return fd;
 }
 
 static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
@@ -426,6 +428,7 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 	hob_sha256 part, blob;
 	hob_error error;
 	memcpy(part.bytes, key, sizeof part.bytes);
+	engine->counters.parts_made++;
 	if (!srv_blob_put(engine->store, bytes, &blob, &error) ||
 		!srv_store_put_part(engine->store, &part, &blob, &error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", error.context);

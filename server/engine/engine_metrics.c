@@ -50,6 +50,9 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
 	metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
 	metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
+	metric_head(out, METRIC_cook_parts);
+	metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts_made);
+	metric_u64(out, METRIC_cook_parts, "result=\"reused\"", c->parts_reused);
 	metric_head(out, METRIC_cook_duration);
 	put_times(out, "queue", &c->queued);
 	put_times(out, "cook", &c->cook);

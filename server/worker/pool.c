@@ -1,5 +1,7 @@
 #include "pool.h"
 #include "orphans.h"
+#include "part_claims.h"
+#include "process_state.h"
 #include "protocol.h"
 
 #include "../../core/base/limits.h"
@@ -39,6 +41,7 @@ typedef struct worker {
 	int socket, output;
 	uv_poll_t *socket_poll, *output_poll; /* own allocations: closing outlives the slot's next worker */
 	uv_timer_t deadline;
+	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
 	/* the running job */
 	void *job;
@@ -68,6 +71,7 @@ struct srv_pool {
 	uint32_t importer_count;
 	char sandbox[96];
 	srv_pool_counters counters;
+	srv_claims claims;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
@@ -157,45 +161,41 @@ static void drain_output(worker *w)
 	}
 }
 
-/* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
-static bool was_out_of_memory(const srv_pool *pool, int status, uint64_t peak_bytes)
-{
-	bool own = WIFEXITED(status) || WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
-	return own && peak_bytes > pool->options.memory_limit / 10 * 8;
-}
+static void on_deadline(uv_timer_t *timer);
 
-static void describe_death(const srv_pool *pool, int status, uint64_t peak_bytes, hob_error *error)
+/* number of PART: 0 unknown, the worker makes it; 1 with the part; 2 another worker makes it. */
+static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
-	if (was_out_of_memory(pool, status, peak_bytes)) {
-		hob_fail(error, MEMORY, "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have",
-				 (unsigned long long)peak_bytes >> 20, (unsigned long long)pool->options.memory_limit >> 20);
-		return;
-	}
-	if (WIFSIGNALED(status)) {
-		int number = WTERMSIG(status);
-		switch (number) {
-		case SIGXCPU:
-			hob_fail(error, TIMEOUT, "the cook used more CPU time than its limit");
-			return;
-		case SIGSYS:
-			hob_fail(error, CRASHED, "the cook process tried a forbidden system call and was ended");
-			return;
-		case SIGKILL:
-			hob_fail(error, MEMORY, "the cook process was killed, most likely for want of memory");
-			return;
-		default:
-			hob_fail(error, CRASHED,
-					 "the reader of this format crashed (signal %d, %s): the file is damaged or meets a bug "
-					 "of the "
-					 "importing library; try to export it again or in another format",
-					 number,
-					 number == SIGSEGV	 ? "segmentation fault"
-					 : number == SIGABRT ? "abort"
-										 : "fatal");
+	srv_pool *pool = w->pool;
+	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
+	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
+	if (fd < 0) {
+		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
+		if (claim == SRV_CLAIM_WAIT) {
+			w->left_ms = uv_timer_get_due_in(&w->deadline);
+			uv_timer_stop(&w->deadline);
 			return;
 		}
+		answer.number = claim == SRV_CLAIM_ELSEWHERE ? 2 : 0;
 	}
-	hob_fail(error, CRASHED, "the cook process ended by itself with code %d", WEXITSTATUS(status));
+	hob_error error;
+	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
+		kill_worker(w, HOB_ERR_IO, error.context);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void wake_waiters(srv_pool *pool)
+{
+	uint32_t index;
+	uint8_t key[32];
+	while (srv_claims_next(&pool->claims, &index, key)) {
+		worker *w = &pool->workers[index];
+		if (w->state != BUSY)
+			continue;
+		uv_timer_start(&w->deadline, on_deadline, w->left_ms, 0);
+		answer_part(w, key, true);
+	}
 }
 
 static void finish_job(worker *w, srv_outcome *outcome)
@@ -204,6 +204,8 @@ static void finish_job(worker *w, srv_outcome *outcome)
 	w->job = NULL;
 	w->cancelled = false;
 	uv_timer_stop(&w->deadline);
+	srv_claims_leave(&w->pool->claims, (uint32_t)(w - w->pool->workers));
+	wake_waiters(w->pool);
 	w->pool->callbacks.done(w->pool->callbacks.user, job, outcome);
 }
 
@@ -239,7 +241,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		if (w->has_why)
 			outcome->error = w->why;
 		else
-			describe_death(pool, status, peak_bytes, &outcome->error);
+			srv_describe_death(status, peak_bytes, pool->options.memory_limit, &outcome->error);
 		if (!w->cancelled)
 			pool->counters.crashed++;
 		finish_job(w, outcome);
@@ -316,19 +318,6 @@ static void read_importers(srv_pool *pool, hob_str text)
 	cJSON_Delete(root);
 }
 
-static uint64_t resident_bytes(pid_t pid)
-{
-	char path[64], text[128] = "";
-	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, text, sizeof text - 1);
-	close(fd);
-	char *space = got > 0 ? strchr(text, ' ') : NULL;
-	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
 static void become_idle(worker *w)
 {
 	srv_pool *pool = w->pool;
@@ -348,7 +337,7 @@ static void on_ready(worker *w, const srv_frame *frame)
 		kill_worker(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
-	w->first_rss = resident_bytes(w->pid);
+	w->first_rss = srv_resident_bytes(w->pid);
 	if (w->first_rss == 0)
 		w->first_rss = 1;
 	pool->respawn_ms = RESPAWN_FIRST_MS;
@@ -394,7 +383,7 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 		hob_error_set(&outcome->error, outcome->result.code, "", 0, "%.*s", HOB_FMT(outcome->result.message));
 	w->jobs++;
 	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
-	bool grown = resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
+	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
 	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown;
 	if (recycle) {
 		pool->counters.recycled++;
@@ -405,18 +394,6 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	finish_job(w, outcome);
 	if (!recycle)
 		become_idle(w);
-}
-
-static void answer_part(worker *w, const srv_frame *frame)
-{
-	srv_pool *pool = w->pool;
-	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, frame->key) : -1;
-	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
-	hob_error error;
-	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
-		kill_worker(w, HOB_ERR_IO, error.context);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void keep_part(worker *w, const srv_frame *frame, int fd)
@@ -432,6 +409,8 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 		return;
 	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
 	munmap(at, (size_t)info.st_size);
+	srv_claims_end(&pool->claims, frame->key);
+	wake_waiters(pool);
 }
 
 static void on_frame(worker *w, const srv_frame *frame, int fd)
@@ -457,7 +436,7 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 		}
 		break;
 	case SRV_FRAME_PART_GET:
-		answer_part(w, frame);
+		answer_part(w, frame->key, frame->number == 1);
 		break;
 	case SRV_FRAME_PART_PUT:
 		keep_part(w, frame, fd);
@@ -866,6 +845,7 @@ static void maybe_closed(srv_pool *pool)
 	for (uint32_t i = 0; i < pool->options.root_count; i++)
 		close(pool->root_fds[i]);
 	hob_arena_release(&pool->arena);
+	srv_claims_release(&pool->claims);
 	free(pool->root_fds);
 	free(pool->workers);
 	free(pool);

@@ -13,8 +13,9 @@
  *                                     <--  PROGRESS stage, permille
  *                                     <--  DEP path (each file looked for, before it is opened: known even if
  * the cook dies)
- *                                     <--  PART_GET key            (any number of times)
- *   PART found + blob fd              -->
+ *                                     <--  PART_GET key, wait      (any number of times)
+ *   PART 0 unknown, 1 + blob fd,
+ *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
  *                                     <--  PART_PUT key, size + memfd
  *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result */
 #ifndef SRV_PROTOCOL_H

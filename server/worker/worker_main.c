@@ -85,15 +85,15 @@ static void drop_parts(worker *w)
 	w->part_count = 0;
 }
 
-static bool ask_part(worker *w, const uint8_t key[32], hob_bytes *out)
+static hob_part_state ask_part(worker *w, const uint8_t key[32], bool wait, hob_bytes *out)
 {
-	srv_frame frame = {.type = SRV_FRAME_PART_GET};
+	srv_frame frame = {.type = SRV_FRAME_PART_GET, .number = wait};
 	memcpy(frame.key, key, sizeof frame.key);
 	int fd = -1;
 	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL) ||
 		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 || frame.type != SRV_FRAME_PART) {
 		w->broken = true;
-		return false;
+		return HOB_PART_UNKNOWN;
 	}
 	struct stat info;
 	bool found = false;
@@ -108,16 +108,16 @@ static bool ask_part(worker *w, const uint8_t key[32], hob_bytes *out)
 	}
 	if (fd >= 0)
 		close(fd);
-	return found;
+	return found ? HOB_PART_KNOWN : frame.number == 2 ? HOB_PART_ELSEWHERE : HOB_PART_UNKNOWN;
 }
 
-static bool part_get(void *user, const uint8_t key[32], hob_bytes *out)
+static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)
 {
 	worker *w = user;
 	pthread_mutex_lock(&w->talk);
-	bool found = ask_part(w, key, out);
+	hob_part_state state = ask_part(w, key, wait, out);
 	pthread_mutex_unlock(&w->talk);
-	return found;
+	return state;
 }
 
 static int memfd_of(const char *name)

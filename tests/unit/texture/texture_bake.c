@@ -300,18 +300,27 @@ typedef struct shelf {
 	uint8_t keys[IMAGES][32];
 	hob_bytes parts[IMAGES];
 	uint32_t count, hits;
+	struct shelf *other; /* where another cook puts them */
+	bool gives_up;		 /* the other cook ends without */
 } shelf;
 
-static bool shelf_get(void *user, const uint8_t key[32], hob_bytes *out)
+static hob_part_state shelf_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)
 {
 	shelf *s = user;
 	for (uint32_t i = 0; i < s->count; i++)
 		if (memcmp(s->keys[i], key, 32) == 0) {
 			*out = s->parts[i];
 			s->hits++;
-			return true;
+			return HOB_PART_KNOWN;
 		}
-	return false;
+	/* The first of the other's parts is in the making. */
+	if (!s->other || memcmp(s->other->keys[0], key, 32) != 0)
+		return HOB_PART_UNKNOWN;
+	if (!wait)
+		return HOB_PART_ELSEWHERE;
+	assert_int_equal(s->count, 1); /* nobody waits with something to make */
+	*out = s->other->parts[0];
+	return s->gives_up ? HOB_PART_UNKNOWN : HOB_PART_KNOWN;
 }
 
 static void shelf_put(void *user, const uint8_t key[32], hob_bytes bytes)
@@ -348,6 +357,38 @@ static void a_texture_is_made_once_across_models(void **state)
 	assert_memory_equal(digest[0], digest[1], 32);
 	for (uint32_t i = 0; i < s.count; i++)
 		free((void *)(uintptr_t)s.parts[i].data);
+}
+
+static void what_another_cook_makes_is_waited_for(void **state)
+{
+	(void)state;
+	shelf s[3];
+	memset(s, 0, sizeof s);
+	uint8_t digests[3][2][32];
+	for (int round = 0; round < 3; round++) {
+		bench *b = open_bench();
+		add_flat(b, "props/a.png", 32, (uint8_t[4]){10, 20, 30, 255});
+		add_flat(b, "props/b.png", 16, (uint8_t[4]){1, 2, 3, 255});
+		if (round > 0)
+			s[round].other = &s[0];
+		s[round].gives_up = round == 2;
+		hob_parts parts = {&s[round], shelf_get, shelf_put};
+		b->request.parts = &parts;
+		for (int i = 0; i < 2; i++)
+			b->materials[i].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, b->files[i].path);
+		assert_true(bake(b));
+		assert_int_equal(s[round].count, round == 1 ? 1 : 2);
+		for (int i = 0; i < 2; i++) {
+			memcpy(digests[round][i], b->textures[i].sha256, 32);
+			hob_sha256 own = hob_sha256_of(b->textures[i].bytes);
+			assert_memory_equal(own.bytes, digests[0][i], 32);
+		}
+		assert_memory_equal(digests[round], digests[0], sizeof digests[0]);
+		close_bench(b);
+	}
+	for (int round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < s[round].count; i++)
+			free((void *)(uintptr_t)s[round].parts[i].data);
 }
 
 static void source_encoding_keeps_the_file(void **state)
@@ -739,6 +780,7 @@ int main(void)
 		cmocka_unit_test(cut_outs_keep_their_coverage),
 		cmocka_unit_test(size_is_capped_with_its_proportions),
 		cmocka_unit_test(a_texture_is_made_once_across_models),
+		cmocka_unit_test(what_another_cook_makes_is_waited_for),
 		cmocka_unit_test(source_encoding_keeps_the_file),
 		cmocka_unit_test(classic_output_is_a_png),
 		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),

@@ -1,0 +1,62 @@
+#include "process_state.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
+static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
+{
+	bool own = WIFEXITED(status) || WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
+	return own && peak_bytes > memory_limit / 10 * 8;
+}
+
+void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, hob_error *error)
+{
+	if (was_out_of_memory(status, peak_bytes, memory_limit)) {
+		hob_fail(error, MEMORY, "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have",
+				 (unsigned long long)peak_bytes >> 20, (unsigned long long)memory_limit >> 20);
+		return;
+	}
+	if (WIFSIGNALED(status)) {
+		int number = WTERMSIG(status);
+		switch (number) {
+		case SIGXCPU:
+			hob_fail(error, TIMEOUT, "the cook used more CPU time than its limit");
+			return;
+		case SIGSYS:
+			hob_fail(error, CRASHED, "the cook process tried a forbidden system call and was ended");
+			return;
+		case SIGKILL:
+			hob_fail(error, MEMORY, "the cook process was killed, most likely for want of memory");
+			return;
+		default:
+			hob_fail(error, CRASHED,
+					 "the reader of this format crashed (signal %d, %s): the file is damaged or meets a bug "
+					 "of the "
+					 "importing library; try to export it again or in another format",
+					 number,
+					 number == SIGSEGV	 ? "segmentation fault"
+					 : number == SIGABRT ? "abort"
+										 : "fatal");
+			return;
+		}
+	}
+	hob_fail(error, CRASHED, "the cook process ended by itself with code %d", WEXITSTATUS(status));
+}
+
+uint64_t srv_resident_bytes(pid_t pid)
+{
+	char path[64], text[128] = "";
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	close(fd);
+	char *space = got > 0 ? strchr(text, ' ') : NULL;
+	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}

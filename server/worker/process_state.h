@@ -1,0 +1,15 @@
+/* process_state.h - what a cook process is and was, for people. */
+#ifndef WORKER_PROCESS_STATE_H
+#define WORKER_PROCESS_STATE_H
+
+#include "../../core/base/base.h"
+
+#include <sys/types.h>
+
+/* Why a process ended, from its wait status; `peak_bytes` near the limit means that it ran out of memory. */
+void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, hob_error *error);
+
+/* Resident memory now; 0 when it cannot be told. */
+uint64_t srv_resident_bytes(pid_t pid);
+
+#endif
