@@ -375,7 +375,7 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 static bool start_watching(srv_engine *engine, hob_error *err)
 {
 	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode};
-	srv_watch_options options = {.force_polling = engine->options.force_polling};
+	srv_watch_options options = {.force_polling = engine->options.force_polling, .held = true};
 	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
@@ -388,12 +388,10 @@ static bool start_watching(srv_engine *engine, hob_error *err)
 static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
-	hob_error error = {0};
 	engine->pool_ready = true;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		engine->assets[i].importer = srv_pool_importer_for(engine->pool, hob_str_of(engine->assets[i].path));
-	if (!start_watching(engine, &error))
-		srv_log(SRV_LOG_ERROR, "watch", "%s", error.context);
+	srv_watch_deliver(engine->watch);
 }
 
 static void on_pool_idle(void *user)
@@ -577,7 +575,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		engine->root_fds[i] = -1;
 	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->scanned &&
 				  engine->scan_rounds && engine->graph && engine->queue;
-	if (!memory || !open_roots(engine, err) || !engine_load(engine, err)) {
+	if (!memory || !open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
 		free_engine(engine);
@@ -605,7 +603,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
 	engine->view_dirty = true;
 	*out = engine;
-	return true;
+	/* The folders are scanned and the first worker begins while this thread reads the index. */
+	return start_watching(engine, err) && engine_load(engine, err);
 }
 
 static void finish_close(srv_engine *engine)

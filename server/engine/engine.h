@@ -80,6 +80,7 @@ typedef struct srv_engine_callbacks {
 	void (*ready)(void *user);
 } srv_engine_callbacks;
 
+/* After a failure *out may be an engine that is still to be closed; else it is left alone. */
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,
 					hob_error *err) HOB_MUST_CHECK;

@@ -89,7 +89,7 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 	asset *a = &engine->assets[id];
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
-	srv_recipe recipe;
+	srv_recipe good = {0}, recipe = {0};
 	hob_error error;
 	if (!srv_state_parse(row->state, &a->settled))
 		a->settled = SRV_QUEUED;
@@ -98,13 +98,17 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 	a->rev = row->rev;
 	a->cooked_at_ms = row->cooked_at_ms;
 	hob_buf_put_str(&a->error, row->error);
-	if (!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &arena, &recipe, &error)) {
+	if (!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &arena, &good, &error)) {
 		a->has_good = true;
 		a->good = row->good;
-		a->good_is_preview = hob_ingredients_profile(recipe.ingredients) == HOB_PROFILE_PREVIEW;
-		a->final_cook_ns = a->good_is_preview ? 0 : recipe.cook_ns;
+		a->good_is_preview = hob_ingredients_profile(good.ingredients) == HOB_PROFILE_PREVIEW;
+		a->final_cook_ns = a->good_is_preview ? 0 : good.cook_ns;
 	}
-	if (!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &arena, &recipe, &error)) {
+	bool same = a->has_good && hob_sha256_equal(&row->good, &row->last);
+	if (same)
+		recipe = good;
+	if (same ||
+		(!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &arena, &recipe, &error))) {
 		a->last = row->last;
 		a->last_lookup = recipe.lookup;
 		a->last_source = recipe.source;
@@ -112,20 +116,22 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 		if (engine_limits_raised(engine, &recipe))
 			a->has_last = false;
 	}
+	publish_view_of(engine, a, good);
 	hob_arena_release(&arena);
-	publish_view(engine, a);
 }
 
 bool engine_load(srv_engine *engine, hob_error *err)
 {
 	loader load = {.engine = engine};
 	hob_arena_init(&load.arena, SIZE_MAX);
+	srv_store_read_begin(engine->store);
 	engine->rev = srv_store_last_rev(engine->store);
 	engine->next_job = srv_store_last_job(engine->store);
 	bool ok = srv_store_each_file(engine->store, load_file, &load, err) &&
 			  srv_store_each_asset(engine->store, collect_asset, &load, err);
 	for (uint32_t i = 0; ok && i < load.count; i++)
 		load_asset(engine, &load.rows[i]);
+	srv_store_read_end(engine->store);
 	free(load.rows);
 	hob_arena_release(&load.arena);
 	return ok;

@@ -190,6 +190,8 @@ void publish_state(srv_engine *engine,
 				   asset *a); /* state changed without a new recipe: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);
 void publish_view(srv_engine *engine, asset *a);
+/* The same with the recipe `good` in hand; {0} when there is none. */
+void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 void error_json(const hob_error *error, const char *stage, hob_buf *out);

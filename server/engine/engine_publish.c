@@ -94,6 +94,23 @@ static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_bu
 		hob_settings_print(&ingredients.settings, out);
 }
 
+/* What a recipe says about its importer and settings: right for an asset that is as it was, and all there is before the first
+ * worker and the first scan. */
+static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
+{
+	size_t at = hob_str_find(printed, before, 0);
+	return at == SIZE_MAX ? (hob_str){0} : hob_str_sub(printed, at + before.len, printed.len - behind);
+}
+
+static hob_str kind_of(const asset *a, const srv_recipe *recipe)
+{
+	if (a->importer)
+		return a->importer->name;
+	hob_str rest = ingredient(recipe->ingredients, HOB_STR("\"importer\":\""), 0);
+	size_t end = hob_str_find(rest, HOB_STR("\""), 0);
+	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, 0, end);
+}
+
 static const char *quality_of(const asset *a)
 {
 	return !a->has_good ? "" : a->good_is_preview ? "preview" : "final";
@@ -107,6 +124,14 @@ void publish_view(srv_engine *engine, asset *a)
 	hob_error error;
 	if (!a->has_good || !srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error))
 		recipe = (srv_recipe){0};
+	publish_view_of(engine, a, recipe);
+	hob_arena_release(&arena);
+}
+
+void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 20);
 	uint64_t cooked_bytes = 0;
 	srv_view_output *outputs = HOB_NEW(&arena, srv_view_output, recipe.output_count);
 	for (uint32_t i = 0; outputs && i < recipe.output_count; i++) {
@@ -124,11 +149,12 @@ void publish_view(srv_engine *engine, asset *a)
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
 	settings_text(engine, a, &arena, &settings);
+	hob_str used = ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
 	const srv_file *source = srv_graph_at(engine->graph, a->file);
 	srv_view_asset view = {.root = engine->roots[a->root].name,
 						   .path = hob_str_of(a->path),
 						   .full = hob_str_of(a->full),
-						   .kind = a->importer ? a->importer->name : (hob_str){0},
+						   .kind = kind_of(a, &recipe),
 						   .state = a->state,
 						   .rev = a->rev,
 						   .cooked_at_ms = a->cooked_at_ms,
@@ -145,7 +171,7 @@ void publish_view(srv_engine *engine, asset *a)
 						   .dep_count = deps ? a->input_count : 0,
 						   .outputs = outputs,
 						   .deps = deps,
-						   .settings = hob_buf_str(&settings),
+						   .settings = a->importer ? hob_buf_str(&settings) : used,
 						   .quality = quality_of(a)};
 	srv_asset_id(view.full, view.id);
 	srv_views_put(engine->views, &view);

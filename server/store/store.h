@@ -40,6 +40,9 @@ void srv_store_close(
 const char *srv_store_epoch(const srv_store *store);
 /* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
+/* Many reads in a row cost less between these two; nothing may be written there. */
+void srv_store_read_begin(srv_store *store);
+void srv_store_read_end(srv_store *store);
 /* Any thread: makes what was written so far durable (syncfs), then folds the WAL into the index. Milliseconds and
  * more. */
 void srv_store_sync(srv_store *store);

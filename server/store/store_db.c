@@ -414,3 +414,15 @@ hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
 		memcpy(digest.bytes, bytes.data, sizeof digest.bytes);
 	return digest;
 }
+
+void srv_store_read_begin(srv_store *store)
+{
+	if (!store->writing)
+		sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
+}
+
+void srv_store_read_end(srv_store *store)
+{
+	if (!store->writing)
+		sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+}

@@ -147,7 +147,8 @@ static void join_threads(srv_watch *watch)
 static void on_async(uv_async_t *async)
 {
 	srv_watch *watch = async->data;
-	for (watch_message *message = take_messages(watch), *next; message; message = next) {
+	watch_message *first = watch->options.held && !watch->closing ? NULL : take_messages(watch);
+	for (watch_message *message = first, *next; message; message = next) {
 		next = message->next;
 		if (!watch->closing)
 			deliver(watch, message);
@@ -279,6 +280,12 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_
 	pthread_mutex_unlock(&watch->roots_lock);
 	watch_wake_reader(watch);
 	return true;
+}
+
+void srv_watch_deliver(srv_watch *watch)
+{
+	watch->options.held = false;
+	uv_async_send(&watch->async);
 }
 
 void srv_watch_rescan(srv_watch *watch, uint32_t index)

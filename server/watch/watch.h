@@ -61,6 +61,7 @@ typedef struct srv_watch_options {
 	uint32_t window_ms, window_max_ms; /* 0 = 15, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
+	bool held;			  /* scan and watch, but call nobody before srv_watch_deliver */
 	bool once;			  /* scan only, never watch (hob cook) */
 	uint32_t max_watches; /* tests: pretend that this is the kernel's limit; 0 = none */
 	/* True for a path (folder paths end in '/') that is neither listed nor watched. May be NULL; called from
@@ -77,6 +78,8 @@ bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_
 /* Root indices are given by the caller, 0,1,2... `path` is absolute and NUL-terminated. A root that does not
  * exist (any more) is an empty root that is looked for again every poll_ms. */
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
+/* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
+void srv_watch_deliver(srv_watch *watch);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */

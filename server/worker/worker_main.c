@@ -282,7 +282,6 @@ int main(void)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the daemon, which ends its workers itself */
-	setpriority(PRIO_PROCESS, 0, 19);
 	static worker w = {.talk = PTHREAD_MUTEX_INITIALIZER};
 	if (!receive_start(&w))
 		return 2;

@@ -80,6 +80,14 @@ class Kills(Scenario):
             if digest is not None:
                 self.assertEqual(served["art/" + name], digest, name)
 
+    def any_moment(self, daemon, chance, most):
+        """The moment of a kill is meant to be any."""
+        try:
+            daemon.process.wait(timeout=chance.random() * most)
+            self.fail("the daemon ended by itself:\n" + "\n".join(daemon.log[-20:]))
+        except subprocess.TimeoutExpired:
+            pass
+
     def test_daemon_and_workers_killed_under_load(self):
         seed = int(os.environ.get("HOB_SEED", "7"))
         chance = random.Random(seed)
@@ -107,19 +115,14 @@ class Kills(Scenario):
                     published = {}
                     writer.start()
                     if chance.random() < 0.5:
-                        daemon.wait_event("job", lambda data: data["state"] == "cooking")
+                        self.any_moment(daemon, chance, 0.1)
                         for pid in children(daemon.process.pid)[:1]:
                             os.kill(pid, signal.SIGKILL)
                             workers += 1
                 else:
                     before_banner += 1
                     writer.start()
-                # The moment of the kill is meant to be any.
-                try:
-                    daemon.process.wait(timeout=chance.random() * (0.05 if turn % 2 else 0.25))
-                except subprocess.TimeoutExpired:
-                    pass
-                self.assertIsNone(daemon.process.poll(), "the daemon ended by itself:\n" + "\n".join(daemon.log[-20:]))
+                self.any_moment(daemon, chance, 0.05 if turn % 2 else 0.25)
             finally:
                 daemon.kill()
             load.halt.set()
@@ -128,6 +131,8 @@ class Kills(Scenario):
             if daemon.port:
                 self.collect(daemon, published)
             everything.update(published)
+            if turn % 100 == 99:
+                print(f"kills: {turn + 1}, {len(everything)} blobs published", flush=True)
         with self.serve() as daemon:
             daemon.sync()
             self.check_state(daemon, load, oracle)

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""A start with nothing to do: hob serve until it is ready, watches included, beside `git status` with a warm index, a ninja no-op and
+watchman's `watch` on the same tree.
+
+    ./dev bench start [--folders 10000] [--files 10] [--rounds 5] [--tree DIR]
+
+Of each folder's ten files two are models. Medians of the rounds, which take turns, in milliseconds; memory of the daemon after the
+start. Making and cooking the tree the first time takes minutes; --tree keeps it for the next run. Then one file is saved, and the time
+to its new version is told.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+from hobtest import HOB, Daemon, obj_text, png  # noqa: E402
+
+
+def make_tree(art, folders, files):
+    """folders x files files: each folder holds two models, a material file, pictures and notes."""
+    texts = [obj_text(2 + i, mtl="look.mtl") for i in range(3)]
+    picture = png(200, 30, 30)
+    for f in range(folders):
+        folder = art / f"set{f // 100}" / f"f{f}"
+        folder.mkdir(parents=True)
+        for i in range(files):
+            if i < 2:
+                (folder / f"m{i}.obj").write_text(texts[(f + i) % 3])
+            elif i == 2:
+                (folder / "look.mtl").write_text("newmtl m\nKd 1 0 0\n")
+            elif i < 6:
+                (folder / f"t{i}.png").write_bytes(picture)
+            else:
+                (folder / f"note{i}.txt").write_text(f"{f} {i}\n")
+
+
+def timed(command, **more):
+    began = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+    return time.perf_counter() - began
+
+
+def start_hob(art, cache):
+    """Seconds from the process's begin to its banner, which says that everything was scanned; resident and private bytes."""
+    began = time.perf_counter()
+    process = subprocess.Popen([HOB, "serve", str(art), "--cache", str(cache), "--listen", "127.0.0.1:0", "--jobs", "2"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for line in process.stdout:
+        if b"ready in" in line:
+            break
+    took = time.perf_counter() - began
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    rss = int(status.split("VmRSS:")[1].split()[0]) * 1024
+    process.send_signal(signal.SIGTERM)
+    process.stdout.read()
+    assert process.wait() == 0
+    return took, rss
+
+
+class Ninja:
+    """One edge a file: a stat of each source and each result, none of them to do."""
+
+    def __init__(self, art, work):
+        self.work = work
+        work.mkdir(exist_ok=True)
+        if (work / "build.ninja").exists():
+            return
+        lines = ["rule copy", "  command = cp $in $out", "  generator = 1"]
+        for path in art.glob("set*/*/*"):
+            if path.is_file():
+                out = work / "out" / path.relative_to(art)
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.touch()
+                lines.append(f"build out/{path.relative_to(art)}: copy {path}")
+        (work / "build.ninja").write_text("\n".join(lines) + "\n")
+        subprocess.run(["ninja", "-C", str(work)], check=True, stdout=subprocess.DEVNULL)
+
+    def run(self):
+        return timed(["ninja", "-C", str(self.work)])
+
+
+def watchman(art, state):
+    """The `watch` command of a server that runs, on a tree that it does not know."""
+    socket = ["watchman", f"--sockname={state}/sock", f"--statefile={state}/state", f"--logfile={state}/log",
+              f"--pidfile={state}/pid"]
+    subprocess.run([*socket, "watch-del-all"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    took = timed([*socket, "watch", str(art)])
+    subprocess.run([*socket, "shutdown-server"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return took
+
+
+def git_index(art):
+    if not (art / ".git").exists():
+        git = ["git", "-C", str(art), "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
+        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+            subprocess.run([*git, *arguments], check=True)
+    timed(["git", "-C", str(art), "status", "--porcelain"])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--folders", type=int, default=10000)
+    options.add_argument("--files", type=int, default=10)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--tree", help="a folder that keeps tree and cache for the next run")
+    options = options.parse_args()
+    base = pathlib.Path(options.tree or tempfile.mkdtemp(prefix="hob-bench-")).resolve()
+    art, cache, state = base / "art", base / "cache", base / "watchman"
+    if not art.exists():
+        print(f"making {options.folders} folders of {options.files} files", flush=True)
+        make_tree(art, options.folders, options.files)
+    began = time.perf_counter()
+    with Daemon([art], cache) as daemon:
+        os.environ.setdefault("HOB_TEST_DEADLINE", "1200")
+        daemon.sync()
+        print(f"first cook: {time.perf_counter() - began:.1f} s, {daemon.cooked()} cooked", flush=True)
+    have = {name: shutil.which(name) for name in ("git", "ninja", "watchman")}
+    if have["git"]:
+        git_index(art)
+    ninja = Ninja(art, base / "ninja") if have["ninja"] else None
+    state.mkdir(exist_ok=True)
+    took = {"hob": [], "git status": [], "ninja": [], "watchman watch": []}
+    for _ in range(options.rounds):
+        seconds, rss = start_hob(art, cache)
+        took["hob"].append(seconds)
+        if have["git"]:
+            took["git status"].append(timed(["git", "-C", str(art), "status", "--porcelain"]))
+        if ninja:
+            took["ninja"].append(ninja.run())
+        if have["watchman"]:
+            took["watchman watch"].append(watchman(art, state))
+    hob = statistics.median(took["hob"])
+    print(f"{options.folders * options.files} files in {options.folders} folders, median (least) of {options.rounds}:")
+    for name, values in took.items():
+        if values:
+            print(f"  {name:16} {statistics.median(values) * 1e3:8.0f} ms ({min(values) * 1e3:.0f})"
+                  f"   hob is {hob / statistics.median(values):.2f} of it (least by least {min(took['hob']) / min(values):.2f})")
+    print(f"  memory of the daemon, ready: {rss / 1e6:.0f} MB resident")
+    with Daemon([art], cache) as daemon:
+        daemon.sync()
+        target = art / "set0/f0/m0.obj"
+        temp = target.with_name(".new")
+        temp.write_text(obj_text(2 + int(time.time()) % 5000, mtl="look.mtl"))
+        began = time.perf_counter()
+        temp.rename(target)
+        data = daemon.wait_asset("art/set0/f0/m0.obj", "fresh")
+        print(f"  one file saved: {(time.perf_counter() - began) * 1e3:.1f} ms to its event, of it {data.get('cook_ms', 0):.1f} ms cook")
+    if not options.tree:
+        shutil.rmtree(base)
+
+
+if __name__ == "__main__":
+    main()
