@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_serve, &cli_cook,  &cli_status,	   &cli_ls,
-											  &cli_why,	  &cli_get,	  &cli_watch,	   &cli_inspect,
-											  &cli_diff,  &cli_token, &cli_healthcheck};
+static const cli_command *const commands[] = {&cli_serve,  &cli_cook,  &cli_status,		&cli_ls,   &cli_why,
+											  &cli_get,	   &cli_watch, &cli_inspect,	&cli_diff, &cli_token,
+											  &cli_config, &cli_init,  &cli_healthcheck};
 
 static void print_overview(FILE *out)
 {

@@ -88,6 +88,41 @@ bool hob_utf8_valid(hob_str s)
 	return true;
 }
 
+bool hob_glob_match(hob_str pattern, hob_str text)
+{
+	/* reach[i]: the first i bytes of the pattern match the text read so far. */
+	bool reach[HOB_GLOB_BYTES_MAX + 1] = {true};
+	if (pattern.len > HOB_GLOB_BYTES_MAX)
+		return false;
+	for (size_t t = 0; t <= text.len; t++) {
+		bool next[HOB_GLOB_BYTES_MAX + 1] = {false};
+		for (size_t i = 0; i < pattern.len; i++) {
+			if (!reach[i])
+				continue;
+			char p = pattern.data[i];
+			bool star = p == '*';
+			bool any = star && i + 1 < pattern.len && pattern.data[i + 1] == '*';
+			size_t behind = i + (any ? 2 : 1);
+			if (star)
+				reach[behind] = true;
+			if (t == text.len)
+				continue;
+			bool slash = text.data[t] == '/';
+			if (star && (any || !slash))
+				next[i] = true;
+			else if (!star && (p == text.data[t] || (p == '?' && !slash)))
+				next[behind] = true;
+			/* "**" followed by a slash stands for no folder as well. */
+			if (any && behind < pattern.len && pattern.data[behind] == '/')
+				reach[behind + 1] = reach[behind + 1] || i == 0 || pattern.data[i - 1] == '/';
+		}
+		if (t == text.len)
+			return reach[pattern.len];
+		memcpy(reach, next, sizeof reach);
+	}
+	return false;
+}
+
 size_t hob_str_distance(hob_str a, hob_str b)
 {
 	size_t row[128];

@@ -45,6 +45,10 @@ bool hob_str_ends_nocase(hob_str s, hob_str suffix);
 hob_str hob_str_sub(hob_str s, size_t from, size_t to); /* [from,to), clamped */
 /* First occurrence at or after `from`; SIZE_MAX when there is none. */
 size_t hob_str_find(hob_str s, hob_str what, size_t from);
+/* The whole text; "*" and "?" stop at "/", "**" does not, and "**" + "/" stands for no folder as well. A pattern above
+ * HOB_GLOB_BYTES_MAX matches nothing. */
+enum { HOB_GLOB_BYTES_MAX = 512 };
+bool hob_glob_match(hob_str pattern, hob_str text);
 /* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */

@@ -7,7 +7,7 @@
 typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice } setting_type;
 
 typedef struct setting {
-	const char *field, *path;
+	const char *field, *path, *doc;
 	setting_type type;
 	size_t offset;
 	double initial, min, max;
@@ -15,7 +15,7 @@ typedef struct setting {
 
 static const setting table[] = {
 #define SETTING(field, type, path, value, min, max, doc)                                                     \
-	{#field, path, TYPE_##type, offsetof(hob_settings, field), value, min, max},
+	{#field, path, doc, TYPE_##type, offsetof(hob_settings, field), value, min, max},
 #define SETTING_CHOICE(field, index, name)
 #include "../../schema/settings.def"
 #undef SETTING
@@ -225,28 +225,71 @@ static void print_value(const hob_settings *settings, const setting *s, hob_buf 
 	}
 }
 
+static void print_schema(const hob_settings *settings, const setting *s, hob_buf *out)
+{
+	static const char *const types[] = {"number", "integer", "boolean", "string"};
+	hob_buf_printf(out, "{\"type\":\"%s\"", types[s->type]);
+	if (s->type == TYPE_f32 || s->type == TYPE_u32)
+		hob_buf_printf(out, ",\"minimum\":%.10g,\"maximum\":%.10g", s->min, s->max);
+	if (s->type == TYPE_choice) {
+		bool first = true;
+		hob_buf_put_str(out, HOB_STR(",\"enum\":["));
+		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++) {
+			if (strcmp(choices[i].field, s->field) != 0)
+				continue;
+			hob_buf_printf(out, "%s\"%s\"", first ? "" : ",", choices[i].name);
+			first = false;
+		}
+		hob_buf_put_str(out, HOB_STR("]"));
+	}
+	hob_buf_put_str(out, HOB_STR(",\"default\":"));
+	print_value(settings, s, out);
+	hob_buf_put_str(out, HOB_STR(",\"description\":"));
+	hob_buf_put_json(out, hob_str_of(s->doc));
+	hob_buf_put_str(out, HOB_STR("}"));
+}
+
 /* Groups are at most one level deep and stand together in the table. */
-void hob_settings_print(const hob_settings *settings, hob_buf *out)
+static void print_nested(const hob_settings *settings, hob_buf *out, const char *begin, const char *end,
+						 void (*print)(const hob_settings *settings, const setting *s, hob_buf *out))
 {
 	hob_str open = {0};
-	hob_buf_put_str(out, HOB_STR("{"));
+	hob_buf_put_str(out, hob_str_of(begin));
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		hob_str path = hob_str_of(table[i].path);
 		size_t dot = hob_str_find(path, HOB_STR("."), 0);
 		hob_str group = dot == SIZE_MAX ? (hob_str){0} : hob_str_sub(path, 0, dot);
 		hob_str name = dot == SIZE_MAX ? path : hob_str_sub(path, dot + 1, path.len);
 		if (open.len > 0 && !hob_str_equal(open, group))
-			hob_buf_put_str(out, HOB_STR("}"));
+			hob_buf_put_str(out, hob_str_of(end));
 		if (i > 0)
 			hob_buf_put_str(out, HOB_STR(","));
 		if (group.len > 0 && !hob_str_equal(open, group)) {
 			hob_buf_put_json(out, group);
-			hob_buf_put_str(out, HOB_STR(":{"));
+			hob_buf_put_str(out, HOB_STR(":"));
+			hob_buf_put_str(out, hob_str_of(begin));
 		}
 		open = group;
 		hob_buf_put_json(out, name);
 		hob_buf_put_str(out, HOB_STR(":"));
-		print_value(settings, &table[i], out);
+		print(settings, &table[i], out);
 	}
-	hob_buf_put_str(out, open.len > 0 ? HOB_STR("}}") : HOB_STR("}"));
+	if (open.len > 0)
+		hob_buf_put_str(out, hob_str_of(end));
+	hob_buf_put_str(out, hob_str_of(end));
+}
+
+void hob_settings_print(const hob_settings *settings, hob_buf *out)
+{
+	print_nested(settings, out, "{", "}", print_value);
+}
+
+void hob_settings_schema(hob_buf *out)
+{
+	hob_settings defaults;
+	hob_settings_init(&defaults);
+	print_nested(&defaults, out,
+				 "{\"type\":\"object\",\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},"
+				 "\"properties\":{",
+				 "}}", print_schema);
 }

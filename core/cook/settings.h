@@ -29,6 +29,9 @@ void hob_settings_init(hob_settings *settings); /* defaults */
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
 
+/* Appends the JSON Schema of such an object. */
+void hob_settings_schema(hob_buf *out);
+
 /* Appends the settings as a JSON object, nested as in the sidecar, every key present. */
 void hob_settings_print(const hob_settings *settings, hob_buf *out);
 

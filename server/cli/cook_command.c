@@ -1,4 +1,4 @@
-#include "cli.h"
+#include "serve_config.h"
 #include "cook_parts.h"
 #include "cook_plan.h"
 #include "cook_write.h"
@@ -294,8 +294,10 @@ static int finish(run *r, const char *report_path)
 static int run_cook(int argc, char **argv)
 {
 	static run r;
-	const char *out = NULL, *report = NULL, *root = NULL, *sandbox = "best-effort", *settings = NULL;
-	uint32_t jobs = 0, timeout = 300, memory_mb = 4096;
+	const char *out = NULL, *report = NULL, *root = NULL, *settings = NULL, *file = NULL;
+	static const srv_config_key keys[] = {SRV_CONFIG_jobs, SRV_CONFIG_timeout, SRV_CONFIG_memory,
+										  SRV_CONFIG_sandbox};
+	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
@@ -304,37 +306,50 @@ static int run_cook(int argc, char **argv)
 		{"--classic", 0, CLI_FLAG, &classic, NULL, "write the classic layout too"},
 		{"--settings", 0, CLI_TEXT, &settings, "JSON",
 		 "settings for all, as in cook.json: '{\"lods\":{\"max\":1}}'"},
-		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
-		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (300)"},
-		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
-		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort, require or off"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
+		{0},
+		{0},
+		{0},
+		{0},
 	};
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
+		const srv_config_row *row = &srv_config_table[keys[i]];
+		options[HOB_COUNT_OF(options) - HOB_COUNT_OF(keys) + i] =
+			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
+	}
 	int operands = cli_parse(&cli_cook, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
 	if (operands == 0)
 		return cli_usage_error(&cli_cook, "name at least one model, folder or scene list");
 	hob_error error = {0};
-	cook_plan_options plan = {.root = root};
-	hob_settings_init(&plan.settings);
+	srv_config config;
+	bool configured = srv_config_load(&config, file, &error);
+	for (size_t i = 0; configured && i < HOB_COUNT_OF(keys); i++)
+		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
+												 srv_config_table[keys[i]].option, &error);
+	if (!configured)
+		return cli_usage_error(&cli_cook, "%s", error.context);
+	cook_plan_options plan = {.root = root, .config = settings ? NULL : &config, .settings = config.defaults};
 	if (settings &&
 		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error))
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	if (!cook_plan_make(&r.plan, &plan, argv + 1, (uint32_t)operands, &error)) {
 		cli_print_error("hob cook", &error);
+		srv_config_release(&config);
 		return EXIT_USAGE;
 	}
 	r.live = !quiet && srv_color_wanted(2) && isatty(2);
 	r.quiet = quiet;
 	r.write = (cook_write_options){.out = out ? out : "cooked", .classic = classic};
-	srv_pool_options pool = {.workers = jobs,
-							 .timeout_ms = timeout * 1000,
-							 .memory_limit = (uint64_t)memory_mb << 20,
-							 .sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
-										: strcmp(sandbox, "off") == 0	? SRV_SANDBOX_OFF
-																		: SRV_SANDBOX_BEST_EFFORT,
+	srv_engine_options limits;
+	serve_engine_options(&config, &limits);
+	srv_pool_options pool = {.workers = limits.workers,
+							 .timeout_ms = limits.timeout_ms,
+							 .memory_limit = limits.memory_limit,
+							 .sandbox = limits.sandbox,
 							 .root_fds = &r.plan.root_fd,
 							 .root_count = 1};
 	uv_loop_init(&r.loop);
@@ -351,6 +366,7 @@ static int run_cook(int argc, char **argv)
 	hob_buf_release(&r.report);
 	cook_plan_release(&r.plan);
 	cook_parts_release(&r.parts);
+	srv_config_release(&config);
 	return code;
 }
 

@@ -57,6 +57,19 @@ static bool overlay_settings(const char *root, const char *path, hob_settings *s
 	return true;
 }
 
+static const hob_settings *base_settings(const cook_plan *plan, const cook_plan_options *options,
+										 const char *path)
+{
+	char full[PATH_MAX * 2], source[PATH_MAX];
+	snprintf(full, sizeof full, "%s/%s", plan->root, path);
+	for (uint32_t i = 0; options->config && i < options->config->source_count; i++) {
+		size_t length = realpath(options->config->sources[i].path, source) ? strlen(source) : SIZE_MAX;
+		if (length != SIZE_MAX && strncmp(full, source, length) == 0 && full[length] == '/')
+			return &options->config->sources[i].settings;
+	}
+	return &options->settings;
+}
+
 /* ---- entries */
 
 static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, const char *path,
@@ -73,13 +86,14 @@ static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, 
 		plan->capacity = capacity;
 	}
 	cook_entry *entry = &plan->entries[plan->count];
-	*entry = (cook_entry){.path = strdup(path), .settings = options->settings};
+	const hob_settings *base = base_settings(plan, options, path);
+	*entry = (cook_entry){.path = strdup(path), .settings = *base};
 	if (!entry->path) {
 		hob_fail(err, MEMORY, "no memory left for the list of models");
 		return NULL;
 	}
 	if (!overlay_settings(plan->root, path, &entry->settings, &entry->settings_error))
-		entry->settings = options->settings;
+		entry->settings = *base;
 	plan->count++;
 	return entry;
 }

@@ -3,6 +3,7 @@
 #define CLI_COOK_PLAN_H
 
 #include "../../core/cook/settings.h"
+#include "../config/config.h"
 #include "../worker/pool.h"
 
 typedef struct cook_entry {
@@ -24,7 +25,9 @@ typedef struct cook_plan {
 
 typedef struct cook_plan_options {
 	const char *root; /* NULL: current folder if every path is below it, else the folder of the only path */
-	hob_settings settings;
+	hob_settings settings; /* for all, before cook.json and sidecars */
+	/* The settings of its sources stand for `settings` in the models below them; may be NULL. */
+	const srv_config *config;
 } cook_plan_options;
 
 /* Errors: USAGE (a path that is not there, or not below the root), CONFIG (a scene list or cook.json that is wrong). */

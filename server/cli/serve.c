@@ -1,9 +1,6 @@
-#include "cli.h"
+#include "serve_config.h"
 
-#include "../engine/engine.h"
-#include "../http/http.h"
 #include "../http/json.h"
-#include "../log/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000, VALUES_MAX = 32 };
+enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
 
 /* One struct a module; `serve` wires them and decides nothing. */
 typedef struct daemon_state {
@@ -26,22 +23,19 @@ typedef struct daemon_state {
 	srv_engine *engine;
 	srv_http *http;
 	pthread_t loop_thread;
-	uv_signal_t signals[2];
+	uv_signal_t signals[3];
 	uint64_t began_ns;
-	bool stopping, quiet;
+	bool stopping;
+	serve_options options;
+	srv_config config; /* as started with; cook settings and what serve_reload applies are the newest */
 	srv_engine_root roots[ROOTS_MAX];
+	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
 	uint32_t root_count;
-	const char *cache;
-	struct {
-		const char *key, *origin;
-		hob_buf json;
-	} values[VALUES_MAX]; /* for /api/v1/config; fixed before the HTTP thread starts */
-	uint32_t value_count;
 } daemon_state;
 
 /* ---- roots */
 
-static bool add_root(daemon_state *d, const char *dir, hob_error *err)
+static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
 	char *path = realpath(dir, NULL);
 	struct stat info;
@@ -55,7 +49,7 @@ static bool add_root(daemon_state *d, const char *dir, hob_error *err)
 		return hob_fail(err, USAGE, "at most %d folders can be watched", ROOTS_MAX);
 	}
 	const char *slash = strrchr(path, '/');
-	const char *base = slash && slash[1] ? slash + 1 : "root";
+	const char *base = wanted[0] ? wanted : slash && slash[1] ? slash + 1 : "root";
 	char name[256];
 	snprintf(name, sizeof name, "%s", base);
 	for (uint32_t i = 0, twin = 2; i < d->root_count; i++) {
@@ -68,8 +62,85 @@ static bool add_root(daemon_state *d, const char *dir, hob_error *err)
 			i = (uint32_t)-1;
 		}
 	}
-	d->roots[d->root_count++] = (srv_engine_root){strdup(name), path};
+	srv_engine_root *root = &d->roots[d->root_count];
+	d->sources[d->root_count++] = source;
+	*root = (srv_engine_root){.name = strdup(name), .path = path, .settings = d->config.defaults};
+	if (source >= 0) {
+		root->include = d->config.sources[source].include;
+		root->exclude = d->config.sources[source].exclude;
+		root->settings = d->config.sources[source].settings;
+	}
 	return true;
+}
+
+static bool add_roots(daemon_state *d, char **operands, hob_error *err)
+{
+	bool ok = true;
+	for (int i = 0; i < d->options.operands && ok; i++)
+		ok = add_root(d, operands[i], "", -1, err);
+	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++)
+		ok = add_root(d, d->config.sources[i].path, d->config.sources[i].name, (int)i, err);
+	return ok && (d->root_count > 0 || add_root(d, ".", "", -1, err));
+}
+
+/* ---- SIGHUP: what can change while it runs does, the rest is named */
+
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same_globs(const char *const *a, const char *const *b)
+{
+	uint32_t i = 0;
+	while (a && b && a[i] && b[i] && strcmp(a[i], b[i]) == 0)
+		i++;
+	return (a ? a[i] : NULL) == (b ? b[i] : NULL);
+}
+
+static bool same_sources(const srv_config *a, const srv_config *b)
+{
+	bool same = a->source_count == b->source_count;
+	for (uint32_t i = 0; same && i < a->source_count; i++)
+		same = same_text(a->sources[i].path, b->sources[i].path) &&
+			   same_text(a->sources[i].name, b->sources[i].name) &&
+			   same_globs(a->sources[i].include, b->sources[i].include) &&
+			   same_globs(a->sources[i].exclude, b->sources[i].exclude);
+	return same;
+}
+
+static void apply(daemon_state *d, const srv_config *fresh)
+{
+	hob_settings settings[ROOTS_MAX];
+	for (uint32_t i = 0; i < d->root_count; i++)
+		settings[i] = d->sources[i] < 0 ? fresh->defaults : fresh->sources[d->sources[i]].settings;
+	srv_engine_set_settings(d->engine, settings);
+	srv_store_limit(d->store, srv_config_number(fresh, SRV_CONFIG_max_size));
+	srv_log_init(serve_log_level(fresh),
+				 strcmp(srv_config_text(&d->config, SRV_CONFIG_log_format), "json") == 0);
+}
+
+static void reload(daemon_state *d)
+{
+	srv_config fresh;
+	hob_error error = {0};
+	if (!serve_options_load(&d->options, &fresh, &error)) {
+		srv_log(SRV_LOG_ERROR, "configuration", "%s; the former one stays", error.context);
+		return;
+	}
+	if (d->options.operands == 0 && !same_sources(&d->config, &fresh)) {
+		srv_log(SRV_LOG_WARNING, "configuration", "other 'sources' take a restart; nothing was changed");
+		srv_config_release(&fresh);
+		return;
+	}
+	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++)
+		if (key != SRV_CONFIG_max_size && key != SRV_CONFIG_log_level &&
+			!same_text(d->config.value[key], fresh.value[key]))
+			srv_log(SRV_LOG_WARNING, "configuration", "'%s' takes a restart", srv_config_table[key].path);
+	apply(d, &fresh);
+	srv_config_release(&fresh);
+	srv_log(SRV_LOG_INFO, "configuration", "read again: %s",
+			d->config.file ? d->config.file : "there is no hob.json");
 }
 
 /* ---- the banner */
@@ -107,8 +178,8 @@ static void on_ready(void *user)
 	for (uint32_t i = 0; i < view->root_count; i++)
 		printf("  %s➜%s  Watching  %.*s  %s(%s, %llu files)%s\n", accent, off, HOB_FMT(view->roots[i].path),
 			   dim, view->roots[i].mode, (unsigned long long)view->roots[i].files, off);
-	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, d->cache, dim,
-		   srv_text_bytes(usage.blob_bytes, used), off);
+	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, srv_config_text(&d->config, SRV_CONFIG_cache),
+		   dim, srv_text_bytes(usage.blob_bytes, used), off);
 	printf("  %s➜%s  Sandbox   %s%s%s\n\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
 	fflush(stdout);
 	srv_view_drop(view);
@@ -127,6 +198,11 @@ static void on_engine_closed(void *user)
 static void on_signal(uv_signal_t *handle, int number)
 {
 	daemon_state *d = handle->data;
+	if (number == SIGHUP) {
+		if (!d->stopping)
+			reload(d);
+		return;
+	}
 	if (d->stopping) {
 		srv_log(SRV_LOG_WARNING, "stopping", "at once");
 		_exit(EXIT_INTERRUPTED);
@@ -136,55 +212,6 @@ static void on_signal(uv_signal_t *handle, int number)
 			number == SIGINT ? "interrupted" : "asked to end");
 	srv_http_drain(d->http);
 	srv_engine_close(d->engine, on_engine_closed, d);
-}
-
-/* ---- what /api/v1/config tells */
-
-static void put_value(hob_buf *out, const char *key, hob_str json, const char *origin)
-{
-	json_open(out, '{');
-	json_put_str(out, "key", hob_str_of(key));
-	json_key(out, "value");
-	json_raw(out, json);
-	json_put_str(out, "origin", hob_str_of(origin));
-	json_close(out, '}');
-}
-
-static void put_config(void *user, hob_buf *out)
-{
-	const daemon_state *d = user;
-	json_key(out, "values");
-	json_open(out, '[');
-	for (uint32_t i = 0; i < d->value_count; i++)
-		put_value(out, d->values[i].key, hob_buf_str(&d->values[i].json), d->values[i].origin);
-	json_close(out, ']');
-}
-
-/* Before the HTTP thread starts; `given` is the command line. */
-static void keep_values(daemon_state *d, const cli_option *options, size_t count, char *const *given,
-						int given_count)
-{
-	for (size_t i = 0; i < count && d->value_count < VALUES_MAX; i++) {
-		const cli_option *option = &options[i];
-		const char *origin = "default";
-		for (int n = 1; n < given_count; n++)
-			if (strncmp(given[n], option->name, strlen(option->name)) == 0 ||
-				(option->letter && given[n][0] == '-' && given[n][1] == option->letter))
-				origin = "flag";
-		hob_buf *json = &d->values[d->value_count].json;
-		if (option->kind == CLI_TEXT)
-			json_str(json, hob_str_of(*(const char **)option->value));
-		else if (option->kind == CLI_NUMBER)
-			json_u64(json, *(uint32_t *)option->value);
-		else
-			json_bool(json, *(bool *)option->value);
-		const char *variable = strcmp(option->name, "--listen") == 0  ? getenv("HOB_LISTEN")
-							   : strcmp(option->name, "--cache") == 0 ? getenv("HOB_CACHE")
-																	  : NULL;
-		d->values[d->value_count].key = option->name + 2;
-		d->values[d->value_count++].origin =
-			variable && strcmp(origin, "default") == 0 ? "environment" : origin;
-	}
 }
 
 /* ---- the log as events, for those who ask for them */
@@ -216,12 +243,18 @@ static uint64_t first_seq(srv_store *store)
 	return ms > rev ? ms : rev;
 }
 
-static bool start(daemon_state *d, const srv_http_options *http, uint64_t max_bytes,
-				  const srv_engine_options *engine, hob_error *err)
+static void print_config(void *user, hob_buf *out)
+{
+	srv_config_print(user, out);
+}
+
+static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
-	srv_store_options store = {.max_bytes = max_bytes};
-	if (!srv_store_open(d->cache, &store, &d->store, &rebuilt, err))
+	srv_http_options http;
+	serve_http_options(&d->config, &http);
+	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size)};
+	if (!srv_store_open(srv_config_text(&d->config, SRV_CONFIG_cache), &store, &d->store, &rebuilt, err))
 		return false;
 	if (rebuilt)
 		srv_log(SRV_LOG_WARNING, "cache",
@@ -243,10 +276,10 @@ static bool start(daemon_state *d, const srv_http_options *http, uint64_t max_by
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
 								.stats_user = d->engine,
-								.config = put_config,
-								.config_user = d,
+								.config = print_config,
+								.config_user = &d->config,
 								.version = HOB_VERSION};
-	return srv_http_start(http, &sources, &d->http, err);
+	return srv_http_start(&http, &sources, &d->http, err);
 }
 
 /* Every listener and every watched connection is a descriptor; most systems give 1024 and allow far more. */
@@ -266,104 +299,39 @@ static void release(daemon_state *d)
 	srv_views_free(d->views);
 	srv_events_free(d->events);
 	srv_store_close(d->store);
-	for (uint32_t i = 0; i < d->value_count; i++)
-		hob_buf_release(&d->values[i].json);
 	for (uint32_t i = 0; i < d->root_count; i++) {
 		free((char *)(uintptr_t)d->roots[i].name);
 		free((char *)(uintptr_t)d->roots[i].path);
 	}
+	srv_config_release(&d->config);
 }
 
 static int run_serve(int argc, char **argv)
 {
 	static daemon_state d;
-	const char *listen = getenv("HOB_LISTEN"), *log_format = "text", *sandbox = "best-effort";
-	const char *cache = getenv("HOB_CACHE");
-	uint32_t jobs = 0, timeout = 120, memory_mb = 4096, max_gb = 0;
-	bool verbose = false, polling = false;
-	cli_list hosts = {0}, origins = {0};
-	srv_http_options http = {
-		.token_file = getenv("HOB_TOKEN_FILE"), .allowed_hosts = hosts.texts, .cors_origins = origins.texts};
-	cli_option options[] = {
-		{"--listen", 0, CLI_TEXT, &listen, "ADDRESS",
-		 "where to serve: HOST:PORT, unix:/path, or several with commas (127.0.0.1:7780)"},
-		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (.hob)"},
-		{"--max-size", 0, CLI_NUMBER, &max_gb, "GB",
-		 "most disk space for results; the least recently used go (no limit)"},
-		{"--jobs", 'j', CLI_NUMBER, &jobs, "N", "cook processes (number of cores)"},
-		{"--timeout", 0, CLI_NUMBER, &timeout, "SECONDS", "longest time for one cook (120)"},
-		{"--memory", 0, CLI_NUMBER, &memory_mb, "MIB", "most memory for one cook process (4096)"},
-		{"--sandbox", 0, CLI_TEXT, &sandbox, "POLICY", "best-effort (default), require or off"},
-		{"--token-file", 0, CLI_TEXT, &http.token_file, "FILE",
-		 "ask for one of the tokens that 'hob token' keeps there; needed off loopback"},
-		{"--trust-network", 0, CLI_FLAG, &http.trust_network, NULL,
-		 "off loopback, let everybody read and write without a token"},
-		{"--tls-cert", 0, CLI_TEXT, &http.tls_cert, "FILE", "speak TLS with this certificate chain (PEM)"},
-		{"--tls-key", 0, CLI_TEXT, &http.tls_key, "FILE", "and its private key (PEM)"},
-		{"--allowed-host", 0, CLI_LIST, &hosts, "NAME",
-		 "answer also to this host name (localhost and addresses are); may be given again"},
-		{"--cors-origin", 0, CLI_LIST, &origins, "ORIGIN",
-		 "let this site's pages use everything (http://localhost:5173); may be given again"},
-		{"--no-sources", 0, CLI_FLAG, &http.keep_sources, NULL,
-		 "do not hand out the files that assets were cooked from"},
-		{"--poll", 0, CLI_FLAG, &polling, NULL,
-		 "look at the folders every 2 s instead of waiting for events"},
-		{"--log", 0, CLI_TEXT, &log_format, "FORMAT", "text or json"},
-		{"--web-root", 0, CLI_TEXT, &http.web_root, "DIR",
-		 "read the dashboard's files from DIR (to develop it)"},
-		{"--verbose", 'v', CLI_FLAG, &verbose, NULL, "say more"},
-	};
-	char **given = malloc(((size_t)argc + 1) * sizeof *given);
-	memcpy(given, argv, (size_t)argc * sizeof *given);
-	int operands = cli_parse(&cli_serve, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0) {
-		free(given);
-		return cli_parse_exit(operands);
-	}
-	if (strcmp(log_format, "text") != 0 && strcmp(log_format, "json") != 0)
-		return cli_usage_error(&cli_serve, "--log is text or json, not '%s'", log_format);
-	if (timeout == 0 || memory_mb < 64)
-		return cli_usage_error(&cli_serve, "--timeout must be at least 1 and --memory at least 64");
-	srv_engine_options engine = {.workers = jobs,
-								 .timeout_ms = timeout * 1000,
-								 .memory_limit = (uint64_t)memory_mb << 20,
-								 .force_polling = polling};
-	if (strcmp(sandbox, "require") == 0)
-		engine.sandbox = SRV_SANDBOX_REQUIRE;
-	else if (strcmp(sandbox, "off") == 0)
-		engine.sandbox = SRV_SANDBOX_OFF;
-	else if (strcmp(sandbox, "best-effort") != 0)
-		return cli_usage_error(&cli_serve, "--sandbox is best-effort, require or off, not '%s'", sandbox);
-	hob_settings_init(&engine.defaults);
-	srv_log_init(verbose ? SRV_LOG_DEBUG : SRV_LOG_INFO, strcmp(log_format, "json") == 0);
-	signal(SIGPIPE, SIG_IGN);
-
 	hob_error error = {0};
-	keep_values(&d, options, HOB_COUNT_OF(options), given, argc);
-	free(given);
-	d.cache = cache && cache[0] ? cache : ".hob";
-	d.began_ns = now_ns();
-	char here[] = ".";
-	bool ok = operands > 0 || add_root(&d, here, &error);
-	for (int i = 0; i < operands && ok; i++)
-		ok = add_root(&d, argv[1 + i], &error);
-	engine.roots = d.roots;
-	engine.root_count = d.root_count;
-	if (!ok) {
+	if (serve_options_parse(&d.options, &cli_serve, argc, argv) < 0)
+		return cli_parse_exit(d.options.operands);
+	if (!serve_options_load(&d.options, &d.config, &error) || !add_roots(&d, argv + 1, &error)) {
 		release(&d);
 		return cli_usage_error(&cli_serve, "%s", error.context);
 	}
+	srv_engine_options engine;
+	serve_engine_options(&d.config, &engine);
+	engine.roots = d.roots;
+	engine.root_count = d.root_count;
+	srv_log_init(serve_log_level(&d.config),
+				 strcmp(srv_config_text(&d.config, SRV_CONFIG_log_format), "json") == 0);
+	signal(SIGPIPE, SIG_IGN);
+	d.began_ns = now_ns();
 	uv_loop_init(&d.loop);
-	static const int numbers[] = {SIGINT, SIGTERM};
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++) {
 		uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
 	}
-	http.listen = listen && listen[0] ? listen : "127.0.0.1:7780";
-	if (http.token_file && !http.token_file[0])
-		http.token_file = NULL;
 	raise_file_limit();
-	if (!start(&d, &http, (uint64_t)max_gb * 1000000000u, &engine, &error)) {
+	if (!start(&d, &engine, &error)) {
 		cli_print_error("hob serve", &error);
 		if (d.engine)
 			srv_engine_close(d.engine, on_engine_closed, &d);
@@ -388,7 +356,7 @@ const cli_command cli_serve = {
 	"blobs and\n"
 	"facts over HTTP. Nothing outside the folders is ever read. Results are kept in the cache and found "
 	"again by the\n"
-	"content of their inputs. Ctrl-C stops and loses nothing.\n"
+	"content of their inputs. Ctrl-C stops and loses nothing; SIGHUP reads the configuration again.\n"
 	"\n"
 	"Examples:\n"
 	"  hob serve art/\n"

@@ -181,6 +181,21 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	}
 }
 
+static bool matches(const char *const *globs, hob_str path)
+{
+	for (uint32_t i = 0; globs && globs[i]; i++)
+		if (hob_glob_match(hob_str_of(globs[i]), path))
+			return true;
+	return false;
+}
+
+static bool is_wanted(const srv_engine *engine, const srv_file *file)
+{
+	const srv_engine_root *root = &engine->options.roots[file->root];
+	return srv_pool_importer_for(engine->pool, file->path) &&
+		   (!root->include || matches(root->include, file->path)) && !matches(root->exclude, file->path);
+}
+
 static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
@@ -194,7 +209,7 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	f->changed = ++engine->tick;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
-	if (srv_pool_importer_for(engine->pool, f->path)) {
+	if (is_wanted(engine, f)) {
 		uint32_t id = engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
@@ -204,6 +219,8 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
 		if (!(known_version && a->has_last))
 			asset_dirty(engine, id, priority, was_alive ? "changed" : "added", hob_str_of(a->path));
+	} else if (f->asset != HOB_NONE) {
+		asset_remove(engine, f->asset); /* of an earlier configuration */
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
@@ -540,6 +557,7 @@ static void free_engine(srv_engine *engine)
 	free(engine->root_fds);
 	free(engine->roots);
 	free(engine->root_notes);
+	free(engine->root_settings);
 	free(engine->scanned);
 	free(engine->scan_rounds);
 	free(engine->waiters);
@@ -565,6 +583,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
 	engine->roots = calloc(roots + 1, sizeof *engine->roots);
 	engine->root_notes = calloc(roots + 1, sizeof *engine->root_notes);
+	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
 	engine->graph = srv_graph_new();
@@ -573,8 +592,10 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uv_mutex_init(&engine->post_lock);
 	for (uint32_t i = 0; engine->root_fds && i < roots; i++)
 		engine->root_fds[i] = -1;
-	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->scanned &&
-				  engine->scan_rounds && engine->graph && engine->queue;
+	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
+		engine->root_settings[i] = options->roots[i].settings;
+	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->root_settings &&
+				  engine->scanned && engine->scan_rounds && engine->graph && engine->queue;
 	if (!memory || !open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
@@ -692,6 +713,16 @@ void engine_background_over(srv_engine *engine)
 	engine->background--;
 	if (engine->closing)
 		close_when_idle(engine);
+}
+
+void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		engine->root_settings[i] = settings[i];
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		if (engine->assets[i].alive && !asset_is_current(engine, &engine->assets[i]))
+			asset_dirty(engine, i, SRV_PRIORITY_REST, "settings", HOB_STR("hob.json"));
+	engine_fill(engine);
 }
 
 srv_control_port srv_engine_port(srv_engine *engine)

@@ -31,12 +31,15 @@ typedef struct srv_engine srv_engine;
 typedef struct srv_engine_root {
 	const char *name; /* unique, as in URLs */
 	const char *path; /* absolute */
+	/* Globs of what is an asset, NULL-terminated: in `include` (NULL: everything) and not in `exclude`. What is left out
+	 * may still be a dependency. */
+	const char *const *include, *const *exclude;
+	hob_settings settings; /* what folders and sidecars overlay */
 } srv_engine_root;
 
 typedef struct srv_engine_options {
 	const srv_engine_root *roots;
 	uint32_t root_count;
-	hob_settings defaults; /* of hob.json; folders and sidecars overlay them */
 	uint32_t workers, timeout_ms;
 	uint64_t memory_limit;
 	srv_sandbox_policy sandbox;
@@ -86,6 +89,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 					hob_error *err) HOB_MUST_CHECK;
 /* Stops watching, ends workers, answers every waiting control with 503, then done(user). */
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user);
+/* Loop thread: other cook settings for each root, as in the options; what they change is cooked again. */
+void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings);
 /* For the HTTP thread. Valid from srv_engine_new to srv_engine_close. */
 srv_control_port srv_engine_port(srv_engine *engine);
 srv_engine_counters *srv_engine_count(srv_engine *engine);

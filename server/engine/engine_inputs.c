@@ -33,12 +33,12 @@ static bool overlay_file(srv_engine *engine, uint32_t root, hob_str path, hob_ar
 	return hob_settings_overlay(settings, (hob_str){text, (size_t)got}, path, err);
 }
 
-/* hob.json, then each cook.json from the root's top down to the asset's folder, then the sidecar. */
+/* The root's, then each cook.json from the root's top down to the asset's folder, then the sidecar. */
 static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out, hob_error *err)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
-	*out = engine->options.defaults;
+	*out = engine->root_settings[a->root];
 	hob_str path = hob_str_of(a->path);
 	bool ok = overlay_file(engine, a->root, HOB_STR("cook.json"), &arena, out, err);
 	for (size_t i = 0; ok && i < path.len; i++) {

@@ -111,6 +111,7 @@ struct srv_engine {
 	srv_graph *graph;
 	srv_queue *queue;
 	int *root_fds;
+	hob_settings *root_settings;
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;

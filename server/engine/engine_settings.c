@@ -82,7 +82,7 @@ static void make_etag(layers *l)
 static bool load(srv_engine *engine, const asset *a, bool checked, layers *l, hob_error *err)
 {
 	hob_str path = hob_str_of(a->path);
-	l->settings = engine->options.defaults;
+	l->settings = engine->root_settings[a->root];
 	for (size_t i = 0; i <= path.len; i++) {
 		bool top = i == 0, end = i == path.len;
 		if ((!top && !end && path.data[i] != '/') || l->count == LAYERS_MAX)
@@ -254,7 +254,7 @@ static bool patch(srv_engine *engine, const asset *a, srv_control *control, laye
 	sidecar->json = merge(sidecar->json, change);
 	cJSON_Delete(change);
 	char *text = cJSON_Print(sidecar->json);
-	hob_settings checked = engine->options.defaults;
+	hob_settings checked = engine->root_settings[a->root];
 	bool ok = text ? hob_settings_overlay(&checked, hob_str_of(text), hob_str_of(sidecar->path), err)
 				   : hob_fail(err, MEMORY, "no memory left for the settings");
 	ok = ok && write_file(engine, a, sidecar->path, text, err);

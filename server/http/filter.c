@@ -2,46 +2,9 @@
 
 #include <stdlib.h>
 
-enum { GLOB_BYTES_MAX = 512 };
-
-bool glob_match(hob_str pattern, hob_str text)
-{
-	/* reach[i]: the first i bytes of the pattern match the text read so far. */
-	bool reach[GLOB_BYTES_MAX + 1] = {true};
-	if (pattern.len > GLOB_BYTES_MAX)
-		return false;
-	for (size_t t = 0; t <= text.len; t++) {
-		bool next[GLOB_BYTES_MAX + 1] = {false};
-		for (size_t i = 0; i < pattern.len; i++) {
-			if (!reach[i])
-				continue;
-			char p = pattern.data[i];
-			bool star = p == '*';
-			bool any = star && i + 1 < pattern.len && pattern.data[i + 1] == '*';
-			size_t behind = i + (any ? 2 : 1);
-			if (star)
-				reach[behind] = true;
-			if (t == text.len)
-				continue;
-			bool slash = text.data[t] == '/';
-			if (star && (any || !slash))
-				next[i] = true;
-			else if (!star && (p == text.data[t] || (p == '?' && !slash)))
-				next[behind] = true;
-			/* "**" followed by a slash stands for no folder as well. */
-			if (any && behind < pattern.len && pattern.data[behind] == '/')
-				reach[behind + 1] = reach[behind + 1] || i == 0 || pattern.data[i - 1] == '/';
-		}
-		if (t == text.len)
-			return reach[pattern.len];
-		memcpy(reach, next, sizeof reach);
-	}
-	return false;
-}
-
 static bool add(char **list, uint32_t *count, uint32_t room, hob_str text)
 {
-	if (*count == room || text.len == 0 || text.len > GLOB_BYTES_MAX)
+	if (*count == room || text.len == 0 || text.len > HOB_GLOB_BYTES_MAX)
 		return false;
 	list[*count] = strndup(text.data, text.len);
 	return list[*count] && ++*count;
@@ -67,7 +30,7 @@ bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result
 	*result =
 		reply_problem(r, PROBLEM_BAD_REQUEST, "kinds=asset,job,log and asset=props/** (may be given again)",
 					  "more than %d kinds or %d patterns, or one that is empty or over %d bytes",
-					  FILTER_KINDS, FILTER_GLOBS, GLOB_BYTES_MAX);
+					  FILTER_KINDS, FILTER_GLOBS, HOB_GLOB_BYTES_MAX);
 	return false;
 }
 
@@ -94,7 +57,7 @@ bool event_filter_passes(const event_filter *filter, const srv_event *event)
 	hob_str path = slash == SIZE_MAX ? event->asset : hob_str_sub(event->asset, slash + 1, event->asset.len);
 	for (uint32_t i = 0; kind && !asset && i < filter->glob_count; i++) {
 		hob_str pattern = hob_str_of(filter->globs[i]);
-		asset = glob_match(pattern, event->asset) || glob_match(pattern, path);
+		asset = hob_glob_match(pattern, event->asset) || hob_glob_match(pattern, path);
 	}
 	return kind && asset;
 }

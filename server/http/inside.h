@@ -254,8 +254,6 @@ typedef struct event_filter {
 bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 void event_filter_release(event_filter *filter);
 bool event_filter_passes(const event_filter *filter, const srv_event *event);
-/* '?' one byte but '/', '*' any run without '/', '**' any run. O(pattern * text). */
-bool glob_match(hob_str pattern, hob_str text);
 
 typedef enum since_kind { SINCE_NOW, SINCE_SEQ, SINCE_LOST } since_kind;
 /* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it is of another epoch or not readable. */

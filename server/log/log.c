@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static srv_log_level least_level = SRV_LOG_INFO;
+static _Atomic srv_log_level least_level = SRV_LOG_INFO;
 static bool as_json, colored;
 static srv_log_take *listener;
 static void *listener_user;

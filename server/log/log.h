@@ -9,7 +9,7 @@
 
 typedef enum srv_log_level { SRV_LOG_DEBUG, SRV_LOG_INFO, SRV_LOG_WARNING, SRV_LOG_ERROR } srv_log_level;
 
-/* Once, before threads start. json: one object per line. Honours NO_COLOR, CLICOLOR_FORCE, TERM=dumb and CI. */
+/* Before threads start; later calls may change `least` only. json: one object per line. Honours NO_COLOR, CLICOLOR_FORCE, TERM=dumb and CI. */
 void srv_log_init(srv_log_level least, bool json);
 /* `verb` is a short stable word that leads the line ("cooked", "failed", "watching"). */
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...) HOB_PRINTF(3, 4);

@@ -207,6 +207,7 @@ typedef struct srv_store_usage {
 	uint64_t disk_free_bytes; /* for unprivileged users, on the cache's file system */
 } srv_store_usage;
 void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
+void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the options; loop thread */
 /* When over max_bytes: evicts least recently used recipes, parts and their blobs until at nine tenths of it. `live`
  * tells which recipe keys must stay (NULL: none); it should name the keys behind `good` and `last` of every asset.
  * What was used in the last minute stays, too. Every ten minutes also deletes blobs that nothing named for ten minutes. Commits. Returns bytes freed. Free of

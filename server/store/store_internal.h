@@ -44,7 +44,7 @@ typedef struct part_entry {
 struct srv_store {
 	char *dir;
 	char epoch[17];
-	uint64_t max_bytes;
+	atomic_ullong max_bytes;
 	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd;
 
 	sqlite3 *db;

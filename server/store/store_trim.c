@@ -32,6 +32,11 @@ typedef struct trimmer {
 	bool ok;
 } trimmer;
 
+void srv_store_limit(srv_store *store, uint64_t max_bytes)
+{
+	store->max_bytes = max_bytes;
+}
+
 void srv_store_measure(srv_store *store, srv_store_usage *out)
 {
 	*out =

@@ -56,7 +56,7 @@ static bool matches(hob_str p, hob_str t)
 
 static void check_glob(hob_str pattern, hob_str text)
 {
-	bool result = glob_match(pattern, text);
+	bool result = hob_glob_match(pattern, text);
 	bool folders = hob_str_find(pattern, HOB_STR("**/"), 0) != SIZE_MAX;
 	if (pattern.len <= 8 && text.len <= 10 && !folders)
 		assert(result == matches(pattern, text));

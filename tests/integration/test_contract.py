@@ -375,7 +375,7 @@ class Contract(Scenario):
         for path in ("roots", "config", "stats"):
             self.ask(200, "GET", f"/api/v1/{path}")
         flags = {v["key"]: v["origin"] for v in self.ask(200, "GET", "/api/v1/config").json()["values"]}
-        self.assertEqual((flags["listen"], flags["cache"], flags["jobs"]), ("flag", "flag", "default"))
+        self.assertEqual((flags["server.listen"], flags["cache.dir"], flags["cook.jobs"]), ("--listen", "--cache", "default"))
         stream = self.daemon.open_events()
         self.assertEqual(stream.status, 200)
         stream.close()

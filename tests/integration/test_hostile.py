@@ -63,7 +63,7 @@ class Hostile(Scenario):
         if not CORPUS.exists():
             self.skipTest("the model corpus is not here")
         shutil.copytree(CORPUS / "bad", self.art / "bad")
-        with self.serve("--timeout", "20", "--memory", "2048") as daemon:
+        with self.serve("--timeout", "20", "--memory", "2 GiB") as daemon:
             stop = threading.Event()
             slow = []
 

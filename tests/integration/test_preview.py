@@ -3,17 +3,7 @@ import hashlib
 import json
 import subprocess
 
-from hobtest import HOB, Scenario, main
-
-
-def bumpy_grid(side, height=0.1):
-    """A square of side x side quads as an OBJ: large enough that its levels of detail take a while."""
-    lines = [f"v {x} {y} {height * ((x * 7 + y * 13) % 5):.3f}" for y in range(side + 1) for x in range(side + 1)]
-    for y in range(side):
-        for x in range(side):
-            a = y * (side + 1) + x + 1
-            lines.append(f"f {a} {a + 1} {a + side + 2} {a + side + 1}")
-    return "\n".join(lines) + "\n"
+from hobtest import HOB, Scenario, bumpy_grid, main
 
 
 def is_asset(name, quality=None):

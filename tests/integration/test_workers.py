@@ -39,7 +39,7 @@ class Workers(Scenario):
         self.connect = f"connect-{self.listener.getsockname()[1]}.rogue"
 
     def rogue(self, *options):
-        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "128", *options, program=[str(self.hob)])
+        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "128 MiB", *options, program=[str(self.hob)])
 
     def outcome(self, daemon, name):
         self.put(name, name)

@@ -33,6 +33,7 @@ MAY = {
     "server/queue": ["core/base"],
     "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
     "server/store": ["core/base", "core/hash", "server/fs", "server/watch"],
+    "server/config": ["core/base", "core/cook"],
     "server/events": ["core/base"],
     "server/auth": ["core/base", "core/hash"],
     "server/http": ["core/base", "server/fs", "core/hash", "server/log", "server/auth", "server/events", "server/store", "schema"],
@@ -40,7 +41,7 @@ MAY = {
                       "server/queue", "server/worker", "server/thumbnail", "server/store", "server/events", "server/http", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/worker",
-                   "server/store", "server/events", "server/auth", "server/http", "server/engine"],
+                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config"],
     "server": ["server/cli"],
 }
 # What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.

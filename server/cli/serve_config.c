@@ -1,0 +1,82 @@
+#include "serve_config.h"
+
+#include <stdlib.h>
+
+int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
+{
+	cli_option table[SRV_CONFIG_COUNT + 2];
+	*options = (serve_options){0};
+	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
+		const srv_config_row *row = &srv_config_table[key];
+		cli_option *option = &table[key];
+		*option = (cli_option){row->option,			 row->letter,	   CLI_TEXT,
+							   &options->texts[key], row->placeholder, row->doc};
+		if (row->type == SRV_CONFIG_TYPE_flag)
+			*option = (cli_option){row->option, row->letter, CLI_FLAG, &options->flags[key], NULL, row->doc};
+		else if (row->type == SRV_CONFIG_TYPE_list)
+			*option = (cli_option){row->option,			 row->letter,	   CLI_LIST,
+								   &options->lists[key], row->placeholder, row->doc};
+	}
+	table[SRV_CONFIG_COUNT] = (cli_option){
+		"--config", 0, CLI_TEXT, &options->file, "FILE", "the configuration (hob.json here or above)"};
+	table[SRV_CONFIG_COUNT + 1] =
+		(cli_option){"--verbose", 'v', CLI_FLAG, &options->verbose, NULL, "say more: --log-level debug"};
+	options->operands = cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
+	return options->operands;
+}
+
+bool serve_options_load(const serve_options *options, srv_config *config, hob_error *err)
+{
+	if (!srv_config_load(config, options->file, err))
+		return false;
+	bool ok = true;
+	for (srv_config_key key = 0; ok && key < SRV_CONFIG_COUNT; key++) {
+		const char *name = srv_config_table[key].option;
+		if (options->flags[key])
+			ok = srv_config_set(config, key, "true", SRV_CONFIG_OPTION, name, err);
+		if (options->texts[key])
+			ok = srv_config_set(config, key, options->texts[key], SRV_CONFIG_OPTION, name, err);
+		for (uint32_t i = 0; ok && i < options->lists[key].count; i++)
+			ok = srv_config_set(config, key, options->lists[key].texts[i], SRV_CONFIG_OPTION, name, err);
+	}
+	if (ok && options->verbose)
+		ok = srv_config_set(config, SRV_CONFIG_log_level, "debug", SRV_CONFIG_OPTION, "--verbose", err);
+	if (!ok)
+		srv_config_release(config);
+	return ok;
+}
+
+void serve_engine_options(const srv_config *config, srv_engine_options *out)
+{
+	const char *sandbox = srv_config_text(config, SRV_CONFIG_sandbox);
+	*out = (srv_engine_options){.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
+								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
+								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
+								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
+										   : strcmp(sandbox, "off") == 0   ? SRV_SANDBOX_OFF
+																		   : SRV_SANDBOX_BEST_EFFORT,
+								.force_polling = srv_config_flag(config, SRV_CONFIG_poll)};
+}
+
+void serve_http_options(srv_config *config, srv_http_options *out)
+{
+	*out = (srv_http_options){.listen = srv_config_text(config, SRV_CONFIG_listen),
+							  .allowed_hosts = srv_config_list(config, SRV_CONFIG_allowed_hosts),
+							  .cors_origins = srv_config_list(config, SRV_CONFIG_cors_origins),
+							  .token_file = srv_config_text(config, SRV_CONFIG_token_file),
+							  .trust_network = srv_config_flag(config, SRV_CONFIG_trust_network),
+							  .keep_sources = srv_config_flag(config, SRV_CONFIG_keep_sources),
+							  .web_root = srv_config_text(config, SRV_CONFIG_web_root),
+							  .tls_cert = srv_config_text(config, SRV_CONFIG_tls_cert),
+							  .tls_key = srv_config_text(config, SRV_CONFIG_tls_key)};
+}
+
+srv_log_level serve_log_level(const srv_config *config)
+{
+	static const char *const names[] = {"debug", "info", "warning", "error"};
+	const char *text = srv_config_text(config, SRV_CONFIG_log_level);
+	srv_log_level level = SRV_LOG_DEBUG;
+	while (level < SRV_LOG_ERROR && strcmp(names[level], text) != 0)
+		level++;
+	return level;
+}

@@ -1,0 +1,30 @@
+/* serve_config.h - the options of `hob serve`: one for each row of schema/config.def. */
+#ifndef CLI_SERVE_CONFIG_H
+#define CLI_SERVE_CONFIG_H
+
+#include "cli.h"
+
+#include "../config/config.h"
+#include "../engine/engine.h"
+#include "../http/http.h"
+#include "../log/log.h"
+
+typedef struct serve_options {
+	const char *file; /* --config */
+	bool flags[SRV_CONFIG_COUNT];
+	const char *texts[SRV_CONFIG_COUNT];
+	cli_list lists[SRV_CONFIG_COUNT];
+	bool verbose;
+	int operands; /* at argv[1] */
+} serve_options;
+
+/* As cli_parse: the number of operands, or negative. */
+int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
+/* hob.json and the environment with the options over them. Errors: CONFIG, IO, MEMORY. */
+bool serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
+/* What the modules take. Texts stay in `config`. */
+void serve_engine_options(const srv_config *config, srv_engine_options *out);
+void serve_http_options(srv_config *config, srv_http_options *out);
+srv_log_level serve_log_level(const srv_config *config);
+
+#endif

@@ -1,0 +1,88 @@
+/* config.h - the daemon's settings: schema/config.def from hob.json, the environment and the command line, with the
+ * origin of each; the watched folders and the cook settings that hob.json gives them.
+ *
+ * hob.json is --config FILE, else HOB_CONFIG, else hob.json in the current folder or the nearest one above it, else
+ * $XDG_CONFIG_HOME/hob/hob.json (~/.config), else /etc/hob/hob.json; none is fine. Keys that begin with "//" are comments.
+ * Unknown keys, wrong types and values out of range are CONFIG errors that name file, key and the nearest known key. */
+#ifndef SRV_CONFIG_H
+#define SRV_CONFIG_H
+
+#include "../../core/base/base.h"
+#include "../../core/cook/settings.h"
+
+typedef enum srv_config_key {
+#define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc) SRV_CONFIG_##field,
+#define CONFIG_CHOICE(field, value)
+#include "../../schema/config.def"
+#undef CONFIG
+#undef CONFIG_CHOICE
+	SRV_CONFIG_COUNT
+} srv_config_key;
+
+typedef enum srv_config_type {
+	SRV_CONFIG_TYPE_text,
+	SRV_CONFIG_TYPE_path,
+	SRV_CONFIG_TYPE_list,
+	SRV_CONFIG_TYPE_number,
+	SRV_CONFIG_TYPE_size,
+	SRV_CONFIG_TYPE_flag,
+	SRV_CONFIG_TYPE_choice
+} srv_config_type;
+
+typedef enum srv_config_origin {
+	SRV_CONFIG_DEFAULT,
+	SRV_CONFIG_FILE,
+	SRV_CONFIG_ENVIRONMENT,
+	SRV_CONFIG_OPTION
+} srv_config_origin;
+
+typedef struct srv_config_row {
+	srv_config_type type;
+	const char *path, *environment, *option, *placeholder, *initial, *doc;
+	char letter;
+} srv_config_row;
+
+extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
+
+/* A folder to watch. */
+typedef struct srv_config_source {
+	const char *name; /* "" = the folder's own */
+	const char *path; /* absolute, or relative to the current folder */
+	const char *const *include, *const
+									*exclude; /* globs below the folder, NULL-terminated; no include = all */
+	hob_settings settings;					  /* defaults with the source's options over them */
+} srv_config_source;
+
+typedef struct srv_config {
+	hob_arena arena;  /* owns every text */
+	const char *file; /* hob.json as found, NULL = none */
+	const char *
+		value[SRV_CONFIG_COUNT]; /* normal form: sizes in bytes, flags "true"/"false", lists joined by '\n' */
+	srv_config_origin origin[SRV_CONFIG_COUNT];
+	hob_settings defaults;
+	const srv_config_source *sources;
+	uint32_t source_count;
+} srv_config;
+
+/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released.
+ * Errors: CONFIG, IO (a named file that cannot be read), MEMORY. */
+bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_MUST_CHECK;
+void srv_config_release(srv_config *config);
+/* One value as text, checked and brought to its normal form. where: for messages, "--timeout". Errors: CONFIG. */
+bool srv_config_set(srv_config *config, srv_config_key key, const char *text, srv_config_origin origin,
+					const char *where, hob_error *err) HOB_MUST_CHECK;
+
+const char *srv_config_text(const srv_config *config, srv_config_key key); /* NULL when empty */
+uint64_t srv_config_number(const srv_config *config, srv_config_key key);  /* also sizes */
+bool srv_config_flag(const srv_config *config, srv_config_key key);
+/* NULL-terminated; lives in the config's arena. NULL without memory. */
+const char *const *srv_config_list(srv_config *config, srv_config_key key);
+/* "default", "/art/hob.json", "HOB_LISTEN", "--listen". */
+const char *srv_config_origin_name(const srv_config *config, srv_config_key key);
+
+/* Appends the members of a JSON object: file, values (a list of {key, value, origin}), sources, defaults. */
+void srv_config_print(const srv_config *config, hob_buf *out);
+/* The JSON Schema of hob.json. */
+void srv_config_schema(hob_buf *out);
+
+#endif

@@ -1,0 +1,113 @@
+"""hob.json: precedence, errors that help, sources with patterns and options, and reading it again while running."""
+import json
+import os
+import signal
+import subprocess
+
+from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text
+
+
+class Config(Scenario):
+    def write(self, data):
+        text = data if isinstance(data, str) else json.dumps(data)
+        (self.folder / "hob.json").write_text(text)
+
+    def hob(self, *arguments, **environment):
+        return subprocess.run([HOB, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              env=dict(os.environ, NO_COLOR="1", **environment), check=False)
+
+    def effective(self, *arguments, **environment):
+        told = self.hob("config", "--json", *arguments, **environment)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return {row["key"]: (row["value"], row["origin"]) for row in json.loads(told.stdout)["values"]}
+
+    def test_later_sources_win_and_are_named(self):
+        self.write({"cook": {"jobs": 3, "timeout_seconds": 7}, "cache": {"max_size": "2 GiB", "dir": "kept"}})
+        found = self.effective(HOB_JOBS="5")
+        self.assertEqual(found["cook.jobs"], (5, "HOB_JOBS"))
+        self.assertEqual(found["cook.timeout_seconds"], (7, str(self.folder / "hob.json")))
+        self.assertEqual(found["cache.max_size"][0], 2 << 30)
+        self.assertEqual(found["cache.dir"][0], str(self.folder / "kept"))
+        self.assertEqual(found["server.listen"], ("127.0.0.1:7780", "default"))
+
+    def test_found_from_a_folder_below(self):
+        self.write({"cook": {"jobs": 3}})
+        told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
+
+    def test_mistakes_are_named(self):
+        for text, words in (('{"sorces":[]}', ["sorces", "sources"]), ('{"cook":{"job":1}}', ["cook.job", "cook.jobs"]),
+                            ('{"cook":{"jobs":"many"}}', ["cook.jobs", "number"]), ('{"cache":{"max_size":"2 Gigs"}}', ["20 GiB"]),
+                            ('{\n\n"cook":}', ["line 3"]), ('{"defaults":{"lods":{"mx":1}}}', ["lods.mx", "lods.max"]),
+                            ('[{"input_scene":"a"}]', ["hob cook"]), ('{"cook":{"sandbox":"loose"}}', ["best-effort"]),
+                            ('{"sources":[{"pth":"a"}]}', ["pth", "path"]), ('{"version":9}', ["version"])):
+            self.write(text)
+            told = self.hob("config")
+            self.assertEqual(told.returncode, 2, text)
+            for word in ["hob.json", *words]:
+                self.assertIn(word, told.stderr)
+
+    def test_schema_takes_what_init_writes(self):
+        self.assertEqual(self.hob("init", "art").returncode, 0)
+        schema = json.loads(self.hob("config", "--schema").stdout)
+        written = json.loads((self.folder / "hob.json").read_text())
+        for group, members in written.items():
+            if group.startswith("//"):
+                continue
+            self.assertIn(group, schema["properties"])
+            for name in members if isinstance(members, dict) and group != "defaults" else []:
+                self.assertTrue(name.startswith("//") or name in schema["properties"][group]["properties"], name)
+        self.assertEqual(self.hob("init").returncode, 2)  # never over a file
+
+    def test_sources_patterns_and_options(self):
+        self.put("a.obj", obj_text(3))
+        self.put("wip/b.obj", obj_text(4))
+        self.put("c.stl", "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+                          "endfacet\nendsolid s\n")
+        self.write({"sources": [{"name": "props", "path": "art", "include": ["**/*.{obj,gltf}"], "exclude": ["wip/**"],
+                                 "options": {"vertices": "quantized"}}]})
+        options = ("--config", str(self.folder / "hob.json"))
+        with Daemon([], self.cache, *options) as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            self.assertEqual(list(items), ["props/a.obj"])
+            told = daemon.get("/api/v1/assets/" + items["props/a.obj"]["id"]).json()
+            self.assertEqual(told["settings"]["vertices"], "quantized")
+        self.write({"sources": [{"name": "props", "path": "art", "exclude": ["a.obj"]}]})
+        with Daemon([], self.cache, *options) as daemon:
+            daemon.sync()
+            self.assertEqual(set(daemon.assets()), {"props/wip/b.obj", "props/c.stl"})
+
+    def test_read_again_while_it_runs(self):
+        self.put("grid.obj", bumpy_grid(20))
+        self.put("own.obj", bumpy_grid(21))
+        self.put("own.obj.cook.json", '{"lods":{"max":1}}')
+        self.write({"defaults": {"lods": {"max": 1}}})
+        with self.serve("--config", str(self.folder / "hob.json")) as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/grid.obj"]["stats"]["lods"], 1)
+            self.write({"defaults": {"lods": {"mx": 3}}})
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_log("the former one stays")
+            self.write({"defaults": {"lods": {"max": 3}}, "cook": {"jobs": 1}})
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_asset("art/grid.obj", "fresh")
+            daemon.sync()
+            self.assertGreater(daemon.assets()["art/grid.obj"]["stats"]["lods"], 1)
+            self.assertEqual(daemon.cooked(), 3)  # the one with settings of its own was not cooked again
+            daemon.wait_log("'cook.jobs' takes a restart")
+
+    def test_cook_uses_it_as_serve_does(self):
+        self.put("grid.obj", bumpy_grid(20))
+        self.write({"sources": [{"path": "art", "options": {"lods": {"max": 1}}}]})
+        self.assertEqual(self.hob("cook", "art", "-o", "out").returncode, 0)
+        with self.serve("--config", str(self.folder / "hob.json")) as daemon:
+            daemon.sync()
+            self.assertNotEqual(daemon.blob("art/grid.obj"), (self.folder / "out/grid.obj.meshes").read_bytes())
+        with Daemon([], self.cache, "--config", str(self.folder / "hob.json")) as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.blob("art/grid.obj"), (self.folder / "out/grid.obj.meshes").read_bytes())
+
+
+if __name__ == "__main__":
+    main()
