@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core';
 export const here = dirname(fileURLToPath(import.meta.url));
 export const project = join(here, '../..');
 export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus');
-const hob = process.env.HOB ?? join(project, 'build/release/hob');
+export const hob = process.env.HOB ?? join(project, 'build/release/hob');
 const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };

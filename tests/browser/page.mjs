@@ -162,6 +162,42 @@ window.drawForeign = (options) => {
 	return { ...compare(source.pixels, cooked.pixels), source: source.png, cooked: cooked.png };
 };
 
+/* The scene that core/runtime/examples/draw makes: its background, its lamp, and its sky as the light of a hemisphere. */
+window.drawLikeSample = async (url, options) => {
+	const gltf = await sourceLoader.loadAsync(url);
+	toSingle(gltf.scene);
+	pose(gltf.scene, gltf.animations, options);
+	const framed = frame(gltf.scene);
+	const center = new THREE.Box3().setFromObject(gltf.scene, true).getCenter(new THREE.Vector3());
+	const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(0.7), 1, framed.near, framed.far);
+	camera.position.copy(framed.position);
+	camera.lookAt(center);
+	const scene = new THREE.Scene();
+	scene.background = new THREE.Color().setRGB(0.16, 0.17, 0.19, THREE.SRGBColorSpace);
+	const lamp = new THREE.DirectionalLight(0xffffff, 3);
+	lamp.position.set(0.4, 0.8, 0.5);
+	const sky = new THREE.HemisphereLight(new THREE.Color(0.55, 0.6, 0.7), new THREE.Color(0.25, 0.23, 0.22), Math.PI);
+	scene.add(lamp, sky, gltf.scene);
+	renderer.toneMapping = THREE.NoToneMapping;
+	renderer.render(scene, camera);
+	renderer.toneMapping = THREE.NeutralToneMapping;
+	const gl = renderer.getContext();
+	const pixels = new Uint8Array(side * side * 4);
+	gl.readPixels(0, 0, side, side, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+	reference = { camera, pixels };
+	const start = Math.min(...gltf.animations[options.clip].tracks.map(({ times }) => times[0]));
+	return { png: renderer.domElement.toDataURL('image/png'), start, look: [...camera.position.toArray(), ...center.toArray()] };
+};
+
+window.compareWithPicture = async (url) => {
+	const picture = await createImageBitmap(await (await fetch(url)).blob());
+	const canvas = new OffscreenCanvas(side, side);
+	const context = canvas.getContext('2d');
+	context.setTransform(1, 0, 0, -1, 0, side); // rows from the bottom, as readPixels gives them
+	context.drawImage(picture, 0, 0);
+	return compare(reference.pixels, context.getImageData(0, 0, side, side).data);
+};
+
 let watched = null;
 
 window.watchModel = async (name) => {

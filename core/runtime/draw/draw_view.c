@@ -39,12 +39,29 @@ static void invert_rigid(const float *m, float *out)
 			out[12 + i] -= out[k * 4 + i] * m[12 + k];
 }
 
-void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
-					   int height, draw_view *view)
+/* Upright, its back towards `back`: the columns right, up, back, place. */
+static void place_camera(const float eye[3], const float back[3], float *m)
+{
+	float along = sqrtf(back[0] * back[0] + back[1] * back[1] + back[2] * back[2]);
+	float level = sqrtf(back[0] * back[0] + back[2] * back[2]);
+	const float right[3] = {level > 0 ? back[2] / level : 1, 0, level > 0 ? -back[0] / level : 0};
+	for (int k = 0; k < 3; k++) {
+		m[k] = right[k];
+		m[8 + k] = back[k] / along;
+		m[12 + k] = eye[k];
+	}
+	m[4] = m[9] * m[2] - m[10] * m[1];
+	m[5] = m[10] * m[0] - m[8] * m[2];
+	m[6] = m[8] * m[1] - m[9] * m[0];
+	m[3] = m[7] = m[11] = 0;
+	m[15] = 1;
+}
+
+static float bounding_sphere(const hob_rt_instance *instance, float center[3])
 {
 	const hob_rt_asset *asset = hob_rt_instance_asset(instance);
-	float min[3] = {1e30f, 1e30f, 1e30f}, max[3] = {-1e30f, -1e30f, -1e30f}, center[3] = {0, 0, 0},
-		  radius = 0;
+	float min[3] = {1e30f, 1e30f, 1e30f}, max[3] = {-1e30f, -1e30f, -1e30f}, radius = 0;
+	memset(center, 0, 3 * sizeof *center);
 	for (uint32_t i = 0; i < asset->draw_count; i++) {
 		float low[3], high[3];
 		if (!hob_rt_draw_bounds(instance, i, low, high))
@@ -58,34 +75,45 @@ void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float
 		center[k] = (min[k] + max[k]) / 2;
 		radius += (max[k] - min[k]) * (max[k] - min[k]) / 4;
 	}
-	radius = radius > 0 ? sqrtf(radius) : 1;
-	float yaw = yaw_degrees * 0.01745329f, pitch = pitch_degrees * 0.01745329f, yfov = 0.7f;
-	float aspect = (float)width / (float)height,
-		  distance = 1.02f * radius / sinf(yfov / 2 * fminf(1, aspect));
-	const float camera[16] = {cosf(yaw),
-							  0,
-							  -sinf(yaw),
-							  0,
-							  -sinf(yaw) * sinf(pitch),
-							  cosf(pitch),
-							  -cosf(yaw) * sinf(pitch),
-							  0,
-							  sinf(yaw) * cosf(pitch),
-							  sinf(pitch),
-							  cosf(yaw) * cosf(pitch),
-							  0,
-							  0,
-							  0,
-							  0,
-							  1};
-	float placed[16], to_eye[16];
-	memcpy(placed, camera, sizeof placed);
-	for (int k = 0; k < 3; k++)
-		placed[12 + k] = view->eye[k] = center[k] + distance * camera[8 + k];
+	return radius > 0 ? sqrtf(radius) : 1;
+}
+
+static const float field_of_view = 0.7f;
+
+static void look(const float eye[3], const float back[3], const float center[3], float radius, int width,
+				 int height, draw_view *view)
+{
+	float placed[16], to_eye[16], distance = 0;
+	for (int k = 0; k < 3; k++) {
+		view->eye[k] = eye[k];
+		distance += (eye[k] - center[k]) * (eye[k] - center[k]);
+	}
+	distance = sqrtf(distance);
+	place_camera(eye, back, placed);
 	invert_rigid(placed, to_eye);
-	set_projection(view, to_eye, yfov, aspect,
+	set_projection(view, to_eye, field_of_view, (float)width / (float)height,
 				   distance - radius * 1.01f > radius * 0.01f ? distance - radius * 1.01f : radius * 0.01f,
 				   distance + radius * 1.01f, height);
+}
+
+void draw_view_from(const hob_rt_instance *instance, const float eye[3], const float target[3], int width,
+					int height, draw_view *view)
+{
+	const float back[3] = {eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]};
+	float center[3], radius = bounding_sphere(instance, center);
+	look(eye, back, center, radius, width, height, view);
+}
+
+void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
+					   int height, draw_view *view)
+{
+	float yaw = yaw_degrees * 0.01745329f, pitch = pitch_degrees * 0.01745329f, center[3], eye[3];
+	float radius = bounding_sphere(instance, center), aspect = (float)width / (float)height;
+	float distance = 1.02f * radius / sinf(field_of_view / 2 * fminf(1, aspect));
+	const float back[3] = {sinf(yaw) * cosf(pitch), sinf(pitch), cosf(yaw) * cosf(pitch)};
+	for (int k = 0; k < 3; k++)
+		eye[k] = center[k] + distance * back[k];
+	look(eye, back, center, radius, width, height, view);
 }
 
 bool draw_view_camera(const hob_rt_instance *instance, uint32_t index, int width, int height, draw_view *view)

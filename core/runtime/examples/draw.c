@@ -24,6 +24,8 @@ static const char usage[] =
 	"  --blend N|NAME     a second clip, half and half with the first\n"
 	"  --time SECONDS     where in the clip (0)\n"
 	"  --yaw, --pitch DEG from where to look (30, 20)\n"
+	"  --look EX,EY,EZ,AX,AY,AZ\n"
+	"                     from where and whereto instead, in metres\n"
 	"  --camera N         look through a camera of the model instead\n"
 	"  --pixels N         error that a level of detail may show (1)\n"
 	"  --textures DIR     where the textures are\n"
@@ -32,8 +34,8 @@ static const char usage[] =
 typedef struct options {
 	const char *base, *out, *clip, *blend, *textures;
 	int width, height, camera;
-	float time, yaw, pitch, pixels;
-	bool window, classic;
+	float time, yaw, pitch, pixels, look[6]; /* eye, target */
+	bool window, classic, looks;
 } options;
 
 /* ---- the command line */
@@ -77,7 +79,12 @@ static bool read_options(int argc, char **argv, options *o)
 			o->pixels = strtof(value, NULL);
 		else if (strcmp(name, "--camera") == 0)
 			o->camera = atoi(value);
-		else if (strcmp(name, "--size") != 0 || sscanf(value, "%dx%d", &o->width, &o->height) != 2)
+		else if (strcmp(name, "--look") == 0) {
+			float *l = o->look;
+			o->looks = sscanf(value, "%f,%f,%f,%f,%f,%f", l, l + 1, l + 2, l + 3, l + 4, l + 5) == 6;
+			if (!o->looks)
+				return false;
+		} else if (strcmp(name, "--size") != 0 || sscanf(value, "%dx%d", &o->width, &o->height) != 2)
 			return false;
 	}
 	return o->base && o->width > 0 && o->height > 0 && o->width <= 8192 && o->height <= 8192;
@@ -143,7 +150,9 @@ static uint32_t choose_clip(const hob_rt_asset *asset, const char *name)
 static bool draw_frame(const options *o, draw_model *model, hob_rt_instance *instance, draw_view *view)
 {
 	view->pixels = o->pixels;
-	if (o->camera < 0)
+	if (o->looks)
+		draw_view_from(instance, o->look, o->look + 3, o->width, o->height, view);
+	else if (o->camera < 0)
 		draw_view_outside(instance, o->yaw, o->pitch, o->width, o->height, view);
 	else if (!draw_view_camera(instance, (uint32_t)o->camera, o->width, o->height, view)) {
 		fprintf(stderr, "draw: no node has camera %d\n", o->camera);
