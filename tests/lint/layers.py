@@ -24,7 +24,7 @@ MAY = {
     "core/runtime": ["core/formats"],
     "core/runtime/draw": ["core/runtime", "core/formats"],
     "core/runtime/examples": ["core/runtime", "core/runtime/draw", "core/formats"],
-    "core/client/examples": ["core/client"],
+    "core/client/examples": ["core/client", "core/runtime", "core/runtime/draw"],
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base"],

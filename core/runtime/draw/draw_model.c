@@ -60,8 +60,12 @@ static bool make_program(draw_model *m)
 {
 	GLint good;
 	m->program = glCreateProgram();
-	glAttachShader(m->program, compile(GL_VERTEX_SHADER, draw_vertex_shader));
-	glAttachShader(m->program, compile(GL_FRAGMENT_SHADER, draw_fragment_shader));
+	const GLuint shaders[2] = {compile(GL_VERTEX_SHADER, draw_vertex_shader),
+							   compile(GL_FRAGMENT_SHADER, draw_fragment_shader)};
+	for (int i = 0; i < 2; i++) {
+		glAttachShader(m->program, shaders[i]);
+		glDeleteShader(shaders[i]); /* goes with the program */
+	}
 	glLinkProgram(m->program);
 	glGetProgramiv(m->program, GL_LINK_STATUS, &good);
 	glUseProgram(m->program);
@@ -270,9 +274,21 @@ void draw_model_close(draw_model *m)
 {
 	if (!m)
 		return;
-	/* The context takes its buffers and textures along. */
-	for (uint32_t i = 0; m->meshes && i < m->asset->mesh_count; i++)
-		free(m->meshes[i].deltas);
+	for (uint32_t i = 0; m->meshes && i < m->asset->mesh_count; i++) {
+		gpu_mesh *gpu = &m->meshes[i];
+		glDeleteVertexArrays(1, &gpu->vao);
+		glDeleteBuffers(HOB_RT_STREAMS, gpu->streams);
+		glDeleteBuffers(MAX_LODS, gpu->indices);
+		glDeleteBuffers(1, &gpu->morph);
+		free(gpu->deltas);
+	}
+	for (uint32_t i = 0; m->materials && i <= m->asset->material_count; i++)
+		glDeleteSamplers(TEXTURES, m->materials[i].samplers);
+	if (m->images)
+		glDeleteTextures((GLsizei)m->asset->image_count, m->images);
+	const GLuint shared[] = {m->white, m->palette, m->normals};
+	glDeleteTextures(3, shared);
+	glDeleteProgram(m->program);
 	free(m->meshes);
 	free(m->materials);
 	free(m->images);

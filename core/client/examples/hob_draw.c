@@ -1,0 +1,444 @@
+/* hob_draw.c - shows an asset of a running daemon and everything that is saved to it, from the next frame on.
+ *
+ *     hob_draw URL ASSET [-o FILE.png | --window] [--size WxH] [--cache DIR] [--time SECONDS]
+ *
+ * A new version is fetched beside the old one, which stays on screen until every file, down to the last texture, is here
+ * and on the GPU; then the two change places between two frames. What cannot be cooked, fetched or opened leaves the old
+ * one where it is, under a red strip and with a line that says why. Without a window each new picture goes to FILE.png.
+ *
+ * One line per picture, "picture N shown|kept MS" (MS: how long the change took), and "error MESSAGE". Ends at end of its
+ * input, or with its window. */
+#include "../../runtime/draw/draw_surface.h"
+#include "../../runtime/draw/draw_view.h"
+#include "../hob_client.h"
+
+#include <poll.h>
+#include <stb/stb_image_write.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MESHES, MATERIALS, SCENE, ANIMATIONS, OUTPUTS, STRIP = 8 };
+
+static const char *const output_names[OUTPUTS] = {"meshes", "materials", "scene", "animations"};
+
+typedef char hash_text[65];
+
+typedef struct version {
+	hash_text hashes[OUTPUTS]; /* "" = the asset has none */
+	uint64_t revs[OUTPUTS];
+	hob_rt_asset *asset;
+	hob_rt_instance *instance;
+	hob_rt_player *player;
+	draw_model *model;
+} version;
+
+typedef struct app {
+	hobc_client *client;
+	draw_surface *surface;
+	const char *asset, *out;
+	int width, height;
+	bool window, dirty;
+	double clock, swap_ms;
+	version shown, coming;
+	uint32_t generation, pending; /* of `coming`: answers of earlier ones are kept as bytes only */
+	hobc_blob **held;			  /* every blob of either version, once */
+	size_t held_count;
+	unsigned pictures;
+	char error[512];
+} app;
+
+typedef struct request {
+	app *app;
+	uint32_t generation;
+	int output; /* asked by name; -1 by hash */
+} request;
+
+static void advance(app *a);
+
+/* ---- blobs */
+
+static hobc_blob *find_blob(const app *a, const char *hash)
+{
+	for (size_t i = 0; i < a->held_count; i++)
+		if (strcmp(a->held[i]->hash, hash) == 0)
+			return a->held[i];
+	return NULL;
+}
+
+static void hold(app *a, hobc_blob *blob)
+{
+	hobc_blob **more =
+		find_blob(a, blob->hash) ? NULL : realloc(a->held, (a->held_count + 1) * sizeof(hobc_blob *));
+	if (!more) {
+		hobc_blob_release(a->client, blob);
+		return;
+	}
+	a->held = more;
+	a->held[a->held_count++] = blob;
+}
+
+static void image_hash(const hob_rt_asset *asset, uint32_t image, hash_text out)
+{
+	for (int i = 0; i < 32; i++)
+		snprintf(out + i * 2, 3, "%02x", hob_rt_image(asset, image)->cooked_sha256[i]);
+	if (strspn(out, "0") == 64)
+		out[0] = 0;
+}
+
+static bool is_used(const version *v, const char *hash)
+{
+	for (int i = 0; i < OUTPUTS; i++)
+		if (strcmp(v->hashes[i], hash) == 0)
+			return true;
+	for (uint32_t i = 0; v->asset && i < v->asset->image_count; i++) {
+		hash_text image;
+		image_hash(v->asset, i, image);
+		if (strcmp(image, hash) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void release_unused(app *a)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < a->held_count; i++)
+		if (is_used(&a->shown, a->held[i]->hash))
+			a->held[kept++] = a->held[i];
+		else
+			hobc_blob_release(a->client, a->held[i]);
+	a->held_count = kept;
+}
+
+/* ---- versions */
+
+static void close_version(version *v)
+{
+	draw_model_close(v->model);
+	hob_rt_player_close(v->player);
+	hob_rt_instance_close(v->instance);
+	hob_rt_close(v->asset);
+	memset(v, 0, sizeof *v);
+}
+
+static void fail(app *a, const char *message)
+{
+	close_version(&a->coming);
+	a->generation++;
+	a->pending = 0;
+	snprintf(a->error, sizeof a->error, "%s", message);
+	a->dirty = true;
+	printf("error %s\n", a->error);
+	fflush(stdout);
+}
+
+static hob_rt_blob part(const app *a, int output)
+{
+	const hobc_blob *blob = find_blob(a, a->coming.hashes[output]);
+	hob_rt_blob none = {NULL, 0}, some = {blob ? blob->data : NULL, blob ? blob->size : 0};
+	return blob ? some : none;
+}
+
+static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t index)
+{
+	hash_text hash;
+	hob_rt_blob copy = {NULL, 0};
+	image_hash(asset, index, hash);
+	const hobc_blob *blob = find_blob(user, hash);
+	void *data = blob ? malloc(blob->size) : NULL;
+	if (data) {
+		memcpy(data, blob->data, blob->size);
+		copy.data = data;
+		copy.size = blob->size;
+	}
+	return copy;
+}
+
+static void swap(app *a, double began)
+{
+	close_version(&a->shown);
+	a->shown = a->coming;
+	memset(&a->coming, 0, sizeof a->coming);
+	a->error[0] = 0;
+	a->dirty = true;
+	release_unused(a);
+	a->swap_ms = (draw_surface_seconds() - began) * 1e3;
+}
+
+/* ---- fetching */
+
+static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob)
+{
+	request r = *(request *)user;
+	app *a = r.app;
+	(void)id;
+	free(user);
+	if (result == HOBC_OK && r.output >= 0 && r.generation == a->generation) {
+		strcpy(a->coming.hashes[r.output], blob->hash);
+		a->coming.revs[r.output] = blob->rev;
+	}
+	if (result == HOBC_OK)
+		hold(a, blob);
+	if (r.generation != a->generation || result == HOBC_CANCELLED)
+		return;
+	bool optional = r.output >= 0 && r.output != SCENE && result == HOBC_NOT_FOUND;
+	a->pending--;
+	if (result != HOBC_OK && !optional)
+		fail(a, message);
+	else if (a->pending == 0)
+		advance(a);
+}
+
+static request *new_request(app *a, int output)
+{
+	request *r = malloc(sizeof *r);
+	if (r) {
+		r->app = a;
+		r->generation = a->generation;
+		r->output = output;
+		a->pending++;
+	}
+	return r;
+}
+
+static void fetch_hash(app *a, const char *hash, const char *older)
+{
+	const hobc_blob *base = older[0] ? find_blob(a, older) : NULL;
+	request *r = hash[0] && !find_blob(a, hash) ? new_request(a, -1) : NULL;
+	if (r && base)
+		hobc_get_delta(a->client, hash, base, on_blob, r, NULL);
+	else if (r)
+		hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
+}
+
+static void begin(app *a)
+{
+	close_version(&a->coming);
+	a->generation++;
+	a->pending = 0;
+}
+
+static void fetch_by_name(app *a)
+{
+	begin(a);
+	for (int i = 0; i < OUTPUTS; i++) {
+		request *r = new_request(a, i);
+		if (r)
+			hobc_get(a->client, a->asset, output_names[i], on_blob, r, NULL);
+	}
+}
+
+/* All that was asked for is here: first the outputs, which then name the textures. */
+static void advance(app *a)
+{
+	version *v = &a->coming;
+	hob_rt_error error;
+	double began = draw_surface_seconds();
+	if (!v->asset) {
+		for (int i = 0; i < OUTPUTS; i++)
+			if (v->revs[i] != 0 && v->revs[SCENE] != 0 && v->revs[i] != v->revs[SCENE]) {
+				fetch_by_name(a); /* published in between */
+				return;
+			}
+		const hob_rt_files files = {part(a, MESHES), part(a, MATERIALS), part(a, SCENE), part(a, ANIMATIONS)};
+		if (!hob_rt_open(&files, NULL, &v->asset, &error)) {
+			fail(a, error.text);
+			return;
+		}
+		for (uint32_t i = 0; i < v->asset->image_count; i++) {
+			hash_text hash;
+			image_hash(v->asset, i, hash);
+			fetch_hash(a, hash, "");
+		}
+		if (a->pending > 0)
+			return;
+	}
+	if (!hob_rt_instance_open(v->asset, &v->instance, &error) ||
+		!hob_rt_player_open(v->asset, 1, &v->player, &error)) {
+		fail(a, error.text);
+		return;
+	}
+	if (v->asset->clip_count > 0)
+		hob_rt_player_play(v->player, 0, 0, 1, true);
+	hob_rt_player_advance(v->player, a->clock, v->instance);
+	v->model = draw_model_open(v->asset, find_picture, a);
+	if (v->model)
+		swap(a, began);
+	else
+		fail(a, "the model cannot be uploaded");
+}
+
+/* The text behind "message": in what the daemon says of a failure, escapes left as they are. */
+static void failure_text(const hobc_event *event, char *out, size_t size)
+{
+	const char *at = strstr(event->json, "\"message\":\"");
+	size_t length = 0;
+	at = at ? at + 11 : "the cook failed";
+	while (at[length] && at[length] != '"')
+		length += at[length] == '\\' && at[length + 1] ? 2 : 1;
+	snprintf(out, size, "%s: %.*s", event->asset, (int)length, at);
+}
+
+static void on_event(void *user, const hobc_event *event)
+{
+	app *a = user;
+	hash_text scene;
+	char text[512];
+	if (event->kind == HOBC_EVENT_RESET ||
+		(event->kind == HOBC_EVENT_HELLO && !a->shown.model && a->pending == 0))
+		fetch_by_name(a);
+	if (event->kind != HOBC_EVENT_ASSET)
+		return;
+	if (strcmp(event->change, "failed") == 0) {
+		failure_text(event, text, sizeof text);
+		fail(a, text);
+		return;
+	}
+	if (!hobc_event_output(event, output_names[SCENE], scene, NULL))
+		return;
+	begin(a);
+	for (int i = 0; i < OUTPUTS; i++)
+		if (!hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
+			a->coming.hashes[i][0] = 0;
+	for (int i = 0; i < OUTPUTS; i++)
+		fetch_hash(a, a->coming.hashes[i], a->shown.hashes[i]);
+	if (a->pending == 0)
+		advance(a);
+}
+
+/* ---- pictures */
+
+static void draw_frame(app *a)
+{
+	draw_view view;
+	memset(&view, 0, sizeof view);
+	view.pixels = 1;
+	glClearColor(0.16f, 0.17f, 0.19f, 1);
+	glDepthMask(GL_TRUE);
+	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+	if (a->shown.model) {
+		hob_rt_update(a->shown.instance);
+		draw_view_outside(a->shown.instance, 30, 20, a->width, a->height, &view);
+		draw_model_draw(a->shown.model, a->shown.instance, &view);
+	}
+	if (!a->error[0])
+		return;
+	glEnable(GL_SCISSOR_TEST);
+	glScissor(0, a->height - STRIP, a->width, STRIP);
+	glClearColor(0.85f, 0.1f, 0.1f, 1);
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDisable(GL_SCISSOR_TEST);
+}
+
+static bool save_picture(app *a)
+{
+	char path[4096];
+	unsigned char *pixels = malloc((size_t)a->width * (size_t)a->height * 4);
+	if (!pixels)
+		return false;
+	draw_surface_read(a->surface, pixels);
+	for (size_t i = 3; i < (size_t)a->width * (size_t)a->height * 4; i += 4)
+		pixels[i] = 255;
+	snprintf(path, sizeof path, "%s.new", a->out);
+	bool saved =
+		stbi_write_png(path, a->width, a->height, 4, pixels, a->width * 4) != 0 && rename(path, a->out) == 0;
+	free(pixels);
+	if (!saved)
+		fprintf(stderr, "hob_draw: cannot write %s\n", a->out);
+	return saved;
+}
+
+static bool show(app *a)
+{
+	if (!a->window && !a->dirty)
+		return true;
+	draw_frame(a);
+	if (!a->window && !save_picture(a))
+		return false;
+	if (a->dirty) {
+		printf("picture %u %s %.1f\n", ++a->pictures, a->error[0] ? "kept" : "shown", a->swap_ms);
+		fflush(stdout);
+	}
+	a->dirty = false;
+	return !a->window || draw_surface_present(a->surface);
+}
+
+static bool input_ended(void)
+{
+	struct pollfd entry = {STDIN_FILENO, POLLIN, 0};
+	char byte;
+	return poll(&entry, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+static void run(app *a)
+{
+	double before = draw_surface_seconds();
+	fetch_by_name(a);
+	while (!input_ended()) {
+		hobc_update(a->client, a->window ? 0 : 20);
+		double now = draw_surface_seconds(), step = a->window ? now - before : 0;
+		before = now;
+		a->clock += step;
+		if (a->shown.player)
+			hob_rt_player_advance(a->shown.player, step, a->shown.instance);
+		if (!show(a))
+			break;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	hobc_options options;
+	app a;
+	memset(&options, 0, sizeof options);
+	memset(&a, 0, sizeof a);
+	a.out = "picture.png";
+	a.width = 640;
+	a.height = 480;
+	bool good = argc >= 3;
+	for (int i = 3; i < argc && good; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+		if (strcmp(argv[i], "--window") == 0) {
+			a.window = true;
+			continue;
+		}
+		good = value != NULL;
+		if (good && strcmp(argv[i], "-o") == 0)
+			a.out = value;
+		else if (good && strcmp(argv[i], "--cache") == 0)
+			options.cache_dir = value;
+		else if (good && strcmp(argv[i], "--time") == 0)
+			a.clock = strtod(value, NULL);
+		else
+			good = good && strcmp(argv[i], "--size") == 0 &&
+				   sscanf(value, "%dx%d", &a.width, &a.height) == 2 && a.width > 0 && a.height > STRIP &&
+				   a.width <= 8192 && a.height <= 8192;
+		i++;
+	}
+	if (!good) {
+		fputs("usage: hob_draw URL ASSET [-o FILE.png | --window] [--size WxH] [--cache DIR] [--time "
+			  "SECONDS]\n",
+			  stderr);
+		return 2;
+	}
+	options.url = argv[1];
+	options.cook_wait_s = 10;
+	a.asset = argv[2];
+	if (hobc_open(&options, &a.client) != HOBC_OK) {
+		fprintf(stderr, "hob_draw: '%s' is no URL that can be used here\n", options.url);
+		return 2;
+	}
+	a.surface = draw_surface_open(a.width, a.height, a.window);
+	if (a.surface && hobc_watch(a.client, a.asset, on_event, &a) == HOBC_OK)
+		run(&a);
+	close_version(&a.coming);
+	close_version(&a.shown);
+	release_unused(&a);
+	free(a.held);
+	good = a.surface != NULL;
+	draw_surface_close(a.surface);
+	hobc_close(a.client);
+	return good ? 0 : 1;
+}

@@ -1,0 +1,123 @@
+"""The sample renderer that listens to a daemon: what is saved is on screen, what is broken leaves the last good picture."""
+import json
+import os
+import pathlib
+import queue
+import shutil
+import subprocess
+import threading
+import unittest
+
+from hobtest import DEADLINE, HOB, MODELS, Scenario, main, png, png_pixels
+from test_draw import difference
+
+LIVE = pathlib.Path(HOB).parent / "hob_draw"
+WIDTH, HEIGHT, STRIP = 160, 120, 8
+
+
+class Live:
+    """hob_draw as a child; its lines are read by a thread."""
+
+    def __init__(self, port, asset, picture):
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1")
+        self.picture_file = picture
+        self.process = subprocess.Popen([LIVE, f"http://localhost:{port}", asset, "-o", str(picture), "--size",
+                                         f"{WIDTH}x{HEIGHT}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=environment)
+        self.lines = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def wait(self, *words):
+        """The next line with all these words; what comes before it is passed over."""
+        while True:
+            line = self.lines.get(timeout=DEADLINE)
+            if line is None:
+                raise AssertionError("hob_draw ended: " + self.process.stderr.read())
+            if all(word in line for word in words):
+                return line
+
+    def picture(self):
+        return png_pixels(self.picture_file.read_bytes())
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(timeout=DEADLINE)
+        errors = self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        assert "ERROR" not in errors and "runtime error" not in errors, errors
+        return code
+
+
+def shown(picture):
+    """Without the strip on top."""
+    return picture[WIDTH * 4 * STRIP:]
+
+
+@unittest.skipUnless(LIVE.exists(), f"{LIVE} was not built: OpenGL ES or EGL is missing")
+class LiveDraw(Scenario):
+    def test_mesh_material_and_texture_change_on_save_and_survive_a_broken_file(self):
+        for name in ("TextureCoordinateTest.gltf", "TextureCoordinateTest.bin", "TextureCoordinateTemplate.png"):
+            shutil.copy(MODELS / "simple" / name, self.art / name)
+        model = json.loads((self.art / "TextureCoordinateTest.gltf").read_text())
+        picture = self.folder / "picture.png"
+
+        def save(change):
+            change(model)
+            self.put("TextureCoordinateTest.gltf", json.dumps(model))
+
+        def halve(document):
+            for node in document["nodes"]:
+                if "mesh" in node:
+                    node["scale"] = [0.5, 0.5, 0.5]
+                    break
+
+        def redden(document):
+            for material in document["materials"]:
+                material.setdefault("pbrMetallicRoughness", {})["baseColorFactor"] = [1, 0.1, 0.1, 1]
+
+        with self.serve() as daemon:
+            daemon.sync()
+            live = Live(daemon.port, "art/TextureCoordinateTest.gltf", picture)
+            live.wait("picture", "shown")
+            pictures = [live.picture()]
+            for change in (lambda: save(halve), lambda: save(redden),
+                           lambda: self.put("TextureCoordinateTemplate.png", png(20, 60, 250))):
+                change()
+                live.wait("picture", "shown")
+                pictures.append(live.picture())
+                self.assertGreater(difference(pictures[-2], pictures[-1]), 0.5)
+            self.put("TextureCoordinateTest.gltf", json.dumps(model)[:200])
+            self.assertIn("TextureCoordinateTest.gltf", live.wait("error"))
+            live.wait("picture", "kept")
+            broken = live.picture()
+            self.assertEqual(shown(broken), shown(pictures[-1]))
+            self.assertGreater(difference(broken[:WIDTH * 4 * STRIP], pictures[-1][:WIDTH * 4 * STRIP]), 30)
+            save(lambda document: document["nodes"][0].update(name="healed"))
+            live.wait("picture", "shown")
+            self.assertEqual(live.picture(), pictures[-1])
+            self.assertEqual(live.end(), 0)
+
+    def test_a_daemon_that_goes_and_comes_back_is_followed(self):
+        shutil.copy(MODELS / "simple" / "BoxVertexColors.glb", self.art / "box.glb")
+        picture = self.folder / "picture.png"
+        with self.serve() as daemon:
+            daemon.sync()
+            port = daemon.port
+            live = Live(port, "art/box.glb", picture)
+            live.wait("picture", "shown")
+            first = live.picture()
+        with self.serve("--listen", f"127.0.0.1:{port}") as daemon:
+            shutil.copy(MODELS / "simple" / "AnimatedMorphCube.glb", self.art / "box.glb")
+            live.wait("picture", "shown")
+            self.assertGreater(difference(first, live.picture()), 0.5)
+            self.assertEqual(live.end(), 0)
+
+
+if __name__ == "__main__":
+    main()
