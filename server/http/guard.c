@@ -55,7 +55,7 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	if (hob_str_equal_nocase(name, HOB_STR("transfer-encoding")))
 		r->head.chunked = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++)
-		if (hob_str_equal_nocase(name, fields[i].name)) {
+		if (key_size == fields[i].name.len && hob_str_equal_nocase(name, fields[i].name)) {
 			*(hob_str *)(void *)((char *)&r->head + fields[i].offset) = (hob_str){value, value_size};
 			r->head.host_count += fields[i].offset == offsetof(head, host);
 			r->head.length_count += fields[i].offset == offsetof(head, content_length);

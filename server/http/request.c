@@ -299,6 +299,12 @@ static bool find_route(request *r, enum MHD_Result *result)
 	return false;
 }
 
+enum { TARGET_CODED = 1, TARGET_BAD = 2 };
+
+static const uint8_t target_bytes[256] = {
+	[0 ... 0x20] = TARGET_BAD, ['#'] = TARGET_BAD,	['%'] = TARGET_CODED,
+	['+'] = TARGET_CODED,	   [0x7F] = TARGET_BAD, [0x80 ... 0xFF] = TARGET_CODED};
+
 bool request_route(request *r, enum MHD_Result *result)
 {
 	hob_str target = hob_str_of(r->target);
@@ -307,11 +313,12 @@ bool request_route(request *r, enum MHD_Result *result)
 								"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 		return false;
 	}
-	bool plain = true;
+	/* Most targets hold nothing that could be an escape. */
+	uint8_t kinds = 0;
 	for (size_t i = 0; i < target.len; i++) {
-		uint8_t byte = (uint8_t)target.data[i];
-		plain = plain && byte != '%' && byte != '+' && byte < 0x80;
-		if (byte <= 0x20 || byte == 0x7F || byte == '#') {
+		uint8_t kind = target_bytes[(uint8_t)target.data[i]];
+		kinds |= kind;
+		if (kind == TARGET_BAD) {
 			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
 									"byte %zu of the request target may not stand there", i);
 			return false;
@@ -321,7 +328,7 @@ bool request_route(request *r, enum MHD_Result *result)
 	next_piece(&query, '?', &r->path);
 	if (!find_route(r, result))
 		return false;
-	for (uint32_t i = 0; !plain && i < r->arg_count; i++)
+	for (uint32_t i = 0; kinds > 0 && i < r->arg_count; i++)
 		if (!decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
 			*result =
 				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",

@@ -113,6 +113,7 @@ class Access(Scenario):
             self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(post, Origin=friend)).status, 200)
             self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(post, Origin=stranger)).status, 403)
             self.assertEqual(daemon.get("/api/v1", Host="hob.studio.example:7780").status, 200)
+            self.assertIn(b'["hob.studio.example"]', daemon.get("/api/v1/config").body)
             answer = daemon.get("/api/v1", Host="other.example")
             self.assertEqual(answer.status, 421)
             self.assertIn("allowed_hosts", answer.json()["hint"])

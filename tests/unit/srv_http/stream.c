@@ -53,8 +53,8 @@ static void a_listener_is_greeted_and_then_told(void **state)
 			"\"rev\":4182,\"seq\":1000}\n\n"));
 	publish(f, "asset", "art/a.glb", "{\"rev\":4183}");
 	client_await(&c, "id: 7c1e.1001\nevent: asset\ndata: {\"rev\":4183}\n\n");
-	publish(f, "log", "", "{\"a\":1}\n{\"b\":2}");
-	client_await(&c, "id: 7c1e.1002\nevent: log\ndata: {\"a\":1}\ndata: {\"b\":2}\n\n");
+	publish(f, "job", "", "{\"a\":1}\n{\"b\":2}");
+	client_await(&c, "id: 7c1e.1002\nevent: job\ndata: {\"a\":1}\ndata: {\"b\":2}\n\n");
 	client_close(&c);
 }
 
@@ -97,8 +97,8 @@ static void ids_that_cannot_be_resumed_reset(void **state)
 		client_await(&c, "event: reset\ndata: {\"reason\":\"");
 		client_await(&c, "\"oldest\":1037}\n\n");
 		assert_true(client_has(&c, "id: 7c1e.1100\nevent: reset"));
-		publish(f, "log", "", "{\"x\":1}");
-		client_await(&c, "event: log");
+		publish(f, "job", "", "{\"x\":1}");
+		client_await(&c, "event: job");
 		assert_false(client_has(&c, "{\"old\":1}"));
 		client_close(&c);
 		fixture_free(f);
@@ -154,16 +154,16 @@ static void a_listener_that_does_not_read_gets_a_reset_and_no_memory(void **stat
 	/* Far more than sockets and the ring of 64 hold. */
 	for (int i = 0; i < 300; i++) {
 		char mark[32];
-		uint64_t seq = publish(f, "log", "", big);
+		uint64_t seq = publish(f, "job", "", big);
 		snprintf(mark, sizeof mark, "id: 7c1e.%llu\n", (unsigned long long)seq);
 		client_await(&fast, mark);
 		client_drop(&fast, fast.size - 64);
 	}
-	publish(f, "log", "", "{\"last\":1}");
+	publish(f, "job", "", "{\"last\":1}");
 	client_await(&fast, "{\"last\":1}");
 	assert_false(client_has(&fast, "event: reset"));
 	client_await(&slow, "event: reset");
-	publish(f, "log", "", "{\"after\":1}");
+	publish(f, "job", "", "{\"after\":1}");
 	client_await(&slow, "{\"after\":1}");
 	client_close(&slow);
 	client_close(&fast);
