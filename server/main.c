@@ -4,23 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_serve,  &cli_cook,  &cli_status,		&cli_ls,   &cli_why,
-											  &cli_get,	   &cli_watch, &cli_inspect,	&cli_diff, &cli_token,
-											  &cli_config, &cli_init,  &cli_healthcheck};
+static const struct {
+	const char *heading; /* of the commands from here on; NULL = the one before */
+	const cli_command *command;
+} table[] = {{"Everyday", &cli_serve}, {NULL, &cli_cook},		  {NULL, &cli_status},
+			 {NULL, &cli_ls},		   {NULL, &cli_why},		  {NULL, &cli_get},
+			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff},
+			 {"Set up", &cli_init},	   {NULL, &cli_config},		  {NULL, &cli_token},
+			 {NULL, &cli_completion},  {NULL, &cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {
 	fputs("hob - cook 3D models into runtime-ready blobs and serve them\n"
 		  "\n"
 		  "  hob serve art/                 watch art/, cook on save, serve on http://127.0.0.1:7780\n"
-		  "  hob cook art/ -o build/        cook once and exit (CI)\n"
-		  "\n"
-		  "Commands\n",
+		  "  hob cook art/ -o build/        cook once and exit (CI)\n",
 		  out);
-	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++) {
-		char left[48];
-		snprintf(left, sizeof left, "%s %s", commands[i]->name, commands[i]->arguments);
-		fprintf(out, "  %-24s %s\n", left, commands[i]->summary);
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
+		if (table[i].heading)
+			fprintf(out, "\n%s\n", table[i].heading);
+		fprintf(out, "  %-12s %s\n", table[i].command->name, table[i].command->summary);
 	}
 	fputs("\n"
 		  "Run 'hob help COMMAND' for details. Exit codes: 0 ok, 1 assets failed, 2 usage or configuration,\n"
@@ -30,10 +33,26 @@ static void print_overview(FILE *out)
 
 static const cli_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		if (strcmp(table[i].command->name, name) == 0)
+			return table[i].command;
 	return NULL;
+}
+
+static int fail_unknown(const char *name)
+{
+	const char *best = "";
+	size_t nearest = 3;
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
+		size_t distance = hob_str_distance(hob_str_of(name), hob_str_of(table[i].command->name));
+		if (distance < nearest) {
+			nearest = distance;
+			best = table[i].command->name;
+		}
+	}
+	fprintf(stderr, "hob: there is no command '%s'%s%s%s Run 'hob help' for a list.\n", name,
+			best[0] ? "; did you mean '" : "", best, best[0] ? "'?" : ".");
+	return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -49,11 +68,8 @@ int main(int argc, char **argv)
 		return argc < 2 ? EXIT_USAGE : EXIT_GOOD;
 	}
 	const cli_command *command = find_command(asks_help ? argv[2] : name);
-	if (!command) {
-		fprintf(stderr, "hob: there is no command '%s'. Run 'hob help' for a list.\n",
-				asks_help ? argv[2] : name);
-		return EXIT_USAGE;
-	}
+	if (!command)
+		return fail_unknown(asks_help ? argv[2] : name);
 	char help[] = "--help";
 	char *help_argv[] = {argv[0], help, NULL};
 	return asks_help ? command->run(2, help_argv) : command->run(argc - 1, argv + 1);

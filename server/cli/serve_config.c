@@ -1,21 +1,24 @@
 #include "serve_config.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
+	static char docs[SRV_CONFIG_COUNT][160];
 	cli_option table[SRV_CONFIG_COUNT + 2];
 	*options = (serve_options){0};
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		const srv_config_row *row = &srv_config_table[key];
 		cli_option *option = &table[key];
+		bool plain = !row->initial[0] || row->type == SRV_CONFIG_TYPE_flag || strcmp(row->initial, "0") == 0;
+		snprintf(docs[key], sizeof docs[key], plain ? "%s" : "%s (%s)", row->doc, row->initial);
 		*option = (cli_option){row->option,			 row->letter,	   CLI_TEXT,
-							   &options->texts[key], row->placeholder, row->doc};
+							   &options->texts[key], row->placeholder, docs[key]};
 		if (row->type == SRV_CONFIG_TYPE_flag)
-			*option = (cli_option){row->option, row->letter, CLI_FLAG, &options->flags[key], NULL, row->doc};
+			*option = (cli_option){row->option, row->letter, CLI_FLAG, &options->flags[key], NULL, docs[key]};
 		else if (row->type == SRV_CONFIG_TYPE_list)
 			*option = (cli_option){row->option,			 row->letter,	   CLI_LIST,
-								   &options->lists[key], row->placeholder, row->doc};
+								   &options->lists[key], row->placeholder, docs[key]};
 	}
 	table[SRV_CONFIG_COUNT] = (cli_option){
 		"--config", 0, CLI_TEXT, &options->file, "FILE", "the configuration (hob.json here or above)"};

@@ -1,0 +1,70 @@
+"""What `cmake --install` leaves: programs that run from there, manual pages, and libraries that strangers link."""
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from hobtest import HOB, MODELS, Scenario, main
+
+BUILD = pathlib.Path(HOB).resolve().parent
+
+CLIENT = """#include <hob_client.h>
+int main(void) { hobc_client *c = 0; hobc_options o = {0}; o.url = "http://127.0.0.1:1";
+  if (hobc_open(&o, &c) != HOBC_OK) return 1; hobc_close(c); return 0; }
+"""
+RUNTIME = """#include <hob_runtime.h>
+int main(void) { return sizeof(hob_rt_asset *) == 0; }
+"""
+LISTS = """cmake_minimum_required(VERSION 3.20)
+project(stranger C)
+find_package(hob-client REQUIRED)
+find_package(hob-runtime REQUIRED)
+add_executable(client client.c)
+target_link_libraries(client hob::client)
+add_executable(runtime runtime.c)
+target_link_libraries(runtime hob::runtime)
+"""
+
+
+@unittest.skipUnless((BUILD / "cmake_install.cmake").exists() and shutil.which("cmake"), "no build folder of CMake")
+class Install(Scenario):
+    def run_in(self, *command, cwd=None, **environment):
+        done = subprocess.run(command, cwd=cwd or self.folder, capture_output=True, text=True, check=False,
+                              env=dict(os.environ, NO_COLOR="1", **environment))
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.stdout
+
+    def test_programs_manual_and_libraries(self):
+        prefix = self.folder / "prefix"
+        self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix))
+        hob = str(prefix / "bin/hob")
+        self.run_in(hob, "cook", str(MODELS / "simple/spot.obj"), "-o", "out")
+        self.assertTrue((self.folder / "out/spot.obj.meshes").stat().st_size > 0)
+        manual = (prefix / "share/man/man1/hob.1").read_text()
+        for command in self.run_in(hob, "help").split("Everyday")[1].split("Run 'hob")[0].splitlines():
+            if command.startswith("  "):
+                self.assertIn(".SS hob " + command.split()[0] + "\n", manual)
+        self.assertIn("max_size", (prefix / "share/man/man5/hob.json.5").read_text())
+        sanitize = ["-fsanitize=address,undefined"] if b"__asan_init" in (BUILD / "libhob_client.a").read_bytes() else []
+        (self.folder / "client.c").write_text(CLIENT)
+        (self.folder / "runtime.c").write_text(RUNTIME)
+        (self.folder / "CMakeLists.txt").write_text(LISTS)
+        found = str(next(prefix.rglob("pkgconfig")))
+        for part in ("client", "runtime"):
+            flags = self.run_in("pkg-config", "--cflags", "--libs", f"hob-{part}", PKG_CONFIG_PATH=found).split()
+            self.run_in(os.environ.get("CC", "gcc"), f"{part}.c", *sanitize, *flags, "-o", f"own-{part}")
+            self.run_in(str(self.folder / f"own-{part}"))
+        self.run_in("cmake", "-B", "b", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_C_FLAGS=" + " ".join(sanitize))
+        self.run_in("cmake", "--build", "b")
+        self.run_in(str(self.folder / "b/client"))
+
+    def test_completion_offers_what_there_is(self):
+        script = ("source <(\"$HOB\" completion bash); hob() { \"$HOB\" \"$@\"; }; COMP_WORDS=(hob $1 $2); COMP_CWORD=$3; _hob; "
+                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        self.assertEqual(self.run_in("bash", "-c", script, "x", "se", "", "1", HOB=HOB).split(), ["serve"])
+        self.assertEqual(self.run_in("bash", "-c", script, "x", "serve", "--lis", "2", HOB=HOB).split(), ["--listen"])
+
+
+if __name__ == "__main__":
+    main()
