@@ -12,29 +12,31 @@ static const char bash_script[] =
 	"\tif [ \"$COMP_CWORD\" -eq 1 ] || [ \"$command\" = help ]; then\n"
 	"\t\tCOMPREPLY=($(compgen -W \"$commands help --version\" -- \"$word\"))\n"
 	"\telif [[ $word == -* ]]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"$(hob help \"$command\" 2>/dev/null | grep -o -- ' --[a-z-]*' | sort -u)\" -- \"$word\"))\n"
+	"\t\tCOMPREPLY=($(compgen -W \"$(hob help \"$command\" 2>/dev/null | grep -o -- ' --[a-z-]*' | sort "
+	"-u)\" -- \"$word\"))\n"
 	"\telse\n"
 	"\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
 	"\tfi\n"
 	"}\n"
 	"complete -o filenames -F _hob hob\n";
 
-static const char zsh_script[] =
-	"#compdef hob\n"
-	"# hob(1) completion: hob completion zsh > \"${fpath[1]}/_hob\"\n"
-	"_hob() {\n"
-	"\tlocal -a names\n"
-	"\tif (( CURRENT == 2 )); then\n"
-	"\t\tnames=(${(f)\"$(hob help 2>/dev/null | sed -n '/^Everyday/,$ s/^  \\([a-z]\\{2,\\}\\)  *\\(.*\\)$/\\1:\\2/p')\"})\n"
-	"\t\t_describe command names\n"
-	"\telif [[ $words[CURRENT] == -* ]]; then\n"
-	"\t\tnames=(${(f)\"$(hob help $words[2] 2>/dev/null | grep -o -- ' --[a-z-]*' | sort -u | tr -d ' ')\"})\n"
-	"\t\tcompadd -- $names\n"
-	"\telse\n"
-	"\t\t_files\n"
-	"\tfi\n"
-	"}\n"
-	"compdef _hob hob\n";
+static const char zsh_script[] = "#compdef hob\n"
+								 "# hob(1) completion: hob completion zsh > \"${fpath[1]}/_hob\"\n"
+								 "_hob() {\n"
+								 "\tlocal -a names\n"
+								 "\tif (( CURRENT == 2 )); then\n"
+								 "\t\tnames=(${(f)\"$(hob help 2>/dev/null | sed -n '/^Everyday/,$ s/^  "
+								 "\\([a-z]\\{2,\\}\\)  *\\(.*\\)$/\\1:\\2/p')\"})\n"
+								 "\t\t_describe command names\n"
+								 "\telif [[ $words[CURRENT] == -* ]]; then\n"
+								 "\t\tnames=(${(f)\"$(hob help $words[2] 2>/dev/null | grep -o -- ' "
+								 "--[a-z-]*' | sort -u | tr -d ' ')\"})\n"
+								 "\t\tcompadd -- $names\n"
+								 "\telse\n"
+								 "\t\t_files\n"
+								 "\tfi\n"
+								 "}\n"
+								 "compdef _hob hob\n";
 
 static const char fish_script[] =
 	"# hob(1) completion: hob completion fish > ~/.config/fish/completions/hob.fish\n"
@@ -45,7 +47,8 @@ static const char fish_script[] =
 	"\thob help (commandline -opc)[2] 2>/dev/null | grep -o -- ' --[a-z-]*' | sort -u | string trim\n"
 	"end\n"
 	"complete -c hob -n __fish_use_subcommand -f -a '(__hob_commands)'\n"
-	"complete -c hob -n 'not __fish_use_subcommand; and string match -q -- \"-*\" (commandline -ct)' -a '(__hob_options)'\n";
+	"complete -c hob -n 'not __fish_use_subcommand; and string match -q -- \"-*\" (commandline -ct)' -a "
+	"'(__hob_options)'\n";
 
 static int run_completion(int argc, char **argv)
 {
