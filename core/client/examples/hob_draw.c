@@ -6,8 +6,8 @@
  * and on the GPU; then the two change places between two frames. What cannot be cooked, fetched or opened leaves the old
  * one where it is, under a red strip and with a line that says why. Without a window each new picture goes to FILE.png.
  *
- * One line per picture, "picture N shown|kept MS" (MS: how long the change took), and "error MESSAGE". Ends at end of its
- * input, or with its window. */
+ * One line per picture, "picture shown|kept REV MS" (the change that it shows or failed to, and how long the swap took),
+ * and "error MESSAGE". Ends at end of its input, or with its window. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
@@ -26,8 +26,8 @@ static const char *const output_names[OUTPUTS] = {"meshes", "materials", "scene"
 typedef char hash_text[65];
 
 typedef struct version {
-	hash_text hashes[OUTPUTS]; /* "" = the asset has none */
-	uint64_t revs[OUTPUTS];
+	hash_text hashes[OUTPUTS];	 /* "" = the asset has none */
+	uint64_t revs[OUTPUTS], rev; /* by name each has its own; 0 from a cache */
 	hob_rt_asset *asset;
 	hob_rt_instance *instance;
 	hob_rt_player *player;
@@ -45,7 +45,7 @@ typedef struct app {
 	uint32_t generation, pending; /* of `coming`: answers of earlier ones are kept as bytes only */
 	hobc_blob **held;			  /* every blob of either version, once */
 	size_t held_count;
-	unsigned pictures;
+	uint64_t rev; /* of the last change, good or not */
 	char error[512];
 } app;
 
@@ -160,6 +160,7 @@ static void swap(app *a, double began)
 {
 	close_version(&a->shown);
 	a->shown = a->coming;
+	a->rev = a->shown.rev;
 	memset(&a->coming, 0, sizeof a->coming);
 	a->error[0] = 0;
 	a->dirty = true;
@@ -177,7 +178,7 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 	free(user);
 	if (result == HOBC_OK && r.output >= 0 && r.generation == a->generation) {
 		strcpy(a->coming.hashes[r.output], blob->hash);
-		a->coming.revs[r.output] = blob->rev;
+		a->coming.revs[r.output] = a->coming.rev = blob->rev;
 	}
 	if (result == HOBC_OK)
 		hold(a, blob);
@@ -293,12 +294,14 @@ static void on_event(void *user, const hobc_event *event)
 		return;
 	if (strcmp(event->change, "failed") == 0) {
 		failure_text(event, text, sizeof text);
+		a->rev = event->rev;
 		fail(a, text);
 		return;
 	}
 	if (!hobc_event_output(event, output_names[SCENE], scene, NULL))
 		return;
 	begin(a);
+	a->coming.rev = event->rev;
 	for (int i = 0; i < OUTPUTS; i++)
 		if (!hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
 			a->coming.hashes[i][0] = 0;
@@ -358,7 +361,8 @@ static bool show(app *a)
 	if (!a->window && !save_picture(a))
 		return false;
 	if (a->dirty) {
-		printf("picture %u %s %.1f\n", ++a->pictures, a->error[0] ? "kept" : "shown", a->swap_ms);
+		printf("picture %s %llu %.1f\n", a->error[0] ? "kept" : "shown", (unsigned long long)a->rev,
+			   a->swap_ms);
 		fflush(stdout);
 	}
 	a->dirty = false;
