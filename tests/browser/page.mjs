@@ -4,6 +4,7 @@ import * as THREE from 'three';
 import { ColladaLoader } from 'three/addons/loaders/ColladaLoader.js';
 import { FBXLoader } from 'three/addons/loaders/FBXLoader.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
+import { KTX2Loader } from 'three/addons/loaders/KTX2Loader.js';
 import { DRACOLoader } from 'three/addons/loaders/DRACOLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
@@ -217,6 +218,44 @@ window.watchedFacts = () => {
 	watched.model.traverse((object) => object.isMesh && meshes.push(object.uuid));
 	const { png } = draw(watched.model, watched.camera);
 	return { events: watched.events, disposed: Boolean(watched.disposed), sameMeshes: meshes.join() === watched.meshes.join(), png };
+};
+
+window.textureFamilies = () => {
+	const gl = renderer.getContext();
+	const names = { s3tc: 'WEBGL_compressed_texture_s3tc', rgtc: 'EXT_texture_compression_rgtc', bptc: 'EXT_texture_compression_bptc',
+		astc: 'WEBGL_compressed_texture_astc' };
+	return Object.fromEntries(Object.entries(names).map(([family, name]) => [family, Boolean(gl.getExtension(name))]));
+};
+
+const ktx2 = new KTX2Loader().setTranscoderPath('/modules/three/examples/jsm/libs/basis/').detectSupport(renderer);
+
+/* Every texel of every level as the GPU gives it to a shader: 0..1, colours as light. */
+window.readTexture = async (url) => {
+	const texture = await ktx2.loadAsync(url);
+	const material = new THREE.RawShaderMaterial({
+		glslVersion: THREE.GLSL3,
+		uniforms: { map: { value: texture }, level: { value: 0 } },
+		vertexShader: 'in vec3 position; void main() { gl_Position = vec4(position, 1.0); }',
+		fragmentShader: 'precision highp float; precision highp sampler2D; uniform sampler2D map; uniform int level; out vec4 color;' +
+			'void main() { color = texelFetch(map, ivec2(gl_FragCoord.xy), level); }',
+		blending: THREE.NoBlending, depthTest: false,
+	});
+	const quad = new THREE.Mesh(new THREE.PlaneGeometry(2, 2), material);
+	quad.frustumCulled = false;
+	const levels = (texture.mipmaps?.length ? texture.mipmaps : [texture.image]).map(({ width, height }, level) => {
+		const target = new THREE.WebGLRenderTarget(width, height, { type: THREE.FloatType, depthBuffer: false });
+		const pixels = new Float32Array(4 * width * height);
+		material.uniforms.level.value = level;
+		renderer.setRenderTarget(target);
+		renderer.render(quad, new THREE.Camera());
+		renderer.readRenderTargetPixels(target, 0, 0, width, height, pixels);
+		renderer.setRenderTarget(null);
+		target.dispose();
+		return { width, height, pixels: [...pixels] };
+	});
+	const srgb = texture.colorSpace === THREE.SRGBColorSpace;
+	texture.dispose();
+	return { srgb, levels };
 };
 
 window.ready = true;
