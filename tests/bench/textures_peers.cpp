@@ -1,14 +1,19 @@
 // textures_peers.cpp - the packaged compressors that Hob's are measured against, behind C names. Not part of Hob.
 #include <astcenc.h>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <nvtt/nvtt.h>
 #include <squish.h>
 
-extern "C" void peer_squish(const uint8_t *rgba, int width, int height, int quality, uint8_t *out)
+extern "C" const int peers_are_there = 1;
+
+extern "C" void peer_squish(const uint8_t *rgba, int width, int height, int bc, int quality, uint8_t *out)
 {
-	squish::CompressImage(rgba, width, height, out,
-						  squish::kDxt1 | (quality ? squish::kColourClusterFit : squish::kColourRangeFit));
+	static const int fits[] = {squish::kColourRangeFit, squish::kColourClusterFit,
+							   squish::kColourIterativeClusterFit};
+	int format = bc == 1 ? squish::kDxt1 : bc == 3 ? squish::kDxt5 : bc == 4 ? squish::kBc4 : squish::kBc5;
+	squish::CompressImage(rgba, width, height, out, format | fits[quality]);
 }
 
 namespace
@@ -37,7 +42,8 @@ extern "C" void peer_nvtt(const uint8_t *rgba, int width, int height, int bc, in
 	uint8_t *bgra = new uint8_t[4 * size_t(width) * height];
 	for (size_t i = 0; i < size_t(width) * height; i++) {
 		bgra[4 * i] = rgba[4 * i + 2], bgra[4 * i + 1] = rgba[4 * i + 1], bgra[4 * i + 2] = rgba[4 * i];
-		bgra[4 * i + 3] = rgba[4 * i + 3];
+		// nvtt's BC4 holds alpha.
+		bgra[4 * i + 3] = rgba[4 * i + (bc == 4 ? 0 : 3)];
 	}
 	input.setMipmapData(bgra, width, height);
 	nvtt::OutputOptions output;
@@ -46,24 +52,27 @@ extern "C" void peer_nvtt(const uint8_t *rgba, int width, int height, int bc, in
 	sink.at = out;
 	output.setOutputHandler(&sink);
 	nvtt::CompressionOptions options;
-	options.setFormat(bc == 1 ? nvtt::Format_BC1 : bc == 4 ? nvtt::Format_BC4 : nvtt::Format_BC5);
+	options.setFormat(bc == 1	? nvtt::Format_BC1
+					  : bc == 3 ? nvtt::Format_BC3
+					  : bc == 4 ? nvtt::Format_BC4
+								: nvtt::Format_BC5);
 	options.setQuality(quality ? nvtt::Quality_Normal : nvtt::Quality_Fastest);
 	nvtt::Compressor().process(input, options, output);
 	delete[] bgra;
 }
 
-// ASTC there and back: what the decoder gives for the encoder's blocks.
-extern "C" void peer_astc_decode(const uint8_t *blocks, size_t size, int width, int height, int side,
-								 uint8_t *rgba)
+extern "C" void peer_astc(const uint8_t *rgba, int width, int height, int side, float quality, uint8_t *out,
+						  size_t size)
 {
 	astcenc_config config;
-	astcenc_config_init(ASTCENC_PRF_LDR, side, side, 1, ASTCENC_PRE_FAST, ASTCENC_FLG_DECOMPRESS_ONLY,
-						&config);
 	astcenc_context *context;
-	astcenc_context_alloc(&config, 1, &context);
-	void *slices[1] = {rgba};
+	if (astcenc_config_init(ASTCENC_PRF_LDR, side, side, 1, quality, 0, &config) != ASTCENC_SUCCESS ||
+		astcenc_context_alloc(&config, 1, &context) != ASTCENC_SUCCESS)
+		abort();
+	void *slices[1] = {const_cast<uint8_t *>(rgba)};
 	astcenc_image image = {unsigned(width), unsigned(height), 1, ASTCENC_TYPE_U8, slices};
 	const astcenc_swizzle swizzle = {ASTCENC_SWZ_R, ASTCENC_SWZ_G, ASTCENC_SWZ_B, ASTCENC_SWZ_A};
-	astcenc_decompress_image(context, blocks, size, &image, &swizzle, 0);
+	if (astcenc_compress_image(context, &image, &swizzle, out, size, 0) != ASTCENC_SUCCESS)
+		abort();
 	astcenc_context_free(context);
 }
