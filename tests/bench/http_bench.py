@@ -5,7 +5,8 @@ keep-alive connections; Hob's Unix socket beside its TCP; latency while every co
     ./dev bench http [--part files,unix,cooking,listeners] [--rounds 2] [--ms 400] [--rt] [--out FILE]
 
 Server and client each have a core of their own where there are two. Each figure is the best of --rounds short rounds, in
-which the servers take turns. --rt gives both real-time priority, so that other load on the machine does not count.
+which the servers take turns. --rt gives server and client real-time priority (in part cooking: nice -20), so that other
+load on the machine does not count.
 """
 import argparse
 import json
@@ -71,9 +72,16 @@ def pin_all(options, pid, core):
             os.sched_setscheduler(number, os.SCHED_RR, os.sched_param(1))
 
 
+def favour(pid):
+    """Above everything else on the machine, so that cook processes are what it competes with."""
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        os.setpriority(os.PRIO_PROCESS, int(task.name), -20)
+
+
 def load(options, address, connections, ms, target, *fields, core=1):
     done = subprocess.run([str(BUILD / "http_load"), str(address), str(connections), str(ms), target, *fields],
-                          capture_output=True, text=True, preexec_fn=pin(options, core) if core is not None else None)
+                          capture_output=True, text=True, preexec_fn=pin(options, core) if core is not None else
+                          (lambda: os.setpriority(os.PRIO_PROCESS, 0, -20)) if options.rt else None)
     if done.returncode != 0:
         raise SystemExit(f"http_load: {done.stderr}")
     return json.loads(done.stdout)
@@ -203,15 +211,16 @@ def bench_cooking(options, folder, results):
     with Daemon([art], cache) as daemon:
         daemon.sync()
         target = "/blobs/" + sha
-        free = argparse.Namespace(rt=False)
-        rows = [("idle", 1, load(free, daemon.port, 1, 2000, target, core=None))]
+        if options.rt:
+            favour(daemon.process.pid)
+        rows = [("idle", 1, load(options, daemon.port, 1, 2000, target, core=None))]
         text = obj_text(120000)
         for i in range(options.models):
             (art / f"m{i}.obj").write_text(f"v {i} 1 2\n" + text)
         while daemon.counters().get('hob_assets{state="cooking"}', 0) < min(2, os.cpu_count()):
             pass
         for connections in (1, 16):
-            got = load(free, daemon.port, connections, 2000, target, core=None)
+            got = load(options, daemon.port, connections, 2000, target, core=None)
             rows.append(("cooking", connections, got))
             running = daemon.counters().get('hob_assets{state="cooking"}', 0)
             if running < min(2, os.cpu_count()):

@@ -97,6 +97,7 @@ static int serve_bare(size_t size)
 			}
 		}
 	}
+	return 0;
 }
 
 /* ---- listeners: a child connects and notes when its last socket has the event that was announced */
