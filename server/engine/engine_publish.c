@@ -149,7 +149,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
 	settings_text(engine, a, &arena, &settings);
-	hob_str used = ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
+	hob_str used = a->importer ? (hob_str){0} : ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
 	const srv_file *source = srv_graph_at(engine->graph, a->file);
 	srv_view_asset view = {.root = engine->roots[a->root].name,
 						   .path = hob_str_of(a->path),
@@ -243,7 +243,10 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	if (!srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	put_row(engine, a);
-	publish_view(engine, a);
+	if (recipe && recipe->error.len == 0)
+		publish_view_of(engine, a, *recipe);
+	else
+		publish_view(engine, a);
 	/* The row and the view are there before anybody can ask because of the event. */
 	if (!srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);

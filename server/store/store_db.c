@@ -204,8 +204,7 @@ static bool pragmas(srv_store *store, hob_error *err)
 		"PRAGMA cell_size_check = ON;"
 		"PRAGMA secure_delete = OFF;"
 		"PRAGMA temp_store = MEMORY;"
-		"PRAGMA cache_size = -65536;"
-		"PRAGMA mmap_size = 268435456;"
+		"PRAGMA cache_size = -8192;"
 		/* Folding is srv_store_sync's work, off the loop; this only bounds the WAL's size. */
 		"PRAGMA wal_autocheckpoint = 16384;";
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -418,11 +417,12 @@ hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
 void srv_store_read_begin(srv_store *store)
 {
 	if (!store->writing)
-		sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
+		sqlite3_exec(store->db, "PRAGMA mmap_size = 268435456; BEGIN", NULL, NULL, NULL);
 }
 
 void srv_store_read_end(srv_store *store)
 {
+	/* What stays mapped would count as this process's memory for as long as it lives. */
 	if (!store->writing)
-		sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+		sqlite3_exec(store->db, "COMMIT; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }
