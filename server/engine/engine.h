@@ -57,7 +57,8 @@ typedef struct srv_engine_times {
 /* Since start; written by the loop's thread, read by any. */
 typedef struct srv_engine_counters {
 	atomic_ullong jobs;		 /* jobs finished, whatever their result */
-	atomic_ullong cooked;	 /* by a worker, well */
+	atomic_ullong cooked;	 /* by a worker, well, to the end */
+	atomic_ullong previewed; /* by a worker, as a preview before that */
 	atomic_ullong failed;	 /* by a worker, badly */
 	atomic_ullong hits;		 /* answered by an earlier recipe: nothing was cooked */
 	atomic_ullong unchanged; /* hits whose recipe was the current one already: nothing was published */

@@ -130,7 +130,10 @@ static void finish_good(engine_job *job)
 	recipe.stats = hob_buf_str(&stats);
 	learn_digests(job, result);
 	keep_recipe(job, &recipe);
-	engine->counters.cooked++;
+	if (job->ingredients.profile == HOB_PROFILE_PREVIEW)
+		engine->counters.previewed++;
+	else
+		engine->counters.cooked++;
 	engine->counters.cook_ns += job->outcome->cook_ns;
 	a->crashes = 0;
 	job_remember_inputs(job, &recipe);

@@ -47,6 +47,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 {
 	metric_head(out, METRIC_cook_results);
 	metric_u64(out, METRIC_cook_results, "result=\"cooked\"", c->cooked);
+	metric_u64(out, METRIC_cook_results, "result=\"preview\"", c->previewed);
 	metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
 	metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
 	metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);

@@ -206,7 +206,11 @@ class Daemon:
         return found
 
     def cooked(self):
+        """Final cooks. Whether a preview comes first depends on how fast the machine is."""
         return int(self.counters()['hob_cook_results_total{result="cooked"}'])
+
+    def previewed(self):
+        return int(self.counters()['hob_cook_results_total{result="preview"}'])
 
     def stop(self):
         if self.process.poll() is None:
