@@ -11,7 +11,7 @@
 /** Numbers with a name: enumerators and bits. */
 export const constants = {
 	VERSION_MAJOR: 1,
-	VERSION_MINOR: 0,
+	VERSION_MINOR: 1,
 	ENDIAN: 16909060,
 	TABLE_ALIGN: 16,
 	GPU_ALIGN: 256,
@@ -186,6 +186,11 @@ export const records = {
 	box: { bytes: 24, fields: [
 		['min', 'f32', 0, 3],
 		['max', 'f32', 12, 3],
+	] },
+	range: { bytes: 24, fields: [
+		['offset', 'u64', 0, 0],
+		['size', 'u32', 8, 0],
+		['digest', 'u8', 12, 12],
 	] },
 	mesh: { bytes: 144, fields: [
 		['name', 'u32', 0, 0, true],
@@ -420,6 +425,7 @@ export const records = {
 /** Section types: what an element is, and whether the section stands behind the prefix. */
 export const sectionTypes = {
 	STRS: { kind: 'ALL', element: 'u8', gpu: false },
+	RNGS: { kind: 'ALL', element: 'range', gpu: false },
 	MDSC: { kind: 'MESH', element: 'mesh', gpu: false },
 	LODS: { kind: 'MESH', element: 'lod', gpu: false },
 	LAYT: { kind: 'MESH', element: 'layout', gpu: false },

@@ -18,7 +18,11 @@ enum {
 	MESSAGE_ROOM = 512
 };
 
-typedef enum hobc_delta_phase { DELTA_NONE, DELTA_TABLE, DELTA_PARTS } hobc_delta_phase;
+typedef enum hobc_delta_phase { DELTA_NONE, DELTA_TABLE, DELTA_RANGES, DELTA_PARTS } hobc_delta_phase;
+
+typedef struct hobc_need {
+	uint64_t first, end;
+} hobc_need;
 
 typedef struct hobc_request {
 	struct hobc_request *next;
@@ -38,9 +42,13 @@ typedef struct hobc_request {
 	hobc_delta_phase phase;
 	const uint8_t *older;
 	size_t older_size;
-	uint8_t *whole, *held;
-	uint64_t whole_size, position;
-	uint32_t sections;
+	uint8_t *whole;
+	uint64_t whole_size;
+	size_t came; /* bytes from its start that came with the table */
+	int table_asked;
+	hobc_need
+		*needs; /* bytes of `whole` that are still to be fetched, ascending; those before need_at have come */
+	size_t need_count, need_at;
 } hobc_request;
 
 typedef struct hobc_slot {

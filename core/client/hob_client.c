@@ -163,7 +163,7 @@ void hobc_request_free(hobc_client *client, hobc_request *r)
 	hobc_free(client, r->target);
 	hobc_free(client, r->data);
 	hobc_free(client, r->whole);
-	hobc_free(client, r->held);
+	hobc_free(client, r->needs);
 	hobc_free(client, r);
 }
 

@@ -133,10 +133,10 @@ hobc_result hobc_get(hobc_client *client, const char *asset, const char *output,
 /* A blob by hash, from the cache if it is there. size 0 with offset 0: all of it; size 0: to the end. */
 hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset, uint64_t size,
 						  hobc_blob_fn fn, void *user, uint64_t *id);
-/* A blob by hash, given an older one of the same kind: reads the container's table first, then only sections whose
- * digests the older blob does not have. The result is verified whole. Falls back to fetching everything when
- * either is no packed container. A section holds all meshes of a layout, so this saves much when names, materials or
- * records changed, and nothing when geometry did. `older` must stay until the callback. */
+/* A blob by hash, given an older one of the same kind: reads the container's table and its digests of ranges (each mesh's
+ * part of each section), then only bytes that the older blob does not have, wherever they lay in it. The result is
+ * verified whole. Falls back to fetching everything when either is no packed container; sections that are stored encoded
+ * come whole when they changed. `older` must stay until the callback. */
 hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
 						   void *user, uint64_t *id);
 /* hobc_get and hobc_update until it is answered; other callbacks run meanwhile. */

@@ -290,6 +290,92 @@ static void place(pack_builder *b, hob_pk_header *header)
 	header->file_bytes = at;
 }
 
+/* ---- ranges ---- */
+
+enum { RANGE_BYTES_MIN = 1024, RANGE_BLOCK = 4096, RANGE_SECTION_MIN = 2 * RANGE_BLOCK };
+
+void pack_add_ranges(pack_builder *b)
+{
+	b->ranges = b->section_count;
+	pack_add(b, HOB_PK_RNGS, NULL, 0, sizeof(hob_pk_range));
+}
+
+/* Where the run of bytes ends that begins at `from` of the section: behind the piece that makes it long enough. *piece and
+ * *piece_at, where that piece begins, move along. */
+static size_t run_end(const pack_section *s, size_t from, uint32_t *piece, size_t *piece_at)
+{
+	size_t size = (size_t)s->entry.raw_bytes;
+	if (s->piece_count == 1)
+		return size - from <= RANGE_BLOCK ? size : from + RANGE_BLOCK;
+	size_t end = from;
+	while (*piece < s->piece_count && end - from < RANGE_BYTES_MIN) {
+		end = *piece_at + s->pieces[*piece].size;
+		*piece_at = end;
+		++*piece;
+	}
+	return end;
+}
+
+static void hash_run(const pack_section *s, size_t from, size_t end, uint8_t out[12])
+{
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	size_t at = 0;
+	for (uint32_t p = 0; p < s->piece_count && at < end; p++) {
+		size_t size = s->pieces[p].size, first = from > at ? from - at : 0,
+			   last = end - at < size ? end - at : size;
+		if (first < last)
+			hob_hasher_put(&hasher, s->pieces[p].data + first, last - first);
+		at += size;
+	}
+	hob_sha256 digest = hob_hasher_finish(&hasher);
+	memcpy(out, digest.bytes, 12);
+}
+
+/* Counts the ranges; with `out` fills them, once the sections have their places. */
+static uint32_t each_range(const pack_builder *b, hob_pk_range *out)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 1; i < b->section_count; i++) {
+		const pack_section *s = &b->sections[i];
+		if (i == b->ranges || s->entry.codec != HOB_PK_CODEC_RAW || s->entry.raw_bytes < RANGE_SECTION_MIN)
+			continue;
+		uint32_t piece = 0;
+		size_t piece_at = 0;
+		for (size_t from = 0, end; from < s->entry.raw_bytes; from = end) {
+			end = run_end(s, from, &piece, &piece_at);
+			if (end == from)
+				break;
+			if (end - from > UINT32_MAX)
+				continue;
+			if (out) {
+				out[count] = (hob_pk_range){.offset = s->entry.offset + from, .size = (uint32_t)(end - from)};
+				hash_run(s, from, end, out[count].digest);
+			}
+			count++;
+		}
+	}
+	return count;
+}
+
+static void reserve_ranges(pack_builder *b)
+{
+	if (b->failed || b->ranges == 0)
+		return;
+	pack_section *s = &b->sections[b->ranges];
+	uint32_t count = each_range(b, NULL);
+	hob_pk_range *ranges = PACK_NEW(b, hob_pk_range, count);
+	s->entry.count = count;
+	s->entry.raw_bytes = (uint64_t)count * sizeof *ranges;
+	*s->pieces = (hob_bytes){(const uint8_t *)ranges, (size_t)s->entry.raw_bytes};
+}
+
+static void fill_ranges(pack_builder *b)
+{
+	if (b->ranges > 0)
+		each_range(b, (hob_pk_range *)(uintptr_t)b->sections[b->ranges].pieces->data);
+}
+
 static void put_sections(pack_builder *b, uint8_t *file)
 {
 	for (uint32_t i = 0; i < b->section_count; i++) {
@@ -336,6 +422,7 @@ static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
 		return;
 	}
 	memset(file, 0, (size_t)header.file_bytes);
+	fill_ranges(b);
 	put_sections(b, file);
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
@@ -358,6 +445,7 @@ bool pack_end(pack_builder *b, uint32_t kind, uint32_t flags)
 	}
 	if (!b->failed && b->options->encode == HOB_PACK_MESHOPT)
 		encode_sections(b);
+	reserve_ranges(b);
 	if (!b->failed)
 		write_file(b, kind, flags);
 	hob_buf_release(&b->strings);

@@ -27,6 +27,7 @@ typedef struct pack_builder {
 	bool failed;
 	pack_section *sections;
 	uint32_t section_count, section_room;
+	uint32_t ranges;	  /* index of RNGS, 0 = the file has none */
 	pack_section nowhere; /* what the adding functions return after a failure */
 	hob_buf strings;
 	uint32_t *string_slots; /* open addressing: offset + 1 */
@@ -51,6 +52,10 @@ pack_section *pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *p
 /* The same behind the prefix. */
 pack_section *pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 						   size_t count, uint32_t stride, uint16_t codec);
+
+/* Adds RNGS, which pack_end fills: a range for each piece of a raw section, small neighbours joined; sections of one
+ * piece are cut into blocks. */
+void pack_add_ranges(pack_builder *builder);
 
 /* Writes the file and releases the builder, also after a failure. */
 bool pack_end(pack_builder *builder, uint32_t kind, uint32_t flags);

@@ -275,12 +275,14 @@ static void put_meshlets(mesh_writer *w)
 	if (!w->meshlet_count)
 		return;
 	hob_pk_meshlet *out = PACK_NEW(&w->b, hob_pk_meshlet, (size_t)w->meshlet_count);
-	hob_bytes *vertices, *triangles;
-	if (!out || !pieces_of(w, w->count, &vertices) || !pieces_of(w, w->count, &triangles))
+	hob_bytes *vertices, *triangles, *table;
+	if (!out || !pieces_of(w, w->count, &vertices) || !pieces_of(w, w->count, &triangles) ||
+		!pieces_of(w, w->count, &table))
 		return;
 	uint32_t count = 0, vertex_base = 0, triangle_base = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
+		table[m] = (hob_bytes){(const uint8_t *)(out + count), mesh->meshlet_count * sizeof *out};
 		for (uint32_t i = 0; i < mesh->meshlet_count; i++) {
 			const hob_baked_meshlet *from = &mesh->meshlets[i];
 			hob_pk_meshlet *to = &out[count++];
@@ -300,11 +302,7 @@ static void put_meshlets(mesh_writer *w)
 		vertex_base += mesh->meshlet_vertex_count;
 		triangle_base += mesh->meshlet_triangle_bytes;
 	}
-	hob_bytes *table;
-	if (!pieces_of(w, 1, &table))
-		return;
-	*table = (hob_bytes){(const uint8_t *)out, count * sizeof *out};
-	pack_add_gpu(&w->b, HOB_PK_MLET, table, 1, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
+	pack_add_gpu(&w->b, HOB_PK_MLET, table, w->count, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
 	pack_add_gpu(&w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
 	pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
 }
@@ -416,6 +414,7 @@ static void put_all(mesh_writer *w)
 		put_variants(w);
 	if (w->b.failed)
 		return;
+	pack_add_ranges(&w->b);
 	pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
 	pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
 	pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);

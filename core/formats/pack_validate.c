@@ -11,53 +11,55 @@ enum { KIND_ANY = 0, MAX_SECTIONS = 1 << 20 };
 typedef struct rule {
 	uint32_t kind, type, record_bytes;
 	bool gpu, repeats;
+	bool optional; /* not there at all is fine */
 } rule;
 
 static const rule rules[] = {
-	{KIND_ANY, HOB_PK_STRS, 1, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MDSC, sizeof(hob_pk_mesh), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_LODS, sizeof(hob_pk_lod), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_LAYT, sizeof(hob_pk_layout), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_ATTR, sizeof(hob_pk_attribute), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MRPH, sizeof(hob_pk_morph), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_VMAP, sizeof(hob_pk_variant_map), false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_VTX_, 4, true, true},
-	{HOB_PK_KIND_MESH, HOB_PK_IDX_, 2, true, true},
-	{HOB_PK_KIND_MESH, HOB_PK_MLET, sizeof(hob_pk_meshlet), true, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MLVT, 4, true, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MLTR, 1, true, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MDLT, sizeof(hob_pk_delta), true, false},
-	{HOB_PK_KIND_MATL, HOB_PK_MATL, sizeof(hob_pk_material), false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_TEXR, sizeof(hob_pk_texref), false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_IMGS, sizeof(hob_pk_image), false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_TSMP, sizeof(hob_pk_texture_sampler), false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_VARI, 4, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_HIER, sizeof(hob_pk_hierarchy), false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_SUBT, 4, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_TRS_, sizeof(hob_pk_trs), false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LOCL, 64, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_GLOB, 64, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_AABB, 24, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_NAMS, 4, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LMSH, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LMAT, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LCAM, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LLGT, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LSKN, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LWGT, 8, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_WGTS, 4, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_CAMS, sizeof(hob_pk_camera), false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LGTS, sizeof(hob_pk_light), false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_SCNS, sizeof(hob_pk_scene), false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_ROOT, 4, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_CLIP, sizeof(hob_pk_clip), false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_CHAN, sizeof(hob_pk_channel), false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_SMPL, sizeof(hob_pk_sampler), false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_TIME, 4, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_VALS, 4, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_SKIN, sizeof(hob_pk_skin), false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_JNTS, 4, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_IBMS, 64, false, false},
+	{KIND_ANY, HOB_PK_STRS, 1, false, false, false},
+	{KIND_ANY, HOB_PK_RNGS, sizeof(hob_pk_range), false, false, true},
+	{HOB_PK_KIND_MESH, HOB_PK_MDSC, sizeof(hob_pk_mesh), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_LODS, sizeof(hob_pk_lod), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_LAYT, sizeof(hob_pk_layout), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_ATTR, sizeof(hob_pk_attribute), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_MRPH, sizeof(hob_pk_morph), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_VMAP, sizeof(hob_pk_variant_map), false, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_VTX_, 4, true, true, false},
+	{HOB_PK_KIND_MESH, HOB_PK_IDX_, 2, true, true, false},
+	{HOB_PK_KIND_MESH, HOB_PK_MLET, sizeof(hob_pk_meshlet), true, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_MLVT, 4, true, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_MLTR, 1, true, false, false},
+	{HOB_PK_KIND_MESH, HOB_PK_MDLT, sizeof(hob_pk_delta), true, false, false},
+	{HOB_PK_KIND_MATL, HOB_PK_MATL, sizeof(hob_pk_material), false, false, false},
+	{HOB_PK_KIND_MATL, HOB_PK_TEXR, sizeof(hob_pk_texref), false, false, false},
+	{HOB_PK_KIND_MATL, HOB_PK_IMGS, sizeof(hob_pk_image), false, false, false},
+	{HOB_PK_KIND_MATL, HOB_PK_TSMP, sizeof(hob_pk_texture_sampler), false, false, false},
+	{HOB_PK_KIND_MATL, HOB_PK_VARI, 4, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_HIER, sizeof(hob_pk_hierarchy), false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_SUBT, 4, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_TRS_, sizeof(hob_pk_trs), false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LOCL, 64, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_GLOB, 64, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_AABB, 24, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_NAMS, 4, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LMSH, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LMAT, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LCAM, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LLGT, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LSKN, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LWGT, 8, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_WGTS, 4, false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_CAMS, sizeof(hob_pk_camera), false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_LGTS, sizeof(hob_pk_light), false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_SCNS, sizeof(hob_pk_scene), false, false, false},
+	{HOB_PK_KIND_SCNE, HOB_PK_ROOT, 4, false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_CLIP, sizeof(hob_pk_clip), false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_CHAN, sizeof(hob_pk_channel), false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_SMPL, sizeof(hob_pk_sampler), false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_TIME, 4, false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_VALS, 4, false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_SKIN, sizeof(hob_pk_skin), false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_JNTS, 4, false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_IBMS, 64, false, false, false},
 };
 
 static const rule *rule_of(uint32_t kind, uint32_t type)
@@ -144,10 +146,11 @@ static bool check_header(check_file *file)
 		  h->kind == HOB_PK_KIND_MESH || h->kind == HOB_PK_KIND_MATL || h->kind == HOB_PK_KIND_SCNE ||
 			  h->kind == HOB_PK_KIND_ANIM,
 		  "unknown kind %08x", h->kind);
-	CHECK(file, h->ver_minor > 0 || (h->flags & ~3u) == 0, "unknown file flags %x", h->flags);
+	CHECK(file, h->ver_minor > HOB_PK_VERSION_MINOR || (h->flags & ~3u) == 0, "unknown file flags %x",
+		  h->flags);
 	CHECK(file, h->header_bytes >= 64 && h->header_bytes % 16 == 0, "header_bytes %u", h->header_bytes);
 	CHECK(file, h->entry_bytes >= 64 && h->entry_bytes % 16 == 0, "entry_bytes %u", h->entry_bytes);
-	CHECK(file, h->ver_minor > 0 || (h->header_bytes == 64 && h->entry_bytes == 64),
+	CHECK(file, h->ver_minor > HOB_PK_VERSION_MINOR || (h->header_bytes == 64 && h->entry_bytes == 64),
 		  "header_bytes %u, entry_bytes %u in version 1.0", h->header_bytes, h->entry_bytes);
 	if (bytes.size < h->file_bytes)
 		return hob_fail(file->err, TRUNCATED, "%zu of %llu bytes", bytes.size, (ull)h->file_bytes);
@@ -188,7 +191,8 @@ static bool check_entry(const check_file *file, const hob_pk_section *e, uint64_
 {
 	bool gpu = e->flags & HOB_PK_SECTION_GPU;
 	CHECK(file, gpu || !gpu_begun, "a section without the GPU flag behind one with it");
-	CHECK(file, file->header.ver_minor > 0 || (e->flags & ~3u) == 0, "unknown flags %x", e->flags);
+	CHECK(file, file->header.ver_minor > HOB_PK_VERSION_MINOR || (e->flags & ~3u) == 0, "unknown flags %x",
+		  e->flags);
 	CHECK(file, e->align_log2 == (gpu ? 8 : 4), "align_log2 %u", e->align_log2);
 	uint64_t align = (uint64_t)1 << e->align_log2, want = (end + align - 1) / align * align;
 	CHECK(file, e->offset == want, "offset %llu, want %llu", (ull)e->offset, (ull)want);
@@ -201,14 +205,15 @@ static bool check_entry(const check_file *file, const hob_pk_section *e, uint64_
 	CHECK(file, e->codec == HOB_PK_CODEC_RAW || gpu, "encoded, but not a GPU section");
 	const rule *known = rule_of(file->header.kind, e->type);
 	if (!known) {
-		CHECK(file, file->header.ver_minor > 0 && !(e->flags & HOB_PK_SECTION_MUST_UNDERSTAND),
+		CHECK(file,
+			  file->header.ver_minor > HOB_PK_VERSION_MINOR && !(e->flags & HOB_PK_SECTION_MUST_UNDERSTAND),
 			  "unknown section type");
 		return true;
 	}
 	CHECK(file, known->gpu == gpu, "GPU flag %u", gpu);
 	CHECK(file,
-		  e->stride >= known->record_bytes &&
-			  (file->header.ver_minor > 0 || known->repeats || e->stride == known->record_bytes),
+		  e->stride >= known->record_bytes && (file->header.ver_minor > HOB_PK_VERSION_MINOR ||
+											   known->repeats || e->stride == known->record_bytes),
 		  "stride %u, records have %u bytes", e->stride, known->record_bytes);
 	CHECK(file, e->type == HOB_PK_VTX_ || e->owner == 0, "owner %u", e->owner);
 	CHECK(file, e->type == HOB_PK_VTX_ || e->type == HOB_PK_IDX_ || e->part == 0, "part %u", e->part);
@@ -286,8 +291,8 @@ static bool check_presence(const check_file *file)
 		uint32_t found = 0;
 		for (uint32_t i = 0; i < file->header.section_count; i++)
 			found += file->sections[i].entry.type == rules[r].type;
-		CHECK(file, found == 1 || (found == 0 && rules[r].gpu), "%u sections of type %08x", found,
-			  rules[r].type);
+		CHECK(file, found == 1 || (found == 0 && (rules[r].gpu || rules[r].optional)),
+			  "%u sections of type %08x", found, rules[r].type);
 	}
 	return true;
 }
@@ -304,11 +309,39 @@ static bool check_strings(check_file *file)
 	return true;
 }
 
+/* Both lists are in the order of offsets. */
+static bool check_ranges(const check_file *file)
+{
+	const check_section ranges = check_find(file, HOB_PK_RNGS);
+	uint32_t section = 0;
+	uint64_t end = 0;
+	for (uint32_t i = 0; i < ranges.entry.count; i++) {
+		hob_pk_range range;
+		check_read(&ranges, i, &range, sizeof range);
+		CHECK(file, range.size > 0 && range.offset >= end, "range %u is empty or overlaps the one before", i);
+		while (section < file->header.section_count &&
+			   file->sections[section].entry.offset + file->sections[section].entry.stored_bytes <=
+				   range.offset)
+			section++;
+		CHECK(file, section < file->header.section_count, "range %u lies behind the last section", i);
+		const hob_pk_section *e = &file->sections[section].entry;
+		CHECK(file, range.offset >= e->offset && range.size <= e->offset + e->stored_bytes - range.offset,
+			  "range %u leaves its section", i);
+		CHECK(file, e->codec == HOB_PK_CODEC_RAW && e->type != HOB_PK_RNGS && section > 0,
+			  "range %u is of a section that has none", i);
+		hob_sha256 sha = hob_sha256_of((hob_bytes){file->bytes.data + range.offset, range.size});
+		CHECK(file, memcmp(sha.bytes, range.digest, sizeof range.digest) == 0,
+			  "the digest of range %u differs", i);
+		end = range.offset + range.size;
+	}
+	return true;
+}
+
 bool check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err)
 {
 	*file = (check_file){.bytes = bytes, .arena = arena, .err = err};
 	return check_header(file) && check_table_digest(file) && check_sections(file) && check_presence(file) &&
-		   check_strings(file);
+		   check_ranges(file) && check_strings(file);
 }
 
 /* ---- one file ---- */

@@ -1,9 +1,10 @@
 /* hob_fetch.c - fetches one output of an asset and prints what came; with --watch goes on at every change.
  *
- *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS]
+ *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS] [--delta OLD-HASH NEW-HASH]
  *
  * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
- * "event KIND ASSET STATE"; after the first blob, changes are fetched as deltas to it. Ends at end of its input. */
+ * "event KIND ASSET STATE"; after the first blob, changes are fetched as deltas to it. Ends at end of its input.
+ * --delta fetches the first blob, then the second as a delta to it. */
 #include "../hob_client.h"
 
 #include <poll.h>
@@ -16,9 +17,23 @@ typedef struct app {
 	hobc_client *client;
 	const char *asset, *output;
 	hobc_blob *shown; /* what a renderer would be drawing */
-	int answers;
+	char wanted[65];  /* hash of the newest blob heard of */
+	int answers, fetching;
 	hobc_result last;
 } app;
+
+static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob);
+
+/* One at a time: a delta reads the shown blob until it has come. */
+static void fetch_wanted(app *a)
+{
+	if (a->fetching || !a->wanted[0] || (a->shown && strcmp(a->shown->hash, a->wanted) == 0))
+		return;
+	if (a->shown)
+		a->fetching = hobc_get_delta(a->client, a->wanted, a->shown, on_blob, a, NULL) == HOBC_OK;
+	else
+		a->fetching = hobc_get_blob(a->client, a->wanted, 0, 0, on_blob, a, NULL) == HOBC_OK;
+}
 
 static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob)
 {
@@ -36,6 +51,9 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 		a->shown = blob;
 	}
 	fflush(stdout);
+	a->fetching = 0;
+	if (result == HOBC_OK)
+		fetch_wanted(a);
 }
 
 static void on_event(void *user, const hobc_event *event)
@@ -45,14 +63,12 @@ static void on_event(void *user, const hobc_event *event)
 	char hash[65];
 	printf("event %s %s %s\n", kinds[event->kind], event->asset, event->state);
 	fflush(stdout);
-	if (event->kind == HOBC_EVENT_RESET)
-		hobc_get(a->client, a->asset, a->output, on_blob, a, NULL);
+	if (event->kind == HOBC_EVENT_RESET && !a->fetching)
+		a->fetching = hobc_get(a->client, a->asset, a->output, on_blob, a, NULL) == HOBC_OK;
 	if (event->kind != HOBC_EVENT_ASSET || !hobc_event_output(event, a->output, hash, NULL))
 		return;
-	if (a->shown && strcmp(a->shown->hash, hash) != 0)
-		hobc_get_delta(a->client, hash, a->shown, on_blob, a, NULL);
-	else if (!a->shown)
-		hobc_get_blob(a->client, hash, 0, 0, on_blob, a, NULL);
+	memcpy(a->wanted, hash, sizeof hash);
+	fetch_wanted(a);
 }
 
 static int input_ended(void)
@@ -66,11 +82,13 @@ int main(int argc, char **argv)
 {
 	hobc_options options;
 	app a;
+	const char *from = NULL;
 	int watch = 0, i;
 	memset(&options, 0, sizeof options);
 	memset(&a, 0, sizeof a);
 	if (argc < 4) {
-		fprintf(stderr, "usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS]\n");
+		fprintf(stderr, "usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS] [--delta "
+						"OLD-HASH NEW-HASH]\n");
 		return 2;
 	}
 	options.url = argv[1];
@@ -83,6 +101,10 @@ int main(int argc, char **argv)
 			options.cache_dir = argv[++i];
 		else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc)
 			options.cook_wait_s = (uint32_t)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--delta") == 0 && i + 2 < argc) {
+			from = argv[++i];
+			snprintf(a.wanted, sizeof a.wanted, "%s", argv[++i]);
+		}
 	}
 	if (hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "hob_fetch: '%s' is no URL that can be used here\n", options.url);
@@ -90,8 +112,11 @@ int main(int argc, char **argv)
 	}
 	if (watch)
 		hobc_watch(a.client, a.asset, on_event, &a);
-	hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL);
-	while (watch ? !input_ended() : a.answers == 0)
+	if (from)
+		a.fetching = hobc_get_blob(a.client, from, 0, 0, on_blob, &a, NULL) == HOBC_OK;
+	else
+		a.fetching = hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL) == HOBC_OK;
+	while (watch ? !input_ended() : a.answers < (from && a.last == HOBC_OK ? 2 : 1))
 		hobc_update(a.client, 20);
 	hobc_blob_release(a.client, a.shown);
 	hobc_close(a.client);

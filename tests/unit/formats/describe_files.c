@@ -27,7 +27,7 @@ static void text_names_what_is_in_the_files(void **state)
 {
 	(void)state;
 	static const char *const parts[4][8] = {
-		{"packed MESH file, version 1.0", "valid", "4 meshes", "0: 'quad', 4 vertices, layout 0, material 0",
+		{"packed MESH file, version 1.1", "valid", "4 meshes", "0: 'quad', 4 vertices, layout 0, material 0",
 		 "level 1: 1 triangles, vertices 0..3, error 0.125, 16-bit indices, 1 meshlets",
 		 "morph target 'twist': 3 vertices, weight 0", "normal 0: R16G16_SNORM, octahedral, stream 1 at 0",
 		 "2: 'wire', 2 vertices, layout 0, no material, lines"},

@@ -66,7 +66,7 @@ static const raw_case cases[] = {
 	{"unknown method, unknown place", "BREW /coffee HTTP/1.1\r\n" HOST "\r\n", 404},
 	{"odd method", "G<T /livez HTTP/1.1\r\n" HOST "\r\n", 400},
 	{"options", "OPTIONS /api/v1/assets HTTP/1.1\r\n" HOST "\r\n", 405},
-	{"put", "PUT /blobs/0 HTTP/1.1\r\n" HOST JSON "Content-Length: 2\r\n\r\n{}", 405},
+	{"put", "PUT /api/v1/stats HTTP/1.1\r\n" HOST JSON "Content-Length: 2\r\n\r\n{}", 405},
 	{"two lengths",
 	 "POST /api/v1/sync HTTP/1.1\r\n" HOST JSON "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
 	{"two equal lengths",
