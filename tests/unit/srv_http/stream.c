@@ -169,6 +169,28 @@ static void a_listener_that_does_not_read_gets_a_reset_and_no_memory(void **stat
 	client_close(&fast);
 }
 
+static void a_listener_that_never_reads_is_dropped(void **state)
+{
+	(void)state;
+	fixture *f = fixture_new(&(srv_http_options){.idle_ms = 1000});
+	client deaf = listen_to(f, "", NULL);
+	client_await(&deaf, "event: hello");
+	static char big[200000];
+	memset(big, 'x', sizeof big - 1);
+	for (int i = 0; i < 100; i++)
+		publish(f, "job", "", big);
+	int64_t until = test_now_ms() + CLIENT_WAIT_MS;
+	for (bool gone = false; !gone;) {
+		answer a = get(f, "/metrics");
+		gone = strstr(a.body, "hob_events_clients 0\n") != NULL;
+		answer_release(&a);
+		if (test_now_ms() > until)
+			fail_msg("it holds its place for ever");
+	}
+	client_close(&deaf);
+	fixture_free(f);
+}
+
 static void too_many_listeners_are_turned_away(void **state)
 {
 	(void)state;
@@ -311,6 +333,7 @@ int main(void)
 		TEST(ids_that_cannot_be_resumed_reset),
 		TEST(filters_choose_by_kind_and_name),
 		TEST(a_listener_that_does_not_read_gets_a_reset_and_no_memory),
+		cmocka_unit_test(a_listener_that_never_reads_is_dropped),
 		cmocka_unit_test(too_many_listeners_are_turned_away),
 		cmocka_unit_test(a_stop_ends_every_stream_and_every_wait),
 		TEST(silence_is_broken_by_heartbeats),
