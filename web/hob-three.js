@@ -57,6 +57,8 @@ export class HobLoader extends Loader {
 		this.generatedNormals = true;
 		/** true: models keep the data they were read from, for selectLod. */
 		this.keepData = false;
+		/** false: the asset is known to have no skins and clips, which are not asked for then. */
+		this.withAnimations = true;
 		/** Seconds to wait for an asset that is being cooked. */
 		this.wait = 10;
 		/** Called with an Error when a texture cannot be had; the model comes without it. */
@@ -119,9 +121,10 @@ export class HobLoader extends Loader {
 		for (let attempt = 0; attempt < attempts; attempt++) {
 			const revs = new Set();
 			const parts = {};
-			await Promise.all(Object.entries(outputs).map(async ([output, needed]) => {
+			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
+			await Promise.all(asked.map(async ([output, needed]) => {
 				parts[output] = await this.#fetchOutput(where, output, needed, revs);
-				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(parts).length, total: Object.keys(outputs).length, lengthComputable: true }));
+				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(parts).length, total: asked.length, lengthComputable: true }));
 			}));
 			if (revs.size === 1) return parts;
 		}

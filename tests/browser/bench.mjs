@@ -94,6 +94,7 @@ export async function setUp(profiles, models) {
 	return {
 		folder, page, complaints,
 		origin: `http://127.0.0.1:${server.address().port}`,
+		dashboard: `http://127.0.0.1:${daemon.port}/ui/asset/`,
 		async tearDown() {
 			await browser.close();
 			server.closeAllConnections();

@@ -1,7 +1,7 @@
 /* What happens in the daemon, as it happens. One stream for all tabs through a shared worker; where a browser has none,
  * a stream of this tab's own, which is closed while the tab is hidden. */
 let state = { connected: false, hello: null, known: false };
-const kinds = ['asset', 'job', 'log', 'reset', 'farm'];
+const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const listeners = new Set();
 const watchers = new Set();
 

@@ -1,6 +1,6 @@
 /* Shared by all tabs: holds the one event stream and passes on what comes. Browsers allow six connections to a daemon,
  * and a stream takes one for good, so eight tabs with a stream each would wait for one another. */
-const kinds = ['asset', 'job', 'log', 'reset', 'farm'];
+const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const ports = new Set();
 let state = { connected: false, hello: null };
 let source = null;

@@ -49,7 +49,7 @@ export class Clips {
 	/** changed(): the pose is another one. */
 	constructor(changed) {
 		this.changed = changed;
-		this.bar = h('div', { class: 'viewer-player', role: 'group', 'aria-label': text.clip, hidden: true });
+		this.bar = h('div', { class: 'viewer-player', role: 'group', 'aria-label': text.player, hidden: true });
 	}
 
 	get duration() {

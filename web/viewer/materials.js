@@ -110,7 +110,7 @@ export class TextureInspector {
 	constructor(renderer, host) {
 		this.renderer = renderer;
 		this.canvas = h('canvas', { class: 'viewer-texels', role: 'img' });
-		this.title = h('h3', {});
+		this.title = h('h2', {});
 		this.facts = h('p', { class: 'viewer-quiet' });
 		this.controls = h('div', { class: 'viewer-row' });
 		this.dialog = h('dialog', { class: 'viewer-dialog', onclose: () => this.drop(), onclick: (event) => event.target === this.dialog && this.dialog.close() },

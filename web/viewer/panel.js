@@ -6,7 +6,7 @@ import { button, h, slider } from './dom.js';
 import { text } from './text.js';
 
 export function section(title, ...children) {
-	return h('section', { class: 'viewer-section' }, h('h3', {}, title), ...children);
+	return h('section', { class: 'viewer-section' }, h('h2', {}, title), ...children);
 }
 
 export function table(heads, rows) {

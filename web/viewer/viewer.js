@@ -34,6 +34,7 @@ class Viewer {
 		this.element = element;
 		this.loader = new HobLoader();
 		this.loader.keepData = true;
+		this.noteOutputs(asset.outputs);
 		this.loader.onTextureError = (error) => this.problems.push(error.message);
 		this.problems = [];
 		this.looks = new Looks();
@@ -84,6 +85,11 @@ class Viewer {
 
 	/* ---- the model */
 
+	/* What is not there is not asked for: a browser reports every 404. */
+	noteOutputs(outputs) {
+		if (outputs) this.loader.withAnimations = outputs.some(({ name }) => name === 'animations');
+	}
+
 	async load() {
 		if (this.asset.error) this.showError(this.asset.error);
 		try {
@@ -126,7 +132,10 @@ class Viewer {
 		if (kind === 'asset' && data.asset === this.asset.name) {
 			if (data.error) this.showError(data.error);
 			else if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
-			else if (data.kind !== 'stale' && data.outputs) await this.reload();
+			else if (data.kind !== 'stale' && data.outputs) {
+				this.noteOutputs(data.outputs);
+				await this.reload();
+			}
 		} else if (kind === 'reset' || (kind === 'hello' && this.greeted)) await this.reload();
 		if (kind === 'hello') this.greeted = true;
 	}

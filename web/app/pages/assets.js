@@ -9,6 +9,7 @@ import { List } from '../list.js';
 import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
 import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
+import { Thumb } from '../thumb.js';
 
 const words = text.assets;
 const FIELDS = 'id,path,root,kind,state,rev,cooked_at,bytes,stats,warnings,error,links';
@@ -93,7 +94,7 @@ function Column({ name, className = '', by, sort }) {
 function Row(asset) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
-	return html`<span class="name" role="gridcell"><span class="thumb"><${Icon} name="assets" /></span><span>
+	return html`<span class="name" role="gridcell"><${Thumb} asset=${asset} /><span>
 			<a class="title" href=${assetAddress(asset)} tabindex="-1">${asset.path.slice(slash + 1)}</a>
 			<span class="where">${asset.root}/${asset.path.slice(0, slash + 1)}${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}</span></span></span>
 		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>

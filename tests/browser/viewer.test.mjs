@@ -1,0 +1,285 @@
+/* The 3D view of an asset's page, as the daemon serves it: it shows what three.js shows of the source, follows saves, keeps
+ * the last good picture, and works by keyboard. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import axe from 'axe-core';
+import pixelmatch from 'pixelmatch';
+import pngjs from 'pngjs';
+import { corpus, missing, project, setUp } from './bench.mjs';
+import { always, fromCorpus } from './models.mjs';
+
+const side = 256;
+/* Of 65,536 pixels with antialiased edges, in 1/255: the same reasons as in pictures.test.mjs. */
+const limits = { off: 8, rest: 0.35 };
+const keep = process.env.HOB_PICTURES;
+const wanted = process.env.HOB_MODELS?.split(',');
+/* The view has no Draco decoder, and does not derive what it is not told to. */
+const left = ['duck-draco', 'fox-rest', 'fox-running', 'clearcoat'];
+/* Left to the long form, HOB_LONG=1: their kind is there already. */
+if (process.env.HOB_LONG !== '1') left.push('morph-rest', 'skin-rest', 'duck-quantized', 'negative-scale', 'linear-interpolation', 'texture-encoding', 'cube');
+const chosen = [
+	...always.map((model) => ({ ...model, from: join(project, 'tests/data/models', model.from) })),
+	...(existsSync(corpus) ? fromCorpus.map((model) => ({ ...model, from: join(corpus, model.from) })) : []),
+].filter(({ name }) => (wanted ? wanted.includes(name) : !left.includes(name)));
+const extra = [{ name: 'watched', from: join(project, 'tests/data/models/simple/BoxVertexColors.glb') },
+	{ name: 'skinned', from: join(project, 'tests/data/models/simple/SimpleSkin.gltf') },
+	{ name: 'barrel', from: join(project, 'tests/data/models/dungeon/barrel_large_decorated.obj') },
+	{ name: 'textured', from: join(project, 'tests/data/models/simple/TextureCoordinateTest.gltf') }];
+const profile = { lods: { max: 4 }, meshlets: true, vertices: 'float32', texture: { max_size: 16384 } };
+const read = (url) => pngjs.PNG.sync.read(Buffer.from(url.split(',')[1], 'base64'));
+
+function compare(a, b) {
+	const mask = Buffer.alloc(a.data.length);
+	const off = pixelmatch(a.data, b.data, mask, side, side, { threshold: 0.1, includeAA: true, diffMask: true });
+	let rest = 0;
+	let drawn = 0;
+	for (let i = 0; i < a.data.length; i += 4) {
+		if (!mask[i + 3]) for (let k = 0; k < 3; k++) rest += (a.data[i + k] - b.data[i + k]) ** 2;
+		if ([0, 1, 2].some((k) => a.data[i + k] !== a.data[k])) drawn++;
+	}
+	return { off, drawn, rest: Math.sqrt(rest / (side * side * 3)) };
+}
+
+describe('the 3D view', { skip: missing() ?? false }, () => {
+	let bench;
+	let page;
+	let debug;
+	before(async () => {
+		bench = await setUp({ art: profile }, [...chosen, ...extra]);
+		page = bench.page;
+		debug = await page.context().newCDPSession(page);
+		/* Drawn in software: a small window, for the time that it takes. */
+		await page.setViewportSize({ width: 400, height: 360 });
+		page.on('console', (message) => message.type() === 'error' && bench.complaints.push(message.text()));
+	});
+	after(() => bench.tearDown());
+
+	/* The dashboard goes from page to page without loading anew, and so does this. */
+	const open = async (name, file) => {
+		const address = `${bench.dashboard}art/${name}/${file}`;
+		if (page.url().startsWith(bench.dashboard)) await page.evaluate((to) => {
+			history.pushState(null, '', to);
+			dispatchEvent(new PopStateEvent('popstate'));
+		}, address);
+		else await page.goto(address);
+		await page.waitForFunction((path) => {
+			const viewer = document.querySelector('.viewer-root')?.parentElement.viewer;
+			return viewer?.asset.path === path && viewer.levels && !viewer.says.textContent;
+		}, `${name}/${file}`);
+	};
+	/* Through the debugger: the page's content security policy lets nobody evaluate text. */
+	const evaluate = async (expression) => {
+		const { result, exceptionDetails } = await debug.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+		assert.equal(exceptionDetails?.exception?.description ?? exceptionDetails?.text, undefined);
+		return result.value;
+	};
+	const viewer = (run, argument) => evaluate(`(${run})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(argument ?? null)})`);
+	const picture = () => viewer((v) => v.capture('cooked', 128));
+
+	test('the renderer is the one the limits were made for', async () => {
+		await open('watched', 'model.glb');
+		assert.match(await viewer((v) => {
+			const gl = v.stage.renderer.getContext();
+			return gl.getParameter(gl.getExtension('WEBGL_debug_renderer_info')?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER);
+		}), /llvmpipe/);
+	});
+
+	for (const model of chosen) {
+		const file = extname(model.from) === '.glb' ? 'model.glb' : basename(model.from);
+		test(`shows what three.js shows of the source: ${model.name}`, async () => {
+			await open(model.name, file);
+			const found = await viewer(async (v, m) => {
+				/* As in page.mjs: no mip chains, single precision, and tangents left to the shader on both sides. */
+				const plain = { 1004: 1003, 1005: 1003, 1007: 1006, 1008: 1006 };
+				const dropMips = (group) => group.traverse(({ material }) => {
+					for (const texture of Object.values(material ?? {}).filter((value) => value?.isTexture)) {
+						texture.minFilter = plain[texture.minFilter] ?? texture.minFilter;
+						texture.generateMipmaps = false;
+						if (texture.mipmaps?.length > 1) texture.mipmaps = texture.isCompressedTexture ? texture.mipmaps.slice(0, 1) : [];
+						texture.needsUpdate = true;
+					}
+				});
+				if (v.model.userData.cooked.geometry.meshes.some(({ flags }) => flags & 64)) {
+					v.loader.generatedTangents = false; // constants.MESH_GENERATED_TANGENTS
+					await v.reload();
+				}
+				dropMips(v.model);
+				await v.setCompare(true);
+				if (!v.source) return { error: v.says.textContent };
+				dropMips(v.source);
+				v.source.traverse(({ position, quaternion, scale }) => {
+					quaternion.normalize();
+					for (const value of [position, quaternion, scale]) value.fromArray(value.toArray().map(Math.fround));
+				});
+				if (m.clip !== undefined) v.clips.choose(m.clip, { time: m.time });
+				v.stage.fit(v.box);
+				const out = { source: v.capture('source', m.side), cooked: v.capture('cooked', m.side), problems: v.problems };
+				await v.setCompare(false);
+				return out;
+			}, { ...model, side });
+			assert.equal(found.error, undefined);
+			if (keep) {
+				mkdirSync(keep, { recursive: true });
+				for (const which of ['source', 'cooked']) writeFileSync(join(keep, `view-${model.name}.${which}.png`), Buffer.from(found[which].split(',')[1], 'base64'));
+			}
+			const { off, rest, drawn } = compare(read(found.source), read(found.cooked));
+			console.log(`${model.name.padEnd(22)} rest ${rest.toFixed(3)}  off ${String(off).padStart(4)}  drawn ${drawn}`);
+			assert.deepEqual(found.problems, []);
+			assert.ok(drawn > 150, `only ${drawn} pixels are drawn: nothing is compared`);
+			assert.ok(off <= (model.view?.off ?? limits.off) && rest <= (model.view?.rest ?? limits.rest), `${off} pixels off, rest ${rest.toFixed(3)}`);
+		});
+	}
+
+	test('the slider shows simpler levels, their triangles and their sizes', async () => {
+		await open('barrel', 'barrel_large_decorated.obj');
+		const triangles = () => viewer((v) => {
+			v.stage.draw();
+			return v.stage.renderer.info.render.triangles;
+		});
+		const grid = await viewer((v) => ((v.stage.helpers.visible = false), v.levels.map((level) => level.triangles)));
+		assert.ok(grid.length > 1 && grid[1] < grid[0]);
+		assert.equal(await triangles(), grid[0]);
+		const slider = page.getByRole('slider', { name: 'Level' });
+		await slider.focus();
+		await page.keyboard.press('ArrowRight');
+		assert.equal(await triangles(), grid[1]);
+		assert.match(await page.locator('.viewer-panel tr[aria-current]').innerText(), new RegExp(`^1\\s+${grid[1].toLocaleString('en')}\\s`));
+		await page.keyboard.press('End');
+		assert.equal(await triangles(), grid.at(-1));
+	});
+
+	test('every way to look draws another picture', async () => {
+		const seen = new Set([await picture()]);
+		for (const look of ['clay', 'normals', 'checker', 'meshlets']) {
+			await page.getByLabel('Show', { exact: true }).selectOption(look);
+			seen.add(await picture());
+		}
+		assert.equal(seen.size, 5);
+		assert.match(await page.locator('.viewer-panel dl').innerText(), /Meshlets shown\s+\d+/);
+		await page.getByRole('button', { name: 'Wireframe' }).click();
+		seen.add(await picture());
+		assert.equal(seen.size, 6);
+		await page.getByRole('button', { name: 'Wireframe' }).click();
+		await page.getByLabel('Show', { exact: true }).selectOption('material');
+	});
+
+	test('keys turn, come closer and fit', async () => {
+		const before = await picture();
+		await page.locator('.viewer-canvas').focus();
+		for (const key of ['ArrowLeft', 'ArrowUp', '+', '+']) await page.keyboard.press(key);
+		assert.notEqual(await picture(), before);
+		const far = await viewer((v) => v.stage.camera.position.distanceTo(v.stage.controls.target));
+		await page.keyboard.press('f');
+		assert.notEqual(await viewer((v) => v.stage.camera.position.distanceTo(v.stage.controls.target)), far);
+	});
+
+	test('a clip is chosen, played and scrubbed', async () => {
+		await open('skinned', 'SimpleSkin.gltf');
+		const rest = await picture();
+		await page.getByLabel('Clip', { exact: true }).selectOption({ index: 1 });
+		await page.getByRole('button', { name: 'Pause' }).click();
+		const scrubber = page.getByRole('slider', { name: 'Time' });
+		await scrubber.fill('2');
+		assert.equal(await scrubber.getAttribute('aria-valuetext'), '2.00 s');
+		const moved = await picture();
+		assert.notEqual(moved, rest);
+		await scrubber.focus();
+		await page.keyboard.press('Home');
+		assert.notEqual(await picture(), moved);
+		await page.getByLabel('Clip', { exact: true }).selectOption('-1');
+		assert.equal(await picture(), rest);
+		await page.getByRole('button', { name: 'Skeleton' }).click();
+		assert.equal(await viewer((v) => v.helpers.skeleton.userData.joints), 2);
+		await page.getByRole('button', { name: 'Skeleton' }).click();
+	});
+
+	test('a texture is shown level by level', async () => {
+		await open('textured', 'TextureCoordinateTest.gltf');
+		const material = page.locator('.viewer-panel details:has(.viewer-link)').first();
+		await material.locator('summary').focus();
+		if (!(await material.evaluate((details) => details.open))) await page.keyboard.press('Enter');
+		await material.getByRole('button', { name: /^Look at texture/ }).first().click();
+		const shown = () => page.locator('.viewer-texels').evaluate((canvas) => [canvas.width, canvas.toDataURL()]);
+		const [width, first] = await shown();
+		await page.getByRole('slider', { name: 'Mip level' }).fill('2');
+		assert.equal((await shown())[0], width / 4);
+		await page.getByRole('slider', { name: 'Mip level' }).fill('0');
+		await page.getByLabel('Channels').selectOption('a');
+		const alpha = await shown();
+		assert.notEqual(alpha[1], first);
+		await page.keyboard.press('Escape');
+		await page.locator('.viewer-dialog').waitFor({ state: 'hidden' });
+	});
+
+	describe('on a save', () => {
+		let path;
+		const save = (bytes) => {
+			writeFileSync(`${path}.new`, bytes);
+			renameSync(`${path}.new`, path);
+		};
+		before(() => (path = join(bench.folder, 'art/watched/model.glb')));
+
+		test('the picture changes in place, seen from where it was seen', async () => {
+			await open('watched', 'model.glb');
+			await viewer((v) => v.stage.turn(0.4, 0.1));
+			const place = () => viewer((v) => v.stage.camera.position.toArray());
+			const [first, stood] = [await picture(), await place()];
+			save(stretched(readFileSync(path)));
+			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+			assert.notEqual(await picture(), first);
+			assert.deepEqual(await place(), stood);
+		});
+
+		test('a broken file keeps the picture and says what, where and what to do; the next good one clears it', async () => {
+			const good = readFileSync(path);
+			const first = await picture();
+			save(good.subarray(0, 300));
+			const alert = page.locator('.viewer-alert');
+			await alert.waitFor();
+			const said = await alert.innerText();
+			assert.match(said, /could not be cooked/);
+			assert.match(said, /model\.glb/);
+			assert.match(said, /What to do: \S+/);
+			assert.match(said, /last good version/);
+			assert.equal(await picture(), first);
+			await check();
+			save(good);
+			await alert.waitFor({ state: 'hidden' });
+		});
+	});
+
+	async function check() {
+		for (const colorScheme of ['light', 'dark']) {
+			await page.emulateMedia({ colorScheme });
+			await evaluate(`${axe.source};0`);
+			const { violations } = await page.evaluate(() => axe.run('.viewer-root', { resultTypes: ['violations'] }));
+			assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`), [], colorScheme);
+		}
+		await page.emulateMedia({ colorScheme: null });
+	}
+
+	test('it is accessible, with a clip, levels and textures, in both schemes', async () => {
+		for (const [name, file] of [['skinned', 'SimpleSkin.gltf'], ['textured', 'TextureCoordinateTest.gltf'], ['barrel', 'barrel_large_decorated.obj']]) {
+			await open(name, file);
+			await check();
+		}
+	});
+
+	test('nothing was thrown and nothing complained on the page', () => assert.deepEqual(bench.complaints, []));
+});
+
+/* The same model with its first node half as large: a GLB whose JSON is written again. */
+function stretched(glb) {
+	const length = glb.readUInt32LE(12);
+	const json = JSON.parse(glb.subarray(20, 20 + length).toString());
+	delete json.nodes[0].matrix;
+	json.nodes[0].scale = [0.5, 0.8, 0.5];
+	const text = Buffer.from(JSON.stringify(json));
+	const padded = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, 0x20)]);
+	const out = Buffer.concat([glb.subarray(0, 20), padded, glb.subarray(20 + length)]);
+	out.writeUInt32LE(out.length, 8);
+	out.writeUInt32LE(padded.length, 12);
+	return out;
+}
