@@ -11,7 +11,7 @@ export const here = dirname(fileURLToPath(import.meta.url));
 export const project = join(here, '../..');
 export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus');
 export const hob = process.env.HOB ?? join(project, 'build/release/hob');
-const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
+export const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
 
@@ -21,8 +21,9 @@ export function missing() {
 	return null;
 }
 
-async function startDaemon(roots, cache) {
-	const child = spawn(hob, ['serve', ...roots, '--listen', '127.0.0.1:0', '--cache', cache], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** port 0: any free one. `stop` ends it in good order. */
+export async function startDaemon(roots, cache, wanted = 0, options = []) {
+	const child = spawn(hob, ['serve', ...roots, '--listen', `127.0.0.1:${wanted}`, '--cache', cache, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
 	const port = await new Promise((resolve, reject) => {
 		let text = '';
 		const read = (chunk) => {

@@ -25,9 +25,9 @@ export function Chart({ times, series, label, height = 150, axes = true }) {
 			}, [times, ...series.map(({ values }) => values)], place.current);
 		};
 		const scheme = matchMedia('(prefers-color-scheme: dark)');
-		const sizes = new ResizeObserver(() => chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
+		const sizes = new ResizeObserver(() => place.current && chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
 		import('uplot').then((module) => {
-			if (ended) return;
+			if (ended || !place.current) return;
 			Plot = module.default;
 			draw();
 			sizes.observe(place.current);

@@ -29,7 +29,7 @@ const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, er
 
 function NotThere() {
 	useTitle(text.notThere.title);
-	return html`<${Empty} icon="search" title=${text.notThere.title}><p>${text.notThere.detail}</p><p><a href="/">${text.notThere.home}</a></p></${Empty}>`;
+	return html`<${Empty} heading="h1" icon="search" title=${text.notThere.title}><p>${text.notThere.detail}</p><p><a href="/">${text.notThere.home}</a></p></${Empty}>`;
 }
 
 function App() {

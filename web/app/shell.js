@@ -31,7 +31,7 @@ export function Shell({ page, children }) {
 	const states = stats.data?.assets;
 	useEffect(() => setOpen(false), [path]);
 	const badges = {
-		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.broken ?? (states ? states.failed + states.quarantined + states.blocked : 0)} />`,
+		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.broken} />`,
 		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${states ? states.queued + states.cooking : 0} />`,
 	};
 	return html`<div class="shell">

@@ -50,15 +50,15 @@ export const text = {
 	fileWord: ['file', 'files'],
 	overview: {
 		title: 'Overview', assets: 'Assets', allAssets: 'all assets', source: 'source files', cooked: 'cooked', folders: 'Watched folders',
-		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has been cooked yet.', problems: 'Problems',
-		allProblems: 'All problems', allFine: 'Everything is cooked and up to date.', working: 'Cooking now',
+		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has been cooked yet.', problems: 'Problems', broken: 'With problems',
+		allProblems: 'All problems', allFine: 'Everything is cooked and up to date.', noneSoFar: 'None so far.', working: 'Cooking now',
 		workingDetail: (waiting) => `${waiting} to go`,
 		emptyTitle: 'No models yet',
 		empty: 'Save or export a model (glTF, OBJ, FBX, …) into a watched folder and it appears here, cooked.',
 		scanning: 'Looking through the folders for the first time…',
 		mode: { inotify: 'watching', polling: 'looks every 2 s', scanning: 'first look under way' },
 		activity: 'Cooked per minute', activityNone: 'Nothing was cooked in the last hour.', lastHour: 'last hour',
-		timeCook: 'Typical cook', timeWait: 'Typical wait', slowest: 'Slowest cook', uptime: 'Running for', rates: 'Last 1,000 cooks',
+		timeCook: 'Typical cook', timeWait: 'Typical wait', slowest: 'Slowest cook', uptime: 'Running for', hourCount: 'In this hour', more: 'More', pollingNote: 'is looked at every 2 seconds, because changes there are not reported',
 		reused: 'Found in the cache', listeners: 'Listening now', saved: 'Time saved', disk: 'On disk', oldest: 'Oldest unused for',
 	},
 	assets: {
@@ -142,7 +142,7 @@ export const text = {
 		copyPath: 'Copy path', openEditor: 'Open in editor', because: 'Caused by', goodKept: 'The last good version is still served and shown below. Save the file again and it is cooked at once.', noGood: 'Save the file again and it is cooked at once.',
 	},
 	jobs: {
-		title: 'Jobs', running: 'Running', waiting: 'Waiting', done: 'Finished', many: 'many', noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing waits.', noneDone: 'Nothing to show.',
+		title: 'Jobs', running: 'Running', waiting: 'Waiting', done: 'Finished', more: (count) => `and ${count} more`, noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing waits.', noneDone: 'Nothing to show.',
 		none: 'No jobs yet', noneDetail: 'As soon as a model is saved its cook is listed here.', kinds: { gc: 'Trim the cache', verify: 'Check the cache', cook: 'Cook' },
 		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When', actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress', gone: 'The asset is gone.',
 	},

@@ -65,7 +65,7 @@ export function Time({ at }) {
 
 export const Loading = ({ label = text.loading }) => html`<p class="loading" role="status"><span class="spinner" aria-hidden="true" />${label}</p>`;
 
-export const Empty = ({ icon = 'assets', title, children }) => html`<div class="empty"><${Icon} name=${icon} /><h2>${title}</h2>${children}</div>`;
+export const Empty = ({ icon = 'assets', title, children, heading = 'h2' }) => html`<div class="empty"><${Icon} name=${icon} /><${heading}>${title}</${heading}>${children}</div>`;
 
 export function Failure({ error, retry }) {
 	const lost = error.code === 'offline';

@@ -25,7 +25,7 @@ function Operation({ document, path, method, operation }) {
 	const parameters = (operation.parameters ?? []).map((one) => resolve(document, one));
 	const url = `${location.origin}${path}`;
 	const plain = method === 'get' && !path.includes('{');
-	return html`<li class="operation"><h3><button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}><${Icon} name=${open ? 'down' : 'right'} /><b class="method">${method.toUpperCase()}</b><code class="anywhere">${path}</code><span class="quiet">${operation.summary}</span></button></h3>
+	return html`<li class="operation"><h2><button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}><${Icon} name=${open ? 'down' : 'right'} /><b class="method">${method.toUpperCase()}</b><code class="anywhere">${path}</code><span class="quiet">${operation.summary}</span></button></h2>
 		${open && html`<div class="body stack">${operation.description && html`<p><${Prose} value=${operation.description} /></p>`}
 			<p class="pickers"><${CopyButton} value=${`curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} '${url}'`} label=${words.copyCurl} />${plain && html`<a class="button small" href=${path} target="_blank" rel="noreferrer">${words.open}</a>`}</p>
 			${parameters.length > 0 && html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.parameter}</th><th scope="col">${words.where}</th><th scope="col">${words.type}</th><th scope="col">${words.meaning}</th></tr></thead><tbody>

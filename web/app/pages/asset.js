@@ -31,7 +31,7 @@ function Viewer({ asset }) {
 			place.current?.replaceChildren();
 		};
 	}, [asset.id]);
-	return html`<section class="viewer" aria-label=${words.view}><div class="canvas" ref=${place} />${error && html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
+	return html`<section class="viewer" aria-labelledby="view"><h2 class="hidden" id="view">${words.view}</h2><div class="canvas" ref=${place} />${error && html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
 function Facts({ asset }) {
@@ -98,7 +98,7 @@ export function Asset({ below, query }) {
 	const name = (asset.data?.path ?? below).split('/').at(-1);
 	useTitle(name);
 	if (asset.error?.status === 404 || (!id && found.data))
-		return html`<section class="panel"><${Empty} icon="search" title=${words.notFound}><p>${words.notFoundDetail} <a href="/ui/assets${api.query({ q: name })}">${name || text.nav.assets}</a></p></${Empty}></section>`;
+		return html`<section class="panel"><${Empty} heading="h1" icon="search" title=${words.notFound}><p>${words.notFoundDetail} <a href="/ui/assets${api.query({ q: name })}">${name || text.nav.assets}</a></p></${Empty}></section>`;
 	if (!id) return html`<${Resource} from=${found}>${() => null}</${Resource}>`;
 	return html`<${Resource} from=${asset}>${(data) => html`<${Page} asset=${data} query=${query} />`}</${Resource}>`;
 }

@@ -2,13 +2,14 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { post, query as written, write } from '../api.js';
-import { duration, size } from '../format.js';
+import { duration, number, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 
 const words = text.jobs;
+const SHOWN = 50;
 const active = (job) => job.state !== 'done';
 const running = (job) => active(job) && job.state !== 'queued';
 const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
@@ -36,8 +37,8 @@ function Running({ jobs }) {
 
 function Waiting({ jobs }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
-	return html`<ol class="lines">${jobs.map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${job.reason.map(reasonText).join('; ')}</small></span>
-		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>`;
+	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${job.reason.map(reasonText).join('; ')}</small></span>
+		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${jobs.length > SHOWN && html`<div class="body quiet">${words.more(number(jobs.length - SHOWN))}</div>`}`;
 }
 
 function Log({ id }) {
@@ -57,7 +58,7 @@ function Done({ jobs }) {
 	const [open, setOpen] = useState(null);
 	if (!jobs.length) return html`<div class="body quiet">${words.noneDone}</div>`;
 	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
-		<tbody>${jobs.map((job) => {
+		<tbody>${jobs.slice(0, 200).map((job) => {
 			const [queued, started, finished] = ['queued', 'started', 'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
 			return html`<tr key=${job.id}><td class="anywhere"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${job.error.message}</span>`}</td><td><${Result} job=${job} /></td>
 				<td class="anywhere wide quiet">${job.reason.map(reasonText).join('; ')}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
@@ -73,7 +74,7 @@ const filters = ['', 'cooked', 'hit', 'failed', 'cancelled'];
 export function Jobs({ query }) {
 	useTitle(words.title);
 	const on = (event) => event.kind === 'job' || event.kind === 'asset';
-	const jobs = useResource('/api/v1/jobs?limit=200', { on });
+	const jobs = useResource('/api/v1/jobs?limit=1000', { on });
 	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}` : null, { on });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${jobs}>${({ items }) => {
@@ -82,7 +83,7 @@ export function Jobs({ query }) {
 			if (!items.length) return html`<section class="panel"><${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
 			return html`<div class="stack">
 				<${Panel} id="running" title=${words.running} note=${now.length || ''}><${Running} jobs=${now} /></${Panel}>
-				<${Panel} id="waiting" title=${words.waiting} note=${waiting.length >= 190 ? words.many : waiting.length || ''}><${Waiting} jobs=${[...waiting].reverse()} /></${Panel}>
+				<${Panel} id="waiting" title=${words.waiting} note=${waiting.length > 0 ? number(waiting.length) : ''}><${Waiting} jobs=${waiting} /></${Panel}>
 				<${Panel} id="done" title=${words.done} actions=${html`<span class="pickers" role="group" aria-label=${words.result}>${filters.map((name) => html`<button type="button" class="chip" aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
 					<${Done} jobs=${done} /></${Panel}></div>`;
 		}}</${Resource}>`;

@@ -65,5 +65,5 @@ export function Log({ query }) {
 		${error ? html`<${Failure} error=${error} />` : lines === null ? html`<${Loading} />`
 			: shown.length === 0 ? html`<section class="panel"><${Empty} icon="log" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
 				: html`<div class="panel loglines" ref=${place} onScroll=${scrolled} tabindex="0" role="log" aria-label=${words.title}>${shown.map((line) => html`<div class="logline tone-${tone[line.level]}"><time title=${exactTime(Date.parse(line.time))}>${clock(Date.parse(line.time))}</time>
-					<span class="level">${icon[line.level] ? html`<${Icon} name=${icon[line.level]} />` : ''}${line.level === 'info' ? '' : words.levels[line.level]}</span><span class="anywhere"><b>${line.event}</b> ${line.message}</span></div>`)}</div>`}`;
+					<span class="level" title=${line.level}>${icon[line.level] && html`<${Icon} name=${icon[line.level]} /><span class="hidden">${line.level}</span>`}</span><span class="anywhere"><b>${line.event}</b> ${line.message}</span></div>`)}</div>`}`;
 }

@@ -1,25 +1,27 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { duration, number, plural, size } from '../format.js';
-import { useResource, useTitle } from '../hooks.js';
-import { assetAddress } from '../router.js';
+import { duration, number, percent, plural, size } from '../format.js';
+import { useClock, useResource, useTitle } from '../hooks.js';
+import { assetAddress, nameAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
+import { Chart } from '../chart.js';
 import { Breakable, Empty, Icon, Panel, Resource, State, stateOf, Time } from '../ui.js';
 
 const words = text.overview;
 const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
-const always = ['fresh', 'failed'];
+const always = ['fresh'];
 
 function Counts({ stats }) {
 	const { assets, bytes } = stats;
 	return html`<div class="counts">
 		<a class="count" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br /><small>${size(bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
 		${shown.filter((state) => assets[state] > 0 || always.includes(state)).map((state) => html`<a class="count" href="/ui/assets?state=${state}">
-			<b>${number(assets[state])}</b><${State} state=${state} /></a>`)}</div>`;
+			<b>${number(assets[state])}</b><${State} state=${state} /></a>`)}
+		<a class="count" href="/ui/errors"><b>${number(stats.broken)}</b><span class="state ${stats.broken ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.broken ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
 }
 
-function Problems({ errors }) {
-	if (!errors.items.length) return html`<div class="body"><p class="state tone-good"><${Icon} name="fresh" />${words.allFine}</p></div>`;
+function Problems({ errors, busy }) {
+	if (!errors.items.length) return html`<div class="body"><p class="state tone-good"><${Icon} name="fresh" />${busy ? words.noneSoFar : words.allFine}</p></div>`;
 	return html`<ul class="lines">${[...errors.items].sort((a, b) => b.count - a.count).slice(0, 5).map((group) => html`<li class="problem-line">
 		<span class="name"><a href=${assetAddress(group.assets[0])}><${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
 			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${group.message}</span></li>`)}</ul>`;
@@ -39,20 +41,64 @@ function Folders({ roots }) {
 		<span class="quiet">${plural(root.files, text.fileWord)}, ${words.mode[root.mode] ?? root.mode}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></li>`)}</ul>`;
 }
 
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const HOUR = 3600000;
+
+function Activity({ jobs, now }) {
+	const done = jobs.items.filter((job) => job.result === 'cooked' && job.finished_at);
+	const cooked = done.filter((job) => Date.parse(job.finished_at) > now - HOUR);
+	const first = Math.floor((now - HOUR) / 60000) + 1;
+	const minutes = Array.from({ length: 60 }, () => 0);
+	for (const job of cooked) minutes[Math.min(59, Math.max(0, Math.floor(Date.parse(job.finished_at) / 60000) - first))]++;
+	const wait = median(done.map((job) => Date.parse(job.started_at) - Date.parse(job.queued_at)));
+	const slow = done.reduce((most, job) => (job.cook_ms > (most?.cook_ms ?? -1) ? job : most), null);
+	return html`${cooked.length > 0 ? html`<div class="spark"><${Chart} axes=${false} height=${64} label=${`${words.activity}: ${plural(cooked.length, text.assetWord)}, ${words.lastHour}`}
+			times=${minutes.map((_, at) => (first + at) * 60)} series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>` : html`<div class="body quiet">${words.activityNone}</div>`}
+		<dl class="facts">${cooked.length > 0 && html`<dt>${words.hourCount}</dt><dd>${number(cooked.length)}${cooked.length >= 1000 ? '+' : ''}</dd>`}
+			${done.length > 0 && html`<dt>${words.timeWait}</dt><dd>${duration(wait)}</dd><dt>${words.timeCook}</dt><dd>${duration(median(done.map((job) => job.cook_ms)))}</dd>`}
+			${slow && html`<dt>${words.slowest}</dt><dd>${duration(slow.cook_ms)} <small><a href=${nameAddress(slow.asset)}><${Breakable} path=${slow.asset} /></a></small></dd>`}</dl>`;
+}
+
+function Space({ stats }) {
+	const { cache, cooks } = stats;
+	const asked = cooks.hits + cooks.misses;
+	return html`<div class="body"><meter class="gauge" min="0" max=${cache.limit_bytes || cache.bytes + cache.disk_free_bytes || 1} value=${cache.bytes} aria-label=${text.cache.gauge} /></div>
+		<dl class="facts"><dt>${words.disk}</dt><dd>${size(cache.bytes)} <small>${text.cache.of} ${size(cache.limit_bytes || cache.bytes + cache.disk_free_bytes)}</small></dd>
+			<dt>${words.reused}</dt><dd>${asked ? percent(cooks.hits / asked) : '–'}</dd><dt>${words.saved}</dt><dd>${duration(cooks.saved_ms)}</dd>
+			<dt>${words.oldest}</dt><dd>${duration(cache.oldest_idle_s * 1000)}</dd><dt>${words.uptime}</dt><dd>${duration(stats.uptime_ms)}</dd></dl>`;
+}
+
+function Working({ stats }) {
+	const waiting = stats.assets.queued + stats.assets.cooking + (stats.queue?.running ?? 0);
+	const left = Math.max(waiting, stats.queue ? stats.queue.length + stats.queue.running : 0);
+	if (!left) return null;
+	return html`<p class="banner" role="status"><span class="spinner" aria-hidden="true" /><strong>${words.working}</strong> <a href="/ui/jobs">${words.workingDetail(plural(left, text.assetWord))}</a></p>`;
+}
+
+function Warnings({ roots }) {
+	const polling = roots.items.filter((root) => root.mode === 'polling');
+	return polling.map((root) => html`<p class="banner warn"><${Icon} name="stale" /><span><strong>${root.name}</strong> ${words.pollingNote}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></p>`);
+}
+
 export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
 	const recent = useResource('/api/v1/assets?sort=-cooked_at&limit=8&fields=id,path,root,state,error,rev,cooked_at,cook_ms', { on: changesCounts });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
+	const now = useClock(60000);
+	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'job' && event.data.state !== 'cooking' });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}><p>${words.empty}</p></${Empty}></section>`
-			: html`<${Counts} stats=${data} />`)}</${Resource}>
-		<div class="grid">
+			: html`<${Working} stats=${data} /><${Counts} stats=${data} />`)}</${Resource}>
+		${roots.data && html`<${Warnings} roots=${roots.data} />`}
+		<div class="grid columns">
 			<${Panel} id="problems" title=${words.problems} actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
-				<${Resource} from=${errors}>${(data) => html`<${Problems} errors=${data} />`}</${Resource}></${Panel}>
+				<${Resource} from=${errors}>${(data) => html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued + stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
 			<${Panel} id="recent" title=${words.recent}><${Resource} from=${recent}>${(data) => html`<${Recent} page=${data} />`}</${Resource}></${Panel}>
+			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}><${Resource} from=${jobs}>${(data) => html`<${Activity} jobs=${data} now=${now} />`}</${Resource}></${Panel}>
+			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache} actions=${html`<a href="/ui/cache">${words.more}</a>`}><${Space} stats=${stats.data} /></${Panel}>`}
 			<${Panel} id="folders" title=${words.folders}><${Resource} from=${roots}>${(data) => html`<${Folders} roots=${data} />`}</${Resource}></${Panel}>
 		</div>`;
 }

@@ -1,0 +1,251 @@
+/* The dashboard as people use it: every page and control, the keyboard alone, live changes, failures, restarts. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { missing, project } from './bench.mjs';
+import { assertAccessible, objText, openStudio } from './studio.mjs';
+
+const model = (path) => readFileSync(join(project, 'tests/data/models', path));
+const files = {
+	'dungeon/chest_gold.obj': model('dungeon/chest_gold.obj'), 'dungeon/chest_gold.mtl': model('dungeon/chest_gold.mtl'),
+	'dungeon/dungeon_texture.png': model('dungeon/dungeon_texture.png'), 'simple/spot.obj': model('simple/spot.obj'),
+	'simple/cube.glb': model('simple/AnimatedMorphCube.glb'), 'set/a.obj': objText(3), 'set/b.obj': objText(5),
+};
+const chest = '/ui/asset/art/dungeon/chest_gold.obj';
+const broken = model('simple/BoxVertexColors.glb').subarray(0, 300);
+
+describe('dashboard', { skip: missing() ?? false }, () => {
+	let studio;
+	let page;
+	before(async () => {
+		studio = await openStudio(files);
+		await studio.sync();
+		page = await studio.newPage('/');
+	});
+	after(() => studio.close());
+	const go = async (path) => {
+		await page.goto(studio.origin + path);
+		await page.locator('h1').waitFor();
+	};
+	const settled = () => page.waitForFunction(() => !document.querySelector('.loading'));
+	const says = (text, where = page) => where.getByText(text).first().waitFor();
+	const row = (name) => page.locator('.rows .row', { hasText: name });
+	const triangles = (name, count, where = page) => where.locator('.rows .row', { hasText: name }).locator('.num', { hasText: new RegExp(`^${count}$`) }).first().waitFor();
+	const heading = (name) => page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
+
+	test('every page is reached from the navigation, and axe finds nothing in either scheme', async () => {
+		for (const [link, title] of [['Overview', 'Overview'], ['Assets', 'Assets'], ['Problems', 'Problems'], ['Jobs', 'Jobs'], ['Cache', 'Cache'], ['Clients', 'Clients'], ['Log', 'Log'], ['Settings', 'Settings'], ['API', 'API']]) {
+			await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: link }).click();
+			await heading(title);
+			await settled();
+			await assertAccessible(page);
+		}
+		assert.match(await page.title(), /API/);
+		await page.goBack();
+		await heading('Settings');
+	});
+
+	test('an address that names nothing says so and leads on', async () => {
+		await go('/ui/nowhere');
+		await says('There is no such page');
+		await go('/ui/asset/art/set/c.obj');
+		await says('There is no such asset');
+		await page.getByRole('link', { name: 'c.obj' }).click();
+		await says('Nothing matches');
+	});
+
+	test('the list is searched, filtered and ordered, and its address says how', async () => {
+		await go('/ui/assets');
+		await row('spot.obj').waitFor();
+		await page.getByPlaceholder('Search names').fill('SET/');
+		await says('2 assets');
+		assert.equal(new URL(page.url()).searchParams.get('q'), 'SET/');
+		await page.getByPlaceholder('Search names').fill('');
+		await page.getByLabel('Format').selectOption('gltf');
+		await says('1 asset');
+		await page.getByLabel('Format').selectOption('');
+		await page.getByRole('button', { name: 'Cooked size' }).click();
+		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'chest_gold' }).waitFor();
+		await page.getByLabel('Order').selectOption('bytes');
+		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'a.obj' }).waitFor();
+		await page.getByRole('button', { name: /^Up to date/ }).click();
+		assert.equal(new URL(page.url()).search, '?sort=bytes&state=fresh');
+		await page.reload();
+		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'a.obj' }).waitFor();
+		await go('/ui/assets?q=nothing-has-this-name');
+		await page.getByRole('link', { name: 'Show all assets' }).click();
+		await row('spot.obj').waitFor();
+	});
+
+	test('the keyboard alone finds an asset, opens it and goes through its tabs', async () => {
+		await go('/ui/assets');
+		await row('spot.obj').waitFor();
+		await page.keyboard.press('/');
+		await page.keyboard.type('simple');
+		await says('2 assets');
+		await page.keyboard.press('ArrowDown');
+		await page.keyboard.press('End');
+		await page.keyboard.press('ArrowUp');
+		await page.keyboard.press('ArrowDown');
+		assert.match(await page.evaluate('document.activeElement.textContent'), /spot\.obj/);
+		await page.keyboard.press('Enter');
+		await heading('spot.obj');
+		const focused = () => page.evaluate('document.activeElement.textContent.trim()');
+		for (let presses = 0; (await focused()) !== 'Connections'; presses++) {
+			assert.ok(presses < 80, 'the tab "Connections" is not reached by Tab');
+			await page.keyboard.press('Tab');
+		}
+		await page.keyboard.press('Enter');
+		await says('It needs no other file.');
+	});
+
+	test('an asset shows its picture, files, connections, reasons, history and log', async () => {
+		await go(chest);
+		await page.locator('.viewer-canvas').waitFor();
+		await assertAccessible(page);
+		const link = page.getByRole('link', { name: 'Download' }).first();
+		const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+		const bytes = readFileSync(await download.path());
+		assert.equal(`/blobs/${createHash('sha256').update(bytes).digest('hex')}`, await link.getAttribute('href'));
+		await page.locator('.snippet').getByRole('button', { name: 'Copy' }).first().click();
+		assert.match(await page.evaluate('navigator.clipboard.readText()'), /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/);
+		for (const [tab, words] of [['Connections', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', 'What the last cook said'], ['Settings', 'Largest texture side']]) {
+			await page.getByRole('navigation', { name: 'About this asset' }).getByRole('link', { name: tab, exact: true }).click();
+			await says(words);
+			await settled();
+			await assertAccessible(page);
+		}
+		await page.getByRole('button', { name: 'Cook again' }).click();
+		await says('On its way');
+	});
+
+	test('a setting is saved beside the model, its origin shown, the saving told, and reset', async () => {
+		await go(`${chest}?tab=settings`);
+		const before = (await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked;
+		await page.getByLabel('Largest texture side').selectOption('64');
+		await page.getByLabel('Merge copies').check();
+		await page.getByRole('button', { name: 'Save 2 changes' }).click();
+		await page.getByText(/Cooked size .* → .* \(−/).waitFor();
+		assert.deepEqual(JSON.parse(studio.read('dungeon/chest_gold.obj.cook.json')), { texture: { max_size: 64 }, merge_instances: true });
+		assert.ok((await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked < before);
+		const setting = page.locator('.setting', { hasText: 'Largest texture side' });
+		await says('This model', setting);
+		await setting.getByRole('button', { name: 'Reset' }).click();
+		await page.locator('.setting', { hasText: 'Merge copies' }).getByRole('button', { name: 'Reset' }).click();
+		await page.getByRole('button', { name: 'Save 2 changes' }).click();
+		await page.getByText(/Cooked size .* → .* \(\+/).waitFor();
+		await says('Default', setting);
+		studio.save('dungeon/cook.json', '{"texture":{"max_size":256}}');
+		await says('dungeon/cook.json', setting);
+		await page.getByRole('navigation', { name: 'About this asset' }).getByRole('link', { name: 'History' }).click();
+		await says('Compare two cooks');
+		await page.locator('#trend').waitFor();
+		assert.ok((await page.locator('.chart canvas').count()) > 0);
+	});
+
+	test('a save, a failure and the recovery show by themselves, with the reason and the last good picture', async () => {
+		await go('/ui/assets?q=a.obj');
+		await triangles('a.obj', 3);
+		studio.save('set/a.obj', objText(9));
+		await triangles('a.obj', 9);
+		studio.save('hero.glb', model('simple/BoxVertexColors.glb'));
+		await page.getByPlaceholder('Search names').fill('hero');
+		await row('hero.glb').filter({ hasText: 'Up to date' }).waitFor();
+		await row('hero.glb').click();
+		await page.locator('.viewer-canvas').waitFor();
+		studio.save('hero.glb', broken);
+		const reason = page.locator('.fault');
+		await reason.waitFor();
+		assert.match(await reason.textContent(), /hero\.glb/);
+		await says('The last good version is still served', reason);
+		assert.ok(await page.locator('.viewer-canvas').isVisible());
+		await assertAccessible(page);
+		await page.getByRole('link', { name: /^Problems/ }).click();
+		await page.locator('.problem', { hasText: 'hero.glb' }).waitFor();
+		assert.match(await page.getByRole('link', { name: /^Problems/ }).textContent(), /1/);
+		await page.getByText('Open files in your editor').click();
+		await page.getByLabel('Link').fill('editor://{path}:{line}');
+		await assertAccessible(page);
+		await page.locator('.problem', { hasText: 'hero.glb' }).getByRole('button', { name: 'Try again' }).click();
+		await says('On its way');
+		await page.reload();
+		assert.equal(await page.getByRole('link', { name: 'Open in editor' }).getAttribute('href'), `editor://${studio.art}/hero.glb:1`);
+		studio.save('hero.glb', model('simple/BoxVertexColors.glb'));
+		await says('No problems');
+		assert.equal((await studio.get('/api/v1/errors')).assets, 0);
+	});
+
+	test('jobs, cache, log and API have controls that do what they say', async () => {
+		await go('/ui/jobs');
+		await page.getByRole('region', { name: 'Finished' }).getByRole('button', { name: 'Failed' }).click();
+		await page.locator('table.jobs', { hasText: 'hero.glb' }).waitFor();
+		await page.getByRole('button', { name: 'Log' }).first().click();
+		await page.locator('table.jobs td[colspan]').waitFor();
+		await page.getByRole('button', { name: 'Try again' }).first().click();
+		await says('On its way');
+		await go('/ui/cache');
+		await page.getByRole('button', { name: 'Check all' }).click();
+		await page.getByText(/parts are intact/).waitFor();
+		await page.getByRole('button', { name: 'What would trimming free?' }).click();
+		await page.getByText(/Trimming would free/).waitFor();
+		await page.getByRole('button', { name: 'Trim now' }).click();
+		await page.getByText(/ freed$/).waitFor();
+		await go('/ui/log');
+		await page.getByText('art/hero.glb').first().waitFor();
+		await page.getByLabel('Show').selectOption('error');
+		await page.locator('.logline', { hasText: 'cooked' }).first().waitFor({ state: 'detached' });
+		await page.getByLabel('Show').selectOption('info');
+		await page.getByPlaceholder('Search the log').fill('b.obj');
+		studio.save('set/b.obj', objText(6));
+		await page.locator('.logline', { hasText: 'art/set/b.obj' }).nth(1).waitFor();
+		await go('/ui/api');
+		await page.getByPlaceholder('Search the API').fill('/blobs/');
+		await page.getByRole('button', { name: /GET.*\/blobs\/\{sha256\}/ }).click();
+		await says('64 lower-case hexadecimal digits');
+		await assertAccessible(page);
+	});
+
+	test('narrow windows have every page without a sideways scroll', async () => {
+		await go(`${chest}?tab=settings`);
+		for (const path of ['', '/', '/ui/assets', '/ui/errors', '/ui/jobs', '/ui/cache', '/ui/clients', '/ui/log', '/ui/settings', '/ui/api']) {
+			if (path) await go(path);
+			await settled();
+			for (const width of [360, 768, 2560]) {
+				await page.setViewportSize({ width, height: 800 });
+				const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+				assert.ok(inner <= outer, `${path} at ${width}: ${inner} > ${outer}`);
+			}
+		}
+		await page.setViewportSize({ width: 360, height: 800 });
+		await page.getByRole('button', { name: 'Menu' }).click();
+		await page.getByRole('link', { name: 'Clients' }).click();
+		await heading('Clients');
+		await page.setViewportSize({ width: 1280, height: 900 });
+	});
+
+	test('eight tabs share one stream and all of them change', async () => {
+		const tabs = [];
+		for (let i = 0; i < 8; i++) tabs.push(await studio.newPage('/ui/assets?q=set/a'));
+		studio.save('set/a.obj', objText(21));
+		for (const tab of tabs) await triangles('a.obj', 21, tab);
+		assert.equal((await studio.get('/api/v1/stats')).http.listeners, 1);
+		for (const tab of tabs) await tab.close();
+	});
+
+	test('a restart of the daemon is told, survived, and what happened meanwhile is seen', async () => {
+		await go('/ui/assets?q=set/');
+		await row('a.obj').waitFor();
+		studio.mayComplain = true;
+		await studio.stopDaemon();
+		await says('Reconnecting…');
+		studio.save('set/later.obj', objText(4));
+		await studio.startDaemon();
+		await says('Live');
+		await row('later.obj').waitFor();
+		studio.mayComplain = false;
+	});
+
+	test('nothing was complained about on the console', () => assert.deepEqual(studio.complaints, []));
+});

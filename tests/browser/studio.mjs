@@ -1,0 +1,72 @@
+/* A daemon on folders of its own and a browser that looks at its dashboard, for the tests of the pages. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { browserPath, here, startDaemon } from './bench.mjs';
+
+const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
+
+/** files: {'props/box.obj': text or Buffer} below the one root, art. */
+export async function openStudio(files, { options = [] } = {}) {
+	const folder = mkdtempSync(join(tmpdir(), 'hob-studio-'));
+	const art = join(folder, 'art');
+	mkdirSync(art);
+	const studio = { folder, art, complaints: [] };
+	/* As editors save: a temporary file beside, then a rename. */
+	studio.save = (path, data) => {
+		const target = join(art, path);
+		mkdirSync(dirname(target), { recursive: true });
+		writeFileSync(`${target}.tmp`, data);
+		renameSync(`${target}.tmp`, target);
+	};
+	studio.read = (path) => readFileSync(join(art, path));
+	studio.exists = (path) => existsSync(join(art, path));
+	for (const [path, data] of Object.entries(files)) studio.save(path, data);
+	let daemon = await startDaemon([art], join(folder, 'cache'), 0, options);
+	const { port } = daemon;
+	studio.origin = `http://127.0.0.1:${port}`;
+	studio.get = (path) => fetch(studio.origin + path).then((answer) => answer.json());
+	studio.sync = () => fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"timeout_ms":120000}' });
+	studio.stopDaemon = () => daemon.stop();
+	studio.startDaemon = async () => (daemon = await startDaemon([art], join(folder, 'cache'), port, options));
+	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
+	context.setDefaultTimeout(60000);
+	await context.addInitScript({ path: axeFile });
+	studio.newPage = async (path = '/') => {
+		const page = await context.newPage();
+		page.on('pageerror', (error) => studio.complaints.push(`${page.url()}: ${error.message}`));
+		page.on('console', (message) => message.type() === 'error' && !studio.mayComplain && studio.complaints.push(`${page.url()}: ${message.text()} ${message.location().url}`));
+		await page.goto(studio.origin + path);
+		return page;
+	};
+	studio.close = async () => {
+		await browser.close();
+		await daemon.stop();
+		rmSync(folder, { recursive: true, force: true });
+	};
+	return studio;
+}
+
+/** What axe finds, in the light scheme with all rules and in the dark one with those about colours. */
+export async function assertAccessible(page) {
+	const run = (options) => page.evaluate(async (given) => {
+		const { violations } = await axe.run(document, given);
+		return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(' | ')}`);
+	}, options);
+	const found = await run({});
+	await page.emulateMedia({ colorScheme: 'dark' });
+	found.push(...(await run({ runOnly: ['color-contrast', 'link-in-text-block'] })).map((line) => `dark: ${line}`));
+	await page.emulateMedia({ colorScheme: 'light' });
+	assert.deepEqual(found, [], page.url());
+}
+
+/** A strip of triangles as an OBJ. */
+export function objText(triangles = 1, shift = 0) {
+	const lines = [];
+	for (let i = 0; i < triangles + 2; i++) lines.push(`v ${i * 0.5 + shift} ${i % 2} 0`);
+	for (let i = 0; i < triangles; i++) lines.push(`f ${i + 1} ${i + 2} ${i + 3}`);
+	return `${lines.join('\n')}\n`;
+}
