@@ -15,6 +15,9 @@ export const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
 
+/** Why the pages cannot be tested: the daemon was built without them. */
+export const withoutDashboard = () => (readFileSync(hob).includes('name="hob-worker"') ? null : 'this daemon has no dashboard: apt-get install esbuild, npm ci --prefix web, build again');
+
 export function missing() {
 	if (!existsSync(browserPath)) return `no browser at ${browserPath}: apt-get install chromium, or set HOB_CHROMIUM`;
 	if (!existsSync(hob)) return `no daemon at ${hob}: build it, or set HOB`;

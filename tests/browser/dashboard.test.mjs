@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { missing, project } from './bench.mjs';
+import { missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
@@ -16,7 +16,7 @@ const files = {
 const chest = '/ui/asset/art/dungeon/chest_gold.obj';
 const broken = model('simple/BoxVertexColors.glb').subarray(0, 300);
 
-describe('dashboard', { skip: missing() ?? false }, () => {
+describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	let studio;
 	let page;
 	before(async () => {
