@@ -30,7 +30,7 @@ export function duration(ms) {
 	const seconds = ms / 1000;
 	if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
 	const minutes = Math.floor(seconds / 60);
-	if (minutes < 60) return `${minutes}\u00a0min ${Math.round(seconds % 60)}\u00a0s`;
+	if (minutes < 60) return minutes < 10 ? `${minutes}\u00a0min ${Math.floor(seconds % 60)}\u00a0s` : `${minutes}\u00a0min`;
 	const hours = Math.floor(minutes / 60);
 	if (hours < 48) return `${hours}\u00a0h ${minutes % 60}\u00a0min`;
 	return `${whole.format(Math.floor(hours / 24))}\u00a0days`;

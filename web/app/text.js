@@ -50,7 +50,7 @@ export const text = {
 	fileWord: ['file', 'files'],
 	overview: {
 		title: 'Overview', assets: 'Assets', allAssets: 'all assets', source: 'source files', cooked: 'cooked', folders: 'Watched folders',
-		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has been cooked yet.', problems: 'Problems', broken: 'With problems',
+		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has been cooked yet.', problems: 'Problems', broken: 'Problems',
 		allProblems: 'All problems', allFine: 'Everything is cooked and up to date.', noneSoFar: 'None so far.', working: 'Cooking now',
 		workingDetail: (waiting) => `${waiting} to go`,
 		emptyTitle: 'No models yet',

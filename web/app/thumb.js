@@ -1,13 +1,34 @@
-/* The picture of an asset in a list. The daemon answers at once: with the picture, or with a plain sign while it draws one,
- * and tells when it is there. */
+/* The small picture of an asset. The daemon draws it when it is asked for the first time and says when it is there, so it
+ * is only asked for what stays on screen for a moment. */
 import { html } from 'htm/preact';
-import { useEffect, useReducer } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { listen } from './live.js';
 import { Icon } from './ui.js';
 
-export function Thumb({ asset }) {
-	const [drawn, again] = useReducer((count) => count + 1, 0);
-	useEffect(() => listen(({ kind, data }) => kind === 'thumbnail' && data.id === asset.id && again()), [asset.id]);
-	if (!asset.bytes.cooked) return html`<span class="thumb"><${Icon} name="assets" /></span>`;
-	return html`<span class="thumb"><img src="/api/v1/assets/${asset.id}/thumbnail?size=128&v=${asset.rev}.${drawn}" alt="" width="36" height="36" decoding="async" /></span>`;
+const STAYS = 200;
+const drawn = new Map();
+const waiting = new Map();
+
+listen(({ kind, data }) => {
+	if (kind !== 'thumbnail') return;
+	drawn.set(data.id, (drawn.get(data.id) ?? 0) + 1);
+	waiting.get(data.id)?.();
+});
+
+export function Thumb({ asset, size = 64 }) {
+	const [wanted, want] = useState(false);
+	const [failed, fail] = useState(false);
+	const [, redraw] = useState(0);
+	useEffect(() => {
+		fail(false);
+		const timer = setTimeout(() => want(true), STAYS);
+		const again = () => redraw((count) => count + 1);
+		waiting.set(asset.id, again);
+		return () => {
+			clearTimeout(timer);
+			if (waiting.get(asset.id) === again) waiting.delete(asset.id);
+		};
+	}, [asset.id, asset.rev]);
+	const there = wanted && !failed && asset.bytes.cooked > 0;
+	return html`<span class="thumb">${there ? html`<img src=${`/api/v1/assets/${asset.id}/thumbnail?size=${size}&rev=${asset.rev}.${drawn.get(asset.id) ?? 0}`} alt="" width="36" height="36" onError=${() => fail(true)} />` : html`<${Icon} name="assets" />`}</span>`;
 }

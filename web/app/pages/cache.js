@@ -50,7 +50,7 @@ function Care() {
 function Kinds({ kinds }) {
 	const total = kinds.reduce((sum, kind) => sum + kind.bytes, 0) || 1;
 	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.kind}</th><th scope="col" class="num">${words.files}</th><th scope="col" class="num">${words.size}</th><th scope="col">${words.share}</th></tr></thead><tbody>
-		${kinds.map((kind) => html`<tr><td>${words.kindNames[kind.name] ?? kind.name}</td><td class="num">${number(kind.count)}</td><td class="num">${size(kind.bytes)}</td><td><span class="share" title=${percent(kind.bytes / total)}><span style=${{ width: `${(kind.bytes / total) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
+		${[...kinds].sort((a, b) => b.bytes - a.bytes).map((kind) => html`<tr><td>${words.kindNames[kind.name] ?? kind.name}</td><td class="num">${number(kind.count)}</td><td class="num">${size(kind.bytes)}</td><td><span class="share" title=${percent(kind.bytes / total)}><span style=${{ width: `${(kind.bytes / total) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
 }
 
 function Largest({ page }) {

@@ -14,7 +14,7 @@ const always = ['fresh'];
 function Counts({ stats }) {
 	const { assets, bytes } = stats;
 	return html`<div class="counts">
-		<a class="count" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br /><small>${size(bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
+		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br /><small>${size(bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
 		${shown.filter((state) => assets[state] > 0 || always.includes(state)).map((state) => html`<a class="count" href="/ui/assets?state=${state}">
 			<b>${number(assets[state])}</b><${State} state=${state} /></a>`)}
 		<a class="count" href="/ui/errors"><b>${number(stats.broken)}</b><span class="state ${stats.broken ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.broken ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
@@ -31,8 +31,8 @@ function Recent({ page }) {
 	const items = page.items.filter((asset) => asset.cooked_at);
 	if (!items.length) return html`<div class="body quiet">${words.noRecent}</div>`;
 	return html`<ul class="lines changes">${items.map((asset) => html`<li key=${`${asset.id}.${asset.rev}`}>
-		<span class="name"><a href=${assetAddress(asset)}><${Breakable} path=${asset.path} /></a></span>
-		<${State} state=${stateOf(asset)} /><span class="quiet num">${duration(asset.cook_ms)}</span><${Time} at=${asset.cooked_at} /></li>`)}</ul>`;
+		<span class="name"><a href=${assetAddress(asset)} title=${`${asset.root}/${asset.path}`}>${asset.path.split('/').at(-1)}</a></span>
+		<${State} state=${stateOf(asset)} /><${Time} at=${asset.cooked_at} /></li>`)}</ul>`;
 }
 
 function Folders({ roots }) {

@@ -1,0 +1,136 @@
+/* Opens the list of COUNT assets (50,000) as a person does and measures. Many files have the same content, so that most are
+ * found in the cache and the start takes a minute, not a day.
+ *
+ *     node tests/bench/dashboard_bench.mjs build/release [COUNT]         HOB_BENCH_KEEP=DIR keeps the files and the cache */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const [build = 'build/release', wanted = '50000'] = process.argv.slice(2);
+process.env.HOB = resolve(build, 'hob');
+const count = Number(wanted);
+const browserTests = resolve(here, '../browser');
+const { chromium } = createRequire(join(browserTests, 'package.json'))('playwright-core');
+const { browserPath, startDaemon } = await import(pathToFileURL(join(browserTests, 'bench.mjs')));
+const { objText } = await import(pathToFileURL(join(browserTests, 'studio.mjs')));
+const words = ['crate', 'barrel', 'lantern', 'door', 'wall', 'pillar', 'rock', 'tree', 'sword', 'helmet', 'table', 'chair', 'rope', 'torch', 'gate', 'shield'];
+
+function makeFiles(art) {
+	for (let i = 0; i < count; i++) {
+		const folder = join(art, `level_${String(Math.floor(i / 500)).padStart(3, '0')}`);
+		if (i % 500 === 0) mkdirSync(folder, { recursive: true });
+		writeFileSync(join(folder, `${words[i % words.length]}_${String(i).padStart(6, '0')}.obj`), objText(1 + (i % 40)));
+	}
+}
+
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const report = (name, value, note = '') => console.log(`${name.padEnd(44)} ${value.padStart(12)}  ${note}`);
+const ms = (value) => `${value.toFixed(0)} ms`;
+const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/* From the address to a first row with a name, by a clock in the page. */
+async function firstRow(context, origin) {
+	const page = await context.newPage();
+	await page.addInitScript(() => {
+		const look = () => {
+			if (document.querySelector('.rows .row .title')) window.firstRow = performance.now();
+			else requestAnimationFrame(look);
+		};
+		requestAnimationFrame(look);
+	});
+	await page.goto(`${origin}/ui/assets`);
+	await page.waitForFunction('window.firstRow');
+	const found = await page.evaluate(() => ({ row: window.firstRow, paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0 }));
+	await page.close();
+	return found;
+}
+
+/* From a key going down to the frame that shows rows of that search. */
+const typed = (page, text) => page.evaluate((value) => new Promise((done) => {
+	const field = document.querySelector('input[type=search]');
+	const start = performance.now();
+	Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, value);
+	field.dispatchEvent(new Event('input', { bubbles: true }));
+	const look = () => {
+		const rows = [...document.querySelectorAll('.rows .row .title')];
+		if (rows.length > 0 && rows.every((row) => row.textContent.includes(value))) done(performance.now() - start);
+		else requestAnimationFrame(look);
+	};
+	requestAnimationFrame(look);
+}), text);
+
+/* Scrolls by wheel-like steps for some seconds and by jumps over the whole list; gives the long tasks and slow frames. */
+const scrolled = (page, jumps) => page.evaluate((far) => new Promise((done) => {
+	const tasks = [];
+	const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)));
+	observer.observe({ type: 'longtask', buffered: false });
+	const place = document.querySelector('.rows');
+	let frames = 0;
+	const step = () => {
+		if (++frames > 240) return setTimeout(() => { observer.takeRecords().forEach(({ duration }) => tasks.push(duration)); observer.disconnect(); done({ tasks, frames }); }, 300);
+		place.scrollTop = far ? Math.random() * place.scrollHeight : place.scrollTop + 120;
+		requestAnimationFrame(step);
+	};
+	requestAnimationFrame(step);
+}), jumps);
+
+const memory = async (page) => {
+	const session = await page.context().newCDPSession(page);
+	await session.send('HeapProfiler.collectGarbage');
+	return (await session.send('Runtime.getHeapUsage')).usedSize;
+};
+
+const folder = process.env.HOB_BENCH_KEEP ?? mkdtempSync(join(tmpdir(), 'hob-dashboard-'));
+const art = join(folder, 'art');
+if (!existsSync(art)) makeFiles(art);
+const daemon = await startDaemon([art], join(folder, 'cache'));
+const origin = `http://127.0.0.1:${daemon.port}`;
+const began = performance.now();
+let fresh = 0;
+while (fresh < count) {
+	await new Promise((done) => setTimeout(done, 500));
+	fresh = (await (await fetch(`${origin}/api/v1/stats`)).json()).assets.fresh;
+}
+report('assets, all cooked', fresh.toLocaleString('en'), `${((performance.now() - began) / 1000).toFixed(0)} s after the start`);
+
+const server = {};
+for (const [name, query] of [['page by name', ''], ['search', '&q=lantern_0301'], ['search, no match', '&q=zzzz'], ['largest first', '&sort=-bytes']]) {
+	const times = [];
+	for (let i = 0; i < 9; i++) {
+		const start = performance.now();
+		await (await fetch(`${origin}/api/v1/assets?limit=100&count=1${query}`)).text();
+		times.push(performance.now() - start);
+	}
+	server[name] = median(times);
+	report(`daemon: ${name}`, `${server[name].toFixed(1)} ms`, 'median of 9, 100 rows and the total');
+}
+
+const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+await firstRow(context, origin);
+const opens = [];
+for (let i = 0; i < 5; i++) opens.push(await firstRow(context, origin));
+report('first contentful paint', ms(median(opens.map(({ paint }) => paint))), 'median of 5');
+report('navigation to first row', ms(median(opens.map(({ row }) => row))), `median of 5, worst ${ms(Math.max(...opens.map(({ row }) => row)))}; goal 500 ms`);
+const page = await context.newPage();
+await page.goto(`${origin}/ui/assets`);
+await page.locator('.rows .row .title').first().waitFor();
+const before = await memory(page);
+const searches = [];
+for (const text of ['l', 'la', 'lan', 'lant', 'lantern', 'lantern_03', 'door', 'gate_0', 'rope_01']) searches.push(await typed(page, text));
+report('search: key to rows', ms(median(searches)), `median of ${searches.length}, worst ${ms(Math.max(...searches))}; goal 150 ms`);
+await page.goto(`${origin}/ui/assets`);
+await page.locator('.rows .row .title').first().waitFor();
+for (const [name, far] of [['scrolling by steps', false], ['scrolling by jumps over the whole list', true]]) {
+	const { tasks, frames } = await scrolled(page, far);
+	const long = tasks.filter((duration) => duration > 50);
+	report(name, `${long.length} long`, `tasks over 50 ms in ${frames} frames; the longest ${tasks.length ? ms(Math.max(...tasks)) : 'is below 50 ms'}`);
+}
+await page.locator('.rows .row .title').first().waitFor();
+report('memory of the page (JavaScript heap)', mb(await memory(page)), `${mb(before)} before scrolling`);
+await browser.close();
+await daemon.stop();
+if (!process.env.HOB_BENCH_KEEP) rmSync(folder, { recursive: true, force: true });
