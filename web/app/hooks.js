@@ -108,12 +108,20 @@ export function useLive() {
 	return state;
 }
 
-/** A number that changes every `ms`, so that relative times stay right. */
+const clocks = new Map();
+
+/** The time, anew every `ms`, so that relative times stay right. One timer serves all that ask for the same pace. */
 export function useClock(ms = 10000) {
-	const [now, set] = useState(Date.now());
+	const [now, set] = useState(Date.now);
 	useEffect(() => {
-		const timer = setInterval(() => set(Date.now()), ms);
-		return () => clearInterval(timer);
+		if (!clocks.has(ms)) {
+			const callbacks = new Set();
+			setInterval(() => callbacks.size && !document.hidden && [...callbacks].forEach((callback) => callback(Date.now())), ms);
+			clocks.set(ms, callbacks);
+		}
+		const callbacks = clocks.get(ms);
+		callbacks.add(set);
+		return () => callbacks.delete(set);
 	}, [ms]);
 	return now;
 }

@@ -8,6 +8,8 @@ const SPARE = 6;
 export function List({ rows, label, header, row, open, resetKey }) {
 	const scroller = useRef(null);
 	const focusNext = useRef(false);
+	/* An item's cells are made once: what did not change costs nothing while scrolling. */
+	const drawn = useRef(new WeakMap());
 	const [view, setView] = useState({ first: 0, last: 20 });
 	const [active, setActive] = useState(0);
 	const total = rows.total ?? 0;
@@ -68,6 +70,10 @@ export function List({ rows, label, header, row, open, resetKey }) {
 		}
 	};
 
+	const cells = (item) => {
+		if (!drawn.current.has(item)) drawn.current.set(item, row(item));
+		return drawn.current.get(item);
+	};
 	const first = Math.min(view.first, Math.max(0, total - 1));
 	const last = Math.min(total, view.last);
 	const shown = [];
@@ -79,6 +85,6 @@ export function List({ rows, label, header, row, open, resetKey }) {
 			const item = rows.at(index);
 			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index} aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
 				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => setActive(index)}
-				onClick=${(event) => item && !event.target.closest('a') && open(item, event)}>${item ? row(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
+				onClick=${(event) => item && !event.target.closest('a') && open(item, event)}>${item ? cells(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
 		})}</div></div></div>`;
 }

@@ -15,7 +15,7 @@ listen(({ kind, data }) => {
 	waiting.get(data.id)?.();
 });
 
-export function Thumb({ asset, size = 64 }) {
+export function Thumb({ asset, size = 128 }) {
 	const [wanted, want] = useState(false);
 	const [failed, fail] = useState(false);
 	const [, redraw] = useState(0);
