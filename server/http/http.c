@@ -1,5 +1,7 @@
 #include "inside.h"
 
+#include "../log/log.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -530,6 +532,20 @@ static bool check_exposed(const srv_http *http, const srv_http_options *options,
 		http->exposed);
 }
 
+static void warn_exposed(const srv_http *http)
+{
+	if (http->exposed[0] && !http->access)
+		srv_log(SRV_LOG_WARNING, "listening",
+				"on %s without tokens: whoever reaches this address reads and changes all that is here",
+				http->exposed);
+	else if (http->exposed[0] && !http->daemons[LIBRARY_TLS])
+		srv_log(
+			SRV_LOG_WARNING, "listening",
+			"on %s without TLS: tokens can be read on the way; use --tls-cert and --tls-key, or a proxy that "
+			"speaks TLS",
+			http->exposed);
+}
+
 static void name_url(srv_http *http)
 {
 	bool is_unix = strncmp(http->address, "unix:", 5) == 0;
@@ -572,6 +588,7 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 	if (!library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
 		goto out;
 	name_url(http);
+	warn_exposed(http);
 	http->blobs = blob_cache_new(sources->store, blobs);
 	bool watched =
 		watch_fd(http, wake, &http->wake_fd) &&

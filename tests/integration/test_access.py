@@ -35,6 +35,21 @@ class Access(Scenario):
         self.assertEqual(empty.returncode, 2)
         self.assertIn("has no token yet", empty.stderr)
 
+    def test_what_others_can_reach_is_told(self):
+        token = self.token("me")
+        everywhere = "127.0.0.1:0,0.0.0.0:0"
+        with self.serve("--trust-network", listen=everywhere) as daemon:
+            self.assertEqual(daemon.get("/api/v1").status, 200)
+            self.until(lambda: any("without tokens" in line for line in daemon.log))
+        with self.serve("--token-file", self.tokens, listen=everywhere, wait_ready=False) as daemon:
+            daemon.wait_banner()
+            self.assertEqual(daemon.get("/api/v1").status, 401)
+            self.assertEqual(daemon.get("/api/v1", Authorization="Bearer " + token).status, 200)
+            self.until(lambda: any("without TLS" in line for line in daemon.log))
+            self.assertFalse(any(token in line for line in daemon.log))
+        with self.serve() as daemon:
+            self.assertFalse(any("listening" in line for line in daemon.log), daemon.log)
+
     def test_scopes_revocation_and_guesses(self):
         reader, writer = self.token("viewer"), self.token("farm", "--write")
         with self.serve("--token-file", self.tokens, wait_ready=False) as daemon:
