@@ -5,6 +5,12 @@ typedef int32_t four_whole __attribute__((vector_size(16)));
 
 enum { ROUNDS = 2 };
 
+/* Whole numbers around the solved ends that are tried, again and again from the best of them: steps are rounded down, and
+ * a little more or less at an end moves all of them. */
+static const struct {
+	int climbs, reach;
+} efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {8, 1}, [HOB_BC_BEST] = {4, 2}};
+
 /* Sixteen values, as floats. */
 typedef struct values {
 	four v[4];
@@ -98,6 +104,21 @@ static void refine(const values *in, fit *best)
 				try_ends(in, base_a + i, base_b + j, best);
 }
 
+static void climb(const values *in, hob_bc_quality quality, fit *best)
+{
+	bool eight = best->a > best->b;
+	int reach = efforts[quality].reach;
+	for (int round = 0; round < efforts[quality].climbs && best->error > 0.0f; round++) {
+		int a = best->a, b = best->b;
+		for (int i = -reach; i <= reach; i++)
+			for (int j = -reach; j <= reach; j++)
+				if ((a + i > b + j) == eight)
+					try_ends(in, a + i, b + j, best);
+		if (best->a == a && best->b == b)
+			return;
+	}
+}
+
 static void store(const fit *f, uint8_t out[8])
 {
 	bool eight = f->a > f->b;
@@ -114,7 +135,7 @@ static void store(const fit *f, uint8_t out[8])
 		out[2 + i] = (uint8_t)(bits >> 8 * i);
 }
 
-void hob_bc4_encode(const uint8_t pixels[16], uint8_t out[8])
+void hob_bc4_encode(const uint8_t pixels[16], hob_bc_quality quality, uint8_t out[8])
 {
 	values in;
 	int low = 255, high = 0, inner_low = 255, inner_high = 0;
@@ -133,6 +154,7 @@ void hob_bc4_encode(const uint8_t pixels[16], uint8_t out[8])
 		try_ends(&in, high, low, &best);
 		for (int i = 0; i < ROUNDS && best.error > 0.0f; i++)
 			refine(&in, &best);
+		climb(&in, quality, &best);
 	}
 	if (best.error > 0.0f && (low == 0 || high == 255)) {
 		fit six = {.error = 1e30f};
@@ -140,6 +162,7 @@ void hob_bc4_encode(const uint8_t pixels[16], uint8_t out[8])
 		try_ends(&in, inner ? inner_low : 0, inner ? inner_high : 255, &six);
 		if (inner_low < inner_high)
 			refine(&in, &six);
+		climb(&in, quality, &six);
 		if (six.error < best.error)
 			best = six;
 	}
@@ -152,19 +175,19 @@ static void take_channel(const uint8_t pixels[64], int channel, uint8_t out[16])
 		out[i] = pixels[4 * i + channel];
 }
 
-void hob_bc3_encode(const uint8_t pixels[64], uint8_t out[16])
+void hob_bc3_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16])
 {
 	uint8_t alpha[16];
 	take_channel(pixels, 3, alpha);
-	hob_bc4_encode(alpha, out);
+	hob_bc4_encode(alpha, quality, out);
 	hob_bc1_encode(pixels, out + 8);
 }
 
-void hob_bc5_encode(const uint8_t pixels[64], uint8_t out[16])
+void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16])
 {
 	uint8_t plane[16];
 	take_channel(pixels, 0, plane);
-	hob_bc4_encode(plane, out);
+	hob_bc4_encode(plane, quality, out);
 	take_channel(pixels, 1, plane);
-	hob_bc4_encode(plane, out + 8);
+	hob_bc4_encode(plane, quality, out + 8);
 }

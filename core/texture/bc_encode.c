@@ -27,15 +27,15 @@ static void encode_block(uint32_t vk_format, const uint8_t block[64], hob_bc_qua
 		return;
 	case HOB_VK_BC3_UNORM:
 	case HOB_VK_BC3_SRGB:
-		hob_bc3_encode(block, out);
+		hob_bc3_encode(block, quality, out);
 		return;
 	case HOB_VK_BC4_UNORM:
 		for (int i = 0; i < 16; i++)
 			red[i] = block[4 * i];
-		hob_bc4_encode(red, out);
+		hob_bc4_encode(red, quality, out);
 		return;
 	case HOB_VK_BC5_UNORM:
-		hob_bc5_encode(block, out);
+		hob_bc5_encode(block, quality, out);
 		return;
 	default:
 		assert(vk_format == HOB_VK_BC7_UNORM || vk_format == HOB_VK_BC7_SRGB);

@@ -8,18 +8,18 @@
 #include "gpu_format.h"
 
 typedef enum hob_bc_quality {
-	HOB_BC_FAST, /* BC7: mode 6 alone */
-	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partitions */
-	HOB_BC_BEST	 /* BC7: more modes and partitions, three times the time of GOOD for about 0.5 dB */
+	HOB_BC_FAST, /* BC7: mode 6 alone. BC4: the solved ends */
+	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partitions. BC4: the ends around them */
+	HOB_BC_BEST /* BC7: more modes and partitions, three times the time of GOOD for about 0.5 dB */
 } hob_bc_quality;
 
 /* pixels [16][4]. BC1 ignores alpha and uses the four-colour mode, so that RGB and RGBA formats decode alike. */
 void hob_bc1_encode(const uint8_t pixels[64], uint8_t out[8]);
-void hob_bc3_encode(const uint8_t pixels[64], uint8_t out[16]);
+void hob_bc3_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 /* values [16] */
-void hob_bc4_encode(const uint8_t values[16], uint8_t out[8]);
+void hob_bc4_encode(const uint8_t values[16], hob_bc_quality quality, uint8_t out[8]);
 /* pixels [16][4]: R and G are kept */
-void hob_bc5_encode(const uint8_t pixels[64], uint8_t out[16]);
+void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 
 /* Encodes rows of blocks [row_first, row_end) of a picture RGBA8; pixels beyond the right and lower edge repeat the

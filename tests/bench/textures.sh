@@ -1,7 +1,7 @@
 #!/bin/sh
 # Quality (mean PSNR) and speed (CPU, one thread) of every texture encoder, over twenty pictures of the corpus or those
 # given as color:FILE, alpha:FILE, normal:FILE, mask:FILE. Beside stb_dxt; beside squish, nvtt and astcenc as well where
-# they are installed (apt-get install libsquish-dev libnvtt-dev libastcenc-dev g++). Pictures are cropped to 512 x 512.
+# they are installed (apt-get install libsquish-dev libnvtt-dev libastcenc-dev g++). Pictures are cropped to 256 x 256.
 #   ./dev bench textures [KIND:FILE ...]        HOB_ENCODERS=BC5: only those with it in their names
 set -e
 build=$1

@@ -24,7 +24,7 @@ void peer_astc(const uint8_t *rgba, int width, int height, int side, float quali
 			   size_t size);
 extern const int peers_are_there;
 
-enum { CROP = 512, PICTURES = 64 };
+enum { CROP = 256, PICTURES = 64 };
 
 typedef enum kind { COLOR, ALPHA, NORMAL, MASK } kind;
 static const char *const kind_names[] = {"color:", "alpha:", "normal:", "mask:"};
@@ -171,12 +171,16 @@ static const encoder encoders[] = {
 	{"BC3 stb_dxt, high quality", stb, BC3, A, 4, STB_DXT_HIGHQUAL, false},
 	{"BC3 squish, cluster fit", squish, BC3, A, 4, 1, true},
 	{"BC3 nvtt, normal", nvtt, BC3, A, 4, 1, true},
-	{"**BC4 Hob**", ours, BC4, M, 1, 0, false},
+	{"**BC4 Hob** `fast`", ours, BC4, M, 1, HOB_BC_FAST, false},
+	{"**BC4 Hob** `good`", ours, BC4, M, 1, HOB_BC_GOOD, false},
+	{"**BC4 Hob** `best`", ours, BC4, M, 1, HOB_BC_BEST, false},
 	{"BC4 stb_dxt", stb, BC4, M, 1, 0, false},
 	{"BC4 squish", squish, BC4, M, 1, 0, true},
 	{"BC4 nvtt, fastest", nvtt, BC4, M, 1, 0, true},
 	{"BC4 nvtt, normal", nvtt, BC4, M, 1, 1, true},
-	{"**BC5 Hob**", ours, BC5, N, 2, 0, false},
+	{"**BC5 Hob** `fast`", ours, BC5, N, 2, HOB_BC_FAST, false},
+	{"**BC5 Hob** `good`", ours, BC5, N, 2, HOB_BC_GOOD, false},
+	{"**BC5 Hob** `best`", ours, BC5, N, 2, HOB_BC_BEST, false},
 	{"BC5 stb_dxt", stb, BC5, N, 2, 0, false},
 	{"BC5 squish", squish, BC5, N, 2, 0, true},
 	{"BC5 nvtt, fastest", nvtt, BC5, N, 2, 0, true},
