@@ -32,6 +32,10 @@ const ktxFormats = {
 	158: [THREE.RGBA_ASTC_4x4_Format, true, 16, 4],
 };
 
+/** What a GPU must have for block-compressed VkFormats up to a number. */
+const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'], [142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
+	[146, 'EXT_texture_compression_bptc', 'BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
+
 let zstd;
 
 async function inflate(bytes, size) {
@@ -40,10 +44,12 @@ async function inflate(bytes, size) {
 	return zstd.decode(bytes, size);
 }
 
-async function readKtx2(bytes) {
+async function readKtx2(bytes, hasExtension) {
 	const ktx = readKtx(bytes);
 	const found = ktxFormats[ktx.vkFormat];
 	if (!found) throw new Error(`KTX2 with VkFormat ${ktx.vkFormat}, which this loader does not show`);
+	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
+	if (extension && !hasExtension(extension)) throw new Error(`this graphics card does not know ${name}; cook with texture.encoding rgba8 for it`);
 	const [format, srgb, , side] = found;
 	const mipmaps = [];
 	for (const [i, level] of ktx.levels.entries()) {
@@ -187,8 +193,10 @@ export class MaterialReader {
 	 * @param {import('./hob-format.js').Pack} pack
 	 * @param {(sha256: string, image: object) => Promise<ArrayBuffer>} fetchBlob
 	 * @param {(error: Error) => void} onTextureError  a texture that cannot be had is left out
+	 * @param {(name: string) => boolean} [hasExtension]  whether the GPU has a WebGL extension
 	 */
-	constructor(pack, fetchBlob, onTextureError) {
+	constructor(pack, fetchBlob, onTextureError, hasExtension = () => true) {
+		this.hasExtension = hasExtension;
 		this.pack = pack;
 		this.fetchBlob = fetchBlob;
 		this.onTextureError = onTextureError;
@@ -212,7 +220,7 @@ export class MaterialReader {
 	async #fetchPicture(image) {
 		try {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
-			const texture = isKtx2(bytes) ? await readKtx2(bytes) : await readPicture(bytes);
+			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension) : await readPicture(bytes);
 			texture.name = image.name;
 			texture.flipY = false;
 			return texture;

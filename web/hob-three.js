@@ -44,6 +44,7 @@ async function problemOf(response, name) {
 
 export class HobLoader extends Loader {
 	#abort = new AbortController();
+	#hasExtension = () => true;
 
 	constructor(manager) {
 		super(manager);
@@ -67,6 +68,12 @@ export class HobLoader extends Loader {
 
 	setLod(lod) {
 		this.lod = lod;
+		return this;
+	}
+
+	/** Leaves out, with onTextureError, textures that this renderer's graphics card cannot show, which would be black. */
+	detectSupport(renderer) {
+		this.#hasExtension = (name) => renderer.extensions.has(name);
 		return this;
 	}
 
@@ -154,7 +161,7 @@ export class HobLoader extends Loader {
 		const scene = new Pack(parts.scene);
 		const anims = parts.animations ? new Pack(parts.animations) : null;
 		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
-		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError);
+		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension);
 		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
 		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack, geometry, pictures };

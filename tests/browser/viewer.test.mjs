@@ -213,6 +213,22 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		await page.locator('.viewer-dialog').waitFor({ state: 'hidden' });
 	});
 
+	test('a format that the graphics card lacks is told, and the model is shown without it', async () => {
+		await open('textured', 'TextureCoordinateTest.gltf');
+		writeFileSync(join(bench.folder, 'art/textured/cook.json'), '{"texture":{"encoding":"bc"}}');
+		await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+		const problems = await viewer(async (v) => {
+			v.loader.detectSupport({ extensions: { has: () => false } });
+			await v.reload();
+			const told = [...v.problems];
+			v.loader.detectSupport(v.stage.renderer);
+			await v.reload();
+			return [told, v.problems];
+		});
+		assert.match(problems[0].join(), /does not know BC/);
+		assert.deepEqual(problems[1], []);
+	});
+
 	describe('on a save', () => {
 		let path;
 		const save = (bytes) => {

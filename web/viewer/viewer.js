@@ -70,6 +70,7 @@ class Viewer {
 			return false;
 		}
 		const { stage } = this;
+		this.loader.detectSupport(stage.renderer);
 		stage.onFrame = (passed) => this.frame(passed);
 		stage.onSide = (side) => this.showSide(side);
 		stage.onGrab = () => stage.through && this.lookThrough(-1);
