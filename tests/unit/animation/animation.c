@@ -167,6 +167,24 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	tear_down(&f);
 }
 
+/* Start and end are those of the keys, not the nearest to zero, and what no channel moves has no say in them. */
+static void a_clip_may_lie_before_zero_or_begin_late(void **state)
+{
+	(void)state;
+	fixture_t f;
+	set_up(&f);
+	static const float before[] = {-3, -1}, late[] = {7, 9}, moved[] = {1, 0, 0, 2, 0, 0};
+	for (int i = 0; i < 2; i++) {
+		f.tracks[0] = track_of(HOB_LINEAR, 3, 2, i ? late : before, moved);
+		f.channels[0] = (hob_channel){1, HOB_PATH_TRANSLATION, 0};
+		f.clips[0] = (hob_clip){HOB_STR("early"), 1, 1, f.channels, f.tracks};
+		f.model.clip_count = 1;
+		hob_baked_animations out = bake(&f, 0);
+		assert_true(out.ranges[0] == (i ? 7.0f : -3.0f) && out.ranges[1] == (i ? 9.0f : -1.0f));
+	}
+	tear_down(&f);
+}
+
 static void equal_tracks_are_stored_once(void **state)
 {
 	(void)state;
@@ -379,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joints_and_channels_name_baked_nodes),
 		cmocka_unit_test(a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_length),
+		cmocka_unit_test(a_clip_may_lie_before_zero_or_begin_late),
 		cmocka_unit_test(equal_tracks_are_stored_once),
 		cmocka_unit_test(of_twin_channels_the_last_one_counts),
 		cmocka_unit_test(clip_names_stay_whole_and_become_unique),

@@ -332,6 +332,9 @@ static void time_loops_with_its_remainder_in_both_directions(void **state)
 	assert_float_equal(hob_rt_clip_time(&point, 7, true), 3, 0);
 	assert_float_equal(hob_rt_clip_time(&point, 7, false), 3, 0);
 	assert_float_equal(hob_rt_clip_time(&backwards, 2, true), 3, 0);
+	hob_rt_clip early = {"", -3, -1, 0, 0, {0}, {0}};
+	assert_float_equal(hob_rt_clip_time(&early, 0, true), -2, 1e-12);
+	assert_float_equal(hob_rt_clip_time(&early, 0, false), -1, 0);
 	for (double t = -20; t < 20; t += 0.37) {
 		double wrapped = hob_rt_clip_time(&clip, t, true);
 		assert_true(wrapped >= 2 && wrapped < 5 && fabs(remainder(wrapped - t, 3)) < 1e-9);

@@ -62,6 +62,47 @@ static void palettes_are_global_times_inverse_bind(void **state)
 	close_stage(&s);
 }
 
+/* One skeleton under two meshes: each skin has its own list of joints, in its own order, and its own matrices. */
+static void skins_over_the_same_joints_have_matrices_of_their_own(void **state)
+{
+	(void)state;
+	const uint32_t parents[] = {HOB_RT_NONE, 0, 1}, joints[] = {0, 1, 2, 2, 1};
+	const hob_pk_skin skins[] = {{.joint_first = 0, .joint_count = 3}, {.joint_first = 3, .joint_count = 2}};
+	hob_pk_mat4 binds[5];
+	hob_pk_trs trs[3];
+	memset(binds, 0, sizeof binds);
+	for (int i = 0; i < 5; i++) {
+		for (int k = 0; k < 4; k++)
+			binds[i].m[k * 5] = 1;
+		binds[i].m[12] = (float)(i + 1);
+	}
+	for (int i = 0; i < 3; i++) {
+		trs[i] = rest_trs();
+		trs[i].t[1] = 1;
+	}
+	maker *m = maker_new();
+	maker_add(m, HOB_PK_SKIN, skins, 2, sizeof skins[0]);
+	maker_add(m, HOB_PK_JNTS, joints, 5, 4);
+	maker_add(m, HOB_PK_IBMS, binds, 5, sizeof binds[0]);
+	hob_rt_files files = {
+		.scene = make_scene(parents, 3, trs, NULL),
+		.animations = maker_finish(m, HOB_PK_KIND_ANIM),
+	};
+	hob_rt_asset *asset = open_good(&files);
+	hob_rt_instance *instance;
+	assert_true(hob_rt_instance_open(asset, &instance, NULL));
+	float first[3][16], second[2][16];
+	hob_rt_palette(instance, 0, first[0], NULL);
+	hob_rt_palette(instance, 1, second[0], NULL);
+	for (int i = 0; i < 3; i++)
+		assert_true(first[i][12] == (float)(i + 1) && first[i][13] == (float)(i + 1));
+	assert_true(second[0][12] == 4 && second[0][13] == 3);
+	assert_true(second[1][12] == 5 && second[1][13] == 2);
+	hob_rt_instance_close(instance);
+	hob_rt_close(asset);
+	free_files(&files);
+}
+
 static void bind_pose_leaves_vertices_where_they_are(void **state)
 {
 	(void)state;
@@ -164,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(palettes_are_global_times_inverse_bind),
+		cmocka_unit_test(skins_over_the_same_joints_have_matrices_of_their_own),
 		cmocka_unit_test(bind_pose_leaves_vertices_where_they_are),
 		cmocka_unit_test(mirrored_and_flattened_joints_have_normal_matrices_without_surprises),
 		cmocka_unit_test(skinned_bounds_hold_every_vertex_and_are_not_loose),
