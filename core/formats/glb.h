@@ -13,7 +13,7 @@
 
 typedef struct hob_glb_pictures {
 	void *user;
-	/* Gives the image as a PNG or JPEG file, which stays valid until the export ends; *out of size 0 leaves the
+	/* Gives the image as a PNG or JPEG file, which stays valid until the next call; *out of size 0 leaves the
 	 * image and its textures out. `image` is the record of the materials file; its blob is image->cooked_sha256. */
 	bool (*get)(void *user, uint32_t index, const hob_pk_image *image, hob_bytes *out, hob_error *err);
 } hob_glb_pictures;

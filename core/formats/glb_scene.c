@@ -1,4 +1,4 @@
-#include "glb_writer.h"
+#include "glb_roots.h"
 
 #include <math.h>
 
@@ -237,19 +237,16 @@ static void put_light(glb_writer *w, const hob_pk_light *l)
 	hob_buf_put(json, "}", 1);
 }
 
-static void put_scene(scene_writer *s, const hob_pk_scene *scene)
+static void put_scene(glb_roots *r, const hob_pk_scene *scene)
 {
-	hob_pack_array roots = hob_pack_find(&s->w->scene, HOB_PK_ROOT);
-	hob_buf *json = glb_next(&s->w->scenes);
+	hob_pack_array roots = hob_pack_find(&r->w->scene, HOB_PK_ROOT);
+	hob_buf *json = glb_next(&r->w->scenes);
 	hob_buf_put(json, "{", 1);
 	size_t start = json->size;
-	glb_name(json, hob_pack_string(&s->w->scene, scene->name));
-	for (uint32_t i = 0; i < scene->root_count; i++) {
-		uint32_t root = *HOB_PACK_AT(uint32_t, roots, scene->root_first + i);
-		hob_buf_printf(json, "%s%u", i ? "," : ",\"nodes\":[", s->w->node_place[root]);
-	}
+	glb_name(json, hob_pack_string(&r->w->scene, scene->name));
 	if (scene->root_count)
-		hob_buf_put(json, "]", 1);
+		glb_roots_put(r, json, HOB_PACK_AT(uint32_t, roots, scene->root_first), scene->root_count,
+					  roots.stride);
 	glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 }
@@ -290,11 +287,14 @@ bool glb_put_scene(glb_writer *w)
 	for (uint32_t node = 0; node < s.hierarchy.count; node++)
 		if (w->node_place[node] != HOB_NONE && !put_node(&s, node))
 			return hob_fail_in(w->err, "node %u", node);
+	glb_roots roots;
+	if (!glb_roots_find(&roots, w))
+		return false;
 	for (uint32_t i = 0; i < cameras.count; i++)
 		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i));
 	for (uint32_t i = 0; i < lights.count; i++)
 		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i));
 	for (uint32_t i = 0; i < scenes.count; i++)
-		put_scene(&s, HOB_PACK_AT(hob_pk_scene, scenes, i));
+		put_scene(&roots, HOB_PACK_AT(hob_pk_scene, scenes, i));
 	return true;
 }

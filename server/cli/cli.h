@@ -23,7 +23,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect,
-	cli_diff, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion;
+	cli_diff, cli_export, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 

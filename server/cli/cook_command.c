@@ -1,7 +1,6 @@
 #include "serve_config.h"
 #include "cook_parts.h"
-#include "cook_plan.h"
-#include "cook_write.h"
+#include "cook_run.h"
 
 #include "../log/log.h"
 #include "../worker/check.h"
@@ -26,6 +25,7 @@ typedef struct run {
 	uint32_t writes_pending;
 	uv_signal_t interrupt;
 	bool interrupted, closing, live, quiet, started;
+	const char *who;
 	cook_write_options write;
 	hob_error trouble;
 	hob_buf report;
@@ -37,7 +37,7 @@ typedef struct write_job {
 	cook_entry *entry;
 	srv_outcome *outcome;
 	hob_error error;
-	hob_notes notes; /* what the classic layout could not hold */
+	hob_notes notes; /* what the classic layout or glTF could not hold */
 	uint64_t bytes;
 } write_job;
 
@@ -273,7 +273,7 @@ static int finish(run *r, const char *report_path)
 		return EXIT_INTERRUPTED;
 	}
 	if (r->trouble.code != HOB_ERR_OK) {
-		cli_print_error("hob cook", &r->trouble);
+		cli_print_error(r->who, &r->trouble);
 		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	char budget[48] = "";
@@ -285,16 +285,50 @@ static int finish(run *r, const char *report_path)
 	hob_error error = {0};
 	if (report_path &&
 		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
-		cli_print_error("hob cook", &error);
+		cli_print_error(r->who, &error);
 		return EXIT_INTERNAL;
 	}
 	return code;
 }
 
-static int run_cook(int argc, char **argv)
+int cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
-	const char *out = NULL, *report = NULL, *root = NULL, *settings = NULL, *file = NULL;
+	r = (run){.who = options->who,
+			  .plan = *plan,
+			  .write = options->write,
+			  .quiet = options->quiet,
+			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
+	*plan = (cook_plan){.root_fd = -1};
+	srv_engine_options limits;
+	serve_engine_options(options->config, &limits);
+	srv_pool_options pool = {.workers = limits.workers,
+							 .timeout_ms = limits.timeout_ms,
+							 .memory_limit = limits.memory_limit,
+							 .sandbox = limits.sandbox,
+							 .root_fds = &r.plan.root_fd,
+							 .root_count = 1};
+	hob_error error = {0};
+	uv_loop_init(&r.loop);
+	signal(SIGPIPE, SIG_IGN);
+	int code;
+	if (begin(&r, &pool, &error)) {
+		uv_run(&r.loop, UV_RUN_DEFAULT);
+		code = finish(&r, options->report);
+	} else {
+		cli_print_error(r.who, &error);
+		code = EXIT_INTERNAL;
+	}
+	uv_loop_close(&r.loop);
+	hob_buf_release(&r.report);
+	cook_plan_release(&r.plan);
+	cook_parts_release(&r.parts);
+	return code;
+}
+
+static int run_cook(int argc, char **argv)
+{
+	const char *out = "cooked", *report = NULL, *root = NULL, *settings = NULL, *file = NULL;
 	static const srv_config_key keys[] = {SRV_CONFIG_jobs, SRV_CONFIG_timeout, SRV_CONFIG_memory,
 										  SRV_CONFIG_sandbox};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
@@ -336,36 +370,18 @@ static int run_cook(int argc, char **argv)
 	if (settings &&
 		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error))
 		return cli_usage_error(&cli_cook, "%s", error.context);
-	if (!cook_plan_make(&r.plan, &plan, argv + 1, (uint32_t)operands, &error)) {
+	cook_plan made;
+	if (!cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error)) {
 		cli_print_error("hob cook", &error);
 		srv_config_release(&config);
 		return EXIT_USAGE;
 	}
-	r.live = !quiet && srv_color_wanted(2) && isatty(2);
-	r.quiet = quiet;
-	r.write = (cook_write_options){.out = out ? out : "cooked", .classic = classic};
-	srv_engine_options limits;
-	serve_engine_options(&config, &limits);
-	srv_pool_options pool = {.workers = limits.workers,
-							 .timeout_ms = limits.timeout_ms,
-							 .memory_limit = limits.memory_limit,
-							 .sandbox = limits.sandbox,
-							 .root_fds = &r.plan.root_fd,
-							 .root_count = 1};
-	uv_loop_init(&r.loop);
-	signal(SIGPIPE, SIG_IGN);
-	int code;
-	if (begin(&r, &pool, &error)) {
-		uv_run(&r.loop, UV_RUN_DEFAULT);
-		code = finish(&r, report);
-	} else {
-		cli_print_error("hob cook", &error);
-		code = EXIT_INTERNAL;
-	}
-	uv_loop_close(&r.loop);
-	hob_buf_release(&r.report);
-	cook_plan_release(&r.plan);
-	cook_parts_release(&r.parts);
+	cook_run_options how = {.who = "hob cook",
+							.write = {.out = out, .classic = classic},
+							.config = &config,
+							.report = report,
+							.quiet = quiet};
+	int code = cook_run(&made, &how);
 	srv_config_release(&config);
 	return code;
 }

@@ -1,5 +1,7 @@
 #include "cook_write.h"
 
+#include "export_glb.h"
+
 #include "../../core/formats/classic.h"
 #include "../../core/hash/hash.h"
 #include "../worker/check.h"
@@ -38,7 +40,7 @@ static bool fail_write(const char *path, hob_error *err)
 	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
-static bool write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
+bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
 {
 	char name[PATH_MAX], temp[PATH_MAX];
 	int length = snprintf(name, sizeof name, "%s", path);
@@ -102,17 +104,22 @@ static bool write_textures(const char *folder, uint32_t digits, const srv_result
 		hob_sha256_text(&hash, digest);
 		snprintf(path, sizeof path, "%s/%.*s.%s", folder, (int)digits, digest,
 				 texture_extension(output->bytes));
-		if (access(path, F_OK) != 0 && !write_file(path, output->bytes, bytes, err))
+		if (access(path, F_OK) != 0 && !cook_write_file(path, output->bytes, bytes, err))
 			return false;
 	}
 	return true;
 }
 
+static hob_pack_set packed_of(const srv_result *result)
+{
+	return (hob_pack_set){srv_find_output(result, "meshes"), srv_find_output(result, "materials"),
+						  srv_find_output(result, "scene"), srv_find_output(result, "animations")};
+}
+
 static bool make_classic(const srv_result *result, hob_notes *notes, hob_classic_files *classic,
 						 hob_error *err)
 {
-	hob_pack_set set = {srv_find_output(result, "meshes"), srv_find_output(result, "materials"),
-						srv_find_output(result, "scene"), srv_find_output(result, "animations")};
+	hob_pack_set set = packed_of(result);
 	return hob_classic_from_packed(&set, notes, classic, err);
 }
 
@@ -127,12 +134,35 @@ static bool write_scene(const cook_entry *entry, const srv_result *result, hob_n
 	char textures[PATH_MAX];
 	snprintf(textures, sizeof textures, "%.*s%sout_textures", HOB_FMT(folder), folder.len > 0 ? "/" : "");
 	bool ok = make_classic(result, notes, &classic, err) &&
-			  write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
-			  write_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
-			  write_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
+			  cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
+			  cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
+			  cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
 			  write_textures(textures, 16, result, bytes, err);
 	hob_classic_files_release(&classic);
 	return ok;
+}
+
+static bool find_blob(void *user, const uint8_t sha256[32], hob_bytes *out, hob_error *err)
+{
+	const srv_result *result = user;
+	(void)err;
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		if (!hob_str_starts(result->outputs[i].name, HOB_STR("textures/")))
+			continue;
+		hob_sha256 hash = hob_sha256_of(result->outputs[i].bytes);
+		if (memcmp(hash.bytes, sha256, sizeof hash.bytes) == 0)
+			*out = result->outputs[i].bytes;
+	}
+	return true;
+}
+
+static bool write_glb(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
+					  hob_notes *notes, uint64_t *bytes, hob_error *err)
+{
+	char path[PATH_MAX];
+	export_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
+	return export_name(options->out, entry->path, path, err) &&
+		   export_write(&source, path, notes, bytes, err);
 }
 
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
@@ -140,16 +170,18 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
 	char path[PATH_MAX];
+	if (options->glb)
+		return write_glb(options, entry, result, notes, bytes, err);
 	if (entry->output_mesh)
 		return write_scene(entry, result, notes, bytes, err);
 	bool ok = true;
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
 		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(path, sizeof path, "%s/%s.%s", options->out, entry->path, names[i]);
-		ok = output.size == 0 || write_file(path, output, bytes, err);
+		ok = output.size == 0 || cook_write_file(path, output, bytes, err);
 	}
 	snprintf(path, sizeof path, "%s/%s.report.json", options->out, entry->path);
-	ok = ok && write_file(path, srv_find_output(result, "report"), bytes, err);
+	ok = ok && cook_write_file(path, srv_find_output(result, "report"), bytes, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
 	if (!ok || !options->classic)
@@ -159,7 +191,7 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	ok = make_classic(result, notes, &classic, err);
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(path, sizeof path, "%s/%s.classic.%s", options->out, entry->path, names[i]);
-		ok = write_file(path, hob_buf_bytes(made[i]), bytes, err);
+		ok = cook_write_file(path, hob_buf_bytes(made[i]), bytes, err);
 	}
 	hob_classic_files_release(&classic);
 	return ok;
@@ -211,7 +243,7 @@ bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked
 	hob_buf_put_str(&text, hob_buf_str(entries));
 	hob_buf_put_str(&text, HOB_STR("\n]}\n"));
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
-						  : write_file(path, hob_buf_bytes(&text), &ignored, err);
+						  : cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
 	hob_buf_release(&text);
 	return ok;
 }

@@ -5,14 +5,17 @@
 #include "cook_plan.h"
 
 typedef struct cook_write_options {
-	const char *out; /* folder */
-	bool classic;
+	const char *out;   /* folder; with glb also the one file, when its name ends in .glb */
+	bool classic, glb; /* glb: one OUT/<path>.glb an entry and nothing else */
 } cook_write_options;
 
-/* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout could not hold. Any thread.
+/* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout or glTF could not hold. Any thread.
  * Errors: IO, DISK_FULL, MEMORY. */
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
 					  hob_notes *notes, uint64_t *bytes, hob_error *err);
+
+/* Writes by way of a temp file beside it; makes the folders; adds to *total. Errors: IO, DISK_FULL. */
+bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err) HOB_MUST_CHECK;
 
 /* Collects the JSON report: one object an entry. */
 void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "map_file.h"
 
 #include "../../core/formats/classic.h"
 #include "../../core/formats/describe.h"
@@ -7,32 +8,7 @@
 #include "../../core/texture/ktx2.h"
 #include "../log/log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static bool map_file(const char *path, hob_bytes *out, hob_error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat info;
-	if (fd < 0 || fstat(fd, &info) != 0) {
-		hob_fail(err, NOT_FOUND, "'%s' cannot be opened: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	void *at = S_ISREG(info.st_mode) && info.st_size > 0
-				   ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-				   : MAP_FAILED;
-	close(fd);
-	if (at == MAP_FAILED)
-		return hob_fail(err, CORRUPT, "'%s' is empty or not a file", path);
-	*out = (hob_bytes){at, (size_t)info.st_size};
-	return true;
-}
 
 static bool is_ktx2(hob_bytes file)
 {
@@ -88,7 +64,7 @@ static bool inspect_one(const char *path, bool json, bool only_validate, uint32_
 		hob_fail_in(err, "%s", path);
 	fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
-	munmap((void *)(uintptr_t)file.data, file.size);
+	unmap_file(&file);
 	return ok;
 }
 
@@ -144,10 +120,8 @@ static int run_diff(int argc, char **argv)
 			  hob_diff_text(a, b, &how, &equal, &out, &error);
 	fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
-	if (a.data)
-		munmap((void *)(uintptr_t)a.data, a.size);
-	if (b.data)
-		munmap((void *)(uintptr_t)b.data, b.size);
+	unmap_file(&a);
+	unmap_file(&b);
 	if (!ok) {
 		cli_print_error("hob diff", &error);
 		return EXIT_USAGE;

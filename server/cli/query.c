@@ -1,9 +1,9 @@
 #include "cli.h"
 #include "http_client.h"
+#include "query.h"
 
 #include "../log/log.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +221,15 @@ static bool find_id(const char *who, const char *url, const char *name, char id[
 	}
 	cJSON_Delete(root);
 	return id[0] != 0;
+}
+
+cJSON *cli_ask_asset(const char *who, const char *url, const char *name, int *code)
+{
+	char id[32], target[96];
+	if (!find_id(who, url, name, id, code))
+		return NULL;
+	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
+	return ask_json(who, url, target, false, code);
 }
 
 /* ---- why */

@@ -43,7 +43,8 @@ LIBRARIES = {
 }
 # Libraries that a program may name, besides libc, libm and the compiler's own.
 PROGRAMS = {
-    "hob": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "microhttpd", "uv", "sqlite3"},
+    # `hob export` unpacks cooked textures: deflate writes PNG, astcenc reads the blocks.
+    "hob": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++"},

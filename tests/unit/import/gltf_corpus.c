@@ -278,11 +278,12 @@ static void agrees_with_the_oracle(void **state)
 		}
 		session_close(s);
 	}
-	print_message("%zu files: %zu agree, %zu differ, %zu refused\n", files, equal, files - equal - refused,
-				  refused);
+	print_message("%zu files: %zu agree, %zu differ, %zu refused, all explained but %zu\n", files, equal,
+				  files - equal - refused, refused, unexplained);
 	free(s);
 	free(line);
 	fclose(table);
+	assert_int_equal(unexplained, 0);
 }
 
 static void survives_hostile_files(void **state)

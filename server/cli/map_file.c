@@ -1,0 +1,34 @@
+#include "map_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool map_file(const char *path, hob_bytes *out, hob_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		hob_fail(err, NOT_FOUND, "'%s' cannot be opened: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	void *at = S_ISREG(info.st_mode) && info.st_size > 0
+				   ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+				   : MAP_FAILED;
+	close(fd);
+	if (at == MAP_FAILED)
+		return hob_fail(err, CORRUPT, "'%s' is empty or not a file", path);
+	*out = (hob_bytes){at, (size_t)info.st_size};
+	return true;
+}
+
+void unmap_file(hob_bytes *file)
+{
+	if (file->size > 0)
+		munmap((void *)(uintptr_t)file->data, file->size);
+	*file = (hob_bytes){0};
+}
