@@ -219,6 +219,8 @@ static bool parse_header(reader *r, hob_error *err)
 			return true;
 		}
 		if (hob_str_equal(word, HOB_STR("format"))) {
+			if (has_format)
+				return hob_fail(err, CORRUPT, "the header has two format lines");
 			good = has_format = parse_format(r, line, err);
 		} else if (hob_str_equal(word, HOB_STR("element"))) {
 			good = parse_element(r, line, err);

@@ -24,15 +24,15 @@ if [ $# -eq 0 ]; then
 		models="$models $1"
 	}
 	khronos=$corpus/gltf/khronos
-	models="$khronos/MetalRoughSpheresNoTextures/glTF-Binary/MetalRoughSpheresNoTextures.glb $corpus/gltf/playcanvas/cave.glb
-		$khronos/TransmissionTest/glTF/TransmissionTest.gltf $khronos/AnisotropyStrengthTest/glTF-Binary/AnisotropyStrengthTest.glb
-		$corpus/gltf/bevy/FlightHelmet/FlightHelmet.gltf"
+	models="$corpus/gltf/bevy/FlightHelmet/FlightHelmet.gltf $khronos/TransmissionTest/glTF/TransmissionTest.gltf
+		$khronos/AnisotropyStrengthTest/glTF-Binary/AnisotropyStrengthTest.glb $corpus/gltf/playcanvas/cave.glb
+		$khronos/MetalRoughSpheresNoTextures/glTF-Binary/MetalRoughSpheresNoTextures.glb"
 	make 100k.glb 100000 1
+	make 500k.obj 500000 1
 	make 1m-16.glb 1000000 16
+	make 2m.obj 2000000 4
 	make 2m.glb 2000000 1
 	make 5m-4.glb 5000000 4
-	make 500k.obj 500000 1
-	make 2m.obj 2000000 4
 	# shellcheck disable=SC2086
 	set -- $models
 fi

@@ -237,6 +237,9 @@ static void broken_headers_are_refused(void **state)
 		{HEAD "element vertex 1\nproperty float x\nend_header\n1\n", HOB_ERR_CORRUPT},
 		{HEAD "element vertex 1\n" XYZ "end_header\n1 2\n", HOB_ERR_TRUNCATED},
 		{HEAD "element vertex 1\n" XYZ "end_header\n1 2 x\n", HOB_ERR_CORRUPT},
+		{HEAD "element vertex 9\n" XYZ "format binary_little_endian 1.0\nend_header\n"
+			  "1 2 3\n1 2 3\n1 2 3\n1 2 3\n1 2 3\n1 2 3\n1 2 3\n1 2 3\n1 2 3\n",
+		 HOB_ERR_CORRUPT},
 		{HEAD "end_header\n", HOB_ERR_EMPTY},
 		{HEAD "element vertex 0\n" XYZ "end_header\n", HOB_ERR_EMPTY},
 	};
