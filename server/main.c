@@ -9,9 +9,9 @@ static const struct {
 	const cli_command *command;
 } table[] = {{"Everyday", &cli_serve}, {NULL, &cli_cook},		  {NULL, &cli_status},
 			 {NULL, &cli_ls},		   {NULL, &cli_why},		  {NULL, &cli_get},
-			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff}, {NULL, &cli_export},
-			 {"Set up", &cli_init},	   {NULL, &cli_config},		  {NULL, &cli_token},
-			 {NULL, &cli_completion},  {NULL, &cli_healthcheck}};
+			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff},
+			 {NULL, &cli_export},	   {"Set up", &cli_init},	  {NULL, &cli_config},
+			 {NULL, &cli_token},	   {NULL, &cli_completion},	  {NULL, &cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {

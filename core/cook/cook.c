@@ -10,6 +10,7 @@
 #include "../mesh/bake.h"
 #include "../scene/flatten.h"
 #include "../scene/merge_instances.h"
+#include "../scene/merge_material.h"
 #include "../scene/model_scale.h"
 #include "../texture/texture.h"
 
@@ -206,6 +207,7 @@ static bool bake_meshes(cook *c, bool smooth, hob_error *err)
 								.lod_ratio = s->lod_ratio,
 								.lod_error = s->lod_error,
 								.lod_lock_border = s->lod_lock_border != 0,
+								.encoded = s->encode == HOB_ENCODE_MESHOPT,
 								.quantized = s->vertex_format == HOB_VERTICES_QUANTIZED,
 								.meshlets = s->meshlets != 0,
 								.influences = s->influences,
@@ -375,6 +377,10 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	hob_material_options material_options = {.name_rules = s->name_rules != 0};
 	if (!hob_material_bake(&c->model, &material_options, result, scratch, c->notes, err))
 		return false;
+
+	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
+		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
+			return false;
 
 	stage(c, "meshes", 0.25f);
 	bool smooth = strcmp(importer->name, "gltf") != 0;

@@ -290,11 +290,14 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 		return true;
 	if (!o->keep_order)
 		hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count,
-							o->preview ? HOB_ORDER_FAST : HOB_ORDER_BEST);
+							o->preview	 ? HOB_ORDER_FAST
+							: o->encoded ? HOB_ORDER_SMALL
+										 : HOB_ORDER_BEST);
 	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
 						   .ratio = o->lod_ratio,
 						   .error = o->lod_error,
-						   .lock_border = o->lod_lock_border};
+						   .lock_border = o->lod_lock_border,
+						   .encoded = o->encoded};
 	hob_lod_end end;
 	if (!hob_lods_build(m, &lod, levels, level_count, &end, b->scratch, b->err))
 		return false;

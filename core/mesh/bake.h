@@ -21,6 +21,7 @@ typedef struct hob_mesh_options {
 	float lod_ratio; /* triangles of a level over those of the one before; 0 = 0.5 */
 	float lod_error; /* accumulated, relative to the mesh's longest side; 0 allows only what costs nothing */
 	bool lod_lock_border;
+	bool encoded;	/* triangles in the order that encodes best, instead of against overdraw */
 	bool quantized; /* streams.h tells formats and errors */
 	bool meshlets;
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */

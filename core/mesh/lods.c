@@ -169,7 +169,7 @@ static bool emit(chain_t *c, hob_lod_level *out)
 						&part, c->err);
 	if (ok) {
 		hob_order_triangles(part.indices, out->index_count, part.positions, part.vertex_count,
-							HOB_ORDER_BEST);
+							c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST);
 		for (uint32_t i = 0; i < out->index_count; i++)
 			out->indices[i] = part.vertex[part.indices[i]];
 	}

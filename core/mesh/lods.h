@@ -9,6 +9,7 @@ typedef struct hob_lod_options {
 	float ratio;  /* triangles of a level over those of the one before, 0..1 */
 	float error;  /* largest accumulated error of any level, relative to the longest side of the mesh's box */
 	bool lock_border; /* open borders never move */
+	bool encoded;	  /* order of each level as in bake.h */
 } hob_lod_options;
 
 /* A level: indices into the mesh's vertices, ordered for the vertex cache and against overdraw. */

@@ -91,10 +91,32 @@ void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4])
 		memcpy(sphere, boxed, sizeof boxed);
 }
 
-static int compare_floats(const void *a, const void *b)
+/* The value that would stand at `place` if values were sorted (Hoare's selection); reorders them. */
+static float select_value(float *values, uint32_t count, uint32_t place)
 {
-	const float *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
+	int64_t low = 0, high = (int64_t)count - 1;
+	while (low < high) {
+		float pivot = values[low + (high - low) / 2];
+		int64_t i = low, j = high;
+		while (i <= j) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i <= j) {
+				float kept = values[i];
+				values[i++] = values[j];
+				values[j--] = kept;
+			}
+		}
+		if ((int64_t)place <= j)
+			high = j;
+		else if ((int64_t)place >= i)
+			low = i;
+		else
+			break;
+	}
+	return values[place];
 }
 
 float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
@@ -118,6 +140,5 @@ float hob_uv_density(const float *position, const float *uv, const uint32_t *ind
 	}
 	if (count == 0)
 		return 0;
-	qsort(scratch, count, sizeof *scratch, compare_floats);
-	return scratch[count / 2];
+	return select_value(scratch, count, count / 2);
 }

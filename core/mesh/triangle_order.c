@@ -15,6 +15,10 @@ void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *p
 		meshopt_optimizeVertexCacheFifo(indices, indices, index_count, vertex_count, FIFO_SIZE);
 		return;
 	}
+	if (effort == HOB_ORDER_SMALL) {
+		meshopt_optimizeVertexCacheStrip(indices, indices, index_count, vertex_count);
+		return;
+	}
 	meshopt_optimizeVertexCache(indices, indices, index_count, vertex_count);
 	meshopt_optimizeOverdraw(indices, indices, index_count, positions, vertex_count, 12, overdraw_threshold);
 }

@@ -253,9 +253,9 @@ enum {
 	KINDS
 };
 
-static const char *const pack_options[KINDS][8] = {
+static const char *const pack_options[KINDS][7] = {
 	[PACK_HALF] = {"-si", "0.5"},
-	[PACK_CC] = {"-cc", "-kv", "-vp", "16", "-vt", "16", "-vn", "16"},
+	[PACK_CC] = {"-cc", "-vp", "16", "-vt", "16", "-vn", "16"},
 };
 
 static cost measure(const char *self, int kind, const char *model, const char *out, int runs)
@@ -267,7 +267,7 @@ static cost measure(const char *self, int kind, const char *model, const char *o
 	if (kind >= PACK) {
 		const char *gltfpack[] = {"gltfpack", "-i", model, "-o", name};
 		memcpy(argv, gltfpack, sizeof gltfpack);
-		for (int n = 5, i = 0; i < 8 && pack_options[kind][i]; i++)
+		for (int n = 5, i = 0; i < 7 && pack_options[kind][i]; i++)
 			argv[n++] = pack_options[kind][i];
 	}
 	cost c = best((char *const *)(uintptr_t)argv, name, runs);

@@ -72,6 +72,19 @@ class Cook(Scenario):
         self.assertIn("not valid JSON", done.stderr)
         self.assertTrue((self.folder / "out/a/one.obj.meshes").exists())
 
+    def test_meshes_of_one_material_become_one_draw(self):
+        self.put("tex.mtl", "newmtl a\nKd 1 0 0\nnewmtl b\nKd 0 0 1\n")
+        parts = "".join(f"o part{i}\nusemtl {'ab'[i % 2]}\n" + "".join(f"v {i} {k % 2} {k // 2}\n" for k in range(3)) +
+                        "f -3 -2 -1\n" for i in range(6))
+        self.put("m.obj", "mtllib tex.mtl\n" + parts)
+        counts = []
+        for settings in ("{}", '{"merge_materials": true}'):
+            report = self.folder / "report.json"
+            self.cook(self.art, "-o", self.folder / "out", "--report", report, "--settings", settings)
+            found = json.loads(report.read_text())["assets"][0]
+            counts.append((found["meshes"], found["triangles"], found["materials"]))
+        self.assertEqual(counts, [(6, 6, 2), (2, 6, 2)])
+
     def test_exit_codes_and_report(self):
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
