@@ -204,6 +204,8 @@ typedef struct problem_text {
 enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text);
 /* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its body. */
 enum MHD_Result reply_answer(request *r, const char *content_type);
+/* A file that is part of the program, from begin up to end: ETag, no-cache. */
+enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type);
 /* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
 enum MHD_Result reply_accepted(request *r, const char *folder);
 

@@ -1,4 +1,5 @@
 #include "inside.h"
+#include "embed.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,15 +8,6 @@
 #include <unistd.h>
 
 #include "web.h"
-
-/* Files that are part of the program: linked in as they lie in the source tree. */
-#define EMBED(name, path)                                                                                    \
-	__asm__(".section .rodata\n"                                                                             \
-			".balign 16\n"                                                                                   \
-			".global " #name "_begin\n" #name "_begin:\n.incbin \"" path "\"\n"                              \
-			".global " #name "_end\n" #name "_end:\n"                                                        \
-			".byte 0\n.previous\n");                                                                         \
-	extern const char name##_begin[], name##_end[]
 
 EMBED(hob_page_html, "server/http/page/page.html");
 EMBED(hob_page_css, "server/http/page/page.css");
@@ -50,7 +42,7 @@ static struct MHD_Response *response_of_program(hob_bytes bytes)
 	return MHD_create_response_from_buffer(bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type)
+enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type)
 {
 	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
 	return reply_response(r, response_of_program(bytes), bytes, type, false);

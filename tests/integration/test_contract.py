@@ -13,6 +13,9 @@ from hobtest import Daemon, Scenario, obj_text
 JSON = {"Content-Type": "application/json"}
 # Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
 BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/browser; a program without a dashboard has none
+# Drawn by a process of its own, where OpenGL ES is there: the scenarios of thumbnails.
+DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 304)}
+BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("POST", "/api/v1/assets/{id}/cook", 409)}  # only while the first worker starts
 NO_HASH = "0" * 64
@@ -61,6 +64,7 @@ class Contract(Scenario):
         job = self.ask(200, "GET", "/api/v1/jobs").json()["items"][0]["id"]
         for path, operations in contract.DOCUMENT["paths"].items():
             values = dict(self.values(), **({"id": job} if "/jobs/" in path else {}))
+            values["file"] = "hob-three.js" if "/client/" in path else values["file"]
             for method, operation in operations.items():
                 method, target, statuses = method.upper(), fill(path, values), set(operation["responses"])
                 statuses -= {str(s) for m, p, s in BUNDLED if (m, p) == (method, path)}
@@ -68,7 +72,7 @@ class Contract(Scenario):
                     self.ask(421, method, target, Host="evil.example")
                     if "406" in statuses:
                         self.ask(406, method, target + "?since=0" * (path == "/api/v1/changes"), Accept="image/png")
-                    if "403" in statuses:
+                    if "403" in statuses and "/source/" not in path:
                         self.ask(403, method, target, None if method == "GET" else b"{}", Origin="http://evil.example",
                                  **JSON)
                     if "413" in statuses and path != "/blobs/{sha256}":
@@ -149,7 +153,8 @@ class Contract(Scenario):
 
     def test_3_quota(self):
         self.daemon.stop()
-        with Daemon([self.art], self.folder / "small", "--max-size", "1") as self.daemon:
+        with Daemon([self.art], self.folder / "small", "--max-size", "1", "--no-sources") as self.daemon:
+            self.ask(403, "GET", f"/api/v1/assets/{self.id}/source/props/a.obj")
             self.ask(507, "PUT", f"/blobs/{NO_HASH}", b"x", Content_Encoding="zstd", X_Digest_SizeBytes="2000000000")
 
     def test_4_records(self):
@@ -201,6 +206,7 @@ class Contract(Scenario):
         lines = get(200, "/api/v1/assets?format=ndjson&fields=id,path").body.decode().splitlines()
         self.assertEqual({json.loads(line)["path"] for line in lines}, {"props/a.obj", "bad.obj"})
         get(400, f"/api/v1/assets/{self.id}?fields=none")
+        get(400, f"/api/v1/assets/{self.id}/thumbnail?size=x")
         get(307, "/a/art/props/a.obj?redirect=1")
         get(400, "/a/art/props/a.obj?redirect=maybe")
         problem = get(422, "/a/art/bad.obj").json()
@@ -249,6 +255,7 @@ class Contract(Scenario):
         second = self.ask(200, "GET", f"/api/v1/jobs?limit=1&cursor={first['next']}").json()
         self.assertLess(second["items"][0]["id"], first["items"][0]["id"])
         self.ask(400, "POST", "/api/v1/sync", {"timeout_ms": -1})
+        self.ask(400, "GET", "/api/v1/log?limit=x")
         self.ask(400, "GET", "/api/v1/changes?wait=x")
         self.ask(403, "GET", "/api/v1/changes", Origin="http://evil.example")
         self.ask(204, "GET", "/api/v1/changes")
@@ -266,8 +273,11 @@ class Contract(Scenario):
             self.ask(504, "POST", "/api/v1/sync", {"timeout_ms": 1})
             queued = self.ask(200, "GET", "/api/v1/jobs?state=queued,checking").json()["items"]
             self.assertEqual(self.ask(202, "GET", f"/a/{queued[-1]['asset']}").json()["state"], "queued")
-            for job in (queued[-1], cooking):
-                self.ask(202, "DELETE", f"/api/v1/jobs/{job['id']}")
+            self.ask(202, "DELETE", f"/api/v1/jobs/{cooking['id']}")
+            # One whose source is being hashed at this moment goes on.
+            queued = [job for job in reversed(queued)
+                      if self.daemon.request("DELETE", f"/api/v1/jobs/{job['id']}").status == 202][:1]
+            self.assertEqual(len(queued), 1)
             self.daemon.wait_event("job", lambda job: job["id"] == cooking["id"] and job["state"] == "cancelled")
             self.daemon.sync()
             for job in (queued[-1], cooking):
@@ -381,6 +391,16 @@ class Contract(Scenario):
         stream.close()
         for path in ("livez", "healthz", "readyz"):
             self.assertIn(b"ok http", self.ask(200, "GET", f"/{path}?verbose").body)
+
+    def test_11_the_loader_and_all_that_it_imports_are_served(self):
+        import re
+        names, done = {"hob-three.js"}, set()
+        while names - done:
+            name = (names - done).pop()
+            text = self.ask(200, "GET", f"/client/{name}").body.decode()
+            names |= set(re.findall(r"""from ['"]\./([\w.-]+)['"]""", text))
+            done.add(name)
+        self.assertGreater(len(done), 3)
 
     def test_12_metrics_are_what_the_table_says(self):
         text = self.ask(200, "GET", "/metrics").body.decode()

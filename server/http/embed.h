@@ -1,0 +1,15 @@
+/* embed.h - files that are part of the program, linked in as they lie in the source tree. Paths are relative to the
+ * project's folder; the object that uses this depends on them in server/CMakeLists.txt. */
+#ifndef SRV_HTTP_EMBED_H
+#define SRV_HTTP_EMBED_H
+
+/* The bytes from name_begin up to name_end. */
+#define EMBED(name, path)                                                                                    \
+	__asm__(".section .rodata\n"                                                                             \
+			".balign 16\n"                                                                                   \
+			".global " #name "_begin\n" #name "_begin:\n.incbin \"" path "\"\n"                              \
+			".global " #name "_end\n" #name "_end:\n"                                                        \
+			".byte 0\n.previous\n");                                                                         \
+	extern const char name##_begin[], name##_end[]
+
+#endif

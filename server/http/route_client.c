@@ -1,0 +1,30 @@
+#include "inside.h"
+#include "embed.h"
+
+/* GET /client/{file}: the loader for three.js as modules, so that a page needs no package: import {HobLoader} from
+ * "http://localhost:7780/client/hob-three.js". */
+
+EMBED(hob_client_three, "web/hob-three.js");
+EMBED(hob_client_geometry, "web/hob-three-geometry.js");
+EMBED(hob_client_material, "web/hob-three-material.js");
+EMBED(hob_client_scene, "web/hob-three-scene.js");
+EMBED(hob_client_format, "web/hob-format.js");
+
+static const struct {
+	const char *name, *begin, *end;
+} files[] = {
+	{"hob-three.js", hob_client_three_begin, hob_client_three_end},
+	{"hob-three-geometry.js", hob_client_geometry_begin, hob_client_geometry_end},
+	{"hob-three-material.js", hob_client_material_begin, hob_client_material_end},
+	{"hob-three-scene.js", hob_client_scene_begin, hob_client_scene_end},
+	{"hob-format.js", hob_client_format_begin, hob_client_format_end},
+};
+
+enum MHD_Result srv_route_client(request *r)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(files); i++)
+		if (hob_str_equal(r->args[0], hob_str_of(files[i].name)))
+			return reply_file(r, files[i].begin, files[i].end, "text/javascript; charset=utf-8");
+	return reply_problem(r, PROBLEM_NOT_FOUND, "there are: hob-three.js and the files that it imports",
+						 "there is no client file '%.*s'", HOB_FMT(r->args[0]));
+}
