@@ -20,7 +20,7 @@ typedef struct daemon_state {
 	srv_store *store;
 	srv_events *events;
 	srv_views *views;
-	srv_engine *engine;
+	srv_engine *engine, *ended; /* ended: closed, and kept for the HTTP thread */
 	srv_http *http;
 	pthread_t loop_thread;
 	uv_signal_t signals[3];
@@ -190,6 +190,7 @@ static void on_ready(void *user)
 static void on_engine_closed(void *user)
 {
 	daemon_state *d = user;
+	d->ended = d->engine;
 	d->engine = NULL;
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
@@ -296,6 +297,7 @@ static void release(daemon_state *d)
 {
 	srv_http_stop(d->http);
 	srv_log_listen(NULL, NULL);
+	srv_engine_free(d->ended);
 	srv_views_free(d->views);
 	srv_events_free(d->events);
 	srv_store_close(d->store);

@@ -406,6 +406,8 @@ static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
 	engine->pool_ready = true;
+	snprintf(engine->sandbox, sizeof engine->sandbox, "%s", srv_pool_sandbox(engine->pool));
+	atomic_store(&engine->sandbox_known, true);
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		engine->assets[i].importer = srv_pool_importer_for(engine->pool, hob_str_of(engine->assets[i].path));
 	srv_watch_deliver(engine->watch);
@@ -535,8 +537,10 @@ static bool open_roots(srv_engine *engine, hob_error *err)
 	return true;
 }
 
-static void free_engine(srv_engine *engine)
+void srv_engine_free(srv_engine *engine)
 {
+	if (!engine)
+		return;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
 		free(a->full);
@@ -599,7 +603,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	if (!memory || !open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
-		free_engine(engine);
+		srv_engine_free(engine);
 		return false;
 	}
 	srv_pool_options pool = {.worker_path = options->worker_path,
@@ -612,7 +616,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, engine_pool_done,
 										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
 	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {
-		free_engine(engine);
+		srv_engine_free(engine);
 		return false;
 	}
 	uv_prepare_init(loop, &engine->flush);
@@ -633,10 +637,7 @@ static void finish_close(srv_engine *engine)
 	if (engine->watch || engine->pool || engine->handles > 0 || engine->jobs_alive > 0 ||
 		engine->background > 0)
 		return;
-	void (*closed)(void *user) = engine->closed;
-	void *user = engine->closed_user;
-	free_engine(engine);
-	closed(user);
+	engine->closed(engine->closed_user);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -737,7 +738,7 @@ srv_engine_counters *srv_engine_count(srv_engine *engine)
 
 const char *srv_engine_sandbox(const srv_engine *engine)
 {
-	return srv_pool_sandbox(engine->pool);
+	return atomic_load(&engine->sandbox_known) ? engine->sandbox : "unknown";
 }
 
 bool srv_engine_is_ready(const srv_engine *engine)

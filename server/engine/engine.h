@@ -90,9 +90,11 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 					hob_error *err) HOB_MUST_CHECK;
 /* Stops watching, ends workers, answers every waiting control with 503, then done(user). */
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user);
+/* After done, and after every other thread that knows the engine has ended. NULL is fine. */
+void srv_engine_free(srv_engine *engine);
 /* Loop thread: other cook settings for each root, as in the options; what they change is cooked again. */
 void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings);
-/* For the HTTP thread. Valid from srv_engine_new to srv_engine_close. */
+/* For the HTTP thread. Valid from srv_engine_new to srv_engine_free. */
 srv_control_port srv_engine_port(srv_engine *engine);
 srv_engine_counters *srv_engine_count(srv_engine *engine);
 /* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */

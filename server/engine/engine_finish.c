@@ -315,9 +315,11 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		bool timeout = job->error.code == HOB_ERR_TIMEOUT;
 		engine->counters.timed_out += timeout;
 		engine->counters.crashed += !timeout;
-		a->crashes++;
+		/* One that had not looked at any file died of something else. */
+		bool begun = job->outcome->touched_count > 0 || job->retries >= RETRIES_MAX;
+		a->crashes += begun;
 		/* Once more: a crash may be the machine's (memory), a second one is the file's. */
-		if (!timeout && a->crashes == 1)
+		if (!timeout && (!begun || a->crashes == 1))
 			retry(job);
 		else
 			step_crashed(job);

@@ -116,6 +116,8 @@ struct srv_engine {
 	char **root_notes;
 	bool *scanned;
 	bool pool_ready, ready, closing, filling;
+	char sandbox[96]; /* what the first worker said; written before sandbox_known, which other threads ask */
+	atomic_bool sandbox_known;
 	uint64_t rev, next_job, tick;
 	uint32_t scan_mark;
 	asset *assets;

@@ -23,20 +23,25 @@ static bool runs(pid_t pid, const char *program)
 }
 
 /* The kernel lists children by the thread that they were given to, and that may be any. */
-void srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user)
+uint32_t srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user, pid_t *out,
+						 uint32_t room)
 {
+	uint32_t count = 0;
 	DIR *threads = opendir("/proc/self/task");
 	for (struct dirent *entry; threads && (entry = readdir(threads));) {
 		char path[300];
 		long pid;
 		snprintf(path, sizeof path, "/proc/self/task/%s/children", entry->d_name);
 		FILE *list = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
-		while (list && fscanf(list, "%ld", &pid) == 1)
-			if (!known(user, (pid_t)pid) && runs((pid_t)pid, program))
+		while (list && count < room && fscanf(list, "%ld", &pid) == 1)
+			if (!known(user, (pid_t)pid) && runs((pid_t)pid, program)) {
 				kill((pid_t)pid, SIGKILL);
+				out[count++] = (pid_t)pid;
+			}
 		if (list)
 			fclose(list);
 	}
 	if (threads)
 		closedir(threads);
+	return count;
 }

@@ -29,7 +29,8 @@ enum {
 	RESPAWN_MAX_MS = 10000,
 	START_DEADLINE_MS = 20000,
 	RSS_GROWTH_MAX = 512 << 20,
-	LEAVE_MS = 200
+	LEAVE_MS = 200,
+	ORPHANS_MAX = 64
 };
 
 typedef enum worker_state { GONE, STARTING, IDLE, BUSY, DYING } worker_state;
@@ -64,6 +65,8 @@ struct srv_pool {
 	uint32_t respawn_ms;
 	bool closing, announced;
 	uint32_t open_handles;
+	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
+	uint32_t orphan_count;
 	void (*closed)(void *user);
 	void *closed_user;
 	hob_arena arena;
@@ -276,13 +279,22 @@ static void on_child(uv_signal_t *handle, int number)
 	srv_pool *pool = handle->data;
 	struct rusage used;
 	int status;
-	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;)
-		for (uint32_t i = 0; i < pool->count; i++)
-			if (pool->workers[i].pid == pid) {
-				worker_ended(&pool->workers[i], status, (uint64_t)used.ru_maxrss * 1024);
-				srv_orphans_end(pool->worker_path, is_worker, pool);
-				break;
-			}
+	bool ended = false;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		if (w->pid > 0 && wait4(w->pid, &status, WNOHANG, &used) == w->pid) {
+			worker_ended(w, status, (uint64_t)used.ru_maxrss * 1024);
+			ended = true;
+		}
+	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < pool->orphan_count; i++)
+		if (waitpid(pool->orphans[i], &status, WNOHANG) == 0)
+			pool->orphans[kept++] = pool->orphans[i];
+	pool->orphan_count = kept;
+	if (ended)
+		pool->orphan_count +=
+			srv_orphans_end(pool->worker_path, is_worker, pool, pool->orphans + kept, ORPHANS_MAX - kept);
 }
 
 /* ---- frames from a worker */

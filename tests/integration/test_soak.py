@@ -66,7 +66,7 @@ class Soak(Scenario):
                               f"log {seen[-1]['wal'] / 1e6:.1f} MB, {daemon.cooked()} cooked", flush=True)
             seen.append(self.measure(daemon))
         warm, last = seen[len(seen) // 2:-len(seen) // 4], seen[-len(seen) // 4:]
-        for what, room in (("fds", 3), ("wal", 4 << 20), *((("rss", 2 << 20),) if EDITS > 10000 else ())):
+        for what, room in (("fds", 3), ("wal", 16 << 20), *((("rss", 2 << 20),) if EDITS > 10000 else ())):
             self.assertLessEqual(min(m[what] for m in last), max(m[what] for m in warm) + room, what)
         print(f"soak: {EDITS} edits, {seen[-1]['rss'] / 1e6:.1f} MB resident, {seen[-1]['fds']:.0f} descriptors, "
               f"log {seen[-1]['wal'] / 1e6:.1f} MB")

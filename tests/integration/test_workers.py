@@ -39,7 +39,7 @@ class Workers(Scenario):
         self.connect = f"connect-{self.listener.getsockname()[1]}.rogue"
 
     def rogue(self, *options):
-        return Daemon([self.art], self.cache, "--timeout", "1", "--memory", "128 MiB", *options, program=[str(self.hob)])
+        return Daemon([self.art], self.cache, "--timeout", "2", "--memory", "64 MiB", *options, program=[str(self.hob)])
 
     def outcome(self, daemon, name):
         self.put(name, name)
@@ -72,8 +72,8 @@ class Workers(Scenario):
 
     def always(self):
         return {
-            "hang.rogue": ("cook.timeout", "longer than 1 s"),
-            "spin.rogue": ("cook.timeout", "longer than 1 s|CPU time"),
+            "hang.rogue": ("cook.timeout", "longer than 2 s"),
+            "spin.rogue": ("cook.timeout", "longer than 2 s|CPU time"),
             "flood.rogue": ("cook.crashed", "segmentation fault"),
             "lie.rogue": ("cook.rejected", "."),
             "babble.rogue": ("cook.rejected", "protocol"),
@@ -98,7 +98,7 @@ class Workers(Scenario):
     def test_without_the_sandbox_and_saying_so(self):
         with self.rogue("--sandbox", "off") as daemon:
             self.assertIn('hob_sandbox_info{layers="no landlock, no seccomp, limits"}', daemon.counters())
-        self.contained("--sandbox", "off", reasons=self.always() | {"fork.rogue": ("cook.timeout", "longer than 1 s")})
+        self.contained("--sandbox", "off", reasons=self.always() | {"fork.rogue": ("cook.timeout", "longer than 2 s")})
 
     def test_workers_that_ignore_sigterm_do_not_hold_the_stop(self):
         with self.rogue("--timeout", "60") as daemon:

@@ -40,7 +40,7 @@ static void spin(void)
 
 static void allocate(void)
 {
-	for (size_t size = 16 << 20;;) {
+	for (size_t size = 4 << 20;;) {
 		char *bytes = malloc(size);
 		if (!bytes)
 			abort();
