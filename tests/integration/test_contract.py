@@ -224,7 +224,7 @@ class Contract(Scenario):
         history = get(200, f"/api/v1/assets/{self.id}/history?limit=1").json()
         self.assertEqual(history["items"][0]["stats"]["triangles"], 5)
         older = get(200, f"/api/v1/assets/{self.id}/history?cursor=" + history["next"]).json()["items"]
-        self.assertEqual(older[0]["stats"]["triangles"], 3)
+        self.assertEqual(next(v["stats"] for v in older if v["stats"])["triangles"], 3)
         get(400, f"/api/v1/assets/{self.id}/history?limit=x")
         get(200, "/api/v1")
         schema = get(200, "/api/v1/schema/settings.json").json()
