@@ -9,7 +9,7 @@ enum { ROUNDS = 2 };
  * a little more or less at an end moves all of them. */
 static const struct {
 	int climbs, reach;
-} efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {8, 1}, [HOB_BC_BEST] = {4, 2}};
+} efforts[] = {[HOB_BC_FAST] = {1, 1}, [HOB_BC_GOOD] = {8, 1}, [HOB_BC_BEST] = {4, 2}};
 
 /* Sixteen values, as floats. */
 typedef struct values {
