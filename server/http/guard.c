@@ -52,8 +52,11 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	hob_str name = {key, key_size};
 	if (!is_token(name))
 		r->head.bad_name = true;
-	if (hob_str_equal_nocase(name, HOB_STR("transfer-encoding")))
+	if (hob_str_equal_nocase(name, HOB_STR("transfer-encoding"))) {
+		hob_str coding = {value, value_size};
+		r->head.bad_coding = r->head.chunked || !hob_str_equal_nocase(coding, HOB_STR("chunked"));
 		r->head.chunked = true;
+	}
 	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++)
 		if (key_size == fields[i].name.len && hob_str_equal_nocase(name, fields[i].name)) {
 			*(hob_str *)(void *)((char *)&r->head + fields[i].offset) = (hob_str){value, value_size};
@@ -167,7 +170,7 @@ static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 {
 	bool bad_length = r->head.length_count > 1 ||
 					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, length));
-	if (bad_length || (r->head.chunked && r->head.length_count > 0)) {
+	if (bad_length || r->head.bad_coding || (r->head.chunked && r->head.length_count > 0)) {
 		r->distrusted = true;
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
 								"the length of the request's body is ambiguous");

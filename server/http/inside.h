@@ -73,7 +73,7 @@ typedef struct head {
 		content_encoding, digest_size, accept, accept_encoding, range, if_range, if_match, if_none_match,
 		prefer, last_event_id, user_agent;
 	uint32_t host_count, length_count;
-	bool chunked, bad_name;
+	bool chunked, bad_coding, bad_name;
 } head;
 
 typedef struct ask {

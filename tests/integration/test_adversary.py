@@ -176,8 +176,6 @@ class Adversary(Scenario):
             b"Content-Length: 0x0\r\n\r\n" + hidden,
             b"Content-Length : 0\r\n\r\n" + hidden,
             b"Content-Length\t: 0\r\n\r\n" + hidden,
-            b"Content-Length:\r\n 0\r\n\r\n" + hidden,
-            b"X: y\r\n Content-Length: 0\r\n\r\n" + hidden,
             b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + hidden,
             b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
             b"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n" + hidden,
@@ -240,8 +238,10 @@ class Adversary(Scenario):
         for target in ("/api/v1/events?asset=" + "*" * 600, "/api/v1/events?" + "asset=a&" * 9,
                        "/api/v1/events?kinds=" + "a," * 20, "/api/v1/events?asset="):
             self.assertEqual(daemon.get(target).status, 400, target)
-        answer = self.talk(daemon, b"GET /api/v1/events HTTP/1.1\r\n" + HOST + b"Last-Event-ID: " + b"9" * 300 + b"\r\n\r\n")
-        self.assertIn(b"event: reset", answer)
+        lost = Wire(daemon.port, b"GET /api/v1/events HTTP/1.1\r\n" + HOST + b"Last-Event-ID: " + b"9" * 300 + b"\r\n\r\n")
+        with lost.socket.makefile("rb") as lines:
+            self.assertIn(b"event: reset\n", lines)
+        lost.socket.close()
         for wire in deaf:
             wire.socket.close()
 
