@@ -116,6 +116,10 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 		if (engine_limits_raised(engine, &recipe))
 			a->has_last = false;
 	}
+	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
+	for (uint32_t i = 0; i < good.output_count; i++)
+		if (!srv_blob_known(engine->store, &good.outputs[i].digest))
+			a->has_last = false;
 	publish_view_of(engine, a, good);
 	hob_arena_release(&arena);
 }

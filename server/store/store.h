@@ -63,6 +63,8 @@ void srv_blob_abort(srv_blob_writer *writer); /* NULL is fine */
  * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
+/* The same by the table in memory alone. */
+bool srv_blob_known(srv_store *store, const hob_sha256 *digest);
 /* Re-hashes one blob; false and drops it when it is wrong or missing. */
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
 /* The same; without `drop` a wrong one stays and nobody is told. */

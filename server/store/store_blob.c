@@ -259,6 +259,14 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 	return -1;
 }
 
+bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	bool known = digest_map_find(&store->blobs, digest) != NULL;
+	pthread_mutex_unlock(&store->blob_lock);
+	return known;
+}
+
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest)
 {
 	char name[STORE_BLOB_NAME];
