@@ -364,12 +364,16 @@ static int run_cook(int argc, char **argv)
 	for (size_t i = 0; configured && i < HOB_COUNT_OF(keys); i++)
 		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
 												 srv_config_table[keys[i]].option, &error);
-	if (!configured)
+	if (!configured) {
+		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
+	}
 	cook_plan_options plan = {.root = root, .config = settings ? NULL : &config, .settings = config.defaults};
 	if (settings &&
-		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error))
+		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error)) {
+		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
+	}
 	cook_plan made;
 	if (!cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error)) {
 		cli_print_error("hob cook", &error);

@@ -94,7 +94,7 @@ class Access(Scenario):
             os.unlink(self.tokens)
             self.until(lambda: status("GET", "/api/v1", reader) == 429)
             self.assertEqual(status("GET", "/api/v1"), 401)
-            self.assertTrue(any("nobody is let in" in line for line in daemon.log), daemon.log)
+            daemon.wait_log("nobody is let in")
 
     def until(self, true):
         """The file is looked at again within moments: as many requests as that takes."""
