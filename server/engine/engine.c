@@ -280,6 +280,12 @@ static void finish_first_scan(srv_engine *engine)
 		engine->callbacks.ready(engine->callbacks.user);
 }
 
+/* A cook that did not find its source says so before the event does; the asset is there until the event. */
+static bool is_known(const srv_engine *engine, const srv_file *f)
+{
+	return f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive);
+}
+
 static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	srv_engine *engine = user;
@@ -306,7 +312,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 			!srv_pool_importer_for(engine->pool, f->path) &&
 			srv_stat_path(engine->root_fds[root], f->path, &stat))
 			file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
-		else if (f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive))
+		else if (is_known(engine, f))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
 	engine->roots[root].files = count;
@@ -329,7 +335,7 @@ static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
 		srv_stat stat;
-		if (f->root != root || !f->exists || !hob_str_starts(f->path, folder))
+		if (f->root != root || !is_known(engine, f) || !hob_str_starts(f->path, folder))
 			continue;
 		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
 			file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);

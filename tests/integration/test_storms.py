@@ -86,6 +86,21 @@ class Storms(Scenario):
             daemon.wait_names(self.files())
             self.same_as_fresh(daemon)
 
+    def test_folder_renamed_while_its_files_wait_to_be_cooked(self):
+        """Files that are gone when their turn comes, before the event of their folder, leave the list all the same."""
+        count = amount(300, 3000)
+        with self.serve() as daemon:
+            daemon.sync()
+            for turn in range(amount(3, 30)):
+                for i in range(count):
+                    self.write(self.art / f"p{turn}/m{i}.obj", obj_text(1 + i % 3, shift=turn))
+                daemon.wait_event("asset", lambda data: data["state"] == "fresh" and f"/p{turn}/" in data["asset"])
+                (self.art / f"p{turn}").rename(self.art / f"q{turn}")
+                daemon.wait_names(self.files())
+                shutil.rmtree(self.art / f"q{turn}")
+            daemon.wait_names(self.files())
+            self.same_as_fresh(daemon)
+
     def test_case_only_renames(self):
         self.write(self.art / "dir/model.obj", obj_text(2))
         with self.serve() as daemon:
