@@ -153,7 +153,8 @@ static void run_gc(engine_task *t)
 {
 	srv_store_usage usage;
 	srv_store_measure(t->engine->store, &usage);
-	t->total = t->done = 1;
+	t->total = 1;
+	t->done = 1;
 	t->over_bytes =
 		usage.max_bytes > 0 && usage.blob_bytes > usage.max_bytes ? usage.blob_bytes - usage.max_bytes : 0;
 	if (!t->dry_run) {
