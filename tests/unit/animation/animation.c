@@ -149,7 +149,7 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	(void)state;
 	fixture_t f;
 	set_up(&f);
-	const float away[] = {0, 7, 0, 0, 7, 0};
+	const float away[] = {0, 1, 7, 0, 1, 7}; /* resting in all but its last component */
 	f.tracks[0] = track_of(HOB_LINEAR, 4, 2, two_times, rest_rotation);
 	f.tracks[1] = track_of(HOB_LINEAR, 3, 2, two_times, away);
 	f.channels[0] = (hob_channel){0, HOB_PATH_ROTATION, 0};
@@ -160,7 +160,7 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	assert_int_equal(out.clips[0].channel_count, 1);
 	assert_int_equal(out.clips[0].channels[0].node, 11);
 	assert_int_equal(out.clips[0].tracks[0].key_count, 1);
-	assert_true(out.clips[0].tracks[0].values[1] == 7);
+	assert_true(out.clips[0].tracks[0].values[2] == 7);
 	assert_true(out.ranges[0] == 0.5f && out.ranges[1] == 2);
 	f.nodes[0].has_matrix = true; /* no track can say what a sheared matrix says */
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 2);
@@ -260,6 +260,14 @@ static void weights_that_do_not_fit_the_mesh_are_left_out_with_a_note(void **sta
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 1);
 	const float resting[] = {0.5f, 0.5f};
 	f.tracks[0] = track_of(HOB_LINEAR, 1, 2, two_times, resting);
+	assert_int_equal(bake(&f, 0).clips[0].channel_count, 0);
+	/* A node's own weights stand before those of the mesh. */
+	float own[] = {0.25f};
+	f.model.weights = own;
+	f.model.weight_count = f.nodes[2].weight_count = 1;
+	assert_int_equal(bake(&f, 0).clips[0].channel_count, 1);
+	own[0] = 0.5f;
+	target.weight = 0.25f;
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 0);
 	tear_down(&f);
 }

@@ -352,6 +352,12 @@ static void streams_are_taken_over(void **state)
 	/* FBX stores display values. */
 	assert_vector(to->color[0], 0.2140411f, 1, 0);
 	assert_near(to->color[0][3], 0.5f);
+	struct aiVector3D *tangents = mesh->mTangents;
+	mesh->mTangents = NULL;
+	assert_null(model_of(m)->meshes[0].tangent);
+	mesh->mTangents = tangents;
+	mesh->mBitangents = NULL;
+	assert_null(model_of(m)->meshes[0].tangent);
 	made_free(m);
 }
 
@@ -481,6 +487,28 @@ static void the_strongest_influences_are_kept(void **state)
 	made_free(m);
 }
 
+static void a_weight_of_zero_takes_no_place(void **state)
+{
+	(void)state;
+	made *m = made_new("fbx");
+	struct aiNode *root = m->scene.mRootNode = make_node(m, "root", NULL, 5);
+	struct aiMesh *mesh = triangle_mesh(m);
+	struct aiBone *bones[5];
+	for (unsigned i = 0; i < 5; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "b%u", i);
+		make_node(m, name, root, 0);
+		bones[i] = make_bone(m, name, 1, (const unsigned[]){0}, (const float[]){i == 1 ? 0 : 0.25f});
+	}
+	give_bones(m, mesh, 5, bones);
+	set_meshes(m, root, 1, &mesh);
+	const hob_mesh *to = &model_of(m)->meshes[0];
+	assert_int_equal(to->influence_count, 4);
+	static const uint16_t joints[] = {0, 2, 3, 4};
+	assert_memory_equal(to->joints, joints, sizeof joints);
+	made_free(m);
+}
+
 /* ---- helpers of the FBX importer */
 
 static struct aiMatrix4x4 turn_z(float angle)
@@ -530,6 +558,7 @@ static void fbx_helpers_fold_into_the_joint_that_moves(void **state)
 	struct aiNode *arm = make_node(m, "arm", post, 1);
 	make_node(m, "hand", arm, 0);
 	struct aiNodeAnim *channel = make_channel(m, "arm", 2);
+	channel->mRotationKeys[1].mValue = (struct aiQuaternion){0.8f, 0.6f, 0, 0};
 	make_clip(m, "wave", 1, &channel);
 	const hob_model *model = model_of(m);
 	assert_int_equal(model->node_count, 3);
@@ -538,6 +567,8 @@ static void fbx_helpers_fold_into_the_joint_that_moves(void **state)
 	/* Keys hold q * post where q * post^-1 is meant: they are turned by -0.5. */
 	assert_int_equal(model->clips[0].channels[0].node, 1);
 	assert_near(model->clips[0].tracks[0].values[2], sinf(-0.25f));
+	/* From behind: turning from before would give Y the other sign. */
+	assert_near(model->clips[0].tracks[0].values[4 + 1], 0.6f * sinf(0.25f));
 	made_free(m);
 }
 
@@ -581,10 +612,12 @@ static void times_rise_and_nonsense_is_dropped(void **state)
 	for (int i = 0; i < 7; i++)
 		channel->mPositionKeys[i] = (struct aiVectorKey){times[i], {values[i], 0, 0}};
 	struct aiNodeAnim *lost = make_channel(m, "nobody", 1);
+	lost->mRotationKeys[0].mValue = (struct aiQuaternion){0, 1, 0, 0};
 	/* No rate: 25 ticks are a second. */
 	make_clip(m, "walk", 2, (struct aiNodeAnim *[]){channel, lost})->mTicksPerSecond = 0;
 	const hob_model *model = model_of(m);
 	assert_int_equal(model->clip_count, 1);
+	assert_int_equal(model->clips[0].channel_count, 1);
 	const hob_track *track = &model->clips[0].tracks[0];
 	assert_int_equal(track->key_count, 3);
 	static const float expected_times[] = {0, 1, 2}, expected[] = {1, 3, 5};
@@ -606,13 +639,37 @@ static void clips_have_names_of_their_own(void **state)
 	channel->mRotationKeys[0].mValue = (struct aiQuaternion){0, 1, 0, 0};
 	struct aiAnimation *list[3];
 	for (int i = 0; i < 3; i++)
-		list[i] = make_clip(m, i == 2 ? "" : "walk", 1, &channel);
+		list[i] = make_clip(m, i == 2 ? "" : "rig|walk", 1, &channel);
 	memcpy(m->scene.mAnimations, list, sizeof list);
 	const hob_model *model = model_of(m);
 	assert_int_equal(model->clip_count, 3);
-	assert_name(model->clips[0].name, "walk");
-	assert_true(hob_str_starts(model->clips[1].name, HOB_STR("walk.")));
+	assert_name(model->clips[0].name, "rig|walk");
+	assert_true(hob_str_starts(model->clips[1].name, HOB_STR("rig|walk.")));
 	assert_name(model->clips[2].name, "clip");
+	made_free(m);
+}
+
+static void keys_are_metres_unit_turns_and_plain_factors(void **state)
+{
+	(void)state;
+	made *m = made_new("fbx"); /* centimetres */
+	struct aiNode *root = m->scene.mRootNode = make_node(m, "root", NULL, 1);
+	make_node(m, "n", root, 0);
+	struct aiNodeAnim *channel = make_channel(m, "n", 1);
+	channel->mRotationKeys[0].mValue = (struct aiQuaternion){0, 0, 3, 0};
+	channel->mPositionKeys = MAKE(m, struct aiVectorKey, 1);
+	channel->mPositionKeys[0].mValue = (struct aiVector3D){100, 200, -50};
+	channel->mScalingKeys = MAKE(m, struct aiVectorKey, 1); /* zero is no rest pose of a scale */
+	channel->mNumPositionKeys = channel->mNumScalingKeys = 1;
+	make_clip(m, "vanish", 1, &channel);
+	const hob_clip *clip = &model_of(m)->clips[0];
+	assert_int_equal(clip->channel_count, 3);
+	assert_vector(clip->tracks[0].values, 1, 2, -0.5f);
+	assert_vector(clip->tracks[1].values, 0, 1, 0);
+	assert_int_equal(clip->channels[2].path, HOB_PATH_SCALE);
+	assert_vector(clip->tracks[2].values, 0, 0, 0);
+	channel->mScalingKeys[0].mValue = (struct aiVector3D){1, 1, 1};
+	assert_int_equal(model_of(m)->clips[0].channel_count, 2);
 	made_free(m);
 }
 
@@ -772,6 +829,24 @@ static void textures_fill_slots_and_samplers(void **state)
 
 /* What a texture transform does to a point of Assimp's, by Assimp's own definition, must be what ours does to
  * the flipped point. */
+static void textures_of_one_type_go_by_their_index(void **state)
+{
+	(void)state;
+	made *m = made_new("fbx");
+	struct aiMaterial *material = one_material(m);
+	static const char *const files[] = {"coat.png", "coat_rough.png", "coat_normal.png"};
+	for (unsigned i = 0; i < 3; i++) {
+		add_string(m, material, "$tex.file", aiTextureType_CLEARCOAT, files[i]);
+		material->mProperties[material->mNumProperties - 1]->mIndex = i;
+	}
+	const hob_model *model = model_of(m);
+	const hob_texture_ref *slots = model->materials[0].slots;
+	assert_name(model->images[slots[HOB_SLOT_CLEARCOAT].image].path, "dir/coat.png");
+	assert_name(model->images[slots[HOB_SLOT_CLEARCOAT_ROUGH].image].path, "dir/coat_rough.png");
+	assert_name(model->images[slots[HOB_SLOT_CLEARCOAT_NORMAL].image].path, "dir/coat_normal.png");
+	made_free(m);
+}
+
 static void texture_transforms_are_equivalent(void **state)
 {
 	(void)state;
@@ -874,14 +949,17 @@ int main(void)
 		cmocka_unit_test(morph_targets_become_differences),
 		cmocka_unit_test(meshes_of_one_node_share_a_skin),
 		cmocka_unit_test(the_strongest_influences_are_kept),
+		cmocka_unit_test(a_weight_of_zero_takes_no_place),
 		cmocka_unit_test(fbx_helpers_fold_into_the_joint_that_moves),
 		cmocka_unit_test(fbx_helpers_that_move_stay),
 		cmocka_unit_test(times_rise_and_nonsense_is_dropped),
 		cmocka_unit_test(clips_have_names_of_their_own),
+		cmocka_unit_test(keys_are_metres_unit_turns_and_plain_factors),
 		cmocka_unit_test(a_clip_that_moves_nothing_is_left_out_with_a_note),
 		cmocka_unit_test(morph_keys_are_joined_over_targets),
 		cmocka_unit_test(colours_and_factors_are_taken_over),
 		cmocka_unit_test(textures_fill_slots_and_samplers),
+		cmocka_unit_test(textures_of_one_type_go_by_their_index),
 		cmocka_unit_test(texture_transforms_are_equivalent),
 		cmocka_unit_test(embedded_pictures_are_copied),
 		cmocka_unit_test(materials_that_assimp_made_up_and_nobody_uses_are_dropped),

@@ -112,6 +112,51 @@ static void channels_go_by_node_not_by_name(void **state)
 	fixture_free(f);
 }
 
+static void channels_follow_a_node_that_moves_up_in_the_order(void **state)
+{
+	(void)state;
+	static const float a[6] = {1, 1, 1, 1, 1, 1};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	fixture_import(f, "'nodes':[{'name':'child'},{'name':'parent','children':[0]}],"
+					  "'animations':[{'samplers':[{'input':1,'output':2}],'channels':[{'sampler':0,"
+					  "'target':{'node':0,'path':'scale'}}]}]");
+	assert_imported(f);
+	assert_text(f->model.nodes[f->model.clips[0].channels[0].node].name, "child");
+	assert_int_equal(f->model.clips[0].channels[0].node, 1);
+	fixture_free(f);
+}
+
+static void splines_of_rotations_become_unit_at_their_keys_only(void **state)
+{
+	(void)state;
+	static const float keys[24] = {1, 2, 3, 4, 0, 0, 2, 0, 5, 6, 7, 8, 8, 7, 6, 5, 0, 3, 0, 0, 4, 3, 2, 1};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "VEC4", 6, keys, sizeof keys);
+	import_clip(f, "{'input':1,'output':2,'interpolation':'CUBICSPLINE'}",
+				"{'sampler':0,'target':{'node':0,'path':'rotation'}}");
+	float expected[24];
+	memcpy(expected, keys, sizeof keys);
+	expected[6] = expected[17] = 1;
+	assert_memory_equal(track_at(f, 0, 0)->values, expected, sizeof expected);
+	fixture_free(f);
+}
+
+static void keys_before_zero_keep_their_times(void **state)
+{
+	(void)state;
+	static const float times[2] = {-1.5f, -0.5f}, a[6] = {1, 1, 1, 2, 2, 2};
+	gltf_fixture *f = fixture_new();
+	fixture_triangle(f);
+	fixture_floats(f, "SCALAR", 2, times, sizeof times);
+	fixture_floats(f, "VEC3", 2, a, sizeof a);
+	import_clip(f, "{'input':1,'output':2}", "{'sampler':0,'target':{'node':0,'path':'translation'}}");
+	assert_int_equal(track_at(f, 0, 0)->key_count, 2);
+	assert_floats(track_at(f, 0, 0)->times, 0, -1.5f, -0.5f);
+	assert_true(has_note(f, "gltf.time-negative"));
+	fixture_free(f);
+}
+
 static void channels_of_one_sampler_share_a_track(void **state)
 {
 	(void)state;
@@ -178,7 +223,8 @@ static void clip_names_are_unique(void **state)
 	gltf_fixture *f = timed();
 	fixture_floats(f, "VEC3", 2, a, sizeof a);
 	static const char *const names[] = {"'name':'run',",   "'name':'run',", "",
-										"'name':'run_2',", "'name':'run',", ""};
+										"'name':'run_2',", "'name':'run',", "",
+										"'name':'run_4',", "'name':'run',"};
 	hob_buf text = {0};
 	hob_buf_put_str(&text, HOB_STR("'nodes':[{}],'animations':["));
 	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
@@ -189,8 +235,9 @@ static void clip_names_are_unique(void **state)
 	hob_buf_put(&text, "]", 2);
 	fixture_import(f, (const char *)text.data);
 	assert_imported(f);
-	static const char *const wanted[] = {"run", "run_2", "clip_0", "run_2_2", "run_3", "clip_1"};
-	for (uint32_t i = 0; i < 6; i++)
+	static const char *const wanted[] = {"run",	  "run_2",	"clip_0", "run_2_2",
+										 "run_3", "clip_1", "run_4",  "run_5"};
+	for (uint32_t i = 0; i < HOB_COUNT_OF(wanted); i++)
 		assert_text(f->model.clips[i].name, wanted[i]);
 	hob_buf_release(&text);
 	fixture_free(f);
@@ -249,6 +296,9 @@ int main(void)
 		cmocka_unit_test(integer_rotations_become_unit_quaternions),
 		cmocka_unit_test(morph_weights_come_by_target),
 		cmocka_unit_test(channels_go_by_node_not_by_name),
+		cmocka_unit_test(channels_follow_a_node_that_moves_up_in_the_order),
+		cmocka_unit_test(splines_of_rotations_become_unit_at_their_keys_only),
+		cmocka_unit_test(keys_before_zero_keep_their_times),
 		cmocka_unit_test(channels_of_one_sampler_share_a_track),
 		cmocka_unit_test(repeated_times_keep_the_later_value),
 		cmocka_unit_test(what_cannot_be_played_is_dropped_with_a_note),

@@ -340,12 +340,13 @@ static void a_skin_without_matrices_has_identities(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	fixture_import(f,
-				   "'nodes':[{'children':[1]},{},{}],'skins':[{'name':'rig','joints':[1,0],'skeleton':2}]");
+				   "'nodes':[{},{'children':[0]},{}],'skins':[{'name':'rig','joints':[0,1],'skeleton':1}]");
 	assert_imported(f);
 	const hob_skin *skin = &f->model.skins[0];
 	assert_int_equal(skin->joint_count, 2);
+	/* The parent comes first in the model. */
 	assert_ids(skin->joints, 1, 0);
-	assert_int_equal(skin->root, 2);
+	assert_int_equal(skin->root, 0);
 	for (int i = 0; i < 2; i++)
 		assert_floats(skin->inverse_bind + (size_t)i * 16, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
 	fixture_free(f);

@@ -133,6 +133,14 @@ static void weights_sum_exactly_and_keep_the_largest(void **state)
 			total += out_weights[i] > 0 ? of_joint[out_joints[i]] : 0;
 		}
 		assert_int_equal(sum, 65535);
+		/* No joint that was left out weighs more than the lightest that stayed. */
+		double least = out_weights[kept - 1] > 0 ? of_joint[out_joints[kept - 1]] : total / 65535;
+		for (uint32_t j = 0; j < 8 && !unbound; j++) {
+			bool stayed = false;
+			for (uint32_t i = 0; i < kept; i++)
+				stayed = stayed || (out_weights[i] > 0 && out_joints[i] == j);
+			assert_true(stayed || of_joint[j] <= least);
+		}
 		for (uint32_t i = 0; i < kept && !unbound; i++)
 			if (out_weights[i] > 0)
 				assert_true(fabs(out_weights[i] - of_joint[out_joints[i]] / total * 65535) <= 1.0);

@@ -141,6 +141,47 @@ static void globals_are_products_down_the_path(void **state)
 	}
 }
 
+static void nodes_keep_their_rest_pose(void **state)
+{
+	(void)state;
+	hob_model m = model_new(&arena);
+	model_mesh(&m, shape_grid(&arena, 1, 0, true, true), HOB_NONE);
+	model_node(&m, "parent", HOB_NONE);
+	model_node(&m, "child", 0);
+	const float turn[4] = {0, 0, 0.6f, 0.8f};
+	memcpy(m.nodes[0].rotation, turn, sizeof turn);
+	for (int i = 0; i < 3; i++)
+		m.nodes[0].scale[i] = 2;
+	model_place(&m, 1, 1, 0, 0);
+	model_show(&m, 1, 0);
+	hob_baked_scene s = bake(&m, NULL);
+	const float one[4] = {0, 0, 0, 1};
+	assert_memory_equal(s.trs[0].r, turn, sizeof turn);
+	assert_true(s.trs[0].s[0] == 2 && s.trs[0].s[1] == 2 && s.trs[0].s[2] == 2);
+	assert_memory_equal(s.trs[1].r, one, sizeof one);
+	assert_memory_equal(s.trs[2].r, one, sizeof one);
+	assert_true(s.trs[2].s[0] == 1 && s.trs[2].s[1] == 1 && s.trs[2].s[2] == 1);
+	/* The parent turns and scales the way to its child. */
+	assert_float_equal(s.global[16 + 12], 2 * 0.28f, 1e-5);
+	assert_float_equal(s.global[16 + 13], 2 * 0.96f, 1e-5);
+}
+
+static void a_mesh_has_the_skin_of_its_first_node(void **state)
+{
+	(void)state;
+	hob_model m = model_new(&arena);
+	model_mesh(&m, shape_grid(&arena, 1, 0, true, true), HOB_NONE);
+	for (uint32_t n = 0; n < 3; n++) {
+		model_node(&m, "n", HOB_NONE);
+		model_show(&m, n, 0);
+	}
+	m.nodes[1].skin = 4;
+	m.nodes[2].skin = 3;
+	uint32_t skin = 7;
+	hob_scene_mesh_skins(&m, &skin);
+	assert_int_equal(skin, 4);
+}
+
 static void depth_has_no_limit(void **state)
 {
 	(void)state;
@@ -326,6 +367,9 @@ static void skinned_box_follows_the_joints_not_the_node(void **state)
 	m.skins[0] = (hob_skin){.root = HOB_NONE, .joint_count = 1, .joints = &joint, .inverse_bind = bind};
 	hob_baked_scene s = bake(&m, &box);
 	assert_true(fabsf(s.aabb[0] - 3) < 1e-4f && fabsf(s.aabb[3] - 4) < 1e-4f);
+	assert_int_equal(s.skin_links.count, 1);
+	assert_int_equal(s.skin_links.items[0].node, 0);
+	assert_int_equal(s.skin_links.items[0].value, 0);
 	uint32_t skin;
 	hob_scene_mesh_skins(&m, &skin);
 	assert_int_equal(skin, 0);
@@ -357,6 +401,8 @@ int main(void)
 		TEST(records_are_the_reference_converters),
 		TEST(subtrees_are_contiguous),
 		TEST(globals_are_products_down_the_path),
+		TEST(nodes_keep_their_rest_pose),
+		TEST(a_mesh_has_the_skin_of_its_first_node),
 		TEST(depth_has_no_limit),
 		TEST(overflowing_transform_is_an_error),
 		TEST(every_scene_keeps_its_roots),
