@@ -249,12 +249,11 @@ static void print_schema(const hob_settings *settings, const setting *s, hob_buf
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-/* Groups are at most one level deep and stand together in the table. */
+/* What follows the opening of the whole object. Groups are at most one level deep and stand together in the table. */
 static void print_nested(const hob_settings *settings, hob_buf *out, const char *begin, const char *end,
 						 void (*print)(const hob_settings *settings, const setting *s, hob_buf *out))
 {
 	hob_str open = {0};
-	hob_buf_put_str(out, hob_str_of(begin));
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		hob_str path = hob_str_of(table[i].path);
 		size_t dot = hob_str_find(path, HOB_STR("."), 0);
@@ -281,15 +280,20 @@ static void print_nested(const hob_settings *settings, hob_buf *out, const char 
 
 void hob_settings_print(const hob_settings *settings, hob_buf *out)
 {
+	hob_buf_put_str(out, HOB_STR("{"));
 	print_nested(settings, out, "{", "}", print_value);
 }
+
+#define SCHEMA_OBJECT                                                                                        \
+	"{\"type\":\"object\",\"additionalProperties\":false,\"patternProperties\":{\"^//"                       \
+	"\":{}},\"properties\":{"
 
 void hob_settings_schema(hob_buf *out)
 {
 	hob_settings defaults;
 	hob_settings_init(&defaults);
-	print_nested(&defaults, out,
-				 "{\"type\":\"object\",\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},"
-				 "\"properties\":{",
-				 "}}", print_schema);
+	hob_buf_put_str(out, HOB_STR(SCHEMA_OBJECT
+								 "\"$schema\":{\"type\":\"string\"},\"calculate_LODs\":{\"type\":\"boolean\","
+								 "\"description\":\"the reference converter's word: lods.max of 7 or 1\"},"));
+	print_nested(&defaults, out, SCHEMA_OBJECT, "}}", print_schema);
 }

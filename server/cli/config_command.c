@@ -49,7 +49,7 @@ static int run_config(int argc, char **argv)
 	hob_error error = {0};
 	srv_config config = {0};
 	if (schema) {
-		srv_config_schema(&out);
+		(void)srv_config_schema(HOB_STR("config.json"), &out);
 	} else {
 		if (!srv_config_load(&config, check ? check : file, &error)) {
 			cli_print_error("hob config", &error);

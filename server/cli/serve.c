@@ -279,6 +279,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.stats_user = d->engine,
 								.config = print_config,
 								.config_user = &d->config,
+								.schema = srv_config_schema,
 								.version = HOB_VERSION};
 	return srv_http_start(&http, &sources, &d->http, err);
 }

@@ -252,6 +252,8 @@ static hob_str group_of(srv_config_key key, hob_str *name)
 	return hob_str_sub(path, 0, dot);
 }
 
+#define SCHEMA_HEAD "\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+
 static void schema_of(srv_config_key key, hob_buf *out)
 {
 	static const char *const types[] = {"{\"type\":\"string\"",
@@ -276,11 +278,11 @@ static void schema_of(srv_config_key key, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-void srv_config_schema(hob_buf *out)
+static void put_config_schema(hob_buf *out)
 {
 	hob_str open = {0}, name;
 	hob_buf_put_str(
-		out, HOB_STR("{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"hob.json\","
+		out, HOB_STR("{" SCHEMA_HEAD "\"title\":\"hob.json\","
 					 "\"description\":\"Configuration of the Hob daemon\",\"type\":\"object\","
 					 "\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},\"properties\":{"
 					 "\"$schema\":{\"type\":\"string\"},\"version\":{\"const\":1}"));
@@ -309,4 +311,19 @@ void srv_config_schema(hob_buf *out)
 				"\"defaults\":{\"$ref\":\"#/$defs/settings\"}},\"$defs\":{\"settings\":"));
 	hob_settings_schema(out);
 	hob_buf_put_str(out, HOB_STR("}}"));
+}
+
+bool srv_config_schema(hob_str file, hob_buf *out)
+{
+	if (hob_str_equal(file, HOB_STR("config.json"))) {
+		put_config_schema(out);
+	} else if (hob_str_equal(file, HOB_STR("settings.json"))) {
+		hob_buf_put_str(out, HOB_STR("{" SCHEMA_HEAD "\"title\":\"Cook settings of Hob\","
+									 "\"$ref\":\"#/$defs/settings\",\"$defs\":{\"settings\":"));
+		hob_settings_schema(out);
+		hob_buf_put_str(out, HOB_STR("}}"));
+	} else {
+		return false;
+	}
+	return true;
 }

@@ -82,7 +82,8 @@ const char *srv_config_origin_name(const srv_config *config, srv_config_key key)
 
 /* Appends the members of a JSON object: file, values (a list of {key, value, origin}), sources, defaults. */
 void srv_config_print(const srv_config *config, hob_buf *out);
-/* The JSON Schema of hob.json. */
-void srv_config_schema(hob_buf *out);
+/* Appends the JSON Schema called `file`: "config.json" (of hob.json) or "settings.json" (of cook.json and MODEL.cook.json).
+ * False: there is no such schema. */
+bool srv_config_schema(hob_str file, hob_buf *out);
 
 #endif

@@ -48,6 +48,8 @@ typedef struct srv_http_sources {
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;
+	/* Appends the JSON Schema called `file` ("settings.json"); false: there is none. May be NULL. */
+	bool (*schema)(hob_str file, hob_buf *out);
 	const char *version; /* static text */
 } srv_http_sources;
 

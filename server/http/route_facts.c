@@ -174,6 +174,17 @@ enum MHD_Result srv_route_config(request *r)
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
 
+/* For editors that complete and check: "$schema" in the file names it. */
+enum MHD_Result srv_route_schema(request *r)
+{
+	srv_http *http = r->http;
+	hob_buf body = {0};
+	if (!http->sources.schema || !http->sources.schema(r->args[0], &body))
+		return reply_problem(r, PROBLEM_NOT_FOUND, "there are: settings.json, config.json",
+							 "there is no schema '%.*s'", HOB_FMT(r->args[0]));
+	return reply_json(r, MHD_HTTP_OK, &body);
+}
+
 /* ---- health */
 
 typedef struct check {

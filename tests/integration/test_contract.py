@@ -236,6 +236,12 @@ class Contract(Scenario):
             self.assertTrue(valid({"lods": {"max": 3}, "// why": 1, "encode": "meshopt", "scale": 2}))
             for wrong in ({"lods": {"max": 99}}, {"lod": {}}, {"encode": "zip"}, {"meshlets": 1}):
                 self.assertFalse(valid(wrong), wrong)
+            schema = get(200, "/api/v1/schema/config.json").json()
+            contract.jsonschema.Draft202012Validator.check_schema(schema)
+            valid = contract.jsonschema.Draft202012Validator(schema).is_valid
+            self.assertTrue(valid({"sources": [{"path": "art", "options": {"lods": {"max": 3}}}]}))
+            self.assertFalse(valid({"sources": [{"path": "art", "options": {"lods": {"max": 99}}}]}))
+        get(404, "/api/v1/schema/other.json")
 
     def test_6_cooks_and_jobs(self):
         self.ask(400, "POST", f"/api/v1/assets/{self.id}/cook", {"force": 1})
