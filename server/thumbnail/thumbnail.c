@@ -1,25 +1,18 @@
 #include "thumbnail.h"
 
+#include "../worker/spawn.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum {
-	FIRST_FD = 3,
-	FDS = 4 + SRV_THUMBNAIL_TEXTURES,
-	DEADLINE_MS = 30000,
-	PNG_MAX = 4 << 20,
-	LOOK_MS = 100
-};
+enum { FDS = 4 + SRV_THUMBNAIL_TEXTURES, DEADLINE_MS = 30000, PNG_MAX = 4 << 20, LOOK_MS = 100 };
 
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
 {
@@ -82,19 +75,6 @@ static void close_all(open_blobs *blobs)
 }
 
 /* Every descriptor goes to a number above those that are given, first, so that none overwrites another. */
-static void pass_blobs(posix_spawn_file_actions_t *actions, const open_blobs *blobs)
-{
-	int high = FIRST_FD + FDS;
-	for (uint32_t i = 0; i < blobs->count; i++)
-		high = blobs->fds[i] >= high ? blobs->fds[i] + 1 : high;
-	for (uint32_t i = 0; i < blobs->count; i++)
-		posix_spawn_file_actions_adddup2(actions, blobs->fds[i], high + (int)i);
-	for (uint32_t i = 0; i < blobs->count; i++) {
-		posix_spawn_file_actions_adddup2(actions, high + (int)i, FIRST_FD + (int)i);
-		posix_spawn_file_actions_addclose(actions, high + (int)i);
-	}
-}
-
 static bool spawn(const char *path, srv_sandbox_policy sandbox, const srv_thumbnail_input *input,
 				  const open_blobs *blobs, int out, pid_t *pid, hob_error *err)
 {
@@ -107,27 +87,9 @@ static bool spawn(const char *path, srv_sandbox_policy sandbox, const srv_thumbn
 		hob_sha256_text(&input->textures[i], names[i]);
 		argv[4 + i] = names[i];
 	}
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	pass_blobs(&actions, blobs);
-	sigset_t none, defaults;
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes,
-							 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	int failed = posix_spawn(pid, path, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return failed == 0 || hob_fail(err, IO, "starting %s failed: errno %d", path, failed);
+	int fds[2 + FDS] = {out, -1};
+	memcpy(fds + 2, blobs->fds, blobs->count * sizeof *fds);
+	return srv_spawn(argv, fds, 2 + blobs->count, pid, err);
 }
 
 static int64_t now_ms(void)

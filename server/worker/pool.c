@@ -3,6 +3,7 @@
 #include "part_claims.h"
 #include "process_state.h"
 #include "protocol.h"
+#include "spawn.h"
 
 #include "../../core/base/limits.h"
 
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -614,35 +614,17 @@ static bool spawn_worker(srv_pool *pool, worker *w, hob_error *err)
 			close(talk[0]), close(talk[1]);
 		return false;
 	}
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, output[1], 1);
-	posix_spawn_file_actions_adddup2(&actions, output[1], 2);
-	/* If the socket already has the wanted number, dup2 would leave it close-on-exec; glibc clears that. */
-	posix_spawn_file_actions_adddup2(&actions, talk[1], SRV_WORKER_SOCKET);
-	sigset_t none, defaults;
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes,
-							 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	char *const argv[] = {pool->worker_path, NULL};
-	int failed = posix_spawn(&w->pid, pool->worker_path, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	const int fds[] = {output[1], output[1], talk[1]};
+	_Static_assert(SRV_WORKER_SOCKET == HOB_COUNT_OF(fds), "the socket is the last one passed");
+	bool spawned = srv_spawn(argv, fds, HOB_COUNT_OF(fds), &w->pid, err);
 	close(talk[1]);
 	close(output[1]);
-	if (failed) {
+	if (!spawned) {
 		w->pid = 0;
 		close(talk[0]);
 		close(output[0]);
-		return hob_fail(err, IO, "starting %s failed: errno %d", pool->worker_path, failed);
+		return false;
 	}
 	w->socket = talk[0];
 	w->output = output[0];
