@@ -4,7 +4,7 @@
  *   @markdown TABLE    a table of formats/ as Markdown: container, mesh, material, scene, animation, classic
  *   @javascript        all packed tables as JavaScript constants
  *
- *   gen FORMATS.md.in > FORMATS.md        gen hob-format.js.in > ../web/hob-format.js */
+ *   gen FORMATS.md.in > FORMATS.md        gen hob-format.js.in > ../web/client/hob-format.js */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,11 +4,11 @@
 /* GET /client/{file}: the loader for three.js as modules, so that a page needs no package: import {HobLoader} from
  * "http://localhost:7780/client/hob-three.js". */
 
-EMBED(hob_client_three, "web/hob-three.js");
-EMBED(hob_client_geometry, "web/hob-three-geometry.js");
-EMBED(hob_client_material, "web/hob-three-material.js");
-EMBED(hob_client_scene, "web/hob-three-scene.js");
-EMBED(hob_client_format, "web/hob-format.js");
+EMBED(hob_client_three, "web/client/hob-three.js");
+EMBED(hob_client_geometry, "web/client/hob-three-geometry.js");
+EMBED(hob_client_material, "web/client/hob-three-material.js");
+EMBED(hob_client_scene, "web/client/hob-three-scene.js");
+EMBED(hob_client_format, "web/client/hob-format.js");
 
 static const struct {
 	const char *name, *begin, *end;

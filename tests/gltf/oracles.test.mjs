@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { MeshoptDecoder } from 'meshoptimizer';
-import { Pack } from '../../web/hob-format.js';
+import { Pack } from '../../web/client/hob-format.js';
 import { problems } from './validate.mjs';
 
 const load = (name) => new Uint8Array(readFileSync(new URL(`../data/formats/${name}`, import.meta.url)).slice());

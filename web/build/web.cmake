@@ -25,7 +25,7 @@ endif()
 
 if(web_from STREQUAL "bundle")
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/app/* ${CMAKE_SOURCE_DIR}/web/viewer/*)
-  file(GLOB web_client CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.js)
+  file(GLOB web_client CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/client/*.js)
   add_custom_command(OUTPUT ${HOB_WEB_FILES}
     COMMAND ${CMAKE_COMMAND} -DESBUILD=${ESBUILD} -DWEB=${CMAKE_SOURCE_DIR}/web -DDIST=${web_dist} -P ${web_build}/bundle.cmake
     COMMAND ${web_embed} -DDIST=${web_dist} -P ${web_build}/embed.cmake

@@ -1,6 +1,6 @@
 /* The materials of a model, and a dialog that shows each mip level and channel of their pictures as they were cooked. */
 import * as THREE from 'three';
-import { NONE, constants as c } from '../hob-format.js';
+import { NONE, constants as c } from '../client/hob-format.js';
 import { number, size } from '../app/format.js';
 import { button, choice, h, slider } from './dom.js';
 import { section, table } from './panel.js';

@@ -1,6 +1,6 @@
 /* The sections beside the picture: levels of detail, morph targets, facts. */
 import * as THREE from 'three';
-import { meshAttributes, meshLevels } from '../hob-format.js';
+import { meshAttributes, meshLevels } from '../client/hob-format.js';
 import { number, size } from '../app/format.js';
 import { button, h, slider } from './dom.js';
 import { text } from './text.js';

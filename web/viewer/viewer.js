@@ -8,7 +8,7 @@
  * with the reason above it.
  */
 import * as THREE from 'three';
-import { HobLoader, disposeContent, selectLod, selectVariant } from '../hob-three.js';
+import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
 import { clock } from '../app/format.js';
 import { Clips } from './clips.js';
 import { button, choice, h, slider, toggle } from './dom.js';

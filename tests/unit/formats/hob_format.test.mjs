@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { FormatError, NONE, Pack, constants, hex, meshAttributes, meshLevels } from '../../../web/hob-format.js';
+import { FormatError, NONE, Pack, constants, hex, meshAttributes, meshLevels } from '../../../web/client/hob-format.js';
 
 const data = (name) => new URL(`../../data/formats/${name}`, import.meta.url);
 const load = (name) => new Uint8Array(readFileSync(data(name)).slice());
