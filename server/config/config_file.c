@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILE_BYTES_MAX = 4 << 20, SOURCES_MAX = 32, GLOBS_MAX = 256 };
@@ -23,6 +24,13 @@ static bool fail_memory(hob_error *err)
 
 /* ---- finding it */
 
+/* A pipe of that name would be waited for. */
+static bool is_file(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 static const char *find_file(srv_config *config)
 {
 	char here[PATH_MAX], path[PATH_MAX + 16];
@@ -31,16 +39,16 @@ static const char *find_file(srv_config *config)
 		for (char *end = here + strlen(here); end; end = strrchr(here, '/')) {
 			*end = 0;
 			snprintf(path, sizeof path, "%s/hob.json", here);
-			if (access(path, F_OK) == 0)
+			if (is_file(path))
 				return hob_arena_str(&config->arena, hob_str_of(path)).data;
 		}
 	if (xdg && xdg[0])
 		snprintf(path, sizeof path, "%.4000s/hob/hob.json", xdg);
 	else
 		snprintf(path, sizeof path, "%.4000s/.config/hob/hob.json", home ? home : "");
-	if (access(path, F_OK) == 0)
+	if (is_file(path))
 		return hob_arena_str(&config->arena, hob_str_of(path)).data;
-	return access("/etc/hob/hob.json", F_OK) == 0 ? "/etc/hob/hob.json" : NULL;
+	return is_file("/etc/hob/hob.json") ? "/etc/hob/hob.json" : NULL;
 }
 
 /* ---- keys */

@@ -34,6 +34,10 @@ class Config(Scenario):
         self.write({"cook": {"jobs": 3}})
         told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
+        os.mkfifo(self.art / "hob.json")  # nearer, but nothing that could be read
+        told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True,
+                              timeout=60)
+        self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
 
     def test_mistakes_are_named(self):
         for text, words in (('{"sorces":[]}', ["sorces", "sources"]), ('{"cook":{"job":1}}', ["cook.job", "cook.jobs"]),

@@ -1,24 +1,7 @@
+#include "../arenas.h"
 #include "../shapes.h"
 #include "core/mesh/bake.h"
 #include "core/mesh/quantize.h"
-
-static hob_arena arena, scratch;
-
-static int begin(void **state)
-{
-	(void)state;
-	hob_arena_init(&arena, (size_t)1 << 30);
-	hob_arena_init(&scratch, (size_t)1 << 30);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	hob_arena_release(&arena);
-	hob_arena_release(&scratch);
-	return 0;
-}
 
 /* What the Vulkan specification says the vertex fetch of a format gives, written without looking at the encoder. */
 static void fetch(uint16_t format, const uint8_t *at, double out[4])

@@ -1,3 +1,4 @@
+#include "../arenas.h"
 #include "../models.h"
 #include "core/scene/flatten.h"
 #include "core/scene/scene_bounds.h"
@@ -5,24 +6,6 @@
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static hob_arena arena, scratch;
-
-static int begin(void **state)
-{
-	(void)state;
-	hob_arena_init(&arena, (size_t)1 << 30);
-	hob_arena_init(&scratch, (size_t)1 << 30);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	hob_arena_release(&arena);
-	hob_arena_release(&scratch);
-	return 0;
-}
 
 static hob_baked_scene bake(const hob_model *m, const hob_baked_mesh *meshes)
 {

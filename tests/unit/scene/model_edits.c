@@ -1,3 +1,4 @@
+#include "../arenas.h"
 #include "../models.h"
 #include "core/scene/affine.h"
 #include "core/scene/merge_instances.h"
@@ -6,24 +7,6 @@
 #include "core/scene/model_edit.h"
 #include "core/scene/model_merge.h"
 #include "core/scene/model_scale.h"
-
-static hob_arena arena, scratch;
-
-static int begin(void **state)
-{
-	(void)state;
-	hob_arena_init(&arena, (size_t)1 << 30);
-	hob_arena_init(&scratch, (size_t)1 << 30);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	hob_arena_release(&arena);
-	hob_arena_release(&scratch);
-	return 0;
-}
 
 static void same_moments(const double a[4], const double b[4])
 {
