@@ -1,4 +1,3 @@
-#include "../arenas.h"
 #include "../models.h"
 #include "core/scene/flatten.h"
 #include "core/scene/scene_bounds.h"
@@ -6,6 +5,8 @@
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "../arenas.h" /* last: its names are short */
 
 static hob_baked_scene bake(const hob_model *m, const hob_baked_mesh *meshes)
 {

@@ -1,4 +1,3 @@
-#include "../arenas.h"
 #include "../models.h"
 #include "core/scene/affine.h"
 #include "core/scene/merge_instances.h"
@@ -7,6 +6,8 @@
 #include "core/scene/model_edit.h"
 #include "core/scene/model_merge.h"
 #include "core/scene/model_scale.h"
+
+#include "../arenas.h" /* last: its names are short */
 
 static void same_moments(const double a[4], const double b[4])
 {
