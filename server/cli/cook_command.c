@@ -222,7 +222,8 @@ static void on_ready(void *user)
 static void on_trouble(void *user, const hob_error *why)
 {
 	run *r = user;
-	r->trouble = *why;
+	if (why)
+		r->trouble = *why;
 	finish_if_over(r);
 }
 

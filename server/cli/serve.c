@@ -277,6 +277,8 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
 								.stats_user = d->engine,
+								.trouble = srv_engine_trouble,
+								.trouble_user = d->engine,
 								.config = print_config,
 								.config_user = &d->config,
 								.schema = srv_config_schema,

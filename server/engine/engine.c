@@ -460,8 +460,32 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 
 static void on_pool_trouble(void *user, const hob_error *why)
 {
-	(void)user;
-	srv_log(SRV_LOG_ERROR, "workers", "%s", why->context);
+	srv_engine *engine = user;
+	bool same = why && strcmp(engine->trouble.context, why->context) == 0;
+	if (why && !same)
+		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, engine_hint(why->code));
+	if (!why)
+		srv_log(SRV_LOG_INFO, "workers", "can be started again");
+	uv_mutex_lock(&engine->post_lock);
+	engine->trouble = why ? *why : (hob_error){0};
+	uv_mutex_unlock(&engine->post_lock);
+	engine->no_workers = why && srv_pool_alive(engine->pool) == 0;
+	engine_feed_workers(engine);
+	for (uint32_t i = 0; i < engine->asset_count && !why; i++)
+		if (engine->assets[i].blocked) {
+			engine->assets[i].blocked = false;
+			asset_dirty(engine, i, SRV_PRIORITY_REST, "retry", (hob_str){0});
+		}
+	engine_fill(engine);
+}
+
+void srv_engine_trouble(void *user, hob_buf *out)
+{
+	srv_engine *engine = user;
+	uv_mutex_lock(&engine->post_lock);
+	if (engine->trouble.code != HOB_ERR_OK)
+		hob_buf_printf(out, "%s; %s", engine->trouble.context, engine_hint(engine->trouble.code));
+	uv_mutex_unlock(&engine->post_lock);
 }
 
 /* ---- turns of the loop */

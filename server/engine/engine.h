@@ -100,6 +100,8 @@ srv_engine_counters *srv_engine_count(srv_engine *engine);
 /* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */
 void srv_engine_metrics(void *engine, hob_buf *out);
 void srv_engine_stats(void *engine, hob_buf *out);
+/* Appends why cook processes cannot be started, and what to do; nothing when they can. Any thread. */
+void srv_engine_trouble(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 /* Loop thread. */
 bool srv_engine_is_ready(const srv_engine *engine);

@@ -271,8 +271,22 @@ static void step_cook(engine_job *job)
 	engine_feed_workers(engine);
 }
 
+static void block_waiting(srv_engine *engine)
+{
+	while (engine->waiting) {
+		engine_job *job = engine->waiting;
+		engine->waiting = job->list_next;
+		if (job->abandoned)
+			job_end(job);
+		else
+			job_fail(job, &engine->trouble);
+	}
+}
+
 void engine_feed_workers(srv_engine *engine)
 {
+	if (engine->no_workers && !engine->closing)
+		block_waiting(engine);
 	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;

@@ -135,4 +135,12 @@ void srv_engine_stats(void *user, hob_buf *out)
 	json_put_u64(out, "recipes", usage.recipe_count);
 	json_put_u64(out, "parts", usage.part_count);
 	json_close(out, '}');
+	hob_buf trouble = {0};
+	srv_engine_trouble(engine, &trouble);
+	json_key(out, "trouble");
+	if (trouble.size > 0)
+		json_str(out, hob_buf_str(&trouble));
+	else
+		json_null(out);
+	hob_buf_release(&trouble);
 }

@@ -42,6 +42,7 @@ typedef struct asset {
 	uint64_t job_id;  /* of the job that is queued, or that follows the one under way; 0 = none */
 	bool dirty_again; /* became dirty while its job ran */
 	bool cancelled;	  /* its last cook, because of a newer save */
+	bool blocked;	  /* no worker could be started for it */
 	int64_t queued_at_ms;
 } asset;
 
@@ -115,8 +116,9 @@ struct srv_engine {
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;
-	bool pool_ready, ready, closing, filling;
-	char sandbox[96]; /* what the first worker said; written before sandbox_known, which other threads ask */
+	bool pool_ready, ready, closing, filling, no_workers;
+	hob_error trouble; /* why workers cannot be started; other threads read it under post_lock */
+	char sandbox[96];  /* what the first worker said; written before sandbox_known, which other threads ask */
 	atomic_bool sandbox_known;
 	uint64_t rev, next_job, tick;
 	uint32_t scan_mark;
@@ -197,6 +199,7 @@ void publish_view(srv_engine *engine, asset *a);
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
 /* Copies such an error and says that it is of the asset `path`, unless its text begins with another file's name. Kept
  * errors name no file: assets with the same bytes share them. */

@@ -6,7 +6,7 @@
 
 /* ---- errors as JSON */
 
-static const char *hint_of(hob_err_code code)
+const char *engine_hint(hob_err_code code)
 {
 	switch (code) {
 #define HINT(name, text)                                                                                     \
@@ -40,7 +40,7 @@ void error_json(const hob_error *error, const char *stage, hob_buf *out)
 	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
 	hob_buf_put_json(out, text);
 	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
-	hob_buf_put_json(out, hob_str_of(hint_of(error->code)));
+	hob_buf_put_json(out, hob_str_of(engine_hint(error->code)));
 	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
 	if (line > 0)
 		hob_buf_printf(
@@ -353,6 +353,7 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	bool recovered = a->error.size > 0;
 	a->state = a->settled = SRV_FRESH;
 	a->retry_at = a->retry_wait_ms = 0;
+	a->blocked = false;
 	a->has_good = true;
 	a->good = recipe->key;
 	a->good_is_preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
@@ -401,10 +402,14 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	hob_buf_clear(&a->error);
 	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	a->settled = a->has_good ? SRV_STALE : quarantined ? SRV_QUARANTINED : SRV_FAILED;
+	a->blocked = error && error->code == HOB_ERR_NO_WORKER;
+	a->settled = a->has_good   ? SRV_STALE
+				 : quarantined ? SRV_QUARANTINED
+				 : a->blocked  ? SRV_BLOCKED
+							   : SRV_FAILED;
 	a->state = a->settled;
 	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
-	srv_log(SRV_LOG_ERROR, "failed", "%s  %s%s", a->full,
+	srv_log(SRV_LOG_ERROR, a->blocked ? "blocked" : "failed", "%s  %s%s", a->full,
 			error ? error->context : "as before: its inputs have not changed",
 			a->has_good ? "  (the last good version stays served)" : "");
 }

@@ -45,6 +45,9 @@ typedef struct srv_http_sources {
 	 * rule). May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
 	void *stats_user;
+	/* Appends why cooking cannot go on, nothing when it can: /readyz. The same rule; may be NULL. */
+	void (*trouble)(void *user, hob_buf *out);
+	void *trouble_user;
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;

@@ -122,7 +122,7 @@ enum MHD_Result srv_route_asset_cook(request *r)
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
 		result = ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
-	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED) {
+	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED) {
 		result = reply_cook_failed(r, asset);
 	} else {
 		hob_buf body = {0};

@@ -75,7 +75,10 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 						 .members = hob_buf_str(&members)};
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(problem_kinds[PROBLEM_COOK_FAILED].meaning);
-	enum MHD_Result result = reply_problem_text(r, PROBLEM_COOK_FAILED, &text);
+	bool blocked = asset->state == SRV_BLOCKED;
+	text.retry_after_s = blocked ? 10 : 0;
+	enum MHD_Result result =
+		reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
 	hob_buf_release(&members);
 	hob_buf_release(&instance);
 	cJSON_Delete(error);

@@ -230,12 +230,19 @@ enum MHD_Result srv_route_readyz(request *r)
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	bool ready = view->ready;
 	srv_view_drop(view);
+	hob_buf trouble = {0};
+	if (r->http->sources.trouble)
+		r->http->sources.trouble(r->http->sources.trouble_user, &trouble);
+	hob_buf_put(&trouble, "", 1);
 	const check checks[] = {
 		{"http", true, ""},
 		{"scan", ready, "the first scan of the roots is not done"},
+		{"workers", trouble.size <= 1, (const char *)trouble.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
-	return reply_checks(r, checks, HOB_COUNT_OF(checks));
+	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks));
+	hob_buf_release(&trouble);
+	return result;
 }
 
 enum MHD_Result srv_route_problem(request *r)

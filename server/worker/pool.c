@@ -63,7 +63,7 @@ struct srv_pool {
 	uv_signal_t child;
 	uv_timer_t respawn;
 	uint32_t respawn_ms;
-	bool closing, announced;
+	bool closing, announced, in_trouble;
 	uint32_t open_handles;
 	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
 	uint32_t orphan_count;
@@ -212,13 +212,19 @@ static void finish_job(worker *w, srv_outcome *outcome)
 	w->pool->callbacks.done(w->pool->callbacks.user, job, outcome);
 }
 
+static void report_trouble(srv_pool *pool, const hob_error *why)
+{
+	pool->in_trouble = true;
+	pool->callbacks.trouble(pool->callbacks.user, why);
+}
+
 static void on_respawn(uv_timer_t *timer)
 {
 	srv_pool *pool = timer->data;
 	for (uint32_t i = 0; i < pool->count && !pool->closing; i++) {
 		hob_error error = {0};
 		if (pool->workers[i].state == GONE && !spawn_worker(pool, &pool->workers[i], &error)) {
-			pool->callbacks.trouble(pool->callbacks.user, &error);
+			report_trouble(pool, &error);
 			uv_timer_start(&pool->respawn, on_respawn, pool->respawn_ms, 0);
 			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
 			return;
@@ -250,9 +256,9 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		finish_job(w, outcome);
 	} else if (!started && !pool->closing) {
 		hob_error error = {0};
-		hob_fail(&error, IO, "%s cannot start (status %d): %.*s", pool->worker_path, status,
-				 (int)(w->log.size < 200 ? w->log.size : 200), w->log.data ? (const char *)w->log.data : "");
-		pool->callbacks.trouble(pool->callbacks.user, &error);
+		srv_describe_bad_start(pool->worker_path, status, w->has_why ? w->why.context : NULL,
+							   hob_buf_str(&w->log), &error);
+		report_trouble(pool, &error);
 	}
 	hob_buf_clear(&w->log);
 	if (!pool->closing && !uv_is_active((uv_handle_t *)&pool->respawn)) {
@@ -361,6 +367,10 @@ static void on_ready(worker *w, const srv_frame *frame)
 		pool->callbacks.ready(pool->callbacks.user);
 	}
 	become_idle(w);
+	if (pool->in_trouble) {
+		pool->in_trouble = false;
+		pool->callbacks.trouble(pool->callbacks.user, NULL);
+	}
 }
 
 static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
@@ -555,7 +565,8 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 		if (access(pool->worker_path, X_OK) == 0)
 			return true;
 	}
-	return hob_fail(err, IO, "hob-worker is not beside hob in '%s'; the installation is incomplete", self);
+	return hob_fail(err, NO_WORKER,
+					"hob-worker is not beside hob in '%s'; put it there, or install Hob again", self);
 }
 
 /* As the kernel names it: orphans are known by it. */
@@ -624,6 +635,7 @@ static bool spawn_worker(srv_pool *pool, worker *w, hob_error *err)
 		w->pid = 0;
 		close(talk[0]);
 		close(output[0]);
+		err->code = HOB_ERR_NO_WORKER;
 		return false;
 	}
 	w->socket = talk[0];
@@ -767,6 +779,15 @@ uint32_t srv_pool_idle(const srv_pool *pool)
 	for (uint32_t i = 0; i < pool->count; i++)
 		idle += pool->workers[i].state == IDLE;
 	return idle;
+}
+
+uint32_t srv_pool_alive(const srv_pool *pool)
+{
+	uint32_t alive = 0;
+	for (uint32_t i = 0; i < pool->count; i++)
+		alive += pool->workers[i].state == STARTING || pool->workers[i].state == IDLE ||
+				 pool->workers[i].state == BUSY;
+	return alive;
 }
 
 uint32_t srv_pool_size(const srv_pool *pool)

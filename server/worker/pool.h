@@ -62,7 +62,8 @@ typedef struct srv_pool_callbacks {
 	int (*part_get)(void *user, const uint8_t key[32]);
 	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes,
 					 int fd); /* fd: sealed, closed by the pool */
-	/* Workers cannot be started at all: `why` is for people. Retried with back-off. */
+	/* A worker cannot be started: `why` (NO_WORKER) names the program and what the system said. Retried with back-off,
+	 * at most 10 s; NULL when one started again. */
 	void (*trouble)(void *user, const hob_error *why);
 } srv_pool_callbacks;
 
@@ -93,6 +94,8 @@ bool srv_pool_cancel(srv_pool *pool, void *job);
  * replaced, busy ones after their job. `fd` stays the caller's. */
 void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd);
 uint32_t srv_pool_idle(const srv_pool *pool);
+/* Workers that have a job, wait for one, or begin. */
+uint32_t srv_pool_alive(const srv_pool *pool);
 uint32_t srv_pool_size(const srv_pool *pool);
 
 /* After `ready`. */

@@ -60,3 +60,20 @@ uint64_t srv_resident_bytes(pid_t pid)
 	char *space = got > 0 ? strchr(text, ' ') : NULL;
 	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
+
+void srv_describe_bad_start(const char *program, int status, const char *why, hob_str said, hob_error *out)
+{
+	char how[64] = "ended";
+	while (said.len > 0 && said.data[said.len - 1] <= ' ')
+		said.len--;
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof how, "was killed (%s)", strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status))
+		snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(status));
+	if (why)
+		(void)hob_fail(out, NO_WORKER, "'%s' could not be started: %s", program, why);
+	else
+		(void)hob_fail(out, NO_WORKER, "'%.120s' %s instead of starting%s%.*s", program, how,
+					   said.len > 0 ? ": " : "", (int)(said.len < 80 ? said.len : 80),
+					   said.data ? said.data : "");
+}

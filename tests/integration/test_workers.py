@@ -7,7 +7,7 @@ import signal
 import socket
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, main
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 
@@ -120,6 +120,38 @@ class Workers(Scenario):
             daemon.wait_banner()
         finally:
             daemon.kill()
+
+    def test_worker_deleted_while_the_daemon_runs_blocks_and_heals(self):
+        shutil.copy(pathlib.Path(HOB).with_name("hob-worker"), self.worker)
+        self.put("good.obj", obj_text())
+        with Daemon([self.art], self.cache, "--jobs", "1", program=[str(self.hob)]) as daemon:
+            daemon.sync()
+            good = daemon.blob("art/good.obj")
+            kept = self.folder / "kept"
+            self.worker.rename(kept)
+            for pid in processes_of(kept):
+                os.kill(pid, signal.SIGKILL)
+            self.assertIn("hob-worker", daemon.wait_log("workers"))
+            self.put("new.obj", obj_text(2))
+            self.put("good.obj", obj_text(3))
+            item = daemon.wait_asset("art/new.obj", "blocked")
+            self.assertEqual(item["error"]["code"], "cook.no-worker")
+            self.assertIn(f"'{self.worker}' could not be started: No such file", item["error"]["message"])
+            self.assertIn("hob-worker", item["error"]["hint"])
+            self.assertEqual(daemon.wait_asset("art/good.obj", "stale")["error"]["code"], "cook.no-worker")
+            # What asks is answered, not kept waiting; the last good version is served.
+            self.assertEqual(len(daemon.sync()["failed"]), 2)
+            self.assertEqual(daemon.blob("art/good.obj"), good)
+            self.assertEqual(daemon.get("/a/art/new.obj").status, 503)
+            ready = daemon.get("/readyz")
+            self.assertEqual(ready.status, 503)
+            self.assertIn(b"not workers: '" + str(self.worker).encode(), ready.body)
+            self.assertIn("hob-worker", daemon.get("/api/v1/stats").json()["trouble"])
+            kept.rename(self.worker)
+            self.assertEqual(daemon.wait_asset("art/new.obj", "fresh")["kind"], "recovered")
+            self.assertEqual(daemon.sync()["failed"], [])
+            self.assertEqual(daemon.get("/readyz").status, 200)
+            self.assertIsNone(daemon.get("/api/v1/stats").json()["trouble"])
 
 
 if __name__ == "__main__":
