@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Who asks: tokens for programs and people (Bearer, or Basic with the token as password, which is what browsers can),
- * and the origins of other web pages that the owner has allowed. */
+/* Who asks: tokens for programs (Bearer, or Basic with the token as password), sessions of the dashboard (the token in a
+ * cookie that scripts do not see), and the origins of other web pages that the owner has allowed. */
 
-enum { LOOK_AGAIN_MS = 200, GUESSES_MAX = 10, GUESS_WINDOW_MS = 60000, GUESSERS = 256 };
+enum {
+	LOOK_AGAIN_MS = 200,
+	GUESSES_MAX = 10,
+	GUESS_WINDOW_MS = 60000,
+	GUESSERS = 256,
+	SESSION_SECONDS = 30 * 24 * 3600
+};
 
 /* ---- the token file: read again when it is another */
 
@@ -89,13 +95,66 @@ static void look_again(access_list *access, int64_t now_ms)
 		srv_log(SRV_LOG_ERROR, "tokens", "nobody is let in: %s", error.context);
 }
 
+/* ---- sessions */
+
+/* Browsers send cookies to every port of a host: the name tells daemons apart. */
+static void session_cookie(const request *r, char name[16])
+{
+	hob_str host = r->head.host;
+	size_t at = host.len;
+	while (at > 0 && host.data[at - 1] >= '0' && host.data[at - 1] <= '9')
+		at--;
+	bool has_port = at > 1 && at < host.len && host.len - at <= 5 && host.data[at - 1] == ':';
+	snprintf(name, 16, "hob_%.*s", has_port ? (int)(host.len - at) : 0, host.data + at);
+}
+
+static hob_str session_token(const request *r)
+{
+	char name[16];
+	session_cookie(r, name);
+	return hob_str_of(MHD_lookup_connection_value(r->connection, MHD_COOKIE_KIND, name));
+}
+
+void session_put(const request *r, struct MHD_Response *response, hob_str token)
+{
+	char name[16];
+	hob_buf text = {0};
+	session_cookie(r, name);
+	hob_buf_printf(&text, "%s=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", name, HOB_FMT(token),
+				   token.len > 0 ? SESSION_SECONDS : 0, r->http->daemons[LIBRARY_TLS] ? "; Secure" : "");
+	response_add_str(response, "Set-Cookie", hob_buf_str(&text));
+	hob_buf_release(&text);
+}
+
+srv_scope session_scope(request *r, hob_str token)
+{
+	access_list *access = r->http->access;
+	if (!access)
+		return SRV_SCOPE_WRITE;
+	look_again(access, r->http->now_ms);
+	return srv_tokens_scope(&access->tokens, token);
+}
+
+srv_scope session_now(request *r)
+{
+	hob_str token = session_token(r);
+	srv_scope scope = session_scope(r, token);
+	r->head.session_over = scope == SRV_SCOPE_NONE && token.len > 0;
+	return scope;
+}
+
 /* ---- tokens of requests */
 
 static srv_scope shown_scope(request *r, bool *shown)
 {
 	hob_str field = r->head.authorization;
 	access_list *access = r->http->access;
-	*shown = field.len > 0;
+	if (field.len == 0) {
+		srv_scope scope = session_now(r);
+		*shown = r->head.session_over;
+		return scope;
+	}
+	*shown = true;
 	if (field.len > 7 && hob_str_equal_nocase(hob_str_sub(field, 0, 7), HOB_STR("Bearer "))) {
 		hob_str token = hob_str_sub(field, 7, field.len);
 		while (token.len > 0 && token.data[0] == ' ')
@@ -149,11 +208,36 @@ static bool only_reads(const request *r)
 	return reads;
 }
 
+/* What says nothing about anybody's assets: health, the dashboard's own files, and the door itself. */
+static bool is_open(const request *r)
+{
+	static const route_id always[] = {ROUTE_livez,	 ROUTE_healthz,		 ROUTE_readyz,
+									  ROUTE_session, ROUTE_session_open, ROUTE_session_close};
+	static const route_id dashboard[] = {ROUTE_page, ROUTE_page_below, ROUTE_web_file, ROUTE_page_icon};
+	for (size_t i = 0; i < HOB_COUNT_OF(always); i++)
+		if (r->route == always[i])
+			return true;
+	for (size_t i = 0; i < HOB_COUNT_OF(dashboard); i++)
+		if (r->route == dashboard[i])
+			return has_dashboard(r->http);
+	return false;
+}
+
+enum MHD_Result reply_wrong_token(request *r)
+{
+	if (!count_guess(r))
+		return reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
+							 "this token is none of ours");
+	return reply_problem_text(r, PROBLEM_GUESSES,
+							  &(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
+											  .hint = HOB_STR("a right token is let in at any time"),
+											  .retry_after_s = GUESS_WINDOW_MS / 1000});
+}
+
 bool access_check(request *r, enum MHD_Result *result)
 {
 	access_list *access = r->http->access;
-	bool open = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz;
-	if (!access || open)
+	if (!access || is_open(r))
 		return true;
 	bool shown;
 	look_again(access, r->http->now_ms);
@@ -164,16 +248,11 @@ bool access_check(request *r, enum MHD_Result *result)
 		*result =
 			reply_problem(r, PROBLEM_SCOPE, "ask for a token that may write: hob token create NAME --write",
 						  "this token may read and not write");
-	else if (shown && count_guess(r))
-		*result =
-			reply_problem_text(r, PROBLEM_GUESSES,
-							   &(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
-											   .hint = HOB_STR("a right token is let in at any time"),
-											   .retry_after_s = GUESS_WINDOW_MS / 1000});
+	else if (shown)
+		*result = reply_wrong_token(r);
 	else
-		*result = reply_problem(r, PROBLEM_TOKEN,
-								"send Authorization: Bearer TOKEN, or the token as the password of any user",
-								shown ? "this token is none of ours" : "this daemon asks for a token");
+		*result = reply_problem(r, PROBLEM_TOKEN, "send Authorization: Bearer TOKEN; people sign in at /",
+								"this daemon asks for a token");
 	return false;
 }
 

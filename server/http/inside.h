@@ -74,6 +74,7 @@ typedef struct head {
 		prefer, last_event_id, user_agent;
 	uint32_t host_count, length_count;
 	bool chunked, bad_coding, bad_name;
+	bool session_over; /* it holds a cookie whose token is none: the answer takes it back */
 } head;
 
 typedef struct ask {
@@ -169,6 +170,13 @@ void access_free(access_list *access);
 uint32_t access_count(const access_list *access);
 /* The request's token allows its method (r->route is known). False when a problem was sent. */
 bool access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* 401, and 429 after many of them. */
+enum MHD_Result reply_wrong_token(request *r);
+/* Of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked for. */
+srv_scope session_scope(request *r, hob_str token);
+srv_scope session_now(request *r);
+/* Adds the cookie of a session with this token; an empty one ends it. */
+void session_put(const request *r, struct MHD_Response *response, hob_str token);
 /* It comes from a page of an origin that is allowed. */
 bool origin_is_friend(const request *r);
 /* Adds what lets such a page read the answer. */
@@ -206,6 +214,8 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 enum MHD_Result reply_answer(request *r, const char *content_type);
 /* A file that is part of the program, from begin up to end: ETag, no-cache. */
 enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type);
+/* The program, or --web-root, holds the dashboard. */
+bool has_dashboard(const srv_http *http);
 /* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
 enum MHD_Result reply_accepted(request *r, const char *folder);
 

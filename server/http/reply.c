@@ -96,6 +96,13 @@ enum MHD_Result reply_json(request *r, int status, hob_buf *body)
 	return reply(r, status, response, size);
 }
 
+/* The dashboard has a page of its own to sign in; a browser that is challenged would put its dialog above it. */
+static bool asked_by_page(const request *r)
+{
+	return has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
+		   hob_str_find(r->head.accept, HOB_STR("text/html"), 0) == SIZE_MAX;
+}
+
 enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text)
 {
 	const problem_kind *kind = &problem_kinds[id];
@@ -127,8 +134,11 @@ enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text
 	response_add(response, "Content-Security-Policy", "default-src 'none'");
 	if (kind->status == 401) {
 		response_add(response, "WWW-Authenticate", "Bearer realm=\"hob\"");
-		response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
+		if (!asked_by_page(r))
+			response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
 	}
+	if (r->head.session_over)
+		session_put(r, response, (hob_str){0});
 	if (r->distrusted)
 		response_add(response, "Connection", "close");
 	if (text->allow)

@@ -128,9 +128,14 @@ enum MHD_Result srv_route_web_file(request *r)
 	return reply_web(r, r->args[0], true);
 }
 
+bool has_dashboard(const srv_http *http)
+{
+	return http->web_root || srv_web_files[0].name;
+}
+
 enum MHD_Result srv_route_page(request *r)
 {
-	if (r->http->web_root || srv_web_files[0].name)
+	if (has_dashboard(r->http))
 		return reply_web(r, HOB_STR("index.html"), false);
 	return reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }

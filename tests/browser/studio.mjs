@@ -8,8 +8,8 @@ import { browserPath, here, startDaemon } from './bench.mjs';
 
 const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
 
-/** files: {'props/box.obj': text or Buffer} below the one root, art. */
-export async function openStudio(files, { options = [] } = {}) {
+/** files: {'props/box.obj': text or Buffer} below the one root, art. token: what the tests themselves show the daemon. */
+export async function openStudio(files, { options = [], token } = {}) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-studio-'));
 	const art = join(folder, 'art');
 	mkdirSync(art);
@@ -27,8 +27,9 @@ export async function openStudio(files, { options = [] } = {}) {
 	let daemon = await startDaemon([art], join(folder, 'cache'), 0, options);
 	const { port } = daemon;
 	studio.origin = `http://127.0.0.1:${port}`;
-	studio.get = (path) => fetch(studio.origin + path).then((answer) => answer.json());
-	studio.sync = () => fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"timeout_ms":120000}' });
+	const shown = token ? { Authorization: `Bearer ${token}` } : {};
+	studio.get = (path) => fetch(studio.origin + path, { headers: shown }).then((answer) => answer.json());
+	studio.sync = () => fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown }, body: '{"timeout_ms":120000}' });
 	studio.stopDaemon = () => daemon.stop();
 	studio.startDaemon = async () => (daemon = await startDaemon([art], join(folder, 'cache'), port, options));
 	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });

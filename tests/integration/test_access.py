@@ -67,8 +67,10 @@ class Access(Scenario):
             self.assertEqual(status("GET", "/api/v1/assets"), 401)
             self.assertIn('realm="hob"', self.last.headers["www-authenticate"])
             self.assertEqual(self.last.json()["type"], "/problems/token-needed")
-            for target in ("/metrics", "/", "/openapi.json", "/a/art/a.obj", "/api/v1/events", "/blobs/" + "0" * 64):
+            for target in ("/metrics", "/openapi.json", "/a/art/a.obj", "/api/v1/events", "/blobs/" + "0" * 64):
                 self.assertEqual(status("GET", target), 401, target)
+            # The dashboard's own page asks for the token; a program without one leaves that to the browser.
+            self.assertIn(status("GET", "/"), (200, 401))
             self.assertEqual(status("POST", "/api/v1/sync", reader), 200)
             self.assertEqual(status("GET", "/a/art/a.obj", reader), 200)
             basic = base64.b64encode(b"anybody:" + reader.encode()).decode()
@@ -95,6 +97,68 @@ class Access(Scenario):
             self.until(lambda: status("GET", "/api/v1", reader) == 429)
             self.assertEqual(status("GET", "/api/v1"), 401)
             daemon.wait_log("nobody is let in")
+
+    def test_sessions_of_browsers(self):
+        reader, writer = self.token("viewer"), self.token("editor", "--write")
+        with self.serve("--token-file", self.tokens, wait_ready=False) as daemon:
+            daemon.wait_banner()
+            name = f"hob_{daemon.port}"
+
+            def ask(method, target, body=None, **headers):
+                return daemon.request(method, target, body, {k.replace("_", "-"): v for k, v in headers.items()})
+
+            def sign_in(token, **headers):
+                return ask("POST", "/api/v1/session", json.dumps({"token": token}).encode(),
+                           Content_Type="application/json", **headers)
+
+            self.assertEqual(ask("GET", "/api/v1/session").json(), {"required": True, "scope": "none", "expired": False})
+            self.assertEqual(sign_in("hob_wrong").status, 401)
+            self.assertEqual(sign_in("").status, 400)
+            self.assertEqual(sign_in(reader, Origin="https://evil.example").status, 403)
+            made = sign_in(reader)
+            self.assertEqual((made.status, made.json()["scope"]), (200, "read"))
+            cookie, *attributes = made.headers["set-cookie"].split("; ")
+            self.assertEqual(cookie, f"{name}={reader}")
+            self.assertLessEqual({"HttpOnly", "SameSite=Strict", "Path=/"}, set(attributes))
+            self.assertNotIn("Secure", attributes)
+
+            for target in ("/api/v1/assets", "/metrics", "/a/art/a.obj"):
+                self.assertEqual(ask("GET", target, Cookie="other=1; " + cookie, Prefer="wait=30").status, 200, target)
+            cook = "/api/v1/assets/zzzzzzzz/cook"
+            for scope, token, wanted in (("read", reader, 403), ("write", writer, 404)):
+                held = f"{name}={token}"
+                self.assertEqual(ask("GET", "/api/v1/session", Cookie=held).json()["scope"], scope)
+                self.assertEqual(ask("POST", cook, b"{}", Cookie=held, Content_Type="application/json").status, wanted)
+            # A cookie comes with requests that other sites make: those change nothing.
+            self.assertEqual(ask("POST", cook, b"{}", Cookie=f"{name}={writer}", Content_Type="application/json",
+                                 Origin="http://127.0.0.1:1").status, 403)
+            # The cookie of a daemon at another port is none of ours and no guess; a token in the head counts before it.
+            other = ask("GET", "/api/v1", Cookie=f"hob_1={reader}")
+            self.assertEqual((other.status, other.headers.get("set-cookie")), (401, None))
+            self.assertEqual(ask("GET", "/api/v1", Cookie=cookie, Authorization="Bearer no").status, 401)
+
+            page = {"User_Agent": "Mozilla/5.0", "Accept": "application/json"}
+            if ask("GET", "/").status == 200:  # with the dashboard
+                self.assertNotIn("Basic", ask("GET", "/api/v1", **page).headers["www-authenticate"])
+            self.assertIn("Basic", ask("GET", "/api/v1").headers["www-authenticate"])
+
+            closed = ask("DELETE", "/api/v1/session", Cookie=cookie)
+            self.assertEqual(closed.status, 204)
+            self.assertTrue(closed.headers["set-cookie"].startswith(f"{name}=; ") and "Max-Age=0" in closed.headers["set-cookie"])
+            self.assertEqual(hob("token", "revoke", "viewer", "--token-file", self.tokens).returncode, 0)
+            self.until(lambda: ask("GET", "/api/v1/session", Cookie=cookie).json()["scope"] == "none")
+            over = ask("GET", "/api/v1/session", Cookie=cookie)
+            self.assertTrue(over.json()["expired"])
+            self.assertIn("Max-Age=0", over.headers["set-cookie"])
+            late = ask("GET", "/api/v1", Cookie=cookie)
+            self.assertEqual(late.status, 401)
+            self.assertIn("Max-Age=0", late.headers["set-cookie"])
+            codes = [ask("GET", "/api/v1", Cookie=f"{name}=hob_{i}").status for i in range(20)]
+            self.assertEqual(codes[-1], 429)
+            self.assertEqual(sign_in("hob_wrong").status, 429)
+            self.assertEqual(sign_in(writer).status, 200)
+        with self.serve() as daemon:
+            self.assertEqual(daemon.get("/api/v1/session").json(), {"required": False, "scope": "write", "expired": False})
 
     def until(self, true):
         """The file is looked at again within moments: as many requests as that takes."""

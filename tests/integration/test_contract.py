@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import contract
-from hobtest import Daemon, Scenario, obj_text
+from hobtest import HOB, Daemon, Scenario, obj_text
 
 JSON = {"Content-Type": "application/json"}
 # Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
@@ -424,6 +424,20 @@ class Contract(Scenario):
             self.skipTest("there is no promtool (Debian: prometheus)")
         result = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def test_13_a_browser_signs_in_and_out(self):
+        self.assertEqual(self.ask(200, "GET", "/api/v1/session").json()["scope"], "write")
+        tokens = str(self.folder / "tokens")
+        made = subprocess.run([HOB, "token", "create", "me", "--token-file", tokens], capture_output=True, text=True, check=True)
+        with Daemon([self.art], self.folder / "closed", "--token-file", tokens, wait_ready=False) as self.daemon:
+            self.daemon.wait_banner()
+            self.ask(400, "POST", "/api/v1/session", {})
+            signed = self.ask(200, "POST", "/api/v1/session", {"token": made.stdout.strip()})
+            self.ask(204, "DELETE", "/api/v1/session", Cookie=signed.headers["set-cookie"].split(";")[0])
+            self.ask(401, "POST", "/api/v1/session", {"token": "no"})
+            for _ in range(9):
+                self.daemon.request("POST", "/api/v1/session", {"token": "no"})
+            self.ask(429, "POST", "/api/v1/session", {"token": "no"})
 
     def test_99_nothing_declared_was_left_out(self):
         missing = set(contract.unseen()) - ELSEWHERE

@@ -10,9 +10,15 @@ export class Problem extends Error {
 	}
 }
 
+let refused = () => {};
+
+/** Calls back whenever the daemon does not know who asks. */
+export const onRefused = (callback) => (refused = callback);
+
 async function answer(response, as) {
 	if (response.ok) return response.status === 204 ? null : as === 'text' ? response.text() : response.json();
 	const body = await response.json().catch(() => ({}));
+	if (response.status === 401 || body.code === 'http.too-many-guesses') refused();
 	throw new Problem(response.status, body);
 }
 

@@ -29,6 +29,9 @@ function setState(change) {
 	if (came) take({ kind: 'hello', data: state.hello });
 }
 
+/* Set when there is a stream: tries at once to have it again. */
+let again = null;
+
 function ownStream() {
 	let source = null;
 	const open = () => {
@@ -51,16 +54,20 @@ function ownStream() {
 		}
 	});
 	open();
+	again = () => source?.readyState === EventSource.CLOSED && open();
 }
 
 function sharedStream(script) {
 	const worker = new SharedWorker(script, { type: 'module', name: 'hob-events' });
 	worker.port.onmessage = ({ data }) => (data.type === 'state' ? setState(data.state) : take(data.event));
 	worker.onerror = () => ownStream();
+	again = () => worker.port.postMessage('again');
 	addEventListener('pagehide', (event) => !event.persisted && worker.port.postMessage('bye'));
 }
 
+/** Begins to listen; called again: whoever was refused may be let in now. */
 export function connect() {
+	if (again) return again();
 	const script = document.querySelector('meta[name=hob-worker]')?.content;
 	if (typeof SharedWorker === 'function' && script) sharedStream(script);
 	else ownStream();

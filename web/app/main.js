@@ -8,7 +8,7 @@ import './style/parts.css';
 import './style/list.css';
 import './style/pages.css';
 import '../viewer/viewer.css';
-import { connect } from './live.js';
+import { startSession, useSession } from './session.js';
 import { useAddress } from './router.js';
 import { useTitle } from './hooks.js';
 import { text } from './text.js';
@@ -24,6 +24,7 @@ import { Clients } from './pages/clients.js';
 import { Log } from './pages/log.js';
 import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
+import { SignIn } from './pages/sign_in.js';
 
 const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, errors: Errors, cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
 
@@ -33,6 +34,12 @@ function NotThere() {
 }
 
 function App() {
+	const { asked, scope, lost } = useSession();
+	if (!asked) return null;
+	return scope === 'none' ? html`<${SignIn} lost=${lost} />` : html`<${Pages} />`;
+}
+
+function Pages() {
 	const { path, query } = useAddress();
 	const [, , name = 'overview', ...rest] = path === '/' ? ['', 'ui'] : path.split('/');
 	const Page = (path === '/' || path.startsWith('/ui/')) && pages[name];
@@ -45,5 +52,5 @@ function App() {
 	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
 }
 
-connect();
+startSession();
 render(html`<${App} />`, document.body);

@@ -6,6 +6,7 @@ import { number } from './format.js';
 import { useAddress } from './router.js';
 import { useLive, useResource } from './hooks.js';
 import { Icon } from './ui.js';
+import { signOut, useSession } from './session.js';
 
 const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
@@ -22,6 +23,13 @@ function Live() {
 	const words = connected ? text.live.on : known ? text.live.off : text.live.starting;
 	return html`<p class="live ${connected ? 'on' : 'off'}" role="status" title=${connected ? text.live.onTitle : text.live.offTitle}>
 		<span class="dot" aria-hidden="true" />${words}${hello && html` <small>${hello.version}</small>`}</p>`;
+}
+
+function Person() {
+	const { required, scope } = useSession();
+	if (!required) return null;
+	return html`<p class="person">${scope === 'read' && html`<span class="quiet" title=${text.session.readOnlyTitle}>${text.session.readOnly}</span>`}
+		<button type="button" class="small" onClick=${signOut}>${text.session.out}</button></p>`;
 }
 
 export function Shell({ page, children }) {
@@ -42,7 +50,7 @@ export function Shell({ page, children }) {
 				<${Icon} name=${open ? 'close' : 'menu'} />${text.menu}</button>
 			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>${groups.map((names) => html`<ul>${names.map((name) => html`<li>
 				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
-			<${Live} />
+			<${Person} /><${Live} />
 		</header>
 		<main id="main" tabindex="-1" class="page-${page}">${children}</main>
 	</div>`;

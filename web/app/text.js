@@ -23,6 +23,12 @@ export const text = {
 		label: 'Pages', overview: 'Overview', assets: 'Assets', jobs: 'Jobs', errors: 'Problems', cache: 'Cache', clients: 'Clients',
 		log: 'Log', settings: 'Settings', api: 'API',
 	},
+	session: {
+		title: 'Sign in', intro: 'This Hob shows its assets to people with an access token.', token: 'Access token', show: 'Show', enter: 'Sign in', out: 'Sign out',
+		help: 'No token? Whoever runs this Hob makes one:', empty: 'Paste your access token first.', wrong: 'This token is not known here. It may be mistyped, or it was withdrawn.',
+		slow: 'Too many wrong tokens were tried from here. Wait a minute; a right one is let in at any time.', lost: 'You were signed out: your token is not accepted any more. Sign in with another one.',
+		readOnly: 'Read only', readOnlyTitle: 'Your token lets you look at everything and change nothing',
+	},
 	live: {
 		on: 'Live', off: 'Reconnecting…', starting: 'Connecting…',
 		onTitle: 'Changes appear here by themselves', offTitle: 'What you see may be out of date',

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { ago, exactTime } from './format.js';
 import { useClock } from './hooks.js';
+import { useMayWrite } from './session.js';
 
 /* Drawn on a grid of 16, in the colour of the text. */
 const paths = {
@@ -112,9 +113,10 @@ function copyBySelection(value) {
 	field.remove();
 }
 
-/** A button for something that takes a while: shows that it runs, then what came of it. */
-export function ActionButton({ run, icon, children, className = '', disabled }) {
+/** A button that changes something and takes a while: shows that it runs, then what came of it. */
+export function ActionButton({ run, icon, children, className = '' }) {
 	const [state, set] = useState({});
+	const mayWrite = useMayWrite();
 	const act = async () => {
 		set({ busy: true });
 		try {
@@ -123,7 +125,7 @@ export function ActionButton({ run, icon, children, className = '', disabled }) 
 			set({ error });
 		}
 	};
-	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || disabled} onClick=${act}>
+	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle} onClick=${act}>
 		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}${children}</button>
 		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}" role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}` : state.done ?? ''}</span></span>`;
 }

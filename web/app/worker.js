@@ -5,6 +5,7 @@ const ports = new Set();
 let state = { connected: false, hello: null };
 let source = null;
 let wait = 500;
+let timer = 0;
 
 function tell(message) {
 	for (const port of ports) port.postMessage(message);
@@ -27,7 +28,8 @@ function open() {
 		if (state.connected) setState({ connected: false });
 		// The browser tries again after a lost connection, but gives up after an answer that is no stream.
 		if (source.readyState !== EventSource.CLOSED) return;
-		setTimeout(open, wait);
+		clearTimeout(timer);
+		timer = setTimeout(open, wait);
 		wait = Math.min(wait * 2, 5000);
 	});
 }
@@ -35,6 +37,10 @@ function open() {
 addEventListener('connect', ({ ports: [port] }) => {
 	ports.add(port);
 	port.onmessage = ({ data }) => {
+		if (data === 'again' && source.readyState === EventSource.CLOSED) {
+			clearTimeout(timer);
+			open();
+		}
 		if (data !== 'bye') return;
 		ports.delete(port);
 		port.close();

@@ -5,6 +5,7 @@ import { getTagged, write } from '../api.js';
 import { percent, size } from '../format.js';
 import { listen } from '../live.js';
 import { useResource } from '../hooks.js';
+import { useMayWrite } from '../session.js';
 import { Failure, Icon, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.settings;
@@ -80,6 +81,7 @@ function Editor({ asset, schema }) {
 	const [drafts, setDrafts] = useState({});
 	const [busy, setBusy] = useState(false);
 	const outcome = useOutcome(asset);
+	const mayWrite = useMayWrite();
 	const address = `/api/v1/assets/${asset.id}/settings`;
 	const dirty = useRef(false);
 	dirty.current = Object.keys(drafts).length > 0;
@@ -118,7 +120,7 @@ function Editor({ asset, schema }) {
 		${error && html`<${Failure} error=${error} />`}
 		<p class="quiet">${words.intro} <code class="anywhere">${data.sidecar.path}</code>${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
 		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) => html`<${Panel} id=${`group-${name}`} title=${name}>${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
-		<div class="savebar ${count || outcome.before ? 'open' : ''}"><button type="submit" class="primary" disabled=${!count || busy}>${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
+		<div class="savebar ${count || outcome.before ? 'open' : ''}"><button type="submit" class="primary" disabled=${!count || busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle}>${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
 			${count > 0 && html`<button type="button" onClick=${() => setDrafts({})}>${words.discard}</button>`}
 			${count === 0 && html`<${Outcome} asset=${asset} outcome=${outcome} />`}</div>
 	</form>`;

@@ -1,0 +1,56 @@
+#include "inside.h"
+
+#include <cjson/cJSON.h>
+
+#include "json.h"
+
+/* Signing in to the dashboard: the token goes into a cookie once and then comes with everything that a page asks for,
+ * also with what cannot have header fields: event streams, pictures, downloads. */
+
+static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str *token)
+{
+	hob_buf body = {0};
+	json_open(&body, '{');
+	json_key(&body, "required");
+	json_bool(&body, r->http->access != NULL);
+	json_put_str(&body, "scope", hob_str_of(srv_scope_name(scope)));
+	json_key(&body, "expired");
+	json_bool(&body, r->head.session_over);
+	json_close(&body, '}');
+	hob_buf_put(&body, "\n", 1);
+	size_t size = body.size;
+	struct MHD_Response *response = response_of(&body, "application/json");
+	response_add(response, "Cache-Control", "no-store");
+	if (token || r->head.session_over)
+		session_put(r, response, token ? *token : (hob_str){0});
+	return reply(r, MHD_HTTP_OK, response, size);
+}
+
+enum MHD_Result srv_route_session(request *r)
+{
+	return reply_session(r, session_now(r), NULL);
+}
+
+enum MHD_Result srv_route_session_open(request *r)
+{
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	hob_str token = hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "token")));
+	srv_scope scope = session_scope(r, token);
+	enum MHD_Result result;
+	if (token.len == 0)
+		result = reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"token\":\"hob_...\"}",
+							   "the body is not a JSON object with a 'token'");
+	else if (scope == SRV_SCOPE_NONE)
+		result = reply_wrong_token(r);
+	else
+		result = reply_session(r, scope, r->http->access ? &token : NULL);
+	cJSON_Delete(object);
+	return result;
+}
+
+enum MHD_Result srv_route_session_close(request *r)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	session_put(r, response, (hob_str){0});
+	return reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+}

@@ -1,0 +1,59 @@
+/* Who is signed in, where the daemon asks for tokens. The token itself is in a cookie that no script sees. */
+import { useEffect, useState } from 'preact/hooks';
+import { get, onRefused, post, write } from './api.js';
+import { connect, listen } from './live.js';
+
+const address = '/api/v1/session';
+const watchers = new Set();
+/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more. */
+let state = { asked: false, required: false, scope: 'none', lost: false };
+
+function set(change) {
+	state = { ...state, ...change };
+	if (state.scope !== 'none') connect();
+	for (const callback of [...watchers]) callback(state);
+}
+
+async function ask() {
+	try {
+		const { required, scope, expired } = await get(address);
+		set({ asked: true, required, scope, lost: scope === 'none' && (expired || state.lost) });
+	} catch {
+		// The pages say that nobody answers, and what comes later.
+		set({ asked: true, scope: state.asked ? state.scope : 'write' });
+	}
+}
+
+onRefused(() => state.scope !== 'none' && set({ scope: 'none', required: true, lost: true }));
+/* A daemon that was started anew may ask for tokens now. */
+listen(({ kind }) => kind === 'hello' && ask());
+/* One cookie serves all tabs. */
+const tabs = new BroadcastChannel('hob-session');
+tabs.onmessage = ask;
+
+export const startSession = ask;
+
+export function useSession() {
+	const [now, update] = useState(state);
+	useEffect(() => {
+		update(state);
+		watchers.add(update);
+		return () => watchers.delete(update);
+	}, []);
+	return now;
+}
+
+export const useMayWrite = () => useSession().scope === 'write';
+
+export async function signOut() {
+	await write('DELETE', address);
+	set({ scope: 'none', lost: false });
+	tabs.postMessage('changed');
+}
+
+/** Throws a Problem when the token is none. */
+export async function signIn(token) {
+	const { required, scope } = await post(address, { token });
+	set({ required, scope, lost: false });
+	tabs.postMessage('changed');
+}
