@@ -48,7 +48,8 @@ static srv_recipe_dep *relative_deps(engine_job *job, const srv_result *result, 
 	return deps;
 }
 
-/* What the worker read is now known about those files, if they are still that version. */
+/* What the worker read is now known about those files, if they are still that version: what an event told since it began
+ * is newer than what it read. */
 static void learn_digests(engine_job *job, const srv_result *result)
 {
 	srv_engine *engine = job->engine;
@@ -63,6 +64,8 @@ static void learn_digests(engine_job *job, const srv_result *result)
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
+		if (f->changed > job->tick)
+			continue;
 		bool same = srv_stat_equal(&f->stat, &stat);
 		if (!f->exists) {
 			f->exists = true;

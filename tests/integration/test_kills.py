@@ -59,7 +59,8 @@ class Kills(Scenario):
         """Takes the events up to the end of the stream, which the kill brings."""
         while True:
             kind, data = daemon.events.get(timeout=DEADLINE)
-            for output in data.get("outputs", []) if kind == "asset" else []:
+            # Before its final cook a model that was only previewed is not finished, even where both make the same meshes.
+            for output in data.get("outputs", []) if kind == "asset" and data.get("quality") == "final" else []:
                 published[output["hash"]] = output["size"]
             if kind == "end":
                 return
@@ -144,8 +145,7 @@ class Kills(Scenario):
             self.assertEqual(daemon.cooked(), 0)
             self.check_state(daemon, load, oracle)
         oracle.stop()
-        # Seen once in many runs, one cook more at one start, its cause not found yet.
-        self.assertLessEqual(more, 1 + KILLS // 100, f"starts that cooked what had been finished, seed {seed}")
+        self.assertEqual(more, 0, f"starts that cooked what had been finished, seed {seed}")
         self.assertLessEqual(again, running)
         print(f"kills: {KILLS} of the daemon ({before_banner} while it started), {workers} of workers, seed {seed}; "
               f"{len(everything)} blobs published, 0 lost, 0 wrong; {again} cooks after the starts, "

@@ -63,6 +63,21 @@ class Preview(Scenario):
             daemon.sync()
             self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
 
+    def test_a_kill_before_the_final_cook_costs_that_cook_only(self):
+        self.put("grid.obj", bumpy_grid(80))
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            self.put("grid.obj", bumpy_grid(80, 0.2))
+            daemon.wait_event("asset", is_asset("art/grid.obj", "preview"))
+            daemon.kill()
+        with self.serve() as daemon:
+            daemon.sync()
+            item = daemon.assets()["art/grid.obj"]
+            self.assertEqual((item["state"], item["quality"], daemon.cooked(), daemon.previewed()), ("fresh", "final", 1, 0))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+
     def test_a_small_new_model_needs_no_preview(self):
         with self.serve() as daemon:
             self.put("grid.obj", bumpy_grid(4))

@@ -4,7 +4,7 @@ import resource
 import signal
 import subprocess
 
-from hobtest import Scenario, main, obj_text
+from hobtest import Scenario, bumpy_grid, main, obj_text
 
 
 class Races(Scenario):
@@ -32,6 +32,42 @@ class Races(Scenario):
             self.put("one.obj", first)
             daemon.sync()
             self.assertEqual(daemon.blob("art/one.obj"), truth)
+
+    def hold_after_reading(self, daemon):
+        """Stops the only worker when its cook has read every file and is busy with the meshes."""
+        daemon.wait_event("job", lambda data: data["state"] == "cooking")
+        (worker,) = self.workers(daemon)
+        os.kill(worker, signal.SIGSTOP)
+        while True:
+            (job,) = [job for job in daemon.get("/api/v1/jobs").json()["items"] if job["state"] == "cooking"]
+            if job["stage"] not in ("", "import"):
+                return worker
+            os.kill(worker, signal.SIGCONT)
+            daemon.get("/livez")
+            os.kill(worker, signal.SIGSTOP)
+
+    def test_dependency_that_goes_or_changes_during_the_first_cook(self):
+        """Nobody knows yet that the cook uses it, so its event reaches nobody."""
+        red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
+        for name, change in (("gone", lambda: (self.art / "gone.mtl").unlink()), ("new", lambda: self.put("new.mtl", green))):
+            self.put(f"{name}.mtl", red)
+            with self.serve("--jobs", "1") as daemon:
+                daemon.sync()
+                self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\n" + bumpy_grid(100))
+                worker = self.hold_after_reading(daemon)
+                change()
+                self.put(f"after-{name}.obj", obj_text(len(name)))
+                while f"art/after-{name}.obj" not in daemon.assets():
+                    pass
+                os.kill(worker, signal.SIGCONT)
+                daemon.sync()
+                daemon.get(f"/a/art/{name}.obj?final=1", Prefer="wait=60")
+                served = daemon.blob(f"art/{name}.obj", "materials")
+                self.assertEqual(daemon.cooked(), 3)
+            with self.serve() as daemon:
+                daemon.sync()
+                self.assertEqual(daemon.cooked(), 0)
+                self.assertEqual(daemon.blob(f"art/{name}.obj", "materials"), served)
 
     def test_root_removed_and_made_again(self):
         self.put("one.obj", obj_text(2))
