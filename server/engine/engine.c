@@ -512,6 +512,7 @@ void engine_fill(srv_engine *engine)
 void engine_flush(srv_engine *engine)
 {
 	hob_error error = {0};
+	engine_heal_index(engine);
 	if (engine->store_dirty && !srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->store_dirty = false;

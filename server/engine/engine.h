@@ -72,6 +72,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong published;	/* revs */
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
+	atomic_ullong rebuilds;	  /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
 	srv_engine_times queued, cook,

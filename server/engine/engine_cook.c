@@ -136,8 +136,12 @@ static void find_candidates(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	hob_error error;
-	if (!srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
-						   &error)) {
+	bool found =
+		srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
+						  &error) ||
+		(engine_heal_index(engine) && srv_store_recipes(engine->store, &job->lookup, &job->arena,
+														&job->candidates, &job->candidate_count, &error));
+	if (!found) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		job->candidate_count = 0;
 	}

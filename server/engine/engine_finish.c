@@ -111,7 +111,9 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 	recipe->cooked_at_ms = engine_now_ms();
 	recipe->cook_ns = job->outcome->cook_ns;
 	recipe->peak_bytes = job->outcome->peak_bytes;
-	if (!srv_store_put_recipe(job->engine->store, recipe, &error))
+	bool kept = srv_store_put_recipe(job->engine->store, recipe, &error) ||
+				(engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
+	if (!kept)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	job->engine->store_dirty = true;
 	hob_buf_release(&ingredients);

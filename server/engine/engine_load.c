@@ -124,6 +124,20 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 	hob_arena_release(&arena);
 }
 
+/* One row was wrong, so none is trusted: everything found by the scan is hashed and finds its recipe again. */
+static void forget_loaded(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)
+		srv_graph_at(engine->graph, i)->has_digest = false;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		a->has_good = a->has_last = false;
+		a->state = a->settled = SRV_QUEUED;
+		hob_buf_clear(&a->error);
+		publish_view_of(engine, a, (srv_recipe){0});
+	}
+}
+
 bool engine_load(srv_engine *engine, hob_error *err)
 {
 	loader load = {.engine = engine};
@@ -138,5 +152,10 @@ bool engine_load(srv_engine *engine, hob_error *err)
 	srv_store_read_end(engine->store);
 	free(load.rows);
 	hob_arena_release(&load.arena);
+	if (srv_store_is_damaged(engine->store)) {
+		forget_loaded(engine);
+		ok = engine_heal_index(engine) ||
+			 hob_fail(err, IO, "index.db is damaged and cannot be made anew; the log says why");
+	}
 	return ok;
 }

@@ -81,6 +81,7 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	one(out, METRIC_cache_disk_free, usage.disk_free_bytes);
 	one(out, METRIC_cache_evicted, usage.evicted_bytes);
 	one(out, METRIC_cache_damaged, usage.damaged_blobs);
+	one(out, METRIC_cache_rebuilds, c->rebuilds);
 	one(out, METRIC_cache_oldest_idle, usage.oldest_idle_s);
 }
 

@@ -140,7 +140,7 @@ struct srv_engine {
 	srv_engine_counters counters;
 	uv_work_t sync_work;
 	bool syncing;
-	uint64_t synced_jobs, trim_at;
+	uint64_t synced_jobs, trim_at, heal_at;
 	uint32_t handles, jobs_alive;
 	engine_task *tasks; /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
@@ -163,6 +163,10 @@ void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
 void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
+/* engine_heal.c */
+/* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
+ * while rows are being read. */
+bool engine_heal_index(srv_engine *engine);
 /* engine_inputs.c: settings, digests and dependencies of an asset */
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
@@ -197,6 +201,7 @@ void publish_removed(srv_engine *engine, asset *a);
 void publish_view(srv_engine *engine, asset *a);
 /* The same with the recipe `good` in hand; {0} when there is none. */
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
+void engine_store_asset(srv_engine *engine, asset *a); /* its row */
 void publish_job(engine_job *job, const char *state);
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */

@@ -183,11 +183,11 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 
 /* ---- rows and events */
 
-static void put_row(srv_engine *engine, asset *a)
+void engine_store_asset(srv_engine *engine, asset *a)
 {
 	srv_asset_row row = {.root = engine->roots[a->root].name,
 						 .path = hob_str_of(a->path),
-						 .state = hob_str_of(srv_state_name(a->state)),
+						 .state = hob_str_of(srv_state_name(a->settled)),
 						 .rev = a->rev,
 						 .cooked_at_ms = a->cooked_at_ms,
 						 .error = hob_buf_str(&a->error)};
@@ -242,7 +242,7 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	hob_error error;
 	if (!srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	put_row(engine, a);
+	engine_store_asset(engine, a);
 	if (recipe && recipe->error.len == 0)
 		publish_view_of(engine, a, *recipe);
 	else

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,9 +102,7 @@ void store_mark_damaged(srv_store *store)
 	pthread_mutex_unlock(&store->mark_lock);
 }
 
-typedef enum last_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } last_stop;
-
-static last_stop how_it_stopped(srv_store *store)
+static store_stop how_it_stopped(srv_store *store)
 {
 	char boot[BOOT_ID], then[BOOT_ID] = {0};
 	int fd = openat(store->dir_fd, "running", O_RDONLY | O_CLOEXEC);
@@ -233,124 +230,7 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 	return store->recipes_fd >= 0;
 }
 
-/* ---- open */
-
-static bool run_sql(srv_store *store, const char *sql, hob_error *err)
-{
-	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail_db(store, err);
-}
-
-static bool begin_epoch(srv_store *store, hob_error *err)
-{
-	uint64_t number;
-	char sql[128];
-	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-		return hob_fail(err, IO, "the system has no random numbers: %s", strerror(errno));
-	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%016llx')",
-			 (unsigned long long)number);
-	return run_sql(store, sql, err);
-}
-
-static bool read_epoch(srv_store *store, hob_error *err)
-{
-	sqlite3_stmt *statement = NULL;
-	int code =
-		sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE name = 'epoch'", -1, &statement, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_step(statement);
-	const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-	bool ok = text && strlen(text) == sizeof store->epoch - 1;
-	if (ok)
-		strcpy(store->epoch, text);
-	else if (code == SQLITE_ROW || code == SQLITE_DONE)
-		hob_fail(err, CORRUPT, "index.db has no epoch");
-	else
-		store_fail_db(store, err);
-	sqlite3_finalize(statement);
-	return ok;
-}
-
-static bool read_number(srv_store *store, store_statement which, uint64_t *out, hob_error *err)
-{
-	sqlite3_stmt *statement = store_read(store, which, err);
-	bool ok = false;
-	while (statement && store_step(store, statement, &ok, err))
-		*out = store_column_u64(statement, 0);
-	return ok;
-}
-
-/* A new index over the blobs and recipe copies that are there. Whatever took the old index may have met the blobs. */
-static bool fill_from_folder(srv_store *store, hob_error *err)
-{
-	return store_mark(store, err) && store_blobs_sweep(store, true, err) && store_copies_read(store, err) &&
-		   srv_store_commit(store, err);
-}
-
-static bool read_numbers(srv_store *store, hob_error *err)
-{
-	uint64_t recipes = 0;
-	bool ok = read_epoch(store, err) && read_number(store, SQL_LAST_JOB, &store->last_job, err) &&
-			  read_number(store, SQL_LAST_REV, &store->last_rev, err) &&
-			  read_number(store, SQL_COUNT_RECIPES, &recipes, err);
-	atomic_store(&store->recipe_count, recipes);
-	return ok;
-}
-
-static bool suspect_all(srv_store *store, hob_error *err)
-{
-	sqlite3_stmt *statement = store_write(store, SQL_SUSPECT_BLOBS, err);
-	return statement && store_run(store, statement, err) && srv_store_commit(store, err);
-}
-
-static bool read_index(srv_store *store, bool known, last_stop stop, bool *refilled, hob_error *err)
-{
-	bool is_new = false;
-	*refilled = false;
-	if (stop == STOP_DAMAGED)
-		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
-	/* The marker of this boot that is there already serves on. */
-	atomic_store(&store->marked, stop == STOP_KILLED);
-	if (!store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
-		return false;
-	if (is_new) {
-		if (!begin_epoch(store, err) || !read_epoch(store, err) || (known && !fill_from_folder(store, err)))
-			return false;
-		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
-		return true;
-	}
-	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
-		!store_blobs_load(store, err) || !store_parts_load(store, err))
-		return false;
-	return stop == STOP_CLEAN ||
-		   (store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
-}
-
-static void forget_index(srv_store *store)
-{
-	store_db_close(store);
-	atomic_store(&store->marked, false);
-	store->writing = store->rows_lost = store->index_wrong = false;
-	store->last_job = store->last_rev = 0;
-	digest_map_clear(&store->blobs);
-	digest_map_clear(&store->unsaved);
-	digest_map_clear(&store->parts);
-	store->blob_bytes = 0;
-}
-
-static bool move_aside(srv_store *store, hob_error *err)
-{
-	char name[64];
-	struct stat info;
-	int number = 1;
-	do
-		snprintf(name, sizeof name, "index.db.damaged-%d", number++);
-	while (fstatat(store->dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0);
-	if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
-		return store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
-	unlinkat(store->dir_fd, "index.db-wal", 0);
-	unlinkat(store->dir_fd, "index.db-shm", 0);
-	return true;
-}
+/* ---- open and close */
 
 static srv_store *blank_store(const srv_store_options *options)
 {
@@ -400,14 +280,9 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 		return hob_fail(err, MEMORY, "no memory left for the store");
 	ok = open_folders(store, dir, &known, &why);
 	if (ok) {
-		last_stop stop = how_it_stopped(store);
+		store_stop stop = how_it_stopped(store);
 		sweep_temporary(store);
-		ok = read_index(store, known, stop, &again, &why);
-		if (!ok && why.code == HOB_ERR_CORRUPT) {
-			forget_index(store);
-			ok = move_aside(store, &why) && read_index(store, true, STOP_POWER, &again, &why);
-			again = true;
-		}
+		ok = store_index_open(store, known, stop, &again, &why);
 	}
 	if (!ok) {
 		free_store(store);

@@ -15,7 +15,7 @@
  * once per loop turn.
  *
  * Errors: IO, DISK_FULL, LOCKED (another daemon; the context has its pid), NEWER (schema of a newer Hob: nothing is touched),
- * CORRUPT (the index is damaged; close and open again, which rebuilds it), NOT_FOUND. */
+ * CORRUPT (the index is damaged: srv_store_rebuild), NOT_FOUND. */
 #ifndef SRV_STORE_H
 #define SRV_STORE_H
 
@@ -34,6 +34,14 @@ typedef struct srv_store_options {
  * changes, blobs stay, recipes are re-read from the recipe files beside the blobs); *rebuilt tells (may be NULL). */
 bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
 					hob_error *err) HOB_MUST_CHECK;
+/* True from the moment at which SQLite found the index damaged. What was read before may be wrong, and a transaction that was
+ * open is lost. */
+bool srv_store_is_damaged(const srv_store *store);
+/* Moves the damaged index aside and makes it anew, in the same epoch: blobs from the folder, recipes from their copies, parts
+ * from memory. The caller puts the rows of files and assets again; past jobs and changes are lost. No other row function may
+ * be under way. After a failure (DISK_FULL, IO) row functions fail with CORRUPT until a later call succeeds; blobs go on.
+ * Cost: about a read of every recipe's copy. */
+bool srv_store_rebuild(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 void srv_store_close(
 	srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
 /* Random at the database's birth: 16 hex digits. */

@@ -467,6 +467,15 @@ void store_blobs_unsave(srv_store *store, digest_map *taken)
 	digest_map_release(taken);
 }
 
+void store_blobs_unsave_all(srv_store *store)
+{
+	hob_sha256 digest;
+	pthread_mutex_lock(&store->blob_lock);
+	for (size_t at = 0; digest_map_next(&store->blobs, &at, &digest);)
+		unsaved(store, &digest);
+	pthread_mutex_unlock(&store->blob_lock);
+}
+
 bool store_blobs_load(srv_store *store, hob_error *err)
 {
 	bool ok = false;
@@ -510,6 +519,10 @@ static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 		if (!entry)
 			return false;
 		entry->suspect = suspect;
+	} else if (entry->size != size) {
+		store->blob_bytes += size - entry->size;
+		entry->size = size;
+		entry->suspect = true;
 	}
 	return true;
 }

@@ -36,9 +36,7 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
 		return hob_fail(err, CORRUPT,
-						"index.db is damaged (%s); it is rebuilt from the copies of its recipes at the "
-						"next start",
-						text);
+						"index.db is damaged (%s); it is made anew from the copies of its recipes", text);
 	case SQLITE_NOMEM:
 		return hob_fail(err, MEMORY, "no memory left for index.db");
 	default:
@@ -260,9 +258,17 @@ void store_db_close(srv_store *store)
 		sqlite3_finalize(store->statements[i]);
 		store->statements[i] = NULL;
 	}
+	pthread_mutex_lock(&store->sync_lock);
 	sqlite3_close(store->sync_db);
+	store->sync_db = NULL;
+	pthread_mutex_unlock(&store->sync_lock);
 	sqlite3_close(store->db);
-	store->db = store->sync_db = NULL;
+	store->db = NULL;
+}
+
+bool store_run_sql(srv_store *store, const char *sql, hob_error *err)
+{
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail_db(store, err);
 }
 
 void store_db_fold(srv_store *store)
@@ -289,6 +295,10 @@ void store_db_fold(srv_store *store)
 sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err)
 {
 	sqlite3_stmt **slot = &store->statements[which];
+	if (!store->db) {
+		(void)hob_fail(err, CORRUPT, "index.db was damaged and could not be made anew yet");
+		return NULL;
+	}
 	if (!*slot &&
 		sqlite3_prepare_v3(store->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL)) {
 		store_fail_db(store, err);
@@ -416,13 +426,13 @@ hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
 
 void srv_store_read_begin(srv_store *store)
 {
-	if (!store->writing)
+	if (!store->writing && store->db)
 		sqlite3_exec(store->db, "PRAGMA mmap_size = 268435456; BEGIN", NULL, NULL, NULL);
 }
 
 void srv_store_read_end(srv_store *store)
 {
 	/* What stays mapped would count as this process's memory for as long as it lives. */
-	if (!store->writing)
+	if (!store->writing && store->db)
 		sqlite3_exec(store->db, "COMMIT; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }

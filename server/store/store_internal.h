@@ -1,6 +1,7 @@
 /* store_internal.h - what the files of the store share.
  *
- *   store.c         folder, lock, marker of an unclean stop, open, rebuild, close
+ *   store.c         folder, lock, marker of an unclean stop, open, close
+ *   store_index.c   what the index holds at open; making it anew from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
  *   store_recipe.c  recipe rows;  store_copy.c  their JSON copies
@@ -52,6 +53,7 @@ struct srv_store {
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
 	bool index_wrong; /* SQLite found damage: see store_mark_damaged */
+	bool rebuilding;  /* srv_store_rebuild began and did not come to its end; db may be NULL */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
 
@@ -95,12 +97,20 @@ int store_temporary(srv_store *store, char name[32]);
 enum { STORE_BLOB_NAME = 66 };
 void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 
+/* ---- index ---- */
+
+typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
+/* Opens index.db and reads what is kept in memory; a damaged one is moved aside and made anew in a new epoch. known: there
+ * were blobs before. */
+bool store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
+
 /* ---- database ---- */
 
 /* Opens index.db and brings it to the newest step. known_folder: blobs/ was there already, so a foreign file is damage.
  * check: run quick_check first. *is_new: it was empty. After a failure store_db_close is still due. */
 bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
 void store_db_close(srv_store *store);
+bool store_run_sql(srv_store *store, const char *sql, hob_error *err);
 /* Moves what was committed from the WAL into the file, on a connection of its own. Any thread. */
 void store_db_fold(srv_store *store);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
@@ -140,6 +150,7 @@ bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
 /* Blobs used since their row was written join the changed ones. */
 void store_blobs_note_use(srv_store *store);
 void store_blobs_unsave(srv_store *store, digest_map *taken);
+void store_blobs_unsave_all(srv_store *store);
 /* Says that a row names these blobs from now on: NOT_FOUND when one is not there. */
 bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
 					  hob_error *err);
@@ -163,5 +174,7 @@ bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error
 enum { STORE_USE_STEP_S = 3600 };
 bool store_usage_save(srv_store *store, hob_error *err);
 bool store_parts_load(srv_store *store, hob_error *err);
+/* Writes the rows of all whose blob is there. */
+bool store_parts_save(srv_store *store, hob_error *err);
 
 #endif

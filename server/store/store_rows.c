@@ -163,6 +163,23 @@ bool store_parts_load(srv_store *store, hob_error *err)
 	return ok;
 }
 
+bool store_parts_save(srv_store *store, hob_error *err)
+{
+	hob_sha256 key, blob;
+	bool ok = true;
+	pthread_mutex_lock(&store->part_lock);
+	for (size_t at = 0; ok;) {
+		part_entry *part = digest_map_next(&store->parts, &at, &key);
+		if (!part)
+			break;
+		blob = part->blob;
+		if (store_blobs_name(store, &blob, sizeof blob, 1, NULL))
+			ok = write_part(store, &key, &blob, part->used_at_s, err);
+	}
+	pthread_mutex_unlock(&store->part_lock);
+	return ok;
+}
+
 /* ---- times of use */
 
 static bool save_recipe_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)

@@ -1,5 +1,6 @@
 """A full disk, a cache that cannot be written, a database or blobs with wrong bytes, a clock that was set back, files from the
 future: each is a named error or heals by itself, and no blob is ever served with other bytes than its name says."""
+import contextlib
 import hashlib
 import http.client
 import json
@@ -7,6 +8,7 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
 import subprocess
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, meshes, obj_text
@@ -175,6 +177,68 @@ class Damage(Scenario):
                 outcomes[known] = outcomes.get(known, 0) + 1
             shutil.rmtree(self.cache)
         print("database:", ", ".join(f"{way} {what} {count}" for (way, what), count in sorted(outcomes.items())))
+
+    def spoil_table(self, *tables):
+        """Wrong bytes in the first page of each table, which SQLite notices when it reads it; the daemon reads it again because
+        somebody else has written to the file since."""
+        path = self.cache / "index.db"
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
+            base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            pages = [base.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0] for table in tables]
+            size = base.execute("PRAGMA page_size").fetchone()[0]
+            with open(path, "r+b") as file:
+                for page in pages:
+                    file.seek((page - 1) * size)
+                    file.write(b"\xdb" * size)
+            base.execute("UPDATE meta SET value = value")
+
+    def test_database_found_damaged_while_the_rows_are_loaded(self):
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+        for tables in (["asset"], ["file"], ["recipe_output"], ["recipe", "asset"]):
+            with self.subTest(tables=tables):
+                self.spoil_table(*tables)
+                with self.serve() as daemon:
+                    daemon.sync()
+                    self.assertEqual(self.facts(daemon), truth)
+                    self.serves_all(daemon, truth)
+                    self.assertEqual(daemon.cooked(), 0)
+                    self.assertEqual(daemon.counters()["hob_cache_rebuilds_total"], 1)
+                with self.serve() as daemon:
+                    self.assertEqual(self.facts(daemon), truth)
+                    self.assertEqual(daemon.counters()["hob_cache_rebuilds_total"], 0)
+                    self.assertFalse([line for line in daemon.log if "rebuilt" in line])
+
+    def test_database_found_damaged_while_it_runs(self):
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+            rev = daemon.get("/api/v1").json()["rev"]
+            epoch = daemon.get("/api/v1").json()["epoch"]
+            for rebuilds, tables in enumerate((["recipe"], ["asset", "change"], ["job"], ["recipe_dep", "recipe_output"]), 1):
+                with self.subTest(tables=tables):
+                    self.spoil_table(*tables)
+                    cooked = daemon.cooked()
+                    old = (self.art / "d0/m0.obj").read_text()
+                    self.put("d0/m0.obj", obj_text(20 + rebuilds))
+                    daemon.sync()
+                    self.put("d0/m0.obj", old)
+                    daemon.sync()
+                    self.assertEqual(self.facts(daemon), truth)
+                    self.serves_all(daemon, truth)
+                    self.assertEqual(daemon.cooked(), cooked + 1)
+                    self.assertEqual(daemon.counters()["hob_cache_rebuilds_total"], rebuilds)
+            now = daemon.get("/api/v1").json()
+            self.assertEqual(now["epoch"], epoch)
+            self.assertGreater(now["rev"], rev)
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(self.facts(daemon), truth)
+            self.assertEqual((daemon.cooked(), daemon.counters()["hob_cook_results_total{result=\"hit\"}"]), (0, 0))
+            self.assertGreaterEqual(daemon.get("/api/v1").json()["rev"], now["rev"])
 
     def spoil_blob(self, chance, path):
         way = chance.choice(["byte", "cut", "longer", "gone", "folder", "empty"])

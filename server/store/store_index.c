@@ -1,0 +1,191 @@
+#include "store_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what is in the index */
+
+static bool begin_epoch(srv_store *store, hob_error *err)
+{
+	uint64_t number;
+	char sql[128];
+	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+		return hob_fail(err, IO, "the system has no random numbers: %s", strerror(errno));
+	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%016llx')",
+			 (unsigned long long)number);
+	return store_run_sql(store, sql, err);
+}
+
+static bool read_epoch(srv_store *store, hob_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int code =
+		sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE name = 'epoch'", -1, &statement, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	bool ok = text && strlen(text) == sizeof store->epoch - 1;
+	if (ok)
+		strcpy(store->epoch, text);
+	else if (code == SQLITE_ROW || code == SQLITE_DONE)
+		hob_fail(err, CORRUPT, "index.db has no epoch");
+	else
+		store_fail_db(store, err);
+	sqlite3_finalize(statement);
+	return ok;
+}
+
+static bool read_number(srv_store *store, store_statement which, uint64_t *out, hob_error *err)
+{
+	sqlite3_stmt *statement = store_read(store, which, err);
+	bool ok = false;
+	while (statement && store_step(store, statement, &ok, err))
+		*out = store_column_u64(statement, 0);
+	return ok;
+}
+
+/* A new index over the blobs and recipe copies that are there. Whatever took the old index may have met the blobs. */
+static bool fill_from_folder(srv_store *store, hob_error *err)
+{
+	return store_mark(store, err) && store_blobs_sweep(store, true, err) && store_copies_read(store, err) &&
+		   srv_store_commit(store, err);
+}
+
+static bool read_numbers(srv_store *store, hob_error *err)
+{
+	uint64_t recipes = 0;
+	bool ok = read_epoch(store, err) && read_number(store, SQL_LAST_JOB, &store->last_job, err) &&
+			  read_number(store, SQL_LAST_REV, &store->last_rev, err) &&
+			  read_number(store, SQL_COUNT_RECIPES, &recipes, err);
+	atomic_store(&store->recipe_count, recipes);
+	return ok;
+}
+
+static bool suspect_all(srv_store *store, hob_error *err)
+{
+	sqlite3_stmt *statement = store_write(store, SQL_SUSPECT_BLOBS, err);
+	return statement && store_run(store, statement, err) && srv_store_commit(store, err);
+}
+
+static bool read_index(srv_store *store, bool known, store_stop stop, bool *refilled, hob_error *err)
+{
+	bool is_new = false;
+	*refilled = false;
+	if (stop == STOP_DAMAGED)
+		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
+	/* The marker of this boot that is there already serves on. */
+	atomic_store(&store->marked, stop == STOP_KILLED);
+	if (!store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
+		return false;
+	if (is_new) {
+		if (!begin_epoch(store, err) || !read_epoch(store, err) || (known && !fill_from_folder(store, err)))
+			return false;
+		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
+		return true;
+	}
+	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
+		!store_blobs_load(store, err) || !store_parts_load(store, err))
+		return false;
+	return stop == STOP_CLEAN ||
+		   (store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
+}
+
+static void forget_index(srv_store *store)
+{
+	store_db_close(store);
+	atomic_store(&store->marked, false);
+	store->writing = store->rows_lost = store->index_wrong = false;
+	store->last_job = store->last_rev = 0;
+	digest_map_clear(&store->blobs);
+	digest_map_clear(&store->unsaved);
+	digest_map_clear(&store->parts);
+	store->blob_bytes = 0;
+}
+
+static bool move_aside(srv_store *store, hob_error *err)
+{
+	char name[64];
+	struct stat info;
+	int number = 1;
+	do
+		snprintf(name, sizeof name, "index.db.damaged-%d", number++);
+	while (fstatat(store->dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0);
+	if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
+		return store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
+	unlinkat(store->dir_fd, "index.db-wal", 0);
+	unlinkat(store->dir_fd, "index.db-shm", 0);
+	return true;
+}
+
+bool store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err)
+{
+	hob_error why = {0};
+	if (read_index(store, known, stop, rebuilt, &why))
+		return true;
+	if (why.code == HOB_ERR_CORRUPT) {
+		forget_index(store);
+		*rebuilt = true;
+		return move_aside(store, err) && read_index(store, true, STOP_POWER, &(bool){false}, err);
+	}
+	if (err)
+		*err = why;
+	return false;
+}
+
+/* ---- damage met later, while the table of blobs and the parts are in memory */
+
+bool srv_store_is_damaged(const srv_store *store)
+{
+	return store->index_wrong;
+}
+
+static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_error *err)
+{
+	char sql[128];
+	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('%s', '%llu')", name,
+			 (unsigned long long)value);
+	return store_run_sql(store, sql, err);
+}
+
+/* An index that could not be finished is no loss that anybody could look into. */
+static bool make_room(srv_store *store, hob_error *err)
+{
+	if (!store->rebuilding)
+		return move_aside(store, err);
+	unlinkat(store->dir_fd, "index.db", 0);
+	unlinkat(store->dir_fd, "index.db-wal", 0);
+	unlinkat(store->dir_fd, "index.db-shm", 0);
+	return true;
+}
+
+bool srv_store_rebuild(srv_store *store, hob_error *err)
+{
+	bool is_new;
+	char sql[128];
+	store_db_close(store);
+	store->writing = store->rows_lost = false;
+	if (!make_room(store, err))
+		return false;
+	store->rebuilding = true;
+	atomic_store(&store->recipe_count, 0);
+	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%s')", store->epoch);
+	bool ok = store_db_open(store, true, false, &is_new, err) && store_run_sql(store, sql, err) &&
+			  put_meta(store, "last_job", store->last_job, err) &&
+			  put_meta(store, "last_rev", store->last_rev, err) && store_blobs_sweep(store, true, err) &&
+			  store_copies_read(store, err) && store_parts_save(store, err);
+	if (ok) {
+		store_blobs_unsave_all(store);
+		ok = srv_store_commit(store, err);
+	}
+	if (!ok) {
+		store_db_close(store);
+		return false;
+	}
+	store->rebuilding = store->index_wrong = false;
+	atomic_store(&store->marked, false);
+	return store_mark(store, err);
+}
