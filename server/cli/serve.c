@@ -1,4 +1,5 @@
 #include "serve_config.h"
+#include "serve_notify.h"
 
 #include "../http/json.h"
 
@@ -28,6 +29,8 @@ typedef struct daemon_state {
 	bool stopping;
 	serve_options options;
 	srv_config config; /* as started with; cook settings and what serve_reload applies are the newest */
+	srv_service service;
+	serve_notify notify;
 	srv_engine_root roots[ROOTS_MAX];
 	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
 	uint32_t root_count;
@@ -124,12 +127,15 @@ static void reload(daemon_state *d)
 {
 	srv_config fresh;
 	hob_error error = {0};
+	serve_notify_reloading(&d->notify);
 	if (!serve_options_load(&d->options, &fresh, &error)) {
 		srv_log(SRV_LOG_ERROR, "configuration", "%s; the former one stays", error.context);
+		serve_notify_reloaded(&d->notify, error.context);
 		return;
 	}
 	if (d->options.operands == 0 && !same_sources(&d->config, &fresh)) {
 		srv_log(SRV_LOG_WARNING, "configuration", "other 'sources' take a restart; nothing was changed");
+		serve_notify_reloaded(&d->notify, "other 'sources' take a restart");
 		srv_config_release(&fresh);
 		return;
 	}
@@ -139,6 +145,7 @@ static void reload(daemon_state *d)
 			srv_log(SRV_LOG_WARNING, "configuration", "'%s' takes a restart", srv_config_table[key].path);
 	apply(d, &fresh);
 	srv_config_release(&fresh);
+	serve_notify_reloaded(&d->notify, NULL);
 	srv_log(SRV_LOG_INFO, "configuration", "read again: %s",
 			d->config.file ? d->config.file : "there is no hob.json");
 }
@@ -183,6 +190,7 @@ static void on_ready(void *user)
 	printf("  %s➜%s  Sandbox   %s%s%s\n\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
 	fflush(stdout);
 	srv_view_drop(view);
+	serve_notify_ready(&d->notify);
 }
 
 /* ---- stopping: drain, then engine, then everything that nobody uses any more */
@@ -192,6 +200,7 @@ static void on_engine_closed(void *user)
 	daemon_state *d = user;
 	d->ended = d->engine;
 	d->engine = NULL;
+	serve_notify_stop(&d->notify);
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
@@ -209,6 +218,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		_exit(EXIT_INTERRUPTED);
 	}
 	d->stopping = true;
+	serve_notify_stop(&d->notify);
 	srv_log(SRV_LOG_INFO, "stopping:", "%s; press Ctrl-C again to stop at once",
 			number == SIGINT ? "interrupted" : "asked to end");
 	srv_http_drain(d->http);
@@ -249,11 +259,25 @@ static void print_config(void *user, hob_buf *out)
 	srv_config_print(user, out);
 }
 
+static void use_passed_sockets(daemon_state *d, srv_http_options *http)
+{
+	static int fds[SRV_SERVICE_SOCKETS_MAX];
+	for (uint32_t i = 0; i < d->service.socket_count; i++) {
+		const srv_service_socket *passed = &d->service.sockets[i];
+		fds[i] = passed->fd;
+		srv_log(SRV_LOG_INFO, "listening", "on a socket of the service manager%s%s, not on server.listen",
+				passed->name[0] ? ": " : "", passed->name);
+	}
+	http->sockets = fds;
+	http->socket_count = d->service.socket_count;
+}
+
 static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
 	srv_http_options http;
 	serve_http_options(&d->config, &http);
+	use_passed_sockets(d, &http);
 	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size)};
 	if (!srv_store_open(srv_config_text(&d->config, SRV_CONFIG_cache), &store, &d->store, &rebuilt, err))
 		return false;
@@ -269,6 +293,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
+	serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
 								.store = d->store,
@@ -309,15 +334,17 @@ static void release(daemon_state *d)
 		free((char *)(uintptr_t)d->roots[i].path);
 	}
 	srv_config_release(&d->config);
+	srv_service_end(&d->service);
 }
 
 static int run_serve(int argc, char **argv)
 {
 	static daemon_state d;
 	hob_error error = {0};
+	bool passed = srv_service_begin(&d.service, &error);
 	if (serve_options_parse(&d.options, &cli_serve, argc, argv) < 0)
 		return cli_parse_exit(d.options.operands);
-	if (!serve_options_load(&d.options, &d.config, &error) || !add_roots(&d, argv + 1, &error)) {
+	if (!passed || !serve_options_load(&d.options, &d.config, &error) || !add_roots(&d, argv + 1, &error)) {
 		release(&d);
 		return cli_usage_error(&cli_serve, "%s", error.context);
 	}

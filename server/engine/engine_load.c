@@ -117,6 +117,8 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 			a->has_last = false;
 	}
 	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
+	if ((a->settled == SRV_FRESH || a->settled == SRV_STALE) && good.output_count == 0)
+		a->has_last = false;
 	for (uint32_t i = 0; i < good.output_count; i++)
 		if (!srv_blob_known(engine->store, &good.outputs[i].digest))
 			a->has_last = false;

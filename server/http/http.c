@@ -579,8 +579,10 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 	http->wake_fd = wake;
 	http->box = mailbox_new(wake);
 	srv_events_add_waker(sources->events, wake);
-	if (!open_access(http, options, err) || !listeners_open(http, options->listen, err) ||
-		!check_exposed(http, options, err))
+	bool listening = options->socket_count > 0
+						 ? listeners_take(http, options->sockets, options->socket_count, err)
+						 : listeners_open(http, options->listen, err);
+	if (!listening || !open_access(http, options, err) || !check_exposed(http, options, err))
 		goto out;
 	http->now_ms = http->start_ms = clock_ms();
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,

@@ -15,6 +15,10 @@ typedef struct srv_http_options {
 	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several with commas
 	 * between; port 0 = any free one */
 	const char *listen;
+	/* Sockets that listen already, handed over by a service manager: used instead of `listen` when there are any, and closed by the
+	 * server. Addresses that other machines reach need tokens here, too. */
+	const int *sockets;
+	uint32_t socket_count;
 	const char *const
 		*allowed_hosts; /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
 	const char *const

@@ -234,6 +234,8 @@ void ask_forget(request *r);
 /* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both loopbacks.
  * Errors: CONFIG, IO. What was opened stays in http->listeners. */
 bool listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_CHECK;
+/* Takes sockets that listen already. */
+bool listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- parking -------------------------------------------------------------------------------------------------- */
 

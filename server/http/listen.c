@@ -30,22 +30,26 @@ static bool bind_and_listen(srv_http *http, int fd, const struct sockaddr *addre
 	return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(failure));
 }
 
+static void name_address(const struct sockaddr_storage *bound, char *out, size_t room)
+{
+	char host[INET6_ADDRSTRLEN];
+	if (bound->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)bound;
+		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
+		snprintf(out, room, "[%s]:%u", host, ntohs(six->sin6_port));
+	} else {
+		const struct sockaddr_in *four = (const struct sockaddr_in *)bound;
+		inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+		snprintf(out, room, "%s:%u", host, ntohs(four->sin_port));
+	}
+}
+
 static void remember_address(srv_http *http, int fd)
 {
 	struct sockaddr_storage bound;
 	socklen_t size = sizeof bound;
-	char host[INET6_ADDRSTRLEN];
-	if (http->address[0] || getsockname(fd, (struct sockaddr *)&bound, &size) != 0)
-		return;
-	if (bound.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&bound;
-		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
-		snprintf(http->address, sizeof http->address, "[%s]:%u", host, ntohs(six->sin6_port));
-	} else {
-		const struct sockaddr_in *four = (const struct sockaddr_in *)&bound;
-		inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
-		snprintf(http->address, sizeof http->address, "%s:%u", host, ntohs(four->sin_port));
-	}
+	if (!http->address[0] && getsockname(fd, (struct sockaddr *)&bound, &size) == 0)
+		name_address(&bound, http->address, sizeof http->address);
 }
 
 static bool open_inet(srv_http *http, int family, const void *host, uint16_t port, hob_str text,
@@ -155,4 +159,48 @@ bool listeners_open(srv_http *http, const char *list, hob_error *err)
 			return true;
 		rest = hob_str_sub(rest, comma + 1, rest.len);
 	}
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+	if (address->ss_family == AF_INET)
+		return (ntohl(four->sin_addr.s_addr) >> 24) == 127;
+	return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+static void name_unix(srv_http *http, const struct sockaddr_storage *address, socklen_t size)
+{
+	const struct sockaddr_un *local = (const struct sockaddr_un *)address;
+	size_t len =
+		size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+	bool abstract = len > 0 && local->sun_path[0] == 0;
+	if (!http->address[0])
+		snprintf(http->address, sizeof http->address, "unix:%s%.*s", abstract ? "@" : "",
+				 (int)(len - abstract), local->sun_path + abstract);
+}
+
+bool listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct sockaddr_storage bound = {0};
+		socklen_t size = sizeof bound;
+		if (getsockname(fds[i], (struct sockaddr *)&bound, &size) != 0)
+			return hob_fail(err, IO, "descriptor %d is no socket: %s", fds[i], strerror(errno));
+		if (bound.ss_family != AF_INET && bound.ss_family != AF_INET6 && bound.ss_family != AF_UNIX)
+			return hob_fail(err, CONFIG, "descriptor %d is neither a TCP nor a Unix socket", fds[i]);
+		if (http->listener_count == LISTENERS_MAX)
+			return hob_fail(err, CONFIG, "more than %d addresses to listen on", LISTENERS_MAX);
+		bool local = bound.ss_family == AF_UNIX;
+		http->is_unix[http->listener_count] = local;
+		http->listeners[http->listener_count++] = fds[i];
+		if (local)
+			name_unix(http, &bound, size);
+		else
+			remember_address(http, fds[i]);
+		if (!local && !is_loopback(&bound) && !http->exposed[0])
+			name_address(&bound, http->exposed, sizeof http->exposed);
+	}
+	return true;
 }

@@ -38,6 +38,12 @@ class Install(Scenario):
     def test_programs_manual_and_libraries(self):
         prefix = self.folder / "prefix"
         self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix))
+        units = prefix / "lib/systemd/system"
+        self.assertIn(f"ExecStart={prefix}/bin/hob serve", (units / "hob.service").read_text())
+        if shutil.which("systemd-analyze"):
+            checked = subprocess.run(["systemd-analyze", "verify", "--man=no", str(units / "hob.service"), str(units / "hob.socket")],
+                                     capture_output=True, text=True, check=False)
+            self.assertFalse([line for line in checked.stderr.splitlines() if "hob." in line], checked.stderr)
         hob = str(prefix / "bin/hob")
         self.run_in(hob, "cook", str(MODELS / "simple/spot.obj"), "-o", "out")
         self.assertTrue((self.folder / "out/spot.obj.meshes").stat().st_size > 0)

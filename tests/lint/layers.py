@@ -28,6 +28,7 @@ MAY = {
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
+    "server/service": ["core/base"],
     "server/watch": ["core/base", "server/fs"],
     "server/graph": ["core/base", "core/hash", "server/fs", "server/watch"],
     "server/queue": ["core/base"],
@@ -40,7 +41,7 @@ MAY = {
     "server/engine": ["core/base", "server/fs", "core/hash", "core/cook", "core/formats", "server/log", "server/watch", "server/graph",
                       "server/queue", "server/worker", "server/thumbnail", "server/store", "server/events", "server/http", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
-    "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/worker",
+    "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
                    "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config"],
     "server": ["server/cli"],
 }

@@ -1,0 +1,87 @@
+#include "serve_notify.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* A scan of any length is no hung start: each tick asks for this much more. */
+enum { TICK_MS = 1000, START_EXTENDED_US = 60 * 1000 * 1000 };
+
+static void tell_status(serve_notify *n)
+{
+	char text[sizeof n->status];
+	const srv_view *view = srv_views_take(n->views);
+	unsigned long long waiting =
+		srv_engine_count(n->engine)->queue_length + srv_engine_count(n->engine)->running;
+	snprintf(text, sizeof text, "%s%u fresh, %u stale, %u failed, %llu to cook",
+			 n->ready ? "" : "Scanning: ", view->states[SRV_FRESH], view->states[SRV_STALE],
+			 view->states[SRV_FAILED] + view->states[SRV_QUARANTINED], waiting);
+	srv_view_drop(view);
+	if (n->trouble || strcmp(text, n->status) == 0)
+		return;
+	memcpy(n->status, text, sizeof text);
+	srv_service_tell(n->service, "STATUS=%s", text);
+}
+
+/* The loop does all the work, so that its timer is the sign of life. */
+static void on_tick(uv_timer_t *timer)
+{
+	serve_notify *n = timer->data;
+	if (n->service->watchdog_us > 0)
+		srv_service_tell(n->service, "WATCHDOG=1");
+	if (!n->ready)
+		srv_service_tell(n->service, "EXTEND_TIMEOUT_USEC=%d", START_EXTENDED_US);
+	tell_status(n);
+}
+
+void serve_notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service, srv_engine *engine,
+						srv_views *views)
+{
+	uint64_t due_ms = service->watchdog_us / 2000, tick = due_ms > 0 && due_ms < TICK_MS ? due_ms : TICK_MS;
+	*n = (serve_notify){.service = service, .engine = engine, .views = views};
+	if (service->notify_fd < 0)
+		return;
+	n->active = true;
+	uv_timer_init(loop, &n->timer);
+	n->timer.data = n;
+	uv_timer_start(&n->timer, on_tick, 0, tick);
+}
+
+void serve_notify_ready(serve_notify *n)
+{
+	n->ready = true;
+	if (!n->active)
+		return;
+	srv_service_tell(n->service, "READY=1");
+	tell_status(n);
+}
+
+void serve_notify_reloading(serve_notify *n)
+{
+	struct timespec now;
+	if (!n->active)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	srv_service_tell(n->service, "RELOADING=1\nMONOTONIC_USEC=%llu",
+					 (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
+}
+
+void serve_notify_reloaded(serve_notify *n, const char *trouble)
+{
+	if (!n->active)
+		return;
+	n->trouble = trouble != NULL;
+	n->status[0] = 0;
+	if (!trouble)
+		srv_service_tell(n->service, "READY=1");
+	else
+		srv_service_tell(n->service, "READY=1\nSTATUS=The former configuration stays: %s", trouble);
+}
+
+void serve_notify_stop(serve_notify *n)
+{
+	if (!n->active)
+		return;
+	n->active = false;
+	srv_service_tell(n->service, "STOPPING=1\nSTATUS=Stopping");
+	uv_close((uv_handle_t *)&n->timer, NULL);
+}

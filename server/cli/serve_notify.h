@@ -1,0 +1,27 @@
+/* serve_notify.h - what the service manager is told while the daemon runs: ready, what it does, that it lives. */
+#ifndef SRV_SERVE_NOTIFY_H
+#define SRV_SERVE_NOTIFY_H
+
+#include "../engine/engine.h"
+#include "../service/service.h"
+
+typedef struct serve_notify {
+	srv_service *service;
+	srv_engine *engine;
+	srv_views *views;
+	uv_timer_t timer;
+	bool ready, active;
+	bool trouble;	  /* the last reload failed: its status stays */
+	char status[160]; /* as told last */
+} serve_notify;
+
+/* Loop thread. Without a manager nothing is begun. `service`, `engine` and `views` outlive it. */
+void serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
+						srv_views *views);
+void serve_notify_ready(serve_notify *notify);
+/* Around reading the configuration again; NULL: it was taken. */
+void serve_notify_reloading(serve_notify *notify);
+void serve_notify_reloaded(serve_notify *notify, const char *trouble);
+void serve_notify_stop(serve_notify *notify); /* says so and ends; again is fine */
+
+#endif

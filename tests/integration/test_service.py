@@ -1,0 +1,196 @@
+"""What a service manager sees of the daemon: its states as datagrams, a watchdog's signs of life, and sockets of the manager's own
+that the daemon answers on. The sockets are real ones; the protocol is that of sd_notify(3) and sd_listen_fds(3)."""
+import fcntl
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
+
+
+class Manager:
+    """Receives what the daemon tells; an abstract name begins with '@'."""
+
+    def __init__(self, name):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(name.replace("@", "\0", 1))
+        self.socket.settimeout(DEADLINE)
+        self.told = []
+
+    def wait(self, key, value=None):
+        """The lines of the next datagram that says so; what comes before is kept in `told`."""
+        while True:
+            lines = dict(line.split("=", 1) for line in self.socket.recv(4096).decode().split("\n"))
+            self.told.append(lines)
+            if key in lines and value in (None, lines[key]):
+                return lines
+
+
+class Service(Scenario):
+    def managed(self, manager_name, *options, sockets=(), program=(HOB,), **environment):
+        """The daemon as a manager starts it: sockets from descriptor 3 on, LISTEN_PID its own."""
+        moves = "".join(f"exec {3 + i}<&{s.fileno()}; " for i, s in enumerate(sockets))
+        for s in sockets:
+            os.set_inheritable(s.fileno(), True)
+        variables = dict(environment, NOTIFY_SOCKET=manager_name)
+        if sockets:
+            variables["LISTEN_FDS"] = str(len(sockets))
+        given = " ".join(f"{name}={value}" for name, value in variables.items() if value is not None)
+        me = "LISTEN_PID=$$ WATCHDOG_PID=$$" if environment.get("LISTEN_PID") is None else "WATCHDOG_PID=$$"
+        return subprocess.Popen(["bash", "-c", f'{moves}export {given} {me}; exec "$@"', "bash", *program, "serve", str(self.art),
+                                 "--cache", str(self.cache), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                pass_fds=[s.fileno() for s in sockets], env=dict(os.environ, NO_COLOR="1"))
+
+    def listening(self, family, address):
+        s = socket.socket(family, socket.SOCK_STREAM)
+        # Far above the numbers that the manager will give.
+        moved = socket.socket(fileno=fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 50))
+        s.close()
+        moved.bind(address)
+        moved.listen(64)
+        self.addCleanup(moved.close)
+        return moved
+
+    def end(self, process):
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=DEADLINE)
+        self.assertEqual(process.returncode, 0, err)
+        return out, err
+
+    def ask(self, port, target="/api/v1", headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+        connection.request("GET", target, headers=headers or {})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
+    def test_states_and_signs_of_life(self):
+        self.put("a.obj", obj_text(3))
+        config = self.folder / "hob.json"
+        config.write_text(json.dumps({"cook": {"jobs": 1}}))
+        for name in (str(self.folder / "notify"), f"@hob-test-{os.getpid()}"):
+            with self.subTest(name=name):
+                manager = Manager(name)
+                process = self.managed(name, "--listen", "127.0.0.1:0", "--config", str(config), WATCHDOG_USEC="200000")
+                try:
+                    manager.wait("READY", "1")
+                    self.assertTrue(any("EXTEND_TIMEOUT_USEC" in lines for lines in manager.told), "not told that the scan goes on")
+                    manager.wait("STATUS", "1 fresh, 0 stale, 0 failed, 0 to cook")
+                    # As fast as asked for: ten signs of life in less than ten periods of the watchdog.
+                    for _ in range(10):
+                        manager.wait("WATCHDOG", "1")
+                    config.write_text(json.dumps({"cook": {"jobs": 1}, "log": {"level": "debug"}}))
+                    process.send_signal(signal.SIGHUP)
+                    self.assertGreater(int(manager.wait("RELOADING", "1")["MONOTONIC_USEC"]), 0)
+                    manager.wait("READY", "1")
+                    config.write_text('{"cook": {"jobs": "many"}}')
+                    process.send_signal(signal.SIGHUP)
+                    manager.wait("RELOADING", "1")
+                    lines = manager.wait("READY", "1")
+                    self.assertIn("The former configuration stays", lines["STATUS"])
+                    self.assertIn("jobs", lines["STATUS"])
+                    config.write_text(json.dumps({"cook": {"jobs": 1}}))
+                    process.send_signal(signal.SIGHUP)
+                    manager.wait("STATUS", "1 fresh, 0 stale, 0 failed, 0 to cook")
+                    process.send_signal(signal.SIGTERM)
+                    manager.wait("STOPPING", "1")
+                    self.assertEqual(process.wait(DEADLINE), 0)
+                finally:
+                    process.kill()
+                    process.communicate()
+                    manager.socket.close()
+
+    def test_no_watchdog_for_another_process(self):
+        name = str(self.folder / "notify")
+        manager = Manager(name)
+        process = self.managed(name, "--listen", "127.0.0.1:0", "--log-level", "debug")
+        try:
+            manager.wait("READY", "1")
+            self.put("a.obj", obj_text(3))
+            manager.wait("STATUS", "1 fresh, 0 stale, 0 failed, 0 to cook")
+            self.assertFalse([lines for lines in manager.told if "WATCHDOG" in lines])
+        finally:
+            self.end(process)
+            manager.socket.close()
+
+    def test_sockets_of_the_manager(self):
+        self.put("a.obj", obj_text(3))
+        tcp = self.listening(socket.AF_INET, ("127.0.0.1", 0))
+        path = self.folder / "hob.sock"
+        local = self.listening(socket.AF_UNIX, str(path))
+        port = tcp.getsockname()[1]
+        # A request from before the daemon's start is answered, as is one from its restart.
+        for round_ in range(2):
+            early = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+            early.request("GET", "/api/v1")
+            process = self.managed(None, "--listen", "127.0.0.1:1", sockets=(tcp, local), LISTEN_FDNAMES="hob.socket:local")
+            try:
+                answer = early.getresponse()
+                self.assertEqual(answer.status, 200, round_)
+                answer.read()
+                early.close()
+                if round_ == 0:
+                    connection = http.client.HTTPConnection("localhost", timeout=DEADLINE)
+                    connection.sock = socket.socket(socket.AF_UNIX)
+                    connection.sock.connect(str(path))
+                    connection.request("GET", "/api/v1")
+                    self.assertEqual(connection.getresponse().status, 200)
+                    connection.close()
+                children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()
+                for child in children:
+                    variables = pathlib.Path(f"/proc/{child}/environ").read_bytes()
+                    self.assertNotIn(b"LISTEN_", variables)
+                banner = ""
+                while "Sandbox" not in banner:
+                    banner += process.stdout.readline()
+                    self.assertIsNone(process.poll())
+            finally:
+                err = self.end(process)[1]
+            self.assertIn(f"http://127.0.0.1:{port}/", banner)
+            self.assertIn("hob.socket", err)
+            self.assertTrue(path.exists(), "a socket file of the manager's is not the daemon's to delete")
+
+    def test_wrong_sockets_are_named(self):
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        moved = socket.socket(fileno=fcntl.fcntl(datagrams.fileno(), fcntl.F_DUPFD, 50))
+        self.addCleanup(moved.close)
+        self.addCleanup(datagrams.close)
+        open_tcp = self.listening(socket.AF_INET, ("0.0.0.0", 0))
+        for sockets, text in (((moved,), "no stream socket that listens"), ((open_tcp,), "token")):
+            process = self.managed(None, sockets=sockets, LISTEN_FDNAMES="odd.socket")
+            out, err = process.communicate(timeout=DEADLINE)
+            self.assertEqual(process.returncode, 2, err)
+            self.assertIn(text, err)
+        # Meant for another process: not touched.
+        process = self.managed(None, "--listen", "127.0.0.1:0", sockets=(open_tcp,), LISTEN_PID="1")
+        while "Open" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        self.end(process)
+
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate")
+    def test_started_by_the_first_request(self):
+        self.put("a.obj", obj_text(3))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        process = subprocess.Popen(["systemd-socket-activate", "-l", f"127.0.0.1:{port}", "--fdname=hob.socket", HOB, "serve",
+                                    str(self.art), "--cache", str(self.cache)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            while f":{port}" not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            status, body = self.ask(port)
+            self.assertEqual(status, 200)
+            self.assertIn("epoch", json.loads(body))
+        finally:
+            self.end(process)
+
+
+if __name__ == "__main__":
+    main()
