@@ -242,6 +242,30 @@ static void links_are_sorted_and_default_material_has_none(void **state)
 	assert_true(hob_str_equal(s.material_names[0], HOB_STR("red")));
 }
 
+static void morph_weights_of_a_node_are_linked_to_it(void **state)
+{
+	(void)state;
+	hob_model m = model_new(&arena);
+	model_mesh(&m, shape_grid(&arena, 1, 0, true, true), HOB_NONE);
+	model_node(&m, "plain", HOB_NONE);
+	model_node(&m, "smiling", 0);
+	model_node(&m, "frowning", 0);
+	float weights[] = {0.25f, 0.5f, 0.75f};
+	m.weights = weights;
+	m.weight_count = 3;
+	m.nodes[1].weight_count = 1;
+	m.nodes[2].weight_first = 1;
+	m.nodes[2].weight_count = 2;
+	hob_baked_scene s = bake(&m, NULL);
+	assert_int_equal(s.morph_weight_count, 3);
+	assert_memory_equal(s.morph_weights, weights, sizeof weights);
+	assert_int_equal(s.weight_links.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(s.weight_links.items[i].node, s.node_of_model[1 + i]);
+		assert_int_equal(s.weight_links.items[i].value, i);
+	}
+}
+
 static void mirrored_means_the_whole_path(void **state)
 {
 	(void)state;
@@ -391,6 +415,7 @@ int main(void)
 		TEST(overflowing_transform_is_an_error),
 		TEST(every_scene_keeps_its_roots),
 		TEST(links_are_sorted_and_default_material_has_none),
+		TEST(morph_weights_of_a_node_are_linked_to_it),
 		TEST(mirrored_means_the_whole_path),
 		TEST(shear_is_flagged),
 		TEST(boxes_hold_their_subtree_in_the_world),
