@@ -182,9 +182,12 @@ static void on_ready(void *user)
 		   srv_text_duration(now_ns() - d->began_ns, time), known, waiting, broken);
 	printf("  %s➜%s  Open      %s%s%s%s\n", accent, off, accent, srv_http_url(d->http),
 		   strncmp(srv_http_url(d->http), "unix:", 5) == 0 ? "" : "/", off);
-	for (uint32_t i = 0; i < view->root_count; i++)
-		printf("  %s➜%s  Watching  %.*s  %s(%s, %llu files)%s\n", accent, off, HOB_FMT(view->roots[i].path),
-			   dim, view->roots[i].mode, (unsigned long long)view->roots[i].files, off);
+	for (uint32_t i = 0; i < view->root_count; i++) {
+		const srv_view_root *root = &view->roots[i];
+		printf("  %s➜%s  Watching  %.*s  %s(%.*s, %llu files)%s\n", accent, off, HOB_FMT(root->path), dim,
+			   HOB_FMT(root->poll_ms > 0 ? root->note : hob_str_of(root->mode)),
+			   (unsigned long long)root->files, off);
+	}
 	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, srv_config_text(&d->config, SRV_CONFIG_cache),
 		   dim, srv_text_bytes(usage.blob_bytes, used), off);
 	printf("  %s➜%s  Sandbox   %s%s%s\n\n", accent, off, dim, srv_engine_sandbox(d->engine), off);

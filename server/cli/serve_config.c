@@ -52,13 +52,18 @@ bool serve_options_load(const serve_options *options, srv_config *config, hob_er
 void serve_engine_options(const srv_config *config, srv_engine_options *out)
 {
 	const char *sandbox = srv_config_text(config, SRV_CONFIG_sandbox);
+	const char *mode = srv_config_text(config, SRV_CONFIG_watch_mode);
 	*out = (srv_engine_options){.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
 								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
 								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
 								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
 										   : strcmp(sandbox, "off") == 0   ? SRV_SANDBOX_OFF
 																		   : SRV_SANDBOX_BEST_EFFORT,
-								.force_polling = srv_config_flag(config, SRV_CONFIG_poll)};
+								.poll_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_poll_ms),
+								.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
+											  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
+																			 : SRV_ENGINE_AUTO,
+								.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
 }
 
 void serve_http_options(srv_config *config, srv_http_options *out)

@@ -387,7 +387,18 @@ static void on_reset(void *user, uint32_t root, const char *why)
 static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
 {
 	srv_engine *engine = user;
+	static const char *const probes[] = {
+		[WATCH_PROBE_OFF] = "off",
+		[WATCH_PROBE_ARRIVES] = "passed",
+		[WATCH_PROBE_SILENT] = "failed",
+		[WATCH_PROBE_IMPOSSIBLE] = "not-possible",
+	};
+	srv_watch_facts facts;
 	set_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
+	srv_watch_tell(engine->watch, root, &facts);
+	engine->roots[root].file_system = facts.file_system;
+	engine->roots[root].probe = probes[facts.probed];
+	engine->roots[root].poll_ms = facts.poll_ms;
 	if (mode == SRV_WATCH_POLLING)
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots[root].name),
 				why ? why : "");
@@ -398,7 +409,12 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 static bool start_watching(srv_engine *engine, hob_error *err)
 {
 	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode};
-	srv_watch_options options = {.force_polling = engine->options.force_polling, .held = true};
+	srv_watch_options options = {.force_polling = engine->options.watch_mode == SRV_ENGINE_POLL,
+								 .trust_events = engine->options.watch_mode == SRV_ENGINE_EVENTS,
+								 .probe = engine->options.watch_mode == SRV_ENGINE_AUTO &&
+										  !engine->options.no_probe,
+								 .poll_ms = engine->options.poll_ms,
+								 .held = true};
 	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
@@ -562,8 +578,11 @@ static bool open_roots(srv_engine *engine, hob_error *err)
 		engine->root_fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (engine->root_fds[i] < 0)
 			return hob_fail(err, IO, "the folder '%s' cannot be opened: %s", root->path, strerror(errno));
-		engine->roots[i] = (srv_view_root){
-			.name = hob_str_of(root->name), .path = hob_str_of(root->path), .mode = "scanning"};
+		engine->roots[i] = (srv_view_root){.name = hob_str_of(root->name),
+										   .path = hob_str_of(root->path),
+										   .mode = "scanning",
+										   .file_system = "unknown",
+										   .probe = "off"};
 	}
 	return true;
 }

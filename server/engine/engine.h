@@ -37,6 +37,12 @@ typedef struct srv_engine_root {
 	hob_settings settings; /* what folders and sidecars overlay */
 } srv_engine_root;
 
+typedef enum srv_engine_watch_mode {
+	SRV_ENGINE_AUTO,
+	SRV_ENGINE_EVENTS,
+	SRV_ENGINE_POLL
+} srv_engine_watch_mode;
+
 typedef struct srv_engine_options {
 	const srv_engine_root *roots;
 	uint32_t root_count;
@@ -44,7 +50,9 @@ typedef struct srv_engine_options {
 	uint64_t memory_limit;
 	srv_sandbox_policy sandbox;
 	const char *worker_path;
-	bool force_polling;
+	srv_engine_watch_mode watch_mode;
+	uint32_t poll_ms; /* 0 = 2000 */
+	bool no_probe;	  /* never make a file in a root */
 } srv_engine_options;
 
 /* Upper bounds of a histogram of times in ms; one more counter is for what takes longer. */

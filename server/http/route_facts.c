@@ -138,6 +138,9 @@ enum MHD_Result srv_route_roots(request *r)
 		json_put_str(&body, "path", root->path);
 		json_put_str(&body, "mode", hob_str_of(root->mode));
 		json_put_str(&body, "note", root->note);
+		json_put_str(&body, "file_system", hob_str_of(root->file_system));
+		json_put_str(&body, "probe", hob_str_of(root->probe));
+		json_put_u64(&body, "poll_ms", root->poll_ms);
 		json_put_u64(&body, "files", root->files);
 		json_close(&body, '}');
 	}

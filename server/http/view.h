@@ -57,6 +57,9 @@ typedef struct srv_view_asset {
 typedef struct srv_view_root {
 	hob_str name, path;
 	const char *mode; /* "inotify", "polling", "scanning": static text */
+	const char *file_system,
+		*probe;		  /* srv_watch_facts; probe: "off", "passed", "failed", "not-possible": static text */
+	uint32_t poll_ms; /* 0: not polling */
 	hob_str note;	  /* why, for people */
 	uint64_t files;
 } srv_view_root;

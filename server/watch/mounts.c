@@ -26,6 +26,18 @@ static const struct {
 	{0xBACBACBC, "VMware shared folder"},
 };
 
+/* Those whose changes are seen where they are made. */
+static const struct {
+	unsigned magic;
+	const char *name;
+} local[] = {
+	{0xEF53, "ext4"},		  {0x58465342, "xfs"},	 {0x9123683E, "btrfs"}, {0xCA451A4E, "bcachefs"},
+	{0x2FC12FC1, "zfs"},	  {0xF2F52010, "f2fs"},	 {0x01021994, "tmpfs"}, {0x858458F6, "ramfs"},
+	{0x794C7630, "overlay"},  {0xF15F, "ecryptfs"},	 {0x2011BAB0, "exfat"}, {0x4D44, "vfat"},
+	{0x7366746E, "ntfs"},	  {0x5346544E, "ntfs"},	 {0x482B, "hfsplus"},	{0x9660, "iso9660"},
+	{0x73717368, "squashfs"}, {0xE0F5E1E2, "erofs"},
+};
+
 enum { FUSE_MAGIC = 0x65735546 };
 
 const char *srv_network_mount(int fd)
@@ -45,4 +57,16 @@ const char *srv_silent_mount(int fd)
 	if (fstatfs(fd, &info) == 0 && (unsigned)info.f_type == FUSE_MAGIC)
 		return "FUSE";
 	return srv_network_mount(fd);
+}
+
+const char *srv_file_system(int fd)
+{
+	struct statfs info;
+	const char *silent = srv_silent_mount(fd);
+	if (silent || fstatfs(fd, &info) != 0)
+		return silent ? silent : "unknown";
+	for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+		if (local[i].magic == (unsigned)info.f_type)
+			return local[i].name;
+	return "unknown";
 }

@@ -7,4 +7,7 @@ const char *srv_network_mount(int fd);
 /* The same, and "FUSE": such a mount may be shown here and changed elsewhere, without any event. */
 const char *srv_silent_mount(int fd);
 
+/* Its name for people: "ext4", "overlay", "NFS" ...; "unknown". Static text. */
+const char *srv_file_system(int fd);
+
 #endif

@@ -88,6 +88,8 @@ static void deliver(srv_watch *watch, watch_message *message)
 		watch->callbacks.reset(user, message->root, message->why);
 		break;
 	case MESSAGE_MODE:
+		if (message->root < WATCH_ROOTS_MAX)
+			watch->facts[message->root] = message->facts;
 		watch->callbacks.mode(user, message->root, message->mode, message->why);
 		break;
 	}
@@ -319,6 +321,13 @@ bool watch_ignores(watch_root *root, hob_str path)
 {
 	const srv_watch_options *options = &root->watch->options;
 	return options->ignore && options->ignore(options->ignore_user, root->index, path);
+}
+
+void srv_watch_tell(const srv_watch *watch, uint32_t root, srv_watch_facts *out)
+{
+	*out = (srv_watch_facts){.file_system = "unknown"};
+	if (root < WATCH_ROOTS_MAX && watch->facts[root].file_system)
+		*out = watch->facts[root];
 }
 
 void srv_watch_count(const srv_watch *watch, srv_watch_counters *out)

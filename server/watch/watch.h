@@ -25,7 +25,7 @@
  * together with its target. Files that come with a folder (moved in, or made and filled before it was watched) are
  * reported one by one, besides the folder.
  *
- * Polling (network and FUSE mounts, watch limit, force_polling): a changed file is reported when it looked the same twice and
+ * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is reported when it looked the same twice and
  * nobody has it open for writing. Each root has an inotify instance of its own, so roots may overlap. A save that
  * writes beside the file and renames over it counts as one lone change, and the same file saved again and again is
  * delivered each time at once: there is nothing else to collect. After an overflow the new scan begins at once, and
@@ -61,6 +61,11 @@ typedef struct srv_watch_options {
 	uint32_t window_ms, window_max_ms; /* 0 = 15, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
+	/* Wait for events even where the kind of mount says that others' changes give none; only the watch limit leads to polling. */
+	bool trust_events;
+	/* A file with a name of its own and a leading dot is made in each root and removed at once, before its first scan and whenever it
+	 * is another folder: where that gives no event the root polls. Where it cannot be made nothing is concluded. */
+	bool probe;
 	bool held;			  /* scan and watch, but call nobody before srv_watch_deliver */
 	bool once;			  /* scan only, never watch (hob cook) */
 	uint32_t max_watches; /* tests: pretend that this is the kernel's limit; 0 = none */
@@ -84,6 +89,22 @@ void srv_watch_deliver(srv_watch *watch);
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */
 void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user);
+
+/* Whether the root's own probe gave an event. */
+typedef enum watch_probed {
+	WATCH_PROBE_OFF, /* not asked for, or polling anyway */
+	WATCH_PROBE_ARRIVES,
+	WATCH_PROBE_SILENT,
+	WATCH_PROBE_IMPOSSIBLE /* nothing can be written there */
+} watch_probed;
+
+typedef struct srv_watch_facts {
+	const char *file_system; /* "ext4", "NFS" ...: static text */
+	watch_probed probed;
+	uint32_t poll_ms; /* 0: not polling */
+} srv_watch_facts;
+/* As of the newest `mode`. Loop thread. */
+void srv_watch_tell(const srv_watch *watch, uint32_t root, srv_watch_facts *out);
 
 /* Counters for /metrics. */
 typedef struct srv_watch_counters {

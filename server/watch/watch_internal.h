@@ -2,6 +2,7 @@
  *
  *   watch.c         the loop's side: queue of messages, start, close
  *   watch_root.c    one thread per root: when to scan, polling, roots that come and go
+ *   watch_probe.c   do events arrive in a folder at all?
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
  *   watch_settle.c  which paths are delivered when
@@ -71,11 +72,14 @@ typedef struct watch_root {
 
 	/* its own thread only */
 	uint64_t device, inode;
+	watch_probed probed; /* of this device and inode */
 	bool missing, announced;
 	bool polling;
 	char why[300];
 	file_list *known; /* polling: the newest list */
 } watch_root;
+
+enum { WATCH_ROOTS_MAX = 256 };
 
 typedef enum message_kind { MESSAGE_SCANNED, MESSAGE_CHANGED, MESSAGE_RESET, MESSAGE_MODE } message_kind;
 
@@ -87,6 +91,7 @@ typedef struct watch_message {
 	file_list *files;
 	path_set paths;
 	char why[300];
+	srv_watch_facts facts;
 } watch_message;
 
 struct srv_watch {
@@ -103,6 +108,7 @@ struct srv_watch {
 	pthread_mutex_t roots_lock; /* guards the array; a root lives until close */
 	watch_root **roots;
 	uint32_t root_count;
+	srv_watch_facts facts[WATCH_ROOTS_MAX]; /* loop's thread only */
 
 	pthread_t reader;
 	int reader_wake; /* eventfd */
@@ -110,8 +116,6 @@ struct srv_watch {
 	atomic_uint threads;
 	atomic_uint_fast64_t events, batches, overflows, scans, watches;
 };
-
-enum { WATCH_ROOTS_MAX = 256 };
 
 int64_t watch_now_ns(void);
 static inline int64_t watch_ms(uint32_t value)
@@ -133,6 +137,9 @@ void watch_root_close_inotify(watch_root *root);
 void watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
 void watch_recount(watch_root *root);
+
+/* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. */
+watch_probed watch_probe(int dir_fd);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
 /* root->lock is NOT held. Adds the watch and puts the folder into the tree. */

@@ -151,6 +151,10 @@ static void set_mode(watch_root *root, bool polling, const char *fmt, ...)
 	watch_message *mode = watch_message_new(root, MESSAGE_MODE);
 	mode->mode = polling ? SRV_WATCH_POLLING : SRV_WATCH_INOTIFY;
 	memcpy(mode->why, why, sizeof why);
+	mode->facts = (srv_watch_facts){
+		.file_system = root->dir_fd >= 0 ? srv_file_system(root->dir_fd) : "unknown",
+		.probed = polling && root->probed != WATCH_PROBE_SILENT ? WATCH_PROBE_OFF : root->probed,
+		.poll_ms = polling ? root->watch->options.poll_ms : 0};
 	watch_post(root->watch, mode);
 }
 
@@ -209,6 +213,8 @@ static int open_root(watch_root *root, struct stat *info)
 	return fd;
 }
 
+static const char probe_silent[] = "a file that was made there for a trial gave no event";
+
 /* Opens the root and decides how it is watched: NULL for inotify, else why not. */
 static bool prepare(watch_root *root, const char **why)
 {
@@ -220,7 +226,14 @@ static bool prepare(watch_root *root, const char **why)
 		return false;
 	}
 	root->missing = false;
-	const char *silent = srv_silent_mount(fd);
+	const char *silent = options->trust_events ? NULL : srv_silent_mount(fd);
+	if (info.st_dev != root->device || info.st_ino != root->inode || root->retry_inotify)
+		root->probed = WATCH_PROBE_OFF;
+	if (options->probe && !options->once && !options->force_polling && !silent &&
+		root->probed == WATCH_PROBE_OFF)
+		root->probed = watch_probe(fd);
+	if (root->probed == WATCH_PROBE_SILENT)
+		silent = probe_silent;
 	pthread_mutex_lock(&root->lock);
 	if (root->dir_fd < 0 || info.st_dev != root->device || info.st_ino != root->inode)
 		watch_root_close_inotify(root);
@@ -258,11 +271,18 @@ static void describe_mode(watch_root *root, const char *why, const char *nested)
 {
 	char text[sizeof root->limit + 64];
 	if (!why) {
-		set_mode(root, false, "inotify");
+		const char *system = srv_file_system(root->dir_fd);
+		set_mode(root, false, "inotify%s%s",
+				 root->probed == WATCH_PROBE_IMPOSSIBLE
+					 ? "; nothing can be written there to try whether events arrive"
+					 : "",
+				 strcmp(system, "overlay") == 0
+					 ? "; what changes in a lower layer of this overlay gives no events"
+					 : "");
 	} else if (nested) {
 		snprintf(text, sizeof text, "a %s mount inside, whose changes give no events", nested);
 		set_polling(root, text);
-	} else if (why == root->limit || strcmp(why, "asked for") == 0) {
+	} else if (why == root->limit || why == probe_silent || strcmp(why, "asked for") == 0) {
 		set_polling(root, why);
 	} else {
 		snprintf(text, sizeof text, "%s mount, whose changes give no events", why);
@@ -280,6 +300,8 @@ static void scan(watch_root *root)
 	if (watching)
 		watch_wake_reader(root->watch);
 	watch_scan(root, watching, &result);
+	if (root->watch->options.trust_events)
+		result.silent = NULL;
 	if (watching && (result.limit || result.silent)) {
 		why = result.limit ? root->limit : result.silent;
 		pthread_mutex_lock(&root->lock);

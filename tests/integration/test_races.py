@@ -20,7 +20,7 @@ class Races(Scenario):
             truth = daemon.blob("art/one.obj")
         self.cache = self.folder / "cache2"
         (self.art / "one.obj").unlink()
-        with self.serve("--jobs", "1", "--poll") as daemon:
+        with self.serve("--jobs", "1", "--watch", "poll") as daemon:
             (worker,) = self.workers(daemon)
             os.kill(worker, signal.SIGSTOP)
             self.put("one.obj", first)

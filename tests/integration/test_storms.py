@@ -228,7 +228,7 @@ class Storms(Scenario):
     # ---- roots and limits
 
     def test_root_removed_and_made_again_and_again(self):
-        with self.serve("--poll") as polled:
+        with self.serve("--watch", "poll") as polled:
             self.root_comes_and_goes(polled)
         self.cache = self.folder / "cache2"
         with self.serve() as daemon:
