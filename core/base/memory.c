@@ -9,13 +9,14 @@
 typedef struct hob_arena_block {
 	struct hob_arena_block *older;
 	size_t used, capacity;
+	size_t touched; /* bytes that were ever handed out; behind them all is zero as it came */
 } block_t;
 
 enum { BLOCK_MIN = 16384, BLOCK_MAX = 8 << 20, BLOCK_ALIGN = 64 };
 
-static size_t header_size(void)
+static uint8_t *memory_of(block_t *block)
 {
-	return (sizeof(block_t) + BLOCK_ALIGN - 1) & ~(size_t)(BLOCK_ALIGN - 1);
+	return (uint8_t *)(((uintptr_t)(block + 1) + BLOCK_ALIGN - 1) & ~(uintptr_t)(BLOCK_ALIGN - 1));
 }
 
 void hob_arena_init(hob_arena *arena, size_t limit)
@@ -48,13 +49,12 @@ static bool add_block(hob_arena *arena, size_t size)
 	if (capacity < size)
 		capacity = size;
 	size_t total;
-	if (!hob_add(capacity, header_size(), &total))
+	if (!hob_add(capacity, sizeof(block_t) + BLOCK_ALIGN - 1, &total))
 		return false;
-	total = (total + BLOCK_ALIGN - 1) & ~(size_t)(BLOCK_ALIGN - 1);
-	block_t *block = aligned_alloc(BLOCK_ALIGN, total);
+	block_t *block = calloc(1, total);
 	if (!block)
 		return false;
-	*block = (block_t){arena->block, 0, capacity};
+	*block = (block_t){arena->block, 0, capacity, 0};
 	arena->block = block;
 	return true;
 }
@@ -78,8 +78,11 @@ void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align)
 	}
 	block->used = at + size;
 	arena->used += size;
-	void *memory = (uint8_t *)block + header_size() + at;
-	memset(memory, 0, size);
+	uint8_t *memory = memory_of(block) + at;
+	if (at < block->touched)
+		memset(memory, 0, at + size < block->touched ? size : block->touched - at);
+	if (block->touched < at + size)
+		block->touched = at + size;
 	return memory;
 }
 

@@ -378,9 +378,12 @@ static void fill_ranges(pack_builder *b)
 
 static void put_sections(pack_builder *b, uint8_t *file)
 {
+	size_t end = sizeof(hob_pk_header) + b->section_count * sizeof(hob_pk_section);
 	for (uint32_t i = 0; i < b->section_count; i++) {
 		pack_section *s = &b->sections[i];
 		uint8_t *at = file + s->entry.offset;
+		memset(file + end, 0, (size_t)s->entry.offset - end);
+		end = (size_t)(s->entry.offset + s->entry.stored_bytes);
 		if (s->entry.codec != HOB_PK_CODEC_RAW) {
 			memcpy(at, s->stored.data, s->stored.size);
 		} else {
@@ -421,7 +424,6 @@ static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
 		fail_memory(b, "a packed file");
 		return;
 	}
-	memset(file, 0, (size_t)header.file_bytes);
 	fill_ranges(b);
 	put_sections(b, file);
 	hob_hasher hasher;

@@ -26,9 +26,9 @@ static void grow(ball_t *ball, const float *points, uint32_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		hob_vec3 offset = hob_vec3_sub(hob_vec3_load(points + 3 * i), ball->center);
-		double distance = hob_vec3_length(offset);
-		if (distance <= ball->radius)
+		if (hob_vec3_dot(offset, offset) <= ball->radius * ball->radius)
 			continue;
+		double distance = hob_vec3_length(offset);
 		double radius = (ball->radius + distance) / 2;
 		ball->center = hob_vec3_add(ball->center, hob_vec3_scale(offset, (radius - ball->radius) / distance));
 		ball->radius = radius;
@@ -68,12 +68,13 @@ static void store_ball(hob_vec3 center, const float *points, uint32_t count, flo
 {
 	hob_vec3_store(sphere, center);
 	hob_vec3 stored = hob_vec3_load(sphere);
-	double radius = 0;
+	double square = 0;
 	for (size_t i = 0; i < count; i++) {
-		double distance = hob_vec3_length(hob_vec3_sub(hob_vec3_load(points + 3 * i), stored));
-		radius = distance > radius ? distance : radius;
+		hob_vec3 offset = hob_vec3_sub(hob_vec3_load(points + 3 * i), stored);
+		double distance = hob_vec3_dot(offset, offset);
+		square = distance > square ? distance : square;
 	}
-	radius *= 1.000001;
+	double radius = sqrt(square) * 1.000001;
 	sphere[3] = radius < (double)FLT_MAX ? (float)radius : FLT_MAX;
 }
 

@@ -12,11 +12,12 @@ void hob_bounds_box(const float *points, uint32_t count, float min[3], float max
  * from the far points of 7 directions and once from the box; the smaller one is kept. Cost O(count). */
 void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4]);
 
+enum { HOB_UV_DENSITY_SAMPLES = 4096 };
+
 /* Median over the triangles of sqrt(area in uv / area in space): what picks a mip level without derivatives.
- * Triangles without area in space are left out; 0 when none is left. Of more than 32768 triangles every k-th
- * is looked at. `scratch` [32768] f32. */
+ * Triangles without area in space are left out; 0 when none is left. Of more than HOB_UV_DENSITY_SAMPLES triangles every k-th
+ * is looked at. `scratch` [HOB_UV_DENSITY_SAMPLES]. */
 float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
 					 float *scratch);
-enum { HOB_UV_DENSITY_SAMPLES = 32768 };
 
 #endif

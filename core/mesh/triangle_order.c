@@ -11,16 +11,14 @@ void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *p
 {
 	if (index_count == 0)
 		return;
-	if (effort == HOB_ORDER_FAST) {
-		meshopt_optimizeVertexCacheFifo(indices, indices, index_count, vertex_count, FIFO_SIZE);
-		return;
-	}
 	if (effort == HOB_ORDER_SMALL) {
 		meshopt_optimizeVertexCacheStrip(indices, indices, index_count, vertex_count);
 		return;
 	}
-	meshopt_optimizeVertexCache(indices, indices, index_count, vertex_count);
-	meshopt_optimizeOverdraw(indices, indices, index_count, positions, vertex_count, 12, overdraw_threshold);
+	meshopt_optimizeVertexCacheFifo(indices, indices, index_count, vertex_count, FIFO_SIZE);
+	if (effort == HOB_ORDER_BEST)
+		meshopt_optimizeOverdraw(indices, indices, index_count, positions, vertex_count, 12,
+								 overdraw_threshold);
 }
 
 uint32_t hob_order_vertices(uint32_t *const *levels, const uint32_t *counts, uint32_t level_count,

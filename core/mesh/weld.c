@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+enum { AHEAD = 16 };
+
 static uint32_t table_size(uint32_t vertex_count)
 {
 	uint64_t size = 16;
@@ -33,15 +35,21 @@ static bool equal(const hob_vertex_array *arrays, uint32_t array_count, size_t a
 	return true;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t words)
+{
+	hash = (hash ^ words) * 0x9FB21C651E98DF25ull;
+	return hash ^ hash >> 32;
+}
+
 static void hash_array(const hob_vertex_array *array, uint32_t vertex_count, uint64_t *hashes)
 {
 	size_t words = array->size / 4, at = 0;
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		uint64_t hash = hashes[v];
-		for (size_t w = 0; w < words; w++) {
-			hash = (hash ^ word(array, at++)) * 0x9FB21C651E98DF25ull;
-			hash ^= hash >> 32;
-		}
+		for (size_t w = words; w >= 2; w -= 2, at += 2)
+			hash = mix(hash, word(array, at) | (uint64_t)word(array, at + 1) << 32);
+		if (words % 2)
+			hash = mix(hash, word(array, at++));
 		hashes[v] = hash;
 	}
 }
@@ -67,6 +75,8 @@ uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t
 
 	uint32_t kept = 0;
 	for (uint32_t v = 0; v < vertex_count; v++) {
+		if (v + AHEAD < vertex_count)
+			__builtin_prefetch(&table[(uint32_t)(hashes[v + AHEAD] >> 16) & mask]);
 		if (remap[v] == HOB_NONE)
 			continue;
 		uint32_t slot = (uint32_t)(hashes[v] >> 16) & mask;

@@ -686,6 +686,7 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	pool->child.data = pool;
 	uv_signal_start(&pool->child, on_child, SIGCHLD);
 	srv_orphans_adopt();
+	setenv("GLIBC_TUNABLES", SRV_WORKER_TUNABLES, 0);
 	uv_timer_init(loop, &pool->respawn);
 	pool->respawn.data = pool;
 	pool->open_handles = 2;

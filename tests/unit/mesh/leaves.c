@@ -374,6 +374,34 @@ static void triangles_are_the_same_after_ordering(void **state)
 	hob_order_triangles(NULL, 0, NULL, 0, HOB_ORDER_BEST);
 }
 
+/* Vertices that a cache of 16 in order of arrival misses, per triangle. */
+static double misses_per_triangle(const hob_mesh *m)
+{
+	uint32_t cache[16], misses = 0;
+	memset(cache, 0xFF, sizeof cache);
+	for (uint32_t i = 0; i < m->index_count; i++) {
+		bool hit = false;
+		for (uint32_t k = 0; k < 16; k++)
+			hit = hit || cache[k] == m->indices[i];
+		if (!hit)
+			cache[misses++ % 16] = m->indices[i];
+	}
+	return 3.0 * misses / m->index_count;
+}
+
+static void triangles_are_ordered_for_the_vertex_cache(void **state)
+{
+	(void)state;
+	const double most[] = {0.66, 0.72};
+	for (int effort = HOB_ORDER_FAST; effort <= HOB_ORDER_BEST; effort++) {
+		hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
+		assert_true(misses_per_triangle(&m) > 0.95);
+		hob_order_triangles(m.indices, m.index_count, m.position, m.vertex_count, (hob_order_effort)effort);
+		if (misses_per_triangle(&m) > most[effort])
+			fail_msg("effort %d: %.3f vertices a triangle", effort, misses_per_triangle(&m));
+	}
+}
+
 static void vertices_are_numbered_coarsest_level_first(void **state)
 {
 	(void)state;
@@ -408,6 +436,7 @@ int main(void)
 		TEST(other_attributes_make_no_siblings),
 		TEST(pieces_hang_together_by_position),
 		TEST(triangles_are_the_same_after_ordering),
+		TEST(triangles_are_ordered_for_the_vertex_cache),
 		TEST(vertices_are_numbered_coarsest_level_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
