@@ -614,6 +614,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_settings);
 	free(engine->scanned);
 	free(engine->scan_rounds);
+	free(engine->young);
 	free(engine->waiters);
 	free(engine->post_queue);
 	uv_mutex_destroy(&engine->post_lock);

@@ -76,7 +76,7 @@ static void learn_digests(engine_job *job, const srv_result *result)
 		if (same && !f->has_digest) {
 			f->has_digest = true;
 			f->digest = dep->digest;
-			engine_store_file(engine, file);
+			engine_store_file(engine, file, job->started_at_ms);
 		}
 	}
 }

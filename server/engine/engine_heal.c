@@ -14,7 +14,7 @@ static void store_assets(srv_engine *engine)
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
 		if (f->exists && f->has_digest)
-			engine_store_file(engine, i);
+			engine_store_file(engine, i, engine_now_ms());
 	}
 }
 

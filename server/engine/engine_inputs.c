@@ -92,6 +92,7 @@ bool asset_is_current(srv_engine *engine, asset *a)
 
 static void hash_file(hash_item *item)
 {
+	item->read_at_ms = engine_now_ms();
 	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	struct stat info;
 	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -120,7 +121,7 @@ static void hash_work(uv_work_t *work)
 		hash_file(&job->hashes[i]);
 }
 
-void engine_store_file(srv_engine *engine, uint32_t file)
+static void store_file(srv_engine *engine, uint32_t file)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	srv_file_row row = {engine->roots[f->root].name, f->path, f->stat, f->digest};
@@ -128,6 +129,60 @@ void engine_store_file(srv_engine *engine, uint32_t file)
 	if (!srv_store_put_file(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->store_dirty = true;
+}
+
+static bool has_whole_seconds(const srv_stat *stat)
+{
+	return stat->mtime_ns % 1000000000 == 0 && stat->ctime_ns % 1000000000 == 0;
+}
+
+/* A later write within the same tick of the file system's clock leaves the stat data as it is. */
+static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
+{
+	int64_t tick_ms = has_whole_seconds(stat) ? 2000 : 20;
+	int64_t newest_ns = stat->mtime_ns > stat->ctime_ns ? stat->mtime_ns : stat->ctime_ns;
+	return newest_ns / 1000000 + tick_ms >= read_at_ms;
+}
+
+void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
+{
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	if (!is_too_new(&f->stat, read_at_ms)) {
+		store_file(engine, file);
+		return;
+	}
+	if (engine->young_count == engine->young_capacity) {
+		uint32_t capacity = engine->young_capacity ? engine->young_capacity * 2 : 64;
+		young_file *young = realloc(engine->young, capacity * sizeof *young);
+		if (!young)
+			return;
+		engine->young = young;
+		engine->young_capacity = capacity;
+	}
+	engine->young[engine->young_count++] = (young_file){file, f->changed, uv_now(engine->loop)};
+}
+
+void engine_keep_young(srv_engine *engine)
+{
+	enum { WAIT_MS = 2500 };
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < engine->young_count; i++) {
+		young_file young = engine->young[i];
+		srv_file *f = srv_graph_at(engine->graph, young.file);
+		if (uv_now(engine->loop) < young.since + WAIT_MS) {
+			engine->young[kept++] = young;
+		} else if (f->has_digest && f->changed == young.changed) {
+			bool told = strcmp(engine->roots[f->root].mode, "inotify") == 0;
+			if (told || !has_whole_seconds(&f->stat)) {
+				store_file(engine, young.file);
+			} else {
+				f->has_digest = false;
+				f->changed = ++engine->tick;
+				engine_tell_others(engine, young.file, HOB_NONE);
+			}
+		}
+	}
+	engine->young_count = kept;
 }
 
 static void hash_done(uv_work_t *work, int status)
@@ -156,7 +211,7 @@ static void hash_done(uv_work_t *work, int status)
 			f->stat = item->stat;
 			f->digest = item->digest;
 			engine->counters.hashed_bytes += item->stat.size;
-			engine_store_file(engine, item->file);
+			engine_store_file(engine, item->file, item->read_at_ms);
 		}
 	}
 	job->hash_count = 0;

@@ -88,6 +88,7 @@ static void note_oldest(srv_engine *engine)
 void engine_keep_store(srv_engine *engine)
 {
 	retry_passing(engine);
+	engine_keep_young(engine);
 	note_oldest(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {

@@ -51,6 +51,7 @@ typedef struct hash_item {
 	char *path;
 	int root_fd;
 	uint64_t changed; /* of the file when its hashing began */
+	int64_t read_at_ms;
 	bool found;
 	srv_stat stat;
 	hob_sha256 digest;
@@ -92,6 +93,12 @@ struct engine_job {
 	struct engine_job *twins;	  /* jobs with the same lookup, which start over when this one has ended */
 };
 
+/* A digest that a restart may not believe yet, because the file had just been written when it was read. */
+typedef struct young_file {
+	uint32_t file;
+	uint64_t changed, since; /* of the file then; uv_now */
+} young_file;
+
 typedef struct waiter {
 	srv_control *control;
 	uint64_t deadline_ms; /* uv_now */
@@ -127,6 +134,8 @@ struct srv_engine {
 	engine_job *waiting;	 /* have missed the cache and wait for a worker, most urgent first */
 	engine_job *active[512]; /* jobs under way, in no order */
 	uint32_t active_count;
+	young_file *young;
+	uint32_t young_count, young_capacity;
 	waiter *waiters;
 	uint32_t waiter_count, waiter_capacity;
 	uint64_t *scan_rounds; /* scans finished, by root */
@@ -175,7 +184,10 @@ bool asset_is_current(srv_engine *engine, asset *a);
 void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
 /* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, or no memory. */
 uint32_t job_dep_file(engine_job *job, hob_str relative);
-void engine_store_file(srv_engine *engine, uint32_t file);
+/* Writes the digest to the index, so that a restart believes it while the stat data stays: at once, or when the file has
+ * stood still for a while if it was as good as new when it was read. */
+void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
+void engine_keep_young(srv_engine *engine); /* once a second: those that have stood still */
 /* engine_cook.c: a job from its begin to its worker */
 void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
 void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */

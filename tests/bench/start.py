@@ -24,15 +24,14 @@ from hobtest import HOB, Daemon, obj_text, png  # noqa: E402
 
 
 def make_tree(art, folders, files):
-    """folders x files files: each folder holds two models, a material file, pictures and notes."""
-    texts = [obj_text(2 + i, mtl="look.mtl") for i in range(3)]
+    """folders x files files: each folder holds two models of their own, a material file, pictures and notes."""
     picture = png(200, 30, 30)
     for f in range(folders):
         folder = art / f"set{f // 100}" / f"f{f}"
         folder.mkdir(parents=True)
         for i in range(files):
             if i < 2:
-                (folder / f"m{i}.obj").write_text(texts[(f + i) % 3])
+                (folder / f"m{i}.obj").write_text(obj_text(2 + i, shift=f, mtl="look.mtl"))
             elif i == 2:
                 (folder / "look.mtl").write_text("newmtl m\nKd 1 0 0\n")
             elif i < 6:

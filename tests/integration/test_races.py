@@ -2,6 +2,7 @@
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 
 from hobtest import Scenario, bumpy_grid, main, obj_text
@@ -68,6 +69,28 @@ class Races(Scenario):
                 daemon.sync()
                 self.assertEqual(daemon.cooked(), 0)
                 self.assertEqual(daemon.blob(f"art/{name}.obj", "materials"), served)
+
+    def test_write_in_the_same_tick_as_the_last_look(self):
+        """Stat data that says nothing, because the file system's clock had not moved on when the daemon died."""
+        first, second = obj_text(3, shift=1), obj_text(3, shift=2)
+        self.put("old.obj", obj_text(4))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.put("new.obj", first)
+            daemon.sync()
+            before = daemon.blob("art/new.obj")
+            daemon.kill()
+        path = self.art / "new.obj"
+        path.write_text(second)
+        stat = path.stat()
+        with sqlite3.connect(self.cache / "index.db") as index:
+            index.execute("UPDATE file SET size = ?, inode = ?, mtime_ns = ?, ctime_ns = ? WHERE path = ?",
+                          (stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, b"new.obj"))
+        index.close()
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertFalse(daemon.blob("art/new.obj") == before)
+            self.assertEqual(daemon.counters()["hob_hashed_bytes_total"], len(second))
 
     def test_root_removed_and_made_again(self):
         self.put("one.obj", obj_text(2))
