@@ -7,11 +7,11 @@
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = the one before */
 	const cli_command *command;
-} table[] = {{"Everyday", &cli_serve}, {NULL, &cli_cook},		  {NULL, &cli_status},
-			 {NULL, &cli_ls},		   {NULL, &cli_why},		  {NULL, &cli_get},
-			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff},
-			 {NULL, &cli_export},	   {"Set up", &cli_init},	  {NULL, &cli_config},
-			 {NULL, &cli_token},	   {NULL, &cli_completion},	  {NULL, &cli_healthcheck}};
+} table[] = {{"Everyday", &cli_serve},	{NULL, &cli_cook},		 {NULL, &cli_status}, {NULL, &cli_ls},
+			 {NULL, &cli_why},			{NULL, &cli_log},		 {NULL, &cli_get},	  {NULL, &cli_watch},
+			 {"Inspect", &cli_inspect}, {NULL, &cli_diff},		 {NULL, &cli_export}, {"Maintain", &cli_gc},
+			 {NULL, &cli_verify},		{"Set up", &cli_init},	 {NULL, &cli_config}, {NULL, &cli_token},
+			 {NULL, &cli_completion},	{NULL, &cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {
@@ -58,11 +58,16 @@ static int fail_unknown(const char *name)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
-	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+	bool asks_version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0;
+	bool asks_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+	if ((asks_version && argc > 2) || (asks_help && argc > 3)) {
+		fprintf(stderr, "hob: '%s' is one argument too many\n", argv[asks_version ? 2 : 3]);
+		return EXIT_USAGE;
+	}
+	if (asks_version) {
 		printf("hob %s\n", HOB_VERSION);
 		return EXIT_GOOD;
 	}
-	bool asks_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 	if (argc < 2 || (asks_help && argc == 2)) {
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_GOOD;

@@ -196,7 +196,7 @@ bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line
 
 bool hob_error_append(hob_error *err, const char *fmt, ...)
 {
-	if (!err)
+	if (!err || err->code == HOB_ERR_MISSING_FILE)
 		return false;
 	size_t used = strlen(err->context);
 	if (used + 3 < sizeof err->context) {

@@ -86,7 +86,7 @@ static inline bool hob_always_false(bool ignored)
  * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
 #define hob_fail(err, code, ...)                                                                             \
 	hob_always_false(hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__))
-/* Appends "; context" to an error that is already set. Returns false. */
+/* Appends "; context" to an error that is already set, unless a file is missing: its name says all. Returns false. */
 #define hob_fail_in(err, ...) hob_always_false(hob_error_append((err), __VA_ARGS__))
 
 bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)

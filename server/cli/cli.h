@@ -17,13 +17,16 @@ enum {
 };
 
 typedef struct cli_command {
-	const char *name, *arguments, *summary;
+	const char *name;
+	const char *arguments; /* "ASSET [OUTPUT]": one word for each that it takes; "..." for any number */
+	const char *summary;
 	const char *help;				   /* shown by `hob help NAME`: examples first */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
 
-extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_inspect,
-	cli_diff, cli_export, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion;
+extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_log,
+	cli_inspect, cli_diff, cli_export, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion,
+	cli_gc, cli_verify;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 
@@ -47,7 +50,7 @@ typedef struct cli_option {
 
 /* Parses argv[1..]; "--" ends options; "--name=value" works. Operands are moved to the front of argv from index 1; their
  * number is returned. On --help prints the command's page and returns -1; on a wrong option prints what is wrong with a
- * suggestion and returns -2. */
+ * suggestion and returns -2, as on operands beyond those that command->arguments names. */
 int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 			  char **argv);
 /* What to return from run() for a negative result of cli_parse. */

@@ -43,8 +43,6 @@ static int run_config(int argc, char **argv)
 	int operands = cli_parse(&cli_config, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
-	if (operands > 0)
-		return cli_usage_error(&cli_config, "'%s' is not expected; --check FILE checks a file", argv[1]);
 	hob_buf out = {0};
 	hob_error error = {0};
 	srv_config config = {0};

@@ -207,6 +207,31 @@ static void on_idle(void *user)
 	feed(user);
 }
 
+/* Two readers may take the same ending, one after the other. */
+static void put_once(hob_buf *names, hob_str extension)
+{
+	char word[48];
+	snprintf(word, sizeof word, " .%.*s ", HOB_FMT(extension));
+	if (hob_str_find(hob_buf_str(names), hob_str_of(word), 0) != SIZE_MAX)
+		return;
+	if (names->size > 0)
+		names->size--;
+	hob_buf_put_str(names, hob_str_of(word));
+}
+
+static void say_what_is_read(run *r)
+{
+	hob_buf names = {0};
+	uint32_t count;
+	const srv_pool_importer *importers = srv_pool_importers(r->pool, &count);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < importers[i].extension_count; n++)
+			put_once(&names, importers[i].extensions[n]);
+	hob_fail(&r->trouble, USAGE, "no model was found in '%.40s'; their names end in%.*s", r->plan.root,
+			 HOB_FMT(hob_buf_str(&names)));
+	hob_buf_release(&names);
+}
+
 static void on_ready(void *user)
 {
 	run *r = user;
@@ -214,8 +239,7 @@ static void on_ready(void *user)
 	r->started = true;
 	r->began_ns = uv_hrtime();
 	if (r->plan.count == 0)
-		hob_fail(&r->trouble, USAGE, "no model was found in '%s'; 'hob help cook' lists what is read",
-				 r->plan.root);
+		say_what_is_read(r);
 	finish_if_over(r);
 }
 

@@ -42,9 +42,18 @@ static bool connect_to(const char *url, connection *l, char host[256], hob_error
 		strcpy(host, "localhost");
 		return connect_unix(url, l, err);
 	}
-	if (strncmp(url, "http://", 7) != 0)
-		return hob_fail(err, USAGE, "'%s' is not an http:// address", url);
-	snprintf(host, 256, "%.*s", (int)strcspn(url + 7, "/"), url + 7);
+	const char *scheme = strstr(url, "://"), *address = scheme ? scheme + 3 : url;
+	if (scheme && strncmp(url, "http://", 7) != 0)
+		return hob_fail(
+			err, USAGE,
+			"'%s' cannot be asked: HOST:PORT, http://HOST:PORT and unix:/path can; for a daemon behind TLS "
+			"use curl, or a Unix socket on its machine",
+			url);
+	if (!scheme)
+		snprintf(port, sizeof port, "7780");
+	snprintf(host, 256, "%.*s", (int)strcspn(address, "/"), address);
+	if (host[0] == 0)
+		return hob_fail(err, USAGE, "'%s' names no host: HOST:PORT, or unix:/path", url);
 	char name[256];
 	snprintf(name, sizeof name, "%s", host);
 	char *colon = strrchr(name, ':');
@@ -220,6 +229,20 @@ bool cli_request(const char *url, const char *method, const char *target, const 
 	return ok;
 }
 
+static bool stream_refused(connection *l, int status, hob_error *err)
+{
+	char body[4096];
+	size_t size = 0;
+	for (size_t got; size < sizeof body && (got = read_body(l, body + size, sizeof body - size)) > 0;)
+		size += got;
+	cJSON *problem = cJSON_ParseWithLength(body, size);
+	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));
+	(void)hob_fail(err, USAGE, "the daemon refused (%d): %.180s", status,
+				   detail ? detail : "no reason given");
+	cJSON_Delete(problem);
+	return false;
+}
+
 bool cli_stream(const char *url, const char *target, bool (*line)(void *user, hob_str line), void *user,
 				hob_error *err)
 {
@@ -228,7 +251,7 @@ bool cli_stream(const char *url, const char *target, bool (*line)(void *user, ho
 	hob_buf pending = {0};
 	bool ok = exchange(url, "GET", target, NULL, (hob_str){0}, &l, &head, err);
 	if (ok && head.status != 200)
-		ok = hob_fail(err, IO, "the daemon answered with status %d", head.status);
+		ok = stream_refused(&l, head.status, err);
 	char bytes[4096];
 	bool going = ok;
 	for (size_t got; going && (got = read_body(&l, bytes, sizeof bytes)) > 0;)
@@ -249,19 +272,6 @@ bool cli_stream(const char *url, const char *target, bool (*line)(void *user, ho
 void cli_response_release(cli_response *response)
 {
 	hob_buf_release(&response->body);
-}
-
-int cli_print_problem(const char *who, const cli_response *response)
-{
-	cJSON *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
-	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "detail"));
-	const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "title"));
-	const char *hint = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "hint"));
-	fprintf(stderr, "%s: %s\n", who, detail && detail[0] ? detail : title ? title : "the daemon refused");
-	if (hint && hint[0])
-		fprintf(stderr, "  hint: %s\n", hint);
-	cJSON_Delete(root);
-	return response->status == 422 ? EXIT_ASSETS_FAILED : EXIT_USAGE;
 }
 
 void cli_encode(hob_buf *out, hob_str text)

@@ -1,6 +1,6 @@
 /* http_client.h - the command line's HTTP: one request on a plain socket to the daemon.
  *
- * http://HOST:PORT or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
+ * HOST:PORT, http://HOST:PORT or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 
@@ -18,13 +18,12 @@ typedef struct cli_response {
  * Errors: IO with a text that says how to start the daemon. Any status is success here. */
 bool cli_request(const char *url, const char *method, const char *target, const char *header, hob_str body,
 				 cli_response *out, hob_error *err) HOB_MUST_CHECK;
-/* Streams the body line by line (events); returns when the server ends it, or `line` returns false. */
+/* Streams the body line by line (events); returns when the server ends it, or `line` returns false. USAGE when the
+ * daemon refuses. */
 bool cli_stream(const char *url, const char *target, bool (*line)(void *user, hob_str line), void *user,
 				hob_error *err) HOB_MUST_CHECK;
 void cli_response_release(cli_response *response);
 
-/* Prints a problem+json body ("detail" and "hint") or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
-int cli_print_problem(const char *who, const cli_response *response);
 /* Appends text with everything but unreserved characters and '/' percent-encoded. */
 void cli_encode(hob_buf *out, hob_str text);
 

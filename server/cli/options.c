@@ -2,6 +2,7 @@
 
 #include "../log/log.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,6 +84,17 @@ static bool store(const cli_option *option, const char *value)
 	return value[0] >= '0' && value[0] <= '9' && *end == 0 && number <= UINT32_MAX;
 }
 
+/* How many operands "ASSET [OUTPUT]" takes at most; "PATH..." takes any number. */
+static int operands_max(const char *arguments)
+{
+	int words = 0;
+	if (strstr(arguments, "..."))
+		return INT_MAX;
+	for (const char *at = arguments; *at; at++)
+		words += *at != ' ' && (at == arguments || at[-1] == ' ');
+	return words;
+}
+
 int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 			  char **argv)
 {
@@ -128,6 +140,10 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 							option->placeholder ? option->placeholder : "");
 			return -2;
 		}
+	}
+	if (operands > operands_max(command->arguments)) {
+		cli_usage_error(command, "'%s' is one argument too many", argv[1 + operands_max(command->arguments)]);
+		return -2;
 	}
 	return operands;
 }

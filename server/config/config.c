@@ -27,7 +27,7 @@ static const struct {
 
 /* ---- normal forms */
 
-static bool parse_size(const char *text, uint64_t *out)
+bool srv_config_parse_size(const char *text, uint64_t *out)
 {
 	static const struct {
 		const char *name;
@@ -71,7 +71,7 @@ static const char *normal_form(srv_config *config, srv_config_key key, const cha
 		}
 		return hob_arena_printf(&config->arena, "%llu", (unsigned long long)number).data;
 	case SRV_CONFIG_TYPE_size:
-		if (!parse_size(text, &number)) {
+		if (!srv_config_parse_size(text, &number)) {
 			(void)!hob_fail(err, CONFIG,
 							"%s must be a size such as \"20 GiB\" or a number of bytes, not '%s'", where,
 							text);

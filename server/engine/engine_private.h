@@ -243,6 +243,8 @@ void engine_tell_log(srv_engine *engine, srv_control *control);
 void engine_cancel_job(srv_engine *engine, srv_control *control);
 /* engine_settings.c */
 void engine_settings(srv_engine *engine, srv_control *control);
+/* {"lods.max":"props/cook.json"}: where each setting of an asset comes from; the caller's. NULL when that cannot be told. */
+struct cJSON *engine_setting_origins(srv_engine *engine, const asset *a);
 /* engine_manifest.c */
 void engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */

@@ -227,6 +227,9 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":\"default\",\"quality\":\"%s\",\"state\":\"%s\"", id,
 				   quality_of(a), srv_state_name(a->state));
 	if (recipe && recipe->error.len == 0) {
+		char key[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&recipe->key, key);
+		hob_buf_printf(&data, ",\"key\":\"%s\"", key);
 		put_outputs(recipe, &data);
 		hob_buf_printf(&data, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
 					   hit ? "true" : "false");

@@ -33,7 +33,7 @@ typedef struct layer {
 typedef struct layers {
 	layer items[LAYERS_MAX]; /* outermost folder first, the sidecar last */
 	uint32_t count;
-	hob_settings settings;
+	hob_settings own, settings;		/* own: of the daemon for this root */
 	char etag[HOB_SHA256_TEXT + 3]; /* of the sidecar */
 } layers;
 
@@ -82,7 +82,7 @@ static void make_etag(layers *l)
 static bool load(srv_engine *engine, const asset *a, bool checked, layers *l, hob_error *err)
 {
 	hob_str path = hob_str_of(a->path);
-	l->settings = engine->root_settings[a->root];
+	l->own = l->settings = engine->root_settings[a->root];
 	for (size_t i = 0; i <= path.len; i++) {
 		bool top = i == 0, end = i == path.len;
 		if ((!top && !end && path.data[i] != '/') || l->count == LAYERS_MAX)
@@ -122,18 +122,43 @@ static bool says(const cJSON *json, const char *path)
 	return cJSON_HasObjectItem(cJSON_GetObjectItemCaseSensitive(json, group), dot + 1);
 }
 
+static cJSON *printed(const hob_settings *settings)
+{
+	hob_buf text = {0};
+	hob_settings_print(settings, &text);
+	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_buf_release(&text);
+	return json;
+}
+
+static const cJSON *value_at(const cJSON *json, const char *path)
+{
+	char group[64];
+	const char *dot = strchr(path, '.');
+	if (!dot)
+		return cJSON_GetObjectItemCaseSensitive(json, path);
+	snprintf(group, sizeof group, "%.*s", (int)(dot - path), path);
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, group), dot + 1);
+}
+
 static void put_origins(const layers *l, hob_buf *out)
 {
-	json_key(out, "origins");
+	hob_settings built_in;
+	hob_settings_init(&built_in);
+	cJSON *initial = printed(&built_in), *own = printed(&l->own);
 	json_open(out, '{');
 	for (size_t i = 0; i < HOB_COUNT_OF(setting_paths); i++) {
-		const char *origin = "default";
+		const char *path = setting_paths[i];
+		const char *origin =
+			cJSON_Compare(value_at(initial, path), value_at(own, path), true) ? "default" : "hob.json";
 		for (uint32_t n = 0; n < l->count; n++)
 			if (says(l->items[n].json, setting_paths[i]))
 				origin = l->items[n].path;
 		json_put_str(out, setting_paths[i], hob_str_of(origin));
 	}
 	json_close(out, '}');
+	cJSON_Delete(initial);
+	cJSON_Delete(own);
 }
 
 static void tell(srv_control *control, layers *l)
@@ -145,6 +170,7 @@ static void tell(srv_control *control, layers *l)
 	json_put_str(&body, "asset", control->asset);
 	json_key(&body, "settings");
 	json_raw(&body, hob_buf_str(&value));
+	json_key(&body, "origins");
 	put_origins(l, &body);
 	json_key(&body, "sidecar");
 	json_open(&body, '{');
@@ -161,6 +187,20 @@ static void tell(srv_control *control, layers *l)
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 	hob_buf_release(&value);
+}
+
+cJSON *engine_setting_origins(srv_engine *engine, const asset *a)
+{
+	hob_error ignored;
+	hob_buf text = {0};
+	layers *l = calloc(1, sizeof *l);
+	if (l && load(engine, a, false, l, &ignored))
+		put_origins(l, &text);
+	if (l)
+		release(l);
+	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_buf_release(&text);
+	return json;
 }
 
 /* ---- changing */

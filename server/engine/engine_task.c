@@ -20,6 +20,7 @@ struct engine_task {
 	atomic_bool stop;
 	atomic_ullong done, damaged; /* blobs */
 	uint64_t total, freed_bytes, over_bytes;
+	uint64_t max_bytes;	 /* of a gc: instead of the cache's own limit; 0 = that one */
 	hob_sha256 *digests; /* of every blob, while a verify runs */
 	uv_work_t work;
 	engine_task *next;
@@ -155,11 +156,13 @@ static void run_gc(engine_task *t)
 	srv_store_measure(t->engine->store, &usage);
 	t->total = 1;
 	t->done = 1;
-	t->over_bytes =
-		usage.max_bytes > 0 && usage.blob_bytes > usage.max_bytes ? usage.blob_bytes - usage.max_bytes : 0;
+	uint64_t most = t->max_bytes > 0 ? t->max_bytes : usage.max_bytes;
+	t->over_bytes = most > 0 && usage.blob_bytes > most ? usage.blob_bytes - most : 0;
 	if (!t->dry_run) {
+		srv_store_limit(t->engine->store, most);
 		srv_store_trim_soon(t->engine->store);
 		t->freed_bytes = engine_trim(t->engine);
+		srv_store_limit(t->engine->store, usage.max_bytes);
 	}
 	finish(t);
 }
@@ -181,6 +184,7 @@ void engine_start_task(srv_engine *engine, srv_control *control)
 					   .id = ++engine->next_job,
 					   .verifies = verifies,
 					   .dry_run = control->force,
+					   .max_bytes = control->number,
 					   .started_at_ms = engine_now_ms(),
 					   .next = engine->tasks};
 	engine->tasks = t;

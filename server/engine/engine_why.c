@@ -1,36 +1,48 @@
 #include "engine_private.h"
 
-/* Why an asset was cooked: its newest recipe compared, input by input, with the one before. */
+#include "../http/json.h"
+
+#include <cjson/cJSON.h>
+
+/* Why an asset was cooked: its newest recipe compared, input by input and setting by setting, with the one before, or with
+ * the one that was served at some rev. */
 
 typedef struct comparison {
 	hob_buf changed; /* JSON array members */
 	uint32_t unchanged;
+	cJSON *origins; /* by setting */
 } comparison;
 
 static void put_digest(hob_buf *out, const hob_sha256 *digest)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	if (!digest) {
-		hob_buf_put_str(out, HOB_STR("null"));
-		return;
-	}
-	hob_sha256_text(digest, text);
-	hob_buf_printf(out, "\"%s\"", text);
+	if (digest)
+		json_digest(out, digest);
+	else
+		json_null(out);
 }
 
-static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const hob_sha256 *to)
+static void open_change(comparison *c, const char *kind, hob_str name)
 {
-	if (from == to || (from && to && hob_sha256_equal(from, to))) {
+	json_open(&c->changed, '{');
+	json_put_str(&c->changed, kind, name);
+}
+
+/* use: "added" or "dropped" when only one of the two cooks asked for the file at all. */
+static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const hob_sha256 *to,
+					  const char *use)
+{
+	if (!use && (from == to || (from && to && hob_sha256_equal(from, to)))) {
 		c->unchanged++;
 		return;
 	}
-	hob_buf_put_str(&c->changed, c->changed.size > 0 ? HOB_STR(",{\"input\":") : HOB_STR("{\"input\":"));
-	hob_buf_put_json(&c->changed, path);
-	hob_buf_put_str(&c->changed, HOB_STR(",\"from\":"));
+	open_change(c, "input", path);
+	json_key(&c->changed, "from");
 	put_digest(&c->changed, from);
-	hob_buf_put_str(&c->changed, HOB_STR(",\"to\":"));
+	json_key(&c->changed, "to");
 	put_digest(&c->changed, to);
-	hob_buf_put(&c->changed, "}", 1);
+	if (use)
+		json_put_str(&c->changed, "use", hob_str_of(use));
+	json_close(&c->changed, '}');
 }
 
 static const srv_recipe_dep *find_dep(const srv_recipe *recipe, hob_str path)
@@ -46,24 +58,64 @@ static const hob_sha256 *digest_of(const srv_recipe_dep *dep)
 	return dep && !dep->missing ? &dep->digest : NULL;
 }
 
+static void put_value(hob_buf *out, const char *name, const cJSON *value)
+{
+	char *text = cJSON_PrintUnformatted(value);
+	json_key(out, name);
+	json_raw(out, hob_str_of(text));
+	cJSON_free(text);
+}
+
+/* Every leaf of two ingredient lists; settings lose the group that holds them: "settings.lods.max" is "lods.max". */
+static void compare_values(comparison *c, const cJSON *from, const cJSON *to, const char *prefix)
+{
+	enum { NAME_BYTES = 160 };
+	const cJSON *now;
+	cJSON_ArrayForEach(now, to)
+	{
+		char name[NAME_BYTES];
+		const cJSON *was = cJSON_GetObjectItemCaseSensitive(from, now->string);
+		bool group = cJSON_IsObject(now), settings = !prefix[0] && strcmp(now->string, "settings") == 0;
+		snprintf(name, sizeof name, "%s%s%s", prefix, now->string, group ? "." : "");
+		if (group) {
+			compare_values(c, was, now, settings ? "" : name);
+			continue;
+		}
+		if (cJSON_Compare(was, now, true))
+			continue;
+		const char *origin = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(c->origins, name));
+		open_change(c, "setting", hob_str_of(name));
+		put_value(&c->changed, "from", was);
+		put_value(&c->changed, "to", now);
+		json_put_str(&c->changed, "origin", hob_str_of(origin ? origin : "hob"));
+		json_close(&c->changed, '}');
+	}
+}
+
+static void compare_ingredients(comparison *c, const srv_recipe *before, const srv_recipe *now)
+{
+	if (hob_str_equal(now->ingredients, before->ingredients))
+		return;
+	cJSON *from = cJSON_ParseWithLength(before->ingredients.data, before->ingredients.len);
+	cJSON *to = cJSON_ParseWithLength(now->ingredients.data, now->ingredients.len);
+	compare_values(c, from, to, "");
+	cJSON_Delete(from);
+	cJSON_Delete(to);
+}
+
+/* A cook that failed early did not come to look for the rest: that says nothing about those files. */
 static void compare(comparison *c, const srv_recipe *before, const srv_recipe *now, hob_str path)
 {
-	put_input(c, path, &before->source, &now->source);
-	for (uint32_t i = 0; i < now->dep_count; i++)
-		put_input(c, now->deps[i].path, digest_of(find_dep(before, now->deps[i].path)),
-				  digest_of(&now->deps[i]));
-	/* A cook that failed early did not come to look for the rest: that says nothing about them. */
+	put_input(c, path, &before->source, &now->source, NULL);
+	for (uint32_t i = 0; i < now->dep_count; i++) {
+		const srv_recipe_dep *was = find_dep(before, now->deps[i].path);
+		if (was || before->error.len == 0)
+			put_input(c, now->deps[i].path, digest_of(was), digest_of(&now->deps[i]), was ? NULL : "added");
+	}
 	for (uint32_t i = 0; i < before->dep_count && now->error.len == 0; i++)
 		if (!find_dep(now, before->deps[i].path))
-			put_input(c, before->deps[i].path, digest_of(&before->deps[i]), NULL);
-	if (!hob_str_equal(now->ingredients, before->ingredients)) {
-		hob_buf_put_str(&c->changed, c->changed.size > 0 ? HOB_STR(",{\"settings\":{\"from\":")
-														 : HOB_STR("{\"settings\":{\"from\":"));
-		hob_buf_put_str(&c->changed, before->ingredients);
-		hob_buf_put_str(&c->changed, HOB_STR(",\"to\":"));
-		hob_buf_put_str(&c->changed, now->ingredients);
-		hob_buf_put_str(&c->changed, HOB_STR("}}"));
-	}
+			put_input(c, before->deps[i].path, digest_of(&before->deps[i]), NULL, "dropped");
+	compare_ingredients(c, before, now);
 }
 
 /* The recipe of the newest job that used another one than `now`. */
@@ -77,6 +129,56 @@ static bool find_before(srv_engine *engine, const srv_job_row *rows, uint32_t co
 			srv_store_recipe(engine->store, &rows[i].recipe, arena, out, &error))
 			return true;
 	return false;
+}
+
+typedef struct served {
+	hob_str full;
+	hob_sha256 key;
+	bool found, over;
+} served;
+
+static bool take_change(void *user, const srv_change_row *row)
+{
+	served *s = user;
+	if (hob_str_find(row->data, hob_path_name(s->full), 0) == SIZE_MAX)
+		return true;
+	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	const char *full = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "asset"));
+	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "key"));
+	const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "kind"));
+	if (full && hob_str_equal(hob_str_of(full), s->full)) {
+		s->found = key && hob_sha256_parse(hob_str_of(key), &s->key);
+		s->over = s->found || (kind && strcmp(kind, "removed") == 0);
+	}
+	cJSON_Delete(change);
+	return !s->over;
+}
+
+/* The recipe behind what was served at `rev`. */
+static int find_at_rev(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
+					   hob_error *err)
+{
+	served s = {.full = hob_str_of(a->full)};
+	if (rev > engine->rev) {
+		(void)hob_fail(err, NOT_FOUND, "there is no rev %llu yet; the newest is %llu",
+					   (unsigned long long)rev, (unsigned long long)engine->rev);
+		return 404;
+	}
+	if (!srv_store_each_change(engine->store, 0, rev, true, take_change, &s, err))
+		return 503;
+	if (!s.found) {
+		bool trimmed = !s.over && srv_store_first_rev(engine->store) > 1;
+		(void)hob_fail(err, NOT_FOUND,
+					   trimmed ? "the history does not reach back to rev %llu"
+							   : "nothing was served at rev %llu yet",
+					   (unsigned long long)rev);
+		return trimmed ? 410 : 404;
+	}
+	if (srv_store_recipe(engine->store, &s.key, arena, out, err))
+		return 0;
+	(void)hob_fail(err, NOT_FOUND, "the record of the cook that was served at rev %llu is not kept any more",
+				   (unsigned long long)rev);
+	return 410;
 }
 
 static const char *verdict_of(const srv_job_row *newest, bool has_before)
@@ -105,10 +207,23 @@ void engine_why(srv_engine *engine, srv_control *control)
 		count = 0;
 	srv_recipe now = {0}, before = {0};
 	bool has_now = a->has_last && srv_store_recipe(engine->store, &a->last, &arena, &now, &error);
-	bool has_before = has_now && find_before(engine, rows, count, &now, &arena, &before);
+	bool has_before = false;
+	if (control->number > 0) {
+		int refused = find_at_rev(engine, a, control->number, &arena, &before, &error);
+		if (refused > 0) {
+			engine_answer(control, refused, refused == 410 ? "http.gone" : "http.not-found", error.context);
+			hob_arena_release(&arena);
+			return;
+		}
+		has_before = has_now;
+	} else {
+		has_before = has_now && find_before(engine, rows, count, &now, &arena, &before);
+	}
 	comparison c = {0};
-	if (has_before)
+	if (has_before) {
+		c.origins = engine_setting_origins(engine, a);
 		compare(&c, &before, &now, hob_path_name(hob_str_of(a->path)));
+	}
 	hob_buf body = {0};
 	hob_buf_put_str(&body, HOB_STR("{\"verdict\":"));
 	hob_buf_put_json(&body, hob_str_of(verdict_of(count > 0 ? &rows[0] : NULL, has_before)));
@@ -128,5 +243,6 @@ void engine_why(srv_engine *engine, srv_control *control)
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 	hob_buf_release(&c.changed);
+	cJSON_Delete(c.origins);
 	hob_arena_release(&arena);
 }

@@ -32,10 +32,11 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only what is called so or lies below. 200, 404, 410 */
 	SRV_CONTROL_ACTION,		/* digest: a cook key. 200 with its record, 404 */
 	SRV_CONTROL_ACTION_PUT, /* digest, text: a record. 201, 200 when it was there, 400, 409 */
-	SRV_CONTROL_GC,			/* force: only say what would go. 202 {"job":7} */
-	SRV_CONTROL_VERIFY,		/* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */
-	SRV_CONTROL_WHY,		/* asset: JSON explanation of the last cook. 200, 404 */
-	SRV_CONTROL_LOG,		/* asset, or job `number` when it is not 0: text of the log. 200, 404 */
+	SRV_CONTROL_GC, /* force: only say what would go; number: bytes to trim to (0: the limit). 202 {"job":7} */
+	SRV_CONTROL_VERIFY, /* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */
+	SRV_CONTROL_WHY, /* asset: JSON explanation of the last cook; number: against what was served at that rev
+							 * (0: the cook before). 200, 404, 410 */
+	SRV_CONTROL_LOG, /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
 	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 when it is being drawn (the event "thumbnail"
 	 * follows), 404 when there is none */
 	SRV_CONTROL_THUMBNAIL,

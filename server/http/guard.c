@@ -132,10 +132,10 @@ static bool check_host(request *r, enum MHD_Result *result)
 	}
 	if (!host_allowed(r->http, name)) {
 		hob_buf hint = {0};
-		hob_buf_printf(
-			&hint,
-			"add \"%.*s\" to server.allowed_hosts in hob.json if people reach the daemon under this name",
-			HOB_FMT(name));
+		hob_buf_printf(&hint,
+					   "if people reach the daemon under this name: hob serve --allowed-host %.*s, or "
+					   "server.allowed_hosts in hob.json",
+					   HOB_FMT(name));
 		hob_buf detail = {0};
 		hob_buf_printf(&detail, "Host '%.*s' is not served here", HOB_FMT(name));
 		*result = reply_problem_text(

@@ -39,7 +39,11 @@ static enum MHD_Result relay(request *r, srv_control_kind kind, const srv_contro
 
 enum MHD_Result srv_route_asset_why(request *r)
 {
-	return relay(r, SRV_CONTROL_WHY, NULL, "application/json");
+	enum MHD_Result result;
+	uint64_t rev;
+	if (!request_number(r, "rev", 1, INT64_MAX, 0, &result, &rev))
+		return result;
+	return relay(r, SRV_CONTROL_WHY, &(srv_control){.number = rev}, "application/json");
 }
 
 enum MHD_Result srv_route_asset_log(request *r)

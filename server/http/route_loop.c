@@ -131,13 +131,18 @@ static enum MHD_Result start_task(request *r, srv_control_kind kind)
 			return result;
 		cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "dry_run");
-		bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsBool(value)));
+		const cJSON *most = cJSON_GetObjectItemCaseSensitive(object, "max_bytes");
+		bool sized = cJSON_IsNumber(most) && most->valuedouble >= 1 && most->valuedouble < 9e15;
+		bool fine = r->body.size == 0 ||
+					(cJSON_IsObject(object) && (!value || cJSON_IsBool(value)) && (!most || sized));
+		uint64_t bytes = sized ? (uint64_t)most->valuedouble : 0;
 		dry_run = dry_run || cJSON_IsTrue(value);
 		cJSON_Delete(object);
 		if (!fine)
-			return reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",
-								 "the body is not a JSON object with a boolean 'dry_run'");
-		return ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run});
+			return reply_problem(
+				r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",
+				"the body is not a JSON object with a boolean 'dry_run' and, for gc, 'max_bytes' from 1");
+		return ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run, .number = bytes});
 	}
 	if (r->ask->status != MHD_HTTP_ACCEPTED)
 		return reply_answer(r, "application/json");

@@ -3,6 +3,7 @@ the last test says what was declared and never seen."""
 import hashlib
 import json
 import shutil
+import sqlite3
 import struct
 import subprocess
 import unittest
@@ -221,8 +222,13 @@ class Contract(Scenario):
         get(200, f"/api/v1/assets/{self.id}/deps?direction=in")
         get(200, f"/api/v1/assets/{self.id}/log")
         self.assertEqual(get(200, f"/api/v1/assets/{self.bad}/why").json()["verdict"], "failed")
+        rev = self.daemon.assets()["art/props/a.obj"]["rev"]
         self.put("props/a.obj", obj_text(5, mtl="a.mtl"))
         self.daemon.sync()
+        changed = get(200, f"/api/v1/assets/{self.id}/why?rev={rev}").json()["changed"]
+        self.assertEqual([c["input"] for c in changed], ["a.obj"])
+        get(400, f"/api/v1/assets/{self.id}/why?rev=x")
+        get(404, f"/api/v1/assets/{self.id}/why?rev=99999999")
         history = get(200, f"/api/v1/assets/{self.id}/history?limit=1").json()
         self.assertEqual(history["items"][0]["stats"]["triangles"], 5)
         older = get(200, f"/api/v1/assets/{self.id}/history?cursor=" + history["next"]).json()["items"]
@@ -352,11 +358,20 @@ class Contract(Scenario):
         self.assertEqual(self.ask(200, "GET", f"/api/v1/revs/{before['rev']}/manifest?root=art/props").json(), before)
         now = self.ask(200, "GET", "/api/v1/revs/latest/manifest?root=art").json()
         self.assertEqual([a["asset"] for a in now["assets"]], ["art/bad.obj", "art/props/b.obj"])
+        old = self.daemon.assets()["art/props/b.obj"]
+        key = self.ask(200, "GET", f"/api/v1/assets/{old['id']}").json()["recipe"]
+        self.put("props/b.obj", obj_text(6))
+        self.daemon.sync()
         self.daemon.stop()
         for blob in (self.cache / "blobs" / before["hashes"][0][:2]).iterdir():
             blob.unlink()
+        index = sqlite3.connect(self.cache / "index.db")
+        index.execute("DELETE FROM recipe WHERE key = ?", (bytes.fromhex(key),))
+        index.commit()
+        index.close()
         with self.serve() as self.daemon:
             self.daemon.sync()
+            self.ask(410, "GET", f"/api/v1/assets/{old['id']}/why?rev={old['rev']}")
             self.ask(410, "GET", f"/api/v1/revs/{before['rev']}/manifest?root=art/props")
 
     def test_10_housekeeping(self):
@@ -380,6 +395,8 @@ class Contract(Scenario):
         self.assertEqual(run("/api/v1/verify?dry_run=1", None)["damaged"], 0)
         self.assertEqual(run("/api/v1/gc", {"dry_run": True})["freed_bytes"], 0)
         self.assertEqual(run("/api/v1/gc", None)["result"], "done")
+        self.assertGreater(run("/api/v1/gc", {"dry_run": True, "max_bytes": 1})["over_bytes"], 0)
+        self.ask(400, "POST", "/api/v1/gc", {"max_bytes": 0})
         large = bytes(96 << 20)
         self.ask(201, "PUT", f"/blobs/{sha(large)}", large)
         place = self.ask(202, "POST", "/api/v1/verify", {}).headers["location"]

@@ -1,0 +1,127 @@
+#include "query.h"
+
+#include "../config/config.h"
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* hob gc, hob verify: housekeeping of a running daemon, whose job is waited for. */
+
+static cJSON *wait_for_job(const char *who, const char *url, double id, bool progress, int *code)
+{
+	static const struct timespec pause = {0, 100000000};
+	char target[64];
+	snprintf(target, sizeof target, "/api/v1/jobs/%.0f", id);
+	for (;;) {
+		cJSON *job = cli_ask_json(who, url, target, false, code);
+		if (!job || strcmp(cli_text(job, "state"), "done") == 0) {
+			if (progress)
+				fputs("\r\x1b[K", stderr);
+			return job;
+		}
+		if (progress)
+			fprintf(stderr, "\r%.0f of %.0f files", cli_number(job, "checked"), cli_number(job, "total"));
+		cJSON_Delete(job);
+		nanosleep(&pause, NULL);
+	}
+}
+
+static cJSON *run_task(const char *who, const char *url, const char *target, const char *body, int *code)
+{
+	cJSON *started = cli_post_json(who, url, target, body, code);
+	cJSON *job = started ? wait_for_job(who, url, cli_number(started, "job"), isatty(2), code) : NULL;
+	cJSON_Delete(started);
+	return job;
+}
+
+static int finish(cJSON *job, bool json, int code)
+{
+	char *text = json && job ? cJSON_PrintUnformatted(job) : NULL;
+	if (text)
+		printf("%s\n", text);
+	cJSON_free(text);
+	cJSON_Delete(job);
+	return code;
+}
+
+static int run_gc(int argc, char **argv)
+{
+	const char *url = cli_default_url(), *size = NULL;
+	bool dry = false, json = false;
+	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only say how much would go"},
+							{"--max-size", 0, CLI_TEXT, &size, "SIZE",
+							 "trim to this size, such as 20GiB, instead of the daemon's limit"},
+							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
+							CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_gc, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	uint64_t most = 0;
+	if (size && !srv_config_parse_size(size, &most))
+		return cli_usage_error(&cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
+	char body[96], freed[32], over[32];
+	snprintf(body, sizeof body, "{\"dry_run\":%s%s", dry ? "true" : "false", size ? ",\"max_bytes\":" : "}");
+	if (size)
+		snprintf(body + strlen(body), sizeof body - strlen(body), "%llu}", (unsigned long long)most);
+	int code = EXIT_GOOD;
+	cJSON *job = run_task("hob gc", url, "/api/v1/gc", body, &code);
+	srv_text_bytes((uint64_t)cli_number(job, "freed_bytes"), freed);
+	srv_text_bytes((uint64_t)cli_number(job, "over_bytes"), over);
+	if (job && !json && dry && cli_number(job, "over_bytes") > 0)
+		printf("the cache is %s over its limit; what was used least recently would go\n", over);
+	else if (job && !json && dry)
+		printf("the cache is within its limit; nothing would go\n");
+	else if (job && !json)
+		printf("freed %s\n", freed);
+	return finish(job, json, code);
+}
+
+const cli_command cli_gc = {"gc", "", "trim the daemon's cache",
+							"Deletes what was used least recently until the cache is below its limit, and "
+							"what nothing names any more. What\n"
+							"assets use now is never deleted. The daemon does this by itself; the command is "
+							"for when disk space is wanted\n"
+							"at once.\n"
+							"\n"
+							"Examples:\n"
+							"  hob gc\n"
+							"  hob gc --max-size 20GiB --dry-run\n",
+							run_gc};
+
+static int run_verify(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	bool dry = false, json = false;
+	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only count what is damaged"},
+							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
+							CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_verify, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	int code = EXIT_GOOD;
+	cJSON *job = run_task("hob verify", url, "/api/v1/verify", dry ? "{\"dry_run\":true}" : "{}", &code);
+	double damaged = cli_number(job, "damaged");
+	char checked[48];
+	cli_count(cli_number(job, "checked"), "file", checked);
+	if (job && !json && damaged == 0)
+		printf("%s checked, all as they were cooked\n", checked);
+	else if (job && !json)
+		printf("%s checked, %.0f damaged%s\n", checked, damaged,
+			   dry ? "; without --dry-run they are dropped and cooked again" : ": dropped, and cooked again");
+	if (job && damaged > 0 && dry)
+		code = EXIT_ASSETS_FAILED;
+	return finish(job, json, code);
+}
+
+const cli_command cli_verify = {
+	"verify", "", "hash everything in the daemon's cache again",
+	"Reads every cooked file of the cache and compares it with its name, which is its SHA-256. What is "
+	"damaged is\n"
+	"dropped and cooked again; with --dry-run it is only counted, and the exit code is 1 when there is any.\n"
+	"\n"
+	"Examples:\n"
+	"  hob verify\n"
+	"  hob verify --dry-run --json\n",
+	run_verify};

@@ -1,0 +1,85 @@
+#include "query.h"
+
+#include "../log/log.h"
+
+#include <stdio.h>
+
+/* hob ls: the assets, page by page as they come. */
+
+static void print_asset(const cJSON *item, bool detailed)
+{
+	char size[32], warnings[48];
+	const char *state = cli_text(item, "state");
+	const cJSON *bytes = cli_member(item, "bytes");
+	const cJSON *stats = cli_member(item, "stats");
+	const cJSON *error = cli_member(item, "error");
+	printf("%s%-11s%s ", cli_state_color(state), state, cli_color_off());
+	if (detailed)
+		printf("%9s %10.0f tris  %-12s  ", srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), size),
+			   cli_number(stats, "triangles"), cli_count(cli_number(item, "warnings"), "warning", warnings));
+	printf("%s/%s\n", cli_text(item, "root"), cli_text(item, "path"));
+	if (cJSON_IsObject(error))
+		printf("            %s\n", cli_text(error, "message"));
+}
+
+static int run_ls(int argc, char **argv)
+{
+	const char *url = cli_default_url(), *state = NULL;
+	bool json = false, detailed = false;
+	cli_option options[] = {
+		{"--state", 0, CLI_TEXT, &state, "STATES", "only these, comma-separated: fresh, failed ..."},
+		{"--long", 'l', CLI_FLAG, &detailed, NULL, "sizes, triangles, warnings"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
+		CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_ls, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	hob_buf cursor = {0};
+	uint32_t listed = 0;
+	int code = EXIT_GOOD;
+	for (bool more = true; more && code == EXIT_GOOD;) {
+		hob_buf target = {0};
+		hob_buf_put_str(&target, json ? HOB_STR("/api/v1/assets?limit=1000&format=ndjson")
+									  : HOB_STR("/api/v1/assets?limit=1000"));
+		if (operands == 1) {
+			hob_buf_put_str(&target, HOB_STR("&q="));
+			cli_encode(&target, hob_str_of(argv[1]));
+		}
+		if (state) {
+			hob_buf_put_str(&target, HOB_STR("&state="));
+			cli_encode(&target, hob_str_of(state));
+		}
+		if (cursor.size > 0) {
+			hob_buf_put_str(&target, HOB_STR("&cursor="));
+			hob_buf_put_str(&target, hob_buf_str(&cursor));
+		}
+		hob_buf_put(&target, "", 1);
+		cJSON *root = cli_ask_json("hob ls", url, (const char *)target.data, json, &code);
+		hob_buf_release(&target);
+		const cJSON *item;
+		cJSON_ArrayForEach(item, cli_member(root, "items"))
+		{
+			print_asset(item, detailed);
+			listed++;
+		}
+		hob_buf_clear(&cursor);
+		hob_buf_put_str(&cursor, hob_str_of(cli_text(root, "next")));
+		more = root && cursor.size > 0;
+		cJSON_Delete(root);
+	}
+	hob_buf_release(&cursor);
+	if (listed == 0 && !json && code == EXIT_GOOD)
+		fprintf(stderr, "no asset matches\n");
+	return code;
+}
+
+const cli_command cli_ls = {"ls", "[TEXT]", "list assets",
+							"Lists the assets whose path holds TEXT, with the reason of each failure. The "
+							"first word of a line is its state:\n"
+							"\n"
+#define JOB_STATE(id, name, meaning) "  " name ": " meaning "\n"
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+							"\n"
+							"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls --state failed,stale\n",
+							run_ls};

@@ -1,0 +1,203 @@
+#include "query.h"
+
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* hob status: one screen about the daemon; with --watch again after each change. hob healthcheck: yes or no. */
+
+static void put_states(const cJSON *states, hob_buf *out)
+{
+	const cJSON *state;
+	cJSON_ArrayForEach(state, states)
+	{
+		bool broken = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
+					  strcmp(state->string, "quarantined") == 0;
+		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
+			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble, cli_state_color(state->string),
+						   state->string, cli_color_off(), broken ? "   hob ls --state " : "",
+						   broken ? state->string : "");
+	}
+}
+
+static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
+{
+	const cJSON *assets = cli_member(stats, "assets"), *bytes = cli_member(stats, "bytes");
+	const cJSON *queue = cli_member(stats, "queue"), *cache = cli_member(stats, "cache");
+	char a[32], b[32], count[48];
+	hob_buf_printf(out, "%s  %s, up %s, %s, revision %.0f\n", url,
+				   cJSON_IsTrue(cli_member(stats, "ready")) ? "ready" : "scanning",
+				   srv_text_duration((uint64_t)cli_number(stats, "uptime_ms") * 1000000, a),
+				   cli_count(cli_number(assets, "total"), "asset", count), cli_number(stats, "rev"));
+	put_states(assets, out);
+	if (cli_text(stats, "trouble")[0])
+		hob_buf_printf(out, "  %strouble%s   %s\n", cli_state_color("failed"), cli_color_off(),
+					   cli_text(stats, "trouble"));
+	if (cli_number(queue, "running") + cli_number(queue, "length") > 0)
+		hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting\n", cli_number(queue, "running"),
+					   cli_number(queue, "length"));
+	hob_buf_printf(out, "  models    %s (without their textures and other files), %s cooked, %s\n",
+				   srv_text_bytes((uint64_t)cli_number(bytes, "source"), a),
+				   srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), b),
+				   cli_count(cli_number(stats, "warnings"), "warning", count));
+	hob_buf_printf(out, "  cache     %s", srv_text_bytes((uint64_t)cli_number(cache, "bytes"), a));
+	if (cli_number(cache, "limit_bytes") > 0)
+		hob_buf_printf(out, " of %s", srv_text_bytes((uint64_t)cli_number(cache, "limit_bytes"), b));
+	hob_buf_printf(out, ", %s free on its disk\n",
+				   srv_text_bytes((uint64_t)cli_number(cache, "disk_free_bytes"), b));
+}
+
+static void put_roots(const cJSON *roots, hob_buf *out)
+{
+	const cJSON *item;
+	char count[48];
+	cJSON_ArrayForEach(item, cli_member(roots, "items"))
+	{
+		const char *note = cli_text(item, "note");
+		bool noted = note[0] && strcmp(note, cli_text(item, "mode")) != 0;
+		hob_buf_printf(out, "  watching  %s  (%s, %s%s%s)\n", cli_text(item, "path"), cli_text(item, "mode"),
+					   cli_count(cli_number(item, "files"), "file", count), noted ? "; " : "",
+					   noted ? note : "");
+	}
+}
+
+static int print_once(const char *url, hob_buf *out)
+{
+	int code = EXIT_GOOD;
+	cJSON *stats = cli_ask_json("hob status", url, "/api/v1/stats", false, &code);
+	cJSON *roots = stats ? cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
+	if (stats)
+		put_stats(url, stats, out);
+	put_roots(roots, out);
+	cJSON_Delete(stats);
+	cJSON_Delete(roots);
+	return code;
+}
+
+/* On a terminal each picture takes the place of the one before; elsewhere it follows it. */
+static void draw(const hob_buf *text, uint32_t *lines, bool terminal)
+{
+	if (terminal && *lines > 0)
+		printf("\x1b[%uA\x1b[J", *lines);
+	else if (*lines > 0)
+		printf("\n");
+	fwrite(text->data, 1, text->size, stdout);
+	fflush(stdout);
+	*lines = 0;
+	for (size_t i = 0; i < text->size; i++)
+		*lines += text->data[i] == '\n';
+}
+
+/* Answers when something has changed since `since`, or after some seconds; false when the daemon is gone. */
+static bool wait_for_change(const char *url, hob_buf *since)
+{
+	enum { WAIT_S = 20 };
+	static const struct timespec gather = {0, 200000000}; /* what belongs together comes together */
+	char target[160];
+	snprintf(target, sizeof target, "/api/v1/changes?wait=%d&limit=1000&kinds=asset,job%s%.80s", WAIT_S,
+			 since->size > 0 ? "&since=" : "", since->size > 0 ? (const char *)since->data : "");
+	cli_response response;
+	hob_error error = {0};
+	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
+		return false;
+	cJSON *root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
+	if (cli_text(root, "next")[0]) {
+		hob_buf_clear(since);
+		hob_buf_put_str(since, hob_str_of(cli_text(root, "next")));
+		hob_buf_put(since, "", 1);
+		nanosleep(&gather, NULL);
+	}
+	cJSON_Delete(root);
+	cli_response_release(&response);
+	return response.status == 200 || response.status == 204;
+}
+
+static int watch(const char *url)
+{
+	static const struct timespec pause = {1, 0};
+	hob_buf text = {0}, shown = {0}, since = {0};
+	uint32_t lines = 0;
+	bool terminal = isatty(1);
+	int code = EXIT_GOOD;
+	for (bool going = true; going;) {
+		hob_buf_clear(&text);
+		code = print_once(url, &text);
+		going = code == EXIT_GOOD;
+		if (going && !hob_str_equal(hob_buf_str(&text), hob_buf_str(&shown))) {
+			draw(&text, &lines, terminal);
+			hob_buf_clear(&shown);
+			hob_buf_put_str(&shown, hob_buf_str(&text));
+		}
+		while (going && !wait_for_change(url, &since)) {
+			nanosleep(&pause, NULL);
+			going = isatty(2); /* somebody who looks may start it again; a script wants to know */
+		}
+	}
+	hob_buf_release(&text);
+	hob_buf_release(&shown);
+	hob_buf_release(&since);
+	return code == EXIT_GOOD ? EXIT_UNREACHABLE : code;
+}
+
+static int run_status(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	bool json = false, watching = false;
+	cli_option options[] = {
+		{"--watch", 'w', CLI_FLAG, &watching, NULL, "show it again after each change, until Ctrl-C"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
+		CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_status, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (json && watching)
+		return cli_usage_error(&cli_status, "--watch is for people; 'hob watch' prints changes as JSON");
+	int code = EXIT_GOOD;
+	if (json) {
+		cli_ask_json("hob status", url, "/api/v1/stats", true, &code);
+		return code;
+	}
+	if (watching)
+		return watch(url);
+	hob_buf text = {0};
+	code = print_once(url, &text);
+	printf("%.*s", HOB_FMT(hob_buf_str(&text)));
+	hob_buf_release(&text);
+	return code;
+}
+
+const cli_command cli_status = {
+	"status", "", "what the daemon is doing",
+	"Examples:\n  hob status\n  hob status --watch\n  hob status --json | jq .assets\n", run_status};
+
+/* ---- healthcheck: for container engines, which have no curl */
+
+static int run_healthcheck(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	bool ready = false;
+	cli_option options[] = {
+		{"--ready", 0, CLI_FLAG, &ready, NULL, "ask whether it is scanned and can cook, too"},
+		CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	cli_response response;
+	hob_error error = {0};
+	if (!cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
+		cli_print_error("hob healthcheck", &error);
+		return EXIT_UNREACHABLE;
+	}
+	int status = response.status;
+	if (status != 200)
+		fprintf(stderr, "hob healthcheck: %.*s", HOB_FMT(hob_buf_str(&response.body)));
+	cli_response_release(&response);
+	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+}
+
+const cli_command cli_healthcheck = {"healthcheck", "", "exit 0 when the daemon is alive",
+									 "Examples:\n  hob healthcheck --ready && echo serving\n",
+									 run_healthcheck};

@@ -1,0 +1,397 @@
+#include "query.h"
+
+#include "../../core/cook/settings.h"
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* hob why, hob log: what made a cook run, what it said, and how to repeat it. */
+
+static void print_line(const char *what, const char *text)
+{
+	if (text[0])
+		printf("  %-9s %s\n", what, text);
+}
+
+static void print_reasons(const cJSON *reasons)
+{
+	static const struct {
+		const char *kind, *words;
+	} kinds[] = {{"added", "it is new:"},
+				 {"changed", "saved:"},
+				 {"appeared", "appeared:"},
+				 {"removed", "deleted:"},
+				 {"settings", "settings:"},
+				 {"forced", "somebody asked for it"},
+				 {"asked", "somebody asked for it"},
+				 {"retry", "tried again"},
+				 {"check", "looked at after the start"},
+				 {"damaged-blob", "its cooked data was damaged"}};
+	const cJSON *reason;
+	cJSON_ArrayForEach(reason, reasons)
+	{
+		const char *kind = cli_text(reason, "kind"), *words = kind, *path = cli_text(reason, "path");
+		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+			if (strcmp(kinds[i].kind, kind) == 0)
+				words = kinds[i].words;
+		printf("  because   %s%s%s\n", words, path[0] ? " " : "", path);
+	}
+}
+
+static void print_error(const cJSON *error)
+{
+	const cJSON *place = cli_member(error, "location");
+	print_line("failed", cli_text(error, "message"));
+	if (cli_number(place, "line") > 0)
+		printf("  at        %s:%.0f\n", cli_text(place, "file"), cli_number(place, "line"));
+	print_line("hint", cli_text(error, "hint"));
+}
+
+/* The report of the cook that is served holds its notes. */
+static void print_warnings(const char *url, const cJSON *asset)
+{
+	hob_buf target = {0};
+	hob_buf_put_str(&target, HOB_STR("/a/"));
+	cli_encode(&target, hob_str_of(cli_text(asset, "root")));
+	hob_buf_put(&target, "/", 1);
+	cli_encode(&target, hob_str_of(cli_text(asset, "path")));
+	hob_buf_put_str(&target, HOB_STR("?output=report"));
+	hob_buf_put(&target, "", 1);
+	int ignored;
+	cJSON *report = cli_ask_json("hob why", url, (const char *)target.data, false, &ignored);
+	const cJSON *note;
+	cJSON_ArrayForEach(note, cli_member(report, "notes"))
+	{
+		if (strcmp(cli_text(note, "level"), "warning") == 0)
+			print_line("warning", cli_text(note, "text"));
+	}
+	cJSON_Delete(report);
+	hob_buf_release(&target);
+}
+
+/* ---- how to repeat it */
+
+/* Keeps what `settings` says otherwise than `initial`. */
+static void drop_equal(cJSON *settings, const cJSON *initial)
+{
+	for (cJSON *item = settings->child, *next; item; item = next) {
+		const cJSON *other = cli_member(initial, item->string);
+		next = item->next;
+		if (cJSON_IsObject(item))
+			drop_equal(item, other);
+		if (cJSON_Compare(item, other, true) || (cJSON_IsObject(item) && !item->child))
+			cJSON_Delete(cJSON_DetachItemViaPointer(settings, item));
+	}
+}
+
+static char *changed_settings(const cJSON *settings)
+{
+	hob_settings initial;
+	hob_buf text = {0};
+	hob_settings_init(&initial);
+	hob_settings_print(&initial, &text);
+	cJSON *known = cJSON_ParseWithLength((const char *)text.data, text.size);
+	cJSON *copy = cJSON_Duplicate(settings, true);
+	hob_buf_release(&text);
+	if (copy)
+		drop_equal(copy, known);
+	char *out = copy && copy->child ? cJSON_PrintUnformatted(copy) : NULL;
+	cJSON_Delete(copy);
+	cJSON_Delete(known);
+	return out;
+}
+
+/* As a shell reads it: quoted when it holds more than plain characters. */
+static void print_word(const char *text)
+{
+	if (text[0] &&
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == strlen(text)) {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('\'');
+	for (const char *c = text; *c; c++)
+		if (*c == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*c);
+	putchar('\'');
+}
+
+static void print_again(const char *url, const cJSON *asset)
+{
+	int ignored;
+	cJSON *roots = cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
+	const cJSON *root;
+	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	{
+		if (strcmp(cli_text(root, "name"), cli_text(asset, "root")) != 0)
+			continue;
+		char path[4096];
+		char *settings = changed_settings(cli_member(asset, "settings"));
+		snprintf(path, sizeof path, "%s/%s", cli_text(root, "path"), cli_text(asset, "path"));
+		fputs("  again     hob cook ", stdout);
+		print_word(path);
+		fputs(" --root ", stdout);
+		print_word(cli_text(root, "path"));
+		if (settings) {
+			fputs(" --settings ", stdout);
+			print_word(settings);
+		}
+		fputs(" -o cooked/\n", stdout);
+		cJSON_free(settings);
+	}
+	cJSON_Delete(roots);
+}
+
+/* ---- why */
+
+static void print_value(const cJSON *value)
+{
+	char *text = cJSON_PrintUnformatted(value);
+	fputs(text ? text : "(none)", stdout);
+	cJSON_free(text);
+}
+
+static void print_change(const cJSON *change)
+{
+	const char *use = cli_text(change, "use"), *from = cli_text(change, "from"), *to = cli_text(change, "to");
+	if (cJSON_HasObjectItem(change, "setting")) {
+		printf("  changed   %-24s ", cli_text(change, "setting"));
+		print_value(cli_member(change, "from"));
+		fputs(" -> ", stdout);
+		print_value(cli_member(change, "to"));
+		printf("  %s(%s)%s\n", cli_dim(), cli_text(change, "origin"), cli_color_off());
+	} else if (use[0]) {
+		printf("  changed   %-24s %s%s\n", cli_text(change, "input"),
+			   strcmp(use, "added") == 0 ? "is used now" : "is not used any more",
+			   strcmp(use, "added") == 0 && !to[0] ? ", and is missing" : "");
+	} else {
+		printf("  changed   %-24s %.12s -> %.12s\n", cli_text(change, "input"), from[0] ? from : "missing",
+			   to[0] ? to : "missing");
+	}
+}
+
+static void print_why(const char *url, const cJSON *why, const cJSON *asset, const char *against)
+{
+	const cJSON *item;
+	char time[32], count[48];
+	double unchanged = cli_number(why, "unchanged");
+	printf("%s: %s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"),
+		   against ? ", compared with rev " : "", against ? against : "");
+	print_reasons(cli_member(why, "reason"));
+	cJSON_ArrayForEach(item, cli_member(why, "changed")) print_change(item);
+	if (cli_text(why, "previous_key")[0])
+		printf("  as before %s\n", unchanged > 0 ? cli_count(unchanged, "input", count) : "nothing");
+	if (cJSON_IsObject(cli_member(asset, "error")))
+		print_error(cli_member(asset, "error"));
+	else if (cli_number(asset, "warnings") > 0)
+		print_warnings(url, asset);
+	if (cli_number(why, "cook_ms") > 0)
+		print_line("took", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time));
+	if (cli_text(why, "key")[0])
+		printf("  key       %.16s\n", cli_text(why, "key"));
+	print_again(url, asset);
+}
+
+static int run_why(int argc, char **argv)
+{
+	const char *url = cli_default_url(), *against = NULL;
+	bool json = false;
+	cli_option options[] = {
+		{"--against", 0, CLI_TEXT, &against, "REV", "compare with what was served at this revision"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
+		CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_why, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands != 1)
+		return cli_usage_error(&cli_why, "name one asset, as in 'hob ls'");
+	if (against && (against[0] == 0 || strspn(against, "0123456789") != strlen(against)))
+		return cli_usage_error(&cli_why, "'%s' is no revision: a number as in 'hob status' and 'hob watch'",
+							   against);
+	char id[32], target[128];
+	int code = EXIT_GOOD;
+	if (!cli_find_id("hob why", url, argv[1], id, &code))
+		return code;
+	snprintf(target, sizeof target, "/api/v1/assets/%s/why%s%.24s", id, against ? "?rev=" : "",
+			 against ? against : "");
+	cJSON *why = cli_ask_json("hob why", url, target, json, &code);
+	if (!why)
+		return code;
+	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
+	cJSON *asset = cli_ask_json("hob why", url, target, false, &code);
+	if (asset)
+		print_why(url, why, asset, against);
+	cJSON_Delete(asset);
+	cJSON_Delete(why);
+	return code;
+}
+
+const cli_command cli_why = {
+	"why", "ASSET", "why it was (or was not) cooked",
+	"Tells what made the newest job run, which inputs and settings differ from the cook before (or from what "
+	"was\n"
+	"served at revision REV), what the cook found wrong, and the command that repeats it without the "
+	"daemon.\n\n"
+	"Examples:\n  hob why art/props/duck.glb\n  hob why art/props/duck.glb --against 4100\n",
+	run_why};
+
+/* ---- log */
+
+/* Of ASSET its newest finished job, of JOB that one; NULL after a message. */
+static cJSON *find_job(const char *url, const char *name, bool is_job, int *code)
+{
+	hob_buf target = {0};
+	char id[32];
+	if (!is_job && !cli_find_id("hob log", url, name, id, code))
+		return NULL;
+	hob_buf_put_str(&target,
+					is_job ? HOB_STR("/api/v1/jobs/") : HOB_STR("/api/v1/jobs?state=done&limit=1&asset="));
+	cli_encode(&target, hob_str_of(name));
+	hob_buf_put(&target, "", 1);
+	cJSON *answer = cli_ask_json("hob log", url, (const char *)target.data, false, code);
+	hob_buf_release(&target);
+	if (is_job || !answer)
+		return answer;
+	cJSON *job = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(answer, "items"), 0);
+	cJSON_Delete(answer);
+	if (!job) {
+		fprintf(stderr, "hob log: no job of '%s' has finished yet; --follow waits for one\n", name);
+		*code = EXIT_ASSETS_FAILED;
+	}
+	return job;
+}
+
+static void print_text(const char *url, double id)
+{
+	char target[64];
+	cli_response response;
+	hob_error error = {0};
+	snprintf(target, sizeof target, "/api/v1/jobs/%.0f/log", id);
+	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
+		return;
+	hob_str text = hob_buf_str(&response.body);
+	for (size_t at = 0; response.status == 200 && at < text.len;) {
+		size_t end = hob_str_find(text, HOB_STR("\n"), at);
+		end = end == SIZE_MAX ? text.len : end;
+		printf("  printed   %.*s\n", HOB_FMT(hob_str_sub(text, at, end)));
+		at = end + 1;
+	}
+	cli_response_release(&response);
+}
+
+static void print_job(const char *url, const cJSON *job)
+{
+	char took[32], peak[32];
+	const char *result = cli_text(job, "result"), *asset = cli_text(job, "asset");
+	bool cooked = cli_number(job, "cook_ms") > 0;
+	printf("job %.0f  %s  %s%s%s", cli_number(job, "id"), asset[0] ? asset : cli_text(job, "kind"),
+		   cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
+		   result[0] ? result : cli_text(job, "state"), cli_color_off());
+	if (cooked)
+		printf("  %s, %s of memory", srv_text_duration((uint64_t)(cli_number(job, "cook_ms") * 1e6), took),
+			   srv_text_bytes((uint64_t)cli_number(job, "peak_bytes"), peak));
+	printf("  %s%s%s\n", cli_dim(), cli_text(job, "finished_at"), cli_color_off());
+	print_reasons(cli_member(job, "reason"));
+	if (cJSON_IsObject(cli_member(job, "error")))
+		print_error(cli_member(job, "error"));
+	if (!asset[0])
+		return;
+	print_text(url, cli_number(job, "id"));
+	int ignored = EXIT_GOOD;
+	cJSON *about = cli_ask_asset("hob log", url, asset, &ignored);
+	if (about && strcmp(result, "failed") != 0 && cli_number(about, "warnings") > 0)
+		print_warnings(url, about);
+	if (about)
+		print_again(url, about);
+	cJSON_Delete(about);
+}
+
+typedef struct follower {
+	const char *url, *asset;
+	double job; /* 0: of the asset, without an end */
+	bool json;
+} follower;
+
+static void show(const char *url, const cJSON *job, bool json)
+{
+	char *text = json ? cJSON_PrintUnformatted(job) : NULL;
+	if (text)
+		printf("%s\n", text);
+	else
+		print_job(url, job);
+	cJSON_free(text);
+	fflush(stdout);
+}
+
+static bool on_event(void *user, hob_str line)
+{
+	follower *f = user;
+	if (!hob_str_starts(line, HOB_STR("data: ")))
+		return true;
+	cJSON *event = cJSON_ParseWithLength(line.data + 6, line.len - 6);
+	static const char *const ends[] = {"cooked", "hit", "failed", "cancelled", "done"};
+	bool over = false, going = true;
+	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
+		over = over || strcmp(cli_text(event, "state"), ends[i]) == 0;
+	bool mine =
+		f->job > 0 ? cli_number(event, "id") == f->job : strcmp(cli_text(event, "asset"), f->asset) == 0;
+	if (over && mine) {
+		char id[32];
+		int code = EXIT_GOOD;
+		snprintf(id, sizeof id, "%.0f", cli_number(event, "id"));
+		cJSON *job = find_job(f->url, id, true, &code);
+		if (job)
+			show(f->url, job, f->json);
+		cJSON_Delete(job);
+		going = f->job == 0;
+	}
+	cJSON_Delete(event);
+	return going;
+}
+
+static int follow(follower *f)
+{
+	hob_error error = {0};
+	if (!cli_stream(f->url, "/api/v1/events?kinds=job", on_event, f, &error)) {
+		cli_print_error("hob log", &error);
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
+	}
+	return f->job > 0 ? EXIT_GOOD : EXIT_UNREACHABLE;
+}
+
+static int run_log(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	bool json = false, following = false;
+	cli_option options[] = {{"--follow", 'f', CLI_FLAG, &following, NULL,
+							 "then wait: for the job's end, or for each next one of the asset"},
+							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one a line"},
+							CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_log, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands != 1)
+		return cli_usage_error(&cli_log, "name one asset, as in 'hob ls', or the number of a job");
+	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
+	int code = EXIT_GOOD;
+	cJSON *job = find_job(url, argv[1], is_job, &code);
+	bool over = strcmp(cli_text(job, "state"), "done") == 0;
+	if (job && (over || !following))
+		show(url, job, json);
+	follower f = {url, argv[1], is_job ? cli_number(job, "id") : 0, json};
+	bool waits = following && (is_job ? job && !over : job || code == EXIT_ASSETS_FAILED);
+	cJSON_Delete(job);
+	return waits ? follow(&f) : code;
+}
+
+const cli_command cli_log = {
+	"log", "ASSET|JOB", "show what the last cook said",
+	"Shows the newest finished job of an asset, or one job by its number: its result, what it found wrong, "
+	"what the\n"
+	"cook process printed, what it cost, and the command that repeats it without the daemon.\n\n"
+	"Examples:\n  hob log art/props/duck.glb\n  hob log 991\n  hob log art/props/duck.glb --follow\n",
+	run_log};

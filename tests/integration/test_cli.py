@@ -1,0 +1,239 @@
+"""The command line as people meet it: what each command prints about a running daemon, its exit codes, and what it says when
+something is not as it should be."""
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+
+GLTF = ('{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],'
+        '"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],'
+        '"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],'
+        '"bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"uri":"%s","byteLength":36}]}')
+TRIANGLE = bytes(12) + b"\0\0\x80?" + bytes(12) + b"\0\0\x80?" + bytes(4)
+
+
+class CommandLine(Scenario):
+    daemon = None
+
+    def hob(self, *args, code=0, url=True, **environment):
+        """Runs hob; its stdout and stderr as texts, after its exit code was what it should be."""
+        where = {"HOB_URL": f"127.0.0.1:{self.daemon.port}"} if url and self.daemon else {}
+        result = subprocess.run([HOB, *map(str, args)], capture_output=True, text=True, timeout=DEADLINE, check=False,
+                                env=dict(os.environ, NO_COLOR="1", **where, **environment))
+        self.assertEqual(result.returncode, code, (args, result.stdout, result.stderr))
+        self.assertNotIn("runtime error", result.stderr)
+        self.assertNotIn("Sanitizer", result.stderr)
+        return result.stdout, result.stderr
+
+    def start(self, *options):
+        self.daemon = self.serve(*options)
+        self.addCleanup(lambda: self.daemon.process.poll() is None and self.daemon.kill())
+        self.daemon.sync()
+
+    def tearDown(self):
+        if self.daemon and self.daemon.process.poll() is None:
+            self.assertEqual(self.daemon.stop(), 0)
+
+
+class Usage(CommandLine):
+    def commands(self):
+        return re.findall(r"^  ([a-z]{2,})  ", self.hob("help")[0].split("Everyday")[1], re.M)
+
+    def test_every_command_refuses_what_it_does_not_take(self):
+        commands = self.commands()
+        self.assertGreater(len(commands), 15)
+        for command in commands:
+            usage = re.search(r"^Usage: hob \S+ \[OPTION\]... ?(.*)$", self.hob("help", command)[0], re.M).group(1)
+            many = ["x"] * (len(usage.split()) + 1)
+            if "..." not in usage:
+                self.assertIn("one argument too many", self.hob(command, *many, code=2)[1], command)
+            self.assertIn("unknown option", self.hob(command, "--no-such-option", code=2)[1], command)
+        self.hob("help", "ls", "x", code=2)
+        self.hob("--version", "x", code=2)
+
+    def test_help_says_what_is_true(self):
+        text = self.hob("help", "serve")[0]
+        self.assertNotIn("(20 GiB)", text)
+        self.assertRegex(text, r"--memory SIZE .*\(4 GiB\)")
+        text = self.hob("help", "ls")[0]
+        for state in ("queued", "cooking", "fresh", "stale", "failed", "blocked", "quarantined", "missing", "removed"):
+            self.assertRegex(text, rf"(?m)^  {state}: ")
+
+    def test_a_folder_without_models_says_what_models_are(self):
+        said = self.hob("cook", self.art, code=2)[1]
+        self.assertIn("no model was found", said)
+        for extension in (" .glb ", " .obj ", " .fbx "):
+            self.assertEqual(said.count(extension), 1, said)
+
+    def test_nobody_answers(self):
+        for url in ("127.0.0.1:1", "http://127.0.0.1:1"):
+            self.assertIn("no daemon answers", self.hob("status", "--url", url, code=3)[1])
+        self.assertIn("HOST:PORT", self.hob("status", "--url", "https://example.org", code=2)[1])
+
+
+class Queries(CommandLine):
+    def test_status_and_names(self):
+        self.put("props/duck.obj", obj_text(3, mtl="duck.mtl"))
+        self.put("props/box.obj", obj_text(1).replace("f 1 2 3", "f 1 2 3\nusemtl none"))
+        self.put("bad.gltf", GLTF % "gone.bin")
+        self.start()
+        text = self.hob("status")[0]
+        self.assertIn("3 assets", text)
+        self.assertRegex(text, r"1  failed +hob ls --state failed")
+        self.assertIn("without their textures", text)
+        self.assertNotIn("1 warnings", text + self.hob("ls", "--long")[0])
+        self.assertIn(f"watching  {self.art}", text)
+        self.assertEqual(json.loads(self.hob("status", "--json")[0])["assets"]["failed"], 1)
+        # The file that is missing is named, and nothing of how the reader came to it.
+        listed = self.hob("ls", "--state", "failed")[0]
+        self.assertIn("'gone.bin' does not exist", listed)
+        self.assertNotIn("accessor", listed)
+        for command in ("why", "log", "get"):
+            said = self.hob(command, "art/props/dukc.obj", *(["-o", self.folder / "x"] if command == "get" else []), code=2)[1]
+            self.assertIn("did you mean\n  art/props/duck.obj\n", said, command)
+        self.assertIn("  art/bad.gltf", self.hob("why", "bad.glft", code=2)[1])
+        self.assertIn("'hob ls' lists", self.hob("why", "art/nothing/like-it.fbx", code=2)[1])
+        self.assertIn("there are: meshes", self.hob("get", "art/props/duck.obj", "none", "-o", self.folder / "x", code=2)[1])
+        # Hints are for whoever types, not for programs.
+        self.assertNotIn("GET /", self.hob("why", "none", code=2)[1] + self.hob("log", "12345", code=2)[1])
+        host = self.daemon.get("/", Host="studio.example")
+        self.assertIn("--allowed-host studio.example", host.json()["hint"])
+
+    def test_why_names_the_setting_and_the_inputs(self):
+        self.put("props/duck.obj", obj_text(40, mtl="duck.mtl"))
+        self.put("props/duck.mtl", "newmtl m\nKd 1 0 0\n")
+        self.start()
+        first = self.daemon.assets()["art/props/duck.obj"]["rev"]
+        self.put("props/cook.json", '{"lods": {"max": 3}}')
+        self.daemon.sync()
+        item = self.daemon.assets()["art/props/duck.obj"]
+        why = self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()
+        self.assertEqual(why["changed"], [{"setting": "lods.max", "from": 7, "to": 3, "origin": "props/cook.json"}])
+        self.assertEqual(why["unchanged"], 2)
+        self.put("props/duck.mtl", "newmtl m\nKd 0 1 0\n")
+        self.daemon.sync()
+        why = self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()
+        self.assertEqual([c["input"] for c in why["changed"]], ["duck.mtl"])
+        why = self.daemon.get(f"/api/v1/assets/{item['id']}/why?rev={first}").json()
+        self.assertEqual({c.get("setting", c.get("input")) for c in why["changed"]}, {"lods.max", "duck.mtl"})
+        text = self.hob("why", "art/props/duck.obj", "--against", first)[0]
+        self.assertRegex(text, r"changed   lods\.max +7 -> 3  \(props/cook\.json\)")
+        self.assertRegex(text, r"changed   duck\.mtl +[0-9a-f]{12} -> [0-9a-f]{12}\n")
+        self.assertIn("there is no rev 999999 yet", self.hob("why", "art/props/duck.obj", "--against", 999999, code=2)[1])
+        self.assertIn("no revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
+        # The command that it names makes the same bytes, without the daemon.
+        again = re.search(r"again     (hob cook .*)", text).group(1)
+        out = self.folder / "again"
+        subprocess.run(["sh", "-c", again.replace("hob", HOB, 1).replace("-o cooked/", f"-o {out}")], check=True,
+                       capture_output=True, timeout=DEADLINE)
+        self.assertEqual((out / "props/duck.obj.meshes").read_bytes(), self.daemon.blob("art/props/duck.obj"))
+
+    def test_a_failed_cook_says_nothing_about_what_it_did_not_reach(self):
+        self.put("duck.gltf", GLTF % "duck.bin")
+        self.put("duck.bin", TRIANGLE)
+        self.start()
+        for text, changed in (("{", {"duck.gltf"}), (GLTF % "duck.bin" + " ", {"duck.gltf"})):
+            self.put("duck.gltf", text)
+            self.daemon.sync()
+            item = self.daemon.assets()["art/duck.gltf"]
+            why = self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()
+            self.assertEqual({c["input"] for c in why["changed"]}, changed, why)
+        self.put("other.bin", TRIANGLE)
+        self.put("duck.gltf", GLTF % "other.bin")
+        self.daemon.sync()
+        text = self.hob("why", "art/duck.gltf")[0]
+        self.assertRegex(text, r"other\.bin +is used now\n")
+        self.assertRegex(text, r"duck\.bin +is not used any more\n")
+
+    def test_log_of_an_asset_and_of_a_job(self):
+        self.put("bad.gltf", '{\n"asset": oops}')
+        self.start()
+        text = self.hob("log", "art/bad.gltf")[0]
+        number = re.match(r"job (\d+)  art/bad\.gltf  failed", text).group(1)
+        self.assertRegex(text, r"failed    .*\n  at        bad\.gltf:2\n")
+        self.assertIn("hob cook", text)
+        self.assertEqual(self.hob("log", number)[0], text)
+        self.assertEqual(json.loads(self.hob("log", number, "--json")[0])["result"], "failed")
+        process = subprocess.Popen([HOB, "log", "art/bad.gltf", "--follow"], stdout=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"))
+        self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
+        self.assertIn(f"job {number}", process.stdout.readline())
+        while self.daemon.get("/api/v1/clients").json()["count"] < 2:
+            pass
+        self.put("bad.gltf", (GLTF % "a.bin").replace('"uri":"a.bin",', '"uri":"data:;base64,' + 48 * "A" + '",'))
+        for line in process.stdout:
+            if line.startswith("job "):
+                break
+        self.assertIn("art/bad.gltf  cooked", line)
+
+
+class Housekeeping(CommandLine):
+    def test_gc_and_verify(self):
+        self.put("a.obj", obj_text(200))
+        self.start()
+        self.assertEqual(self.hob("gc", "--dry-run")[0], "the cache is within its limit; nothing would go\n")
+        self.assertIn("over its limit", self.hob("gc", "--dry-run", "--max-size", "1KB")[0])
+        self.assertRegex(self.hob("gc")[0], r"^freed ")
+        self.assertEqual(json.loads(self.hob("gc", "--json")[0])["kind"], "gc")
+        self.assertIn("'lots' is no size", self.hob("gc", "--max-size", "lots", code=2)[1])
+        self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, all as they were cooked\n$")
+        blob = next(o["hash"] for o in self.daemon.assets("&fields=root,path,outputs")["art/a.obj"]["outputs"]
+                    if o["name"] == "meshes")
+        file = self.cache / "blobs" / blob[:2] / blob[2:]
+        size = file.stat().st_size
+        file.unlink()
+        file.write_bytes(b"x" * size)
+        self.assertRegex(self.hob("verify", "--dry-run", code=1)[0], r", 1 damaged; without --dry-run")
+        self.assertRegex(self.hob("verify")[0], r", 1 damaged: dropped, and cooked again\n$")
+        self.daemon.wait_asset("art/a.obj", "fresh")
+        self.assertRegex(self.hob("verify", "--json")[0], r'"damaged":0')
+
+    def test_gc_to_a_size_keeps_what_is_used(self):
+        self.start()
+        for i in range(3):
+            self.put("a.obj", obj_text(300 + i))
+            self.daemon.sync()
+        before = self.daemon.blob("art/a.obj")
+        # What was used in the last minute stays, and so does what is live: nothing may break.
+        self.hob("gc", "--max-size", "1")
+        self.assertEqual(self.daemon.blob("art/a.obj"), before)
+        self.assertEqual(self.daemon.get("/api/v1/stats").json()["cache"]["limit_bytes"], 0)
+
+
+class Watching(CommandLine):
+    def follow(self, *args):
+        process = subprocess.Popen([HOB, *args], stdout=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"))
+        self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
+        return process
+
+    def listening(self):
+        while self.daemon.get("/api/v1/clients").json()["count"] < 2:
+            pass
+
+    def test_a_command_for_each_change_whatever_the_file_is_called(self):
+        self.start()
+        process = self.follow("watch", "--exec", "echo {state} {asset} $HOB_KIND; echo {id}")
+        self.listening()
+        name = "a'b;touch $(touch pwned) `touch pwned`.obj"
+        self.put(name, obj_text(2))
+        self.assertEqual(process.stdout.readline(), f"fresh art/{name} cooked\n")
+        self.assertRegex(process.stdout.readline(), r"^[0-9a-z]+\n$")
+        self.assertFalse(os.path.exists("pwned"))
+
+    def test_status_is_shown_again_after_a_change(self):
+        self.start()
+        process = self.follow("status", "--watch")
+        self.assertIn("no assets", process.stdout.readline())
+        self.put("new.obj", obj_text(2))
+        for line in process.stdout:
+            if "1 asset," in line:
+                break
+        self.assertIn("1 asset,", line)
+
+
+if __name__ == "__main__":
+    main()
