@@ -1,9 +1,14 @@
 #include "inside.h"
 #include "embed.h"
 
-/* GET /client/{file}: the loader for three.js as modules, so that a page needs no package: import {HobLoader} from
- * "http://localhost:7780/client/hob-three.js". */
+/* GET /client/{file}: the client as modules, so that a page needs no package: import {HobClient} from
+ * "http://localhost:7780/client/hob.js", {HobLoader} from ".../hob-three.js". */
 
+EMBED(hob_client_client, "web/client/hob.js");
+EMBED(hob_client_delta, "web/client/hob-delta.js");
+EMBED(hob_client_events, "web/client/hob-events.js");
+EMBED(hob_client_worker, "web/client/hob-events-worker.js");
+EMBED(hob_client_overlay, "web/client/hob-overlay.js");
 EMBED(hob_client_three, "web/client/hob-three.js");
 EMBED(hob_client_geometry, "web/client/hob-three-geometry.js");
 EMBED(hob_client_material, "web/client/hob-three-material.js");
@@ -13,6 +18,11 @@ EMBED(hob_client_format, "web/client/hob-format.js");
 static const struct {
 	const char *name, *begin, *end;
 } files[] = {
+	{"hob.js", hob_client_client_begin, hob_client_client_end},
+	{"hob-delta.js", hob_client_delta_begin, hob_client_delta_end},
+	{"hob-events.js", hob_client_events_begin, hob_client_events_end},
+	{"hob-events-worker.js", hob_client_worker_begin, hob_client_worker_end},
+	{"hob-overlay.js", hob_client_overlay_begin, hob_client_overlay_end},
 	{"hob-three.js", hob_client_three_begin, hob_client_three_end},
 	{"hob-three-geometry.js", hob_client_geometry_begin, hob_client_geometry_end},
 	{"hob-three-material.js", hob_client_material_begin, hob_client_material_end},
@@ -25,6 +35,8 @@ enum MHD_Result srv_route_client(request *r)
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++)
 		if (hob_str_equal(r->args[0], hob_str_of(files[i].name)))
 			return reply_file(r, files[i].begin, files[i].end, "text/javascript; charset=utf-8");
-	return reply_problem(r, PROBLEM_NOT_FOUND, "there are: hob-three.js and the files that it imports",
-						 "there is no client file '%.*s'", HOB_FMT(r->args[0]));
+	return reply_problem(
+		r, PROBLEM_NOT_FOUND,
+		"there are: hob.js, hob-three.js, hob-overlay.js, hob-format.js and the files that they import",
+		"there is no client file '%.*s'", HOB_FMT(r->args[0]));
 }

@@ -52,7 +52,8 @@ function pass(port, from, to) {
 	from.pipe(onward);
 }
 
-function startServer(folders, port) {
+/** folders: {first part of the address: folder}; `a`, `blobs` and `api` are the daemon's at `port`. */
+export function startServer(folders, port) {
 	const server = createServer((from, to) => {
 		const path = normalize(decodeURIComponent(new URL(from.url, 'http://x').pathname));
 		const [, first, ...rest] = path.split('/');
@@ -87,7 +88,7 @@ export async function setUp(profiles, models) {
 		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: 600000 }),
 	});
 	if (!synced.ok) throw new Error(`not everything was cooked: ${await synced.text()}`);
-	const server = await startServer({ tests: here, web: join(project, 'web'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
+	const server = await startServer({ tests: here, web: join(project, 'web'), node_modules: join(here, 'node_modules'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
 	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
 	const page = await browser.newPage();
 	page.setDefaultTimeout(120000);

@@ -1,4 +1,5 @@
 """The C and the Python client against a real daemon: fetch, reload on save, restart, damage, daemon away, deltas."""
+import http.client
 import http.server
 import os
 import pathlib
@@ -46,10 +47,10 @@ def without(text, mesh):
 
 
 class Fetch:
-    """hob_fetch as a child; its lines are read by a thread."""
+    """A sample, hob_fetch unless told, as a child; its lines are read by a thread."""
 
-    def __init__(self, port, asset, output, *options):
-        self.process = subprocess.Popen([FETCH, f"http://localhost:{port}", asset, output, *options], stdin=subprocess.PIPE,
+    def __init__(self, port, asset, output, *options, program=(FETCH,)):
+        self.process = subprocess.Popen([*program, f"http://localhost:{port}", asset, output, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.lines = queue.Queue()
         self.passed = []
@@ -71,7 +72,7 @@ class Fetch:
         while True:
             line = self.lines.get(timeout=DEADLINE)
             if line is None:
-                raise AssertionError("hob_fetch ended: " + self.process.stderr.read())
+                raise AssertionError("the sample ended: " + self.process.stderr.read())
             if fits(line):
                 return line
             self.passed.append(line)
@@ -171,6 +172,118 @@ class CClient(Scenario):
             self.assertLess(delta("a mesh is gone from the middle", first, cook(without(text, 40))), 0.12)
             self.assertLess(delta("another came at the end", first, cook(scene_text(101))), 0.12)
             self.assertLess(delta("nothing in common", first, cook(obj_text(9))), 2)
+
+
+class Flipper:
+    """Passes everything on, streams too; with `flips` set, one byte of each answer of blobs is another one."""
+
+    def __init__(self, port):
+        flipper, self.flips = self, False
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                onward = http.client.HTTPConnection("127.0.0.1", port(), timeout=DEADLINE)
+                try:
+                    headers = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "connection")}
+                    onward.request("GET", self.path, headers=headers)
+                    answer = onward.getresponse()
+                    stream = self.path.startswith("/api/v1/events")
+                    self.send_response(answer.status)
+                    for key, value in answer.getheaders():
+                        if key.lower() not in ("transfer-encoding", "connection", "date"):
+                            self.send_header(key, value)
+                    if stream:
+                        self.send_header("Transfer-Encoding", "chunked")
+                        self.end_headers()
+                        while piece := answer.read1(65536):
+                            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                        self.close_connection = True
+                        return
+                    body = bytearray(answer.read())
+                    if flipper.flips and self.path.startswith("/blobs/") and body:
+                        body[len(body) // 2] ^= 1
+                    self.end_headers()
+                    self.wfile.write(body)
+                except (OSError, http.client.HTTPException):
+                    self.close_connection = True
+                finally:
+                    onward.close()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Sample:
+    """What every sample does: what is saved comes, as few bytes as can be, through restarts; damage is refused."""
+
+    def test_reloads_deltas_restarts_and_flipped_bytes(self):
+        self.put("cook.json", '{"lods":{"max":1},"meshlets":false}')
+        self.put("scene.obj", scene_text(40))
+        flipper = Flipper(lambda: daemon.port)
+        self.addCleanup(flipper.stop)
+
+        def current():
+            daemon.sync()
+            asset = daemon.get("/api/v1/assets/" + daemon.assets()["art/scene.obj"]["id"]).json()
+            self.assertEqual((asset["state"], asset["quality"]), ("fresh", "final"))
+            return next(o["hash"] for o in asset["outputs"] if o["name"] == "meshes")
+
+        with self.serve() as daemon:
+            daemon.sync()
+            port = daemon.port
+            sample = self.start(flipper.port)
+            sample.wait("event", "hello")
+            sample.wait("blob", current())
+            self.put("scene.obj", scene_text(40, moved=20))
+            line = sample.wait("blob", current())
+            self.assertLess(int(line[4]), int(line[2]) / 8)
+            sys.stderr.write(f"{type(self).__name__}: {line[4]} of {line[2]} bytes after one mesh of 40 moved\n")
+        self.put("scene.obj", scene_text(40, moved=21))
+        with self.serve("--listen", f"127.0.0.1:{port}") as daemon:
+            sample.wait("event", "hello")
+            now = current()
+            sample.wait("blob", now)
+            flipper.flips = True
+            self.put("scene.obj", scene_text(40, moved=22))
+            damaged = current()
+            self.assertIn("hash", " ".join(sample.wait("error", also=lambda line: damaged[:12] in " ".join(line))))
+            flipper.flips = False
+            self.put("scene.obj", scene_text(40, moved=23))
+            fresh = current()
+            sample.wait("blob", fresh)
+            self.assertNotIn(damaged, [line[1] for line in sample.passed if line[0] == "blob"])
+            self.check_result(daemon.blob("art/scene.obj"))
+            self.assertEqual(sample.end(), 0)
+
+
+@needs_fetch
+class CSample(Sample, Scenario):
+    def start(self, port):
+        return Fetch(port, "art/scene.obj", "meshes", "--watch")
+
+    def check_result(self, blob):
+        pass
+
+
+class PythonSample(Sample, Scenario):
+    def start(self, port):
+        self.files = {name: self.folder / name for name in ("meshes", "scene")}
+        return Fetch(port, "art/scene.obj", *[f"{name}={file}" for name, file in self.files.items()],
+                     program=[sys.executable, str(PROJECT / "web/python/live.py")])
+
+    def check_result(self, blob):
+        self.assertEqual(self.files["meshes"].read_bytes(), blob)
 
 
 class FlippedByte(Scenario):

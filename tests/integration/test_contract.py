@@ -420,13 +420,13 @@ class Contract(Scenario):
 
     def test_11_the_loader_and_all_that_it_imports_are_served(self):
         import re
-        names, done = {"hob-three.js"}, set()
+        names, done = {"hob.js", "hob-three.js", "hob-overlay.js"}, set()
         while names - done:
             name = (names - done).pop()
             text = self.ask(200, "GET", f"/client/{name}").body.decode()
-            names |= set(re.findall(r"""from ['"]\./([\w.-]+)['"]""", text))
+            names |= set(re.findall(r"""(?:from |URL\()['"]\./([\w.-]+)['"]""", text))
             done.add(name)
-        self.assertGreater(len(done), 3)
+        self.assertEqual(done, {file.name for file in (contract.pathlib.Path(__file__).parents[2] / "web/client").glob("*.js")})
 
     def test_12_metrics_are_what_the_table_says(self):
         text = self.ask(200, "GET", "/metrics").body.decode()

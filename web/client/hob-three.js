@@ -11,40 +11,28 @@
  * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and `three/addons/`
  * come from an import map or a bundler. A page of another origin needs the daemon's permission.
  *
+ * `userData.rev` is the change that is shown, `userData.transfer` {fetched, bytes} how much of it came over the network.
  * With `loader.keepData` a model keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as
  * packs, {geometry, pictures} as readers; selectLod and tools need it.
  */
 import { Loader } from 'three';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
+import { HobClient, HobError, errorOf } from './hob.js';
 import { Pack } from './hob-format.js';
 import { GeometryReader } from './hob-three-geometry.js';
 import { MaterialReader } from './hob-three-material.js';
 import { SceneBuilder } from './hob-three-scene.js';
 
-/** Why an asset cannot be had or shown: message, and where the daemon told, file, line, hint, code, status. */
-export class HobError extends Error {
-	constructor(message, facts = {}) {
-		super(message);
-		Object.assign(this, facts);
-	}
-}
+export { HobError };
 
 const outputs = { meshes: true, materials: true, scene: true, animations: false };
 const attempts = 4;
 
-function errorOf(name, facts) {
-	const { message, detail, hint, code, location, status } = facts;
-	return new HobError(message ?? detail ?? 'unknown error', { file: location?.file ?? name, line: location?.line, hint, code, status });
-}
-
-async function problemOf(response, name) {
-	const problem = await response.json().catch(() => ({}));
-	return errorOf(name, { detail: `${response.status} ${response.statusText}`, status: response.status, ...problem });
-}
-
 export class HobLoader extends Loader {
 	#abort = new AbortController();
 	#hasExtension = () => true;
+	#clients = new Map();
+	#held = new WeakMap(); // group -> {shown: {output: hash}, base: {output: blob}}
 
 	constructor(manager) {
 		super(manager);
@@ -62,6 +50,10 @@ export class HobLoader extends Loader {
 		this.withAnimations = true;
 		/** Seconds to wait for an asset that is being cooked. */
 		this.wait = 10;
+		/** false: bytes of loaded models are not kept; a change is then fetched whole instead of what differs. */
+		this.delta = true;
+		/** A HobOverlay: shows what is wrong with watched models. */
+		this.overlay = null;
 		/** Called with an Error when a texture cannot be had; the model comes without it. */
 		this.onTextureError = (error) => console.warn(error);
 	}
@@ -87,8 +79,8 @@ export class HobLoader extends Loader {
 	load(url, onLoad, onProgress, onError) {
 		const where = this.#resolve(url);
 		this.manager.itemStart(where.href);
-		this.#fetchAsset(where, onProgress)
-			.then((parts) => this.#build(parts, where))
+		this.#fetchAsset(where, {}, onProgress)
+			.then((blobs) => this.#open(blobs, where))
 			.then(onLoad)
 			.catch((error) => {
 				if (onError) onError(error);
@@ -115,44 +107,70 @@ export class HobLoader extends Loader {
 		return /^[a-z]+:/i.test(url) ? new URL(url) : new URL(path, new URL(this.path || '/a/', page));
 	}
 
-	#request(url, headers = {}) {
-		return fetch(url, {
-			headers: { ...this.requestHeader, ...headers },
-			credentials: this.withCredentials ? 'include' : 'same-origin',
-			signal: this.#abort.signal,
-		});
+	/* Whose asset, and under which name. */
+	#place(where) {
+		const at = where.pathname.indexOf('/a/');
+		const key = `${where.origin}${where.pathname.slice(0, at + 1)} ${JSON.stringify(this.requestHeader)} ${this.withCredentials}`;
+		if (!this.#clients.has(key)) {
+			const credentials = this.withCredentials ? 'include' : 'same-origin';
+			this.#clients.set(key, new HobClient(key.split(' ')[0], { headers: { ...this.requestHeader }, credentials }));
+		}
+		const client = this.#clients.get(key);
+		client.wait = this.wait;
+		return { client, name: decodeURIComponent(where.pathname.slice(at + 3)) };
 	}
 
 	/* The outputs are asked for one by one; those of different cooks do not fit together. */
-	async #fetchAsset(where, onProgress) {
+	async #fetchAsset(where, held, onProgress) {
+		const { client, name } = this.#place(where);
+		const { signal } = this.#abort;
 		for (let attempt = 0; attempt < attempts; attempt++) {
-			const revs = new Set();
-			const parts = {};
+			const blobs = {};
 			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
 			await Promise.all(asked.map(async ([output, needed]) => {
-				parts[output] = await this.#fetchOutput(where, output, needed, revs);
-				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(parts).length, total: asked.length, lengthComputable: true }));
+				blobs[output] = await client.get(name, output, { older: held[output], signal }).catch((error) => {
+					if (error.status !== 404 || needed) throw error;
+				});
+				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(blobs).length, total: asked.length, lengthComputable: true }));
 			}));
-			if (revs.size === 1) return parts;
+			if (new Set(Object.values(blobs).filter(Boolean).map(({ rev }) => rev)).size === 1) return blobs;
 		}
 		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
 	}
 
-	async #fetchOutput(where, output, needed, revs) {
-		const url = new URL(where);
-		url.searchParams.set('output', output);
-		const response = await this.#request(url, { Prefer: `wait=${this.wait}` });
-		if (response.status === 404 && !needed) return null;
-		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: where.pathname, status: 202, hint: 'raise loader.wait' });
-		if (!response.ok) throw await problemOf(response, where.pathname);
-		revs.add(response.headers.get('Cook-Rev'));
-		return response.arrayBuffer();
+	/* What an event names belongs together. */
+	async #fetchOutputs(where, held, { outputs: named, rev }) {
+		const { client, name } = this.#place(where);
+		const wanted = named.filter((output) => output.name in outputs && (output.name !== 'animations' || this.withAnimations));
+		const blobs = await Promise.all(wanted.map((output) => client.blob(output.hash, { older: held[output.name], signal: this.#abort.signal, name })));
+		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev }]));
 	}
 
 	async #fetchBlob(where, sha256) {
-		const response = await this.#request(new URL(`/blobs/${sha256}`, where));
-		if (!response.ok) throw await problemOf(response, sha256);
-		return response.arrayBuffer();
+		return (await this.#place(where).client.blob(sha256, { signal: this.#abort.signal })).bytes;
+	}
+
+	async #open(blobs, where) {
+		const group = await this.#build(Object.fromEntries(Object.entries(blobs).map(([output, blob]) => [output, blob?.bytes])), where);
+		const came = Object.values(blobs).filter(Boolean);
+		const sum = (count) => came.reduce((total, blob) => total + count(blob), 0);
+		group.userData.transfer = { fetched: sum(({ fetched }) => fetched), bytes: sum(({ bytes }) => bytes.length) };
+		group.userData.rev = came[0].rev;
+		const pairs = Object.entries(blobs).filter(([, blob]) => blob);
+		this.#held.set(group, {
+			shown: Object.fromEntries(pairs.map(([output, blob]) => [output, blob.hash])),
+			base: Object.fromEntries(this.delta ? pairs : []),
+		});
+		return group;
+	}
+
+	/* The final version has more in common with the final one before it than with its preview. */
+	#adopt(group, fresh, quality) {
+		replaceContent(group, fresh);
+		const { base } = this.#held.get(group) ?? {};
+		const held = this.#held.get(fresh);
+		this.#held.set(group, quality === 'preview' && base ? { ...held, base } : held);
+		return group;
 	}
 
 	async #build(parts, where) {
@@ -179,8 +197,7 @@ export class HobLoader extends Loader {
 	 */
 	async reload(group) {
 		const where = new URL(group.userData.url);
-		replaceContent(group, await this.#build(await this.#fetchAsset(where), where));
-		return group;
+		return this.#adopt(group, await this.#open(await this.#fetchAsset(where, this.#held.get(group)?.base ?? {}), where));
 	}
 
 	/**
@@ -195,35 +212,51 @@ export class HobLoader extends Loader {
 	 */
 	watch(group, onReload, onError) {
 		const where = new URL(group.userData.url);
-		const name = decodeURIComponent(where.pathname.replace(/^\/a\//, ''));
-		const url = new URL('/api/v1/events', where);
-		url.searchParams.set('kinds', 'asset');
-		url.searchParams.set('asset', name.replace(/[*?]/g, '?'));
-		const source = new EventSource(url, { withCredentials: this.withCredentials });
+		const { client, name } = this.#place(where);
 		let newest = 0;
+		const complain = (error) => {
+			this.overlay?.show(name, error);
+			onError?.(error);
+		};
 		const reload = async (event) => {
 			const turn = ++newest;
+			const held = this.#held.get(group)?.base ?? {};
 			try {
-				const fresh = await this.#build(await this.#fetchAsset(where), where);
-				if (turn === newest) {
-					replaceContent(group, fresh);
-					onReload?.(group, event);
-				} else disposeContent(fresh);
+				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event) : await this.#fetchAsset(where, held);
+				const fresh = await this.#open(blobs, where);
+				if (turn !== newest) return disposeContent(fresh);
+				this.#adopt(group, fresh, event.quality);
+				this.overlay?.clear(name);
+				onReload?.(group, event);
 			} catch (error) {
-				if (turn === newest) onError?.(error instanceof HobError ? error : new HobError(error.message, { file: name, cause: error }));
+				if (turn === newest) complain(error instanceof HobError ? error : new HobError(error.message, { file: name, cause: error }));
 			}
 		};
-		source.addEventListener('asset', (message) => {
-			const event = JSON.parse(message.data);
-			if (event.asset !== name) return;
-			if (event.error) onError?.(errorOf(name, event.error));
-			else if (event.kind === 'removed') onError?.(new HobError('the source was removed', { file: name }));
+		let heard = 0;
+		const told = (event) => {
+			heard++;
+			if (event.error) complain(errorOf(name, event.error));
+			else if (event.kind === 'removed') complain(new HobError('the source was removed', { file: name }));
 			else reload(event);
+		};
+		/* What was saved between loading and listening, or while the daemon was away. */
+		const lookAgain = async () => {
+			const before = heard;
+			const asset = await client.asset(name).catch(() => null);
+			if (heard !== before) return;
+			const { shown } = this.#held.get(group) ?? { shown: {} };
+			if (asset?.error) complain(errorOf(name, asset.error));
+			else if (asset?.outputs.some(({ name: output, hash }) => shown[output] && shown[output] !== hash)) reload(asset);
+			else this.overlay?.clear(name);
+		};
+		const stop = client.watch(name.replace(/[*?]/g, '?'), ({ kind, data }) => {
+			if (kind === 'asset' && data.asset === name) told(data);
+			else if (kind === 'hello' || kind === 'reset') lookAgain();
 		});
-		source.addEventListener('reset', () => reload({ kind: 'reset' }));
 		return () => {
 			newest++;
-			source.close();
+			this.overlay?.clear(name);
+			stop();
 		};
 	}
 }

@@ -6,7 +6,9 @@
         print(asset["name"], asset["stats"]["triangles"])
     blob = client.get("art/props/duck.glb", "meshes", wait=10)      # bytes, checked against their SHA-256
     for event in client.watch("props/**"):                          # goes on through restarts of the daemon
-        print(event.kind, event.data.get("asset"))
+        for output in event.data.get("outputs", []):
+            if output["name"] == "meshes":
+                blob = client.blob(output["hash"], older=blob)      # fetches only the bytes that changed
 
 Errors are subclasses of hob.Error and carry what the daemon advises in `hint`. A client may be used by one thread; a
 generator of events has a connection of its own.
@@ -14,6 +16,7 @@ generator of events has a connection of its own.
 import hashlib
 import http.client
 import json
+import struct
 import time
 import urllib.parse
 
@@ -58,8 +61,9 @@ KINDS = {404: NotFound, 202: NotReady, 503: NotReady, 422: CookFailed, 504: Time
 
 
 class Blob(bytes):
-    """The bytes; hash, stale and rev tell which ones they are."""
+    """The bytes; hash, stale and rev tell which ones they are, fetched how many came over the network for them."""
     hash = ""
+    fetched = 0
     stale = False
     rev = 0
 
@@ -115,11 +119,36 @@ class Client:
         blob.rev = int(response.getheader("Cook-Rev") or 0)
         return blob
 
-    def blob(self, digest):
-        """A blob by its SHA-256."""
+    def blob(self, digest, older=None):
+        """A blob by its SHA-256; with an older one of the same kind (bytes), only what differs is fetched."""
         if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
             raise ValueError(f"{digest!r} is not 64 lower-case hexadecimal digits")
-        return self._checked(self._ask("GET", "/blobs/" + digest, limit=BLOB_BYTES_MAX)[1], digest)
+        fetched = 0
+
+        def fetch(first, end):
+            nonlocal fetched
+            headers = {"Range": f"bytes={first}-{end - 1}"}
+            response, body = self._ask("GET", "/blobs/" + digest, headers, limit=BLOB_BYTES_MAX)
+            fetched += len(body)
+            part = body if response.status == 206 else body[first:end]
+            return part, int((response.getheader("Content-Range") or f"/{len(body)}").rpartition("/")[2])
+
+        if older is not None:
+            try:
+                data = _delta(older, fetch)
+                blob = self._checked(data, digest) if data is not None else None
+            except (struct.error, ValueError):
+                blob = None
+            except Error as error:
+                if not isinstance(error, BadBytes) and error.status != 416:
+                    raise
+                blob = None
+            if blob is not None:
+                blob.fetched = fetched
+                return blob
+        blob = self._checked(self._ask("GET", "/blobs/" + digest, limit=BLOB_BYTES_MAX)[1], digest)
+        blob.fetched += fetched
+        return blob
 
     def sync(self, timeout=30.0):
         """Returns when every change saved before is cooked or has failed: {"rev": n, "failed": [names]}."""
@@ -214,7 +243,7 @@ class Client:
             except Error:
                 self.close()
                 raise
-        if response.status != 200:
+        if response.status not in (200, 206):
             self._raise(response.status, data)
         return response, data
 
@@ -246,5 +275,90 @@ class Client:
         if found != expected:
             raise BadBytes(f"{len(data)} bytes hash to {found}, not to {expected or 'anything (no ETag)'}")
         blob = Blob(data)
-        blob.hash = found
+        blob.hash, blob.fetched = found, len(data)
         return blob
+
+
+# Packed files (schema/FORMATS.md): a header and a table of sections, each with a digest; the section RNGS has digests of
+# smaller parts. Parts with the same digest are taken from the older file, wherever they lie in it.
+_HEADER = struct.Struct("<8sIHHIIIHHQQ16s")
+_SECTION = struct.Struct("<IIQQQIIHBBI16s")
+_RANGE = struct.Struct("<QI12s")
+_RNGS, _TABLE_BYTES, _GAP_BYTES, _TABLE_BYTES_MAX = int.from_bytes(b"RNGS", "little"), 4096, 4096, 1 << 20
+
+
+def _table_end(data):
+    """Where a packed file's table ends; None: it is no packed file of a version known here."""
+    magic, endian, major, _, _, _, count, header_bytes, entry_bytes, *_ = _HEADER.unpack_from(data)
+    known = magic == b"\x89HOB\r\n\x1a\n" and endian == 0x01020304 and major == 1 and entry_bytes >= _SECTION.size
+    end = header_bytes + count * entry_bytes
+    return end if known and end <= _TABLE_BYTES_MAX else None
+
+
+def _sections(data):
+    """(type, first, end, digest, holds ranges that can be read) of each section."""
+    *_, count, header_bytes, entry_bytes, _, _, _ = _HEADER.unpack_from(data)
+    for i in range(count):
+        kind, _, offset, stored, _, _, stride, codec, _, _, _, digest = _SECTION.unpack_from(data, header_bytes + i * entry_bytes)
+        yield kind, offset, offset + stored, digest, kind == _RNGS and codec == 0 and stride == _RANGE.size
+
+
+def _ranges(data, sections):
+    for _, first, end, _, holds_ranges in sections:
+        if holds_ranges and end <= len(data):
+            return list(_RANGE.iter_unpack(data[first:end - (end - first) % _RANGE.size]))
+    return []
+
+
+def _delta(older, fetch):
+    """The whole file, not yet checked, from `older` and from fetch(first, end) -> (bytes, size of the whole); None: of no use."""
+    end = _table_end(older)
+    if end is None or end > len(older):
+        return None
+    known, old = {}, list(_sections(older))
+    for _, first, end, digest, _ in old:
+        known[digest, end - first] = first
+    for offset, size, digest in _ranges(older, old):
+        known[digest, size] = offset
+    head, total = fetch(0, _TABLE_BYTES)
+    if len(head) >= total:
+        return head
+    end = _table_end(head)
+    if end is None or end > total or total > BLOB_BYTES_MAX:
+        return None
+    if end > len(head):
+        head, _ = fetch(0, end)
+    whole, came, needs = bytearray(total), len(head), []
+    whole[:came] = head
+
+    def need(first, end):
+        if first < end and needs and first <= needs[-1][1] + _GAP_BYTES:
+            needs[-1][1] = end
+        elif first < end:
+            needs.append([first, end])
+
+    def fill(digest, first, end):
+        at = known.get((digest, end - first))
+        if at is not None and end <= total and at + end - first <= len(older):
+            whole[first:end] = older[at:at + end - first]
+            return True
+        return False
+
+    sections = list(_sections(head))
+    for _, first, end, digest, holds_ranges in sections:
+        if holds_ranges and end > came and not fill(digest, first, end):
+            whole[first:end] = fetch(first, end)[0]
+    ranges = _ranges(whole, sections)
+    for kind, at, end, digest, _ in sections:
+        if kind == _RNGS or end <= came or fill(digest, at, end):
+            continue
+        for offset, size, part in ranges:
+            if at <= offset and offset + size <= end:
+                need(at, offset)
+                if not fill(part, offset, offset + size):
+                    need(offset, offset + size)
+                at = offset + size
+        need(at, end)
+    for first, end in needs:
+        whole[first:end] = fetch(first, end)[0]
+    return bytes(whole)

@@ -17,7 +17,10 @@ typedef struct app {
 	hobc_client *client;
 	const char *asset, *output;
 	hobc_blob *shown; /* what a renderer would be drawing */
+	hobc_blob *base;  /* the last that was no preview: has more in common with the next final one */
+	int preview;	  /* the wanted one is a preview */
 	char wanted[65];  /* hash of the newest blob heard of */
+	char asked[65];	  /* hash of the blob that is on its way or came last */
 	int answers, fetching;
 	hobc_result last;
 } app;
@@ -27,18 +30,30 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 /* One at a time: a delta reads the shown blob until it has come. */
 static void fetch_wanted(app *a)
 {
-	if (a->fetching || !a->wanted[0] || (a->shown && strcmp(a->shown->hash, a->wanted) == 0))
+	if (a->fetching || !a->wanted[0] || strcmp(a->asked, a->wanted) == 0 ||
+		(a->shown && strcmp(a->shown->hash, a->wanted) == 0))
 		return;
+	memcpy(a->asked, a->wanted, sizeof a->asked);
 	if (a->shown)
-		a->fetching = hobc_get_delta(a->client, a->wanted, a->shown, on_blob, a, NULL) == HOBC_OK;
+		a->fetching =
+			hobc_get_delta(a->client, a->wanted, a->base ? a->base : a->shown, on_blob, a, NULL) == HOBC_OK;
 	else
 		a->fetching = hobc_get_blob(a->client, a->wanted, 0, 0, on_blob, a, NULL) == HOBC_OK;
+}
+
+static void release_shown(app *a)
+{
+	if (a->shown != a->base)
+		hobc_blob_release(a->client, a->shown);
+	a->shown = NULL;
 }
 
 static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob)
 {
 	app *a = (app *)user;
 	(void)id;
+	if (result == HOBC_CANCELLED)
+		return;
 	a->answers++;
 	a->last = result;
 	if (result != HOBC_OK) {
@@ -47,13 +62,16 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 		printf("blob %s %lu fetched %lu %s %s\n", blob->hash, (unsigned long)blob->size,
 			   (unsigned long)blob->fetched, blob->stale ? "stale" : "fresh",
 			   blob->from_cache ? "cache" : "network");
-		hobc_blob_release(a->client, a->shown);
+		release_shown(a);
 		a->shown = blob;
+		if (!a->preview || strcmp(blob->hash, a->asked) != 0) {
+			hobc_blob_release(a->client, a->base);
+			a->base = blob;
+		}
 	}
 	fflush(stdout);
 	a->fetching = 0;
-	if (result == HOBC_OK)
-		fetch_wanted(a);
+	fetch_wanted(a);
 }
 
 static void on_event(void *user, const hobc_event *event)
@@ -68,6 +86,7 @@ static void on_event(void *user, const hobc_event *event)
 	if (event->kind != HOBC_EVENT_ASSET || !hobc_event_output(event, a->output, hash, NULL))
 		return;
 	memcpy(a->wanted, hash, sizeof hash);
+	a->preview = strstr(event->json, "\"quality\":\"preview\"") != NULL;
 	fetch_wanted(a);
 }
 
@@ -118,7 +137,8 @@ int main(int argc, char **argv)
 		a.fetching = hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL) == HOBC_OK;
 	while (watch ? !input_ended() : a.answers < (from && a.last == HOBC_OK ? 2 : 1))
 		hobc_update(a.client, 20);
-	hobc_blob_release(a.client, a.shown);
+	release_shown(&a);
+	hobc_blob_release(a.client, a.base);
 	hobc_close(a.client);
 	return a.last == HOBC_OK ? 0 : 1;
 }

@@ -1,0 +1,128 @@
+/**
+ * hob-events.js - a daemon's event stream. One for all tabs of an origin where the browser has shared workers and this
+ * file is of the page's origin, else one for the page: browsers open six connections to a daemon, and a stream keeps one.
+ */
+const silenceMs = 35000; // the daemon says something every 10 s
+const pauseMostMs = 8000;
+
+/** Splits text, in any pieces, into server-sent events: {kind, id, data}, data as text. */
+export class EventParser {
+	#rest = '';
+	#event = { kind: 'message', data: [] };
+	id = '';
+
+	/** @param {string} text  @param {(event: {kind: string, id: string, data: string}) => void} take */
+	feed(text, take) {
+		const lines = (this.#rest + text).split('\n');
+		this.#rest = lines.pop();
+		for (const line of lines) this.#line(line.replace(/\r$/, ''), take);
+	}
+
+	#line(line, take) {
+		if (line === '') {
+			if (this.#event.data.length) take({ kind: this.#event.kind, id: this.id, data: this.#event.data.join('\n') });
+			this.#event = { kind: 'message', data: [] };
+			return;
+		}
+		const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
+		if (name === 'data') this.#event.data.push(value);
+		else if (name === 'event') this.#event.kind = value;
+		else if (name === 'id') this.id = value;
+	}
+}
+
+async function readStream({ url, headers, credentials }, parser, take, signal) {
+	const silence = new AbortController();
+	let timer = setTimeout(() => silence.abort(), silenceMs);
+	const stop = () => silence.abort();
+	signal.addEventListener('abort', stop);
+	try {
+		const resume = parser.id ? { 'Last-Event-ID': parser.id } : {};
+		const response = await fetch(url, { headers: { Accept: 'text/event-stream', ...headers, ...resume }, credentials, cache: 'no-store', signal: silence.signal });
+		if (!response.ok) throw new Error(`the daemon answered ${response.status}`);
+		const text = new TextDecoder();
+		const reader = response.body.getReader();
+		for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+			clearTimeout(timer);
+			timer = setTimeout(stop, silenceMs);
+			parser.feed(text.decode(value, { stream: true }), take);
+		}
+	} finally {
+		clearTimeout(timer);
+		signal.removeEventListener('abort', stop);
+	}
+}
+
+/**
+ * Calls back with {kind, id, data} for every event, for ever: a lost stream is taken up again after the last event seen, and
+ * told as {kind: 'lost', data: {message}}.
+ *
+ * @param {{url: string, headers?: object, credentials?: string}} source
+ * @returns {() => void} ends it
+ */
+export function openStream(source, callback) {
+	const ended = new AbortController();
+	const follow = async () => {
+		let id = '';
+		for (let pause = 250; !ended.signal.aborted; pause = Math.min(pause * 2, pauseMostMs)) {
+			const parser = new EventParser();
+			parser.id = id;
+			let message = 'the stream ended';
+			try {
+				await readStream(source, parser, (event) => {
+					pause = 250;
+					id = event.id;
+					callback({ ...event, data: JSON.parse(event.data) });
+				}, ended.signal);
+			} catch (error) {
+				message = error.message;
+			}
+			if (ended.signal.aborted) return;
+			callback({ kind: 'lost', id, data: { message } });
+			await new Promise((resolve) => setTimeout(resolve, pause));
+		}
+	};
+	follow();
+	return () => ended.abort();
+}
+
+function openShared(source, callback) {
+	const worker = new SharedWorker(new URL('./hob-events-worker.js', import.meta.url), { type: 'module', name: 'hob-events' });
+	let stop = () => {
+		worker.port.postMessage('bye');
+		worker.port.close();
+	};
+	const leave = (event) => !event.persisted && stop();
+	worker.port.onmessage = ({ data }) => callback(data);
+	worker.onerror = () => (stop = openStream(source, callback));
+	worker.port.postMessage(source);
+	addEventListener('pagehide', leave);
+	return () => {
+		removeEventListener('pagehide', leave);
+		stop();
+	};
+}
+
+const open = new Map();
+
+/** As openStream, with one stream for all who ask for the same; who joins late gets the `hello` of it. */
+export function listen(source, callback) {
+	const key = JSON.stringify(source);
+	const shares = typeof SharedWorker === 'function' && globalThis.location?.origin === new URL(import.meta.url).origin;
+	let stream = open.get(key);
+	if (!stream) {
+		stream = { callbacks: new Set(), hello: null };
+		open.set(key, stream);
+		stream.stop = (shares ? openShared : openStream)(source, (event) => {
+			if (event.kind === 'hello') stream.hello = event;
+			if (event.kind === 'lost') stream.hello = null;
+			for (const each of [...stream.callbacks]) each(event);
+		});
+	} else if (stream.hello) queueMicrotask(() => stream.callbacks.has(callback) && callback(stream.hello));
+	stream.callbacks.add(callback);
+	return () => {
+		if (!stream.callbacks.delete(callback) || stream.callbacks.size) return;
+		open.delete(key);
+		stream.stop();
+	};
+}

@@ -1,0 +1,41 @@
+import type { Group, Loader, LoadingManager, WebGLRenderer } from 'three';
+import type { AssetChange, HobError } from './hob.js';
+import type { HobOverlay } from './hob-overlay.js';
+
+export { HobError } from './hob.js';
+
+export interface HobParts {
+	meshes: ArrayBuffer | Uint8Array;
+	materials: ArrayBuffer | Uint8Array;
+	scene: ArrayBuffer | Uint8Array;
+	animations?: ArrayBuffer | Uint8Array | null;
+	/** The bytes of a texture; without it they are fetched. */
+	blob?: (sha256: string, image: object) => Promise<ArrayBuffer | Uint8Array>;
+}
+
+/** A group; `animations` are its clips, userData.variants names, userData.rev the change shown, userData.transfer {fetched, bytes}. */
+export class HobLoader extends Loader<Group> {
+	constructor(manager?: LoadingManager);
+	lod: number;
+	sceneIndex: number | undefined;
+	generatedTangents: boolean;
+	generatedNormals: boolean;
+	keepData: boolean;
+	withAnimations: boolean;
+	wait: number;
+	delta: boolean;
+	overlay: HobOverlay | null;
+	onTextureError: (error: Error) => void;
+	setLod(lod: number): this;
+	detectSupport(renderer: WebGLRenderer): this;
+	abort(): this;
+	load(url: string, onLoad: (group: Group) => void, onProgress?: (event: ProgressEvent) => void, onError?: (error: unknown) => void): void;
+	parse(parts: HobParts, onLoad?: (group: Group) => void, onError?: (error: unknown) => void): Promise<Group>;
+	reload(group: Group): Promise<Group>;
+	/** Returns what stops it. */
+	watch(group: Group, onReload?: (group: Group, event: Partial<AssetChange>) => void, onError?: (error: HobError) => void): () => void;
+}
+
+export function selectVariant(group: Group, name?: string): void;
+export function selectLod(group: Group, lod: number): void;
+export function disposeContent(group: Group): void;

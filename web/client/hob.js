@@ -1,0 +1,151 @@
+/**
+ * hob.js - a Hob daemon from JavaScript: blobs by name and by hash, verified; deltas; every change. No dependencies.
+ *
+ *     import { HobClient } from 'http://127.0.0.1:7780/client/hob.js';
+ *     const hob = new HobClient('http://127.0.0.1:7780');
+ *     let blob = await hob.get('art/props/duck.glb', 'meshes');       // {bytes, hash, rev, stale, fetched}
+ *     hob.watch('props/**', async ({ kind, data }) => {
+ *         const output = kind === 'asset' && data.outputs?.find(({ name }) => name === 'meshes');
+ *         if (output) blob = await hob.blob(output.hash, { older: blob });  // only the bytes that changed
+ *     });
+ *
+ * In browsers, Node and workers. Whatever comes is held against its SHA-256 before anybody sees it. A page of another origin
+ * needs the daemon's --cors-origin.
+ */
+import { fetchDelta } from './hob-delta.js';
+import { listen } from './hob-events.js';
+import { hex } from './hob-format.js';
+
+/** Why something cannot be had or shown: message, and where the daemon told, file, line, hint, code, status. */
+export class HobError extends Error {
+	constructor(message, facts = {}) {
+		super(message);
+		Object.assign(this, facts);
+	}
+}
+
+/** An error as the daemon writes it, in events, in lists and as problem+json, as a HobError. */
+export function errorOf(name, facts) {
+	const { message, detail, hint, code, location, status } = facts;
+	return new HobError(message ?? detail ?? 'unknown error', { file: location?.file ?? name, line: location?.line, hint, code, status });
+}
+
+async function problemOf(response, name) {
+	const problem = await response.json().catch(() => ({}));
+	return errorOf(name, { detail: `${response.status} ${response.statusText}`, status: response.status, ...problem });
+}
+
+const isHash = (text) => /^[0-9a-f]{64}$/.test(text);
+const bare = (text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+
+/** '?' one character, '*' a run without '/', '**' any run; against root/path and path. */
+function matcher(glob) {
+	const pattern = new RegExp(`^(?:${bare(glob).replace(/\*\*|\*|\?/g, (sign) => ({ '**': '.*', '*': '[^/]*', '?': '[^/]' })[sign])})$`, 's');
+	return (name) => pattern.test(name) || pattern.test(name.slice(name.indexOf('/') + 1));
+}
+
+export class HobClient {
+	/**
+	 * @param {string | URL} url  of the daemon, with a path when a proxy gives it one
+	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number}} [options]
+	 *        wait: seconds to wait for an asset that is being cooked
+	 */
+	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780', { token, headers = {}, credentials = 'same-origin', wait = 10 } = {}) {
+		this.url = new URL(String(url).replace(/\/?$/, '/'));
+		this.headers = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
+		this.credentials = credentials;
+		this.wait = wait;
+	}
+
+	async #fetch(target, name, { headers, ...rest } = {}) {
+		let response;
+		try {
+			response = await fetch(new URL(target, this.url), { credentials: this.credentials, ...rest, headers: { ...this.headers, ...headers } });
+		} catch (error) {
+			if (error.name === 'AbortError') throw error;
+			throw new HobError(`the daemon at ${this.url.host} cannot be reached`, { file: name, code: 'unreachable', hint: 'is hob serve running?', cause: error });
+		}
+		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: name, status: 202, code: 'not-ready', hint: 'raise wait' });
+		if (!response.ok) throw await problemOf(response, name);
+		return response;
+	}
+
+	/* Bytes and what they hash to. A page from a plain http address that is not this machine has no crypto.subtle; there the
+	   browser checks, for blobs that are fetched whole. */
+	async #verified(bytes, hash, name) {
+		if (!globalThis.crypto?.subtle) return bytes;
+		const found = hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+		if (found !== hash) throw new HobError(`${bytes.length} bytes hash to ${found}, not to ${hash}`, { file: name, code: 'hash', hint: 'something between here and the daemon changes what it sends' });
+		return bytes;
+	}
+
+	/**
+	 * The current output of an asset by name ("root/path").
+	 *
+	 * @param {string} output  meshes, materials, scene, animations, textures/0 ...
+	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal}} [options]  older: an earlier blob of it
+	 * @returns {Promise<{bytes: Uint8Array, hash: string, rev: number, stale: boolean, fetched: number}>}
+	 *          fetched: bytes that came over the network
+	 */
+	async get(name, output = 'meshes', { older, signal } = {}) {
+		const target = `a/${name.split('/').map(encodeURIComponent).join('/')}?output=${encodeURIComponent(output)}`;
+		const method = older || !globalThis.crypto?.subtle ? 'HEAD' : 'GET';
+		const ask = (how) => this.#fetch(target, name, { method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
+		// An answer to HEAD does not say in words what is wrong.
+		const response = await ask(method).catch((error) => (method === 'HEAD' ? ask('GET') : Promise.reject(error)));
+		const hash = /[0-9a-f]{64}/.exec(response.headers.get('ETag') ?? '')?.[0] ?? '';
+		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0), stale: response.headers.get('Cook-State') !== 'fresh' };
+		if (method === 'HEAD') return { ...await this.blob(hash, { older, signal, name }), ...facts };
+		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
+		return { bytes, hash, ...facts, fetched: bytes.length };
+	}
+
+	/** A blob by its SHA-256; with `older`, an earlier one of the same kind, only bytes that differ are fetched. */
+	async blob(hash, { older, signal, name = hash } = {}) {
+		if (!isHash(hash)) throw new HobError(`'${hash}' is no SHA-256`, { file: name, code: 'hash' });
+		if (older?.bytes && older.hash === hash) return { ...older, fetched: 0 };
+		let fetched = 0;
+		if (older?.bytes && globalThis.crypto?.subtle) {
+			const bytes = await fetchDelta(older.bytes, async (first, end) => {
+				const response = await this.#fetch(`blobs/${hash}`, name, { signal, cache: 'no-store', headers: { Range: `bytes=${first}-${end - 1}` } });
+				const part = new Uint8Array(await response.arrayBuffer());
+				fetched += part.length;
+				return { bytes: response.status === 206 ? part : part.subarray(first, end), total: Number(response.headers.get('Content-Range')?.split('/')[1] ?? part.length) };
+			}).catch((error) => {
+				if (error instanceof RangeError || error.status === 416) return null; // a damaged table
+				throw error;
+			});
+			const good = bytes && await this.#verified(bytes, hash, name).catch(() => null);
+			if (good) return { bytes: good, hash, fetched };
+		}
+		const integrity = globalThis.crypto?.subtle ? undefined : `sha256-${btoa(String.fromCharCode(...hash.match(/../g).map((pair) => parseInt(pair, 16))))}`;
+		const response = await this.#fetch(`blobs/${hash}`, name, { signal, integrity });
+		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
+		return { bytes, hash, fetched: fetched + bytes.length };
+	}
+
+	/** What the daemon knows of an asset: state, rev, outputs [{name, hash, size}], error. null: there is none. */
+	async asset(name, { signal } = {}) {
+		const target = `api/v1/assets?path=${encodeURIComponent(name)}&fields=name,state,quality,rev,outputs,error`;
+		const { items } = await (await this.#fetch(target, name, { signal, cache: 'no-store' })).json();
+		return items.find((item) => item.name === name) ?? null;
+	}
+
+	/** Answers when every change saved before is cooked or has failed: {rev, failed: [names]}. */
+	async sync({ timeout = 30, signal } = {}) {
+		const body = JSON.stringify({ timeout_ms: timeout * 1000 });
+		return (await this.#fetch('api/v1/sync', 'sync', { method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })).json();
+	}
+
+	/**
+	 * Events of assets that match, through lost connections and restarts: {kind, id, data}. kind: hello (the stream is up, or
+	 * up again), asset, reset (events were lost: fetch again whatever is shown), lost (trying again).
+	 *
+	 * @returns {() => void} stops
+	 */
+	watch(glob, callback) {
+		const matches = matcher(glob);
+		const source = { url: new URL('api/v1/events?kinds=asset', this.url).href, headers: this.headers, credentials: this.credentials };
+		return listen(source, (event) => (event.kind !== 'asset' || matches(event.data.asset)) && callback(event));
+	}
+}
