@@ -3,6 +3,8 @@ something is not as it should be."""
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
 import unittest
 
@@ -22,7 +24,7 @@ class CommandLine(Scenario):
         """Runs hob; its stdout and stderr as texts, after its exit code was what it should be."""
         where = {"HOB_URL": f"127.0.0.1:{self.daemon.port}"} if url and self.daemon else {}
         result = subprocess.run([HOB, *map(str, args)], capture_output=True, text=True, timeout=DEADLINE, check=False,
-                                env=dict(os.environ, NO_COLOR="1", **where, **environment))
+                                env=dict(os.environ, NO_COLOR="1", **(where | environment)))
         self.assertEqual(result.returncode, code, (args, result.stdout, result.stderr))
         self.assertNotIn("runtime error", result.stderr)
         self.assertNotIn("Sanitizer", result.stderr)
@@ -201,6 +203,62 @@ class Housekeeping(CommandLine):
         self.hob("gc", "--max-size", "1")
         self.assertEqual(self.daemon.blob("art/a.obj"), before)
         self.assertEqual(self.daemon.get("/api/v1/stats").json()["cache"]["limit_bytes"], 0)
+
+
+class Doctor(CommandLine):
+    def look(self, *args, code=0, **environment):
+        """{name: [(state, text, remedy)]}"""
+        answer = json.loads(self.hob("doctor", *args, "--json", "--cache", self.cache, code=code, **environment)[0])
+        self.assertEqual(answer["ok"], code == 0)
+        found = {}
+        for check in answer["checks"]:
+            found.setdefault(check["name"], []).append((check["state"], check["text"], check["remedy"]))
+            self.assertEqual(bool(check["remedy"]), check["state"] != "ok", check)
+        return found
+
+    def test_all_is_well_and_a_daemon_runs(self):
+        self.put("sub/a.obj", obj_text())
+        self.start()
+        found = self.look(self.art, HOB_LISTEN=f"127.0.0.1:{self.daemon.port}")
+        self.assertEqual(found["folder"], [("ok", f"{self.art}: 1 file in 2 folders", "")])
+        self.assertIn("assimp 5", found["libraries"][0][1])
+        version = self.hob("--version")[0].split()[1]
+        self.assertEqual(found["daemon"][0][:2], ("ok", f"hob {version} runs at 127.0.0.1:{self.daemon.port}"))
+        self.assertIn("by the daemon that runs", found["address"][0][1])
+        text = self.hob("doctor", self.art, "--cache", self.cache, HOB_LISTEN=f"127.0.0.1:{self.daemon.port}")[0]
+        self.assertRegex(text, r"(?m)^  ok    sandbox|^  warn  sandbox")
+        self.assertIn("0 in the way\n", text)
+
+    def test_what_is_not_right_is_named_with_a_remedy(self):
+        self.put("sub/a.obj", obj_text())
+        os.utime(self.art / "sub/a.obj", (4e9, 4e9))
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            found = self.look(self.art, self.art / "sub", self.folder / "none", code=1,
+                              HOB_LISTEN=f"127.0.0.1:{taken.getsockname()[1]}", HOB_MEMORY="900 TiB", HOB_URL="127.0.0.1:1")
+        self.assertIn(("fail", f"'{self.folder}/none' cannot be opened: No such file or directory",
+                       "create it, or correct 'sources' in hob.json"), found["folder"])
+        self.assertTrue(any(f"'{self.art}/sub' lies in '{self.art}'" in text for _, text, _ in found["folder"]))
+        self.assertIn("1 file from the future", found["clock"][0][1])
+        self.assertEqual(found["address"][0][0], "fail")
+        self.assertEqual(found["memory"][0][0], "warn")
+        self.assertEqual(found["daemon"][0][:2], ("ok", "none runs at 127.0.0.1:1"))
+        (self.folder / "hob.json").write_text('{"server": {"listn": "x"}}')
+        found = self.look("--config", self.folder / "hob.json", code=1)
+        self.assertIn("did you mean 'server.listen'", found["config"][0][1])
+
+    def test_programs_that_do_not_belong_together(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        shutil.copy(HOB, programs / "hob")
+        answer = json.loads(subprocess.run([programs / "hob", "doctor", self.art, "--json"], capture_output=True, text=True,
+                                           timeout=DEADLINE, check=False, cwd=self.folder).stdout)
+        self.assertFalse(answer["ok"])
+        self.assertIn("hob-worker is not beside hob", str(answer["checks"]))
+        (programs / "hob-worker").write_text("#!/bin/sh\necho libassimp.so.5 is not here\nexit 127\n")
+        (programs / "hob-worker").chmod(0o755)
+        answer = json.loads(subprocess.run([programs / "hob", "doctor", self.art, "--json"], capture_output=True, text=True,
+                                           timeout=DEADLINE, check=False, cwd=self.folder).stdout)
+        self.assertIn("libassimp.so.5 is not here", str(answer["checks"]))
 
 
 class Watching(CommandLine):

@@ -1,0 +1,137 @@
+#include "doctor.h"
+
+#include "../http/json.h"
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* hob doctor: everything that `hob serve` needs, looked at one by one. */
+
+doctor_item *doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
+{
+	static doctor_item dropped;
+	doctor_item *item = d->count < DOCTOR_ITEMS_MAX ? &d->items[d->count++] : &dropped;
+	*item = (doctor_item){.state = state, .name = name};
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(item->text, sizeof item->text, fmt, args);
+	va_end(args);
+	return item;
+}
+
+void doctor_advise(doctor_item *item, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(item->remedy, sizeof item->remedy, fmt, args);
+	va_end(args);
+}
+
+static void look_at_config(doctor *d, const char *file)
+{
+	hob_error error = {0};
+	d->has_config = srv_config_load(&d->config, file, &error);
+	if (!d->has_config) {
+		doctor_advise(doctor_say(d, DOCTOR_FAIL, "config", "%s", error.context),
+					  "correct it; 'hob config --check FILE' tells when it is right");
+		return;
+	}
+	doctor_say(d, DOCTOR_OK, "config", "%s", d->config.file ? d->config.file : "no hob.json; defaults count");
+}
+
+static const char *const state_names[] = {"ok", "warn", "fail"};
+
+static void print_people(const doctor *d)
+{
+	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};
+	bool color = srv_color_wanted(1);
+	uint32_t counts[3] = {0};
+	for (uint32_t i = 0; i < d->count; i++) {
+		const doctor_item *item = &d->items[i];
+		counts[item->state]++;
+		printf("  %s%-4s%s  %-9s %s\n", color ? colors[item->state] : "", state_names[item->state],
+			   color ? "\x1b[0m" : "", item->name, item->text);
+		if (item->remedy[0])
+			printf("                  -> %s\n", item->remedy);
+	}
+	printf("\n%u fine, %u to look at, %u in the way\n", counts[DOCTOR_OK], counts[DOCTOR_WARN],
+		   counts[DOCTOR_FAIL]);
+}
+
+static void print_json(const doctor *d, bool fails)
+{
+	hob_buf out = {0};
+	json_open(&out, '{');
+	json_put_str(&out, "version", HOB_STR(HOB_VERSION));
+	json_key(&out, "ok");
+	json_bool(&out, !fails);
+	json_key(&out, "checks");
+	json_open(&out, '[');
+	for (uint32_t i = 0; i < d->count; i++) {
+		const doctor_item *item = &d->items[i];
+		json_open(&out, '{');
+		json_put_str(&out, "name", hob_str_of(item->name));
+		json_put_str(&out, "state", hob_str_of(state_names[item->state]));
+		json_put_str(&out, "text", hob_str_of(item->text));
+		json_put_str(&out, "remedy", hob_str_of(item->remedy));
+		json_close(&out, '}');
+	}
+	json_close(&out, ']');
+	json_close(&out, '}');
+	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
+}
+
+static int run_doctor(int argc, char **argv)
+{
+	static doctor d;
+	const char *file = NULL, *cache = NULL;
+	bool json = false;
+	d = (doctor){.url = cli_default_url()};
+	cli_option options[] = {
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
+		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (as the configuration says)"},
+		{"--url", 0, CLI_TEXT, &d.url, "URL",
+		 "a daemon that may run: HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
+	int operands = cli_parse(&cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	hob_error error = {0};
+	look_at_config(&d, file);
+	if (d.has_config && cache &&
+		!srv_config_set(&d.config, SRV_CONFIG_cache, cache, SRV_CONFIG_OPTION, "--cache", &error))
+		return cli_usage_error(&cli_doctor, "%s", error.context);
+	doctor_look_at_worker(&d);
+	if (d.has_config) {
+		doctor_look_at_folders(&d, argv + 1, operands);
+		doctor_look_at_cache(&d);
+		doctor_look_at_limits(&d);
+	}
+	doctor_look_at_daemon(&d);
+	if (d.has_config)
+		doctor_look_at_addresses(&d);
+	bool fails = false;
+	for (uint32_t i = 0; i < d.count; i++)
+		fails = fails || d.items[i].state == DOCTOR_FAIL;
+	if (json)
+		print_json(&d, fails);
+	else
+		print_people(&d);
+	if (d.has_config)
+		srv_config_release(&d.config);
+	return fails ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+}
+
+const cli_command cli_doctor = {
+	"doctor", "[DIR...]", "check folders, limits, disk, sandbox, versions and ports",
+	"Looks at everything that 'hob serve' with the same DIRs and the same configuration would need, and says "
+	"what to do\n"
+	"about what is not right. Exit code 0: nothing is in the way, 1: something is.\n"
+	"\n"
+	"Examples:\n"
+	"  hob doctor\n"
+	"  hob doctor art/ --json | jq '.checks[] | select(.state != \"ok\")'\n",
+	run_doctor};

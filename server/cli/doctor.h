@@ -1,0 +1,44 @@
+/* doctor.h - the list that `hob doctor` fills: one line per thing looked at. */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include "../config/config.h"
+#include "cli.h"
+
+typedef enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL } doctor_state;
+
+typedef struct doctor_item {
+	doctor_state state;
+	const char *name; /* static */
+	char text[512], remedy[320];
+} doctor_item;
+
+enum { DOCTOR_ITEMS_MAX = 128 };
+
+typedef struct doctor {
+	srv_config config;
+	bool has_config;
+	const char *url;
+	bool daemon_runs;
+	char daemon_version[32];
+	doctor_item items[DOCTOR_ITEMS_MAX];
+	uint32_t count;
+	uint64_t folder_count, file_count; /* of the watched folders */
+} doctor;
+
+/* Adds a line and returns it; what is said beyond the list's room is dropped. */
+doctor_item *doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
+	HOB_PRINTF(4, 5);
+/* What to do about it. */
+void doctor_advise(doctor_item *item, const char *fmt, ...) HOB_PRINTF(2, 3);
+
+/* doctor_folders.c: what is watched, the kernel's limits for it, the clock. */
+void doctor_look_at_folders(doctor *d, char **folders, int count);
+/* doctor_machine.c: the cache's disk, memory, addresses, a running daemon, the programs beside this one. */
+void doctor_look_at_cache(doctor *d);
+void doctor_look_at_limits(doctor *d);
+void doctor_look_at_daemon(doctor *d);
+void doctor_look_at_addresses(doctor *d);
+void doctor_look_at_worker(doctor *d);
+
+#endif
