@@ -1,7 +1,7 @@
 /* A daemon on folders of its own, a page of the same origin beside it, and a browser that draws in software. */
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,4 +108,24 @@ export async function setUp(profiles, models) {
 			rmSync(folder, { recursive: true, force: true });
 		},
 	};
+}
+
+/** A GLB with its first node scaled: its JSON is written again. */
+export function scaledGlb(glb, scale) {
+	const length = glb.readUInt32LE(12);
+	const json = JSON.parse(glb.subarray(20, 20 + length).toString());
+	delete json.nodes[0].matrix;
+	json.nodes[0].scale = scale;
+	const text = Buffer.from(JSON.stringify(json));
+	const padded = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, 0x20)]);
+	const out = Buffer.concat([glb.subarray(0, 20), padded, glb.subarray(20 + length)]);
+	out.writeUInt32LE(out.length, 8);
+	out.writeUInt32LE(padded.length, 12);
+	return out;
+}
+
+/** As editors save: a temporary file beside, then a rename. */
+export function saveFile(path, bytes) {
+	writeFileSync(`${path}.new`, bytes);
+	renameSync(`${path}.new`, path);
 }

@@ -10,6 +10,9 @@ import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import pixelmatch from 'pixelmatch';
 import { HobLoader, disposeContent, selectVariant } from 'hob/hob-three.js';
+import { decodeBlocks } from 'hob/hob-blocks.js';
+import { read as readKtx } from 'three/addons/libs/ktx-parse.module.js';
+import { ZSTDDecoder } from 'three/addons/libs/zstddec.module.js';
 
 const side = 512;
 const renderer = new THREE.WebGLRenderer({ antialias: false, preserveDrawingBuffer: true });
@@ -256,6 +259,17 @@ window.readTexture = async (url) => {
 	const srgb = texture.colorSpace === THREE.SRGBColorSpace;
 	texture.dispose();
 	return { srgb, levels };
+};
+
+/* The same texture, unpacked without the GPU: codes 0..255 as stored. */
+window.unpackTexture = async (url) => {
+	const ktx = readKtx(new Uint8Array(await (await fetch(url)).arrayBuffer()));
+	const zstd = new ZSTDDecoder();
+	await zstd.init();
+	return Promise.all(ktx.levels.map(async ({ levelData, uncompressedByteLength }, i) => {
+		const data = ktx.supercompressionScheme === 2 ? zstd.decode(levelData, uncompressedByteLength) : levelData;
+		return [...(await decodeBlocks(ktx.vkFormat, data, Math.max(1, ktx.pixelWidth >> i), Math.max(1, ktx.pixelHeight >> i)))];
+	}));
 };
 
 window.ready = true;

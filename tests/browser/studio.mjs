@@ -1,10 +1,10 @@
 /* A daemon on folders of its own and a browser that looks at its dashboard, for the tests of the pages. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { browserPath, here, startDaemon } from './bench.mjs';
+import { browserPath, here, saveFile, startDaemon } from './bench.mjs';
 
 const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
 
@@ -14,12 +14,10 @@ export async function openStudio(files, { options = [], token } = {}) {
 	const art = join(folder, 'art');
 	mkdirSync(art);
 	const studio = { folder, art, complaints: [] };
-	/* As editors save: a temporary file beside, then a rename. */
 	studio.save = (path, data) => {
 		const target = join(art, path);
 		mkdirSync(dirname(target), { recursive: true });
-		writeFileSync(`${target}.tmp`, data);
-		renameSync(`${target}.tmp`, target);
+		saveFile(target, data);
 	};
 	studio.read = (path) => readFileSync(join(art, path));
 	studio.exists = (path) => existsSync(join(art, path));

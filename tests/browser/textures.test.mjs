@@ -217,6 +217,25 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 				}
 			});
 
+	/* Within what the standards leave to the hardware: a code, and for BC1 and BC3 how thirds are rounded. */
+	for (const profile of ['bc', 'fast', 'astc'])
+		test(`unpacked without the GPU as by the GPU: ${profile}`, async (t) => {
+			for (const use of Object.keys(uses)) {
+				const name = `${profile}/${use}/model.gltf`;
+				const { srgb, levels } = await load(name);
+				const bytes = new Uint8Array(await (await fetch(`${bench.origin}/a/${name}?output=textures/0`)).arrayBuffer());
+				if (read(bytes).vkFormat === plain[use]) return t.skip('built without astcenc');
+				const unpacked = await bench.page.evaluate((url) => unpackTexture(url), `/a/${name}?output=textures/0`);
+				assert.equal(unpacked.length, levels.length);
+				levels.forEach(({ pixels, width, height }, i) => {
+					assert.equal(unpacked[i].length, 4 * width * height);
+					const { most, psnr } = differences(codesOf(pixels, srgb), unpacked[i], 4);
+					if (i === 0) console.log(`${profile.padEnd(6)} ${use.padEnd(6)} most ${most.toFixed(2)}, ${psnr.toFixed(1)} dB`);
+					assert.ok(most < 1.6 && psnr > 52, `${use}, level ${i}: off by ${most}, ${psnr} dB`);
+				});
+			}
+		});
+
 	test('zstd changes nothing', async () => {
 		for (const use of Object.keys(uses))
 			assert.deepEqual(await load(`stored/${use}/model.gltf`), await load(`rgba8/${use}/model.gltf`), use);

@@ -2,12 +2,12 @@
  * the last good picture, and works by keyboard. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import axe from 'axe-core';
 import pixelmatch from 'pixelmatch';
 import pngjs from 'pngjs';
-import { corpus, missing, project, setUp } from './bench.mjs';
+import { corpus, missing, project, saveFile, scaledGlb, setUp } from './bench.mjs';
 import { always, fromCorpus } from './models.mjs';
 
 const side = 256;
@@ -213,28 +213,60 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		await page.locator('.viewer-dialog').waitFor({ state: 'hidden' });
 	});
 
-	test('a format that the graphics card lacks is told, and the model is shown without it', async () => {
+	test('textures are looked at with fingers and the mouse', async () => {
+		await page.locator('.viewer-panel details:has(.viewer-link)').first().getByRole('button', { name: /^Look at texture/ }).first().click();
+		const texels = page.locator('.viewer-texels');
+		const width = async () => (await texels.boundingBox()).width;
+		const frame = page.locator('.viewer-texels-frame');
+		const box = await frame.boundingBox();
+		const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+		const before = await width();
+		const touch = (type, points) => debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([px, py], id) => ({ x: px, y: py, id })) });
+		await touch('touchStart', [[x - 20, y], [x + 20, y]]);
+		for (let d = 22; d <= 40; d += 2) await touch('touchMove', [[x - d, y], [x + d, y]]);
+		await touch('touchEnd', []);
+		const pinched = await width();
+		assert.ok(pinched > 1.5 * before && pinched < 2.5 * before, `${before} -> ${pinched}`);
+		await page.getByRole('slider', { name: 'Zoom' }).fill('3');
+		assert.ok(await width() > pinched);
+		const scrolled = () => frame.evaluate(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
+		const from = await scrolled();
+		await page.mouse.move(x, y);
+		await page.mouse.down();
+		await page.mouse.move(x - 30, y - 20);
+		await page.mouse.up();
+		assert.deepEqual((await scrolled()).map((v, i) => Math.round(v - from[i])), [30, 20]);
+		await page.keyboard.press('Escape');
+	});
+
+	test('formats that the graphics card lacks are unpacked, look the same, and are told', async () => {
 		await open('textured', 'TextureCoordinateTest.gltf');
-		writeFileSync(join(bench.folder, 'art/textured/cook.json'), '{"texture":{"encoding":"bc"}}');
-		await page.getByText(/^Updated \d\d:\d\d/).waitFor();
-		const problems = await viewer(async (v) => {
-			v.loader.detectSupport({ extensions: { has: () => false } });
-			await v.reload();
-			const told = [...v.problems];
-			v.loader.detectSupport(v.stage.renderer);
-			await v.reload();
-			return [told, v.problems];
-		});
-		assert.match(problems[0].join(), /does not know BC/);
-		assert.deepEqual(problems[1], []);
+		for (const encoding of ['bc', 'astc']) {
+			await page.evaluate(() => (document.querySelector('.viewer-says').textContent = ''));
+			writeFileSync(join(bench.folder, 'art/textured/cook.json'), JSON.stringify({ texture: { encoding } }));
+			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+			const found = await viewer(async (v, size) => {
+				const shown = () => v.capture('cooked', size);
+				const unpacked = () => Promise.all(v.model.userData.cooked.pictures.images.map(async (_, i) => (await v.model.userData.cooked.pictures.picture(i)).userData.unpacked));
+				const [first, firstUnpacked] = [shown(), await unpacked()];
+				v.loader.detectSupport({ extensions: { has: () => false } });
+				await v.reload();
+				const out = { first, firstUnpacked, second: shown(), secondUnpacked: await unpacked(), problems: v.problems };
+				v.loader.detectSupport(v.stage.renderer);
+				await v.reload();
+				return out;
+			}, side);
+			assert.deepEqual(found.problems, []);
+			assert.ok(found.firstUnpacked.every((name) => !name));
+			assert.ok(found.secondUnpacked.every((name) => (encoding === 'bc' ? /^BC/ : /^ASTC/).test(name)), found.secondUnpacked.join());
+			const { off, rest, drawn } = compare(read(found.first), read(found.second));
+			assert.ok(drawn > 150 && off === 0 && rest < 0.5, `${encoding}: ${drawn} drawn, ${off} off, rest ${rest}`);
+		}
 	});
 
 	describe('on a save', () => {
 		let path;
-		const save = (bytes) => {
-			writeFileSync(`${path}.new`, bytes);
-			renameSync(`${path}.new`, path);
-		};
+		const save = (bytes) => saveFile(path, bytes);
 		before(() => (path = join(bench.folder, 'art/watched/model.glb')));
 
 		test('the picture changes in place, seen from where it was seen', async () => {
@@ -242,7 +274,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			await viewer((v) => v.stage.turn(0.4, 0.1));
 			const place = () => viewer((v) => v.stage.camera.position.toArray());
 			const [first, stood] = [await picture(), await place()];
-			save(stretched(readFileSync(path)));
+			save(scaledGlb(readFileSync(path), [0.5, 0.8, 0.5]));
 			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
 			assert.notEqual(await picture(), first);
 			assert.deepEqual(await place(), stood);
@@ -285,17 +317,3 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 
 	test('nothing was thrown and nothing complained on the page', () => assert.deepEqual(bench.complaints, []));
 });
-
-/* The same model with its first node half as large: a GLB whose JSON is written again. */
-function stretched(glb) {
-	const length = glb.readUInt32LE(12);
-	const json = JSON.parse(glb.subarray(20, 20 + length).toString());
-	delete json.nodes[0].matrix;
-	json.nodes[0].scale = [0.5, 0.8, 0.5];
-	const text = Buffer.from(JSON.stringify(json));
-	const padded = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, 0x20)]);
-	const out = Buffer.concat([glb.subarray(0, 20), padded, glb.subarray(20 + length)]);
-	out.writeUInt32LE(out.length, 8);
-	out.writeUInt32LE(padded.length, 12);
-	return out;
-}

@@ -8,6 +8,7 @@
 import * as THREE from 'three';
 import { read as readKtx } from 'three/addons/libs/ktx-parse.module.js';
 import { ZSTDDecoder } from 'three/addons/libs/zstddec.module.js';
+import { decodeBlocks } from './hob-blocks.js';
 import { NONE, constants, hex } from './hob-format.js';
 
 const c = constants;
@@ -28,11 +29,12 @@ const ktxFormats = {
 	141: [THREE.RED_GREEN_RGTC2_Format, false, 16, 4],
 	145: [THREE.RGBA_BPTC_Format, false, 16, 4],
 	146: [THREE.RGBA_BPTC_Format, true, 16, 4],
-	157: [THREE.RGBA_ASTC_4x4_Format, false, 16, 4],
-	158: [THREE.RGBA_ASTC_4x4_Format, true, 16, 4],
+	/* ASTC: the formats of WebGL and of Vulkan come in the same order. */
+	...Object.fromEntries([4, 5, 5, 6, 6, 8, 8, 8, 10, 10, 10, 10, 12, 12].flatMap((side, i) =>
+		[[157 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, false, 16, side]], [158 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, true, 16, side]]])),
 };
 
-/** What a GPU must have for block-compressed VkFormats up to a number. */
+/** What a GPU must have for block-compressed VkFormats up to a number; without it they are unpacked here. */
 const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'], [142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
 	[146, 'EXT_texture_compression_bptc', 'BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
 
@@ -49,18 +51,20 @@ async function readKtx2(bytes, hasExtension) {
 	const found = ktxFormats[ktx.vkFormat];
 	if (!found) throw new Error(`KTX2 with VkFormat ${ktx.vkFormat}, which this loader does not show`);
 	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
-	if (extension && !hasExtension(extension)) throw new Error(`this graphics card does not know ${name}; cook with texture.encoding rgba8 for it`);
-	const [format, srgb, , side] = found;
+	const unpacked = Boolean(extension) && !hasExtension(extension);
+	const [format, srgb, , side] = unpacked ? [THREE.RGBAFormat, found[1], 4, 1] : found;
 	const mipmaps = [];
 	for (const [i, level] of ktx.levels.entries()) {
+		const [width, height] = [Math.max(1, ktx.pixelWidth >> i), Math.max(1, ktx.pixelHeight >> i)];
 		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength) : level.levelData;
-		mipmaps.push({ data, width: Math.max(1, ktx.pixelWidth >> i), height: Math.max(1, ktx.pixelHeight >> i) });
+		mipmaps.push({ data: unpacked ? await decodeBlocks(ktx.vkFormat, data, width, height) : data, width, height });
 	}
 	const texture = side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
 		: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
 	if (side === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
 	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 	texture.userData.levels = mipmaps.length;
+	if (unpacked) texture.userData.unpacked = name;
 	return texture;
 }
 
@@ -222,6 +226,7 @@ export class MaterialReader {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
 			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension) : await readPicture(bytes);
 			texture.name = image.name;
+			texture.userData.twoChannels = Boolean(image.flags & c.IMAGE_NORMAL_XY);
 			texture.flipY = false;
 			return texture;
 		} catch (error) {
@@ -293,9 +298,10 @@ export class MaterialReader {
 	}
 }
 
-const isTwoChannel = (texture) => texture?.format === THREE.RGFormat || texture?.format === THREE.RED_GREEN_RGTC2_Format;
+const isTwoChannel = (texture) => Boolean(texture?.userData.twoChannels);
 
-/* three.js finds the third component of a two-channel normal map, but not of a clear coat's. */
+/* three.js finds the third component of a normal map by its format, which has two channels only where the graphics card has
+ * such a format; and never that of a clear coat's. */
 function mendClearcoatNormal(material) {
 	if (!isTwoChannel(material.clearcoatNormalMap)) return;
 	material.onBeforeCompile = (shader) => {
@@ -323,6 +329,7 @@ function variant(base, { kind, colors, flat, derived }) {
 		if (material.normalScale) material.normalScale.y *= -1;
 		if (material.clearcoatNormalScale) material.clearcoatNormalScale.y *= -1;
 	}
+	if (isTwoChannel(material.normalMap)) material.defines = { ...material.defines, USE_PACKED_NORMALMAP: '' };
 	mendClearcoatNormal(material);
 	return material;
 }

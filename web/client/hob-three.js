@@ -63,7 +63,7 @@ export class HobLoader extends Loader {
 		return this;
 	}
 
-	/** Leaves out, with onTextureError, textures that this renderer's graphics card cannot show, which would be black. */
+	/** Unpacks textures that this renderer's graphics card has no format for, which would be black; they take four to eight times the memory then. */
 	detectSupport(renderer) {
 		this.#hasExtension = (name) => renderer.extensions.has(name);
 		return this;

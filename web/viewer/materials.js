@@ -11,7 +11,7 @@ const extensions = [[c.EXT_SPECULAR, 'specular'], [c.EXT_IOR, 'ior'], [c.EXT_CLE
 	[c.EXT_DISPERSION, 'dispersion'], [c.EXT_DIFFUSE_TRANSMISSION, 'diffuse transmission']];
 
 const formats = { 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8', 43: 'RGBA8 sRGB', 97: 'RGBA16F', 131: 'BC1', 132: 'BC1 sRGB', 133: 'BC1',
-	134: 'BC1 sRGB', 137: 'BC3', 138: 'BC3 sRGB', 139: 'BC4', 141: 'BC5', 145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4', 158: 'ASTC 4×4 sRGB' };
+	134: 'BC1 sRGB', 137: 'BC3', 138: 'BC3 sRGB', 139: 'BC4', 141: 'BC5', 145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4', 158: 'ASTC 4×4 sRGB', 165: 'ASTC 6×6', 166: 'ASTC 6×6 sRGB' };
 
 const toByte = (linear) => Math.round(255 * (linear <= 0.0031308 ? 12.92 * linear : 1.055 * Math.min(linear, 1) ** (1 / 2.4) - 0.055));
 const two = (value) => String(Math.round(value * 100) / 100);
@@ -103,7 +103,43 @@ class LevelReader {
 	}
 }
 
-const isPair = (texture) => texture.format === THREE.RGFormat || texture.format === THREE.RED_GREEN_RGTC2_Format;
+/* A frame that scrolls: dragged with the mouse, pinched with two fingers, Ctrl and the wheel (a pinch on most touchpads) zoom.
+ * One finger scrolls by itself. zoomBy(powers of two, where in the frame). */
+function panAndPinch(frame, zoomBy) {
+	const held = new Map();
+	const apart = () => {
+		const [a, b] = [...held.values()];
+		return Math.hypot(a.x - b.x, a.y - b.y);
+	};
+	const middle = () => {
+		const box = frame.getBoundingClientRect();
+		const points = [...held.values()];
+		return [0, 1].map((axis) => points.reduce((sum, p) => sum + (axis ? p.y - box.top : p.x - box.left), 0) / points.length);
+	};
+	const release = ({ pointerId }) => held.delete(pointerId);
+	frame.addEventListener('pointerdown', (event) => {
+		held.set(event.pointerId, { x: event.clientX, y: event.clientY });
+		if (event.pointerType === 'mouse') frame.setPointerCapture(event.pointerId);
+	});
+	frame.addEventListener('pointermove', (event) => {
+		const was = held.get(event.pointerId);
+		if (!was) return;
+		const before = held.size === 2 ? apart() : 0;
+		held.set(event.pointerId, { x: event.clientX, y: event.clientY });
+		if (before > 0) zoomBy(Math.log2(Math.max(1, apart()) / before), middle());
+		else if (event.pointerType === 'mouse') frame.scrollBy(was.x - event.clientX, was.y - event.clientY);
+	});
+	for (const name of ['pointerup', 'pointercancel', 'lostpointercapture']) frame.addEventListener(name, release);
+	frame.addEventListener('wheel', (event) => {
+		if (!event.ctrlKey) return;
+		event.preventDefault();
+		const box = frame.getBoundingClientRect();
+		zoomBy(-event.deltaY / 100, [event.clientX - box.left, event.clientY - box.top]);
+	}, { passive: false });
+}
+
+const nearest = -3;
+const farthest = 5;
 
 /** The dialog; `renderer` draws the levels. */
 export class TextureInspector {
@@ -113,9 +149,11 @@ export class TextureInspector {
 		this.title = h('h2', {});
 		this.facts = h('p', { class: 'viewer-quiet' });
 		this.controls = h('div', { class: 'viewer-row' });
+		this.frame = h('div', { class: 'viewer-texels-frame', tabindex: '0', role: 'group', 'aria-label': text.textures }, this.canvas);
+		panAndPinch(this.frame, (by, at) => this.texture && this.zoomTo(this.state.zoom + by, at));
 		this.dialog = h('dialog', { class: 'viewer-dialog', onclose: () => this.drop(), onclick: (event) => event.target === this.dialog && this.dialog.close() },
 			h('div', { class: 'viewer-dialog-head' }, this.title, button(text.close, () => this.dialog.close())), this.facts, this.controls,
-			h('div', { class: 'viewer-texels-frame', tabindex: '0', role: 'group', 'aria-label': text.textures }, this.canvas), this.levels = h('div'));
+			this.frame, this.levels = h('div'));
 		host.append(this.dialog);
 	}
 
@@ -141,7 +179,9 @@ export class TextureInspector {
 		if (!picture.userData.levels && image.flags & c.IMAGE_SRGB) this.texture.colorSpace = THREE.SRGBColorSpace;
 		this.texture.needsUpdate = true;
 		this.reader = new LevelReader(this.renderer);
-		this.state = { level: 0, channel: 'rgb', zoom: 0 };
+		/* All of a large picture is in the frame at first; small ones are not blown up. */
+		const fit = Math.log2(Math.min(this.dialog.clientWidth / image.width, innerHeight * 0.56 / image.height));
+		this.state = { level: 0, channel: 'rgb', zoom: Math.max(nearest, Math.min(0, Math.floor(fit * 4) / 4)) };
 		this.build(count, picture);
 		this.draw();
 	}
@@ -151,13 +191,13 @@ export class TextureInspector {
 		const format = formats[image.vk_format] ?? `VkFormat ${image.vk_format}`;
 		this.facts.textContent = [`${image.width} × ${image.height}`, format, `${count} ${count === 1 ? 'level' : 'levels'}`, size(image.bytes),
 			image.flags & c.IMAGE_NORMAL_XY ? 'normals in two channels' : null, image.flags & c.IMAGE_OPACITY_PACKED ? 'opacity packed into alpha' : null,
-			image.flags & c.IMAGE_PLACEHOLDER ? 'stands in for a missing picture' : null].filter(Boolean).join(' · ');
+			picture.userData.unpacked ? text.unpacked(picture.userData.unpacked) : null, image.flags & c.IMAGE_PLACEHOLDER ? 'stands in for a missing picture' : null].filter(Boolean).join(' · ');
 		const mip = slider({ label: text.mip, min: 0, max: count - 1, step: 1, value: 0, change: (level) => this.set({ level }),
 			say: (level) => `${level}: ${Math.max(1, image.width >> level)}×${Math.max(1, image.height >> level)}` });
 		mip.input.disabled = count < 2;
 		const channel = choice(text.channels, Object.entries(text.channel), 'rgb', (value) => this.set({ channel: value }));
-		const zoom = slider({ label: text.zoom, min: -3, max: 4, step: 1, value: 0, say: (value) => `${2 ** value * 100} %`, change: (value) => this.set({ zoom: value }) });
-		this.controls.replaceChildren(mip, channel, zoom);
+		this.zoom = slider({ label: text.zoom, min: nearest, max: farthest, step: 0.05, value: this.state.zoom, say: (value) => `${Math.round(2 ** value * 100)} %`, change: (value) => this.zoomTo(value) });
+		this.controls.replaceChildren(mip, channel, this.zoom);
 		const rows = count < 2 ? [] : picture.mipmaps.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)),
 			h('td', {}, `${level.width} × ${level.height}`), h('td', {}, size(level.data.byteLength))));
 		this.levels.replaceChildren(...(rows.length ? [table([text.mip, 'Texels', text.size], rows)] : []));
@@ -168,15 +208,30 @@ export class TextureInspector {
 		this.draw();
 	}
 
+	/** What is at `at`, a place in the frame, stays there. */
+	zoomTo(wanted, at = [this.frame.clientWidth / 2, this.frame.clientHeight / 2]) {
+		const zoom = Math.max(nearest, Math.min(farthest, wanted));
+		const { scrollLeft, scrollTop } = this.frame;
+		const by = 2 ** (zoom - this.state.zoom);
+		this.state.zoom = zoom;
+		this.resize();
+		this.zoom.show(zoom);
+		this.frame.scrollTo((scrollLeft + at[0]) * by - at[0], (scrollTop + at[1]) * by - at[1]);
+	}
+
+	resize() {
+		this.canvas.style.width = `${Math.max(1, this.image.width * 2 ** this.state.zoom)}px`;
+	}
+
 	draw() {
-		const { level, channel, zoom } = this.state;
+		const { level, channel } = this.state;
 		const width = Math.max(1, this.image.width >> level);
 		const height = Math.max(1, this.image.height >> level);
-		const data = this.reader.read(this.texture, level, width, height, channel, isPair(this.texture));
+		const data = this.reader.read(this.texture, level, width, height, channel, this.texture.userData.twoChannels);
 		this.canvas.width = width;
 		this.canvas.height = height;
 		this.canvas.getContext('2d').putImageData(data, 0, 0);
-		this.canvas.style.width = `${Math.max(1, this.image.width * 2 ** zoom)}px`;
+		this.resize();
 		this.canvas.setAttribute('aria-label', `${this.image.name}, ${text.mip} ${level}`);
 	}
 

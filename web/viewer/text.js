@@ -67,6 +67,7 @@ export const text = {
 	mip: 'Mip level',
 	channels: 'Channels',
 	channel: { rgb: 'Colour', rgba: 'Colour over alpha', r: 'Red', g: 'Green', b: 'Blue', a: 'Alpha' },
+	unpacked: (family) => `unpacked here, because this graphics card has no ${family}`,
 	zoom: 'Zoom',
 	failed: 'The last save could not be cooked',
 	failedKept: 'What you see is the last good version.',
