@@ -49,9 +49,10 @@ def without(text, mesh):
 class Fetch:
     """A sample, hob_fetch unless told, as a child; its lines are read by a thread."""
 
-    def __init__(self, port, asset, output, *options, program=(FETCH,)):
-        self.process = subprocess.Popen([*program, f"http://localhost:{port}", asset, output, *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, port, asset, output, *options, program=(FETCH,), scheme="http", env=()):
+        self.process = subprocess.Popen([*program, f"{scheme}://localhost:{port}", asset, output, *options],
+                                        env={**os.environ, **dict(env)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
         self.lines = queue.Queue()
         self.passed = []
         threading.Thread(target=self._read, daemon=True).start()
@@ -138,6 +139,32 @@ class CClient(Scenario):
         damaged = Fetch(port, "art/a.obj", "meshes", "--cache", str(kept))
         self.assertEqual(int(damaged.wait("error")[1]), NET)
         damaged.end()
+
+    def test_over_tls_with_a_token_and_a_certificate_that_is_checked(self):
+        if b"curl_multi_init" not in pathlib.Path(FETCH).read_bytes():
+            self.skipTest("hob_fetch was built without libcurl (apt-get install libcurl4-openssl-dev)")
+        certificate, key, tokens = (str(self.folder / name) for name in ("cert.pem", "key.pem", "tokens"))
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                               "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                               "-keyout", key, "-out", certificate], capture_output=True, check=False)
+        if made.returncode != 0:
+            self.skipTest("there is no openssl to make a certificate")
+        made = subprocess.run([HOB, "token", "create", "tls", "--token-file", tokens], capture_output=True, text=True, check=True)
+        secret = {"HOB_TOKEN": made.stdout.split()[-1], "HOB_CA_FILE": certificate}
+        self.put("a.obj", scene_text(4))
+        with self.serve("--tls-cert", certificate, "--tls-key", key, "--token-file", tokens, wait_ready=False) as daemon:
+            daemon.wait_banner()
+            fetch = Fetch(daemon.port, "art/a.obj", "meshes", "--watch", scheme="https", env=secret)
+            fetch.wait("event", "hello")
+            first = fetch.wait("blob")
+            self.put("a.obj", scene_text(5))
+            second = fetch.wait("blob", also=lambda line: line[1] != first[1])
+            self.assertGreater(int(second[2]), 65536)
+            self.assertEqual(fetch.end(), 0)
+            for wrong in (dict(secret, HOB_CA_FILE="/dev/null"), dict(secret, HOB_TOKEN="no such token")):
+                fetch = Fetch(daemon.port, "art/a.obj", "meshes", scheme="https", env=wrong)
+                fetch.wait("error")
+                self.assertEqual(fetch.end(), 1)
 
     def test_unknown_asset_is_an_error_with_words(self):
         with self.serve() as daemon:

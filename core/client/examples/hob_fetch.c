@@ -1,11 +1,14 @@
 /* hob_fetch.c - fetches one output of an asset and prints what came; with --watch goes on at every change.
  *
- *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS] [--delta OLD-HASH NEW-HASH]
+ *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta OLD-HASH NEW-HASH]
  *
  * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
- * "event KIND ASSET STATE"; after the first blob, changes are fetched as deltas to it. Ends at end of its input.
- * --delta fetches the first blob, then the second as a delta to it. */
+ * "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta fetches the first blob, then the second
+ * as a delta to it. HOB_TOKEN is sent; for https:// (where it was built with libcurl) HOB_CA_FILE is trusted. */
 #include "../hob_client.h"
+#ifdef HOB_CURL
+#include "curl_transport.h"
+#endif
 
 #include <poll.h>
 #include <stdio.h>
@@ -30,7 +33,7 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 /* One at a time: a delta reads the shown blob until it has come. */
 static void fetch_wanted(app *a)
 {
-	if (a->fetching || !a->wanted[0] || strcmp(a->asked, a->wanted) == 0 ||
+	if (a->fetching || strcmp(a->asked, a->wanted) == 0 ||
 		(a->shown && strcmp(a->shown->hash, a->wanted) == 0))
 		return;
 	memcpy(a->asked, a->wanted, sizeof a->asked);
@@ -69,7 +72,6 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 			a->base = blob;
 		}
 	}
-	fflush(stdout);
 	a->fetching = 0;
 	fetch_wanted(a);
 }
@@ -80,7 +82,6 @@ static void on_event(void *user, const hobc_event *event)
 	app *a = (app *)user;
 	char hash[65];
 	printf("event %s %s %s\n", kinds[event->kind], event->asset, event->state);
-	fflush(stdout);
 	if (event->kind == HOBC_EVENT_RESET && !a->fetching)
 		a->fetching = hobc_get(a->client, a->asset, a->output, on_blob, a, NULL) == HOBC_OK;
 	if (event->kind != HOBC_EVENT_ASSET || !hobc_event_output(event, a->output, hash, NULL))
@@ -99,15 +100,14 @@ static int input_ended(void)
 
 int main(int argc, char **argv)
 {
-	hobc_options options;
-	app a;
+	hobc_options options = {0};
+	app a = {0};
 	const char *from = NULL;
 	int watch = 0, i;
-	memset(&options, 0, sizeof options);
-	memset(&a, 0, sizeof a);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 4) {
-		fprintf(stderr, "usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--wait SECONDS] [--delta "
-						"OLD-HASH NEW-HASH]\n");
+		fputs("usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta OLD-HASH NEW-HASH]\n",
+			  stderr);
 		return 2;
 	}
 	options.url = argv[1];
@@ -118,27 +118,32 @@ int main(int argc, char **argv)
 			watch = 1;
 		else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
 			options.cache_dir = argv[++i];
-		else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc)
-			options.cook_wait_s = (uint32_t)strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--delta") == 0 && i + 2 < argc) {
 			from = argv[++i];
 			snprintf(a.wanted, sizeof a.wanted, "%s", argv[++i]);
 		}
 	}
+	options.token = getenv("HOB_TOKEN");
+#ifdef HOB_CURL
+	curl_transport *tls = curl_transport_new(getenv("HOB_CA_FILE"));
+	if (tls && strncmp(argv[1], "https:", 6) == 0)
+		options.net = curl_transport_net(tls);
+#endif
 	if (hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "hob_fetch: '%s' is no URL that can be used here\n", options.url);
 		return 2;
 	}
 	if (watch)
 		hobc_watch(a.client, a.asset, on_event, &a);
-	if (from)
-		a.fetching = hobc_get_blob(a.client, from, 0, 0, on_blob, &a, NULL) == HOBC_OK;
-	else
-		a.fetching = hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL) == HOBC_OK;
+	a.fetching = (from ? hobc_get_blob(a.client, from, 0, 0, on_blob, &a, NULL)
+					   : hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL)) == HOBC_OK;
 	while (watch ? !input_ended() : a.answers < (from && a.last == HOBC_OK ? 2 : 1))
 		hobc_update(a.client, 20);
 	release_shown(&a);
 	hobc_blob_release(a.client, a.base);
 	hobc_close(a.client);
+#ifdef HOB_CURL
+	curl_transport_free(tls);
+#endif
 	return a.last == HOBC_OK ? 0 : 1;
 }
