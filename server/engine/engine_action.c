@@ -15,7 +15,7 @@ static void put_hash(hob_buf *out, const char *name, const hob_sha256 *digest)
 	json_digest(out, digest);
 }
 
-static void put_record(hob_buf *out, const srv_recipe *recipe)
+void engine_put_record(hob_buf *out, const srv_recipe *recipe)
 {
 	json_open(out, '{');
 	put_hash(out, "key", &recipe->key);
@@ -68,7 +68,7 @@ void engine_tell_action(srv_engine *engine, srv_control *control)
 	hob_error error = {0};
 	hob_buf body = {0};
 	if (srv_store_recipe(engine->store, &control->digest, &arena, &recipe, &error)) {
-		put_record(&body, &recipe);
+		engine_put_record(&body, &recipe);
 		control->answer(control, 200, hob_buf_str(&body));
 	} else {
 		engine_refuse(control, 0, &error);

@@ -348,6 +348,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_LOG:
 		engine_tell_log(engine, control);
 		break;
+	case SRV_CONTROL_BUNDLE:
+		engine_bundle(engine, control);
+		break;
 	case SRV_CONTROL_SETTINGS:
 	case SRV_CONTROL_SETTINGS_PATCH:
 	case SRV_CONTROL_SETTINGS_DELETE:

@@ -47,7 +47,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	json_close(out, '}');
 }
 
-static void put_past_job(const srv_job_row *row, hob_buf *out)
+void engine_put_job(const srv_job_row *row, hob_buf *out)
 {
 	json_open(out, '{');
 	json_put_u64(out, "id", row->id);
@@ -151,7 +151,7 @@ static uint64_t each_past(srv_engine *engine, const srv_control *control, uint32
 static void put_row(srv_engine *engine, const srv_job_row *row, hob_buf *out)
 {
 	(void)engine;
-	put_past_job(row, out);
+	engine_put_job(row, out);
 }
 
 static void answer_page(srv_control *control, const hob_buf *items, uint64_t next)
@@ -241,7 +241,7 @@ void engine_tell_history(srv_engine *engine, srv_control *control)
 /* ---- one job */
 
 /* Ids are given in order and newest rows come first, so one job is a page of one that begins above it. */
-static bool find_past(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out)
+bool engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out)
 {
 	srv_job_row *rows;
 	uint32_t count;
@@ -275,8 +275,8 @@ void engine_tell_job(srv_engine *engine, srv_control *control)
 	uint32_t live = find_live(engine, control->number);
 	if (live != HOB_NONE)
 		put_live_job(engine, live, &body);
-	else if (find_past(engine, control, &arena, &row))
-		put_past_job(&row, &body);
+	else if (engine_find_job(engine, control, &arena, &row))
+		engine_put_job(&row, &body);
 	else
 		engine_put_task(engine, control->number, &body);
 	if (body.size > 0)
@@ -292,7 +292,7 @@ void engine_tell_log(srv_engine *engine, srv_control *control)
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_job_row row;
-	if (find_past(engine, control, &arena, &row))
+	if (engine_find_job(engine, control, &arena, &row))
 		control->answer(control, 200, row.log);
 	else
 		engine_answer(control, 404, "http.not-found",
@@ -349,7 +349,7 @@ void engine_cancel_job(srv_engine *engine, srv_control *control)
 	srv_job_row row;
 	uint32_t id = find_live(engine, control->number);
 	engine_job *job = id != HOB_NONE ? engine->assets[id].job : NULL;
-	bool done = id == HOB_NONE && find_past(engine, control, &arena, &row);
+	bool done = id == HOB_NONE && engine_find_job(engine, control, &arena, &row);
 	hob_arena_release(&arena);
 	if (id == HOB_NONE) {
 		engine_answer(control, done ? 409 : 404, done ? "http.conflict" : "http.not-found",

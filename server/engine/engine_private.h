@@ -240,6 +240,9 @@ void engine_list_jobs(srv_engine *engine, srv_control *control);
 void engine_tell_job(srv_engine *engine, srv_control *control);
 void engine_tell_history(srv_engine *engine, srv_control *control);
 void engine_tell_log(srv_engine *engine, srv_control *control);
+/* The finished job `number`, or the asset's newest one when that is 0. */
+bool engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out);
+void engine_put_job(const srv_job_row *row, hob_buf *out); /* JSON */
 void engine_cancel_job(srv_engine *engine, srv_control *control);
 /* engine_settings.c */
 void engine_settings(srv_engine *engine, srv_control *control);
@@ -249,7 +252,10 @@ struct cJSON *engine_setting_origins(srv_engine *engine, const asset *a);
 void engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */
 void engine_tell_action(srv_engine *engine, srv_control *control);
+void engine_put_record(hob_buf *out, const srv_recipe *recipe); /* JSON */
 void engine_take_action(srv_engine *engine, srv_control *control);
+/* engine_bundle.c */
+void engine_bundle(srv_engine *engine, srv_control *control);
 /* engine_task.c: housekeeping that people ask for; listed among the jobs */
 void engine_start_task(srv_engine *engine, srv_control *control);
 bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out);	/* JSON; false: no such task */

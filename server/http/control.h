@@ -37,6 +37,9 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_WHY, /* asset: JSON explanation of the last cook; number: against what was served at that rev
 							 * (0: the cook before). 200, 404, 410 */
 	SRV_CONTROL_LOG, /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
+	/* asset: of its newest job with a record; or job `number`. 200 with the SHA-256 of a tar as text, 404, 409 when an input
+	 * is another one by now */
+	SRV_CONTROL_BUNDLE,
 	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 when it is being drawn (the event "thumbnail"
 	 * follows), 404 when there is none */
 	SRV_CONTROL_THUMBNAIL,

@@ -100,6 +100,48 @@ enum MHD_Result srv_route_job_log(request *r)
 	return r->ask ? reply_answer(r, "text/plain; charset=utf-8") : ask_about_job(r, SRV_CONTROL_LOG);
 }
 
+/* ---- bundles: made as blobs, which nothing names and which go again after a while */
+
+static enum MHD_Result reply_bundle(request *r)
+{
+	hob_sha256 digest;
+	if (r->ask->status != MHD_HTTP_OK)
+		return reply_answer(r, "application/json");
+	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
+				  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
+				  : NULL;
+	return b ? reply_blob(r, b, &(blob_headers){.type = "application/x-tar"})
+			 : reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the bundle could not be kept");
+}
+
+static enum MHD_Result refuse_bundle(request *r)
+{
+	return reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
+}
+
+enum MHD_Result srv_route_job_bundle(request *r)
+{
+	if (r->http->keep_sources)
+		return refuse_bundle(r);
+	return r->ask ? reply_bundle(r) : ask_about_job(r, SRV_CONTROL_BUNDLE);
+}
+
+enum MHD_Result srv_route_asset_bundle(request *r)
+{
+	enum MHD_Result result;
+	const srv_view *view;
+	const srv_view_asset *asset;
+	if (r->http->keep_sources)
+		return refuse_bundle(r);
+	if (r->ask)
+		return reply_bundle(r);
+	if (!request_asset(r, &view, &asset, &result))
+		return result;
+	result = ask_loop(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
+	srv_view_drop(view);
+	return result;
+}
+
 enum MHD_Result srv_route_sync(request *r)
 {
 	if (r->ask)

@@ -1,14 +1,15 @@
 """The command line as people meet it: what each command prints about a running daemon, its exit codes, and what it says when
 something is not as it should be."""
+import io
 import json
 import os
 import re
 import shutil
 import socket
 import subprocess
-import unittest
+import tarfile
 
-from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text, png
 
 GLTF = ('{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],'
         '"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],'
@@ -203,6 +204,104 @@ class Housekeeping(CommandLine):
         self.hob("gc", "--max-size", "1")
         self.assertEqual(self.daemon.blob("art/a.obj"), before)
         self.assertEqual(self.daemon.get("/api/v1/stats").json()["cache"]["limit_bytes"], 0)
+
+
+class Bundles(CommandLine):
+    def fetch(self, name):
+        """A bundle as Python's tarfile reads it: {member: bytes}."""
+        file = self.folder / "bundle.tar"
+        self.hob("bundle", name, "-o", file)
+        with tarfile.open(file) as tar:
+            self.assertTrue(all(member.isfile() for member in tar))
+            return file, {member.name: tar.extractfile(member).read() for member in tar}
+
+    def test_a_bundle_holds_all_and_is_repeated(self):
+        deep = "/".join(["a folder with a long name"] * 5)
+        self.put(f"props/{deep}/duck.obj", obj_text(60, mtl="../duck.mtl"))
+        self.put(f"props/{deep}/../duck.mtl", "newmtl m\nmap_Kd ../red.png\nmap_Bump none.png\n")
+        folder = (self.art / f"props/{deep}").parent
+        (folder.parent / "red.png").write_bytes(png(200, 0, 0))
+        self.put("cook.json", '{"lods": {"max": 2}}')
+        self.start()
+        name = f"art/props/{deep}/duck.obj"
+        file, members = self.fetch(name)
+        description = json.loads(members["bundle.json"])
+        self.assertEqual((description["asset"], description["path"]), (name, f"props/{deep}/duck.obj"))
+        self.assertEqual(description["recipe"]["ingredients"]["settings"]["lods"]["max"], 2)
+        files = {key[6:]: data for key, data in members.items() if key.startswith("files/")}
+        self.assertEqual(files, {str(path.relative_to(self.art)): path.read_bytes()
+                                 for path in self.art.rglob("*") if path.suffix in (".obj", ".mtl", ".png")})
+        self.assertEqual(file.read_bytes()[-1024:], bytes(1024))
+        self.daemon.stop()
+        shutil.rmtree(self.art)
+        said = self.hob("replay", file, TMPDIR=str(self.folder))[0]
+        self.assertRegex(said, r"the same: all \d outputs have the same bytes")
+        self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith("hob-replay")], [])
+        self.assertIn("the same:", subprocess.run([HOB, "replay", file], cwd="/", capture_output=True, text=True,
+                                                  timeout=DEADLINE, check=True).stdout)
+
+    def test_the_same_error_and_another_outcome(self):
+        self.put("bad.gltf", GLTF % "gone.bin")
+        self.put("good.obj", obj_text(5))
+        self.start()
+        file, members = self.fetch("art/bad.gltf")
+        self.assertEqual(members["files/bad.gltf"].decode(), GLTF % "gone.bin")
+        self.assertIn("the same: it fails with the same error", self.hob("replay", file)[0])
+        self.repack(file, members, {"files/gone.bin": TRIANGLE})
+        self.assertIn("not the same: it failed, and is cooked well here", self.hob("replay", file, code=1)[0])
+        number = re.match(r"job (\d+)", self.hob("log", "art/good.obj")[0]).group(1)
+        self.hob("bundle", number, "-o", file)
+        self.assertIn("the same: all", self.hob("replay", file)[0])
+        file, members = self.fetch("art/good.obj")
+        self.repack(file, members, {"files/good.obj": obj_text(6).encode()})
+        said = self.hob("replay", file, code=1)[0]
+        self.assertRegex(said, r"differs   meshes  [0-9a-f]{12} -> [0-9a-f]{12}")
+        self.assertIn("did you mean\n  art/good.obj", self.hob("bundle", "art/god.obj", code=2)[1])
+
+    def repack(self, file, members, more):
+        with tarfile.open(file, "w", format=tarfile.PAX_FORMAT) as tar:
+            for name, data in (members | more).items():
+                self.add(tar, name, data)
+
+    def add(self, tar, name, data=b"", kind=tarfile.REGTYPE, link=""):
+        member = tarfile.TarInfo(name)
+        member.size, member.type, member.linkname = len(data), kind, link
+        tar.addfile(member, io.BytesIO(data))
+
+    def test_hostile_bundles_make_nothing_outside(self):
+        self.put("good.obj", obj_text(5))
+        self.start()
+        file, members = self.fetch("art/good.obj")
+        for name in ("../out.obj", "files/../../out.obj", "files/a/../../../out.obj", "/" + str(self.folder)[1:] + "/out.obj",
+                     "files//" + str(self.folder) + "/out.obj", "files/./x/../../../out.obj"):
+            self.repack(file, members, {name: b"x"})
+            self.assertIn("leaves its folder", self.hob("replay", file, code=2, TMPDIR=str(self.folder))[1], name)
+        # Links are passed over, so that nothing is written through them.
+        with tarfile.open(file, "w") as tar:
+            self.add(tar, "files/link", kind=tarfile.SYMTYPE, link=str(self.folder))
+            for name, data in (members | {"files/link/out.obj": b"x"}).items():
+                self.add(tar, name, data)
+        self.assertIn("the same", self.hob("replay", file, TMPDIR=str(self.folder))[0])
+        self.assertEqual(list(self.folder.rglob("out.obj")), [])
+        whole = file.read_bytes()
+        for spoiled in (whole[:700], whole[:100], b"", b"x" * 2048, bytes(1024), whole.replace(b"bundle.json", b"bundle.jsxx")):
+            file.write_bytes(spoiled)
+            self.assertRegex(self.hob("replay", file, code=2)[1], "cut off|no tar archive|no bundle", spoiled[:20])
+        description = json.loads(members["bundle.json"])
+        for change in ({"path": "../../etc/passwd"}, {"path": "none.obj"}, {"bundle": 2}, {"recipe": None}, {"path": "bundle.json"}):
+            self.repack(file, members, {"bundle.json": json.dumps(description | change).encode()})
+            result = subprocess.run([HOB, "replay", file], capture_output=True, text=True, timeout=DEADLINE, check=False)
+            self.assertIn(result.returncode, (1, 2), (change, result.stdout, result.stderr))
+            self.assertNotIn("Sanitizer", result.stderr)
+
+    def test_what_has_changed_since_is_refused(self):
+        self.put("good.obj", obj_text(5))
+        self.start()
+        number = re.match(r"job (\d+)", self.hob("log", "art/good.obj")[0]).group(1)
+        self.put("good.obj", obj_text(6))
+        self.daemon.sync()
+        self.assertIn("'good.obj' was changed or deleted since", self.hob("bundle", number, "-o", "/dev/null", code=2)[1])
+        self.assertIn("left no record", self.hob("bundle", 99999, "-o", "/dev/null", code=2)[1])
 
 
 class Doctor(CommandLine):

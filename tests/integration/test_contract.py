@@ -18,7 +18,8 @@ BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/bro
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 304)}
 BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
-    ("POST", "/api/v1/assets/{id}/cook", 409)}  # only while the first worker starts
+    ("POST", "/api/v1/assets/{id}/cook", 409),  # only while the first worker starts
+    ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
 NO_HASH = "0" * 64
 
 
@@ -73,7 +74,7 @@ class Contract(Scenario):
                     self.ask(421, method, target, Host="evil.example")
                     if "406" in statuses:
                         self.ask(406, method, target + "?since=0" * (path == "/api/v1/changes"), Accept="image/png")
-                    if "403" in statuses and "/source/" not in path:
+                    if "403" in statuses and "/source/" not in path and "/bundle" not in path:
                         self.ask(403, method, target, None if method == "GET" else b"{}", Origin="http://evil.example",
                                  **JSON)
                     if "413" in statuses and path != "/blobs/{sha256}":
@@ -158,6 +159,8 @@ class Contract(Scenario):
         self.daemon.stop()
         with Daemon([self.art], self.folder / "small", "--max-size", "1", "--no-sources") as self.daemon:
             self.ask(403, "GET", f"/api/v1/assets/{self.id}/source/props/a.obj")
+            self.ask(403, "GET", f"/api/v1/assets/{self.id}/bundle")
+            self.ask(403, "GET", "/api/v1/jobs/1/bundle")
             self.ask(507, "PUT", f"/blobs/{NO_HASH}", b"x", Content_Encoding="zstd", X_Digest_SizeBytes="2000000000")
 
     def test_4_records(self):
@@ -261,6 +264,13 @@ class Contract(Scenario):
         self.ask(422, "POST", f"/api/v1/assets/{self.bad}/cook", {}, Prefer="wait=60")
         for query in ("limit=0", "state=good", "since=yesterday", "cursor=x"):
             self.ask(400, "GET", f"/api/v1/jobs?{query}")
+        for bundle in (place + "/bundle", f"/api/v1/assets/{self.id}/bundle"):
+            whole = self.ask(200, "GET", bundle)
+            self.assertEqual(self.ask(206, "GET", bundle, Range="bytes=512-1023").body, whole.body[512:1024])
+            self.ask(416, "GET", bundle, Range="bytes=99999999-")
+        self.put("props/a.mtl", "newmtl m\nKd 1 0 1\n")
+        self.daemon.sync()
+        self.ask(409, "GET", place + "/bundle")
         failed = self.ask(200, "GET", "/api/v1/jobs?state=failed").json()["items"]
         self.assertEqual({j["asset"] for j in failed}, {"art/bad.obj"})
         later = self.ask(200, "GET", f"/api/v1/jobs?asset=art/props/a.obj&since={job['finished_at']}").json()["items"]

@@ -42,7 +42,7 @@ MAY = {
                       "server/queue", "server/worker", "server/thumbnail", "server/store", "server/events", "server/http", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
-                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/watch"],
+                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/watch", "server/fs"],
     "server": ["server/cli"],
 }
 # What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.

@@ -1,0 +1,66 @@
+#include "query.h"
+
+#include "../log/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* hob bundle: fetches the tar that repeats a cook. */
+
+static bool write_file(const char *path, const hob_buf *bytes, hob_error *err)
+{
+	FILE *file = fopen(path, "wbe");
+	bool ok = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
+	if (file && fclose(file) != 0)
+		ok = false;
+	return ok || hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
+}
+
+static int run_bundle(int argc, char **argv)
+{
+	const char *url = cli_default_url(), *out = NULL;
+	cli_option options[] = {
+		{"--out", 'o', CLI_TEXT, &out, "FILE", "where it goes (NAME.tar of the asset or job)"},
+		CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands != 1)
+		return cli_usage_error(&cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
+	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
+	char id[32], target[96], name[512], size[32];
+	int code = EXIT_GOOD;
+	snprintf(id, sizeof id, "%.24s", argv[1]);
+	if (!is_job && !cli_find_id("hob bundle", url, argv[1], id, &code))
+		return code;
+	snprintf(target, sizeof target, "/api/v1/%s/%s/bundle", is_job ? "jobs" : "assets", id);
+	snprintf(name, sizeof name, "%s%.255s.tar", is_job ? "job-" : "",
+			 hob_path_name(hob_str_of(argv[1])).data);
+	cli_response response;
+	hob_error error = {0};
+	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		cli_print_error("hob bundle", &error);
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
+	}
+	if (response.status != 200) {
+		code = cli_print_problem("hob bundle", &response);
+	} else if (!write_file(out ? out : name, &response.body, &error)) {
+		cli_print_error("hob bundle", &error);
+		code = EXIT_INTERNAL;
+	} else {
+		printf("%s  %s; 'hob replay %s' repeats the cook\n", out ? out : name,
+			   srv_text_bytes(response.body.size, size), out ? out : name);
+	}
+	cli_response_release(&response);
+	return code;
+}
+
+const cli_command cli_bundle = {
+	"bundle", "ASSET|JOB", "fetch everything that repeats a cook, as one file",
+	"Writes a tar with the source, every file that it refers to, the settings, the versions, the record of "
+	"the cook, its\n"
+	"error and its log: for a bug report, or to repeat the cook elsewhere with 'hob replay'.\n\n"
+	"Examples:\n  hob bundle art/props/duck.glb -o duck.tar\n  hob bundle 991\n",
+	run_bundle};

@@ -1,0 +1,337 @@
+#include "cook_replay.h"
+
+#include "../fs/tar.h"
+#include "../log/log.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* hob replay: a bundle is unpacked below a folder of its own, cooked there behind the sandbox, and held against its record.
+ * Nothing in a bundle is trusted: names that leave the folder are refused, and only regular files are ever made. */
+
+enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
+static const uint64_t bytes_max = 8ull << 30;
+
+typedef struct bundle {
+	char folder[256];
+	int fd; /* of its files */
+	hob_buf json;
+	uint64_t bytes;
+	uint32_t files;
+} bundle;
+
+/* ---- unpacking */
+
+static int make_file(int folder, const char *path, hob_error *err)
+{
+	char part[SRV_TAR_NAME_MAX + 1];
+	int at = dup(folder), file = -1;
+	for (const char *rest = path; at >= 0;) {
+		const char *slash = strchr(rest, '/');
+		snprintf(part, sizeof part, "%.*s", (int)(slash ? slash - rest : (ptrdiff_t)strlen(rest)), rest);
+		if (!slash) {
+			file = openat(at, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			break;
+		}
+		int next = mkdirat(at, part, 0700) == 0 || errno == EEXIST
+					   ? openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+					   : -1;
+		int code = errno;
+		close(at);
+		errno = code;
+		at = next;
+		rest = slash + 1;
+	}
+	int code = errno;
+	if (at >= 0)
+		close(at);
+	if (file < 0)
+		(void)hob_fail(err, IO, "'%.200s' of the bundle cannot be made: %s", path, strerror(code));
+	return file;
+}
+
+static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob_error *err)
+{
+	enum { CHUNK = 256 << 10 };
+	int file = make_file(b->fd, path, err);
+	uint8_t *bytes = malloc(CHUNK);
+	bool ok = file >= 0 && (bytes || hob_fail(err, MEMORY, "no memory left to unpack"));
+	for (size_t got = 1; ok && got > 0;) {
+		ok = srv_tar_read(reader, bytes, CHUNK, &got, err);
+		for (size_t done = 0; ok && done < got;) {
+			ssize_t n = write(file, bytes + done, got - done);
+			ok = n > 0 || hob_fail(err, IO, "'%.200s' cannot be written: %s", path, strerror(errno));
+			done += n > 0 ? (size_t)n : 0;
+		}
+	}
+	free(bytes);
+	if (file >= 0)
+		close(file);
+	return ok;
+}
+
+static bool unpack_json(bundle *b, srv_tar_reader *reader, uint64_t size, hob_error *err)
+{
+	if (size > JSON_MAX || b->json.size > 0)
+		return hob_fail(err, CORRUPT, "bundle.json is there twice or has %llu bytes",
+						(unsigned long long)size);
+	uint8_t *room = hob_buf_grow(&b->json, (size_t)size + 1);
+	if (!room)
+		return hob_fail(err, MEMORY, "no memory left for bundle.json");
+	size_t at = 0;
+	for (size_t got = 1; got > 0; at += got)
+		if (!srv_tar_read(reader, room + at, (size_t)size - at, &got, err))
+			return false;
+	room[at] = 0;
+	return true;
+}
+
+static bool unpack(bundle *b, const char *path, hob_error *err)
+{
+	static const char below[] = "files/";
+	srv_tar_reader reader = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	if (reader.fd < 0)
+		return hob_fail(err, USAGE, "'%s' cannot be opened: %s", path, strerror(errno));
+	uint64_t size;
+	bool ok = true;
+	srv_tar_step step = SRV_TAR_FILE;
+	while (ok && (step = srv_tar_next(&reader, &size, err)) == SRV_TAR_FILE) {
+		const char *name = reader.name;
+		bool is_file = strncmp(name, below, sizeof below - 1) == 0;
+		b->bytes += size;
+		if (!srv_tar_name_is_safe(hob_str_of(name)))
+			ok = hob_fail(err, OUTSIDE,
+						  "the bundle names '%.200s', which leaves its folder: nothing was cooked", name);
+		else if (b->bytes > bytes_max || b->files > FILES_MAX)
+			ok = hob_fail(err, LIMIT, "the bundle holds more than %d files or %llu bytes", FILES_MAX,
+						  (unsigned long long)bytes_max);
+		else if (is_file && ++b->files)
+			ok = unpack_file(b, &reader, name + sizeof below - 1, err);
+		else if (strcmp(name, "bundle.json") == 0)
+			ok = unpack_json(b, &reader, size, err);
+	}
+	close(reader.fd);
+	return ok && step == SRV_TAR_END;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)info;
+	(void)kind;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+static bool make_folder(bundle *b, hob_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	snprintf(b->folder, sizeof b->folder, "%.200s/hob-replay-XXXXXX", base && base[0] ? base : "/tmp");
+	if (!mkdtemp(b->folder)) {
+		b->folder[0] = 0;
+		return hob_fail(err, IO, "no folder to unpack into: %s", strerror(errno));
+	}
+	b->fd = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return b->fd >= 0 || hob_fail(err, IO, "'%s' cannot be opened: %s", b->folder, strerror(errno));
+}
+
+/* ---- what was, and what is */
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+	return text ? text : "";
+}
+
+static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
+{
+	const cJSON *recipe = cJSON_GetObjectItemCaseSensitive(root, "recipe");
+	const cJSON *ingredients = cJSON_GetObjectItemCaseSensitive(recipe, "ingredients");
+	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "bundle");
+	const cJSON *limits = cJSON_GetObjectItemCaseSensitive(root, "limits");
+	const cJSON *timeout = cJSON_GetObjectItemCaseSensitive(limits, "timeout_ms");
+	const cJSON *memory = cJSON_GetObjectItemCaseSensitive(limits, "memory_bytes");
+	if (!cJSON_IsObject(recipe) || !cJSON_IsNumber(version) ||
+		!srv_tar_name_is_safe(hob_str_of(text_of(root, "path"))))
+		return hob_fail(err, CORRUPT, "this is no bundle of a cook: bundle.json is missing or incomplete");
+	if (version->valueint != 1)
+		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", text_of(root, "hob"));
+	task->path = text_of(root, "path");
+	task->preview = strcmp(text_of(ingredients, "profile"), "preview") == 0;
+	if (cJSON_IsNumber(timeout) && timeout->valuedouble >= 1 && timeout->valuedouble < 1e9)
+		task->timeout_ms = (uint32_t)timeout->valuedouble;
+	if (cJSON_IsNumber(memory) && memory->valuedouble >= 1 << 20 && memory->valuedouble < 9e15)
+		task->memory_limit = (uint64_t)memory->valuedouble;
+	char *settings = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(ingredients, "settings"));
+	hob_settings_init(&task->settings);
+	bool ok =
+		!settings || hob_settings_overlay(&task->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
+	cJSON_free(settings);
+	return ok;
+}
+
+/* Made anew in each cook, or on request after it. */
+static bool is_compared(const char *name)
+{
+	return name[0] && strcmp(name, "report") != 0 && strncmp(name, "classic.", 8) != 0;
+}
+
+static const cJSON *find_output(const cJSON *outputs, const char *name)
+{
+	const cJSON *output;
+	cJSON_ArrayForEach(output, outputs)
+	{
+		if (strcmp(text_of(output, "name"), name) == 0)
+			return output;
+	}
+	return NULL;
+}
+
+/* A line for each output that is not what it was; their number. */
+static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result *now, uint32_t *same)
+{
+	uint32_t differ = 0;
+	const cJSON *output;
+	*same = 0;
+	for (uint32_t i = 0; i < now->count; i++) {
+		char digest[HOB_SHA256_TEXT + 1];
+		const cook_replay_output *made = &now->outputs[i];
+		const cJSON *was = find_output(recorded, made->name);
+		hob_sha256_text(&made->digest, digest);
+		if (!is_compared(made->name))
+			continue;
+		if (was && strcmp(text_of(was, "hash"), digest) == 0) {
+			(*same)++;
+			continue;
+		}
+		printf("  differs   %s  %.12s -> %.12s\n", made->name, was ? text_of(was, "hash") : "(none)", digest);
+		differ++;
+	}
+	cJSON_ArrayForEach(output, recorded)
+	{
+		const char *name = text_of(output, "name");
+		bool found = !is_compared(name);
+		for (uint32_t i = 0; i < now->count && !found; i++)
+			found = strcmp(now->outputs[i].name, name) == 0;
+		if (!found)
+			printf("  differs   %s is not made any more\n", name);
+		differ += !found;
+	}
+	return differ;
+}
+
+static void print_versions(const cJSON *root, const cook_replay_result *now)
+{
+	const cJSON *ingredients =
+		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "recipe"), "ingredients");
+	if (strcmp(text_of(root, "hob"), HOB_VERSION) != 0)
+		printf("  version   cooked by hob %s, repeated by hob %s\n", text_of(root, "hob"), HOB_VERSION);
+	if (now->library[0] && strcmp(text_of(ingredients, "library"), now->library) != 0)
+		printf("  library   cooked with %s, repeated with %s\n", text_of(ingredients, "library"),
+			   now->library);
+	printf("  sandbox   %s; it was %s\n", now->sandbox, text_of(root, "sandbox"));
+}
+
+/* EXIT_GOOD when the same came of it. */
+static int compare(const cJSON *root, const cook_replay_result *now)
+{
+	const cJSON *recipe = cJSON_GetObjectItemCaseSensitive(root, "recipe");
+	const cJSON *error = cJSON_GetObjectItemCaseSensitive(recipe, "error");
+	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(recipe, "outputs");
+	bool failed = now->error.code != HOB_ERR_OK, had_failed = cJSON_IsObject(error);
+	uint32_t same = 0;
+	if (failed && had_failed) {
+		bool equal = strcmp(text_of(error, "code"), hob_err_name(now->error.code)) == 0 &&
+					 strcmp(text_of(error, "message"), now->error.context) == 0;
+		printf("  %s   %s (%s)\n", equal ? "failed " : "differs", now->error.context,
+			   hob_err_name(now->error.code));
+		if (!equal)
+			printf("  before    %s (%s)\n", text_of(error, "message"), text_of(error, "code"));
+		printf("%s\n", equal ? "the same: it fails with the same error" : "not the same: it fails otherwise");
+		return equal ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+	}
+	if (failed || had_failed) {
+		printf("  %s    %s\n", failed ? "failed" : "before",
+			   failed ? now->error.context : text_of(error, "message"));
+		printf("not the same: %s\n",
+			   failed ? "it was cooked well, and fails here" : "it failed, and is cooked well here");
+		return EXIT_ASSETS_FAILED;
+	}
+	uint32_t differ = compare_outputs(outputs, now, &same);
+	if (differ == 0)
+		printf("the same: all %u outputs have the same bytes\n", same);
+	else
+		printf("not the same: %u outputs differ, %u do not\n", differ, same);
+	return differ == 0 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+}
+
+static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
+{
+	cJSON *root = cJSON_ParseWithLength((const char *)b->json.data,
+										b->json.data ? strlen((const char *)b->json.data) : 0);
+	cook_replay task = {.root_fd = b->fd, .sandbox = sandbox};
+	cook_replay_result result = {0};
+	int code = EXIT_USAGE;
+	char time[32];
+	if (read_task(root, &task, err) && cook_replay_run(&task, &result, err)) {
+		printf("%s: cooked again in %s\n", text_of(root, "asset"), srv_text_duration(result.cook_ns, time));
+		print_versions(root, &result);
+		code = compare(root, &result);
+	}
+	cook_replay_release(&result);
+	cJSON_Delete(root);
+	return code;
+}
+
+static int run_replay(int argc, char **argv)
+{
+	const char *policy = NULL;
+	bool keep = false;
+	cli_option options[] = {
+		{"--keep", 0, CLI_FLAG, &keep, NULL, "leave the folder with the unpacked files"},
+		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "best-effort, require or off (best-effort)"}};
+	int operands = cli_parse(&cli_replay, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands != 1)
+		return cli_usage_error(&cli_replay, "name one bundle, as 'hob bundle' writes it");
+	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;
+	if (policy && strcmp(policy, "require") == 0)
+		sandbox = SRV_SANDBOX_REQUIRE;
+	else if (policy && strcmp(policy, "off") == 0)
+		sandbox = SRV_SANDBOX_OFF;
+	else if (policy && strcmp(policy, "best-effort") != 0)
+		return cli_usage_error(&cli_replay, "'%s' is no policy: best-effort, require or off", policy);
+	bundle b = {.fd = -1};
+	hob_error error = {0};
+	int code = EXIT_USAGE;
+	if (make_folder(&b, &error) && unpack(&b, argv[1], &error))
+		code = replay(&b, sandbox, &error);
+	if (error.code != HOB_ERR_OK) {
+		cli_print_error("hob replay", &error);
+		code = error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
+	}
+	if (keep && b.folder[0])
+		printf("  files     %s\n", b.folder);
+	else if (b.folder[0])
+		nftw(b.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (b.fd >= 0)
+		close(b.fd);
+	hob_buf_release(&b.json);
+	return code;
+}
+
+const cli_command cli_replay = {"replay", "BUNDLE", "repeat a cook from its bundle",
+								"Unpacks a bundle (see 'hob help bundle') below a new folder, cooks it there "
+								"behind the same sandbox and limits, without a\n"
+								"daemon and without its cache, and tells whether the same came of it: the "
+								"same bytes, or the same error. Exit code 0:\n"
+								"the same, 1: not.\n\n"
+								"Examples:\n  hob replay duck.tar\n",
+								run_replay};

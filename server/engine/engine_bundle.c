@@ -1,0 +1,273 @@
+#include "engine_private.h"
+
+#include "../../core/base/limits.h"
+#include "../fs/beneath.h"
+#include "../fs/tar.h"
+#include "../http/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Everything that repeats a cook, as a tar in the store: bundle.json, log.txt, files/<path below the root>. The archive is made
+ * twice, for its digest and for its bytes, so that its size costs no memory. A file that is another one by now is refused:
+ * a bundle that repeats something else is worse than none. */
+
+typedef struct bundle_file {
+	const char *path; /* below the root */
+	hob_sha256 digest;
+	uint64_t size;
+} bundle_file;
+
+typedef struct bundle_work {
+	uv_work_t work;
+	srv_engine *engine;
+	srv_control *control;
+	hob_arena arena;
+	int root_fd;
+	hob_buf json;
+	hob_str log;
+	bundle_file *files;
+	uint32_t file_count;
+	hob_sha256 digest;
+	hob_error error;
+	bool changed; /* an input is not what it was */
+} bundle_work;
+
+/* ---- in libuv's pool */
+
+typedef struct sink {
+	hob_hasher *hasher; /* or */
+	srv_blob_writer *writer;
+} sink;
+
+static bool put_bytes(const sink *s, hob_bytes bytes, hob_error *err)
+{
+	if (s->writer)
+		return srv_blob_write(s->writer, bytes, err);
+	hob_hasher_put(s->hasher, bytes.data, bytes.size);
+	return true;
+}
+
+static bool put_buf(const sink *s, hob_buf *buf, hob_error *err)
+{
+	bool ok = buf->failed ? hob_fail(err, MEMORY, "no memory left for a bundle")
+						  : put_bytes(s, hob_buf_bytes(buf), err);
+	hob_buf_clear(buf);
+	return ok;
+}
+
+static bool put_text(const sink *s, const char *name, hob_str text, hob_error *err)
+{
+	hob_buf head = {0};
+	srv_tar_put_head(&head, hob_str_of(name), text.len);
+	hob_buf_put_str(&head, text);
+	srv_tar_put_padding(&head, text.len);
+	bool ok = put_buf(s, &head, err);
+	hob_buf_release(&head);
+	return ok;
+}
+
+static bool fail_changed(bundle_work *b, const bundle_file *file)
+{
+	b->changed = true;
+	return hob_fail(&b->error, CHANGED,
+					"'%s' was changed or deleted since that cook; cook the asset again, then ask",
+					file->path);
+}
+
+static bool put_content(bundle_work *b, const sink *s, bundle_file *file, int fd)
+{
+	enum { CHUNK = 256 << 10 };
+	uint8_t *bytes = malloc(CHUNK);
+	hob_hasher hasher;
+	uint64_t done = 0;
+	ssize_t got = bytes ? 1 : -1;
+	bool ok = bytes || hob_fail(&b->error, MEMORY, "no memory left for a bundle");
+	hob_hasher_init(&hasher);
+	while (ok && (got = read(fd, bytes, CHUNK)) > 0) {
+		hob_hasher_put(&hasher, bytes, (size_t)got);
+		done += (uint64_t)got;
+		ok = done <= file->size ? put_bytes(s, (hob_bytes){bytes, (size_t)got}, &b->error)
+								: fail_changed(b, file);
+	}
+	hob_sha256 digest = hob_hasher_finish(&hasher);
+	free(bytes);
+	if (ok && (got < 0 || done != file->size || !hob_sha256_equal(&digest, &file->digest)))
+		ok = fail_changed(b, file);
+	return ok;
+}
+
+static bool put_file(bundle_work *b, const sink *s, bundle_file *file)
+{
+	struct stat info;
+	int fd = srv_open_beneath(b->root_fd, file->path, O_RDONLY, true);
+	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return fail_changed(b, file);
+	}
+	file->size = (uint64_t)info.st_size;
+	hob_buf head = {0}, name = {0};
+	hob_buf_printf(&name, "files/%s", file->path);
+	srv_tar_put_head(&head, hob_buf_str(&name), file->size);
+	bool ok = put_buf(s, &head, &b->error) && put_content(b, s, file, fd);
+	srv_tar_put_padding(&head, file->size);
+	ok = ok && put_buf(s, &head, &b->error);
+	close(fd);
+	hob_buf_release(&head);
+	hob_buf_release(&name);
+	return ok;
+}
+
+static bool put_archive(bundle_work *b, const sink *s)
+{
+	hob_buf end = {0};
+	bool ok = put_text(s, "bundle.json", hob_buf_str(&b->json), &b->error) &&
+			  put_text(s, "log.txt", b->log, &b->error);
+	for (uint32_t i = 0; ok && i < b->file_count; i++)
+		ok = put_file(b, s, &b->files[i]);
+	srv_tar_put_end(&end);
+	ok = ok && put_buf(s, &end, &b->error);
+	hob_buf_release(&end);
+	return ok;
+}
+
+static void bundle_run(uv_work_t *work)
+{
+	bundle_work *b = work->data;
+	srv_store *store = b->engine->store;
+	hob_hasher hasher;
+	sink s = {.hasher = &hasher};
+	hob_hasher_init(&hasher);
+	bool ok = put_archive(b, &s);
+	b->digest = hob_hasher_finish(&hasher);
+	if (!ok || srv_blob_exists(store, &b->digest) || !srv_blob_begin(store, &b->digest, &s.writer, &b->error))
+		return;
+	if (put_archive(b, &s))
+		(void)!srv_blob_finish(s.writer, &b->error);
+	else
+		srv_blob_abort(s.writer);
+}
+
+/* ---- on the loop */
+
+static void bundle_free(bundle_work *b)
+{
+	hob_buf_release(&b->json);
+	hob_arena_release(&b->arena);
+	free(b);
+}
+
+static void bundle_done(uv_work_t *work, int status)
+{
+	(void)status;
+	bundle_work *b = work->data;
+	srv_engine *engine = b->engine;
+	if (b->changed) {
+		engine_answer(b->control, 409, "http.conflict", b->error.context);
+	} else if (b->error.code != HOB_ERR_OK) {
+		engine_refuse(b->control, 503, &b->error);
+	} else {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&b->digest, text);
+		b->control->answer(b->control, 200, hob_str_of(text));
+	}
+	bundle_free(b);
+	engine_background_over(engine);
+}
+
+static void put_description(bundle_work *b, const asset *a, const srv_job_row *row, const srv_recipe *recipe)
+{
+	const srv_engine_options *options = &b->engine->options;
+	hob_buf *out = &b->json;
+	json_open(out, '{');
+	json_put_u64(out, "bundle", 1);
+	json_put_str(out, "hob", HOB_STR(HOB_VERSION));
+	json_put_str(out, "asset", hob_str_of(a->full));
+	json_put_str(out, "path", hob_str_of(a->path));
+	json_key(out, "limits");
+	json_open(out, '{');
+	json_put_u64(out, "timeout_ms", options->timeout_ms);
+	json_put_u64(out, "memory_bytes", options->memory_limit);
+	json_close(out, '}');
+	json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
+	json_key(out, "job");
+	engine_put_job(row, out);
+	json_key(out, "recipe");
+	engine_put_record(out, recipe);
+	json_close(out, '}');
+	hob_buf_put(out, "\n", 1);
+}
+
+static bool list_files(bundle_work *b, const asset *a, const srv_recipe *recipe)
+{
+	hob_str path = hob_str_of(a->path), dir = hob_path_dir(path);
+	b->files = HOB_NEW(&b->arena, bundle_file, recipe->dep_count + 1);
+	hob_str copy = hob_arena_str(&b->arena, path);
+	if (!b->files || !copy.data)
+		return false;
+	b->files[b->file_count++] = (bundle_file){.path = copy.data, .digest = recipe->source};
+	for (uint32_t i = 0; i < recipe->dep_count; i++) {
+		hob_str full;
+		if (!recipe->deps[i].missing && hob_path_join(&b->arena, dir, recipe->deps[i].path, &full, NULL))
+			b->files[b->file_count++] = (bundle_file){.path = full.data, .digest = recipe->deps[i].digest};
+	}
+	return true;
+}
+
+/* The job asked for, or the asset's newest one that left a record. */
+static bool find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *row,
+					 srv_recipe *recipe)
+{
+	enum { LOOKED_AT = 50 };
+	srv_job_row *rows;
+	uint32_t count = 0;
+	hob_error error;
+	if (control->number > 0)
+		return engine_find_job(engine, control, arena, row) &&
+			   srv_store_recipe(engine->store, &row->recipe, arena, recipe, &error);
+	if (!srv_store_jobs(engine->store, control->asset, 0, LOOKED_AT, arena, &rows, &count, &error))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (srv_store_recipe(engine->store, &rows[i].recipe, arena, recipe, &error)) {
+			*row = rows[i];
+			return true;
+		}
+	return false;
+}
+
+void engine_bundle(srv_engine *engine, srv_control *control)
+{
+	bundle_work *b = calloc(1, sizeof *b);
+	if (!b) {
+		engine_answer(control, 503, "internal", "no memory left for a bundle");
+		return;
+	}
+	*b = (bundle_work){.engine = engine, .control = control};
+	b->work.data = b;
+	hob_arena_init(&b->arena, 64 << 20);
+	srv_job_row row;
+	srv_recipe recipe;
+	bool found = find_job(engine, control, &b->arena, &row, &recipe);
+	uint32_t id = found ? engine_asset_by_name(engine, row.asset) : HOB_NONE;
+	if (id == HOB_NONE || !engine->assets[id].alive) {
+		engine_answer(control, 404, "http.not-found",
+					  found ? "the asset of this job is not there any more"
+							: "no such job is over, or it left no record of what it read");
+		bundle_free(b);
+		return;
+	}
+	const asset *a = &engine->assets[id];
+	b->root_fd = engine->root_fds[a->root];
+	b->log = row.log;
+	put_description(b, a, &row, &recipe);
+	if (b->json.failed || !list_files(b, a, &recipe)) {
+		engine_answer(control, 503, "internal", "no memory left for a bundle");
+		bundle_free(b);
+		return;
+	}
+	engine->background++;
+	uv_queue_work(engine->loop, &b->work, bundle_run, bundle_done);
+}
