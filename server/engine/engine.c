@@ -308,6 +308,8 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		uint32_t used;
 		srv_graph_dependents(engine->graph, i, &used);
 		srv_stat stat;
+		if (used > 0)
+			srv_watch_add_file(engine->watch, root, f->path);
 		if ((f->exists || used > 0) && f->asset == HOB_NONE &&
 			!srv_pool_importer_for(engine->pool, f->path) &&
 			srv_stat_path(engine->root_fds[root], f->path, &stat))

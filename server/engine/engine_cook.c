@@ -95,6 +95,24 @@ static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 	return true;
 }
 
+/* A file that no scan listed is watched from now on; whether it changed since it was read only the disk knows. */
+static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	srv_stat now;
+	if (f->mark != 0 || !srv_watch_add_file(engine->watch, f->root, f->path))
+		return false;
+	bool there = srv_stat_path(engine->root_fds[f->root], f->path, &now);
+	if (there == f->exists && (!there || srv_stat_equal(&now, &f->stat)))
+		return false;
+	f->exists = there;
+	f->has_digest = false;
+	f->stat = there ? now : (srv_stat){0};
+	f->changed = ++engine->tick;
+	engine_tell_others(engine, file, user);
+	return true;
+}
+
 void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
@@ -114,9 +132,11 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 		inputs[count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
 	/* Which files a cook uses is known at its end only: what changed since its begin told nobody. */
-	for (uint32_t i = 0; job->outcome && i < count; i++)
-		if (srv_graph_at(engine->graph, files[i])->changed > job->tick)
+	for (uint32_t i = 0; i < count; i++) {
+		bool later = job->outcome && srv_graph_at(engine->graph, files[i])->changed > job->tick;
+		if (later || was_missed(engine, files[i], job->asset))
 			a->dirty_again = true;
+	}
 	free(a->inputs);
 	a->inputs = inputs;
 	a->input_count = count;

@@ -101,6 +101,7 @@ static void free_root(watch_root *root)
 {
 	watch_root_close_inotify(root);
 	dir_tree_release(&root->tree);
+	watch_extra_release(root);
 	settle_clear(root);
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);

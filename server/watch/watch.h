@@ -20,7 +20,7 @@
  * because it is complete already (checked by a stat after the window).
  *
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
- * listed when their target lies inside the root; links to folders are not followed. Hidden entries (leading
+ * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden entries (leading
  * dot) and what `ignore` says are skipped and not watched. Only regular files are listed. A link is reported as changed
  * together with its target. Files that come with a folder (moved in, or made and filled before it was watched) are
  * reported one by one, besides the folder.
@@ -85,6 +85,10 @@ bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
 /* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);
+/* A file that somebody uses and that no scan may list, because it lies in a hidden or ignored folder or behind a link to a folder,
+ * or was not there: it is reported under this name from now on, also when a folder or link on the way to it changes. False:
+ * events tell of it anyway. True: what happened before this call may be unknown; the caller looks at it. Loop thread. */
+bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */

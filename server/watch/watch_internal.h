@@ -2,6 +2,7 @@
  *
  *   watch.c         the loop's side: queue of messages, start, close
  *   watch_root.c    one thread per root: when to scan, polling, roots that come and go
+ *   watch_extra.c   files that are used and not listed: behind links to folders, in ignored folders
  *   watch_probe.c   do events arrive in a folder at all?
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
@@ -46,6 +47,26 @@ typedef struct settle_state {
 	char *rename_from;
 } settle_state;
 
+typedef struct extra_file {
+	char *path, *real;
+	srv_stat seen; /* polling */
+} extra_file;
+
+typedef struct extra_folder {
+	int wd;
+	char *path;
+} extra_folder;
+
+typedef struct watch_extras {
+	extra_file *files;
+	size_t count;
+	path_set names;
+	uint32_t *by_real, *by_path; /* orders of `files`, when `sorted` */
+	bool sorted;
+	extra_folder *folders; /* watched for them, not in the tree */
+	size_t folder_count;
+} watch_extras;
+
 typedef struct watch_root {
 	struct srv_watch *watch;
 	uint32_t index;
@@ -65,6 +86,7 @@ typedef struct watch_root {
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
+	watch_extras extras;
 	link_entry *links; /* sorted by target */
 	size_t link_count;
 	hob_arena link_arena;
@@ -141,6 +163,21 @@ void watch_recount(watch_root *root);
 /* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. */
 watch_probed watch_probe(int dir_fd);
 
+/* watch_extra.c; root->lock is held. */
+bool watch_extra_add(watch_root *root, hob_str path); /* false: events tell of it already, or it is known */
+void watch_extra_renew(watch_root *root);  /* where links lead and which folders are there may differ now */
+void watch_extra_forget(watch_root *root); /* the inotify instance is gone */
+void watch_extra_release(watch_root *root);
+/* Path of a folder that is watched for such files only; false: it is none, or none any more. */
+bool watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
+/* Something happened to `path`, which is listed nowhere. */
+void watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
+/* Adds the files whose real place, or a folder or link on the way to it, is in the batch. */
+void watch_extra_expand(watch_root *root, path_set *batch);
+
+/* An inotify watch; -1: there is none, and root->limit says so when a limit is reached. root->lock is held. */
+int watch_add_raw(watch_root *root, int fd, hob_str path);
+
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
 /* root->lock is NOT held. Adds the watch and puts the folder into the tree. */
 folder_watch watch_add_folder(watch_root *root, int fd, hob_str path);
@@ -171,6 +208,8 @@ void *watch_reader_main(void *watch);
 void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void settle_created(watch_root *root, hob_str path, int64_t now);
+void settle_learn_link(watch_root *root,
+					   hob_str path); /* when it is a link: its target's changes are its own */
 void settle_clear(watch_root *root);
 /* Delivers what is due; returns when to look again, INT64_MAX for never. */
 int64_t settle_tick(watch_root *root, int64_t now);

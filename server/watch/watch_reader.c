@@ -145,9 +145,10 @@ static void on_file(reader *r, const struct inotify_event *event, hob_str path)
 		return;
 	if (event->mask & IN_CLOSE_WRITE)
 		settle_complete(r->root, path, 0, r->now);
-	else if (event->mask & IN_MOVED_TO)
+	else if (event->mask & IN_MOVED_TO) {
+		settle_learn_link(r->root, path);
 		settle_complete(r->root, path, event->cookie, r->now);
-	else if (event->mask & IN_MOVED_FROM)
+	} else if (event->mask & IN_MOVED_FROM)
 		settle_gone(r->root, path, event->cookie, r->now);
 	else if (event->mask & IN_DELETE)
 		settle_gone(r->root, path, 0, r->now);
@@ -169,6 +170,19 @@ static void on_overflow(reader *r)
 					 "the kernel's queue of file events overflowed; everything is scanned again");
 }
 
+/* In a folder that is watched only for files that somebody uses. */
+static void on_unlisted(reader *r, const struct inotify_event *event)
+{
+	char path[PATH_MAX];
+	size_t len, name_len = event->len > 0 ? strlen(event->name) : 0;
+	if (!watch_extra_folder(r->root, event->wd, event->mask & IN_IGNORED, path, sizeof path, &len) ||
+		name_len == 0 || len + name_len + 2 > sizeof path)
+		return;
+	path[len++] = '/';
+	memcpy(path + len, event->name, name_len + 1);
+	watch_extra_event(r->root, (hob_str){path, len + name_len}, event->mask, r->now);
+}
+
 static void on_record(reader *r, const struct inotify_event *event)
 {
 	watch_root *root = r->root;
@@ -177,8 +191,10 @@ static void on_record(reader *r, const struct inotify_event *event)
 		return;
 	}
 	dir_node *node = dir_tree_find_wd(&root->tree, event->wd);
-	if (!node)
+	if (!node) {
+		on_unlisted(r, event);
 		return;
+	}
 	if (node == root->tree.root && event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
 		watch_root_doubt(root, 0, "the watched folder was moved, removed or unmounted");
 		return;
@@ -193,7 +209,7 @@ static void on_record(reader *r, const struct inotify_event *event)
 	}
 	char path[PATH_MAX];
 	size_t len;
-	if (event->len == 0 || event->name[0] == '.' ||
+	if (event->len == 0 || (event->name[0] == '.' && root->extras.count == 0) ||
 		!dir_tree_path(&root->tree, node, path, sizeof path, &len))
 		return;
 	size_t name_len = strlen(event->name);
@@ -203,6 +219,10 @@ static void on_record(reader *r, const struct inotify_event *event)
 		path[len++] = '/';
 	memcpy(path + len, event->name, name_len + 1);
 	hob_str whole = {path, len + name_len};
+	if (event->name[0] == '.') {
+		watch_extra_event(root, whole, event->mask, r->now);
+		return;
+	}
 	if (event->mask & IN_ISDIR)
 		on_folder(r, event, node, whole);
 	else

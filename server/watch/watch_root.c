@@ -37,6 +37,7 @@ void watch_root_close_inotify(watch_root *root)
 	if (root->inotify_fd >= 0)
 		close(root->inotify_fd);
 	root->inotify_fd = -1;
+	watch_extra_forget(root);
 	root->moving_wd = 0;
 	dir_tree_release(&root->tree);
 	watch_recount(root);
@@ -55,6 +56,10 @@ static long read_number(const char *path)
 
 static int add_watch(watch_root *root, int fd, hob_str path)
 {
+	if (root->inotify_fd < 0) {
+		errno = EBADF;
+		return -1;
+	}
 	uint32_t most = root->watch->options.max_watches;
 	if (most > 0 && atomic_load(&root->watch->watches) >= most) {
 		errno = ENOSPC;
@@ -74,21 +79,25 @@ static int add_watch(watch_root *root, int fd, hob_str path)
 	return inotify_add_watch(root->inotify_fd, full, MASK);
 }
 
-folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path)
+int watch_add_raw(watch_root *root, int fd, hob_str path)
 {
-	if (root->inotify_fd < 0)
-		return FOLDER_GONE;
 	int wd = add_watch(root, fd, path);
-	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM)) {
+	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
 		snprintf(root->limit, sizeof root->limit,
 				 "the limit of watched folders is reached (fs.inotify.max_user_watches = %ld, shared by all "
 				 "programs "
 				 "of this user); raise it with: sysctl fs.inotify.max_user_watches=1048576",
 				 read_number("/proc/sys/fs/inotify/max_user_watches"));
-		return FOLDER_LIMIT;
-	}
-	if (wd < 0)
+	return wd;
+}
+
+folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path)
+{
+	if (root->inotify_fd < 0)
 		return FOLDER_GONE;
+	int wd = watch_add_raw(root, fd, path);
+	if (wd < 0)
+		return root->limit[0] ? FOLDER_LIMIT : FOLDER_GONE;
 	size_t slash = path.len;
 	while (slash > 0 && path.data[slash - 1] != '/')
 		slash--;
@@ -319,6 +328,10 @@ static void scan(watch_root *root)
 	root->links = result.links;
 	root->link_count = result.link_count;
 	root->link_arena = result.link_arena;
+	watch_extra_renew(root);
+	if (root->inotify_fd >= 0)
+		for (size_t i = 0; i < root->link_count; i++)
+			watch_extra_add(root, root->links[i].path);
 	if (!result.stopped)
 		post_scanned(root, result.files);
 	/* Records of the crawl's time go out after the list, unless the next scan is due already. */
@@ -408,6 +421,22 @@ static void post_changed(watch_root *root, path_set *paths)
 	watch_post(root->watch, changed);
 }
 
+/* What no list holds is looked at one by one. */
+static void poll_extras(watch_root *root, path_set *ready)
+{
+	pthread_mutex_lock(&root->lock);
+	for (size_t i = 0; i < root->extras.count; i++) {
+		extra_file *file = &root->extras.files[i];
+		srv_file_entry entry = {.path = hob_str_of(file->path)};
+		bool there = srv_stat_path(root->dir_fd, entry.path, &entry.stat);
+		if (srv_stat_equal(&entry.stat, &file->seen) || (there && !is_settled(root, &entry)))
+			continue;
+		file->seen = entry.stat;
+		path_set_put(ready, entry.path);
+	}
+	pthread_mutex_unlock(&root->lock);
+}
+
 static void poll_once(watch_root *root)
 {
 	scan_result result;
@@ -430,6 +459,7 @@ static void poll_once(watch_root *root)
 		else
 			entry->stat = found.before[i]; /* differs again in the next round */
 	}
+	poll_extras(root, &found.ready);
 	post_changed(root, &found.ready);
 	free(found.changed);
 	free(found.before);

@@ -105,12 +105,16 @@ static creation look_at(watch_root *root, path_item *item)
 }
 
 /* A link to a file is as new as the file it stands for. */
-static void learn_link(watch_root *root, hob_str path)
+void settle_learn_link(watch_root *root, hob_str path)
 {
 	char target[PATH_MAX], own[PATH_MAX];
 	if (readlinkat(root->dir_fd, path.data, own, sizeof own) < 0 ||
 		!watch_link_target(root->dir_fd, path.data, target, sizeof target))
 		return;
+	for (size_t i = 0; i < root->link_count; i++)
+		if (hob_str_equal(root->links[i].path, path) &&
+			hob_str_equal(root->links[i].target, hob_str_of(target)))
+			return;
 	if (root->link_arena.limit == 0)
 		hob_arena_init(&root->link_arena, SIZE_MAX);
 	link_entry entry = {hob_arena_str(&root->link_arena, hob_str_of(target)),
@@ -122,6 +126,7 @@ static void learn_link(watch_root *root, hob_str path)
 	for (; at > 0 && strcmp(root->links[at - 1].target.data, entry.target.data) > 0; at--)
 		root->links[at] = root->links[at - 1];
 	root->links[at] = entry;
+	watch_extra_add(root, path);
 }
 
 static void look_at_created(watch_root *root, int64_t now)
@@ -145,7 +150,7 @@ static void look_at_created(watch_root *root, int64_t now)
 				hob_str copy = {path, item->path.len};
 				memcpy(path, item->path.data, item->path.len + 1);
 				if (found == CREATION_DONE) {
-					learn_link(root, copy);
+					settle_learn_link(root, copy);
 					settle_complete(root, copy, 0, now);
 				} else {
 					path_set_remove(&s->created, item);
@@ -208,6 +213,7 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
 	s->hot_until_ns = now + watch_ms(root->watch->options.window_ms);
 	add_links(root, &s->batch);
+	watch_extra_expand(root, &s->batch);
 	watch_message *changed = watch_message_new(root, MESSAGE_CHANGED);
 	changed->paths = s->batch;
 	s->batch = (path_set){0};
