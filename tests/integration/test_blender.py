@@ -1,0 +1,107 @@
+"""The Blender add-on: what needs no Blender against a real daemon, and the add-on in a real Blender where there is one."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from hobtest import DEADLINE, HOB, PROJECT, Scenario, main
+
+sys.path.insert(0, str(PROJECT / "web/blender"))
+import hob_link  # noqa: E402
+
+MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import addon_utils, bpy
+for name in ("io_scene_gltf2", "hob_link"):
+    addon_utils.enable(name, default_set=True, handle_error=lambda error: sys.exit(repr(error)))
+settings = bpy.context.preferences.addons["hob_link"].preferences
+settings.url, settings.folder = {url!r}, {art!r}
+bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False)
+bpy.ops.mesh.primitive_cube_add()
+bpy.ops.wm.save_as_mainfile(filepath={blend!r})
+bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
+bpy.ops.wm.save_mainfile()
+bpy.context.preferences.addons["hob_link"].preferences.url = "http://127.0.0.1:1"
+bpy.ops.hob.export()
+"""
+
+
+class Link(Scenario):
+    def setUp(self):
+        super().setUp()
+        self.lines = []
+
+    def test_an_export_is_cooked_and_reported(self):
+        with self.serve() as daemon:
+            link = hob_link.Daemon(f"http://127.0.0.1:{daemon.port}/")
+            (self.art / "props").mkdir()
+            path = hob_link.export_into(str(self.art / "props"), "box", lambda path: shutil.copy(MODEL, path))
+            self.assertEqual(link.asset_of(path), "art/props/box.glb")
+            self.assertRegex(link.cooked("art/props/box.glb"), r"^art/props/box\.glb: 12 triangles, 1 meshes, \d+ KB, cooked in \d+ ms")
+            self.assertEqual([file.name for file in (self.art / "props").iterdir()], ["box.glb"])
+            hob_link.export_into(str(self.art / "props"), "box", lambda path: pathlib.Path(path).write_bytes(b"glTF broken"))
+            with self.assertRaises(hob_link.Trouble) as failed:
+                link.cooked("art/props/box.glb")
+            self.assertRegex(str(failed.exception), r"^art/props/box\.glb: .{10,}")
+            self.assertEqual(list(daemon.assets()), ["art/props/box.glb"])
+
+    def test_what_is_wrong_is_said_with_what_to_do(self):
+        def refused(call, *arguments):
+            with self.assertRaises(hob_link.Trouble) as trouble:
+                call(*arguments)
+            return str(trouble.exception)
+
+        with self.serve() as daemon:
+            link = hob_link.Daemon(f"http://127.0.0.1:{daemon.port}")
+            self.assertRegex(refused(link.asset_of, "/elsewhere/box.glb"), "no folder that Hob watches .*/art.*preferences")
+            self.assertIn("patterns", refused(link.cooked, "art/none.glb"))
+        self.assertRegex(refused(link.asset_of, str(self.art / "a.glb")), "cannot be reached")
+        self.assertIn("preferences", refused(hob_link.export_into, str(self.folder / "none"), "a", print))
+        self.assertIn("no file", refused(hob_link.export_into, str(self.art), "a", lambda path: None))
+        self.assertEqual(list(self.art.iterdir()), [])
+
+    def test_a_token_is_sent_and_a_missing_one_is_told(self):
+        tokens = str(self.folder / "tokens")
+        made = subprocess.run([HOB, "token", "create", "blender", "--token-file", tokens], capture_output=True, text=True, check=True)
+        secret = made.stdout.split()[-1]
+        with self.serve("--token-file", tokens, wait_ready=False) as daemon:
+            daemon.wait_banner()
+            url = f"http://127.0.0.1:{daemon.port}"
+            path = hob_link.export_into(str(self.art), "box", lambda path: shutil.copy(MODEL, path))
+            link = hob_link.Daemon(url, secret)
+            self.assertIn("12 triangles", link.cooked(link.asset_of(path)))
+            with self.assertRaises(hob_link.Trouble) as trouble:
+                hob_link.Daemon(url).asset_of(path)
+            self.assertIn("token", str(trouble.exception))
+
+
+@unittest.skipUnless(shutil.which("blender"), "there is no blender (apt-get install blender python3-numpy)")
+class InBlender(Scenario):
+    def test_two_saves_are_cooked_and_a_daemon_that_is_away_is_told(self):
+        with self.serve() as daemon:
+            script = self.folder / "drive.py"
+            script.write_text(SCRIPT.format(folder=str(PROJECT / "web/blender"), url=f"http://127.0.0.1:{daemon.port}",
+                                            art=str(self.art), blend=str(self.folder / "thing.blend")))
+            # A blender that finds another Python first on its path takes that one's libraries.
+            done = subprocess.run([shutil.which("blender"), "--background", "--factory-startup", "--python-exit-code", "3", "--python", str(script)],
+                                  capture_output=True, text=True, timeout=DEADLINE, check=False,
+                                  env={**os.environ, "PATH": "/usr/bin:/bin", "BLENDER_USER_CONFIG": str(self.folder), "BLENDER_USER_SCRIPTS": str(self.folder)})
+            said = re.findall("hob: .*", done.stdout)
+            if any("needs python3-numpy" in line for line in said):
+                self.skipTest("this blender cannot export glTF: apt-get install python3-numpy")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(len(said), 3, done.stdout)
+            self.assertRegex(said[0], r"^hob: cooked art/thing\.glb: 12 triangles, 1 meshes")
+            self.assertRegex(said[1], r"^hob: cooked art/thing\.glb: 92 triangles, 2 meshes")
+            self.assertRegex(said[2], r"^hob: failed: Hob at http://127\.0\.0\.1:1 cannot be reached")
+            self.assertEqual(daemon.assets()["art/thing.glb"]["stats"]["triangles"], 92)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Blender add-on: save, and the model is cooked. Exports glTF into a folder that Hob watches and says what came of it.
+
+Edit > Preferences > Add-ons > Install, choose this file, set the daemon's address and the folder. Every save of the .blend
+then exports NAME.glb there; File > Export > Hob does it at once. The result is in the status bar, a failure in a box as well.
+In `blender --background` it is printed.
+
+The first half needs no Blender and is what the tests drive; the second half is the add-on.
+"""
+import importlib.util
+import json
+import os
+import shutil
+import tempfile
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+bl_info = {
+    "name": "Hob: cook on save",
+    "author": "Hob",
+    "version": (0, 1, 0),
+    "blender": (3, 0, 0),
+    "location": "File > Export > Hob; on every save",
+    "description": "Exports glTF into a folder that a Hob daemon watches and reports the cook's result",
+    "category": "Import-Export",
+}
+
+COOK_SECONDS = 120
+
+
+class Trouble(Exception):
+    """In words for the person who saved."""
+
+
+class Daemon:
+    def __init__(self, url, token=""):
+        self.url, self.token = url.rstrip("/"), token
+
+    def ask(self, target, body=None, timeout=10):
+        request = urllib.request.Request(self.url + target, data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"} if body is not None else {})
+        if self.token:
+            request.add_header("Authorization", "Bearer " + self.token)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            try:
+                problem = json.load(error)
+            except ValueError:
+                problem = {}
+            words = [problem.get("detail") or f"Hob answered {error.code}", problem.get("hint")]
+            raise Trouble(": ".join(filter(None, words))) from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise Trouble(f"Hob at {self.url} cannot be reached ({reason}); the file is exported and will be cooked") from error
+
+    def asset_of(self, path):
+        """The asset's name of a file: root/path."""
+        roots = self.ask("/api/v1/roots")["items"]
+        path = os.path.realpath(path)
+        inside = [root for root in roots if path.startswith(os.path.realpath(root["path"]) + os.sep)]
+        if not inside:
+            watched = ", ".join(root["path"] for root in roots)
+            raise Trouble(f"{path} is in no folder that Hob watches ({watched}): set the folder in the add-on's preferences")
+        root = max(inside, key=lambda each: len(each["path"]))
+        return root["name"] + "/" + os.path.relpath(path, os.path.realpath(root["path"])).replace(os.sep, "/")
+
+    def cooked(self, name, timeout=COOK_SECONDS):
+        """Waits until everything saved is cooked; a line about this asset, or Trouble."""
+        self.ask("/api/v1/sync", {"timeout_ms": int(timeout * 1000)}, timeout + 10)
+        query = urllib.parse.urlencode({"path": name, "fields": "name,state,stats,bytes,cook_ms,warnings,error"})
+        asset = next((item for item in self.ask("/api/v1/assets?" + query)["items"] if item["name"] == name), None)
+        if asset is None:
+            raise Trouble(f"Hob does not cook {name}: the folder's include and exclude patterns leave it out")
+        error = asset["error"]
+        if error:
+            raise Trouble(": ".join(filter(None, [name, error["message"], error.get("hint")])))
+        stats, size = asset["stats"], asset["bytes"]["cooked"]
+        line = f"{name}: {stats['triangles']:,} triangles, {stats['meshes']} meshes, {size / 1000:,.0f} KB, cooked in {asset['cook_ms']:.0f} ms"
+        return line + (f", {asset['warnings']} warnings" if asset["warnings"] else "")
+
+
+def export_into(folder, name, export):
+    """Calls export(path of a .glb) and puts its whole result at folder/name.glb at once; that path."""
+    if not os.path.isdir(folder):
+        raise Trouble(f"there is no folder {folder}: set it in the add-on's preferences")
+    hidden = tempfile.mkdtemp(prefix=".hob-export-", dir=folder)
+    try:
+        made, target = os.path.join(hidden, name + ".glb"), os.path.join(folder, name + ".glb")
+        export(made)
+        if not os.path.exists(made):
+            raise Trouble("the export wrote no file")
+        os.replace(made, target)
+        return target
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+try:
+    import bpy
+    from bpy.app.handlers import persistent
+except ImportError:
+    bpy = None
+
+if bpy:
+    class HobPreferences(bpy.types.AddonPreferences):
+        bl_idname = __name__
+        url: bpy.props.StringProperty(name="Daemon", default="http://127.0.0.1:7780", description="Address of hob serve")
+        token: bpy.props.StringProperty(name="Token", subtype="PASSWORD", description="Where the daemon asks for one: hob token create")
+        folder: bpy.props.StringProperty(name="Export to", subtype="DIR_PATH", description="A folder that Hob watches; empty: where the .blend is")
+        on_save: bpy.props.BoolProperty(name="Export on every save", default=True)
+        apply_modifiers: bpy.props.BoolProperty(name="Apply modifiers", default=True)
+
+        def draw(self, _context):
+            for name in ("url", "token", "folder", "on_save", "apply_modifiers"):
+                self.layout.prop(self, name)
+
+    def say(text, failed=False):
+        if bpy.app.background:
+            print("hob:", "failed:" if failed else "cooked", text, flush=True)
+            return
+        for window in bpy.context.window_manager.windows:
+            window.workspace.status_text_set("Hob: " + text)
+        if failed:
+            lines = [text[at:at + 100] for at in range(0, len(text), 100)]
+            bpy.context.window_manager.popup_menu(lambda menu, _: [menu.layout.label(text=line) for line in lines], title="Hob", icon="ERROR")
+        else:
+            bpy.app.timers.register(clear, first_interval=8)
+
+    def clear():
+        for window in bpy.context.window_manager.windows:
+            window.workspace.status_text_set(None)
+
+    def gltf(path):
+        settings = bpy.context.preferences.addons[__name__].preferences
+        try:
+            bpy.ops.export_scene.gltf(filepath=path, export_format="GLB", export_apply=settings.apply_modifiers, check_existing=False)
+        except AttributeError as error:
+            raise Trouble("the add-on 'glTF 2.0 format' is off: enable it in the preferences") from error
+        except RuntimeError as error:
+            last = [line for line in str(error).strip().splitlines() if not line.startswith("Location:")][-1]
+            numpy = "" if importlib.util.find_spec("numpy") else "; Blender's exporter needs python3-numpy"
+            raise Trouble(f"the export failed: {last.strip()}{numpy}") from error
+
+    def wait_for_cook(daemon, path):
+        try:
+            return daemon.cooked(daemon.asset_of(path)), False
+        except Trouble as trouble:
+            return str(trouble), True
+
+    def publish():
+        """Exports now; the answer of the daemon is waited for beside, except where nobody works meanwhile."""
+        settings = bpy.context.preferences.addons[__name__].preferences
+        blend = bpy.data.filepath
+        if not blend:
+            raise Trouble("save the .blend first: its name becomes the model's")
+        folder = bpy.path.abspath(settings.folder) if settings.folder else os.path.dirname(blend)
+        path = export_into(folder, os.path.splitext(os.path.basename(blend))[0], gltf)
+        daemon = Daemon(settings.url, settings.token)
+        if bpy.app.background:
+            say(*wait_for_cook(daemon, path))
+            return
+        say("cooking " + os.path.basename(path))
+        answers = []
+        threading.Thread(target=lambda: answers.append(wait_for_cook(daemon, path)), daemon=True).start()
+
+        # Blender is touched by its own thread only.
+        def look():
+            if not answers:
+                return 0.2
+            return say(*answers[0])
+
+        bpy.app.timers.register(look, first_interval=0.1)
+
+    def try_publish():
+        try:
+            publish()
+        except Trouble as trouble:
+            say(str(trouble), True)
+
+    @persistent
+    def on_save(*_):
+        if bpy.context.preferences.addons[__name__].preferences.on_save:
+            try_publish()
+
+    class HobExport(bpy.types.Operator):
+        """Export the scene into the watched folder and report what Hob makes of it"""
+        bl_idname = "hob.export"
+        bl_label = "Hob"
+
+        def execute(self, _context):
+            try_publish()
+            return {"FINISHED"}
+
+    def menu(self, _context):
+        self.layout.operator(HobExport.bl_idname, text="Hob (.glb, cooked)")
+
+    def register():
+        bpy.utils.register_class(HobPreferences)
+        bpy.utils.register_class(HobExport)
+        bpy.types.TOPBAR_MT_file_export.append(menu)
+        bpy.app.handlers.save_post.append(on_save)
+
+    def unregister():
+        bpy.app.handlers.save_post.remove(on_save)
+        bpy.types.TOPBAR_MT_file_export.remove(menu)
+        bpy.utils.unregister_class(HobExport)
+        bpy.utils.unregister_class(HobPreferences)
