@@ -195,7 +195,7 @@ static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
 	return true;
 }
 
-static bool bake_meshes(cook *c, bool smooth, hob_error *err)
+static bool bake_meshes(cook *c, hob_error *err)
 {
 	const hob_settings *s = &c->request->settings;
 	cook_memory *memory = c->memory;
@@ -210,8 +210,7 @@ static bool bake_meshes(cook *c, bool smooth, hob_error *err)
 								.encoded = s->encode == HOB_ENCODE_MESHOPT,
 								.quantized = s->vertex_format == HOB_VERTICES_QUANTIZED,
 								.meshlets = s->meshlets != 0,
-								.influences = s->influences,
-								.normals = smooth ? HOB_NORMALS_SMOOTH : HOB_NORMALS_FLAT}};
+								.influences = s->influences}};
 	c->meshes = HOB_NEW(&memory->result, hob_baked_mesh, count);
 	job.notes = HOB_NEW(&memory->scratch, hob_notes *, count);
 	job.errors = HOB_NEW(&memory->scratch, hob_error, threads);
@@ -383,8 +382,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 			return false;
 
 	stage(c, "meshes", 0.25f);
-	bool smooth = strcmp(importer->name, "gltf") != 0;
-	if (!bake_meshes(c, smooth, err))
+	if (!bake_meshes(c, err))
 		return false;
 	uint32_t *skins = HOB_NEW(result, uint32_t, c->model.mesh_count);
 	if (!skins)

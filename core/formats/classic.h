@@ -33,6 +33,9 @@ void hob_classic_files_release(hob_classic_files *files);
 bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
 							 hob_error *err) HOB_MUST_CHECK;
 
+/* Whether tables, indices (of all levels) and vertices of these counts have sizes and offsets of 32 bits. */
+bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices);
+
 /* ---- reading: views of files from anybody; sizes and ranges of tables are checked, ids in records are not ---- */
 
 typedef struct hob_classic_strings {

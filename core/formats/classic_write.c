@@ -50,6 +50,13 @@ static const hob_pk_lod *level_of(const classic_writer *w, const hob_pk_mesh *me
 	return HOB_PACK_AT(hob_pk_lod, w->geometry.lods, mesh->lod_first + level);
 }
 
+bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices)
+{
+	uint64_t table = sizeof(hob_classic_mesh) + sizeof(hob_classic_box);
+	return meshes <= (UINT32_MAX - sizeof(hob_classic_meshes_header)) / table && indices <= UINT32_MAX / 4 &&
+		   vertices <= UINT32_MAX / HOB_CLASSIC_VERTEX_BYTES;
+}
+
 static bool measure(classic_writer *w, uint64_t *indices, uint64_t *vertices)
 {
 	*indices = *vertices = 0;
@@ -61,10 +68,7 @@ static bool measure(classic_writer *w, uint64_t *indices, uint64_t *vertices)
 		*vertices += mesh->vertex_count;
 		w->drawable[m] = *indices > before;
 	}
-	uint64_t tables =
-		sizeof(hob_classic_meshes_header) +
-		(uint64_t)w->geometry.meshes.count * (sizeof(hob_classic_mesh) + sizeof(hob_classic_box));
-	if (*indices * 4 > UINT32_MAX || *vertices * HOB_CLASSIC_VERTEX_BYTES > UINT32_MAX || tables > UINT32_MAX)
+	if (!hob_classic_fits(w->geometry.meshes.count, *indices, *vertices))
 		return hob_fail(
 			w->err, LIMIT,
 			"%llu indices and %llu vertices do not fit the classic layout's 32-bit sizes; use the packed "

@@ -373,7 +373,7 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 	if (!hob_gltf_name(g, json, &name, err))
 		return false;
 	for (uint32_t i = 0; i < primitives->count; i++) {
-		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i};
+		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i, .flat = true};
 		if (!read_primitive(g, json, primitives->items[i], &mesh, err))
 			return hob_fail_in(err, "primitive %u", i);
 		if (model->mesh_count > g->mesh_first[id] && mesh.index_count > 0 &&

@@ -119,7 +119,7 @@ static bool make_normals(bake_t *b)
 		if (m->targets[t].normal || m->targets[t].tangent)
 			hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.morph-normals",
 						 "mesh '%.*s' has morph target normals but no normals of its own", HOB_FMT(m->name));
-	if (b->options.normals == HOB_NORMALS_SMOOTH) {
+	if (!m->flat) {
 		m->normal = smooth_normals(b);
 	} else {
 		float *flat = HOB_NEW(b->scratch, float, m->index_count);

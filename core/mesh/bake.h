@@ -8,12 +8,7 @@
 
 #include "../model/baked.h"
 
-typedef enum hob_normals {
-	HOB_NORMALS_FLAT,	/* glTF's rule */
-	HOB_NORMALS_SMOOTH, /* angle-weighted: for formats that leave normals to the reader (STL, PLY, OFF ...) */
-} hob_normals;
-
-/* All zero: one level, float32, no meshlets, four influences, flat normals, best order. */
+/* All zero: one level, float32, no meshlets, four influences, best order. */
 typedef struct hob_mesh_options {
 	bool preview; /* soonest: FIFO triangle order, no further levels, meshlets cut as the triangles stand */
 	uint32_t
@@ -25,7 +20,6 @@ typedef struct hob_mesh_options {
 	bool quantized; /* streams.h tells formats and errors */
 	bool meshlets;
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
-	hob_normals normals; /* when the source has none */
 	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
 } hob_mesh_options;

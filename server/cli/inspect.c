@@ -62,7 +62,8 @@ static bool inspect_one(const char *path, bool json, bool only_validate, uint32_
 	}
 	if (!ok)
 		hob_fail_in(err, "%s", path);
-	fwrite(out.data, 1, out.size, stdout);
+	if (out.size > 0)
+		fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
 	unmap_file(&file);
 	return ok;
@@ -118,7 +119,8 @@ static int run_diff(int argc, char **argv)
 	hob_describe_options how = {.max_rows = rows, .color = srv_color_wanted(1)};
 	bool ok = map_file(argv[1], &a, &error) && map_file(argv[2], &b, &error) &&
 			  hob_diff_text(a, b, &how, &equal, &out, &error);
-	fwrite(out.data, 1, out.size, stdout);
+	if (out.size > 0)
+		fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
 	unmap_file(&a);
 	unmap_file(&b);

@@ -85,6 +85,14 @@ class Cook(Scenario):
             counts.append((found["meshes"], found["triangles"], found["materials"]))
         self.assertEqual(counts, [(6, 6, 2), (2, 6, 2)])
 
+    def test_scenes_of_a_merge_become_one(self):
+        self.models()
+        self.put("all.merge", '{"scenes": ["d0/m0.obj", "d1/m1.obj", "d0/m2.obj"]}')
+        report = self.folder / "report.json"
+        self.cook(self.art / "all.merge", "-o", self.folder / "out", "--report", report)
+        found = json.loads(report.read_text())["assets"][0]
+        self.assertEqual((found["meshes"], found["triangles"], found["materials"], found["textures"]), (3, 50 + 90 + 130, 1, 1))
+
     def test_exit_codes_and_report(self):
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")

@@ -1,5 +1,7 @@
 """hob export: a model, a folder, cooked files and a daemon's asset become the same GLB."""
 import json
+import os
+import random
 import shutil
 import struct
 import subprocess
@@ -64,6 +66,32 @@ class Export(Scenario):
             done = self.hob("export", "art/prop/n.obj", "--url", f"http://127.0.0.1:{daemon.port}", "-o", "four.glb", code=2)
             self.assertIn("there is no asset 'art/prop/n.obj'", done.stderr)
         self.check(self.folder / "three.glb")
+
+    def test_damaged_files_are_refused_without_a_crash(self):
+        self.model()
+        self.hob("cook", self.art, "-o", "built", "--classic")
+        files = sorted(path for path in (self.folder / "built").rglob("*") if path.is_file() and path.suffix != ".json")
+        chance, trials = random.Random(int(os.environ.get("HOB_SEED", "1"))), int(os.environ.get("HOB_DAMAGE", "12"))
+        refused = 0
+        for trial in range(trials):
+            path = chance.choice(files)
+            sound = path.read_bytes()
+            spoilt = bytearray(sound[:chance.randrange(len(sound))] if trial % 3 == 0 else sound)
+            for _ in range(chance.randrange(1, 5) if trial % 3 and spoilt else 0):
+                spoilt[min(len(spoilt) - 1, int(chance.random() ** 3 * len(spoilt)))] = chance.randrange(256)
+            path.write_bytes(spoilt)
+            for command in (["inspect", path], ["inspect", "--json", path], ["inspect", "--validate", path], ["diff", path, files[0]],
+                            ["export", "built/prop/m.obj.meshes", "-o", "x.glb"]):
+                done = subprocess.run([HOB, *map(str, command)], capture_output=True, timeout=120, cwd=self.folder)
+                errors = done.stderr.decode(errors="replace")
+                self.assertIn(done.returncode, (0, 1, 2), f"trial {trial}: {command}: {errors}")
+                self.assertNotIn("Sanitizer", errors, f"trial {trial}: {command}")
+                self.assertNotIn("runtime error", errors, f"trial {trial}: {command}")
+                if done.returncode == 1 and command[0] != "diff":
+                    refused += 1
+                    self.assertTrue(errors.strip() or done.stdout, f"trial {trial}: {command} says nothing")
+            path.write_bytes(sound)
+        self.assertGreater(refused, trials // 2)
 
     def test_what_cannot_be_exported_says_why(self):
         self.model()

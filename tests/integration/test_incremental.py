@@ -41,6 +41,24 @@ class Incremental(Scenario):
             changed = {name for name in after if after[name]["rev"] != before[name]["rev"]}
             self.assertEqual(changed, {f"art/m{i}.obj" for i in range(4)})
 
+    def test_a_merge_is_cooked_with_its_scenes(self):
+        self.put("a.obj", obj_text(4))
+        self.put("b/b.obj", obj_text(5))
+        self.put("all.merge", '{"scenes": ["a.obj", "b/b.obj"]}')
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 3)
+            self.assertEqual(daemon.assets()["art/all.merge"]["state"], "fresh")
+            self.put("b/b.obj", obj_text(6))
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 5)
+            self.put("all.merge", '{"scenes": ["a.obj", "gone.obj"]}')
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/all.merge"]["state"], "stale")
+            self.put("gone.obj", obj_text(7))
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/all.merge"]["state"], "fresh")
+
     def test_revert_is_answered_from_the_cache(self):
         self.shared_texture()
         with self.serve() as daemon:

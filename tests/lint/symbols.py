@@ -30,7 +30,7 @@ LIBRARIES = {
     r"EVP_\w+": ["core/hash/*.c"],
     r"XXH3_\w+": ["core/hash/*.c"],
     r"ai[A-Z]\w+": ["core/import/assimp*.c"],
-    r"cJSON_\w+": ["core/import/gltf*.c", "core/cook/settings.c", "core/cook/recipe.c"],
+    r"cJSON_\w+": ["core/import/gltf*.c", "core/import/merge.c", "core/cook/settings.c", "core/cook/recipe.c"],
     r"meshopt_\w+": ["core/mesh/*.c", "core/formats/*.c", "core/import/gltf_meshopt.c"],
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
     r"libdeflate_\w+": ["core/texture/*.c", "core/import/assimp_zip.c"],

@@ -196,6 +196,23 @@ static void default_material_is_appended_when_drawn(void **state)
 	release(&c);
 }
 
+static void four_gibibytes_are_refused(void **state)
+{
+	(void)state;
+	const uint64_t indices = UINT32_MAX / 4, vertices = UINT32_MAX / 32, meshes = (UINT32_MAX - 20ull) / 140;
+	assert_true(hob_classic_fits(0, 0, 0));
+	assert_true(hob_classic_fits(meshes, indices, vertices));
+	assert_false(hob_classic_fits(meshes + 1, indices, vertices));
+	assert_false(hob_classic_fits(meshes, indices + 1, vertices));
+	assert_false(hob_classic_fits(meshes, indices, vertices + 1));
+	/* What 32 or 64 bits would wrap to something small. */
+	assert_false(hob_classic_fits(1, 1ull << 30, 0));
+	assert_false(hob_classic_fits(1, 0, 1ull << 27));
+	assert_false(hob_classic_fits(1, 1ull << 62, 1));
+	assert_false(hob_classic_fits(1, 1, 1ull << 59));
+	assert_false(hob_classic_fits(1ull << 62, 1, 1));
+}
+
 static void at_most_seven_levels_are_stored(void **state)
 {
 	(void)state;
@@ -395,6 +412,7 @@ int main(void)
 		cmocka_unit_test(scene_file_has_the_reference_bytes),
 		cmocka_unit_test(what_is_dropped_is_noted),
 		cmocka_unit_test(default_material_is_appended_when_drawn),
+		cmocka_unit_test(four_gibibytes_are_refused),
 		cmocka_unit_test(at_most_seven_levels_are_stored),
 		cmocka_unit_test(written_files_are_valid_and_recognised),
 		cmocka_unit_test(reader_gives_back_records_and_strings),

@@ -52,6 +52,14 @@ static void normalised_16_bit_positions_reach_one(void **state)
 	fixture_import(f, TRIANGLE_MESH);
 	assert_floats(only_mesh(f)->position, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0);
 	fixture_free(f);
+	/* The same least and largest numbers with a sign: both ends of the range are one. */
+	static const int16_t ends[12] = {0, 0, 0, 0, 32767, -32767, -32768, 0, 0, 1, 0, 0};
+	f = fixture_new();
+	fixture_accessor(f, fixture_view(f, ends, sizeof ends, ",'byteStride':8"), 5122, "VEC3", 3,
+					 ",'normalized':true");
+	fixture_import(f, TRIANGLE_MESH);
+	assert_floats(only_mesh(f)->position, 1e-9f, 0, 0, 0, 1, -1, -1, 0, 1.0f / 32767, 0);
+	fixture_free(f);
 }
 
 static void interleaved_attributes_follow_stride_and_offset(void **state)

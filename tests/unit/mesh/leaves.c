@@ -1,6 +1,7 @@
 #include "../shapes.h"
 #include "core/mesh/influences.h"
 #include "core/mesh/lod_pieces.h"
+#include "core/mesh/lods.h"
 #include "core/mesh/mesh_bounds.h"
 #include "core/mesh/normals.h"
 #include "core/mesh/quantize.h"
@@ -350,6 +351,31 @@ static void pieces_hang_together_by_position(void **state)
 	assert_int_equal(pieces.count, 1);
 }
 
+/* ---- levels */
+
+/* What one step costs is told by a chain that begins where it begins. */
+static void errors_of_levels_add_up(void **state)
+{
+	(void)state;
+	hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
+	hob_lod_options options = {.max = 5, .ratio = 0.5f, .error = 0.2f};
+	hob_lod_level levels[5] = {{m.indices, m.index_count, 0}};
+	uint32_t count = 1;
+	hob_lod_end end;
+	hob_error err = {0};
+	assert_true(hob_lods_build(&m, &options, levels, &count, &end, &arena, &err));
+	assert_int_equal(count, 5);
+	options.max = 2;
+	for (uint32_t l = 1; l + 1 < count; l++) {
+		hob_lod_level step[2] = {{levels[l].indices, levels[l].index_count, 0}};
+		uint32_t two = 1;
+		assert_true(hob_lods_build(&m, &options, step, &two, &end, &arena, &err));
+		assert_int_equal(two, 2);
+		float sum = levels[l].error + step[1].error;
+		assert_true(levels[l].error > 0 && fabsf(levels[l + 1].error - sum) < 0.1f * sum);
+	}
+}
+
 /* ---- order */
 
 static void triangles_are_the_same_after_ordering(void **state)
@@ -435,6 +461,7 @@ int main(void)
 		TEST(corners_take_the_sibling_that_faces_their_way),
 		TEST(other_attributes_make_no_siblings),
 		TEST(pieces_hang_together_by_position),
+		TEST(errors_of_levels_add_up),
 		TEST(triangles_are_the_same_after_ordering),
 		TEST(triangles_are_ordered_for_the_vertex_cache),
 		TEST(vertices_are_numbered_coarsest_level_first),

@@ -429,8 +429,7 @@ static void smooth_normals_of_a_ball_point_outwards(void **state)
 	fixture_t *f = *state;
 	hob_mesh mesh = shape_ball(&f->input, 48, 32);
 	mesh.normal = NULL;
-	hob_mesh_options options = {.normals = HOB_NORMALS_SMOOTH};
-	hob_baked_mesh b = bake(f, &mesh, options);
+	hob_baked_mesh b = bake(f, &mesh, (hob_mesh_options){0});
 	for (size_t v = 0; v < b.mesh.vertex_count; v++) {
 		const float *n = b.mesh.normal + 3 * v, *p = b.mesh.position + 3 * v;
 		assert_true(n[0] * p[0] + n[1] * p[1] + n[2] * p[2] > 0.995f);

@@ -4,7 +4,7 @@
 #include "core/scene/merge_material.h"
 #include "core/scene/mesh_join.h"
 #include "core/scene/model_edit.h"
-#include "core/scene/model_merge.h"
+#include "core/model/model_merge.h"
 #include "core/scene/model_scale.h"
 
 #include "../arenas.h" /* last: its names are short */
@@ -291,6 +291,12 @@ static void scale_reaches_everything_with_a_length(void **state)
 	clip->channels[1] = (hob_channel){1, HOB_PATH_TRANSLATION, 0};
 	/* Two meshes that share one position array must not be scaled twice. */
 	m.meshes[1] = m.meshes[0];
+	float bind[32] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 2, 4, 6, 1,
+					  1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 8, 0, 0, 1};
+	uint32_t joints[2] = {0, 1};
+	hob_skin skin = {.root = HOB_NONE, .joint_count = 2, .joints = joints, .inverse_bind = bind};
+	m.skins[0] = skin;
+	m.skin_count = 1;
 	float x = m.meshes[0].position[3 * 8];
 	double before[4], after[4];
 	model_moments(&m, before);
@@ -306,6 +312,9 @@ static void scale_reaches_everything_with_a_length(void **state)
 	assert_true(m.cameras[0].yfov_or_ymag == 1 && m.cameras[0].zfar == INFINITY);
 	assert_true(m.cameras[1].yfov_or_ymag == 2 && m.cameras[1].zfar == 4.5f);
 	assert_true(m.lights[0].range == INFINITY && m.lights[0].intensity == 5);
+	const float *scaled = m.skins[0].inverse_bind;
+	assert_true(scaled[0] == 1 && scaled[12] == 1 && scaled[13] == 2 && scaled[14] == 3 && scaled[15] == 1);
+	assert_true(scaled[16 + 12] == 4 && bind[12] == 2);
 	assert_true(clip->tracks[clip->channels[0].track].values[0] == 1);
 	assert_true(clip->tracks[clip->channels[1].track].values[0] == 0.5f);
 }

@@ -372,8 +372,9 @@ static void facts_about_the_daemon_are_told(void **state)
 {
 	fixture *f = *state;
 	fill(f);
-	srv_view_root roots[] = {{HOB_STR("art"), HOB_STR("/srv/art"), "inotify", HOB_STR(""), 5},
-							 {HOB_STR("nfs"), HOB_STR("/mnt/x"), "polling", HOB_STR("network mount"), 6}};
+	srv_view_root roots[] = {
+		{HOB_STR("art"), HOB_STR("/srv/art"), .mode = "inotify", .note = HOB_STR(""), .files = 5},
+		{HOB_STR("nfs"), HOB_STR("/mnt/x"), .mode = "polling", .note = HOB_STR("network mount"), .files = 6}};
 	srv_views_set_roots(f->views, roots, 2);
 	srv_views_publish(f->views, 6, true);
 	cJSON *api = get_json(f, "/api/v1");

@@ -1,0 +1,96 @@
+#include "gltf_private.h"
+#include "importers.h"
+#include "../model/model_merge.h"
+
+#include <stdio.h>
+
+typedef struct list {
+	const hob_import_request *request;
+	hob_str folder;
+	hob_model *models;
+	hob_error *err;
+} list_t;
+
+static bool import_one(list_t *l, hob_str name, hob_model *out)
+{
+	const hob_import_request *request = l->request;
+	hob_import_request ask = *request;
+	if (!hob_path_join(request->scratch, l->folder, name, &ask.path, l->err))
+		return false;
+	const hob_importer *importer = hob_importer_for(ask.path);
+	if (!importer || importer == &hob_merge_importer)
+		return hob_fail(l->err, UNSUPPORTED, "a merged scene is a model, not a '.%.*s' file",
+						HOB_FMT(hob_path_extension(ask.path)));
+	if (!request->io->read(request->io->user, ask.path, &ask.file, l->err))
+		return false;
+	bool ok = importer->import(&ask, out, l->err);
+	if (!ok && l->err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer))
+		ok = hob_importer_for_old(importer)->import(&ask, out, l->err);
+	return ok && hob_model_check(out, l->err);
+}
+
+static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_model *out)
+{
+	const hob_import_request *request = l->request;
+	const hob_model **all = HOB_NEW(request->scratch, const hob_model *, count);
+	l->models = HOB_NEW(request->scratch, hob_model, count);
+	if (!all || !l->models)
+		return hob_fail_memory(l->err, request->scratch, "merged scenes");
+	uint32_t i = 0;
+	for (const cJSON *scene = scenes->child; scene; scene = scene->next, i++) {
+		if (!cJSON_IsString(scene))
+			return hob_fail(l->err, CORRUPT, "scenes[%u] is not the name of a file", i);
+		hob_arena_mark mark = hob_arena_save(request->scratch);
+		bool ok = import_one(l, hob_str_of(scene->valuestring), &l->models[i]);
+		hob_arena_restore(request->scratch, mark);
+		if (!ok)
+			return hob_fail_in(l->err, "scenes[%u] '%s'", i, scene->valuestring);
+		all[i] = &l->models[i];
+	}
+	return hob_model_merge(all, count, request->result, request->scratch, out, l->err);
+}
+
+static bool import_merge(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	list_t l = {.request = request, .folder = hob_path_dir(request->path), .err = err};
+	const cJSON *root;
+	bool repaired;
+	hob_str text = {(const char *)request->file.data, request->file.size};
+	if (!hob_gltf_parse(request->scratch, text, &root, &repaired, err))
+		return false;
+	const cJSON *scenes = hob_gltf_get(root, "scenes");
+	uint32_t count = cJSON_IsArray(scenes) ? (uint32_t)cJSON_GetArraySize(scenes) : 0;
+	if (count == 0)
+		return hob_fail(err, CORRUPT,
+						"a merge names the files of its scenes: {\"scenes\": [\"a.gltf\", \"b.obj\"]}");
+	if (count > HOB_LIMIT_MERGED_SCENES)
+		return hob_fail(err, LIMIT, "%u scenes to merge; the limit is %llu", count,
+						(unsigned long long)HOB_LIMIT_MERGED_SCENES);
+	return import_scenes(&l, scenes, count, out);
+}
+
+/* What each of the others is: their output is part of this one's. Every call writes the same bytes. */
+static const char *library_version(void)
+{
+	static char text[256];
+	size_t at = 0;
+	for (uint32_t i = 0; i < hob_importer_count && at < sizeof text; i++) {
+		const hob_importer *other = hob_importers[i];
+		if (other == &hob_merge_importer)
+			continue;
+		const char *library = other->library_version ? other->library_version() : "";
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s %u%s%s", at > 0 ? ", " : "", other->name,
+							   other->version, *library ? " with " : "", library);
+	}
+	return text;
+}
+
+static const char *const extensions[] = {"merge", NULL};
+
+const hob_importer hob_merge_importer = {
+	.name = "merge",
+	.version = 1,
+	.extensions = extensions,
+	.import = import_merge,
+	.library_version = library_version,
+};
