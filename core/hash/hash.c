@@ -1,6 +1,8 @@
 #include "hash.h"
 
-#include <openssl/evp.h>
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <assert.h>
+#include <openssl/sha.h>
 #include <xxhash.h>
 
 hob_sha256 hob_sha256_of(hob_bytes data)
@@ -53,30 +55,27 @@ void hob_fast_hash(hob_bytes data, uint64_t out[2])
 	out[1] = hash.high64;
 }
 
+static SHA256_CTX *context_of(hob_hasher *hasher)
+{
+	static_assert(sizeof(SHA256_CTX) <= sizeof hasher->state, "the state holds OpenSSL's context");
+	return (SHA256_CTX *)(void *)hasher->state;
+}
+
 void hob_hasher_init(hob_hasher *hasher)
 {
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	if (context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1) {
-		EVP_MD_CTX_free(context);
-		context = NULL;
-	}
-	hasher->state = context;
+	SHA256_Init(context_of(hasher));
 }
 
 void hob_hasher_put(hob_hasher *hasher, const void *data, size_t size)
 {
-	if (hasher->state && size > 0)
-		EVP_DigestUpdate(hasher->state, data, size);
+	if (size > 0)
+		SHA256_Update(context_of(hasher), data, size);
 }
 
 hob_sha256 hob_hasher_finish(hob_hasher *hasher)
 {
-	hob_sha256 digest = {{0}};
-	if (hasher->state) {
-		EVP_DigestFinal_ex(hasher->state, digest.bytes, NULL);
-		EVP_MD_CTX_free(hasher->state);
-	}
-	hasher->state = NULL;
+	hob_sha256 digest;
+	SHA256_Final(digest.bytes, context_of(hasher));
 	return digest;
 }
 

@@ -24,14 +24,15 @@ bool hob_sha256_parse(hob_str text, hob_sha256 *out);
 /* First 128 bits of a fast non-cryptographic hash; never stored. */
 void hob_fast_hash(hob_bytes data, uint64_t out[2]);
 
-/* Streaming. init may fail only when OpenSSL cannot allocate; then `state` is NULL and finish gives zeros. */
+/* Streaming; nothing to release. OpenSSL's SHA256_CTX lies in `state`: its newer interface looks the algorithm up and
+ * allocates for each digest, which costs more than a short digest itself. */
 typedef struct hob_hasher {
-	void *state;
+	uint64_t state[14];
 } hob_hasher;
 
 void hob_hasher_init(hob_hasher *hasher);
 void hob_hasher_put(hob_hasher *hasher, const void *data, size_t size);
-hob_sha256 hob_hasher_finish(hob_hasher *hasher); /* releases the state */
+hob_sha256 hob_hasher_finish(hob_hasher *hasher);
 
 /* Keyed items. `domain` separates kinds of keys ("hob cook 1"). Every item carries its label and type. */
 typedef struct hob_keyer {

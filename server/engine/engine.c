@@ -293,6 +293,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		return;
 	engine_check_root(engine, root);
 	uint32_t mark = ++engine->scan_mark;
+	srv_graph_reserve(engine->graph, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t file = srv_graph_file(engine->graph, root, files[i].path);
 		if (file == HOB_NONE)

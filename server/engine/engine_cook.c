@@ -144,6 +144,7 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	a->last = recipe->key;
 	a->last_lookup = job->lookup;
 	a->last_source = job->source;
+	memset(a->last_ingredients, 0, sizeof a->last_ingredients);
 	if (!srv_graph_set_deps(engine->graph, job->asset, files, count))
 		srv_log(SRV_LOG_ERROR, "memory", "dependencies of %s could not be kept", a->full);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,19 +37,25 @@ static bool overlay_file(srv_engine *engine, uint32_t root, hob_str path, hob_ar
 /* The root's, then each cook.json from the root's top down to the asset's folder, then the sidecar. */
 static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out, hob_error *err)
 {
+	static const char file[] = "cook.json";
+	char name[PATH_MAX];
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
 	*out = engine->root_settings[a->root];
 	hob_str path = hob_str_of(a->path);
 	bool ok = overlay_file(engine, a->root, HOB_STR("cook.json"), &arena, out, err);
-	for (size_t i = 0; ok && i < path.len; i++) {
+	for (size_t i = 0; ok && i < path.len && i + sizeof file < sizeof name; i++) {
+		name[i] = path.data[i];
 		if (path.data[i] != '/')
 			continue;
-		hob_str folder = hob_arena_printf(&arena, "%.*s/cook.json", (int)i, path.data);
-		ok = overlay_file(engine, a->root, folder, &arena, out, err);
+		memcpy(name + i + 1, file, sizeof file - 1);
+		ok = overlay_file(engine, a->root, (hob_str){name, i + sizeof file}, &arena, out, err);
 	}
-	hob_str sidecar = hob_arena_printf(&arena, "%s.cook.json", a->path);
-	ok = ok && overlay_file(engine, a->root, sidecar, &arena, out, err);
+	if (ok && path.len + sizeof file < sizeof name) {
+		name[path.len] = '.';
+		memcpy(name + path.len + 1, file, sizeof file - 1);
+		ok = overlay_file(engine, a->root, (hob_str){name, path.len + sizeof file}, &arena, out, err);
+	}
 	hob_arena_release(&arena);
 	return ok;
 }
@@ -63,6 +70,38 @@ bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingre
 	return asset_settings(engine, a, &out->settings, err);
 }
 
+/* Printing them costs more than the rest of the comparison, and most assets have the same. */
+static const uint64_t *hash_ingredients(srv_engine *engine, const asset *a, const hob_ingredients *of)
+{
+	known_ingredients *known = &engine->printed;
+	if (of->extension.len >= sizeof known->extension)
+		return NULL;
+	if (known->importer == a->importer && hob_str_equal(hob_str_of(known->extension), of->extension) &&
+		memcmp(&known->settings, &of->settings, sizeof of->settings) == 0)
+		return known->hash;
+	hob_buf text = {0};
+	hob_ingredients_print(of, &text);
+	*known = (known_ingredients){.importer = a->importer};
+	memcpy(&known->settings, &of->settings, sizeof of->settings);
+	memcpy(known->extension, of->extension.data, of->extension.len);
+	hob_fast_hash((hob_bytes){text.data, text.size}, known->hash);
+	if (text.failed)
+		known->importer = NULL;
+	hob_buf_release(&text);
+	return known->importer ? known->hash : NULL;
+}
+
+/* Would the source and the settings be looked up as they were for `last`? */
+static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *source,
+						  const hob_ingredients *ingredients)
+{
+	const uint64_t *hash = hash_ingredients(engine, a, ingredients);
+	if (hash && memcmp(hash, a->last_ingredients, sizeof a->last_ingredients) == 0)
+		return hob_sha256_equal(source, &a->last_source);
+	hob_sha256 lookup = hob_recipe_lookup(source, ingredients);
+	return hob_sha256_equal(&lookup, &a->last_lookup);
+}
+
 bool asset_is_current(srv_engine *engine, asset *a)
 {
 	srv_file *source = srv_graph_at(engine->graph, a->file);
@@ -72,11 +111,8 @@ bool asset_is_current(srv_engine *engine, asset *a)
 	hob_arena_init(&arena, 1 << 20);
 	hob_ingredients ingredients;
 	hob_error error;
-	bool current = asset_ingredients(engine, a, &arena, &ingredients, &error);
-	if (current) {
-		hob_sha256 lookup = hob_recipe_lookup(&source->digest, &ingredients);
-		current = hob_sha256_equal(&lookup, &a->last_lookup);
-	}
+	bool current = asset_ingredients(engine, a, &arena, &ingredients, &error) &&
+				   asks_for_last(engine, a, &source->digest, &ingredients);
 	hob_arena_release(&arena);
 	for (uint32_t i = 0; current && i < a->input_count; i++) {
 		const asset_input *input = &a->inputs[i];

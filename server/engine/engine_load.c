@@ -1,11 +1,17 @@
 #include "engine_private.h"
 
+#include "../store/digest_map.h"
+
 #include <stdlib.h>
 
 typedef struct loader {
 	srv_engine *engine;
 	hob_arena arena; /* rows are collected first: the statement must be over before others run */
 	srv_asset_row *rows;
+	uint32_t *assets; /* by row; HOB_NONE when it is done */
+	uint32_t *next;	  /* by row: the next one with the same recipe */
+	digest_map rows_of;
+	hob_arena scratch;
 	uint32_t count, capacity;
 } loader;
 
@@ -58,17 +64,15 @@ static bool is_zero(const hob_sha256 *digest)
 	return hob_sha256_equal(digest, &zero);
 }
 
-static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recipe)
+static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recipe, hob_arena *arena)
 {
 	asset *a = &engine->assets[id];
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
-	hob_arena arena;
-	hob_arena_init(&arena, 16 << 20);
-	uint32_t *files = HOB_NEW(&arena, uint32_t, recipe->dep_count);
+	uint32_t *files = HOB_NEW(arena, uint32_t, recipe->dep_count);
 	a->inputs = calloc(recipe->dep_count + 1, sizeof *a->inputs);
 	for (uint32_t i = 0; files && a->inputs && i < recipe->dep_count; i++) {
 		hob_str path;
-		if (!hob_path_join(&arena, dir, recipe->deps[i].path, &path, NULL))
+		if (!hob_path_join(arena, dir, recipe->deps[i].path, &path, NULL))
 			continue;
 		uint32_t file = srv_graph_file(engine->graph, a->root, path);
 		if (file == HOB_NONE)
@@ -77,20 +81,17 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recip
 		a->inputs[a->input_count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
 	a->has_last = files && srv_graph_set_deps(engine->graph, id, files, a->input_count);
-	hob_arena_release(&arena);
 }
 
-static void load_asset(srv_engine *engine, const srv_asset_row *row)
+/* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. */
+static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last)
 {
-	uint32_t file = srv_graph_file(engine->graph, root_by_name(engine, row->root), row->path);
-	uint32_t id = file == HOB_NONE ? HOB_NONE : engine_add_asset(engine, file);
-	if (id == HOB_NONE)
-		return;
+	srv_engine *engine = load->engine;
+	const srv_asset_row *row = &load->rows[number];
+	uint32_t id = load->assets[number];
 	asset *a = &engine->assets[id];
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
-	srv_recipe good = {0}, recipe = {0};
-	hob_error error;
+	hob_arena_mark mark = hob_arena_save(&load->scratch);
+	load->assets[number] = HOB_NONE;
 	if (!srv_state_parse(row->state, &a->settled))
 		a->settled = SRV_QUEUED;
 	a->alive = true;
@@ -98,32 +99,98 @@ static void load_asset(srv_engine *engine, const srv_asset_row *row)
 	a->rev = row->rev;
 	a->cooked_at_ms = row->cooked_at_ms;
 	hob_buf_put_str(&a->error, row->error);
-	if (!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &arena, &good, &error)) {
+	if (good) {
 		a->has_good = true;
 		a->good = row->good;
-		a->good_is_preview = hob_ingredients_profile(good.ingredients) == HOB_PROFILE_PREVIEW;
-		a->final_cook_ns = a->good_is_preview ? 0 : good.cook_ns;
+		a->good_is_preview = hob_ingredients_profile(good->ingredients) == HOB_PROFILE_PREVIEW;
+		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;
 	}
-	bool same = a->has_good && hob_sha256_equal(&row->good, &row->last);
-	if (same)
-		recipe = good;
-	if (same ||
-		(!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &arena, &recipe, &error))) {
+	if (last) {
 		a->last = row->last;
-		a->last_lookup = recipe.lookup;
-		a->last_source = recipe.source;
-		load_inputs(engine, id, &recipe);
-		if (engine_limits_raised(engine, &recipe))
+		a->last_lookup = last->lookup;
+		a->last_source = last->source;
+		hob_fast_hash((hob_bytes){(const uint8_t *)last->ingredients.data, last->ingredients.len},
+					  a->last_ingredients);
+		load_inputs(engine, id, last, &load->scratch);
+		if (engine_limits_raised(engine, last))
 			a->has_last = false;
 	}
 	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
-	if ((a->settled == SRV_FRESH || a->settled == SRV_STALE) && good.output_count == 0)
+	uint32_t outputs = good ? good->output_count : 0;
+	if ((a->settled == SRV_FRESH || a->settled == SRV_STALE) && outputs == 0)
 		a->has_last = false;
-	for (uint32_t i = 0; i < good.output_count; i++)
-		if (!srv_blob_known(engine->store, &good.outputs[i].digest))
+	for (uint32_t i = 0; i < outputs; i++)
+		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
 			a->has_last = false;
-	publish_view_of(engine, a, good);
-	hob_arena_release(&arena);
+	publish_view_of(engine, a, good ? *good : (srv_recipe){0});
+	hob_arena_restore(&load->scratch, mark);
+}
+
+/* Rows whose served recipe is the newest one: nearly all. */
+static void load_current(void *user, const srv_recipe *recipe)
+{
+	loader *load = user;
+	const uint32_t *first = digest_map_find(&load->rows_of, &recipe->key);
+	for (uint32_t i = first ? *first : HOB_NONE; i != HOB_NONE; i = load->next[i])
+		load_asset(load, i, recipe, recipe);
+}
+
+static void load_other(loader *load, uint32_t number)
+{
+	srv_engine *engine = load->engine;
+	const srv_asset_row *row = &load->rows[number];
+	srv_recipe good, last;
+	hob_error error;
+	hob_arena_mark mark = hob_arena_save(&load->scratch);
+	bool has_good =
+		!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &load->scratch, &good, &error);
+	bool has_last =
+		!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &load->scratch, &last, &error);
+	load_asset(load, number, has_good ? &good : NULL, has_last ? &last : NULL);
+	hob_arena_restore(&load->scratch, mark);
+}
+
+/* The assets in the order of their rows, which is that of their names; which rows want which recipe. */
+static bool add_assets(loader *load, hob_error *err)
+{
+	srv_engine *engine = load->engine;
+	load->assets = malloc((load->count + 1) * sizeof *load->assets);
+	load->next = malloc((load->count + 1) * sizeof *load->next);
+	if (!load->assets || !load->next)
+		return hob_fail(err, MEMORY, "no memory left for the list of assets");
+	for (uint32_t i = 0; i < load->count; i++) {
+		const srv_asset_row *row = &load->rows[i];
+		uint32_t file = srv_graph_file(engine->graph, root_by_name(engine, row->root), row->path);
+		load->assets[i] = file == HOB_NONE ? HOB_NONE : engine_add_asset(engine, file);
+		load->next[i] = HOB_NONE;
+		bool fresh = false;
+		bool current =
+			load->assets[i] != HOB_NONE && !is_zero(&row->good) && hob_sha256_equal(&row->good, &row->last);
+		uint32_t *first = current ? digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
+		if (first && !fresh)
+			load->next[i] = *first;
+		if (first)
+			*first = i;
+	}
+	return true;
+}
+
+/* Reading every recipe pays unless most of them are of the past. */
+static bool load_assets(loader *load, hob_error *err)
+{
+	enum { MOST_OF_THE_PAST = 4 };
+	srv_engine *engine = load->engine;
+	srv_store_usage usage;
+	srv_store_measure(engine->store, &usage);
+	if (!add_assets(load, err))
+		return false;
+	if (usage.recipe_count / MOST_OF_THE_PAST <= load->count &&
+		!srv_store_each_recipe(engine->store, load_current, load, err))
+		return false;
+	for (uint32_t i = 0; i < load->count; i++)
+		if (load->assets[i] != HOB_NONE)
+			load_other(load, i);
+	return true;
 }
 
 /* One row was wrong, so none is trusted: everything found by the scan is hashed and finds its recipe again. */
@@ -144,16 +211,21 @@ bool engine_load(srv_engine *engine, hob_error *err)
 {
 	loader load = {.engine = engine};
 	hob_arena_init(&load.arena, SIZE_MAX);
+	hob_arena_init(&load.scratch, SIZE_MAX);
+	hob_arena_alloc(&load.scratch, 1, 1); /* its first block stays */
+	digest_map_init(&load.rows_of, sizeof(uint32_t));
 	srv_store_read_begin(engine->store);
 	engine->rev = srv_store_last_rev(engine->store);
 	engine->next_job = srv_store_last_job(engine->store);
 	bool ok = srv_store_each_file(engine->store, load_file, &load, err) &&
-			  srv_store_each_asset(engine->store, collect_asset, &load, err);
-	for (uint32_t i = 0; ok && i < load.count; i++)
-		load_asset(engine, &load.rows[i]);
+			  srv_store_each_asset(engine->store, collect_asset, &load, err) && load_assets(&load, err);
 	srv_store_read_end(engine->store);
 	free(load.rows);
+	free(load.assets);
+	free(load.next);
+	digest_map_release(&load.rows_of);
 	hob_arena_release(&load.arena);
+	hob_arena_release(&load.scratch);
 	if (srv_store_is_damaged(engine->store)) {
 		forget_loaded(engine);
 		ok = engine_heal_index(engine) ||

@@ -27,8 +27,9 @@ typedef struct asset {
 	bool has_good, has_last, forced;
 	uint64_t rev;
 	hob_sha256 good, last, last_lookup, last_source;
-	bool good_is_preview;	/* the final cook of the same inputs is under way or still to come */
-	uint64_t final_cook_ns; /* of the newest final cook; 0 = not known */
+	uint64_t last_ingredients[2]; /* fast hash of how an earlier run printed them; zero: not known */
+	bool good_is_preview;		  /* the final cook of the same inputs is under way or still to come */
+	uint64_t final_cook_ns;		  /* of the newest final cook; 0 = not known */
 	int64_t cooked_at_ms;
 	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
 	uint32_t retry_wait_ms;
@@ -107,6 +108,13 @@ typedef struct waiter {
 	uint64_t *rounds;	  /* sync: scans that must be over, by root */
 } waiter;
 
+typedef struct known_ingredients {
+	const srv_pool_importer *importer;
+	char extension[16];
+	hob_settings settings;
+	uint64_t hash[2]; /* of their text */
+} known_ingredients;
+
 struct srv_engine {
 	uv_loop_t *loop;
 	srv_engine_options options;
@@ -120,6 +128,7 @@ struct srv_engine {
 	srv_queue *queue;
 	int *root_fds;
 	hob_settings *root_settings;
+	known_ingredients printed; /* the newest that were printed */
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;

@@ -79,9 +79,8 @@ static uint32_t slot_of(const srv_graph *graph, uint32_t root, hob_str path)
 	return slot;
 }
 
-static bool grow_table(srv_graph *graph)
+static bool resize_table(srv_graph *graph, uint32_t size)
 {
-	uint32_t size = graph->table_size ? graph->table_size * 2 : 1024;
 	uint32_t *old = graph->table;
 	uint32_t *table = calloc(size, sizeof *table);
 	if (!table)
@@ -94,9 +93,13 @@ static bool grow_table(srv_graph *graph)
 	return true;
 }
 
-static bool grow_files(srv_graph *graph)
+static bool grow_table(srv_graph *graph)
 {
-	uint32_t capacity = graph->capacity ? graph->capacity * 2 : 256;
+	return resize_table(graph, graph->table_size ? graph->table_size * 2 : 1024);
+}
+
+static bool resize_files(srv_graph *graph, uint32_t capacity)
+{
 	srv_file *files = realloc(graph->files, capacity * sizeof *files);
 	if (files)
 		graph->files = files;
@@ -107,6 +110,22 @@ static bool grow_files(srv_graph *graph)
 		return false;
 	graph->capacity = capacity;
 	return true;
+}
+
+static bool grow_files(srv_graph *graph)
+{
+	return resize_files(graph, graph->capacity ? graph->capacity * 2 : 256);
+}
+
+void srv_graph_reserve(srv_graph *graph, uint32_t files)
+{
+	uint32_t size = graph->table_size ? graph->table_size : 1024;
+	while (size < files * 2 && size < 1u << 31)
+		size *= 2;
+	if (files > graph->capacity && !resize_files(graph, files))
+		return;
+	if (size > graph->table_size)
+		resize_table(graph, size);
 }
 
 uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path)

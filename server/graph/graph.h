@@ -27,6 +27,8 @@ typedef struct srv_file {
 srv_graph *srv_graph_new(void); /* NULL without memory */
 void srv_graph_free(srv_graph *graph);
 
+/* Room for this many files, so that adding them one by one moves nothing; without memory nothing happens. */
+void srv_graph_reserve(srv_graph *graph, uint32_t files);
 /* The file's id; makes an entry (not existing) when there is none. HOB_NONE without memory. O(1) expected. */
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
 uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE when unknown */

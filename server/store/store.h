@@ -143,6 +143,10 @@ bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *ar
 /* One recipe by key; false with NOT_FOUND. */
 bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
 					  hob_error *err) HOB_MUST_CHECK;
+/* Every recipe of the index, the oldest first; what `recipe` points to is valid during the call. About a third of the cost
+ * of looking each one up. */
+bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+						   hob_error *err) HOB_MUST_CHECK;
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 

@@ -283,3 +283,105 @@ bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 	*out = found[0];
 	return true;
 }
+
+/* ---- all of them */
+
+typedef struct part_rows {
+	sqlite3_stmt *row;
+	bool there; /* the row that is next belongs to recipe `id` */
+	uint64_t id;
+} part_rows;
+
+static bool next_part(srv_store *store, part_rows *parts, hob_error *err)
+{
+	bool ok;
+	parts->there = store_step(store, parts->row, &ok, err);
+	parts->id = parts->there ? store_column_u64(parts->row, 0) : 0;
+	return ok;
+}
+
+/* Rows of a recipe that is not there are passed over: all three tables come in order of its id. */
+static bool skip_to(srv_store *store, part_rows *parts, uint64_t id, hob_error *err)
+{
+	while (parts->there && (int64_t)parts->id < (int64_t)id)
+		if (!next_part(store, parts, err))
+			return false;
+	return true;
+}
+
+static bool take_deps(srv_store *store, part_rows *parts, uint64_t id, hob_arena *arena, srv_recipe *out,
+					  hob_error *err)
+{
+	if (!skip_to(store, parts, id, err))
+		return false;
+	while (parts->there && parts->id == id) {
+		out->deps = one_more(arena, out->deps, out->dep_count, sizeof *out->deps);
+		srv_recipe_dep *dep = out->deps ? &out->deps[out->dep_count++] : NULL;
+		if (!dep || !copy_str(arena, parts->row, 1, &dep->path))
+			return hob_fail_memory(err, arena, "a recipe");
+		dep->missing = sqlite3_column_type(parts->row, 2) == SQLITE_NULL;
+		dep->digest = store_column_digest(parts->row, 2);
+		if (!next_part(store, parts, err))
+			return false;
+	}
+	return true;
+}
+
+static bool take_outputs(srv_store *store, part_rows *parts, uint64_t id, hob_arena *arena, srv_recipe *out,
+						 hob_error *err)
+{
+	if (!skip_to(store, parts, id, err))
+		return false;
+	while (parts->there && parts->id == id) {
+		out->outputs = one_more(arena, out->outputs, out->output_count, sizeof *out->outputs);
+		srv_recipe_output *output = out->outputs ? &out->outputs[out->output_count++] : NULL;
+		if (!output || !copy_str(arena, parts->row, 1, &output->name))
+			return hob_fail_memory(err, arena, "a recipe");
+		output->digest = store_column_digest(parts->row, 2);
+		output->size = store_column_u64(parts->row, 3);
+		if (!next_part(store, parts, err))
+			return false;
+	}
+	return true;
+}
+
+bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+						   hob_error *err)
+{
+	hob_arena arena;
+	part_rows deps = {.row = store_read(store, SQL_EACH_DEP, err)},
+			  outputs = {.row = store_read(store, SQL_EACH_OUTPUT, err)};
+	sqlite3_stmt *rows = store_read(store, SQL_EACH_RECIPE, err);
+	bool ok =
+		deps.row && outputs.row && rows && next_part(store, &deps, err) && next_part(store, &outputs, err);
+	hob_arena_init(&arena, SIZE_MAX);
+	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	while (ok && store_step(store, rows, &ok, err)) {
+		hob_arena_mark mark = hob_arena_save(&arena);
+		uint64_t id = store_column_u64(rows, 0);
+		srv_recipe recipe = {.key = store_column_digest(rows, 1),
+							 .lookup = store_column_digest(rows, 2),
+							 .source = store_column_digest(rows, 3),
+							 .file_name = store_column_str(rows, 4),
+							 .ingredients = store_column_str(rows, 5),
+							 .stats = store_column_str(rows, 6),
+							 .error = store_column_str(rows, 7),
+							 .warnings = (uint32_t)store_column_u64(rows, 8),
+							 .cook_ns = store_column_u64(rows, 9),
+							 .peak_bytes = store_column_u64(rows, 10),
+							 .cooked_at_ms = (int64_t)store_column_u64(rows, 11)};
+		ok = take_deps(store, &deps, id, &arena, &recipe, err) &&
+			 take_outputs(store, &outputs, id, &arena, &recipe, err);
+		if (ok)
+			each(user, &recipe);
+		else
+			store_end(rows);
+		hob_arena_restore(&arena, mark);
+	}
+	if (deps.row)
+		store_end(deps.row);
+	if (outputs.row)
+		store_end(outputs.row);
+	hob_arena_release(&arena);
+	return ok;
+}

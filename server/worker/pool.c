@@ -806,9 +806,13 @@ const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str pat
 {
 	hob_str extension = hob_path_extension(path);
 	for (uint32_t i = 0; extension.len > 0 && i < pool->importer_count; i++)
-		for (uint32_t j = 0; j < pool->importers[i].extension_count; j++)
-			if (hob_str_equal_nocase(extension, pool->importers[i].extensions[j]))
+		for (uint32_t j = 0; j < pool->importers[i].extension_count; j++) {
+			hob_str known = pool->importers[i].extensions[j];
+			/* Asked for every file of a scan; the first letter, of either case, tells most apart. */
+			if (known.len == extension.len && ((known.data[0] ^ extension.data[0]) & ~32) == 0 &&
+				hob_str_equal_nocase(extension, known))
 				return &pool->importers[i];
+		}
 	return NULL;
 }
 

@@ -237,7 +237,9 @@ class Damage(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             self.assertEqual(self.facts(daemon), truth)
-            self.assertEqual((daemon.cooked(), daemon.counters()["hob_cook_results_total{result=\"hit\"}"]), (0, 0))
+            self.assertEqual(daemon.cooked(), 0)
+            # What was saved at the very end may be read once more.
+            self.assertLessEqual(daemon.counters()["hob_cook_results_total{result=\"hit\"}"], 1)
             self.assertGreaterEqual(daemon.get("/api/v1").json()["rev"], now["rev"])
 
     def spoil_blob(self, chance, path):

@@ -27,7 +27,7 @@ COMPILER = re.compile(r"__assert_fail|__(mem|str|v?snprintf)\w*_chk|__stack_chk_
 CPLUSPLUS = re.compile(r"_Z\w+|__cxa_\w+|__gxx_personality_v0|__dso_handle|_Unwind_Resume")
 # Entry points of a library -> the files that may call them.
 LIBRARIES = {
-    r"EVP_\w+": ["core/hash/*.c"],
+    r"SHA256_\w+": ["core/hash/*.c"],
     r"XXH3_\w+": ["core/hash/*.c"],
     r"ai[A-Z]\w+": ["core/import/assimp*.c"],
     r"cJSON_\w+": ["core/import/gltf*.c", "core/import/merge.c", "core/cook/settings.c", "core/cook/recipe.c"],

@@ -103,6 +103,46 @@ static void recipe_comes_back_whole(void **state)
 	srv_store_close(store);
 }
 
+typedef struct walk {
+	uint32_t met;
+	srv_recipe want[5];
+} walk;
+
+static void check_walked(void *user, const srv_recipe *recipe)
+{
+	walk *w = user;
+	assert_true(w->met < HOB_COUNT_OF(w->want));
+	assert_same_recipe(recipe, &w->want[w->met++]);
+}
+
+/* Some have no dependencies, some no outputs, one in the middle is gone. */
+static void every_recipe_is_walked_whole(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_error err;
+	full_recipe made;
+	walk w = {0};
+	make_full(store, &made);
+	for (uint32_t i = 0; i < 6; i++) {
+		srv_recipe recipe = made.recipe;
+		recipe.key = key_of(50 - i);
+		recipe.warnings = i;
+		recipe.dep_count = i % 4 < 3 ? i % 4 : 0;
+		recipe.output_count = i == 2 ? 0 : 1 + i % 2;
+		assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+		if (i != 3)
+			w.want[w.met++] = recipe;
+	}
+	hob_sha256 gone = key_of(50 - 3);
+	assert_ok(srv_store_delete_recipe(store, &gone, &err), &err);
+	for (int round = 0; round < 2; round++) {
+		w.met = 0;
+		assert_ok(srv_store_each_recipe(store, check_walked, &w, &err), &err);
+		assert_int_equal(w.met, 5);
+	}
+	srv_store_close(store);
+}
+
 static void recipes_of_a_lookup_are_newest_first(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -444,6 +484,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		store_test(recipe_comes_back_whole),
+		store_test(every_recipe_is_walked_whole),
 		store_test(recipes_of_a_lookup_are_newest_first),
 		store_test(recipe_that_names_an_absent_blob_is_refused),
 		store_test(outputs_are_added_and_replaced_by_name),
