@@ -124,10 +124,13 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	test('a setting is saved beside the model, its origin shown, the saving told, and reset', async () => {
 		await go(`${chest}?tab=settings`);
 		const before = (await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked;
+		await page.getByRole('heading', { name: /^Textures .*, \d+ % of what was cooked; the largest is \d+ × \d+/ }).waitFor();
 		await page.getByLabel('Largest texture side').selectOption('64');
 		await page.getByLabel('Merge copies').check();
 		await page.getByRole('button', { name: 'Save 2 changes' }).click();
 		await page.getByText(/Cooked size .* → .* \(−/).waitFor();
+		await says(/textures .* → .* \(−/);
+		await page.getByRole('heading', { name: /the largest is 64 × 64/ }).waitFor();
 		assert.deepEqual(JSON.parse(studio.read('dungeon/chest_gold.obj.cook.json')), { texture: { max_size: 64 }, merge_instances: true });
 		assert.ok((await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked < before);
 		const setting = page.locator('.setting', { hasText: 'Largest texture side' });
@@ -143,6 +146,10 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await says('Compare two cooks');
 		await page.locator('#trend').waitFor();
 		assert.ok((await page.locator('.chart canvas').count()) > 0);
+		await go('/ui/asset/art/set/b.obj?tab=settings');
+		await says('This asset has no textures');
+		await go('/ui/settings');
+		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\d GB/);
 	});
 
 	test('a save, a failure and the recovery show by themselves, with the reason and the last good picture', async () => {
@@ -216,6 +223,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 				await page.setViewportSize({ width, height: 800 });
 				const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
 				assert.ok(inner <= outer, `${path} at ${width}: ${inner} > ${outer}`);
+				if (path === '/ui/jobs') assert.ok((await page.locator('.jobs .name').first().boundingBox()).width > 150, 'names have room');
 			}
 		}
 		await page.setViewportSize({ width: 360, height: 800 });

@@ -25,7 +25,7 @@ export const size = (bytes) => (bytes === null || bytes === undefined ? '' : siz
 
 export function duration(ms) {
 	if (ms === null || ms === undefined) return '';
-	if (ms < 10) return `${Math.max(0, ms).toFixed(ms > 0 && ms < 1 ? 1 : 0)}\u00a0ms`;
+	if (ms < 10) return `${Math.max(0, ms).toFixed(ms > 0 && ms < 0.95 ? 1 : 0)}\u00a0ms`;
 	if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
 	const seconds = ms / 1000;
 	if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;

@@ -101,6 +101,7 @@ export const text = {
 	},
 	reasons: {
 		added: (path) => (path ? `${path} is new` : 'New file'), changed: (path) => (path ? `${path} was saved` : 'A file was saved'), settings: (path) => `Settings changed${path ? ` (${path})` : ''}`,
+		own: { added: 'New file', changed: 'Was saved', appeared: 'Appeared' },
 		asked: () => 'Somebody asked', forced: () => 'Somebody asked to cook it again', removed: (path) => `${path} was deleted`, appeared: (path) => `${path} appeared`,
 		check: () => 'Checked after a start', retry: () => 'Another try after a failure', tools: () => 'A newer version of Hob cooks it differently', start: () => 'Checked after a start', dep: (path) => `${path} changed`,
 	},
@@ -116,7 +117,7 @@ export const text = {
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.mipmaps', 'texture.zstd'],
-			Model: ['scale', 'merge_instances', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error'],
+			Model: ['scale', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error'],
 			Budget: ['budget.triangles', 'budget.bytes'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
@@ -129,11 +130,14 @@ export const text = {
 		unsaved: 'Not saved', willReset: 'Will be reset', undo: 'Undo', reset: 'Reset', discard: 'Discard',
 		save: (count) => (count === 0 ? 'Save' : `Save ${count} ${count === 1 ? 'change' : 'changes'}`),
 		cooking: 'Saved; cooking it again…', failed: 'Saved, but it could not be cooked; see above.', conflict: 'Somebody else changed these settings meanwhile. They were read again; look at your changes and save once more.',
+		textureShare: (bytes, share, largest) => `${bytes}, ${share} of what was cooked${largest ? `; the largest is ${largest}` : ''}`, noTextures: 'This asset has no textures: nothing here changes it',
+		meshShare: (bytes, share) => `Meshes: ${bytes}, ${share} of what was cooked`,
+		partSize: { textures: (before, now, share) => `textures ${before} → ${now} (${share})`, meshes: (before, now, share) => `meshes ${before} → ${now} (${share})`, other: (before, now, share) => `the rest ${before} → ${now} (${share})` },
 		newSize: (before, now, share) => `Cooked size ${before} → ${now} (${share})`, sameSize: (now) => `Cooked; the size is the same: ${now}`,
 	},
 	settingNames: {
 		scale: ['Scale', 'Multiplies every size and distance.'], merge_instances: ['Merge copies', 'Joins parts that share mesh and material into one mesh.'],
-		name_rules: ['Material name rules', 'Materials named Glass, Metal and the like get those looks.'],
+		merge_materials: ['Merge by material', 'Joins parts of one material that move as one, for fewer draws.'], name_rules: ['Material name rules', 'Materials named Glass, Metal and the like get those looks.'],
 		'lods.max': ['Levels at most', 'The full model counts; 1 means no coarser levels.'], 'lods.ratio': ['Shrink per level', 'Triangles of a level, as a share of the level before.'],
 		'lods.error': ['Largest error', 'Of the coarsest level, as a share of the model’s size.'], 'lods.lock_border': ['Keep open edges', 'Open borders never move, so tiles stay without gaps.'],
 		vertices: ['Vertices', 'Compact ones need half the space and are exact to 1/65,535 of the size.'], meshlets: ['Meshlets', 'Small clusters for renderers that cull on the GPU.'],
@@ -164,7 +168,7 @@ export const text = {
 		care: 'Care', careText: 'Checking reads every cooked part again and compares it with its hash; damaged ones are cooked again. Trimming deletes what was unused longest until the limit is kept, and what nothing names any more.',
 		verify: 'Check all', tryTrim: 'What would trimming free?', trim: 'Trim now', working: { verify: 'Checking…', gc: 'Trimming…' },
 		verified: (count, damaged) => (damaged ? `${damaged} of ${count} parts were damaged and will be made again` : `All ${count} parts are intact`), freed: (bytes) => `${bytes} freed`, wouldFree: (bytes) => `Trimming would free ${bytes}`,
-		byKind: 'By kind', kind: 'Kind', files: 'Parts', size: 'Size', share: 'Share', largest: 'Largest assets', asset: 'Asset',
+		byKind: 'By kind', kind: 'Kind', files: 'Parts', size: 'Size', share: 'Share', largest: 'Largest assets', mostly: 'Mostly', asset: 'Asset', mostly: 'Mostly',
 		kindNames: { meshes: 'Meshes', textures: 'Textures', materials: 'Materials', scene: 'Scenes', animations: 'Animations', report: 'Reports', classic: 'Classic layout', thumbnail: 'Thumbnails' },
 	},
 	clients: {
@@ -175,7 +179,7 @@ export const text = {
 	log: { title: 'Log', least: 'Show', levels: { debug: 'Everything', info: 'Messages', warning: 'Warnings', error: 'Errors' }, search: 'Search the log', none: 'Nothing to show', noneDetail: 'New lines appear here by themselves.' },
 	config: {
 		title: 'Settings', intro: 'How this daemon runs and where each value comes from. How models are cooked is set per folder (cook.json) and per model, on the model’s page.', none: 'No settings', key: 'Setting', value: 'Value', origin: 'Comes from',
-		origins: { default: 'Default', flag: 'Command line', environment: 'Environment' }, groups: { top: 'General', server: 'Server', cache: 'Cache', cook: 'Cooking', log: 'Log', sources: 'Folders', defaults: 'Defaults for all models', farm: 'Farm', upstream: 'Upstream' },
+		origins: { default: 'Default', flag: 'Command line', environment: 'Environment' }, zero: { 'cook.jobs': 'One per core', 'cache.max_size': 'No limit' }, groups: { top: 'General', watch: 'Watching', server: 'Server', cache: 'Cache', cook: 'Cooking', log: 'Log', sources: 'Folders', defaults: 'Defaults for all models', farm: 'Farm', upstream: 'Upstream' },
 	},
 	api: { title: 'API', search: 'Search the API', copyCurl: 'Copy as curl', open: 'Open', parameter: 'Parameter', where: 'In', type: 'Type', meaning: 'Meaning', required: 'required', byDefault: 'default', answer: 'Answer' },
 	notThere: { title: 'There is no such page', detail: 'The address may be mistyped.', home: 'Go to the overview' },

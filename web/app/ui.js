@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { ago, exactTime } from './format.js';
 import { useClock } from './hooks.js';
+import { nameAddress } from './router.js';
 import { useMayWrite } from './session.js';
 
 /* Drawn on a grid of 16, in the colour of the text. */
@@ -128,6 +129,12 @@ export function ActionButton({ run, icon, children, className = '' }) {
 	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle} onClick=${act}>
 		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}${children}</button>
 		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}" role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}` : state.done ?? ''}</span></span>`;
+}
+
+/** A link to an asset by "root/path": the file's name, and below it where it lies. */
+export function AssetName({ name }) {
+	const slash = name.lastIndexOf('/') + 1;
+	return html`<a href=${nameAddress(name)}>${name.slice(slash)}</a><br /><small><${Breakable} path=${name.slice(0, slash)} /></small>`;
 }
 
 /** Long names may break behind a slash. */

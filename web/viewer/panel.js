@@ -116,14 +116,16 @@ export function morphSection(group, changed) {
 	return made;
 }
 
-const length = (value) => {
-	if (value >= 1000) return `${number(Math.round(value))} m`;
-	if (value >= 1) return `${value.toPrecision(3)} m`;
-	return value >= 0.01 ? `${(value * 100).toPrecision(3)} cm` : `${(value * 1000).toPrecision(2)} mm`;
-};
+/** Metres in the unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
+function lengths(values) {
+	const most = Math.max(...values);
+	const [factor, unit] = most >= 1 ? [1, 'm'] : most >= 0.01 ? [100, 'cm'] : [1000, 'mm'];
+	const say = (value) => (value >= 1000 ? number(Math.round(value)) : value === 0 ? '0' : value.toPrecision(value < 0.1 ? 1 : 3));
+	return `${values.map((value) => say(value * factor)).join(' × ')}\u00a0${unit}`;
+}
 
 export function factSection(group, box, meshletCount, joints) {
-	const dimensions = box.isEmpty() ? '–' : box.getSize(new THREE.Vector3()).toArray().map(length).join(' × ');
+	const dimensions = box.isEmpty() ? '–' : lengths(box.getSize(new THREE.Vector3()).toArray());
 	let meshes = 0;
 	group.traverse((object) => (meshes += object.userData.hob ? 1 : 0));
 	const facts = [[text.dimensions, dimensions], [text.meshes, number(meshes)]];

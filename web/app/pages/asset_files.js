@@ -23,7 +23,7 @@ function Outputs({ asset }) {
 
 const snippets = {
 	curl: (asset, origin) => `curl -f '${origin}${asset.links.data}?output=meshes' -o '${fileName(asset, 'meshes')}'`,
-	js: (asset, origin) => `import { HobLoader } from './hob-three.js';\n\nconst loader = new HobLoader().setPath('${origin}/a/');\nconst model = await loader.loadAsync('${asset.root}/${asset.path}');\nscene.add(model);\nloader.watch(model, () => render());   // new data as soon as the file is saved`,
+	js: (asset, origin) => `import { HobLoader } from '${origin}/client/hob-three.js';\n\nconst loader = new HobLoader().setPath('${origin}/a/');\nconst model = await loader.loadAsync('${asset.root}/${asset.path}');\nscene.add(model);\nloader.watch(model, () => render());   // new data as soon as the file is saved`,
 	c: (asset, origin) => `hobc_client *client = NULL;\nhobc_options options = {.url = "${origin}"};\nif (hobc_open(&options, &client) == HOBC_OK)\n\thobc_get(client, "${asset.root}/${asset.path}", "meshes", on_blob, NULL, NULL);`,
 	python: (asset, origin) => `import hob\n\nclient = hob.Client("${origin}")\ndata = client.get("${asset.root}/${asset.path}", "meshes")`,
 };
@@ -36,4 +36,4 @@ function Use({ asset }) {
 }
 
 export const Files = ({ asset }) => html`<div class="stack"><${Panel} id="outputs" title=${words.tabs.files}><${Outputs} asset=${asset} /></${Panel}>
-	<${Panel} id="use" title=${words.use}><${Use} asset=${asset} /></${Panel}></div>`;
+	${asset.outputs.length > 0 && html`<${Panel} id="use" title=${words.use}><${Use} asset=${asset} /></${Panel}>`}</div>`;

@@ -45,7 +45,7 @@ function Trend({ versions }) {
 		label=${words.trendLabel(size(first.cooked_bytes), size(last.cooked_bytes), good.length)} /></div></${Panel}>`;
 }
 
-function Versions({ versions }) {
+function Versions({ versions, asset }) {
 	const good = versions.filter((version) => version.outputs.length > 0);
 	const [picked, pick] = useState(null);
 	const [a, b] = picked ? [versions.find(({ job }) => job === picked[0]), versions.find(({ job }) => job === picked[1])] : [good[1], good[0]];
@@ -54,11 +54,11 @@ function Versions({ versions }) {
 		${a && b && html`<${Panel} id="diff" title=${words.compare} actions=${html`<span class="pickers"><label>${words.from} <select value=${a.job} onChange=${(event) => pick([Number(event.target.value), b.job])}>${good.map(option)}</select></label>
 			<label>${words.to} <select value=${b.job} onChange=${(event) => pick([a.job, Number(event.target.value)])}>${good.map(option)}</select></label></span>`}><${Diff} a=${a} b=${b} /></${Panel}>`}
 		<${Panel} id="versions" title=${words.all}><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.when}</th><th scope="col">${words.result}</th><th scope="col">${words.reason}</th><th scope="col" class="num">${words.triangles}</th><th scope="col" class="num">${words.cookedSize}</th><th scope="col" class="num">${words.cookTime}</th></tr></thead>
-			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} /></td><td><${Result} result=${version.result} /></td><td class="anywhere">${version.reason.map(reasonText).join('; ')}${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>
+			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} /></td><td><${Result} result=${version.result} /></td><td class="anywhere">${version.reason.map((reason) => reasonText(reason, asset.path)).join('; ')}${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>
 				<td class="num">${number(version.stats?.triangles)}</td><td class="num">${version.cooked_bytes > 0 ? size(version.cooked_bytes) : ''}</td><td class="num">${version.cook_ms > 0 ? duration(version.cook_ms) : ''}</td></tr>`)}</tbody></table></div></${Panel}>`;
 }
 
 export function History({ asset }) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=200`, { on: (event) => event.kind === 'asset' && event.data.id === asset.id });
-	return html`<div class="stack"><${Resource} from=${history}>${(data) => (data.items.length ? html`<${Versions} versions=${data.items} />` : html`<section class="panel"><div class="body quiet">${words.none}</div></section>`)}</${Resource}></div>`;
+	return html`<div class="stack"><${Resource} from=${history}>${(data) => (data.items.length ? html`<${Versions} versions=${data.items} asset=${asset} />` : html`<section class="panel"><div class="body quiet">${words.none}</div></section>`)}</${Resource}></div>`;
 }

@@ -9,6 +9,9 @@ import { useMayWrite } from '../session.js';
 import { Failure, Icon, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.settings;
+const TEXTURES_LOOKED_AT = 64;
+const KTX2_HEAD = 28;
+const KTX2_MAGIC = 0xab4b5458;
 
 const at = (object, path) => path.split('.').reduce((value, name) => value?.[name], object);
 
@@ -22,6 +25,9 @@ function nest(flat) {
 	}
 	return out;
 }
+
+/** The schema itself, or what its $ref names. */
+const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce((value, name) => value?.[name], schema) : schema);
 
 /** The schema's keys with dots: [{path, type, description, ...}]. */
 const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {}).filter(([name]) => !['$schema', 'calculate_LODs'].includes(name))
@@ -58,11 +64,46 @@ function Row({ setting, data, drafts, draft }) {
 			: html`<${Origin} origin=${data.origins[path]} sidecar=${data.sidecar.path} />${own && html`<button type="button" class="small" onClick=${() => draft(path, null)}>${words.reset}</button>`}`}</div></div>`;
 }
 
+const bytesOf = (asset) => {
+	const sums = { textures: 0, meshes: 0, other: 0 };
+	for (const { name, size: bytes } of asset.outputs) sums[name.startsWith('textures/') ? 'textures' : name === 'meshes' ? 'meshes' : 'other'] += bytes;
+	return sums;
+};
+
+/* [width, height] of the largest texture, from the head of each KTX2 file; null before it is known or where there is none. */
+function useLargestTexture(asset) {
+	const [largest, setLargest] = useState(null);
+	const textures = asset.outputs.filter(({ name }) => name.startsWith('textures/')).slice(0, TEXTURES_LOOKED_AT);
+	useEffect(() => {
+		const stop = new AbortController();
+		const look = async ({ url }) => {
+			const answer = await fetch(url, { headers: { Range: `bytes=0-${KTX2_HEAD - 1}` }, signal: stop.signal });
+			const head = new DataView(await answer.arrayBuffer());
+			return answer.ok && head.byteLength >= KTX2_HEAD && head.getUint32(0) === KTX2_MAGIC ? [head.getUint32(20, true), head.getUint32(24, true)] : [0, 0];
+		};
+		Promise.all(textures.map(look)).then((sides) => {
+			const most = sides.sort((a, b) => Math.max(...b) - Math.max(...a))[0];
+			setLargest(most?.[0] ? most : null);
+		}, () => {});
+		return () => stop.abort();
+	}, [textures.map(({ hash }) => hash).join()]);
+	return largest;
+}
+
+/* How much of the asset the settings of a group can change. */
+function GroupNote({ name, asset }) {
+	const largest = useLargestTexture(asset);
+	const { textures, meshes } = bytesOf(asset);
+	if (!asset.outputs.length) return null;
+	if (name === 'Textures') return textures ? words.textureShare(size(textures), percent(textures / asset.bytes.cooked), largest && largest.join('\u00a0×\u00a0')) : words.noTextures;
+	return name === 'Levels of detail' ? words.meshShare(size(meshes), percent(meshes / asset.bytes.cooked)) : null;
+}
+
 /* What a saved change brought: told when the asset has been cooked again. */
 function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
 	const done = before && asset.rev > before.rev && ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
-	return { watch: () => setBefore({ bytes: asset.bytes.cooked, rev: asset.rev }), before, done };
+	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }), before, done };
 }
 
 function Outcome({ asset, outcome }) {
@@ -71,8 +112,12 @@ function Outcome({ asset, outcome }) {
 	if (!done) return html`<p class="outcome-line" role="status"><span class="spinner" aria-hidden="true" />${words.cooking}</p>`;
 	if (asset.error) return html`<p class="outcome-line tone-bad" role="status"><${Icon} name="failed" />${words.failed}</p>`;
 	const now = asset.bytes.cooked;
-	const share = before.bytes ? (now - before.bytes) / before.bytes : 0;
-	return html`<p class="outcome-line tone-good" role="status"><${Icon} name="fresh" />${now === before.bytes ? words.sameSize(size(now)) : words.newSize(size(before.bytes), size(now), `${share > 0 ? '+' : '−'}${percent(Math.abs(share))}`)}</p>`;
+	if (now === before.bytes) return html`<p class="outcome-line tone-good" role="status"><${Icon} name="fresh" />${words.sameSize(size(now))}</p>`;
+	const change = (from, to) => [size(from), size(to), from ? `${to > from ? '+' : '−'}${percent(Math.abs(to - from) / from)}` : ''];
+	const parts = bytesOf(asset);
+	const moved = Object.keys(parts).filter((name) => parts[name] !== before.parts[name]);
+	return html`<p class="outcome-line tone-${now > before.bytes ? 'warn' : 'good'}" role="status"><${Icon} name=${now > before.bytes ? 'up' : 'down'} /><span>${words.newSize(...change(before.bytes, now))}
+		${(moved.length > 1 || parts[moved[0]] !== now) && html` <small>${moved.map((name) => words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
 }
 
 function Editor({ asset, schema }) {
@@ -112,14 +157,14 @@ function Editor({ asset, schema }) {
 		await load();
 		setBusy(false);
 	};
-	const keys = keysOf(schema);
+	const keys = keysOf(rootOf(schema));
 	const grouped = Object.entries(words.groups).map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);
 	const rest = keys.filter((key) => !Object.values(words.groups).flat().includes(key.path));
 	const count = Object.keys(drafts).length;
 	return html`<form class="stack" onSubmit=${save}>
 		${error && html`<${Failure} error=${error} />`}
 		<p class="quiet">${words.intro} <code class="anywhere">${data.sidecar.path}</code>${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
-		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) => html`<${Panel} id=${`group-${name}`} title=${name}>${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
+		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) => html`<${Panel} id=${`group-${name}`} title=${name} note=${html`<${GroupNote} name=${name} asset=${asset} />`}>${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
 		<div class="savebar ${count || outcome.before ? 'open' : ''}"><button type="submit" class="primary" disabled=${!count || busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle}>${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
 			${count > 0 && html`<button type="button" onClick=${() => setDrafts({})}>${words.discard}</button>`}
 			${count === 0 && html`<${Outcome} asset=${asset} outcome=${outcome} />`}</div>

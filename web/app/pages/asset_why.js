@@ -6,7 +6,10 @@ import { Icon, Panel, Resource } from '../ui.js';
 
 const words = text.asset;
 
-export const reasonText = (reason) => {
+/** path: of the asset itself, which need not be named again. */
+export const reasonText = (reason, path) => {
+	const own = path !== undefined && reason.path === path && text.reasons.own[reason.kind];
+	if (own) return own;
 	const say = text.reasons[reason.kind];
 	return say ? say(reason.path ?? '') : `${reason.kind}${reason.path ? ` ${reason.path}` : ''}`;
 };
@@ -42,7 +45,7 @@ function Notes({ asset }) {
 export function Why({ asset }) {
 	const why = useResource(`/api/v1/assets/${asset.id}/why`, { on: (event) => event.kind === 'asset' && event.data.id === asset.id });
 	return html`<div class="stack"><${Notes} asset=${asset} /><${Resource} from=${why}>${(data) => html`<${Panel} id="why" title=${words.verdicts[data.verdict] ?? data.verdict} note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
-		${data.reason.length > 0 && html`<ul class="body bullets">${data.reason.map((reason) => html`<li>${reasonText(reason)}</li>`)}</ul>`}
+		${data.reason.length > 0 && html`<ul class="body bullets">${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
 		${data.changed.length > 0 ? html`<${Changes} changed=${data.changed} /><div class="body quiet">${words.unchanged(data.unchanged)}</div>` : html`<div class="body quiet">${data.previous_key ? words.nothingChanged : words.firstCook}</div>`}
 	</${Panel}>`}</${Resource}></div>`;
 }

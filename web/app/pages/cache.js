@@ -4,9 +4,8 @@ import { text } from '../text.js';
 import { post } from '../api.js';
 import { duration, number, percent, size } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
-import { assetAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
-import { ActionButton, Breakable, Icon, Panel, Resource } from '../ui.js';
+import { ActionButton, AssetName, Icon, Panel, Resource } from '../ui.js';
 
 const words = text.cache;
 const Tile = ({ value, label, note }) => html`<div class="count"><b>${value}</b>${label}${note && html`<br /><small>${note}</small>`}</div>`;
@@ -53,16 +52,24 @@ function Kinds({ kinds }) {
 		${[...kinds].sort((a, b) => b.bytes - a.bytes).map((kind) => html`<tr><td>${words.kindNames[kind.name] ?? kind.name}</td><td class="num">${number(kind.count)}</td><td class="num">${size(kind.bytes)}</td><td><span class="share" title=${percent(kind.bytes / total)}><span style=${{ width: `${(kind.bytes / total) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
 }
 
+/* The kind of output that most of an asset's bytes are. */
+function mostly(asset) {
+	const sums = new Map();
+	for (const { name, size: bytes } of asset.outputs) sums.set(name.split(/[/.]/)[0], (sums.get(name.split(/[/.]/)[0]) ?? 0) + bytes);
+	const [kind] = [...sums].sort((a, b) => b[1] - a[1])[0] ?? [];
+	return words.kindNames[kind] ?? kind;
+}
+
 function Largest({ page }) {
 	const largest = page.items[0]?.bytes.cooked || 1;
-	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.asset}</th><th scope="col" class="num">${words.size}</th><th scope="col" class="wide">${words.share}</th></tr></thead><tbody>${page.items.map((asset) => html`<tr><td class="anywhere"><a href=${assetAddress(asset)}><${Breakable} path=${`${asset.root}/${asset.path}`} /></a></td>
-		<td class="num">${size(asset.bytes.cooked)}</td><td class="wide"><span class="share"><span style=${{ width: `${(asset.bytes.cooked / largest) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
+	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.asset}</th><th scope="col" class="num">${words.size}</th><th scope="col">${words.mostly}</th><th scope="col" class="wide">${words.share}</th></tr></thead><tbody>${page.items.map((asset) => html`<tr><td class="anywhere"><${AssetName} name=${`${asset.root}/${asset.path}`} /></td>
+		<td class="num">${size(asset.bytes.cooked)}</td><td class="quiet">${mostly(asset)}</td><td class="wide"><span class="share"><span style=${{ width: `${(asset.bytes.cooked / largest) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
 }
 
 export function Cache() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats?outputs=1', { on: changesCounts, every: 10000 });
-	const top = useResource('/api/v1/assets?sort=-bytes&limit=50&fields=id,path,root,bytes', { on: (event) => event.kind === 'asset' });
+	const top = useResource('/api/v1/assets?sort=-bytes&limit=50&fields=id,path,root,bytes,outputs', { on: (event) => event.kind === 'asset' });
 	return html`<div class="head"><h1>${words.title}</h1></div><div class="stack">
 		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}><${Care} />
 		<div class="grid">${stats.data?.by_output && html`<${Panel} id="kinds" title=${words.byKind}><${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}

@@ -4,8 +4,8 @@ import { text } from '../text.js';
 import { post, query as written, write } from '../api.js';
 import { duration, number, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
-import { nameAddress, setQuery } from '../router.js';
-import { ActionButton, Breakable, Empty, Icon, Panel, Resource, Time } from '../ui.js';
+import { setQuery } from '../router.js';
+import { ActionButton, AssetName, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 
 const words = text.jobs;
@@ -14,7 +14,10 @@ const active = (job) => job.state !== 'done';
 const running = (job) => active(job) && job.state !== 'queued';
 const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
 
-const Name = ({ job }) => (job.asset ? html`<a href=${nameAddress(job.asset)}><${Breakable} path=${job.asset} /></a>` : html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
+const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />` : html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
+
+/* "root/path" without the root. */
+const reasons = (job) => job.reason.map((reason) => reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
 
 function Result({ job }) {
 	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[job.result] ?? ['queued', 'work'];
@@ -37,7 +40,7 @@ function Running({ jobs }) {
 
 function Waiting({ jobs }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
-	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${job.reason.map(reasonText).join('; ')}</small></span>
+	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${reasons(job)}</small></span>
 		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${jobs.length > SHOWN && html`<div class="body quiet">${words.more(number(jobs.length - SHOWN))}</div>`}`;
 }
 
@@ -60,8 +63,8 @@ function Done({ jobs }) {
 	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
 		<tbody>${jobs.slice(0, 200).map((job) => {
 			const [queued, started, finished] = ['queued', 'started', 'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
-			return html`<tr key=${job.id}><td class="anywhere"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${job.error.message}</span>`}</td><td><${Result} job=${job} /></td>
-				<td class="anywhere wide quiet">${job.reason.map(reasonText).join('; ')}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
+			return html`<tr key=${job.id}><td class="anywhere name"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${job.error.message}</span>`}</td><td><${Result} job=${job} /></td>
+				<td class="anywhere wide quiet why">${reasons(job)}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
 				<td class="num wide">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
 				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id} onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
 					${job.result === 'failed' && job.asset && html`<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
