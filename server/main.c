@@ -18,8 +18,9 @@ static void print_overview(FILE *out)
 {
 	fputs("hob - cook 3D models into runtime-ready blobs and serve them\n"
 		  "\n"
-		  "  hob serve art/                 watch art/, cook on save, serve on http://127.0.0.1:7780\n"
-		  "  hob cook art/ -o build/        cook once and exit (CI)\n",
+		  "  hob serve art/           watch art/, cook on save, serve on port 7780\n"
+		  "  hob cook art/ -o build/  cook once and exit (CI)\n"
+		  "  hob doctor               look whether all is as it should be\n",
 		  out);
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		if (table[i].heading)
@@ -27,8 +28,9 @@ static void print_overview(FILE *out)
 		fprintf(out, "  %-12s %s\n", table[i].command->name, table[i].command->summary);
 	}
 	fputs("\n"
-		  "Run 'hob help COMMAND' for details. Exit codes: 0 ok, 1 assets failed, 2 usage or configuration,\n"
-		  "3 daemon not reachable, 4 over budget, 5 internal error, 130 interrupted.\n",
+		  "Run 'hob help COMMAND' for details. Exit codes: 0 ok, 1 assets failed, 2 usage\n"
+		  "or configuration, 3 daemon not reachable, 4 over budget, 5 internal error,\n"
+		  "130 interrupted.\n",
 		  out);
 }
 

@@ -1,4 +1,5 @@
 #include "doctor.h"
+#include "wrap.h"
 
 #include "../http/json.h"
 #include "../log/log.h"
@@ -46,15 +47,25 @@ static const char *const state_names[] = {"ok", "warn", "fail"};
 static void print_people(const doctor *d)
 {
 	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};
+	enum { LEFT = 18 };
 	bool color = srv_color_wanted(1);
+	uint32_t width = cli_width(1);
 	uint32_t counts[3] = {0};
 	for (uint32_t i = 0; i < d->count; i++) {
 		const doctor_item *item = &d->items[i];
 		counts[item->state]++;
-		printf("  %s%-4s%s  %-9s %s\n", color ? colors[item->state] : "", state_names[item->state],
-			   color ? "\x1b[0m" : "", item->name, item->text);
-		if (item->remedy[0])
-			printf("                  -> %s\n", item->remedy);
+		hob_buf out = {0};
+		hob_buf_printf(&out, "  %s%-4s%s  %-9s ", color ? colors[item->state] : "", state_names[item->state],
+					   color ? "\x1b[0m" : "", item->name);
+		cli_wrap(&out, hob_str_of(item->text), LEFT, LEFT, width);
+		hob_buf_put(&out, "\n", 1);
+		if (item->remedy[0]) {
+			hob_buf_put_str(&out, HOB_STR("                  -> "));
+			cli_wrap(&out, hob_str_of(item->remedy), LEFT + 3, LEFT + 3, width);
+			hob_buf_put(&out, "\n", 1);
+		}
+		printf("%.*s", HOB_FMT(hob_buf_str(&out)));
+		hob_buf_release(&out);
 	}
 	printf("\n%u fine, %u to look at, %u in the way\n", counts[DOCTOR_OK], counts[DOCTOR_WARN],
 		   counts[DOCTOR_FAIL]);

@@ -22,6 +22,25 @@ static void print_asset(const cJSON *item, bool detailed)
 		printf("            %s\n", cli_text(error, "message"));
 }
 
+static void print_json(const cJSON *item)
+{
+	char *text = cJSON_PrintUnformatted(item);
+	if (text)
+		printf("%s\n", text);
+	cJSON_free(text);
+}
+
+/* The root may be left out. */
+static bool matches(const char *glob, const cJSON *item)
+{
+	hob_buf full = {0};
+	hob_buf_printf(&full, "%s/%s", cli_text(item, "root"), cli_text(item, "path"));
+	bool match = hob_glob_match(hob_str_of(glob), hob_buf_str(&full)) ||
+				 hob_glob_match(hob_str_of(glob), hob_str_of(cli_text(item, "path")));
+	hob_buf_release(&full);
+	return match;
+}
+
 static int run_ls(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *state = NULL;
@@ -34,14 +53,14 @@ static int run_ls(int argc, char **argv)
 	int operands = cli_parse(&cli_ls, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
+	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	hob_buf cursor = {0};
 	uint32_t listed = 0;
 	int code = EXIT_GOOD;
 	for (bool more = true; more && code == EXIT_GOOD;) {
 		hob_buf target = {0};
-		hob_buf_put_str(&target, json ? HOB_STR("/api/v1/assets?limit=1000&format=ndjson")
-									  : HOB_STR("/api/v1/assets?limit=1000"));
-		if (operands == 1) {
+		hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
+		if (operands == 1 && !glob) {
 			hob_buf_put_str(&target, HOB_STR("&q="));
 			cli_encode(&target, hob_str_of(argv[1]));
 		}
@@ -54,12 +73,17 @@ static int run_ls(int argc, char **argv)
 			hob_buf_put_str(&target, hob_buf_str(&cursor));
 		}
 		hob_buf_put(&target, "", 1);
-		cJSON *root = cli_ask_json("hob ls", url, (const char *)target.data, json, &code);
+		cJSON *root = cli_ask_json("hob ls", url, (const char *)target.data, false, &code);
 		hob_buf_release(&target);
 		const cJSON *item;
 		cJSON_ArrayForEach(item, cli_member(root, "items"))
 		{
-			print_asset(item, detailed);
+			if (glob && !matches(glob, item))
+				continue;
+			if (json)
+				print_json(item);
+			else
+				print_asset(item, detailed);
 			listed++;
 		}
 		hob_buf_clear(&cursor);
@@ -73,13 +97,14 @@ static int run_ls(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_ls = {"ls", "[TEXT]", "list assets",
-							"Lists the assets whose path holds TEXT, with the reason of each failure. The "
-							"first word of a line is its state:\n"
-							"\n"
+const cli_command cli_ls = {
+	"ls", "[TEXT|GLOB]", "list assets",
+	"Lists the assets whose path holds TEXT, or matches GLOB, with the reason of each failure. The "
+	"first word of a line is its state:\n"
+	"\n"
 #define JOB_STATE(id, name, meaning) "  " name ": " meaning "\n"
 #include "../../schema/job_states.def"
 #undef JOB_STATE
-							"\n"
-							"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls --state failed,stale\n",
-							run_ls};
+	"\n"
+	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls 'props/**/*.glb'\n  hob ls --state failed,stale\n",
+	run_ls};

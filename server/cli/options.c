@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "wrap.h"
 
 #include "../log/log.h"
 
@@ -31,17 +32,29 @@ int cli_usage_error(const cli_command *command, const char *fmt, ...)
 
 static void print_help(const cli_command *command, const cli_option *options, size_t count)
 {
-	printf("hob %s - %s\n\nUsage: hob %s [OPTION]... %s\n\n%s\nOptions:\n", command->name, command->summary,
-		   command->name, command->arguments, command->help);
-	for (size_t i = 0; i < count; i++) {
+	enum { LEFT = 29 };
+	uint32_t width = cli_width(1);
+	hob_buf out = {0};
+	hob_buf_printf(&out, "hob %s - ", command->name);
+	cli_wrap(&out, hob_str_of(command->summary), (uint32_t)out.size, 4, width);
+	hob_buf_printf(&out, "\n\nUsage: hob %s [OPTION]... %s\n\n", command->name, command->arguments);
+	cli_wrap(&out, hob_str_of(command->help), 0, 0, width);
+	hob_buf_put_str(&out, HOB_STR("\n\nOptions:\n"));
+	for (size_t i = 0; i <= count; i++) {
+		static const cli_option help = {"--help", 0, CLI_FLAG, NULL, NULL, "this page"};
+		const cli_option *option = i < count ? &options[i] : &help;
 		char left[64], letter[8] = "    ";
-		if (options[i].letter)
-			snprintf(letter, sizeof letter, "-%c, ", options[i].letter);
-		snprintf(left, sizeof left, "%s%s%s%s", letter, options[i].name, options[i].placeholder ? " " : "",
-				 options[i].placeholder ? options[i].placeholder : "");
-		printf("  %-26s %s\n", left, options[i].doc);
+		if (option->letter)
+			snprintf(letter, sizeof letter, "-%c, ", option->letter);
+		snprintf(left, sizeof left, "%s%s%s%s", letter, option->name, option->placeholder ? " " : "",
+				 option->placeholder ? option->placeholder : "");
+		hob_buf_printf(&out, "  %-26s ", left);
+		uint32_t at = strlen(left) > 26 ? (uint32_t)strlen(left) + 3 : LEFT;
+		cli_wrap(&out, hob_str_of(option->doc), at, LEFT, width);
+		hob_buf_put(&out, "\n", 1);
 	}
-	printf("  %-26s %s\n", "    --help", "this page");
+	printf("%.*s", HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
 }
 
 static size_t distance(const char *a, const char *b)

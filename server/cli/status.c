@@ -39,7 +39,7 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 	if (cli_number(queue, "running") + cli_number(queue, "length") > 0)
 		hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting\n", cli_number(queue, "running"),
 					   cli_number(queue, "length"));
-	hob_buf_printf(out, "  models    %s (without their textures and other files), %s cooked, %s\n",
+	hob_buf_printf(out, "  models    %s (their own files only), %s cooked, %s\n",
 				   srv_text_bytes((uint64_t)cli_number(bytes, "source"), a),
 				   srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), b),
 				   cli_count(cli_number(stats, "warnings"), "warning", count));

@@ -70,7 +70,7 @@ void srv_describe_bad_start(const char *program, int status, const char *why, ho
 		snprintf(how, sizeof how, "was killed (%s)", strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status))
 		snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(status));
-	if (why)
+	if (why && said.len == 0)
 		(void)hob_fail(out, NO_WORKER, "'%s' could not be started: %s", program, why);
 	else
 		(void)hob_fail(out, NO_WORKER, "'%.120s' %s instead of starting%s%.*s", program, how,

@@ -11,8 +11,8 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 
 /* Resident memory now; 0 when it cannot be told. */
 uint64_t srv_resident_bytes(pid_t pid);
-/* Error NO_WORKER of a program that ended while it was to start; `why` (may be NULL): what the daemon itself ended it for;
- * `said`: what it printed. */
+/* Error NO_WORKER of a program that ended while it was to start; `said`: what it printed; `why` (may be NULL):
+ * what the daemon itself ended it for, told when it said nothing. */
 void srv_describe_bad_start(const char *program, int status, const char *why, hob_str said, hob_error *out);
 
 #endif

@@ -1,0 +1,89 @@
+#include "wrap.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 120, WIDTH_MIN = 40 };
+
+uint32_t cli_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size = {0};
+	unsigned long asked = columns ? strtoul(columns, NULL, 10) : 0;
+	if (asked >= WIDTH_MIN && asked < 10000)
+		return (uint32_t)asked;
+	if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col < WIDTH_MIN)
+		return WIDTH_DEFAULT;
+	return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
+}
+
+/* Columns, not bytes: continuation bytes of UTF-8 take none. */
+static uint32_t columns_of(hob_str word)
+{
+	uint32_t count = 0;
+	for (size_t i = 0; i < word.len; i++)
+		count += ((unsigned char)word.data[i] & 0xC0) != 0x80;
+	return count;
+}
+
+static void new_line(hob_buf *out, uint32_t indent, uint32_t *at)
+{
+	hob_buf_put(out, "\n", 1);
+	for (uint32_t i = 0; i < indent; i++)
+		hob_buf_put(out, " ", 1);
+	*at = indent;
+}
+
+static void put_line(hob_buf *out, hob_str line, uint32_t *at, uint32_t indent, uint32_t width)
+{
+	bool first = true; /* of this line: what leads it is kept */
+	for (size_t i = 0; i < line.len;) {
+		size_t begin = i;
+		while (i < line.len && line.data[i] == ' ')
+			i++;
+		size_t word_at = i;
+		while (i < line.len && line.data[i] != ' ')
+			i++;
+		hob_str gap = hob_str_sub(line, begin, word_at), word = hob_str_sub(line, word_at, i);
+		uint32_t size = columns_of(word);
+		if (!first && *at > indent && *at + gap.len + size > width) {
+			new_line(out, indent, at);
+		} else {
+			hob_buf_put_str(out, gap);
+			*at += (uint32_t)gap.len;
+		}
+		hob_buf_put_str(out, word);
+		*at += size;
+		first = false;
+	}
+}
+
+void cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width)
+{
+	bool filled = false; /* the line before may take more words */
+	for (size_t i = 0; i < text.len;) {
+		size_t end = hob_str_find(text, HOB_STR("\n"), i);
+		end = end == SIZE_MAX ? text.len : end;
+		hob_str line = hob_str_sub(text, i, end);
+		bool kept = line.len == 0 || line.data[0] == ' ' || line.data[line.len - 1] == ':';
+		uint32_t deeper = 0;
+		while (deeper < line.len && line.data[deeper] == ' ')
+			deeper++;
+		if (i > 0 && filled && line.len > 0 && line.data[0] != ' ') {
+			hob_buf_put(out, " ", 1);
+			hob_str word = hob_str_sub(line, 0, hob_str_find(line, HOB_STR(" "), 0));
+			if (at + 1 + columns_of(word) > width) {
+				out->size--;
+				new_line(out, indent, &at);
+			} else {
+				at++;
+			}
+		} else if (i > 0) {
+			new_line(out, line.len > 0 ? indent : 0, &at);
+		}
+		put_line(out, line, &at, indent + (deeper > 0 ? deeper + 2 : 0), width);
+		filled = !kept;
+		i = end + 1;
+	}
+}

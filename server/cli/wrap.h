@@ -1,0 +1,13 @@
+/* wrap.h - text for people in the width of their terminal. */
+#ifndef CLI_WRAP_H
+#define CLI_WRAP_H
+
+#include "../../core/base/base.h"
+
+/* Columns of `fd`'s terminal, at most 120; 80 where it is none. COLUMNS wins, however large. */
+uint32_t cli_width(int fd);
+/* Appends text: paragraphs are filled to `width`, every line after the first begins with `indent` spaces; the first one is
+ * taken to be at column `at`. Lines that begin with a space stay as they are, but are broken when they are too long. */
+void cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
+
+#endif
