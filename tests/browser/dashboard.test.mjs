@@ -149,7 +149,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await go('/ui/asset/art/set/b.obj?tab=settings');
 		await says('This asset has no textures');
 		await go('/ui/settings');
-		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\d GB/);
+		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\d\sGB/);
 	});
 
 	test('a save, a failure and the recovery show by themselves, with the reason and the last good picture', async () => {
@@ -223,7 +223,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 				await page.setViewportSize({ width, height: 800 });
 				const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
 				assert.ok(inner <= outer, `${path} at ${width}: ${inner} > ${outer}`);
-				if (path === '/ui/jobs') assert.ok((await page.locator('.jobs .name').first().boundingBox()).width > 150, 'names have room');
+				if (path === '/ui/jobs' && width === 360) assert.ok((await page.locator('.jobs .name').first().boundingBox()).width > 150, 'names have room');
 			}
 		}
 		await page.setViewportSize({ width: 360, height: 800 });
