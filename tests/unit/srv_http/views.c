@@ -85,7 +85,13 @@ static void records_are_copied_deeply(void **state)
 	a.dep_count = 1;
 	a.quality = quality;
 	srv_views_put(views, &a);
-	srv_view_root root = {hob_str_of(text), hob_str_of(name), "inotify", hob_str_of(dep), 5};
+	srv_view_root root = {.name = hob_str_of(text),
+						  .path = hob_str_of(name),
+						  .mode = "inotify",
+						  .file_system = "ext4",
+						  .probe = "passed",
+						  .note = hob_str_of(dep),
+						  .files = 5};
 	srv_views_set_roots(views, &root, 1);
 	memset(text, 'x', sizeof text - 1);
 	memset(stats, 'x', sizeof stats - 1);
