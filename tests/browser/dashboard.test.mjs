@@ -13,6 +13,9 @@ const files = {
 	'dungeon/dungeon_texture.png': model('dungeon/dungeon_texture.png'), 'simple/spot.obj': model('simple/spot.obj'),
 	'simple/cube.glb': model('simple/AnimatedMorphCube.glb'), 'set/a.obj': objText(3), 'set/b.obj': objText(5),
 };
+/* A bumpy surface of n x n squares: enough for levels of detail, and for a preview before them. */
+const surface = (n) => [...Array.from({ length: (n + 1) ** 2 }, (_, i) => `v ${i % (n + 1)} ${Math.sin(i * 0.7)} ${Math.floor(i / (n + 1))}`),
+	...Array.from({ length: n * n }, (_, i) => i + Math.floor(i / n) + 1).map((at) => `f ${at} ${at + 1} ${at + n + 2} ${at + n + 1}`)].join('\n');
 const chest = '/ui/asset/art/dungeon/chest_gold.obj';
 const broken = model('simple/BoxVertexColors.glb').subarray(0, 300);
 
@@ -150,6 +153,18 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await says('This asset has no textures');
 		await go('/ui/settings');
 		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\d\sGB/);
+	});
+
+	test('what a setting saved is told of the final cook, not of the preview before it', async () => {
+		studio.save('surface.obj', surface(150));
+		await studio.sync();
+		await go('/ui/asset/art/surface.obj?tab=settings');
+		await page.getByLabel('Levels at most').selectOption('3');
+		await page.getByRole('button', { name: 'Save 1 change' }).click();
+		const told = await page.getByText(/Cooked size .* → .* \(−/).innerText();
+		const [asset] = (await studio.get('/api/v1/assets?path=art/surface.obj')).items;
+		assert.equal(asset.quality, 'final');
+		assert.ok(told.includes(`→ ${(asset.bytes.cooked / 1e6).toFixed(2)}\u00a0MB`), `${told}; ${asset.bytes.cooked} bytes`);
 	});
 
 	test('a save, a failure and the recovery show by themselves, with the reason and the last good picture', async () => {

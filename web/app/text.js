@@ -35,7 +35,7 @@ export const text = {
 	},
 	states: {
 		queued: 'Waiting', cooking: 'Cooking', fresh: 'Up to date', stale: 'Out of date', failed: 'Failed', blocked: 'Blocked',
-		quarantined: 'Set aside', missing: 'File missing', removed: 'Removed', updating: 'Updating', broken: 'Failed, last good one served',
+		quarantined: 'Set aside', missing: 'File missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Failed, last good one served',
 	},
 	stateMeaning: {
 		queued: 'Waits for its turn; nothing has been cooked from it yet.',
@@ -48,6 +48,7 @@ export const text = {
 		missing: 'The file is gone for the moment.',
 		removed: 'The file was deleted.',
 		updating: 'The last good version is served while the new one is being cooked.',
+		preview: 'A quick version of the file on disk; the final one, which is smaller, is being cooked.',
 		broken: 'The newest version could not be cooked; the last good one is still served.',
 	},
 	assetWord: ['asset', 'assets'],

@@ -44,13 +44,14 @@ export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" ari
 
 /** What people are told about an asset's state: 'stale' is two things. */
 export function stateOf(asset) {
+	if (asset.state === 'fresh' && asset.quality === 'preview') return 'preview';
 	if (asset.state !== 'stale') return asset.state;
 	return asset.error ? 'broken' : 'updating';
 }
 
-const stateIcon = { broken: 'failed', updating: 'cooking', removed: 'missing' };
+const stateIcon = { broken: 'failed', updating: 'cooking', preview: 'cooking', removed: 'missing' };
 const stateTone = {
-	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', stale: 'warn', blocked: 'warn', missing: 'warn', broken: 'bad',
+	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn', missing: 'warn', broken: 'bad',
 	failed: 'bad', quarantined: 'bad', removed: 'quiet',
 };
 

@@ -102,7 +102,8 @@ function GroupNote({ name, asset }) {
 /* What a saved change brought: told when the asset has been cooked again. */
 function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
-	const done = before && asset.rev > before.rev && ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
+	/* A preview is larger than what follows it: it tells nothing about the saving. */
+	const done = before && asset.rev > before.rev && (asset.quality !== 'preview' || asset.error) && ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
 	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }), before, done };
 }
 

@@ -12,7 +12,7 @@ import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
 import { Thumb } from '../thumb.js';
 
 const words = text.assets;
-const FIELDS = 'id,path,root,kind,state,rev,cooked_at,bytes,stats,warnings,error,links';
+const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,bytes,stats,warnings,error,links';
 const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
 
 function useRows(parameters) {

@@ -84,7 +84,7 @@ export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	const recent = useResource('/api/v1/assets?sort=-cooked_at&limit=8&fields=id,path,root,state,error,rev,cooked_at,cook_ms', { on: changesCounts });
+	const recent = useResource('/api/v1/assets?sort=-cooked_at&limit=8&fields=id,path,root,state,quality,error,rev,cooked_at,cook_ms', { on: changesCounts });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
 	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'job' && event.data.state !== 'cooking' });
