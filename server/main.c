@@ -63,14 +63,13 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	bool asks_version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0;
 	bool asks_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
-	if ((asks_version && argc > 2) || (asks_help && argc > 3)) {
-		fprintf(stderr, "hob: '%s' is one argument too many\n", argv[asks_version ? 2 : 3]);
+	bool wants_json = asks_version && argc > 2 && strcmp(argv[2], "--json") == 0;
+	if (argc > 3 ? asks_version || asks_help : asks_version && argc > 2 && !wants_json) {
+		fprintf(stderr, "hob: '%s' is one argument too many\n", argv[argc > 3 ? 3 : 2]);
 		return EXIT_USAGE;
 	}
-	if (asks_version) {
-		printf("hob %s\n", HOB_VERSION);
-		return EXIT_GOOD;
-	}
+	if (asks_version)
+		return cli_print_version(wants_json);
 	if (argc < 2 || (asks_help && argc == 2)) {
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_GOOD;

@@ -60,6 +60,8 @@ int cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF
 /* Prints an error with its remedy on stderr. */
 void cli_print_error(const char *who, const hob_error *error);
 
+/* `hob --version`; json: with the numbers of what else has a version. */
+int cli_print_version(bool json);
 /* Where the daemon listens: --url, else HOB_URL, else http://127.0.0.1:7780. */
 const char *cli_default_url(void);
 

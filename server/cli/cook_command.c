@@ -116,7 +116,7 @@ static void finish_if_over(run *r)
 static void write_run(uv_work_t *work)
 {
 	write_job *job = work->data;
-	if (!srv_check_outputs(&job->outcome->result, &job->error))
+	if (!srv_check_outputs(&job->outcome->result, &job->error) || job->r->write.nothing)
 		return;
 	job->notes.arena = &job->outcome->arena;
 	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
@@ -306,7 +306,8 @@ static int finish(run *r, const char *report_path)
 		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
 	if (!r->quiet || code != EXIT_GOOD)
 		fprintf(stderr, "%u cooked, %u failed%s in %s  (%s written)\n", r->finished - r->failed, r->failed,
-				budget, srv_text_duration(uv_hrtime() - r->began_ns, time), srv_text_bytes(r->bytes, size));
+				budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
+				r->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
 	hob_error error = {0};
 	if (report_path &&
 		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
@@ -357,7 +358,7 @@ static int run_cook(int argc, char **argv)
 	static const srv_config_key keys[] = {SRV_CONFIG_jobs, SRV_CONFIG_timeout, SRV_CONFIG_memory,
 										  SRV_CONFIG_sandbox};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
-	bool classic = false, quiet = false;
+	bool classic = false, quiet = false, check = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
@@ -367,6 +368,7 @@ static int run_cook(int argc, char **argv)
 		 "settings for all, as in cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
+		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
 		{0},
 		{0},
@@ -406,7 +408,7 @@ static int run_cook(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	cook_run_options how = {.who = "hob cook",
-							.write = {.out = out, .classic = classic},
+							.write = {.out = out, .classic = classic, .nothing = check},
 							.config = &config,
 							.report = report,
 							.quiet = quiet};

@@ -7,6 +7,7 @@
 typedef struct cook_write_options {
 	const char *out;   /* folder; with glb also the one file, when its name ends in .glb */
 	bool classic, glb; /* glb: one OUT/<path>.glb an entry and nothing else */
+	bool nothing;	   /* whoever asks is told how it went, and no file is made */
 } cook_write_options;
 
 /* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout or glTF could not hold. Any thread.

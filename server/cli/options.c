@@ -1,7 +1,10 @@
 #include "cli.h"
 #include "wrap.h"
 
+#include "../../core/cook/recipe.h"
+#include "../../core/formats/pack_layout.h"
 #include "../log/log.h"
+#include "../store/store.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -164,4 +167,14 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 int cli_parse_exit(int parsed)
 {
 	return parsed == -1 ? EXIT_GOOD : EXIT_USAGE;
+}
+
+int cli_print_version(bool json)
+{
+	if (json)
+		printf("{\"hob\":\"%s\",\"api\":1,\"packed\":\"%d.%d\",\"index\":%d,\"cook\":%d}\n", HOB_VERSION,
+			   HOB_PK_VERSION_MAJOR, HOB_PK_VERSION_MINOR, srv_store_schema_version(), HOB_COOK_VERSION);
+	else
+		printf("hob %s\n", HOB_VERSION);
+	return EXIT_GOOD;
 }

@@ -44,6 +44,8 @@ bool srv_store_is_damaged(const srv_store *store);
 bool srv_store_rebuild(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 void srv_store_close(
 	srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
+/* Of the index that this program writes: the number of steps in schema/store.sql. */
+int srv_store_schema_version(void);
 /* Random at the database's birth: 16 hex digits. */
 const char *srv_store_epoch(const srv_store *store);
 /* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */

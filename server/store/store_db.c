@@ -78,6 +78,11 @@ int store_db_steps(const char *script)
 	return count;
 }
 
+int srv_store_schema_version(void)
+{
+	return store_db_steps(store_schema);
+}
+
 static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err)
 {
 	const char *from = find_step(script, number), *to = find_step(script, number + 1);

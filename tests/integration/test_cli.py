@@ -56,6 +56,10 @@ class Usage(CommandLine):
             self.assertIn("unknown option", self.hob(command, "--no-such-option", code=2)[1], command)
         self.hob("help", "ls", "x", code=2)
         self.hob("--version", "x", code=2)
+        self.hob("--version", "--json", "x", code=2)
+        versions = json.loads(self.hob("--version", "--json")[0])
+        self.assertEqual(self.hob("--version")[0], f"hob {versions['hob']}\n")
+        self.assertEqual(set(versions), {"hob", "api", "packed", "index", "cook"})
 
     def test_help_says_what_is_true(self):
         text = self.hob("help", "serve")[0]

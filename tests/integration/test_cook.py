@@ -44,6 +44,13 @@ class Cook(Scenario):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), len(files))
 
+    def test_check_cooks_and_writes_nothing(self):
+        self.put("one.obj", obj_text(2))
+        self.put("bad.gltf", "{")
+        done = self.cook(self.art, "--check", "-o", self.folder / "out", code=1)
+        self.assertIn("1 cooked, 1 failed", done.stderr)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["art"])
+
     def test_scene_list_unchanged(self):
         self.models()
         scenes = [{"input_scene": f"art/d0/m{i}.obj", "output_mesh": f"data/meshes/t{i}.meshes",
