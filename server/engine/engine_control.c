@@ -36,6 +36,18 @@ asset *engine_asked_asset(srv_engine *engine, srv_control *control)
 
 /* ---- waiting */
 
+/* Names are separated by '/', which none holds; no names are all. */
+static bool names_root(hob_str names, hob_str root)
+{
+	for (size_t i = 0, end; i < names.len; i = end + 1) {
+		end = hob_str_find(names, HOB_STR("/"), i);
+		end = end == SIZE_MAX ? names.len : end;
+		if (hob_str_equal(hob_str_sub(names, i, end), root))
+			return true;
+	}
+	return names.len == 0;
+}
+
 static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 {
 	if (engine->waiter_count == engine->waiter_capacity) {
@@ -59,7 +71,10 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 	/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so
 	 * it takes two. */
 	w->rounds = calloc(engine->options.root_count + 1, sizeof *w->rounds);
+	w->some_roots = w->rounds && control->text.len > 0;
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		if (!names_root(control->text, engine->roots[i].name))
+			continue;
 		if (w->rounds)
 			w->rounds[i] = engine->scan_rounds[i] + 2;
 		if (engine->watch)
@@ -79,9 +94,19 @@ static bool has_preview(const srv_engine *engine, uint32_t id)
 	return a->job && a->job->previewed && a->good_is_preview && !a->dirty_again;
 }
 
-static bool all_idle(srv_engine *engine)
+static bool waits_for(const waiter *w, const asset *a)
 {
-	return engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0;
+	return !w->some_roots || w->rounds[a->root] > 0;
+}
+
+static bool all_idle(srv_engine *engine, const waiter *w)
+{
+	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
+		return true;
+	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
+		if (waits_for(w, &engine->assets[i]) && is_busy(engine, i))
+			return false;
+	return w->some_roots;
 }
 
 static bool scans_over(srv_engine *engine, const waiter *w)
@@ -92,14 +117,14 @@ static bool scans_over(srv_engine *engine, const waiter *w)
 	return true;
 }
 
-static void answer_sync(srv_engine *engine, srv_control *control)
+static void answer_sync(srv_engine *engine, const waiter *w)
 {
 	hob_buf body = {0};
 	bool first = true;
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->rev);
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		if (!a->alive || a->error.size == 0)
+		if (!a->alive || a->error.size == 0 || !waits_for(w, a))
 			continue;
 		if (!first)
 			hob_buf_put(&body, ",", 1);
@@ -107,7 +132,7 @@ static void answer_sync(srv_engine *engine, srv_control *control)
 		hob_buf_put_json(&body, hob_str_of(a->full));
 	}
 	hob_buf_put_str(&body, HOB_STR("]}"));
-	control->answer(control, 200, hob_buf_str(&body));
+	w->control->answer(w->control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 }
 
@@ -129,7 +154,7 @@ void engine_answer_waiters(srv_engine *engine)
 		waiter w = engine->waiters[i];
 		bool late = uv_now(engine->loop) >= w.deadline_ms;
 		bool done = w.asset == HOB_NONE
-						? scans_over(engine, &w) && all_idle(engine)
+						? scans_over(engine, &w) && all_idle(engine, &w)
 						: !is_busy(engine, w.asset) || (!w.final && has_preview(engine, w.asset));
 		/* Whoever is answered sees what the answer speaks of. */
 		if (done)
@@ -137,7 +162,7 @@ void engine_answer_waiters(srv_engine *engine)
 		if (engine->closing)
 			engine_answer(w.control, 503, "http.draining", "Hob is stopping");
 		else if (done && w.asset == HOB_NONE)
-			answer_sync(engine, w.control);
+			answer_sync(engine, &w);
 		else if (done)
 			w.control->answer(w.control, 200, HOB_STR("{}"));
 		else if (late && w.asset == HOB_NONE)

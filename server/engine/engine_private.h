@@ -105,7 +105,8 @@ typedef struct waiter {
 	uint64_t deadline_ms; /* uv_now */
 	uint32_t asset;		  /* HOB_NONE: sync */
 	bool final;			  /* a preview is not enough */
-	uint64_t *rounds;	  /* sync: scans that must be over, by root */
+	uint64_t *rounds;	  /* sync: scans that must be over, by root; 0: not waited for */
+	bool some_roots;
 } waiter;
 
 typedef struct known_ingredients {

@@ -149,17 +149,13 @@ void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 	json_close(out, '}');
 }
 
-bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
+/* Sets the bits of the names in `list`; false with a problem for one that is none. */
+static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result *result)
 {
-	hob_str rest;
-	*out = fallback;
-	if (!request_param(r, "fields", &rest) || rest.len == 0)
-		return true;
-	*out = 0;
-	while (rest.len > 0) {
-		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
-		hob_str name = hob_str_sub(rest, 0, comma);
-		rest = comma == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, comma + 1, rest.len);
+	while (list.len > 0) {
+		size_t comma = hob_str_find(list, HOB_STR(","), 0);
+		hob_str name = hob_str_sub(list, 0, comma);
+		list = comma == SIZE_MAX ? (hob_str){0} : hob_str_sub(list, comma + 1, list.len);
 		int known = 0;
 		while (known < FIELD_COUNT && !hob_str_equal(name, hob_str_of(field_names[known])))
 			known++;
@@ -173,6 +169,15 @@ bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Resul
 		*out |= 1u << known;
 	}
 	return true;
+}
+
+bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
+{
+	hob_str fields = {0}, more = {0};
+	bool some = request_param(r, "fields", &fields) && fields.len > 0;
+	request_param(r, "expand", &more);
+	*out = some ? 0 : fallback;
+	return add_fields(r, fields, out, result) && add_fields(r, more, out, result);
 }
 
 bool asset_has_good(const srv_view_asset *asset)

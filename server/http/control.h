@@ -20,7 +20,7 @@ typedef enum srv_control_kind {
 					   * force wants the final cook, or after timeout_ms. 200 */
 	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist yet. 200, or 404, 422 ... */
 	SRV_CONTROL_SYNC, /* answer when every change made on disk before now is cooked or failed, or timeout_ms
-					   * is over. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */
+					   * is over; text: names of roots separated by '/', others are not waited for. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */
 	SRV_CONTROL_JOBS, /* number: only ids below (0 = newest), number2: limit, asset: only of it unless empty, text:
 					   * states and results separated by commas (empty: all), since_ms. 200
 					   * {"items":[...],"next":id or null}, newest first, queued and running before finished */

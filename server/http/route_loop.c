@@ -142,24 +142,65 @@ enum MHD_Result srv_route_asset_bundle(request *r)
 	return result;
 }
 
+static bool is_root(const request *r, const char *name)
+{
+	bool found = false;
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	for (uint32_t i = 0; i < view->root_count; i++)
+		found = found || hob_str_equal(view->roots[i].name, hob_str_of(name));
+	srv_view_drop(view);
+	return found;
+}
+
+/* Names separated by '/'. False with the one that is wrong, NULL when that is no text. */
+static bool read_roots(const request *r, const cJSON *list, hob_buf *names, const char **wrong)
+{
+	const cJSON *item;
+	*wrong = NULL;
+	if (list && (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0))
+		return false;
+	cJSON_ArrayForEach(item, list)
+	{
+		*wrong = cJSON_GetStringValue(item);
+		if (!*wrong || !is_root(r, *wrong))
+			return false;
+		hob_buf_printf(names, names->size ? "/%s" : "%s", *wrong);
+	}
+	return true;
+}
+
+static enum MHD_Result refuse_root(request *r, const char *wrong)
+{
+	const char *hint = "GET /api/v1/roots tells their names; without \"roots\" all are waited for";
+	return wrong ? reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no root '%s'", wrong)
+				 : reply_problem(r, PROBLEM_BAD_REQUEST, hint, "'roots' is not a list of names of roots");
+}
+
 enum MHD_Result srv_route_sync(request *r)
 {
 	if (r->ask)
 		return reply_answer(r, "application/json");
 	double timeout = SYNC_DEFAULT_MS;
-	bool fine = true;
-	if (r->body.size > 0) {
-		cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-		const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "timeout_ms");
-		fine = cJSON_IsObject(object) && (!value || cJSON_IsNumber(value));
-		if (cJSON_IsNumber(value))
-			timeout = value->valuedouble;
-		cJSON_Delete(object);
-	}
+	const char *wrong;
+	hob_buf roots = {0};
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "timeout_ms");
+	bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsNumber(value)));
+	if (fine && value)
+		timeout = value->valuedouble;
+	enum MHD_Result result;
 	if (!fine || !(timeout >= 0 && timeout <= SYNC_MAX_MS))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
-							 "the body is not a JSON object whose 'timeout_ms' is from 0 to %d", SYNC_MAX_MS);
-	return ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0}, &(srv_control){.timeout_ms = (uint32_t)timeout});
+		result =
+			reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
+						  "the body is not a JSON object whose 'timeout_ms' is from 0 to %d", SYNC_MAX_MS);
+	else if (!read_roots(r, cJSON_GetObjectItemCaseSensitive(object, "roots"), &roots, &wrong))
+		result = refuse_root(r, wrong);
+	else
+		result = ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0},
+						  &(srv_control){.timeout_ms = (uint32_t)timeout, .text = hob_buf_str(&roots)});
+	cJSON_Delete(object);
+	hob_buf_release(&roots);
+	return result;
 }
 
 /* ---- housekeeping */

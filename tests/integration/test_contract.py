@@ -211,6 +211,11 @@ class Contract(Scenario):
         self.assertEqual(len(get(200, "/api/v1/assets?limit=5&cursor=" + page["next"] + "&sort=-bytes").json()["items"]), 1)
         lines = get(200, "/api/v1/assets?format=ndjson&fields=id,path").body.decode().splitlines()
         self.assertEqual({json.loads(line)["path"] for line in lines}, {"props/a.obj", "bad.obj"})
+        more = get(200, "/api/v1/assets?expand=outputs,deps,settings").json()["items"]
+        self.assertTrue(all(item["name"] and "outputs" in item and "deps" in item and item["settings"]["lods"] for item in more), more)
+        some = get(200, f"/api/v1/assets/{self.id}?fields=id&expand=deps").json()
+        self.assertEqual(set(some), {"id", "deps"})
+        get(400, f"/api/v1/assets/{self.id}?expand=none")
         get(400, f"/api/v1/assets/{self.id}?fields=none")
         get(400, f"/api/v1/assets/{self.id}/thumbnail?size=x")
         get(307, "/a/art/props/a.obj?redirect=1")
@@ -297,7 +302,10 @@ class Contract(Scenario):
             self.ask(504, "POST", "/api/v1/sync", {"timeout_ms": 1})
             queued = self.ask(200, "GET", "/api/v1/jobs?state=queued,checking").json()["items"]
             self.assertEqual(self.ask(202, "GET", f"/a/{queued[-1]['asset']}").json()["state"], "queued")
-            self.ask(202, "DELETE", f"/api/v1/jobs/{cooking['id']}")
+            # Between its preview and its final cook it is checked again, and for that moment it cannot be cancelled.
+            while (answer := self.daemon.request("DELETE", f"/api/v1/jobs/{cooking['id']}")).status == 409:
+                self.assertIn("in a moment", answer.json()["detail"])
+            self.assertEqual(answer.status, 202)
             # One whose source is being hashed at this moment goes on.
             queued = [job for job in reversed(queued)
                       if self.daemon.request("DELETE", f"/api/v1/jobs/{job['id']}").status == 202][:1]

@@ -52,6 +52,28 @@ class Workers(Scenario):
         item = daemon.assets()["art/" + name]
         return daemon.get(f"/api/v1/assets/{item['id']}/log")
 
+    def test_sync_of_some_folders_does_not_wait_for_others(self):
+        other = self.folder / "other"
+        other.mkdir()
+        self.put("lie.rogue", "lie")
+        with Daemon([self.art, other], self.cache, "--timeout", "600", program=[str(self.hob)]) as daemon:
+            sync = lambda **body: daemon.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000), **body})
+            self.assertEqual(sync().json()["failed"], ["art/lie.rogue"])
+            self.assertEqual(sync(roots=["other"]).json()["failed"], [])
+            (other / "hang.rogue").write_text("hang")
+            while "other/hang.rogue" not in daemon.assets():
+                self.assertEqual(sync(roots=["other"], timeout_ms=500).status, 504)
+            self.put("lie-again.rogue", "lie")
+            answer = sync(roots=["art"])
+            self.assertEqual((answer.status, sorted(answer.json()["failed"])), (200, ["art/lie-again.rogue", "art/lie.rogue"]))
+            for waited in (["other"], ["art", "other"]):
+                self.assertEqual(sync(roots=waited, timeout_ms=300).status, 504)
+            for wrong, said in ((["none"], "no root 'none'"), ([], "list"), ("art", "list"), ([1], "list"), (["art/other"], "no root")):
+                answer = sync(roots=wrong)
+                self.assertEqual(answer.status, 400)
+                self.assertIn(said, answer.json()["detail"])
+                self.assertIn("/api/v1/roots", answer.json()["hint"])
+
     def contained(self, *options, reasons):
         self.assertEqual(processes_of(self.worker), [])
         with self.rogue(*options) as daemon:
