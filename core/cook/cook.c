@@ -109,6 +109,33 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 				  hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name));
 }
 
+/* ---- texture coordinates that nothing looks up */
+
+static uint32_t uv_sets_used(const hob_model *model, uint32_t material)
+{
+	uint32_t sets = 0;
+	for (uint32_t s = 0; material != HOB_NONE && s < HOB_SLOT_COUNT; s++) {
+		const hob_texture_ref *ref = &model->materials[material].slots[s];
+		if (ref->image != HOB_NONE && ref->uv_set >= sets)
+			sets = ref->uv_set + 1;
+	}
+	return sets;
+}
+
+static void drop_unused_uvs(hob_model *model)
+{
+	for (uint32_t i = 0; i < model->mesh_count; i++) {
+		hob_mesh *mesh = &model->meshes[i];
+		uint32_t keep = uv_sets_used(model, mesh->material);
+		for (uint32_t m = 0; m < mesh->mapping_count; m++) {
+			uint32_t other = uv_sets_used(model, mesh->mappings[m].material);
+			keep = other > keep ? other : keep;
+		}
+		for (uint32_t set = keep; set < HOB_UV_SETS; set++)
+			mesh->uv[set] = NULL;
+	}
+}
+
 /* ---- meshes: each on its own, largest first */
 
 typedef struct mesh_job {
@@ -380,6 +407,9 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
 		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
 			return false;
+
+	if (s->drop_unused_uvs)
+		drop_unused_uvs(&c->model);
 
 	stage(c, "meshes", 0.25f);
 	if (!bake_meshes(c, err))

@@ -92,6 +92,18 @@ class Cook(Scenario):
             counts.append((found["meshes"], found["triangles"], found["materials"]))
         self.assertEqual(counts, [(6, 6, 2), (2, 6, 2)])
 
+    def test_unused_texture_coordinates_are_dropped_when_asked(self):
+        self.put("a.png", png(255, 0, 0))
+        self.put("m.mtl", "newmtl m\nmap_Kd a.png\nnewmtl n\nKd 1 0 0\n")
+        for name, material in (("plain.obj", "n"), ("pictured.obj", "m")):
+            self.put(name, f"mtllib m.mtl\nusemtl {material}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+        for drop, sets in (("false", {"plain.obj": True, "pictured.obj": True}), ("true", {"plain.obj": False, "pictured.obj": True})):
+            self.cook(self.art, "-o", self.folder / "out", "--settings", '{"drop_unused_uvs": %s}' % drop)
+            for name, has in sets.items():
+                done = subprocess.run([HOB, "inspect", "--json", self.folder / "out" / (name + ".meshes")], capture_output=True, text=True)
+                semantics = {record["semantic"] for record in json.loads(done.stdout)["records"]["ATTR"]}
+                self.assertEqual(3 in semantics, has, (drop, name, semantics))
+
     def test_scenes_of_a_merge_become_one(self):
         self.models()
         self.put("all.merge", '{"scenes": ["d0/m0.obj", "d1/m1.obj", "d0/m2.obj"]}')
