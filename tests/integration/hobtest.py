@@ -219,7 +219,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=DEADLINE)
-        errors = [line for line in self.log if "ERROR: " in line or "runtime error" in line]
+        errors = [line for line in self.log if "ERROR: " in line or "runtime error" in line or "ThreadSanitizer" in line]
         assert not errors, "\n".join(self.log)
         return code
 
