@@ -161,7 +161,8 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 		assert.deepEqual((await hob.blob(old.hash)).bytes, old.bytes);
 		assert.equal((await hob.get('art/grids.obj', 'meshes', { older: old })).fetched, 0);
 		studio.save('grids.obj', gridsText(51, 45));
-		await hob.sync();
+		await hob.sync({ roots: ['art'] });
+		await assert.rejects(hob.sync({ roots: ['none'] }), (error) => error.status === 400 && /no root 'none'/.test(error.message));
 		const fresh = await hob.get('art/grids.obj', 'meshes', { older: old });
 		assert.notEqual(fresh.hash, old.hash);
 		assert.ok(fresh.fetched < fresh.bytes.length / 8, `${fresh.fetched} of ${fresh.bytes.length}`);

@@ -359,6 +359,10 @@ class PythonClient(Scenario):
         self.put("bad.obj", "v 1\nf 1 2 3\n")
         with self.serve() as daemon, hob.Client(f"http://127.0.0.1:{daemon.port}") as client:
             self.assertEqual(client.sync()["failed"], ["art/bad.obj"])
+            self.assertEqual(client.sync(roots=["art"])["failed"], ["art/bad.obj"])
+            with self.assertRaises(hob.Error) as unknown:
+                client.sync(roots=["none"])
+            self.assertIn("no root 'none'", str(unknown.exception))
             self.assertEqual({a["name"] for a in client.assets()}, {"art/a.obj", "art/bad.obj"})
             blob = client.get("art/a.obj", "meshes", wait=5)
             self.assertEqual(bytes(blob), daemon.blob("art/a.obj"))

@@ -68,8 +68,8 @@ class Daemon:
         return root["name"] + "/" + os.path.relpath(path, os.path.realpath(root["path"])).replace(os.sep, "/")
 
     def cooked(self, name, timeout=COOK_SECONDS):
-        """Waits until everything saved is cooked; a line about this asset, or Trouble."""
-        self.ask("/api/v1/sync", {"timeout_ms": int(timeout * 1000)}, timeout + 10)
+        """Waits until everything saved in its watched folder is cooked; a line about this asset, or Trouble."""
+        self.ask("/api/v1/sync", {"timeout_ms": int(timeout * 1000), "roots": [name.partition("/")[0]]}, timeout + 10)
         query = urllib.parse.urlencode({"path": name, "fields": "name,state,stats,bytes,cook_ms,warnings,error"})
         asset = next((item for item in self.ask("/api/v1/assets?" + query)["items"] if item["name"] == name), None)
         if asset is None:

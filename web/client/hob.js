@@ -131,9 +131,9 @@ export class HobClient {
 		return items.find((item) => item.name === name) ?? null;
 	}
 
-	/** Answers when every change saved before is cooked or has failed: {rev, failed: [names]}. */
-	async sync({ timeout = 30, signal } = {}) {
-		const body = JSON.stringify({ timeout_ms: timeout * 1000 });
+	/** Answers when every change saved before (in these watched folders, by name) is cooked or has failed: {rev, failed: [names]}. */
+	async sync({ timeout = 30, roots, signal } = {}) {
+		const body = JSON.stringify({ timeout_ms: timeout * 1000, roots });
 		return (await this.#fetch('api/v1/sync', 'sync', { method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })).json();
 	}
 

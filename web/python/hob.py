@@ -150,9 +150,11 @@ class Client:
         blob.fetched += fetched
         return blob
 
-    def sync(self, timeout=30.0):
-        """Returns when every change saved before is cooked or has failed: {"rev": n, "failed": [names]}."""
-        return self._json("POST", "/api/v1/sync", {"timeout_ms": int(timeout * 1000)}, more=timeout)
+    def sync(self, timeout=30.0, roots=None):
+        """Returns when every change saved before (in these watched folders, by name) is cooked or has failed: {"rev": n,
+        "failed": [names]}."""
+        body = {"timeout_ms": int(timeout * 1000), **({"roots": list(roots)} if roots else {})}
+        return self._json("POST", "/api/v1/sync", body, more=timeout)
 
     def watch(self, glob=None, since=None, kinds=None, reconnect=True):
         """Events of assets that match, for ever: lost connections are taken up again after the last event seen. With
