@@ -78,6 +78,8 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 	hob_str missing = names;
 	if (names.len >= 2 && names.data[0] == '"' && names.data[names.len - 1] == '"')
 		names = hob_str_sub(names, 1, names.len - 1);
+	if (names.len == 0)
+		return true;
 	if (!find_library(s, names, &found, err))
 		return false;
 	if (found)
