@@ -112,6 +112,9 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
 		const bytes = readFileSync(await download.path());
 		assert.equal(`/blobs/${createHash('sha256').update(bytes).digest('hex')}`, await link.getAttribute('href'));
+		const [bundle] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Bundle for a report' }).click()]);
+		const tar = readFileSync(await bundle.path(), 'latin1');
+		assert.ok(tar.startsWith('bundle.json\0') && tar.includes('files/dungeon/dungeon_texture.png'), 'the bundle has the sources');
 		await page.locator('.snippet').getByRole('button', { name: 'Copy' }).first().click();
 		assert.match(await page.evaluate('navigator.clipboard.readText()'), /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/);
 		for (const [tab, words] of [['Connections', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', 'What the last cook said'], ['Settings', 'Largest texture side']]) {
@@ -205,6 +208,11 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.locator('table.jobs', { hasText: 'hero.glb' }).waitFor();
 		await page.getByRole('button', { name: 'Log' }).first().click();
 		await page.locator('table.jobs td[colspan]').waitFor();
+		/* The broken file is not there any more: nothing could repeat that job, and the page says so. */
+		studio.mayComplain = true;
+		await page.getByRole('button', { name: 'Bundle for a report' }).first().click();
+		await says(/hero\.glb' was changed or deleted since that cook/);
+		studio.mayComplain = false;
 		await page.getByRole('button', { name: 'Try again' }).first().click();
 		await says('On its way');
 		await go('/ui/cache');

@@ -35,6 +35,9 @@ export async function get(path, { signal, as } = {}) {
 	return answer(await send(path, { signal, headers: { Accept: as === 'text' ? 'text/plain' : 'application/json' } }), as);
 }
 
+/** Throws the Problem that a download would meet, which a link could not tell. */
+export const probe = async (path) => answer(await send(path, { headers: { Range: 'bytes=0-0' } }), 'text');
+
 /** Answers {data, etag}. */
 export async function getTagged(path, { signal } = {}) {
 	const response = await send(path, { signal, headers: { Accept: 'application/json' } });

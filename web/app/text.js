@@ -91,7 +91,7 @@ export const text = {
 			meshes: 'Meshes', materials: 'Materials', scene: 'Scene', animations: 'Animations', report: 'Cook report', texture: (n) => `Texture ${Number(n) + 1}`,
 			thumbnail: 'Thumbnail', 'classic.meshes': 'Meshes, classic layout', 'classic.materials': 'Materials, classic layout', 'classic.scene': 'Scene, classic layout',
 		},
-		use: 'Use it', languages: { curl: 'Command line', js: 'JavaScript (three.js)', c: 'C', python: 'Python' },
+		bundle: 'Bundle for a report', bundleTitle: 'Everything that repeats the cook elsewhere: sources, settings and log, as a tar', use: 'Use it', languages: { curl: 'Command line', js: 'JavaScript (three.js)', c: 'C', python: 'Python' },
 		madeOf: 'Made of', madeOfNone: 'It needs no other file.', usedBy: 'Used by', usedByNone: 'No other asset uses it.',
 		missing: 'Not found', missingTitle: 'It was looked for in vain; as soon as it appears the asset is cooked again', truncated: 'There are more than can be shown.',
 		whyWhat: 'What changed', before: 'Before', now: 'Now', notes: 'Notes of the cook', levels: { warning: 'Warning', info: 'Note', error: 'Error' },

@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { ago, exactTime } from './format.js';
+import { probe } from './api.js';
 import { useClock } from './hooks.js';
 import { nameAddress } from './router.js';
 import { useMayWrite } from './session.js';
@@ -116,9 +117,9 @@ function copyBySelection(value) {
 }
 
 /** A button that changes something and takes a while: shows that it runs, then what came of it. */
-export function ActionButton({ run, icon, children, className = '' }) {
+export function ActionButton({ run, icon, children, className = '', reads }) {
 	const [state, set] = useState({});
-	const mayWrite = useMayWrite();
+	const mayRun = useMayWrite() || reads;
 	const act = async () => {
 		set({ busy: true });
 		try {
@@ -127,9 +128,21 @@ export function ActionButton({ run, icon, children, className = '' }) {
 			set({ error });
 		}
 	};
-	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle} onClick=${act}>
+	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayRun} title=${mayRun ? undefined : text.session.readOnlyTitle} onClick=${act}>
 		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}${children}</button>
 		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}" role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}` : state.done ?? ''}</span></span>`;
+}
+
+/** What repeats a cook elsewhere; it may be gone, as its sources change. url: ".../bundle". */
+export function BundleButton({ url, name }) {
+	const run = async () => {
+		await probe(url);
+		const link = document.createElement('a');
+		link.href = url;
+		link.download = name;
+		link.click();
+	};
+	return html`<span title=${text.asset.bundleTitle}><${ActionButton} className="small" icon="download" run=${run} reads>${text.asset.bundle}</${ActionButton}></span>`;
 }
 
 /** A link to an asset by "root/path": the file's name, and below it where it lies. */

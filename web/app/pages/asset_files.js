@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { percent, size } from '../format.js';
-import { CopyButton, Icon, Panel } from '../ui.js';
+import { BundleButton, CopyButton, Icon, Panel } from '../ui.js';
 
 const words = text.asset;
 const order = ['meshes', 'materials', 'scene', 'animations'];
@@ -35,5 +35,5 @@ function Use({ asset }) {
 	})}</div>`;
 }
 
-export const Files = ({ asset }) => html`<div class="stack"><${Panel} id="outputs" title=${words.tabs.files}><${Outputs} asset=${asset} /></${Panel}>
+export const Files = ({ asset }) => html`<div class="stack"><${Panel} id="outputs" title=${words.tabs.files} actions=${html`<${BundleButton} url=${`/api/v1/assets/${asset.id}/bundle`} name=${`${asset.path.split('/').at(-1)}.tar`} />`}><${Outputs} asset=${asset} /></${Panel}>
 	${asset.outputs.length > 0 && html`<${Panel} id="use" title=${words.use}><${Use} asset=${asset} /></${Panel}>`}</div>`;

@@ -116,9 +116,9 @@ function Outcome({ asset, outcome }) {
 	if (now === before.bytes) return html`<p class="outcome-line tone-good" role="status"><${Icon} name="fresh" />${words.sameSize(size(now))}</p>`;
 	const change = (from, to) => [size(from), size(to), from ? `${to > from ? '+' : '−'}${percent(Math.abs(to - from) / from)}` : ''];
 	const parts = bytesOf(asset);
-	const moved = Object.keys(parts).filter((name) => parts[name] !== before.parts[name]);
+	const moved = Object.keys(parts).filter((name) => Math.abs(parts[name] - before.parts[name]) > before.bytes / 200);
 	return html`<p class="outcome-line tone-${now > before.bytes ? 'warn' : 'good'}" role="status"><${Icon} name=${now > before.bytes ? 'up' : 'down'} /><span>${words.newSize(...change(before.bytes, now))}
-		${(moved.length > 1 || parts[moved[0]] !== now) && html` <small>${moved.map((name) => words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
+		${moved.length > 0 && html` <small>${moved.map((name) => words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
 }
 
 function Editor({ asset, schema }) {

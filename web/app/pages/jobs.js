@@ -5,7 +5,7 @@ import { post, query as written, write } from '../api.js';
 import { duration, number, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
-import { ActionButton, AssetName, Empty, Icon, Panel, Resource, Time } from '../ui.js';
+import { ActionButton, AssetName, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 
 const words = text.jobs;
@@ -67,7 +67,8 @@ function Done({ jobs }) {
 				<td class="anywhere wide quiet why">${reasons(job)}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
 				<td class="num wide">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
 				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id} onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
-					${job.result === 'failed' && job.asset && html`<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
+					${job.result === 'failed' && job.asset && html`<${BundleButton} url=${`/api/v1/jobs/${job.id}/bundle`} name=${`job-${job.id}.tar`} />
+					<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
 				${open === job.id && html`<tr key=${`${job.id}-log`}><td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
 		})}</tbody></table></div>`;
 }
