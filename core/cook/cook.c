@@ -1,5 +1,6 @@
 #include "cook.h"
 
+#include "budget.h"
 #include "report.h"
 
 #include "../animation/animation.h"
@@ -335,19 +336,6 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->lights = c->scene.light_count;
 }
 
-static void check_budgets(cook *c, const hob_cook_stats *stats)
-{
-	const hob_settings *s = &c->request->settings;
-	if (s->budget_triangles > 0 && stats->triangles > s->budget_triangles)
-		hob_note_add(c->notes, HOB_NOTE_WARNING, "budget.triangles",
-					 "%llu triangles are over the budget of %u", (unsigned long long)stats->triangles,
-					 s->budget_triangles);
-	if (s->budget_bytes > 0 && stats->bytes > s->budget_bytes)
-		hob_note_add(c->notes, HOB_NOTE_WARNING, "budget.bytes",
-					 "%llu cooked bytes are over the budget of %u", (unsigned long long)stats->bytes,
-					 s->budget_bytes);
-}
-
 static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 {
 	static const char *const names[4] = {"meshes", "materials", "scene", "animations"};
@@ -368,7 +356,9 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		out->stats.bytes += outputs[i].bytes.size;
 	count_stats(c, &out->stats);
-	check_budgets(c, &out->stats);
+	if (!hob_budget_check(&c->request->settings, c->request->profile, &out->stats, outputs, count, c->notes,
+						  err))
+		return false;
 	for (uint32_t i = 0; i < c->notes->count; i++)
 		out->stats.warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
 	out->outputs = outputs;

@@ -19,7 +19,8 @@ typedef struct run {
 	srv_pool *pool;
 	cook_plan plan;
 	cook_parts parts;
-	uint32_t next, finished, failed, over_budget;
+	uint32_t next, finished, failed, over_budget; /* failed: for other reasons than a budget, too */
+	uint32_t failed_budget;
 	uint64_t cook_ns, bytes, began_ns;
 	uv_work_t *writing;
 	uint32_t writes_pending;
@@ -74,6 +75,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	clear_line(r);
 	if (error) {
 		r->failed++;
+		r->failed_budget += error->code == HOB_ERR_BUDGET;
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", entry->path,
 				error->context);
 	} else if (!r->quiet) {
@@ -291,7 +293,8 @@ static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 static int finish(run *r, const char *report_path)
 {
 	char time[32], size[32];
-	int code = r->failed > 0 ? EXIT_ASSETS_FAILED : r->over_budget > 0 ? EXIT_OVER_BUDGET : EXIT_GOOD;
+	bool over_budget = r->over_budget > 0 || r->failed_budget > 0;
+	int code = r->failed > r->failed_budget ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	if (r->interrupted) {
 		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n",
 				r->finished - r->failed, r->plan.count);

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { DIGEST_KEPT = 16 };
+
 /* ---- one file */
 
 static bool make_folders(char *path, hob_error *err)
@@ -47,8 +49,10 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 	/* Two entries may write the same texture at once: each has a temp file of its own, and the last rename wins with
 	 * the same bytes. */
 	static atomic_uint serial;
-	int temp_length =
-		snprintf(temp, sizeof temp, "%s.part-%d-%u", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash - path) + 1 : 0;
+	int temp_length = snprintf(temp, sizeof temp, "%.*s.hob-part-%d-%u", folder, path, (int)getpid(),
+							   atomic_fetch_add(&serial, 1));
 	if (length >= (int)sizeof name || temp_length >= (int)sizeof temp)
 		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
 	if (!make_folders(name, err))
@@ -76,6 +80,24 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 }
 
 /* ---- one entry */
+
+bool cook_name_output(const char *out, const char *entry, const char *ending, char *path, hob_error *err)
+{
+	const char *slash = strrchr(entry, '/'), *name = slash ? slash + 1 : entry;
+	size_t len = strlen(name), room = NAME_MAX - strlen(ending), kept = len;
+	char digest[HOB_SHA256_TEXT + 1] = "";
+	if (len > room) {
+		hob_sha256 hash = hob_sha256_of((hob_bytes){(const uint8_t *)name, len});
+		hob_sha256_text(&hash, digest);
+		digest[DIGEST_KEPT] = 0;
+		kept = room - DIGEST_KEPT - 1;
+		while (kept > 0 && ((unsigned char)name[kept] & 0xC0) == 0x80)
+			kept--; /* never half a letter */
+	}
+	int size = snprintf(path, PATH_MAX, "%s/%.*s%.*s%s%s%s", out, (int)(name - entry), entry, (int)kept, name,
+						len > kept ? "~" : "", digest, ending);
+	return size < PATH_MAX || hob_fail(err, IO, "the path of what '%.80s...' becomes is too long", entry);
+}
 
 static const char *texture_extension(hob_bytes bytes)
 {
@@ -169,7 +191,7 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 					  hob_notes *notes, uint64_t *bytes, hob_error *err)
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
-	char path[PATH_MAX];
+	char path[PATH_MAX], ending[32];
 	if (options->glb)
 		return write_glb(options, entry, result, notes, bytes, err);
 	if (entry->output_mesh)
@@ -177,11 +199,12 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	bool ok = true;
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
 		hob_bytes output = srv_find_output(result, names[i]);
-		snprintf(path, sizeof path, "%s/%s.%s", options->out, entry->path, names[i]);
-		ok = output.size == 0 || cook_write_file(path, output, bytes, err);
+		snprintf(ending, sizeof ending, ".%s", names[i]);
+		ok = output.size == 0 || (cook_name_output(options->out, entry->path, ending, path, err) &&
+								  cook_write_file(path, output, bytes, err));
 	}
-	snprintf(path, sizeof path, "%s/%s.report.json", options->out, entry->path);
-	ok = ok && cook_write_file(path, srv_find_output(result, "report"), bytes, err);
+	ok = ok && cook_name_output(options->out, entry->path, ".report.json", path, err) &&
+		 cook_write_file(path, srv_find_output(result, "report"), bytes, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
 	if (!ok || !options->classic)
@@ -190,8 +213,9 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	const hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
 	ok = make_classic(result, notes, &classic, err);
 	for (size_t i = 0; ok && i < 3; i++) {
-		snprintf(path, sizeof path, "%s/%s.classic.%s", options->out, entry->path, names[i]);
-		ok = cook_write_file(path, hob_buf_bytes(made[i]), bytes, err);
+		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
+		ok = cook_name_output(options->out, entry->path, ending, path, err) &&
+			 cook_write_file(path, hob_buf_bytes(made[i]), bytes, err);
 	}
 	hob_classic_files_release(&classic);
 	return ok;

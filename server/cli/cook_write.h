@@ -10,6 +10,11 @@ typedef struct cook_write_options {
 	bool nothing;	   /* whoever asks is told how it went, and no file is made */
 } cook_write_options;
 
+/* "out/props/duck.glb.meshes" of "props/duck.glb" and ".meshes". A file name without room for the ending keeps its beginning,
+ * "~" and 16 digits of its SHA-256. Errors: IO, a path that is too long. */
+bool cook_name_output(const char *out, const char *entry, const char *ending, char *path,
+					  hob_error *err) HOB_MUST_CHECK;
+
 /* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout or glTF could not hold. Any thread.
  * Errors: IO, DISK_FULL, MEMORY. */
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,

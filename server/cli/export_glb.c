@@ -43,10 +43,11 @@ bool export_name(const char *out, const char *source, char path[PATH_MAX], hob_e
 {
 	hob_str glb = HOB_STR(".glb");
 	bool one = hob_str_ends_nocase(hob_str_of(out), glb);
-	int length = one ? snprintf(path, PATH_MAX, "%s", out)
-					 : snprintf(path, PATH_MAX, "%s/%s%s", out, source,
-								hob_str_ends_nocase(hob_str_of(source), glb) ? "" : ".glb");
-	return length < PATH_MAX || hob_fail(err, USAGE, "the path '%.80s...' is too long", path);
+	if (!one)
+		return cook_name_output(out, source, hob_str_ends_nocase(hob_str_of(source), glb) ? "" : ".glb", path,
+								err);
+	return snprintf(path, PATH_MAX, "%s", out) < PATH_MAX ||
+		   hob_fail(err, USAGE, "the path '%.80s...' is too long", path);
 }
 
 bool export_write(const export_source *source, const char *path, hob_notes *notes, uint64_t *bytes,

@@ -87,9 +87,18 @@ static void stats_json(const srv_result *result, hob_buf *out)
 	hob_buf_printf(
 		out,
 		"{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,\"textures\":%u,"
-		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u}",
+		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,\"over_budget\":[",
 		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
 		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights);
+	hob_str budget = HOB_STR("budget.");
+	for (uint32_t i = 0, listed = 0; i < result->note_count; i++) {
+		hob_str code = result->notes[i].code;
+		if (!hob_str_starts(code, budget))
+			continue;
+		hob_buf_put_str(out, listed++ > 0 ? HOB_STR(",") : (hob_str){0});
+		hob_buf_put_json(out, hob_str_sub(code, budget.len, code.len));
+	}
+	hob_buf_put_str(out, HOB_STR("]}"));
 }
 
 static void make_key(engine_job *job, srv_recipe *recipe)

@@ -1,4 +1,5 @@
 """hob cook: one-shot cooking, scene lists, determinism, exit codes."""
+import hashlib
 import json
 import os
 import pathlib
@@ -112,6 +113,56 @@ class Cook(Scenario):
         found = json.loads(report.read_text())["assets"][0]
         self.assertEqual((found["meshes"], found["triangles"], found["materials"], found["textures"]), (3, 50 + 90 + 130, 1, 1))
 
+    def test_names_as_long_as_the_file_system_has_them(self):
+        endings = (".meshes", ".materials", ".scene", ".report.json", ".classic.meshes", ".classic.materials", ".classic.scene")
+        names = [letter * (size - 4) + ".obj" for letter, size in zip("abcde", (236, 243, 244, 250, 255))] + ["\u00e9" * 125 + "x.obj"]
+        for name in names:
+            self.put("d/short.obj", obj_text(3)).rename(self.art / "d" / name)
+        self.cook(self.art, "-o", self.folder / "out", "--classic")
+        written = sorted(path.name for path in (self.folder / "out/d").iterdir())
+        self.assertEqual(len(written), len(names) * len(endings))
+        self.assertEqual([name for name in written if ".hob-part" in name], [])
+        for name in names:
+            for ending in endings:
+                whole = name + ending
+                if len(os.fsencode(whole)) <= 255:
+                    self.assertIn(whole, written)
+                else:
+                    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+                    (found,) = [w for w in written if w.endswith("~" + digest + ending)]
+                    self.assertTrue(name.startswith(found.split("~")[0]))
+                    self.assertGreater(len(os.fsencode(found)), 250)
+        subprocess.run([HOB, "export", self.art, "-o", self.folder / "glb"], check=True, capture_output=True)
+        self.assertEqual(len(list((self.folder / "glb/d").iterdir())), len(names))
+        with self.serve() as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            self.assertEqual({name: item["state"] for name, item in items.items()}, {f"art/d/{name}": "fresh" for name in names})
+
+    def test_budgets_in_the_daemon(self):
+        self.put("tex/a.png", png(255, 0, 0, 64))
+        self.put("m.mtl", "newmtl m\nKd 1 1 1\nmap_Kd tex/a.png\n")
+        self.put("m.obj", obj_text(9, mtl="m.mtl"))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets("&fields=root,path,stats")["art/m.obj"]["stats"]["over_budget"], [])
+            good = daemon.blob("art/m.obj")
+            self.put("cook.json", '{"budget": {"triangles": 8, "draws": 1, "texture_size": 63, "bytes": 10}}')
+            daemon.sync()
+            item = daemon.assets("&fields=root,path,stats,state,warnings")["art/m.obj"]
+            self.assertEqual((item["state"], sorted(item["stats"]["over_budget"])), ("fresh", ["bytes", "texture_size", "triangles"]))
+            self.assertGreaterEqual(item["warnings"], 3)
+            self.put("cook.json", '{"budget": {"triangles": 8, "texture_size": 63, "fail": true}}')
+            daemon.sync()
+            item = daemon.assets()["art/m.obj"]
+            self.assertEqual((item["state"], item["error"]["code"]), ("stale", "cook.over-budget"))
+            self.assertIn("9 triangles are over the budget of 8; 64 pixels of a texture's side are over the budget of 63", item["error"]["message"])
+            self.assertEqual(daemon.blob("art/m.obj"), good)
+            self.assertEqual([group["code"] for group in daemon.get("/api/v1/errors").json()["items"]], ["cook.over-budget"])
+            self.put("cook.json", '{"budget": {"triangles": 9, "texture_size": 64, "fail": true}}')
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/m.obj"]["state"], "fresh")
+
     def test_exit_codes_and_report(self):
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
@@ -123,6 +174,16 @@ class Cook(Scenario):
         self.put("bad.obj", obj_text(2))
         self.put("cook.json", '{"budget": {"triangles": 1}}')
         self.cook(self.art, "-o", self.folder / "out", code=4)
+        # As failures: nothing is written, and another failure counts more.
+        self.put("cook.json", '{"budget": {"triangles": 1, "draws": 1, "fail": true}}')
+        done = self.cook(self.art, "-o", self.folder / "none", code=4)
+        self.assertEqual(done.stderr.count("2 triangles are over the budget of 1"), 2, done.stderr)
+        self.assertFalse(list((self.folder / "none").rglob("*.meshes")) if (self.folder / "none").exists() else [])
+        self.put("worse.obj", "f 1 2 3\n")
+        self.cook(self.art, "-o", self.folder / "none", code=1)
+        (self.art / "worse.obj").unlink()
+        self.put("cook.json", '{"budget": {"triangles": 2, "draws": 1, "bytes": 1000000, "fail": true}}')
+        self.cook(self.art, "-o", self.folder / "out", code=0)
         self.cook(self.art, "--nonsense", code=2)
         self.cook(self.folder / "nowhere.obj", code=2)
         self.cook(code=2)

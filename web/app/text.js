@@ -119,10 +119,10 @@ export const text = {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.mipmaps', 'texture.zstd'],
 			Model: ['scale', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error'],
-			Budget: ['budget.triangles', 'budget.bytes'],
+			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
-		units: { 'texture.max_size': 'pixels', 'budget.bytes': 'bytes', 'budget.triangles': 'triangles' },
+		units: { 'texture.max_size': 'pixels', 'budget.bytes': 'bytes', 'budget.triangles': 'triangles', 'budget.texture_size': 'pixels' },
 		choices: {
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)', source: 'As the source file', png: 'PNG' },
 			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best' }, vertices: { float32: 'Exact', quantized: 'Compact' }, encode: { raw: 'Usable in place', meshopt: 'Small to send' },
@@ -148,6 +148,8 @@ export const text = {
 		'texture.quality': ['Compression quality', 'Best takes about three times as long as good.'], 'texture.mipmaps': ['Smaller copies (mipmaps)', 'Sharper and faster in the distance; a third more space.'],
 		'texture.zstd': ['Pack texture files', 'Smaller files; the renderer unpacks them.'],
 		'budget.triangles': ['Triangle budget', 'Warns above it; 0 means none.'], 'budget.bytes': ['Size budget', 'Warns above it; 0 means none.'],
+		'budget.draws': ['Draw budget', 'Warns above this many meshes; 0 means none.'], 'budget.texture_size': ['Texture side budget', 'Warns above it; 0 means none.'],
+		'budget.fail': ['Fail over budget', 'The cook fails and the last good version stays.'],
 	},
 	fault: {
 		copyPath: 'Copy path', openEditor: 'Open in editor', because: 'Caused by', goodKept: 'The last good version is still served and shown below. Save the file again and it is cooked at once.', noGood: 'Save the file again and it is cooked at once.',
