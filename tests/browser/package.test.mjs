@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { here, missing, project } from './bench.mjs';
@@ -31,7 +31,12 @@ loader.watch(model, (group) => console.log(group.children.length), (error: HobEr
 export { names, stop };
 `;
 
-describe('hob-client as a package', { skip: missing() ?? false }, () => {
+function lacking() {
+	if (spawnSync('npm', ['--version']).status !== 0) return 'there is no npm';
+	return existsSync(join(here, 'node_modules/typescript')) ? null : 'there is no typescript: npm ci --prefix tests/browser fetches it';
+}
+
+describe('hob-client as a package', { skip: missing() ?? lacking() ?? false }, () => {
 	let folder;
 	before(() => {
 		folder = mkdtempSync(join(tmpdir(), 'hob-package-'));
