@@ -82,6 +82,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong rebuilds;	  /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;
+	atomic_ullong expected_ns;		   /* until everything is cooked, as earlier cooks say; once a second */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
 	srv_engine_times queued, cook,
 		total; /* of jobs that a worker cooked: waiting, in the worker, save to result */

@@ -308,13 +308,26 @@ static void block_waiting(srv_engine *engine)
 	}
 }
 
+/* The most urgent one that fits into memory; NULL: one that ends will make room. */
+static engine_job *take_waiting(srv_engine *engine)
+{
+	engine_job **at = &engine->waiting;
+	while (*at && !(*at)->abandoned && !engine_has_memory(engine, *at))
+		at = &(*at)->list_next;
+	engine_job *job = *at;
+	if (job)
+		*at = job->list_next;
+	return job;
+}
+
 void engine_feed_workers(srv_engine *engine)
 {
 	if (engine->no_workers && !engine->closing)
 		block_waiting(engine);
 	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
-		engine_job *job = engine->waiting;
-		engine->waiting = job->list_next;
+		engine_job *job = take_waiting(engine);
+		if (!job)
+			return;
 		if (job->abandoned) {
 			job_end(job);
 			continue;

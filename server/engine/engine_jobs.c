@@ -38,6 +38,8 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	json_null(out);
 	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->queued_at_ms);
 	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
+	json_key(out, "expected_ms");
+	hob_buf_printf(out, "%.3f", (double)engine_expected_ns(engine, a) / 1e6);
 	if (job && job->on_worker) {
 		json_key(out, "progress");
 		hob_buf_printf(out, "%.3f", (double)job->progress);

@@ -90,6 +90,7 @@ void engine_keep_store(srv_engine *engine)
 	retry_passing(engine);
 	engine_keep_young(engine);
 	note_oldest(engine);
+	engine_note_expected(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;

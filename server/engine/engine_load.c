@@ -104,6 +104,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		a->good = row->good;
 		a->good_is_preview = hob_ingredients_profile(good->ingredients) == HOB_PROFILE_PREVIEW;
 		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;
+		a->peak_bytes = good->peak_bytes;
 	}
 	if (last) {
 		a->last = row->last;

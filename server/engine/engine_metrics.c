@@ -113,6 +113,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	json_put_u64(out, "length", c->queue_length);
 	json_put_u64(out, "running", c->running);
 	json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
+	json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
 	json_close(out, '}');
 	json_key(out, "cooks");
 	json_open(out, '{');

@@ -30,6 +30,7 @@ typedef struct asset {
 	uint64_t last_ingredients[2]; /* fast hash of how an earlier run printed them; zero: not known */
 	bool good_is_preview;		  /* the final cook of the same inputs is under way or still to come */
 	uint64_t final_cook_ns;		  /* of the newest final cook; 0 = not known */
+	uint64_t peak_bytes;		  /* the same */
 	int64_t cooked_at_ms;
 	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
 	uint32_t retry_wait_ms;
@@ -182,6 +183,17 @@ void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
 void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
+/* engine_expect.c */
+uint64_t engine_expected_ns(const srv_engine *engine,
+							const asset *a);   /* of its next cook; 0 = nothing is known */
+void engine_note_expected(srv_engine *engine); /* once a second, for everybody to read */
+/* Whether the job's cook, as the one before it, fits into the machine's memory beside those that run. One alone always does. */
+bool engine_has_memory(const srv_engine *engine, const engine_job *job);
+/* engine_blame.c */
+/* Names the asset to mend in the error of one that failed with it; false: there is none. */
+bool engine_blame(srv_engine *engine, asset *a);
+void engine_blame_for(srv_engine *engine,
+					  const asset *culprit); /* in the errors of those that failed before it did */
 /* engine_heal.c */
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
@@ -217,6 +229,7 @@ bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);
 void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons);
+void publish_blamed(srv_engine *engine, asset *a); /* its error names another asset now */
 void publish_state(srv_engine *engine,
 				   asset *a); /* state changed without a new recipe: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);

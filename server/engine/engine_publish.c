@@ -267,6 +267,8 @@ void publish_job(engine_job *job, const char *state)
 	hob_buf data = {0};
 	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->id, state);
 	hob_buf_put_json(&data, hob_str_of(a->full));
+	if (job->on_worker)
+		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)engine_expected_ns(engine, a) / 1e6);
 	hob_buf_put(&data, "}", 1);
 	srv_events_publish(engine->events, "job", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
@@ -360,8 +362,10 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->has_good = true;
 	a->good = recipe->key;
 	a->good_is_preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
-	if (!a->good_is_preview)
+	if (!a->good_is_preview) {
 		a->final_cook_ns = recipe->cook_ns;
+		a->peak_bytes = recipe->peak_bytes;
+	}
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
@@ -406,12 +410,14 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
 	a->blocked = error && error->code == HOB_ERR_NO_WORKER;
-	a->settled = a->has_good   ? SRV_STALE
-				 : quarantined ? SRV_QUARANTINED
-				 : a->blocked  ? SRV_BLOCKED
-							   : SRV_FAILED;
+	bool by_other = recipe && engine_blame(engine, a);
+	a->settled = a->has_good			  ? SRV_STALE
+				 : quarantined			  ? SRV_QUARANTINED
+				 : a->blocked || by_other ? SRV_BLOCKED
+										  : SRV_FAILED;
 	a->state = a->settled;
 	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
+	engine_blame_for(engine, a);
 	srv_log(SRV_LOG_ERROR, a->blocked ? "blocked" : "failed", "%s  %s%s", a->full,
 			error ? error->context : "as before: its inputs have not changed",
 			a->has_good ? "  (the last good version stays served)" : "");
@@ -430,6 +436,11 @@ void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons)
 	a->state = a->settled = a->has_good ? SRV_STALE : SRV_FAILED;
 	publish_event(engine, a, "failed", NULL, false, reasons);
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
+}
+
+void publish_blamed(srv_engine *engine, asset *a)
+{
+	publish_event(engine, a, "failed", NULL, false, (hob_str){0});
 }
 
 void publish_state(srv_engine *engine, asset *a)

@@ -161,6 +161,49 @@ class Incremental(Scenario):
             self.assertEqual(daemon.assets()["art/bad.obj"]["state"], "failed")
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="failed"}'], 0)
 
+    def test_who_fails_with_another_names_it(self):
+        self.put("part.obj", "f 1 2 3\n")
+        self.put("other.obj", obj_text(2))
+        self.put("all.merge", '{"scenes": ["other.obj", "part.obj"]}')
+        self.put("again.merge", '{"scenes": ["part.obj"]}')
+        self.put("alone.merge", '{"scenes": []}')
+        with self.serve() as daemon:
+            for _ in range(2):
+                daemon.sync()
+                items = daemon.assets()
+                self.assertEqual({name: item["state"] for name, item in items.items()},
+                                 {"art/part.obj": "failed", "art/other.obj": "fresh", "art/all.merge": "blocked", "art/again.merge": "blocked",
+                                  "art/alone.merge": "failed"})
+                self.assertEqual({name: item["error"]["root_cause"] for name, item in items.items() if item["error"]},
+                                 {"art/part.obj": None, "art/all.merge": "art/part.obj", "art/again.merge": "art/part.obj",
+                                  "art/alone.merge": None})
+                groups = {group["root_cause"]: group["count"] for group in daemon.get("/api/v1/errors").json()["items"]}
+                self.assertEqual(groups, {"art/part.obj": 3, None: 1})
+                self.put("part.obj", obj_text(4))
+                daemon.sync()
+                self.assertEqual({item["state"] for name, item in daemon.assets().items() if name != "art/alone.merge"}, {"fresh"})
+                (self.art / "part.obj").unlink()
+                for name in ("all.merge", "again.merge"):
+                    (self.art / name).unlink()
+                daemon.sync()
+                self.put("part.obj", "f 1 2 3\n")
+                self.put("all.merge", '{"scenes": ["other.obj", "part.obj"]}')
+                self.put("again.merge", '{"scenes": ["part.obj"]}')
+
+    def test_what_is_left_is_told_from_history(self):
+        self.put("a.obj", obj_text(40))
+        with self.serve("--jobs", "1") as daemon:
+            self.assertGreaterEqual(daemon.get("/api/v1/stats").json()["queue"]["eta_ms"], 0)
+            daemon.sync()
+            self.put("b.obj", obj_text(50))
+            known = daemon.wait_event("job", lambda data: data["state"] == "cooking" and data["asset"] == "art/b.obj")
+            self.assertGreater(known["expected_ms"], 0)
+            daemon.sync()
+            took = daemon.get("/api/v1/jobs?asset=art/b.obj").json()["items"][0]["cook_ms"]
+            self.put("b.obj", obj_text(51))
+            known = daemon.wait_event("job", lambda data: data["state"] == "cooking" and data["asset"] == "art/b.obj")
+            self.assertAlmostEqual(known["expected_ms"], took, places=2)
+
 
 if __name__ == "__main__":
     main()

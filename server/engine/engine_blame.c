@@ -1,0 +1,52 @@
+#include "engine_private.h"
+
+/* A model that is made of others fails with them: it is blocked, and its error names the one to mend. */
+
+static bool is_broken(const asset *a)
+{
+	return a->alive && a->error.size > 0 &&
+		   (a->settled == SRV_FAILED || a->settled == SRV_QUARANTINED || a->settled == SRV_BLOCKED ||
+			a->settled == SRV_STALE);
+}
+
+/* That the message names the file tells its failure from one of the asset's own. */
+static const asset *culprit_of(srv_engine *engine, const asset *a)
+{
+	for (uint32_t i = 0; i < a->input_count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, a->inputs[i].file);
+		const asset *other = f->asset != HOB_NONE ? &engine->assets[f->asset] : NULL;
+		if (other && other != a && is_broken(other) &&
+			hob_str_find(hob_buf_str(&a->error), hob_path_name(f->path), 0) != SIZE_MAX)
+			return other;
+	}
+	return NULL;
+}
+
+bool engine_blame(srv_engine *engine, asset *a)
+{
+	hob_str none = HOB_STR("\"root_cause\":null}"), old = hob_buf_str(&a->error);
+	const asset *culprit = culprit_of(engine, a);
+	if (!culprit || old.len < none.len || !hob_str_equal(hob_str_sub(old, old.len - none.len, old.len), none))
+		return false;
+	hob_buf named = {0};
+	hob_buf_put_str(&named, hob_str_sub(old, 0, old.len - none.len));
+	hob_buf_put_str(&named, HOB_STR("\"root_cause\":"));
+	hob_buf_put_json(&named, hob_str_of(culprit->full));
+	hob_buf_put(&named, "}", 1);
+	hob_buf_release(&a->error);
+	a->error = named;
+	return true;
+}
+
+void engine_blame_for(srv_engine *engine, const asset *culprit)
+{
+	uint32_t count;
+	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		asset *a = &engine->assets[users[i]];
+		if (a == culprit || a->job || !is_broken(a) || !engine_blame(engine, a))
+			continue;
+		a->state = a->settled = a->has_good ? SRV_STALE : SRV_BLOCKED;
+		publish_blamed(engine, a);
+	}
+}

@@ -1,0 +1,55 @@
+#include "engine_private.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What earlier cooks say about the next ones: how long, and how much memory. */
+
+/* Cooks that need less than this are never waited with. */
+enum { SMALL_BYTES = 256 << 20 };
+
+uint64_t engine_expected_ns(const srv_engine *engine, const asset *a)
+{
+	uint64_t cooked = engine->counters.cooked;
+	return a->final_cook_ns > 0 ? a->final_cook_ns : cooked > 0 ? engine->counters.cook_ns / cooked : 0;
+}
+
+void engine_note_expected(srv_engine *engine)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < engine->active_count; i++) {
+		const engine_job *job = engine->active[i];
+		double left = job->progress > 0 && job->progress < 1 ? 1 - (double)job->progress : 1;
+		sum += (uint64_t)((double)engine_expected_ns(engine, &engine->assets[job->asset]) * left);
+	}
+	for (uint32_t i = 0; srv_queue_count(engine->queue) > 0 && i < engine->asset_count; i++)
+		if (srv_queue_has(engine->queue, i))
+			sum += engine_expected_ns(engine, &engine->assets[i]);
+	uint32_t workers = engine->pool ? srv_pool_size(engine->pool) : 0;
+	engine->counters.expected_ns = sum / (workers > 0 ? workers : 1);
+}
+
+static uint64_t free_memory(void)
+{
+	char text[512] = {0};
+	int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	const char *line = size > 0 ? strstr(text, "MemAvailable:") : NULL;
+	return line ? strtoull(line + 13, NULL, 10) * 1024 : UINT64_MAX;
+}
+
+bool engine_has_memory(const srv_engine *engine, const engine_job *job)
+{
+	uint64_t needed = engine->assets[job->asset].peak_bytes, running = 0;
+	if (needed < SMALL_BYTES || engine->counters.running == 0)
+		return true;
+	/* What runs may not have taken its share yet. */
+	for (uint32_t i = 0; i < engine->active_count; i++)
+		if (engine->active[i]->on_worker)
+			running += engine->assets[engine->active[i]->asset].peak_bytes;
+	return needed + running <= free_memory();
+}
