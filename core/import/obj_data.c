@@ -30,8 +30,14 @@ typedef struct parser {
 	hob_obj_run run; /* of the statements in force; count 0 until an element comes */
 	bool run_open;
 	uint32_t v_end, vt_end, vn_end; /* one behind the largest index of all corners */
+	hob_buf early; /* early_index: elements whose vertices had not come yet, each with a larger index */
 	uint64_t complaints[COMPLAINTS], first_line[COMPLAINTS];
 } parser;
+
+typedef struct early_index {
+	uint32_t v_end;
+	uint64_t line;
+} early_index;
 
 /* hob_buf_grow without the call while there is room. */
 static inline void *grow(hob_buf *buf, size_t size)
@@ -277,6 +283,7 @@ static void read_element(parser *p, hob_obj_kind kind)
 {
 	hob_obj_data *d = p->data;
 	uint32_t first = HOB_OBJ_COUNT(d->corners, hob_obj_corner), count = 0;
+	uint32_t v_end = p->v_end;
 	bool good = true;
 	d->has_elements = true;
 	while (next_word(p)) {
@@ -292,6 +299,10 @@ static void read_element(parser *p, hob_obj_kind kind)
 		p->at = behind;
 		good = good && corner->v != HOB_NONE;
 		count++;
+	}
+	if (p->v_end > v_end && p->v_end > p->position_count) {
+		early_index early = {p->v_end, p->line};
+		hob_buf_put(&p->early, &early, sizeof early);
 	}
 	uint32_t least = kind == HOB_OBJ_FACES ? 3 : kind == HOB_OBJ_LINES ? 2 : 1;
 	if (!good || count < least) {
@@ -466,6 +477,18 @@ static void drop_bad_elements(parser *p)
 	}
 }
 
+/* The first element that names a vertex which never came had the largest index so far. */
+static void find_first_bad_index(parser *p)
+{
+	const early_index *early = HOB_OBJ_ARRAY(p->early, early_index);
+	uint64_t *first = &p->first_line[BAD_INDEX];
+	for (uint32_t i = 0; i < HOB_OBJ_COUNT(p->early, early_index); i++)
+		if (early[i].v_end > p->position_count) {
+			*first = early[i].line < *first ? early[i].line : *first;
+			return;
+		}
+}
+
 static void say_complaints(const parser *p)
 {
 	static const struct {
@@ -505,6 +528,7 @@ static bool read_all(parser *p, hob_error *err)
 	if (!check_limits(p, err))
 		return false;
 	drop_bad_elements(p);
+	find_first_bad_index(p);
 	say_complaints(p);
 	return true;
 }
@@ -521,6 +545,7 @@ bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_
 	hob_name_map_init(&p.groups.map, request->scratch);
 	hob_name_map_init(&p.materials.map, request->scratch);
 	bool done = read_all(&p, err);
+	hob_buf_release(&p.early);
 	if (!done)
 		hob_obj_data_release(out);
 	return done;

@@ -698,7 +698,8 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		w->deadline.data = w;
 		pool->open_handles++;
 	}
-	on_respawn(&pool->respawn);
+	/* From the loop: what the callbacks need is not there yet. */
+	uv_timer_start(&pool->respawn, on_respawn, 0, 0);
 	*out = pool;
 	return true;
 }

@@ -370,6 +370,14 @@ class Doctor(CommandLine):
         answer = json.loads(subprocess.run([programs / "hob", "doctor", self.art, "--json"], capture_output=True, text=True,
                                            timeout=DEADLINE, check=False, cwd=self.folder).stdout)
         self.assertIn("libassimp.so.5 is not here", str(answer["checks"]))
+        (programs / "hob-worker").write_bytes(b"no program of this machine")
+        answer = json.loads(subprocess.run([programs / "hob", "doctor", self.art, "--json"], capture_output=True, text=True,
+                                           timeout=DEADLINE, check=False, cwd=self.folder).stdout)
+        self.assertIn("Exec format error", str(answer["checks"]))
+        cooked = subprocess.run([programs / "hob", "cook", self.art, "-o", self.folder / "out"], capture_output=True, text=True,
+                                timeout=DEADLINE, check=False, cwd=self.folder)
+        self.assertEqual(cooked.returncode, 5, cooked.stderr)
+        self.assertIn("could not be started: Exec format error", cooked.stderr)
 
 
 class Watching(CommandLine):

@@ -38,6 +38,29 @@ static void a_triangle_becomes_a_mesh_and_a_node(void **state)
 	reader_free(r);
 }
 
+static void a_bad_index_is_told_with_its_line(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *line;
+	} cases[] = {
+		{QUAD "f 1 2 99\nf 1 2 3\n", "line 5)"},
+		{"f 1 2 3\n" QUAD "f 1 2 4\nf 1 2 9\nf 1 2 99\n", "line 7)"},
+		{"f 1 2 3\n" QUAD "f 1 2\nf 1 2 5\nf 1 2 -9\n", "line 7)"},
+		{QUAD "f 1 2 -9\nf 1 2 99\nf 1 2 3\n", "line 5)"},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		reader *r = obj(cases[i].text);
+		reader_model(r);
+		bool told = false;
+		for (uint32_t n = 0; n < r->notes.count; n++)
+			told = told || (hob_str_equal(r->notes.items[n].code, HOB_STR("obj.bad-index")) &&
+							hob_str_find(r->notes.items[n].text, hob_str_of(cases[i].line), 0) != SIZE_MAX);
+		assert_true(told);
+		reader_free(r);
+	}
+}
+
 static void corners_share_a_vertex_only_when_all_indices_agree(void **state)
 {
 	(void)state;
@@ -476,6 +499,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_triangle_becomes_a_mesh_and_a_node),
+		cmocka_unit_test(a_bad_index_is_told_with_its_line),
 		cmocka_unit_test(corners_share_a_vertex_only_when_all_indices_agree),
 		cmocka_unit_test(texture_coordinates_begin_at_the_top),
 		cmocka_unit_test(every_spelling_of_a_corner_is_read),
