@@ -57,6 +57,8 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 int cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
 int cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
+/* Names come from disks and bundles of strangers: control characters become '?', lest they steer a terminal. */
+void cli_plain(char *text);
 /* Prints an error with its remedy on stderr. */
 void cli_print_error(const char *who, const hob_error *error);
 

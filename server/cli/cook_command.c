@@ -66,21 +66,34 @@ static void show_progress(run *r)
 	fflush(stderr);
 }
 
+typedef struct shown {
+	char text[1024];
+} shown;
+
+static const char *show(hob_str text, shown *out)
+{
+	snprintf(out->text, sizeof out->text, "%.*s", (int)(text.len < 1000 ? text.len : 1000), text.data);
+	cli_plain(out->text);
+	return out->text;
+}
+
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
 						 uint64_t bytes)
 {
 	bool color = srv_color_wanted(2);
 	char time[32], size[32];
+	shown path, text;
+	show(hob_str_of(entry->path), &path);
 	r->finished++;
 	clear_line(r);
 	if (error) {
 		r->failed++;
 		r->failed_budget += error->code == HOB_ERR_BUDGET;
-		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", entry->path,
-				error->context);
+		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
+				show(hob_str_of(error->context), &text));
 	} else if (!r->quiet) {
 		fprintf(stderr, "%scooked%s  %s  %s  %s\n", color ? "\x1b[32m" : "", color ? "\x1b[0m" : "",
-				entry->path, srv_text_duration(outcome->cook_ns, time), srv_text_bytes(bytes, size));
+				path.text, srv_text_duration(outcome->cook_ns, time), srv_text_bytes(bytes, size));
 	}
 	if (outcome && outcome->has_result)
 		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
@@ -88,8 +101,8 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 			bool budget = hob_str_starts(note->code, HOB_STR("budget."));
 			if (budget)
 				r->over_budget++;
-			if (note->level == HOB_NOTE_WARNING && !r->quiet)
-				fprintf(stderr, "        %s%s%.*s\n", entry->path, ": ", HOB_FMT(note->text));
+			if (note->level == HOB_NOTE_WARNING && (budget || !r->quiet))
+				fprintf(stderr, "        %s: %s\n", path.text, show(note->text, &text));
 		}
 	cook_report_entry(&r->report, entry, outcome, error, bytes);
 	show_progress(r);
@@ -130,12 +143,13 @@ static void write_done(uv_work_t *work, int status)
 	(void)status;
 	write_job *job = work->data;
 	run *r = job->r;
+	shown text;
 	r->writes_pending--;
 	r->bytes += job->bytes;
 	r->cook_ns += job->outcome->cook_ns;
 	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL, job->bytes);
 	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
-		fprintf(stderr, "        %s: %.*s\n", job->entry->path, HOB_FMT(job->notes.items[i].text));
+		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
 	srv_outcome_free(job->outcome);
 	free(job);
 	finish_if_over(r);

@@ -72,6 +72,23 @@ static const char *own_hint(const char *problem)
 	return "";
 }
 
+void cli_plain_json(cJSON *tree)
+{
+	for (cJSON *item = tree; item; item = item->next) {
+		bool lines = item->string && strcmp(item->string, "log") == 0;
+		for (char *line = cJSON_IsString(item) ? item->valuestring : NULL; line;) {
+			char *end = lines ? strchr(line, '\n') : NULL;
+			if (end)
+				*end = 0;
+			cli_plain(line);
+			if (end)
+				*end = '\n';
+			line = end ? end + 1 : NULL;
+		}
+		cli_plain_json(item->child);
+	}
+}
+
 static bool speaks_http(const char *hint)
 {
 	static const char *const words[] = {"GET ",			 "POST ",	 "PUT ",	"/api/",
@@ -85,6 +102,7 @@ static bool speaks_http(const char *hint)
 int cli_print_problem(const char *who, const cli_response *response)
 {
 	cJSON *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
+	cli_plain_json(root);
 	const char *detail = cli_text(root, "detail"), *title = cli_text(root, "title");
 	const char *hint = cli_text(root, "hint"), *own = own_hint(cli_text(root, "type"));
 	fprintf(stderr, "%s: %s\n", who, detail[0] ? detail : title[0] ? title : "the daemon refused");
@@ -117,6 +135,7 @@ static cJSON *ask(const char *who, const char *url, const char *method, const ch
 		fprintf(stderr, "%s: %s gave an answer that is no JSON; is it a Hob daemon?\n", who, url);
 		*code = EXIT_INTERNAL;
 	}
+	cli_plain_json(root);
 	cli_response_release(&response);
 	return root;
 }

@@ -1,4 +1,5 @@
 #include "cook_replay.h"
+#include "query.h"
 
 #include "../fs/tar.h"
 #include "../log/log.h"
@@ -7,9 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* hob replay: a bundle is unpacked below a folder of its own, cooked there behind the sandbox, and held against its record.
@@ -59,6 +63,9 @@ static int make_file(int folder, const char *path, hob_error *err)
 static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob_error *err)
 {
 	enum { CHUNK = 256 << 10 };
+	/* So that it can be removed by its name. */
+	if (strlen(b->folder) + strlen(path) + 2 > PATH_MAX)
+		return hob_fail(err, LIMIT, "'%.100s...' of the bundle lies too deep", path);
 	int file = make_file(b->fd, path, err);
 	uint8_t *bytes = malloc(CHUNK);
 	bool ok = file >= 0 && (bytes || hob_fail(err, MEMORY, "no memory left to unpack"));
@@ -275,6 +282,7 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 {
 	cJSON *root = cJSON_ParseWithLength((const char *)b->json.data,
 										b->json.data ? strlen((const char *)b->json.data) : 0);
+	cli_plain_json(root);
 	cook_replay task = {.root_fd = b->fd, .sandbox = sandbox};
 	cook_replay_result result = {0};
 	int code = EXIT_USAGE;
@@ -287,6 +295,59 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 	cook_replay_release(&result);
 	cJSON_Delete(root);
 	return code;
+}
+
+/* Everything that a signal may end is done by a child, so that the folder is removed whatever becomes of it. */
+static pid_t worker;
+
+static void pass_on(int number)
+{
+	kill(worker, number);
+}
+
+static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy sandbox)
+{
+	hob_error error = {0};
+	int code = EXIT_USAGE;
+	if (unpack(b, file, &error))
+		code = replay(b, sandbox, &error);
+	if (error.code != HOB_ERR_OK) {
+		cli_print_error("hob replay", &error);
+		code = error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
+	}
+	return code;
+}
+
+static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = pass_on};
+	sigset_t held, before;
+	sigemptyset(&held);
+	for (size_t i = 0; i < HOB_COUNT_OF(signals); i++)
+		sigaddset(&held, signals[i]);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	worker = fork();
+	if (worker != 0)
+		for (size_t i = 0; i < HOB_COUNT_OF(signals) && worker > 0; i++)
+			sigaction(signals[i], &action, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (worker == 0) {
+		int code = unpack_and_replay(b, file, sandbox);
+		hob_buf_release(&b->json);
+		exit(code);
+	}
+	int status = 0;
+	while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
+		;
+	if (worker < 0) {
+		fprintf(stderr, "hob replay: no process could be made: %s\n", strerror(errno));
+		return EXIT_INTERNAL;
+	}
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM &&
+		WTERMSIG(status) != SIGHUP)
+		fprintf(stderr, "hob replay: ended by signal %d\n", WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
 }
 
 static int run_replay(int argc, char **argv)
@@ -311,19 +372,16 @@ static int run_replay(int argc, char **argv)
 	bundle b = {.fd = -1};
 	hob_error error = {0};
 	int code = EXIT_USAGE;
-	if (make_folder(&b, &error) && unpack(&b, argv[1], &error))
-		code = replay(&b, sandbox, &error);
-	if (error.code != HOB_ERR_OK) {
+	if (make_folder(&b, &error))
+		code = run_child(&b, argv[1], sandbox);
+	else
 		cli_print_error("hob replay", &error);
-		code = error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
-	}
 	if (keep && b.folder[0])
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])
 		nftw(b.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (b.fd >= 0)
 		close(b.fd);
-	hob_buf_release(&b.json);
 	return code;
 }
 

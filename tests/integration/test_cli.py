@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
@@ -305,6 +306,29 @@ class Bundles(CommandLine):
             result = subprocess.run([HOB, "replay", file], capture_output=True, text=True, timeout=DEADLINE, check=False)
             self.assertIn(result.returncode, (1, 2), (change, result.stdout, result.stderr))
             self.assertNotIn("Sanitizer", result.stderr)
+
+    def test_bundles_of_strangers_steer_no_terminal_and_leave_nothing(self):
+        self.put("good.obj", obj_text(5))
+        self.start()
+        file, members = self.fetch("art/good.obj")
+        description = json.loads(members["bundle.json"])
+        description |= {"asset": "\x1b]0;other\x07\x1b[2J", "hob": "\x1b[31m9", "sandbox": "a\nb"}
+        self.repack(file, members, {"bundle.json": json.dumps(description).encode()})
+        said = self.hob("replay", file)[0]
+        self.assertIn("?]0;other??[2J: cooked again", said)
+        self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
+        self.repack(file, members, {"files/" + "a/" * 2040 + "x": b"x"})
+        self.assertIn("too deep", self.hob("replay", file, code=2, TMPDIR=str(self.folder))[1])
+        pipe = self.folder / "pipe.tar"
+        os.mkfifo(pipe)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([HOB, "replay", pipe], env=dict(os.environ, TMPDIR=str(self.folder)))
+            with open(pipe, "wb") as out:  # it is unpacking now
+                out.write(file.read_bytes()[:600])
+                out.flush()
+                process.send_signal(number)
+                self.assertEqual(process.wait(DEADLINE), 130)
+        self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith("hob-replay")], [])
 
     def test_what_has_changed_since_is_refused(self):
         self.put("good.obj", obj_text(5))
