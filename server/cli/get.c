@@ -60,7 +60,7 @@ static int run_get(int argc, char **argv)
 			wrote = false;
 		if (!wrote) {
 			fprintf(stderr, "hob get: '%s' cannot be written: %s\n", out ? out : "stdout", strerror(errno));
-			code = EXIT_INTERNAL;
+			code = EXIT_USAGE;
 		}
 	}
 	if (code == EXIT_GOOD && strcmp(response.state, "stale") == 0)

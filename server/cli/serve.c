@@ -164,6 +164,15 @@ static uint64_t now_ns(void)
 	return uv_hrtime();
 }
 
+/* Of those that wait to be looked at, as after every start, the last that was known counts. */
+static uint32_t count_stale(const srv_view *view)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < view->count; i++)
+		count += view->assets[i]->state == SRV_STALE && view->assets[i]->error.len > 0;
+	return count;
+}
+
 static void on_ready(void *user)
 {
 	daemon_state *d = user;
@@ -174,12 +183,15 @@ static void on_ready(void *user)
 	char time[32], used[32];
 	srv_store_usage usage;
 	srv_store_measure(d->store, &usage);
-	uint32_t known = view->states[SRV_FRESH] + view->states[SRV_STALE];
+	char stale_text[24] = "";
+	uint32_t stale = count_stale(view), fresh = view->states[SRV_FRESH] + view->states[SRV_STALE] - stale;
+	if (stale > 0)
+		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
 	uint32_t broken = view->states[SRV_FAILED] + view->states[SRV_QUARANTINED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
-	printf("\n  %shob %s%s   ready in %s   (%u fresh, %llu queued, %u failed)\n\n", bold, HOB_VERSION, off,
-		   srv_text_duration(now_ns() - d->began_ns, time), known, waiting, broken);
+	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed)\n\n", bold, HOB_VERSION, off,
+		   srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken);
 	printf("  %s➜%s  Open      %s%s%s%s\n", accent, off, accent, srv_http_url(d->http),
 		   strncmp(srv_http_url(d->http), "unix:", 5) == 0 ? "" : "/", off);
 	for (uint32_t i = 0; i < view->root_count; i++) {

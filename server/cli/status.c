@@ -14,12 +14,12 @@ static void put_states(const cJSON *states, hob_buf *out)
 	const cJSON *state;
 	cJSON_ArrayForEach(state, states)
 	{
-		bool broken = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
-					  strcmp(state->string, "quarantined") == 0;
+		bool listed = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
+					  strcmp(state->string, "quarantined") == 0 || strcmp(state->string, "stale") == 0;
 		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
 			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble, cli_state_color(state->string),
-						   state->string, cli_color_off(), broken ? "   hob ls --state " : "",
-						   broken ? state->string : "");
+						   state->string, cli_color_off(), listed ? "   hob ls --state " : "",
+						   listed ? state->string : "");
 	}
 }
 

@@ -9,6 +9,9 @@
 
 /* hob why, hob log: what made a cook run, what it said, and how to repeat it. */
 
+/* Behind "failed". */
+#define AS_KNOWN ", as known: the same inputs failed before"
+
 static void print_line(const char *what, const char *text)
 {
 	if (text[0])
@@ -179,18 +182,21 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	const cJSON *item;
 	char time[32], count[48];
 	double unchanged = cli_number(why, "unchanged");
-	printf("%s: %s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"),
+	bool cached = cJSON_IsTrue(cli_member(why, "cached"));
+	bool known = cached && strcmp(cli_text(why, "verdict"), "failed") == 0;
+	printf("%s: %s%s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"), known ? AS_KNOWN : "",
 		   against ? ", compared with rev " : "", against ? against : "");
 	print_reasons(cli_member(why, "reason"));
 	cJSON_ArrayForEach(item, cli_member(why, "changed")) print_change(item);
-	if (cli_text(why, "previous_key")[0])
-		printf("  as before %s\n", unchanged > 0 ? cli_count(unchanged, "input", count) : "nothing");
+	if (cli_text(why, "previous_key")[0] && unchanged > 0)
+		printf("  as before %s\n", cli_count(unchanged, "input", count));
 	if (cJSON_IsObject(cli_member(asset, "error")))
 		print_error(cli_member(asset, "error"));
 	else if (cli_number(asset, "warnings") > 0)
 		print_warnings(url, asset);
 	if (cli_number(why, "cook_ms") > 0)
-		print_line("took", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time));
+		printf("  took      %s%s\n", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time),
+			   cached ? " when it was cooked" : "");
 	if (cli_text(why, "key")[0])
 		printf("  key       %.16s\n", cli_text(why, "key"));
 	print_again(url, asset);
@@ -288,9 +294,10 @@ static void print_job(const char *url, const cJSON *job)
 	char took[32], peak[32];
 	const char *result = cli_text(job, "result"), *asset = cli_text(job, "asset");
 	bool cooked = cli_number(job, "cook_ms") > 0;
-	printf("job %.0f  %s  %s%s%s", cli_number(job, "id"), asset[0] ? asset : cli_text(job, "kind"),
+	bool known = strcmp(result, "failed") == 0 && cJSON_IsTrue(cli_member(job, "cached"));
+	printf("job %.0f  %s  %s%s%s%s", cli_number(job, "id"), asset[0] ? asset : cli_text(job, "kind"),
 		   cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
-		   result[0] ? result : cli_text(job, "state"), cli_color_off());
+		   result[0] ? result : cli_text(job, "state"), cli_color_off(), known ? AS_KNOWN : "");
 	if (cooked)
 		printf("  %s, %s of memory", srv_text_duration((uint64_t)(cli_number(job, "cook_ms") * 1e6), took),
 			   srv_text_bytes((uint64_t)cli_number(job, "peak_bytes"), peak));

@@ -231,7 +231,7 @@ static void take_recipe(engine_job *job, const srv_recipe *recipe)
 		job_go_on(job);
 		return;
 	}
-	record_job(job, "hit", &recipe->key, NULL);
+	record_job(job, recipe->error.len > 0 ? "failed" : "hit", &recipe->key, NULL);
 	job_end(job);
 }
 

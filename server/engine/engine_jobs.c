@@ -49,6 +49,14 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	json_close(out, '}');
 }
 
+bool engine_was_known(const srv_job_row *row)
+{
+	static const hob_sha256 none;
+	bool failed = hob_str_equal(row->result, HOB_STR("failed"));
+	return hob_str_equal(row->result, HOB_STR("hit")) ||
+		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->recipe, &none));
+}
+
 void engine_put_job(const srv_job_row *row, hob_buf *out)
 {
 	json_open(out, '{');
@@ -57,6 +65,8 @@ void engine_put_job(const srv_job_row *row, hob_buf *out)
 	json_put_str(out, "asset", row->asset);
 	json_put_str(out, "state", HOB_STR("done"));
 	json_put_str(out, "result", row->result);
+	json_key(out, "cached");
+	json_bool(out, engine_was_known(row));
 	put_time_member(out, "queued_at", row->queued_at_ms);
 	put_time_member(out, "started_at", row->started_at_ms);
 	put_time_member(out, "finished_at", row->finished_at_ms);

@@ -238,6 +238,7 @@ void publish_view(srv_engine *engine, asset *a);
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void engine_store_asset(srv_engine *engine, asset *a); /* its row */
 void publish_job(engine_job *job, const char *state);
+/* "failed" without an error: it is known from the cache and is the asset's. */
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
@@ -266,6 +267,8 @@ void engine_tell_log(srv_engine *engine, srv_control *control);
 /* The finished job `number`, or the asset's newest one when that is 0. */
 bool engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out);
 void engine_put_job(const srv_job_row *row, hob_buf *out); /* JSON */
+/* True when the job's outcome, good or bad, is that of an earlier cook with the same inputs. */
+bool engine_was_known(const srv_job_row *row);
 void engine_cancel_job(srv_engine *engine, srv_control *control);
 /* engine_settings.c */
 void engine_settings(srv_engine *engine, srv_control *control);

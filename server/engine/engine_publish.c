@@ -2,6 +2,7 @@
 
 #include "../log/log.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 
 /* ---- errors as JSON */
@@ -302,6 +303,8 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 		error_json(error, "cook", &plain);
 		error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
 		hob_buf_release(&plain);
+	} else if (strcmp(result, "failed") == 0) {
+		hob_buf_put_str(&text, hob_buf_str(&a->error));
 	}
 	srv_job_row row = {.id = job->id,
 					   .asset = hob_str_of(a->full),
@@ -418,9 +421,15 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	a->state = a->settled;
 	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
 	engine_blame_for(engine, a);
-	srv_log(SRV_LOG_ERROR, a->blocked ? "blocked" : "failed", "%s  %s%s", a->full,
-			error ? error->context : "as before: its inputs have not changed",
+	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
+	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
+	srv_log(SRV_LOG_ERROR, a->blocked ? "blocked" : "failed", "%s  %s%s%s", a->full,
+			error	  ? error->context
+			: message ? message
+					  : "",
+			error ? "" : "  (as known: the same inputs failed before)",
 			a->has_good ? "  (the last good version stays served)" : "");
+	cJSON_Delete(known);
 }
 
 void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons)

@@ -59,6 +59,7 @@ class Daemon:
         self.log = []
         self.lines = queue.Queue()
         self.banner = queue.Queue()
+        self.printed = []  # stdout
         self.events = queue.Queue()
         self.past = []
         self.seen = 0  # the rev of the newest sync: older asset events are history
@@ -71,6 +72,7 @@ class Daemon:
 
     def _read_stdout(self):
         for line in self.process.stdout:
+            self.printed.append(line.decode("utf-8", "replace"))
             found = re.search(rb"https?://127\.0\.0\.1:(\d+)/", line)
             if found:
                 self.banner.put(int(found.group(1)))

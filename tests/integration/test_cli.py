@@ -164,6 +164,35 @@ class Queries(CommandLine):
         self.assertRegex(text, r"other\.bin +is used now\n")
         self.assertRegex(text, r"duck\.bin +is not used any more\n")
 
+    def test_what_the_cache_knows_is_told_as_it_was(self):
+        self.put("bad.obj", obj_text(3))
+        self.put("good.obj", obj_text(4))
+        self.start("--jobs", "1")
+        for text in ("f 1 2 3\n", obj_text(5), "f 1 2 3\n"):
+            self.put("bad.obj", text)
+            self.daemon.sync()
+        why, log = self.hob("why", "art/bad.obj")[0], self.hob("log", "art/bad.obj")[0]
+        self.assertTrue(why.startswith("art/bad.obj: failed, as known: the same inputs failed before\n"), why)
+        self.assertRegex(log, r"^job \d+  art/bad\.obj  failed, as known: the same inputs failed before  ")
+        for text in (why, log):
+            self.assertRegex(text, r"(?m)^  failed    .+\n(  at .*\n)?  hint      ")
+        self.assertRegex(why, r"(?m)^  took      .* when it was cooked$")
+        self.assertRegex(self.hob("status")[0], r"1  stale +hob ls --state stale\n")
+        self.put("good.obj", obj_text(6))
+        self.daemon.sync()
+        text = self.hob("why", "art/good.obj")[0]
+        self.assertNotIn("when it was cooked", text)
+        self.assertNotIn("nothing", text)
+        self.put("good.obj", obj_text(4))
+        self.daemon.sync()
+        text = self.hob("why", "art/good.obj")[0]
+        self.assertIn("art/good.obj: reused\n", text)
+        self.assertRegex(text, r"(?m)^  took      .* when it was cooked$")
+        self.assertNotIn("as before", text)
+        self.assertEqual(self.daemon.stop(), 0)
+        self.start()
+        self.assertRegex("".join(self.daemon.printed), r"ready in .* \(1 fresh, 1 stale, \d+ queued, 0 failed\)\n")
+
     def test_log_of_an_asset_and_of_a_job(self):
         self.put("bad.gltf", '{\n"asset": oops}')
         self.start()

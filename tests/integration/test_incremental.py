@@ -161,6 +161,34 @@ class Incremental(Scenario):
             self.assertEqual(daemon.assets()["art/bad.obj"]["state"], "failed")
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="failed"}'], 0)
 
+    def test_a_failure_from_the_cache_is_a_failure(self):
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            for text in ("f 1 2 3\n", obj_text(4), "f 1 2 3\n"):
+                self.put("a.obj", text)
+                daemon.sync()
+            failed = daemon.counters()['hob_cook_results_total{result="failed"}']
+            self.assertEqual((failed, daemon.cooked()), (1, 2))
+            item = daemon.assets()["art/a.obj"]
+            again, mended, first = daemon.get("/api/v1/jobs?asset=art/a.obj&limit=3").json()["items"]
+            self.assertEqual([(job["result"], job["cached"]) for job in (again, mended, first)],
+                             [("failed", True), ("cooked", False), ("failed", False)])
+            self.assertEqual(again["error"], first["error"])
+            self.assertEqual(again["error"], item["error"])
+            self.assertTrue(again["error"]["hint"])
+            why = daemon.get(f"/api/v1/assets/{item['id']}/why").json()
+            self.assertEqual((why["verdict"], why["cached"]), ("failed", True))
+            lines = [line for line in daemon.log if "failed" in line and "art/a.obj" in line]
+            self.assertEqual(len(lines), 2, lines)
+            for line in lines:
+                self.assertIn(first["error"]["message"], line)
+            self.assertIn("as known", lines[1])
+            self.put("a.obj", obj_text(4))
+            daemon.sync()
+            job = daemon.get("/api/v1/jobs?asset=art/a.obj&limit=1").json()["items"][0]
+            self.assertEqual((job["result"], job["cached"], job["error"]), ("hit", True, None))
+
     def test_who_fails_with_another_names_it(self):
         self.put("part.obj", "f 1 2 3\n")
         self.put("other.obj", obj_text(2))
