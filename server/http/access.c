@@ -31,6 +31,7 @@ struct access_list {
 	srv_tokens tokens;
 	struct stat seen;
 	int64_t looked_ms;
+	uint32_t readings; /* of the file */
 	guesser guessers[GUESSERS];
 };
 
@@ -87,12 +88,33 @@ static void look_again(access_list *access, int64_t now_ms)
 	if (same_file(&info, &access->seen))
 		return;
 	access->seen = info;
+	access->readings++;
 	srv_tokens_release(&access->tokens);
 	hob_error error = {0};
 	if (srv_tokens_read(access->path, &access->tokens, &error))
 		srv_log(SRV_LOG_INFO, "tokens", "read again: %u", access->tokens.count);
 	else
 		srv_log(SRV_LOG_ERROR, "tokens", "nobody is let in: %s", error.context);
+}
+
+uint32_t access_readings(srv_http *http)
+{
+	if (!http->access)
+		return 0;
+	look_again(http->access, http->now_ms);
+	return http->access->readings;
+}
+
+static srv_scope scope_of(request *r, hob_str token)
+{
+	r->shown_token = true;
+	r->token = hob_sha256_of((hob_bytes){(const uint8_t *)token.data, token.len});
+	return srv_tokens_scope_of(&r->http->access->tokens, &r->token);
+}
+
+bool access_goes_on(const request *r)
+{
+	return !r->shown_token || srv_tokens_scope_of(&r->http->access->tokens, &r->token) != SRV_SCOPE_NONE;
 }
 
 /* ---- sessions */
@@ -132,7 +154,7 @@ srv_scope session_scope(request *r, hob_str token)
 	if (!access)
 		return SRV_SCOPE_WRITE;
 	look_again(access, r->http->now_ms);
-	return srv_tokens_scope(&access->tokens, token);
+	return token.len > 0 ? scope_of(r, token) : SRV_SCOPE_NONE;
 }
 
 srv_scope session_now(request *r)
@@ -148,7 +170,6 @@ srv_scope session_now(request *r)
 static srv_scope shown_scope(request *r, bool *shown)
 {
 	hob_str field = r->head.authorization;
-	access_list *access = r->http->access;
 	if (field.len == 0) {
 		srv_scope scope = session_now(r);
 		*shown = r->head.session_over;
@@ -159,13 +180,13 @@ static srv_scope shown_scope(request *r, bool *shown)
 		hob_str token = hob_str_sub(field, 7, field.len);
 		while (token.len > 0 && token.data[0] == ' ')
 			token = hob_str_sub(token, 1, token.len);
-		return srv_tokens_scope(&access->tokens, token);
+		return scope_of(r, token);
 	}
 	if (field.len < 6 || !hob_str_equal_nocase(hob_str_sub(field, 0, 6), HOB_STR("Basic ")))
 		return SRV_SCOPE_NONE;
 	char *password = NULL;
 	char *name = MHD_basic_auth_get_username_password(r->connection, &password);
-	srv_scope scope = password ? srv_tokens_scope(&access->tokens, hob_str_of(password)) : SRV_SCOPE_NONE;
+	srv_scope scope = password ? scope_of(r, hob_str_of(password)) : SRV_SCOPE_NONE;
 	MHD_free(name);
 	MHD_free(password);
 	return scope;

@@ -117,6 +117,8 @@ struct request {
 	bool body_too_large;
 
 	struct upload *upload; /* of a blob, while its body comes */
+	bool shown_token;	   /* with a token, whose digest is: */
+	hob_sha256 token;
 	struct stream *stream; /* the event stream that it is, or NULL */
 	ask *ask;			   /* of this request; kept until it completes */
 	uint32_t asked;		   /* how many asks were made */
@@ -169,6 +171,10 @@ access_list *access_new(const char *path, hob_error *err);
 void access_free(access_list *access);
 uint32_t access_count(const access_list *access);
 /* The request's token allows its method (r->route is known). False when a problem was sent. */
+/* How often the token file was read, after a look whether it is another; 0 without tokens. */
+uint32_t access_readings(srv_http *http);
+/* False when the token of an answer that still goes on has been revoked. */
+bool access_goes_on(const request *r);
 bool access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 /* 401, and 429 after many of them. */
 enum MHD_Result reply_wrong_token(request *r);
@@ -374,7 +380,8 @@ struct srv_http {
 	bool keep_sources;
 	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
-	access_list *access; /* NULL: no tokens */
+	access_list *access;	   /* NULL: no tokens */
+	uint32_t streams_readings; /* access_readings when the streams were last held against it */
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;

@@ -29,7 +29,7 @@ struct stream {
 	int64_t wrote_ms, began_ms; /* began: Unix time */
 	char *agent;
 	char address[INET6_ADDRSTRLEN];
-	bool asleep;
+	bool asleep, over;
 	stream *previous, *next;
 };
 
@@ -114,7 +114,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 	(void)position;
 	stream *s = user;
 	srv_http *http = s->request->http;
-	if (http->stopping || s->request->gone_ms > 0 || s->text.failed)
+	if (http->stopping || s->request->gone_ms > 0 || s->text.failed || s->over)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (s->sent == s->text.size)
 		refill(s);
@@ -171,8 +171,21 @@ void streams_wake(srv_http *http)
 			wake(s);
 }
 
+static void end_revoked(srv_http *http)
+{
+	uint32_t readings = access_readings(http);
+	for (stream *s = readings != http->streams_readings ? http->streams : NULL; s; s = s->next)
+		if (!access_goes_on(s->request)) {
+			s->over = true;
+			if (s->asleep)
+				wake(s);
+		}
+	http->streams_readings = readings;
+}
+
 void streams_tick(srv_http *http)
 {
+	end_revoked(http);
 	/* A suspended connection does not notice that its peer is gone; writing does. */
 	for (stream *s = http->streams; s; s = s->next)
 		if (s->asleep && http->now_ms - s->wrote_ms >= HEARTBEAT_MS) {

@@ -82,8 +82,21 @@ class Access(Scenario):
             self.assertIn("art/a.obj", cli.stdout, cli.stderr)
             self.assertEqual(hob("ls", "--url", f"http://127.0.0.1:{daemon.port}", HOB_TOKEN="").returncode, 2)
 
+            streams, answers = {}, {}
+            for name, shown in (("reader", ("Authorization", f"Bearer {reader}")),
+                                      ("farm", ("Authorization", f"Bearer {writer}")),
+                                      ("page", ("Cookie", f"hob_{daemon.port}={writer}"))):
+                streams[name] = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
+                streams[name].request("GET", "/api/v1/events?kinds=none", headers={shown[0]: shown[1]})
+                answers[name] = streams[name].getresponse()
+                self.assertEqual(answers[name].status, 200)
             gone = hob("token", "revoke", "farm", "--token-file", self.tokens)
             self.assertEqual(gone.returncode, 0, gone.stderr)
+            for name in ("farm", "page"):  # streams that were open end too
+                answers[name].read()
+                streams[name].close()
+            self.assertEqual(daemon.request("GET", "/api/v1/clients", headers={"Authorization": f"Bearer {reader}"}).json()["count"], 1)
+            streams["reader"].close()
             self.until(lambda: status("POST", cook, writer) != 404)
             self.assertIn(self.last.status, (401, 429))
             late = self.token("late", "--write")
