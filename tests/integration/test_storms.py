@@ -286,6 +286,7 @@ class Storms(Scenario):
             daemon.sync()
             for turn in range(turns):
                 os.kill(daemon.process.pid, signal.SIGSTOP)
+                os.waitpid(daemon.process.pid, os.WUNTRACED)  # until then it may read on
                 try:
                     for i in range(queued_events() // 3 + 100):
                         (self.art / f"noise{i % 2}").write_bytes(b"")
