@@ -143,6 +143,36 @@ size_t hob_str_distance(hob_str a, hob_str b)
 	return row[b.len];
 }
 
+static size_t last_dot(hob_str s)
+{
+	size_t at = s.len;
+	while (at > 0 && s.data[at - 1] != '.')
+		at--;
+	return at;
+}
+
+hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance)
+{
+	hob_str best = key;
+	*distance = hob_str_distance(asked, key);
+	size_t asked_at = last_dot(asked), key_at = last_dot(key);
+	size_t last =
+		hob_str_distance(hob_str_sub(asked, asked_at, asked.len), hob_str_sub(key, key_at, key.len));
+	if (last != SIZE_MAX && asked_at > 0)
+		last++;
+	if (last < *distance)
+		*distance = last;
+	for (size_t i = 0; i < key.len; i++) {
+		hob_str group = hob_str_sub(key, 0, i);
+		size_t here = key.data[i] == '.' ? hob_str_distance(asked, group) : SIZE_MAX;
+		if (here < *distance) {
+			*distance = here;
+			best = group;
+		}
+	}
+	return best;
+}
+
 /* ---- errors */
 
 static const struct {

@@ -53,6 +53,9 @@ bool hob_glob_match(hob_str pattern, hob_str text);
 bool hob_utf8_valid(hob_str s);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
+/* What somebody who wrote `asked` may have meant of the dotted key "cook.jobs": the key, of which the last part is enough, or
+ * a group that holds it ("cook"). *distance: the edits between, SIZE_MAX as above. */
+hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
 /* ---- errors ------------------------------------------------------------------------------------- */
 

@@ -65,15 +65,16 @@ void hob_settings_init(hob_settings *settings)
 
 /* ---- reading */
 
-static const char *nearest_key(const char *path)
+static hob_str nearest_key(const char *path)
 {
-	const char *best = table[0].path;
+	hob_str best = hob_str_of(table[0].path);
 	size_t best_distance = SIZE_MAX;
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
-		size_t distance = hob_str_distance(hob_str_of(path), hob_str_of(table[i].path));
+		size_t distance;
+		hob_str near = hob_key_near(hob_str_of(path), hob_str_of(table[i].path), &distance);
 		if (distance < best_distance) {
 			best_distance = distance;
-			best = table[i].path;
+			best = near;
 		}
 	}
 	return best;
@@ -182,8 +183,8 @@ static bool overlay_object(hob_settings *settings, const cJSON *object, const ch
 			if (!overlay_object(settings, item, path, depth + 1, origin, err))
 				return false;
 		} else {
-			return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%s'?", HOB_FMT(origin),
-							path, nearest_key(path));
+			return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%.*s'?", HOB_FMT(origin),
+							path, HOB_FMT(nearest_key(path)));
 		}
 	}
 	return true;

@@ -6,6 +6,23 @@
 
 /* hob get: the bytes of one output. */
 
+/* After a 404: true when there is the asset, and only the output is not; else it has said what there is. */
+static bool has_asset(const char *url, const char *name, int *code)
+{
+	cJSON *asset = cli_ask_asset("hob get", url, name, code);
+	hob_buf full = {0};
+	hob_buf_printf(&full, "%s/%s", cli_text(asset, "root"), cli_text(asset, "path"));
+	bool same = asset && hob_str_equal(hob_buf_str(&full), hob_str_of(name));
+	if (asset && !same) {
+		fprintf(stderr, "hob get: there is no asset '%s'; did you mean\n  %.*s\n", name,
+				HOB_FMT(hob_buf_str(&full)));
+		*code = EXIT_USAGE;
+	}
+	hob_buf_release(&full);
+	cJSON_Delete(asset);
+	return same;
+}
+
 static int run_get(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *out = NULL;
@@ -41,11 +58,10 @@ static int run_get(int argc, char **argv)
 		return EXIT_UNREACHABLE;
 	}
 	int code = EXIT_GOOD;
-	char id[32];
 	if (response.status == 202) {
 		fprintf(stderr, "hob get: it is not cooked yet; --wait SECONDS waits for it\n");
 		code = EXIT_ASSETS_FAILED;
-	} else if (response.status == 404 && !cli_find_id("hob get", url, argv[1], id, &code)) {
+	} else if (response.status == 404 && !has_asset(url, argv[1], &code)) {
 		/* It has said so. */
 	} else if (response.status >= 300) {
 		code = cli_print_problem("hob get", &response);

@@ -41,6 +41,30 @@ static bool matches(const char *glob, const cJSON *item)
 	return match;
 }
 
+static bool states_known(const char *list)
+{
+	static const char *const states[] = {
+#define JOB_STATE(id, name, meaning) name,
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+	};
+	hob_str all = hob_str_of(list);
+	for (size_t at = 0, end; at <= all.len; at = end + 1) {
+		end = hob_str_find(all, HOB_STR(","), at);
+		end = end == SIZE_MAX ? all.len : end;
+		hob_str word = hob_str_sub(all, at, end);
+		const char *near = cli_nearest(word, states, HOB_COUNT_OF(states));
+		if (near && hob_str_equal(word, hob_str_of(near)))
+			continue;
+		if (near)
+			cli_usage_error(&cli_ls, "there is no state '%.*s'; did you mean '%s'?", HOB_FMT(word), near);
+		else
+			cli_usage_error(&cli_ls, "there is no state '%.*s'", HOB_FMT(word));
+		return false;
+	}
+	return true;
+}
+
 static int run_ls(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *state = NULL;
@@ -53,6 +77,8 @@ static int run_ls(int argc, char **argv)
 	int operands = cli_parse(&cli_ls, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
+	if (state && !states_known(state))
+		return EXIT_USAGE;
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	hob_buf cursor = {0};
 	uint32_t listed = 0;

@@ -87,6 +87,21 @@ static const char *suggest(const char *word, const cli_option *options, size_t c
 	return best;
 }
 
+const char *cli_nearest(hob_str word, const char *const *words, size_t count)
+{
+	enum { FAR = 3 };
+	const char *best = NULL;
+	size_t nearest = FAR;
+	for (size_t i = 0; i < count; i++) {
+		size_t here = hob_str_distance(word, hob_str_of(words[i]));
+		if (here < nearest) {
+			nearest = here;
+			best = words[i];
+		}
+	}
+	return best;
+}
+
 static bool store(const cli_option *option, const char *value)
 {
 	if (option->kind == CLI_FLAG) {

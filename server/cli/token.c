@@ -86,7 +86,11 @@ static int run_token(int argc, char **argv)
 		return cli_parse_exit(operands);
 	const char *verb = operands > 0 ? argv[1] : "";
 	bool is_list = strcmp(verb, "list") == 0, is_create = strcmp(verb, "create") == 0;
-	if (!is_list && !is_create && strcmp(verb, "revoke") != 0)
+	static const char *const verbs[] = {"create", "list", "revoke"};
+	const char *near = operands > 0 ? cli_nearest(hob_str_of(verb), verbs, HOB_COUNT_OF(verbs)) : NULL;
+	if (near && strcmp(near, verb) != 0)
+		return cli_usage_error(&cli_token, "there is no '%s'; did you mean '%s'?", verb, near);
+	if (!near)
 		return cli_usage_error(&cli_token, "say what to do: create NAME, list or revoke NAME");
 	if (operands != (is_list ? 1 : 2))
 		return cli_usage_error(&cli_token, is_list ? "list takes no name" : "%s takes the name of one token",

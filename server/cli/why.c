@@ -247,13 +247,21 @@ const cli_command cli_why = {
 
 /* ---- log */
 
-/* Of ASSET its newest finished job, of JOB that one; NULL after a message. */
+/* Asks for root/path of an asset whose root was perhaps left out; false after a message. */
+static bool find_full(const char *url, const char *name, hob_buf *full, int *code)
+{
+	cJSON *asset = cli_ask_asset("hob log", url, name, code);
+	if (asset)
+		hob_buf_printf(full, "%s/%s", cli_text(asset, "root"), cli_text(asset, "path"));
+	hob_buf_put(full, "", 1);
+	cJSON_Delete(asset);
+	return asset;
+}
+
+/* Of ASSET, by its full name, its newest finished job, of JOB that one; NULL after a message. */
 static cJSON *find_job(const char *url, const char *name, bool is_job, int *code)
 {
 	hob_buf target = {0};
-	char id[32];
-	if (!is_job && !cli_find_id("hob log", url, name, id, code))
-		return NULL;
 	hob_buf_put_str(&target,
 					is_job ? HOB_STR("/api/v1/jobs/") : HOB_STR("/api/v1/jobs?state=done&limit=1&asset="));
 	cli_encode(&target, hob_str_of(name));
@@ -385,14 +393,22 @@ static int run_log(int argc, char **argv)
 		return cli_usage_error(&cli_log, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	int code = EXIT_GOOD;
-	cJSON *job = find_job(url, argv[1], is_job, &code);
+	hob_buf full = {0};
+	if (!is_job && !find_full(url, argv[1], &full, &code)) {
+		hob_buf_release(&full);
+		return code;
+	}
+	const char *name = is_job ? argv[1] : (const char *)full.data;
+	cJSON *job = find_job(url, name, is_job, &code);
 	bool over = strcmp(cli_text(job, "state"), "done") == 0;
 	if (job && (over || !following))
 		show(url, job, json);
-	follower f = {url, argv[1], is_job ? cli_number(job, "id") : 0, json};
+	follower f = {url, name, is_job ? cli_number(job, "id") : 0, json};
 	bool waits = following && (is_job ? job && !over : job || code == EXIT_ASSETS_FAILED);
 	cJSON_Delete(job);
-	return waits ? follow(&f) : code;
+	code = waits ? follow(&f) : code;
+	hob_buf_release(&full);
+	return code;
 }
 
 const cli_command cli_log = {

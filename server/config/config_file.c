@@ -56,17 +56,19 @@ static const char *find_file(srv_config *config)
 static bool fail_key(const reader *r, const char *path)
 {
 	static const char *const others[] = {"sources", "defaults", "version", "sources[].path"};
-	const char *best = others[0];
+	hob_str best = hob_str_of(others[0]);
 	size_t nearest = SIZE_MAX;
 	for (int i = 0; i < (int)HOB_COUNT_OF(others) + SRV_CONFIG_COUNT; i++) {
 		const char *name = i < SRV_CONFIG_COUNT ? srv_config_table[i].path : others[i - SRV_CONFIG_COUNT];
-		size_t distance = hob_str_distance(hob_str_of(path), hob_str_of(name));
+		size_t distance;
+		hob_str near = hob_key_near(hob_str_of(path), hob_str_of(name), &distance);
 		if (distance < nearest) {
 			nearest = distance;
-			best = name;
+			best = near;
 		}
 	}
-	return hob_fail(r->err, CONFIG, "%s: unknown key '%s'; did you mean '%s'?", r->file, path, best);
+	return hob_fail(r->err, CONFIG, "%s: unknown key '%s'; did you mean '%.*s'?", r->file, path,
+					HOB_FMT(best));
 }
 
 static bool is_comment(const cJSON *item)
@@ -211,6 +213,20 @@ static bool read_globs(const reader *r, const cJSON *list, const char *const **o
 	return true;
 }
 
+static bool fail_source_key(const reader *r, const char *key)
+{
+	static const char *const keys[] = {"name", "path", "include", "exclude", "options"};
+	const char *best = keys[0];
+	for (size_t i = 1; i < HOB_COUNT_OF(keys); i++)
+		if (hob_str_distance(hob_str_of(key), hob_str_of(keys[i])) <
+			hob_str_distance(hob_str_of(key), hob_str_of(best)))
+			best = keys[i];
+	return hob_fail(r->err, CONFIG,
+					"%s: unknown key '%s' of a source; did you mean '%s'? There are name, path, include, "
+					"exclude, options",
+					r->file, key, best);
+}
+
 static bool read_source(const reader *r, const cJSON *object, srv_config_source *source)
 {
 	*source = (srv_config_source){.name = "", .settings = r->config->defaults};
@@ -234,10 +250,7 @@ static bool read_source(const reader *r, const cJSON *object, srv_config_source 
 			if (!overlay(r, item, "options of a source", &source->settings))
 				return false;
 		} else {
-			return hob_fail(
-				r->err, CONFIG,
-				"%s: unknown key '%s' of a source; there are name, path, include, exclude, options", r->file,
-				item->string);
+			return fail_source_key(r, item->string);
 		}
 	}
 	return source->path || hob_fail(r->err, CONFIG, "%s: a source has no 'path'", r->file);

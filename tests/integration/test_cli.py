@@ -80,6 +80,12 @@ class Usage(CommandLine):
         for extension in (" .glb ", " .obj ", " .fbx "):
             self.assertEqual(said.count(extension), 1, said)
 
+    def test_words_that_are_nearly_right(self):
+        self.assertIn("no state 'faild'; did you mean 'failed'?", self.hob("ls", "--state", "fresh,faild", code=2)[1])
+        self.assertIn("no state 'x'", self.hob("ls", "--state", "x", code=2)[1])
+        self.assertIn("did you mean 'create'?", self.hob("token", "crate", "me", code=2)[1])
+        self.assertIn("say what to do", self.hob("token", "frobnicate", code=2)[1])
+
     def test_nobody_answers(self):
         for url in ("127.0.0.1:1", "http://127.0.0.1:1"):
             self.assertIn("no daemon answers", self.hob("status", "--url", url, code=3)[1])
@@ -112,6 +118,7 @@ class Queries(CommandLine):
             self.assertIn("did you mean\n  art/props/duck.obj\n", said, command)
         self.assertIn("  art/bad.gltf", self.hob("why", "bad.glft", code=2)[1])
         self.assertIn("'hob ls' lists", self.hob("why", "art/nothing/like-it.fbx", code=2)[1])
+        self.assertIn("cannot be written: No such", self.hob("get", "art/props/duck.obj", "-o", self.folder / "no/x", code=2)[1])
         self.assertIn("there are: meshes", self.hob("get", "art/props/duck.obj", "none", "-o", self.folder / "x", code=2)[1])
         # Hints are for whoever types, not for programs.
         self.assertNotIn("GET /", self.hob("why", "none", code=2)[1] + self.hob("log", "12345", code=2)[1])
@@ -197,6 +204,9 @@ class Queries(CommandLine):
         self.put("bad.gltf", '{\n"asset": oops}')
         self.start()
         text = self.hob("log", "art/bad.gltf")[0]
+        self.assertEqual(self.hob("log", "bad.gltf")[0], text)  # as 'hob why' takes it
+        self.assertIn("there is no asset 'bad.glft'; did you mean\n  art/bad.gltf\n", self.hob("log", "bad.glft", code=2)[1])
+        self.assertIn("did you mean\n  art/bad.gltf\n", self.hob("get", "bad.gltf", "-o", self.folder / "x", code=2)[1])
         number = re.match(r"job (\d+)  art/bad\.gltf  failed", text).group(1)
         self.assertRegex(text, r"failed    .*\n  at        bad\.gltf:2\n")
         self.assertIn("hob cook", text)

@@ -44,7 +44,12 @@ class Config(Scenario):
                             ('{"cook":{"jobs":"many"}}', ["cook.jobs", "number"]), ('{"cache":{"max_size":"2 Gigs"}}', ["20 GiB"]),
                             ('{\n\n"cook":}', ["line 3"]), ('{"defaults":{"lods":{"mx":1}}}', ["lods.mx", "lods.max"]),
                             ('[{"input_scene":"a"}]', ["hob cook"]), ('{"cook":{"sandbox":"loose"}}', ["best-effort"]),
-                            ('{"sources":[{"pth":"a"}]}', ["pth", "path"]), ('{"version":9}', ["version"])):
+                            ('{"sources":[{"pth":"a"}]}', ["pth", "did you mean 'path'"]),
+                            ('{"sources":[{"exclud":[]}]}', ["'exclud'", "did you mean 'exclude'"]),
+                            ('{"listne":"x"}', ["did you mean 'server.listen'"]), ('{"cok":{}}', ["did you mean 'cook'"]),
+                            ('{"server":{"jobs":1}}', ["did you mean 'cook.jobs'"]),
+                            ('{"defaults":{"budgt":{"triangles":1}}}', ["did you mean 'budget'"]),
+                            ('{"defaults":{"maax":1}}', ["did you mean 'lods.max'"]), ('{"version":9}', ["version"])):
             self.write(text)
             told = self.hob("config")
             self.assertEqual(told.returncode, 2, text)
