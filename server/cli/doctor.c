@@ -122,8 +122,10 @@ static int run_doctor(int argc, char **argv)
 		doctor_look_at_limits(&d);
 	}
 	doctor_look_at_daemon(&d);
-	if (d.has_config)
+	if (d.has_config) {
+		doctor_look_at_lock(&d);
 		doctor_look_at_addresses(&d);
+	}
 	bool fails = false;
 	for (uint32_t i = 0; i < d.count; i++)
 		fails = fails || d.items[i].state == DOCTOR_FAIL;

@@ -38,6 +38,7 @@ void doctor_look_at_folders(doctor *d, char **folders, int count);
 void doctor_look_at_cache(doctor *d);
 void doctor_look_at_limits(doctor *d);
 void doctor_look_at_daemon(doctor *d);
+void doctor_look_at_lock(doctor *d); /* after the daemon */
 void doctor_look_at_addresses(doctor *d);
 void doctor_look_at_worker(doctor *d);
 

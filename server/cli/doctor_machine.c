@@ -11,6 +11,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -179,6 +180,32 @@ void doctor_look_at_daemon(doctor *d)
 		doctor_advise(doctor_say(d, DOCTOR_FAIL, "daemon", "it is not ready: %.*s", HOB_FMT(why)),
 					  "its log tells more; 'hob status' shows what it does");
 	cli_response_release(&response);
+}
+
+/* ---- who uses the cache */
+
+void doctor_look_at_lock(doctor *d)
+{
+	const char *cache = srv_config_text(&d->config, SRV_CONFIG_cache);
+	hob_buf path = {0};
+	hob_buf_printf(&path, "%s/lock", cache);
+	hob_buf_put(&path, "", 1);
+	int fd = path.failed ? -1 : open((const char *)path.data, O_RDONLY | O_CLOEXEC);
+	hob_buf_release(&path);
+	if (fd < 0)
+		return;
+	bool taken = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	char pid[24] = {0};
+	if (taken && pread(fd, pid, sizeof pid - 1, 0) <= 0)
+		snprintf(pid, sizeof pid, "unknown");
+	close(fd);
+	pid[strcspn(pid, "\n")] = 0;
+	if (taken && d->daemon_runs)
+		doctor_say(d, DOCTOR_OK, "cache",
+				   "'%s' is used by a Hob that runs (pid %s); a second one would be refused", cache, pid);
+	else if (taken)
+		doctor_advise(doctor_say(d, DOCTOR_FAIL, "cache", "another Hob (pid %s) uses '%s'", pid, cache),
+					  "stop it, or choose another folder with --cache");
 }
 
 /* ---- addresses */

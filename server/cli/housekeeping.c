@@ -61,6 +61,8 @@ static int run_gc(int argc, char **argv)
 	uint64_t most = 0;
 	if (size && !srv_config_parse_size(size, &most))
 		return cli_usage_error(&cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
+	if (size && most == 0)
+		return cli_usage_error(&cli_gc, "--max-size begins at 1 byte; what assets use stays in any case");
 	char body[96], freed[32], over[32];
 	snprintf(body, sizeof body, "{\"dry_run\":%s%s", dry ? "true" : "false", size ? ",\"max_bytes\":" : "}");
 	if (size)
@@ -70,9 +72,15 @@ static int run_gc(int argc, char **argv)
 	srv_text_bytes((uint64_t)cli_number(job, "freed_bytes"), freed);
 	srv_text_bytes((uint64_t)cli_number(job, "over_bytes"), over);
 	if (job && !json && dry && cli_number(job, "over_bytes") > 0)
-		printf("the cache is %s over its limit; what was used least recently would go\n", over);
+		printf(
+			"the cache is %s over its limit; of what no asset uses, what was used least recently would go\n",
+			over);
 	else if (job && !json && dry)
 		printf("the cache is within its limit; nothing would go\n");
+	else if (job && !json && cli_number(job, "freed_bytes") == 0 && cli_number(job, "over_bytes") > 0)
+		printf(
+			"freed nothing: the cache is %s over its limit, but assets use all of it, or did a minute ago\n",
+			over);
 	else if (job && !json)
 		printf("freed %s\n", freed);
 	return finish(job, json, code);

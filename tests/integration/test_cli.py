@@ -233,6 +233,8 @@ class Housekeeping(CommandLine):
         self.assertIn("over its limit", self.hob("gc", "--dry-run", "--max-size", "1KB")[0])
         self.assertRegex(self.hob("gc")[0], r"^freed ")
         self.assertEqual(json.loads(self.hob("gc", "--json")[0])["kind"], "gc")
+        self.assertRegex(self.hob("gc", "--max-size", "1")[0], r"^freed nothing: the cache is .* over its limit, but assets use")
+        self.assertIn("--max-size begins at 1 byte", self.hob("gc", "--max-size", "0", code=2)[1])
         self.assertIn("'lots' is no size", self.hob("gc", "--max-size", "lots", code=2)[1])
         self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, all as they were cooked\n$")
         blob = next(o["hash"] for o in self.daemon.assets("&fields=root,path,outputs")["art/a.obj"]["outputs"]
@@ -402,6 +404,14 @@ class Doctor(CommandLine):
         text = self.hob("doctor", self.art, "--cache", self.cache, HOB_LISTEN=f"127.0.0.1:{self.daemon.port}")[0]
         self.assertRegex(text, r"(?m)^  ok    sandbox|^  warn  sandbox")
         self.assertIn("0 in the way\n", text)
+        self.assertIn(("ok", f"'{self.cache}' is used by a Hob that runs (pid {self.daemon.process.pid}); a second one would be refused",
+                       ""), found["cache"])
+        found = self.look(self.art, code=1, HOB_URL="127.0.0.1:1", HOB_LISTEN="127.0.0.1:0")
+        self.assertIn(("fail", f"another Hob (pid {self.daemon.process.pid}) uses '{self.cache}'",
+                       "stop it, or choose another folder with --cache"), found["cache"])
+        self.daemon.stop()
+        found = self.look(self.art, HOB_URL="127.0.0.1:1", HOB_LISTEN="127.0.0.1:0")
+        self.assertNotIn("pid", str(found["cache"]))
 
     def test_what_is_not_right_is_named_with_a_remedy(self):
         self.put("sub/a.obj", obj_text())
