@@ -71,12 +71,15 @@ static int run_gc(int argc, char **argv)
 	cJSON *job = run_task("hob gc", url, "/api/v1/gc", body, &code);
 	srv_text_bytes((uint64_t)cli_number(job, "freed_bytes"), freed);
 	srv_text_bytes((uint64_t)cli_number(job, "over_bytes"), over);
-	if (job && !json && dry && cli_number(job, "over_bytes") > 0)
-		printf(
-			"the cache is %s over its limit; of what no asset uses, what was used least recently would go\n",
-			over);
-	else if (job && !json && dry)
+	bool nothing = cli_number(job, "freed_bytes") == 0;
+	if (job && !json && dry && nothing && cli_number(job, "over_bytes") > 0)
+		printf("nothing would go: the cache is %s over its limit, but assets use all of it, or did a minute "
+			   "ago\n",
+			   over);
+	else if (job && !json && dry && nothing)
 		printf("the cache is within its limit; nothing would go\n");
+	else if (job && !json && dry)
+		printf("%s would go, which no asset uses\n", freed);
 	else if (job && !json && cli_number(job, "freed_bytes") == 0 && cli_number(job, "over_bytes") > 0)
 		printf(
 			"freed nothing: the cache is %s over its limit, but assets use all of it, or did a minute ago\n",

@@ -38,7 +38,7 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL;
 }
 
-uint64_t engine_trim(srv_engine *engine)
+uint64_t engine_trim(srv_engine *engine, bool dry)
 {
 	live_keys live = {.keys = malloc((engine->asset_count * 2 + 1) * sizeof *live.keys)};
 	if (!live.keys)
@@ -51,9 +51,10 @@ uint64_t engine_trim(srv_engine *engine)
 			live.keys[live.count++] = a->last;
 	}
 	qsort(live.keys, live.count, sizeof *live.keys, compare);
-	uint64_t freed = srv_store_trim(engine->store, is_live, &live);
+	uint64_t freed = dry ? srv_store_would_trim(engine->store, is_live, &live)
+						 : srv_store_trim(engine->store, is_live, &live);
 	char text[32];
-	if (freed > 0)
+	if (freed > 0 && !dry)
 		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
 				srv_text_bytes(freed, text));
 	engine->store_dirty = true;
@@ -101,6 +102,6 @@ void engine_keep_store(srv_engine *engine)
 	}
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
-		engine_trim(engine);
+		engine_trim(engine, false);
 	}
 }

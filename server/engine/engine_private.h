@@ -246,8 +246,8 @@ void error_json(const hob_error *error, const char *stage, hob_buf *out);
  * errors name no file: assets with the same bytes share them. */
 void error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
-void engine_keep_store(srv_engine *engine); /* once a second */
-uint64_t engine_trim(srv_engine *engine);	/* bytes freed */
+void engine_keep_store(srv_engine *engine);			/* once a second */
+uint64_t engine_trim(srv_engine *engine, bool dry); /* bytes freed, or that would be */
 /* engine_thumbnail.c */
 struct engine_thumbnails *engine_thumbnails_new(void);
 void engine_thumbnail(srv_engine *engine, srv_control *control);

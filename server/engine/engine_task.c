@@ -158,12 +158,11 @@ static void run_gc(engine_task *t)
 	t->done = 1;
 	uint64_t most = t->max_bytes > 0 ? t->max_bytes : usage.max_bytes;
 	t->over_bytes = most > 0 && usage.blob_bytes > most ? usage.blob_bytes - most : 0;
-	if (!t->dry_run) {
-		srv_store_limit(t->engine->store, most);
+	srv_store_limit(t->engine->store, most);
+	if (!t->dry_run)
 		srv_store_trim_soon(t->engine->store);
-		t->freed_bytes = engine_trim(t->engine);
-		srv_store_limit(t->engine->store, usage.max_bytes);
-	}
+	t->freed_bytes = engine_trim(t->engine, t->dry_run);
+	srv_store_limit(t->engine->store, usage.max_bytes);
 	finish(t);
 }
 

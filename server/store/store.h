@@ -231,5 +231,8 @@ void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the option
 /* The next srv_store_trim looks for everything that may go, whatever it found lately. */
 void srv_store_trim_soon(srv_store *store);
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
+/* The bytes that a trim at once would delete; deletes nothing. */
+uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe),
+							  void *user);
 
 #endif

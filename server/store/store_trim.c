@@ -29,7 +29,7 @@ typedef struct trimmer {
 	uint64_t loose_bytes;
 	uint32_t now;
 	hob_error err;
-	bool ok;
+	bool ok, dry; /* dry: counts what would be loose, deletes nothing */
 } trimmer;
 
 void srv_store_limit(srv_store *store, uint64_t max_bytes)
@@ -191,6 +191,10 @@ static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 
 static bool evict_part(trimmer *t, const candidate *item)
 {
+	if (t->dry) {
+		drop_name(t, &item->blob, true);
+		return true;
+	}
 	sqlite3_stmt *row = store_write(t->store, SQL_DELETE_PART, &t->err);
 	if (!row)
 		return false;
@@ -231,11 +235,11 @@ static bool evict_recipe(trimmer *t, const candidate *item)
 		digest_map_put(&outputs, &digest, &fresh);
 		drop_name(t, &digest, false);
 	}
-	sqlite3_stmt *row = ok ? store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
+	sqlite3_stmt *row = ok && !t->dry ? store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
 	if (row)
 		store_bind_digest(row, 1, &item->key);
-	ok = row && store_run(t->store, row, &t->err);
-	if (ok) {
+	ok = ok && (t->dry || (row && store_run(t->store, row, &t->err)));
+	if (ok && !t->dry) {
 		atomic_fetch_sub(&t->store->recipe_count, 1);
 		digest_map_put(&t->evicted, &item->key, &fresh);
 	}
@@ -296,6 +300,56 @@ static uint64_t remove_loose(trimmer *t)
 	return freed;
 }
 
+static uint64_t size_of_loose(trimmer *t)
+{
+	hob_sha256 digest;
+	blob_entry blob;
+	uint64_t bytes = 0;
+	for (size_t at = 0; digest_map_next(&t->loose, &at, &digest);)
+		if (blob_info(t->store, &digest, &blob) && store_is_idle(blob.used_at_s, blob.awaited, t->now))
+			bytes += blob.size;
+	return bytes;
+}
+
+static void trimmer_init(trimmer *t, srv_store *store, bool dry)
+{
+	*t = (trimmer){.store = store, .now = store_now_s(store), .dry = dry};
+	digest_map_init(&t->names, sizeof(name_count));
+	digest_map_init(&t->loose, 0);
+	digest_map_init(&t->evicted, 0);
+}
+
+static bool collect(trimmer *t)
+{
+	return srv_store_commit(t->store, &t->err) && collect_recipes(t) && collect_outputs(t) &&
+		   collect_parts(t);
+}
+
+static void trimmer_release(trimmer *t)
+{
+	digest_map_release(&t->names);
+	digest_map_release(&t->loose);
+	digest_map_release(&t->evicted);
+	free(t->items);
+}
+
+uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe),
+							  void *user)
+{
+	srv_store_usage usage;
+	trimmer t;
+	srv_store_measure(store, &usage);
+	trimmer_init(&t, store, true);
+	bool ok = collect(&t);
+	if (ok && store->max_bytes > 0 && usage.blob_bytes > store->max_bytes)
+		ok = evict(&t, usage.blob_bytes - store->max_bytes / 10 * 9, live, user);
+	if (ok)
+		collect_orphans(&t);
+	uint64_t bytes = ok ? size_of_loose(&t) : 0;
+	trimmer_release(&t);
+	return bytes;
+}
+
 void srv_store_trim_soon(srv_store *store)
 {
 	store->swept_at_s = store->evict_from_s = 0;
@@ -311,12 +365,9 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	bool sweep = store_is_idle(store->swept_at_s, true, now);
 	if (!over && !sweep)
 		return 0;
-	trimmer t = {.store = store, .now = now};
-	digest_map_init(&t.names, sizeof(name_count));
-	digest_map_init(&t.loose, 0);
-	digest_map_init(&t.evicted, 0);
-	bool ok =
-		srv_store_commit(store, &t.err) && collect_recipes(&t) && collect_outputs(&t) && collect_parts(&t);
+	trimmer t;
+	trimmer_init(&t, store, false);
+	bool ok = collect(&t);
 	/* A tenth below the cap, so that a full cache is not trimmed again after every blob. */
 	if (ok && over)
 		ok = evict(&t, usage.blob_bytes - store->max_bytes / 10 * 9, live, user);
@@ -331,9 +382,6 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 			store->swept_at_s = now;
 		ok = store_usage_save(store, &t.err) && srv_store_commit(store, &t.err);
 	}
-	digest_map_release(&t.names);
-	digest_map_release(&t.loose);
-	digest_map_release(&t.evicted);
-	free(t.items);
+	trimmer_release(&t);
 	return freed;
 }

@@ -365,7 +365,11 @@ static void eviction_takes_the_oldest_and_never_what_is_live(void **state)
 	srv_store_usage usage;
 	srv_store_measure(store, &usage);
 	assert_int_equal(usage.blob_bytes, 200000);
+	uint64_t would = srv_store_would_trim(store, is_even, NULL);
+	assert_true(would > 0);
+	assert_int_equal(srv_store_would_trim(store, is_even, NULL), would);
 	uint64_t freed = srv_store_trim(store, is_even, NULL);
+	assert_int_equal(would, freed);
 	srv_store_measure(store, &usage);
 	/* 90,000 is wanted; the ten live ones alone are 100,000. */
 	assert_int_equal(usage.blob_bytes, 100000);
