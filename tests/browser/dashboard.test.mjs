@@ -1,7 +1,7 @@
 /* The dashboard as people use it: every page and control, the keyboard alone, live changes, failures, restarts. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { missing, project, withoutDashboard } from './bench.mjs';
@@ -187,6 +187,10 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await says('The last good version is still served', reason);
 		assert.ok(await page.locator('.viewer-canvas').isVisible());
 		await assertAccessible(page);
+		assert.equal(await page.locator('.viewer-alert').isVisible(), false, 'the fault is told once');
+		const latest = page.getByRole('region', { name: 'Latest changes' }).locator('li').first();
+		await go('/');
+		await latest.filter({ hasText: /hero\.glb.*Failed/s }).waitFor();
 		await page.getByRole('link', { name: /^Problems/ }).click();
 		await page.locator('.problem', { hasText: 'hero.glb' }).waitFor();
 		assert.match(await page.getByRole('link', { name: /^Problems/ }).textContent(), /1/);
@@ -200,6 +204,12 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		studio.save('hero.glb', model('simple/BoxVertexColors.glb'));
 		await says('No problems');
 		assert.equal((await studio.get('/api/v1/errors')).assets, 0);
+		await go('/');
+		await latest.filter({ hasText: /hero\.glb.*Recovered/s }).waitFor();
+		studio.save('gone.obj', objText(4));
+		await latest.filter({ hasText: /gone\.obj.*Cooked/s }).waitFor();
+		rmSync(join(studio.art, 'gone.obj'));
+		await latest.filter({ hasText: /gone\.obj.*Removed/s }).waitFor();
 	});
 
 	test('jobs, cache, log and API have controls that do what they say', async () => {

@@ -1,6 +1,7 @@
 /* Why something could not be cooked: what, where, what to do. */
 import { html } from 'htm/preact';
 import { text } from './text.js';
+import { sentence } from './format.js';
 import { nameAddress } from './router.js';
 import { CopyButton, Icon } from './ui.js';
 import { useResource } from './hooks.js';
@@ -31,8 +32,8 @@ export function Place({ location, asset }) {
 
 export function Fault({ error, asset, good }) {
 	return html`<section class="fault" role="alert"><${Icon} name="failed" /><div>
-		<h2>${error.message}</h2>
-		${error.hint && html`<p>${error.hint}</p>`}
+		<h2>${sentence(error.message)}</h2>
+		${error.hint && html`<p>${sentence(error.hint)}</p>`}
 		<p><${Place} location=${error.location} asset=${asset} /></p>
 		${error.root_cause && html`<p>${words.because} <a href=${nameAddress(error.root_cause)}>${error.root_cause}</a></p>`}
 		<p class="quiet">${good ? words.goodKept : words.noGood}</p></div></section>`;

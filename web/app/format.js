@@ -53,4 +53,7 @@ export const clock = (time) => new Date(time).toLocaleTimeString('en-GB');
 /** 0.934 -> "93 %", 0.004 -> "0.4 %" */
 export const percent = (share) => `${share > 0 && share < 0.0995 ? (share * 100).toFixed(1) : Math.round(share * 100)}\u00a0%`;
 
+/** A message as a sentence: 'the GLB says' -> 'The GLB says'; what begins with a quote, a path or a name stays. */
+export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/, (word) => word[0].toUpperCase() + word.slice(1));
+
 export const plural = (count, [one, many]) => `${number(count)} ${count === 1 ? one : many}`;

@@ -35,7 +35,7 @@ export const text = {
 	},
 	states: {
 		queued: 'Waiting', cooking: 'Cooking', fresh: 'Up to date', stale: 'Out of date', failed: 'Failed', blocked: 'Blocked',
-		quarantined: 'Set aside', missing: 'File missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Failed, last good one served',
+		quarantined: 'Set aside', missing: 'File missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Out of date, failed',
 	},
 	stateMeaning: {
 		queued: 'Waits for its turn; nothing has been cooked from it yet.',
@@ -66,7 +66,7 @@ export const text = {
 		mode: { inotify: 'watching', polling: 'looks every 2 s', scanning: 'first look under way' },
 		activity: 'Cooked per minute', activityNone: 'Nothing was cooked in the last hour.', lastHour: 'last hour',
 		timeCook: 'Typical cook', timeWait: 'Typical wait', slowest: 'Slowest cook', uptime: 'Running for', hourCount: 'In this hour', more: 'More', pollingNote: 'is looked at every 2 seconds, because changes there are not reported',
-		reused: 'Found in the cache', listeners: 'Listening now', saved: 'Time saved', disk: 'On disk', oldest: 'Oldest unused for',
+		reused: 'Found in the cache', listeners: 'Listening now', saved: 'Time saved', disk: 'On disk', oldest: 'Longest unused',
 	},
 	assets: {
 		title: 'Assets', search: 'Search names', searchHint: '/', all: 'All', withWarnings: 'With warnings', anyFolder: 'All folders',
@@ -88,7 +88,7 @@ export const text = {
 		of: 'of', overBudget: 'over budget', budgetTriangles: 'Triangle budget', budgetBytes: 'Size budget',
 		output: 'Part', size: 'Size', share: 'Share', hash: 'Content hash', noOutputs: 'Nothing has been cooked from it yet.',
 		outputs: {
-			meshes: 'Meshes', materials: 'Materials', scene: 'Scene', animations: 'Animations', report: 'Cook report', texture: (n) => `Texture ${Number(n) + 1}`,
+			meshes: 'Meshes', materials: 'Materials', scene: 'Scene', animations: 'Animations', report: 'Cook report', texture: (n) => `Texture ${n}`,
 			thumbnail: 'Thumbnail', 'classic.meshes': 'Meshes, classic layout', 'classic.materials': 'Materials, classic layout', 'classic.scene': 'Scene, classic layout',
 		},
 		bundle: 'Bundle for a report', bundleTitle: 'Everything that repeats the cook elsewhere: sources, settings and log, as a tar', use: 'Use it', languages: { curl: 'Command line', js: 'JavaScript (three.js)', c: 'C', python: 'Python' },
@@ -106,7 +106,7 @@ export const text = {
 		asked: () => 'Somebody asked', forced: () => 'Somebody asked to cook it again', removed: (path) => `${path} was deleted`, appeared: (path) => `${path} appeared`,
 		check: () => 'Checked after a start', retry: () => 'Another try after a failure', tools: () => 'A newer version of Hob cooks it differently', start: () => 'Checked after a start', dep: (path) => `${path} changed`,
 	},
-	results: { cooked: 'Cooked', hit: 'From the cache', failed: 'Failed', cancelled: 'Cancelled', done: 'Done' },
+	results: { cooked: 'Cooked', hit: 'From the cache', failed: 'Failed', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' },
 	jobStates: { queued: 'Waiting', checking: 'Checking files', cooking: 'Cooking', storing: 'Storing', running: 'Running', done: 'Done', import: 'Reading', meshes: 'Meshes', textures: 'Textures', write: 'Writing', scene: 'Scene', animations: 'Animations' },
 	history: {
 		trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', compare: 'Compare two cooks', from: 'From', to: 'to', change: 'Change', total: 'Cooked size', cookTime: 'Cook time',
@@ -157,7 +157,7 @@ export const text = {
 	jobs: {
 		title: 'Jobs', running: 'Running', waiting: 'Waiting', done: 'Finished', more: (count) => `and ${count} more`, noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing waits.', noneDone: 'Nothing to show.',
 		none: 'No jobs yet', noneDetail: 'As soon as a model is saved its cook is listed here.', kinds: { gc: 'Trim the cache', verify: 'Check the cache', cook: 'Cook' },
-		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When', actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress', gone: 'The asset is gone.',
+		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When', actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress', known: 'Failed, as known', gone: 'The asset is gone.',
 	},
 	errors: {
 		title: 'Problems', none: 'No problems', noneDetail: 'Every asset could be cooked. Nothing to do here.', causeWord: ['cause', 'causes'],
@@ -166,8 +166,8 @@ export const text = {
 		editor: 'Open files in your editor', editorLabel: 'Link', editorHelp: 'A link with {path}, {line} and {column}; kept in this browser only. For VS Code: vscode://file/{path}:{line}:{column}',
 	},
 	cache: {
-		title: 'Cache', used: 'On disk', free: 'Free on the disk', of: 'of', noLimit: 'no limit set', hitRate: 'Found in the cache', hitsOf: (hits, asked) => `${hits} of ${asked} since start`, saved: 'Time saved', savedNote: 'cooks that were not needed, since start',
-		oldest: 'Oldest unused for', oldestNote: 'short means: too small', evicted: 'Evicted since start', damaged: 'Damaged parts found', gauge: 'How full the cache is', noFigures: 'This daemon gives no figures about its cache.',
+		title: 'Cache', used: 'On disk', free: 'Free on the disk', of: 'of', ofLimit: (limit) => `of ${limit} at most`, freeOnly: (bytes) => `no limit set; the disk has ${bytes} free`, noLimit: 'no limit set', hitRate: 'Found in the cache', hitsOf: (hits, asked) => `${hits} of ${asked} since start`, saved: 'Time saved', savedNote: 'cooks that were not needed, since start',
+		oldest: 'Longest unused', oldestNote: 'if this is short, a higher limit helps', evicted: 'Evicted since start', damaged: 'Damaged parts found', gauge: 'How full the cache is', noFigures: 'This daemon gives no figures about its cache.',
 		care: 'Care', careText: 'Checking reads every cooked part again and compares it with its hash; damaged ones are cooked again. Trimming deletes what was unused longest until the limit is kept, and what nothing names any more.',
 		verify: 'Check all', tryTrim: 'What would trimming free?', trim: 'Trim now', working: { verify: 'Checking…', gc: 'Trimming…' },
 		verified: (count, damaged) => (damaged ? `${damaged} of ${count} parts were damaged and will be made again` : `All ${count} parts are intact`), freed: (bytes) => `${bytes} freed`, wouldFree: (bytes) => `Trimming would free ${bytes}`,

@@ -6,7 +6,7 @@ import { button, choice, h, slider } from './dom.js';
 import { section, table } from './panel.js';
 import { slots, text } from './text.js';
 
-const extensions = [[c.EXT_SPECULAR, 'specular'], [c.EXT_IOR, 'ior'], [c.EXT_CLEARCOAT, 'clear coat'], [c.EXT_SHEEN, 'sheen'],
+const extensions = [[c.EXT_SPECULAR, 'specular'], [c.EXT_IOR, 'refraction index'], [c.EXT_CLEARCOAT, 'clear coat'], [c.EXT_SHEEN, 'sheen'],
 	[c.EXT_TRANSMISSION, 'transmission'], [c.EXT_VOLUME, 'volume'], [c.EXT_IRIDESCENCE, 'iridescence'], [c.EXT_ANISOTROPY, 'anisotropy'],
 	[c.EXT_DISPERSION, 'dispersion'], [c.EXT_DIFFUSE_TRANSMISSION, 'diffuse transmission']];
 
@@ -23,7 +23,7 @@ function factsOf(material) {
 	if (material.flags & c.MATERIAL_MASK) facts.push(`cut out below ${two(material.alpha_cutoff)}`);
 	if (material.flags & c.MATERIAL_DOUBLE_SIDED) facts.push('two-sided');
 	if (material.emissive.some((value) => value > 0)) facts.push('emissive');
-	for (const [bit, name] of extensions) if (material.ext_mask & bit) facts.push(name);
+	for (const [bit, name] of extensions) if (material.ext_mask & bit) facts.push(bit === c.EXT_IOR ? `${name} ${two(material.ior)}` : name);
 	return facts.join(', ');
 }
 

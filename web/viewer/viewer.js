@@ -4,8 +4,8 @@
  *     const viewer = await mountViewer(element, { asset, events, signal });
  *
  * asset: an item of /api/v1/assets. events.listen(callback) gives {kind, data} of the event stream and returns its end.
- * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays,
- * with the reason above it.
+ * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays;
+ * the page around it tells why.
  */
 import * as THREE from 'three';
 import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
@@ -92,7 +92,6 @@ class Viewer {
 	}
 
 	async load() {
-		if (this.asset.error) this.showError(this.asset.error);
 		try {
 			const model = await this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
 			if (this.ended) return disposeContent(model);
@@ -131,8 +130,8 @@ class Viewer {
 
 	async take({ kind, data }) {
 		if (kind === 'asset' && data.asset === this.asset.name) {
-			if (data.error) this.showError(data.error);
-			else if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
+			if (data.error) return;
+			if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
 			else if (data.kind !== 'stale' && data.outputs) {
 				this.noteOutputs(data.outputs);
 				await this.reload();

@@ -24,7 +24,7 @@ function Viewer({ asset }) {
 		const stop = new AbortController();
 		setError(null);
 		import('../../viewer/viewer.js')
-			.then(({ mountViewer }) => stop.signal.aborted || mountViewer(place.current, { asset, events: { listen }, api, signal: stop.signal }))
+			.then(({ mountViewer }) => stop.signal.aborted || mountViewer(place.current, { asset, events: { listen }, signal: stop.signal }))
 			.catch((reason) => stop.signal.aborted || setError(reason));
 		return () => {
 			stop.abort();

@@ -14,15 +14,14 @@ function Tiles({ stats }) {
 	const { cache, cooks } = stats;
 	if (!cache) return html`<p class="quiet">${words.noFigures}</p>`;
 	const asked = cooks.hits + cooks.misses;
-	const room = cache.limit_bytes || cache.bytes + cache.disk_free_bytes;
-	return html`<div class="counts"><${Tile} value=${size(cache.bytes)} label=${words.used} note=${cache.limit_bytes ? `${words.of} ${size(cache.limit_bytes)}` : words.noLimit} />
+	return html`<div class="counts"><${Tile} value=${size(cache.bytes)} label=${words.used} note=${cache.limit_bytes ? words.ofLimit(size(cache.limit_bytes)) : words.noLimit} />
 		<${Tile} value=${size(cache.disk_free_bytes)} label=${words.free} />
 		<${Tile} value=${asked ? percent(cooks.hits / asked) : '–'} label=${words.hitRate} note=${words.hitsOf(number(cooks.hits), number(asked))} />
 		<${Tile} value=${duration(cooks.saved_ms)} label=${words.saved} note=${words.savedNote} />
-		<${Tile} value=${duration(cache.oldest_idle_s * 1000)} label=${words.oldest} note=${words.oldestNote} />
+		<${Tile} value=${duration(cache.oldest_idle_s * 1000)} label=${words.oldest} note=${cache.limit_bytes > 0 && words.oldestNote} />
 		<${Tile} value=${size(cache.evicted_bytes)} label=${words.evicted} />
 		<${Tile} value=${number(cache.damaged_blobs)} label=${words.damaged} /></div>
-		<meter class="gauge" min="0" max=${room || 1} value=${cache.bytes} aria-label=${words.gauge} />`;
+		${cache.limit_bytes > 0 && html`<meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes} aria-label=${words.gauge} />`}`;
 }
 
 function Task({ id }) {

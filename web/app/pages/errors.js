@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { post } from '../api.js';
-import { number, plural } from '../format.js';
+import { number, plural, sentence } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { assetAddress, nameAddress } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
@@ -21,8 +21,8 @@ function Group({ group }) {
 	};
 	return html`<article class="panel problem" aria-labelledby=${`p-${first.id}`}>
 		<${Icon} name="failed" /><div class="anywhere">
-			<h2 id=${`p-${first.id}`}>${group.message}</h2>
-			${group.hint && html`<p class="hint">${group.hint}</p>`}
+			<h2 id=${`p-${first.id}`}>${sentence(group.message)}</h2>
+			${group.hint && html`<p class="hint">${sentence(group.hint)}</p>`}
 			${group.root_cause ? html`<p>${text.fault.because} <a href=${nameAddress(group.root_cause)}>${group.root_cause}</a></p>` : html`<p class="asset"><a href=${assetAddress(first)}><${Breakable} path=${`${first.root}/${first.path}`} /></a> <${State} state=${first.state === 'stale' ? 'broken' : first.state} /></p>`}
 			<p><${Place} location=${group.location} asset=${first} /></p>
 			${caused.length > 0 && html`<details open=${caused.length <= 3}><summary>${group.root_cause ? words.caused(number(group.count)) : words.same(number(group.count - 1))}</summary>

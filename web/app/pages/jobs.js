@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { post, query as written, write } from '../api.js';
-import { duration, number, size } from '../format.js';
+import { duration, number, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
 import { ActionButton, AssetName, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
@@ -19,9 +19,14 @@ const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />` 
 /* "root/path" without the root. */
 const reasons = (job) => job.reason.map((reason) => reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
 
+/* A failure that the cache remembers: nothing was cooked to find it. */
+const resultOf = (job) => (job.error && job.result === 'hit' ? 'failed' : job.result);
+
 function Result({ job }) {
-	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[job.result] ?? ['queued', 'work'];
-	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[job.result] ?? text.jobStates[job.state] ?? job.state}</span>`;
+	const result = resultOf(job);
+	const known = result === 'failed' && (job.cached || job.result === 'hit');
+	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'work'];
+	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${known ? words.known : text.results[result] ?? text.jobStates[job.state] ?? job.state}</span>`;
 }
 
 const Cancel = ({ job }) => html`<${ActionButton} className="small" icon="close" run=${async () => {
@@ -60,14 +65,14 @@ async function retry(job) {
 function Done({ jobs }) {
 	const [open, setOpen] = useState(null);
 	if (!jobs.length) return html`<div class="body quiet">${words.noneDone}</div>`;
-	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
+	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide spare">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
 		<tbody>${jobs.slice(0, 200).map((job) => {
 			const [queued, started, finished] = ['queued', 'started', 'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
-			return html`<tr key=${job.id}><td class="anywhere name"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${job.error.message}</span>`}</td><td><${Result} job=${job} /></td>
-				<td class="anywhere wide quiet why">${reasons(job)}</td><td class="num wide">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
-				<td class="num wide">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
+			return html`<tr key=${job.id}><td class="anywhere name"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${sentence(job.error.message)}</span>`}</td><td><${Result} job=${job} /></td>
+				<td class="anywhere wide quiet why">${reasons(job)}</td><td class="num wide spare">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
+				<td class="num wide spare">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
 				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id} onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
-					${job.result === 'failed' && job.asset && html`<${BundleButton} url=${`/api/v1/jobs/${job.id}/bundle`} name=${`job-${job.id}.tar`} />
+					${resultOf(job) === 'failed' && job.asset && html`<${BundleButton} url=${`/api/v1/jobs/${job.id}/bundle`} name=${`job-${job.id}.tar`} />
 					<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
 				${open === job.id && html`<tr key=${`${job.id}-log`}><td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
 		})}</tbody></table></div>`;
@@ -83,7 +88,7 @@ export function Jobs({ query }) {
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${jobs}>${({ items }) => {
 			const [now, waiting] = [items.filter(running), items.filter((job) => job.state === 'queued')];
-			const done = (query.result ? some.data?.items ?? [] : items).filter((job) => !active(job) && (!query.result || job.result === query.result));
+			const done = (query.result ? some.data?.items ?? [] : items).filter((job) => !active(job) && (!query.result || resultOf(job) === query.result));
 			if (!items.length) return html`<section class="panel"><${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
 			return html`<div class="stack">
 				<${Panel} id="running" title=${words.running} note=${now.length || ''}><${Running} jobs=${now} /></${Panel}>

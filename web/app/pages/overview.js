@@ -1,15 +1,16 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { duration, number, percent, plural, size } from '../format.js';
+import { duration, number, percent, plural, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { assetAddress, nameAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
 import { Chart } from '../chart.js';
-import { Breakable, Empty, Icon, Panel, Resource, State, stateOf, Time } from '../ui.js';
+import { Breakable, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
 
 const words = text.overview;
 const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
 const always = ['fresh'];
+const RECENT = 8;
 
 function Counts({ stats }) {
 	const { assets, bytes } = stats;
@@ -24,15 +25,36 @@ function Problems({ errors, busy }) {
 	if (!errors.items.length) return html`<div class="body"><p class="state tone-good"><${Icon} name="fresh" />${busy ? words.noneSoFar : words.allFine}</p></div>`;
 	return html`<ul class="lines">${[...errors.items].sort((a, b) => b.count - a.count).slice(0, 5).map((group) => html`<li class="problem-line">
 		<span class="name"><a href=${assetAddress(group.assets[0])}><${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
-			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${group.message}</span></li>`)}</ul>`;
+			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${sentence(group.message)}</span></li>`)}</ul>`;
 }
 
-function Recent({ page }) {
-	const items = page.items.filter((asset) => asset.cooked_at);
-	if (!items.length) return html`<div class="body quiet">${words.noRecent}</div>`;
-	return html`<ul class="lines changes">${items.map((asset) => html`<li key=${`${asset.id}.${asset.rev}`}>
-		<span class="name"><a href=${assetAddress(asset)} title=${`${asset.root}/${asset.path}`}>${asset.path.split('/').at(-1)}</a></span>
-		<${State} state=${stateOf(asset)} /><${Time} at=${asset.cooked_at} /></li>`)}</ul>`;
+const changeLook = { cooked: ['fresh', 'good'], hit: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
+
+/* The newest change of each asset: what its last job came to, or that its file went. */
+function changesOf(jobs, lines) {
+	const newest = new Map();
+	const ended = jobs.items.filter((job) => job.kind === 'cook' && job.finished_at && job.result in changeLook);
+	for (const job of ended.sort((a, b) => Date.parse(b.finished_at) - Date.parse(a.finished_at) || b.id - a.id)) {
+		const kind = job.error ? 'failed' : job.result;
+		const later = newest.get(job.asset);
+		if (!later) newest.set(job.asset, { name: job.asset, kind, at: Date.parse(job.finished_at) });
+		else if (!later.before) later.before = kind;
+	}
+	for (const { event, message, time } of lines.items)
+		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message, { name: message, kind: 'removed', at: Date.parse(time) });
+	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
+		.map((change) => (change.before === 'failed' && change.kind !== 'failed' && change.kind !== 'removed' ? { ...change, kind: 'recovered' } : change));
+}
+
+function Recent({ jobs, lines }) {
+	const changes = changesOf(jobs, lines);
+	if (!changes.length) return html`<div class="body quiet">${words.noRecent}</div>`;
+	return html`<ul class="lines changes">${changes.map(({ name, kind, at }) => {
+		const [icon, tone] = changeLook[kind];
+		const file = name.split('/').at(-1);
+		return html`<li key=${`${name}.${at}`}><span class="name" title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>${file}</a>`}</span>
+			<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[kind] ?? text.states[kind]}</span><${Time} at=${at} /></li>`;
+	})}</ul>`;
 }
 
 function Folders({ roots }) {
@@ -62,8 +84,8 @@ function Activity({ jobs, now }) {
 function Space({ stats }) {
 	const { cache, cooks } = stats;
 	const asked = cooks.hits + cooks.misses;
-	return html`<div class="body"><meter class="gauge" min="0" max=${cache.limit_bytes || cache.bytes + cache.disk_free_bytes || 1} value=${cache.bytes} aria-label=${text.cache.gauge} /></div>
-		<dl class="facts"><dt>${words.disk}</dt><dd>${size(cache.bytes)} <small>${text.cache.of} ${size(cache.limit_bytes || cache.bytes + cache.disk_free_bytes)}</small></dd>
+	return html`${cache.limit_bytes > 0 && html`<div class="body"><meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes} aria-label=${text.cache.gauge} /></div>`}
+		<dl class="facts"><dt>${words.disk}</dt><dd>${size(cache.bytes)} <small>${cache.limit_bytes ? text.cache.ofLimit(size(cache.limit_bytes)) : text.cache.freeOnly(size(cache.disk_free_bytes))}</small></dd>
 			<dt>${words.reused}</dt><dd>${asked ? percent(cooks.hits / asked) : '–'}</dd><dt>${words.saved}</dt><dd>${duration(cooks.saved_ms)}</dd>
 			<dt>${words.oldest}</dt><dd>${duration(cache.oldest_idle_s * 1000)}</dd><dt>${words.uptime}</dt><dd>${duration(stats.uptime_ms)}</dd></dl>`;
 }
@@ -84,10 +106,10 @@ export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	const recent = useResource('/api/v1/assets?sort=-cooked_at&limit=8&fields=id,path,root,state,quality,error,rev,cooked_at,cook_ms', { on: changesCounts });
+	const lines = useResource('/api/v1/log?limit=1000', { on: (event) => event.kind === 'asset' && event.data.kind === 'removed' });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
-	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'job' && event.data.state !== 'cooking' });
+	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && event.data.state !== 'cooking') });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}><p>${words.empty}</p></${Empty}></section>`
@@ -96,7 +118,7 @@ export function Overview() {
 		<div class="grid columns">
 			<${Panel} id="problems" title=${words.problems} actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
 				<${Resource} from=${errors}>${(data) => html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued + stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
-			<${Panel} id="recent" title=${words.recent}><${Resource} from=${recent}>${(data) => html`<${Recent} page=${data} />`}</${Resource}></${Panel}>
+			<${Panel} id="recent" title=${words.recent}><${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data} lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
 			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}><${Resource} from=${jobs}>${(data) => html`<${Activity} jobs=${data} now=${now} />`}</${Resource}></${Panel}>
 			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache} actions=${html`<a href="/ui/cache">${words.more}</a>`}><${Space} stats=${stats.data} /></${Panel}>`}
 			<${Panel} id="folders" title=${words.folders}><${Resource} from=${roots}>${(data) => html`<${Folders} roots=${data} />`}</${Resource}></${Panel}>
