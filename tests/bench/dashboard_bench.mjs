@@ -43,7 +43,7 @@ async function firstRow(context, origin) {
 		requestAnimationFrame(look);
 	});
 	await page.goto(`${origin}/ui/assets`);
-	await page.waitForFunction('window.firstRow');
+	await page.waitForFunction(() => window.firstRow);
 	const found = await page.evaluate(() => ({ row: window.firstRow, paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0 }));
 	await page.close();
 	return found;

@@ -95,7 +95,7 @@ export async function setUp(profiles, models) {
 	const complaints = [];
 	page.on('pageerror', (error) => complaints.push(error.message));
 	await page.goto(`http://127.0.0.1:${server.address().port}/tests/page.html`);
-	await page.waitForFunction('window.ready');
+	await page.waitForFunction(() => window.ready);
 	return {
 		folder, page, complaints,
 		origin: `http://127.0.0.1:${server.address().port}`,
