@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Mistakes that converters of static scenes are known to make (FEATURES.md), put into core one at a time: the test that is
-named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their tests.
-Players of animations have their own list, runtime/mutants.py.
+"""Mistakes that converters of scenes (FEATURES.md) and players of animations are known to make, put into core one at a time: the
+test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
+tests.
 
     python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a configured build, for its libraries; only mistakes with this word"""
 import pathlib
@@ -129,6 +129,53 @@ MISTAKES = [
      "scene/model_edits", "instances_of_different_scenes_stay_apart"),
     ("merge_instances does nothing", "scene/merge_instances.c", "if (new_refs == 0)\n\t\treturn true;", "if (new_refs != ~0u)\n\t\treturn true;", "scene/model_edits",
      "merging_instances_keeps_the_picture"),
+    # players of animations
+    ("lerp reversed", "runtime/rt_clip.c", "a[i] + place->fraction * (b[i] - a[i])", "b[i] + place->fraction * (a[i] - b[i])",
+     "runtime/clip", "lerp_goes_from_the_earlier_key_to_the_later"),
+    ("missing tracks become zero", "runtime/rt_clip.c", "copy_floats(rt_pose_rows(pose), a->rest, (size_t)a->slot_stride * RT_POSE_ROWS);",
+     "memset(rt_pose_rows(pose), 0, (size_t)a->slot_stride * RT_POSE_ROWS * 4);", "runtime/clip", "missing_tracks_take_the_rest_pose"),
+    ("only the first channel is applied", "runtime/rt_clip.c", "i < clip->channel_count; i++", "i < clip->channel_count && i < 1; i++",
+     "runtime/clip", "every_channel_is_applied"),
+    ("nothing at or before the first key", "runtime/rt_clip.c", "if (!(time > times[0]))\n\t\treturn place;",
+     "if (!(time > times[0])) {\n\t\tplace.key = count - 1;\n\t\treturn place;\n\t}", "runtime/clip",
+     "keys_give_their_own_values_and_the_ends_hold"),
+    ("nothing after the last key", "runtime/rt_clip.c", "place.key = count - 1;\n\t\treturn place;", "place.key = 0;\n\t\treturn place;",
+     "runtime/clip", "keys_give_their_own_values_and_the_ends_hold"),
+    ("STEP played as LINEAR", "runtime/rt_clip.c", "sampler->interpolation == HOB_PK_STEP, cursors", "false, cursors", "runtime/clip", "step_holds"),
+    ("CUBICSPLINE tangents not scaled", "runtime/rt_clip.c", "place.seconds = (float)seconds;", "place.seconds = 1;", "runtime/clip",
+     "cubic_follows_its_tangents_scaled_by_the_distance_of_keys"),
+    ("CUBICSPLINE outputs taken for values", "runtime/rt_clip.c", "((size_t)key * 3 + 1) * curve->components", "((size_t)key) * curve->components",
+     "runtime/clip", "cubic_follows_its_tangents_scaled_by_the_distance_of_keys"),
+    ("the long way round", "runtime/rt_clip.c", "float sign = d < 0 ? -1.0f : 1.0f, x", "float sign = 1.0f, x", "runtime/clip",
+     "slerp_takes_the_short_way_at_constant_speed"),
+    ("time wraps to the start", "runtime/rt_clip.c", "return start + (rest < length ? rest : 0);", "return time >= clip->end ? start : start + rest;",
+     "runtime/clip", "time_loops_with_its_remainder_in_both_directions"),
+    ("loops ignore the clip's start", "runtime/rt_clip.c", "fmod(time - start, length)", "fmod(time, length)", "runtime/clip",
+     "time_loops_with_its_remainder_in_both_directions"),
+    ("backwards leaves the clip", "runtime/rt_clip.c", "\tif (rest < 0)\n\t\trest += length;\n", "", "runtime/clip",
+     "time_loops_with_its_remainder_in_both_directions"),
+    ("cursors trusted", "runtime/rt_clip.c", "key + 1 >= count || !(times[key] <= time) || !(time < times[key + 1])",
+     "key + 1 >= count || !(time < times[key + 1])", "runtime/clip", "cursors_never_change_the_result"),
+    ("rotations are not normalised", "runtime/rt_clip.c", "\trt_normalise(q);\n\tfor", "\tfor", "runtime/clip", "no_input_gives_a_number_that_is_none"),
+    ("matrix and TRS multiplied", "runtime/rt_instance.c", "\tif (in->flags[node] & RT_NODE_MATRIX)\n\t\treturn;\n\trt_compose", "\trt_compose",
+     "runtime/instance", "matrices_stay_as_given_until_a_part_is_set"),
+    ("only the first changed root is updated", "runtime/rt_instance.c", "node = next_marked(in, end);", "node = HOB_RT_NONE;", "runtime/instance",
+     "a_change_of_a_deep_node_alone_and_of_a_second_root_arrives"),
+    ("children of a changed node stay", "runtime/rt_instance.c", "end = node + count;", "end = node + 1;", "runtime/instance",
+     "update_matches_recomputation_and_touches_changed_subtrees_only"),
+    ("everything is computed anew", "runtime/rt_instance.c", "\tuint32_t changed = 0, node = next_marked(in, 0);",
+     "\tuint32_t changed = 0, node = 0;", "runtime/instance", "update_matches_recomputation_and_touches_changed_subtrees_only"),
+    ("attached models do not know their host", "runtime/rt_instance.c", "set_base(in, hob_rt_global(in->host, in->host_node));", "(void)set_base;",
+     "runtime/instance", "attached_instances_follow_and_cost_only_when_their_host_moves"),
+    ("inverse bind left out", "runtime/rt_skin.c", "rt_multiply(in->globals + (size_t)from->joints[i] * 16, bind, palette + (size_t)i * 16);",
+     "(void)bind;\n\t\tmemcpy(palette + (size_t)i * 16, in->globals + (size_t)from->joints[i] * 16, 64);", "runtime/skin",
+     "palettes_are_global_times_inverse_bind"),
+    ("one inverse bind matrix per joint", "runtime/rt_skin.c", "a->inverse_binds, first + i)->m;\n\t\trt_multiply", "a->inverse_binds, i)->m;\n\t\trt_multiply",
+     "runtime/skin", "skins_over_the_same_joints_have_matrices_of_their_own"),
+    ("normals scaled like positions", "runtime/rt_skin.c", "\tfor (int i = 0; i < 12; i++)\n\t\tout[i] *= scale;", "\t(void)scale;\n\tmemcpy(out, m, 48);",
+     "runtime/skin", "mirrored_and_flattened_joints_have_normal_matrices_without_surprises"),
+    ("morph weights of clips are lost", "runtime/rt_clip.c", "in->weights[i] = pose->weights[i];", "(void)pose;", "runtime/skin",
+     "morph_weights_come_from_the_node_the_clip_and_the_caller"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
