@@ -50,6 +50,16 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 	return hob_model_merge(all, count, request->result, request->scratch, out, l->err);
 }
 
+static bool check_keys(const cJSON *root, hob_str path, hob_error *err)
+{
+	for (const cJSON *item = root->child; item; item = item->next)
+		if (strcmp(item->string, "scenes") != 0 && strncmp(item->string, "//", 2) != 0)
+			return hob_fail(err, CORRUPT,
+							"a merge has no '%.60s'; settings stand in '%.*s.cook.json' beside it",
+							item->string, HOB_FMT(hob_path_name(path)));
+	return true;
+}
+
 static bool import_merge(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	list_t l = {.request = request, .folder = hob_path_dir(request->path), .err = err};
@@ -66,7 +76,7 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 	if (count > HOB_LIMIT_MERGED_SCENES)
 		return hob_fail(err, LIMIT, "%u scenes to merge; the limit is %llu", count,
 						(unsigned long long)HOB_LIMIT_MERGED_SCENES);
-	return import_scenes(&l, scenes, count, out);
+	return check_keys(root, request->path, err) && import_scenes(&l, scenes, count, out);
 }
 
 /* What each of the others is: their output is part of this one's. Every call writes the same bytes. */

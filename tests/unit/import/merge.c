@@ -17,7 +17,7 @@ static reader *merge(const char *list)
 static void scenes_stand_side_by_side(void **state)
 {
 	(void)state;
-	reader *r = merge("{\"scenes\": [\"one.obj\", \"../parts/other.obj\"]}");
+	reader *r = merge("{\"// why\": 1, \"scenes\": [\"one.obj\", \"../parts/other.obj\"]}");
 	reader_model(r);
 	const hob_model *m = &r->model;
 	assert_int_equal(m->mesh_count, 2);
@@ -54,6 +54,8 @@ static void lists_that_cannot_be_followed_say_why(void **state)
 		{"[]", HOB_ERR_CORRUPT, "a merge names the files"},
 		{"{\"scenes\": [\"one.obj\", 5]}", HOB_ERR_CORRUPT, "scenes[1] is not the name of a file"},
 		{"{\"scenes\": [\"one.obj\",", HOB_ERR_CORRUPT, "line 1"},
+		{"{\"scenes\": [\"one.obj\"], \"merge_materials\": true}", HOB_ERR_CORRUPT,
+		 "no 'merge_materials'; settings stand in 'all.merge.cook.json'"},
 		{"{\"scenes\": [\"all.merge\"]}", HOB_ERR_UNSUPPORTED, "not a '.merge' file"},
 		{"{\"scenes\": [\"m.mtl\"]}", HOB_ERR_UNSUPPORTED, "not a '.mtl' file"},
 		{"{\"scenes\": [\"gone.obj\"]}", HOB_ERR_MISSING_FILE, "town/gone.obj"},
