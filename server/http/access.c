@@ -206,8 +206,7 @@ static uint64_t peer_network(const request *r)
 	return network;
 }
 
-/* Counts a token that is none. True when its sender has used up its guesses of this minute. */
-static bool count_guess(request *r)
+bool access_guessed(request *r)
 {
 	uint64_t network = peer_network(r);
 	guesser *g = &r->http->access->guessers[(network * 0x9E3779B97F4A7C15u) >> 56];
@@ -244,15 +243,20 @@ static bool is_open(const request *r)
 	return false;
 }
 
-enum MHD_Result reply_wrong_token(request *r)
+enum MHD_Result reply_guesses(request *r)
 {
-	if (!count_guess(r))
-		return reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
-							 "this token is none of ours");
 	return reply_problem_text(r, PROBLEM_GUESSES,
 							  &(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
 											  .hint = HOB_STR("a right token is let in at any time"),
 											  .retry_after_s = GUESS_WINDOW_MS / 1000});
+}
+
+enum MHD_Result reply_wrong_token(request *r)
+{
+	if (access_guessed(r))
+		return reply_guesses(r);
+	return reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
+						 "this token is none of ours");
 }
 
 bool access_check(request *r, enum MHD_Result *result)

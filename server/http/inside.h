@@ -176,7 +176,10 @@ uint32_t access_readings(srv_http *http);
 /* False when the token of an answer that still goes on has been revoked. */
 bool access_goes_on(const request *r);
 bool access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* 401, and 429 after many of them. */
+/* Counts a token that is none. True when its sender has used up its guesses of this minute: reply_guesses. */
+bool access_guessed(request *r);
+enum MHD_Result reply_guesses(request *r);
+/* Counts it and answers 401, or 429 after many of them. */
 enum MHD_Result reply_wrong_token(request *r);
 /* Of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked for. */
 srv_scope session_scope(request *r, hob_str token);

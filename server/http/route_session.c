@@ -28,7 +28,8 @@ static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str 
 
 enum MHD_Result srv_route_session(request *r)
 {
-	return reply_session(r, session_now(r), NULL);
+	srv_scope scope = session_now(r);
+	return r->head.session_over && access_guessed(r) ? reply_guesses(r) : reply_session(r, scope, NULL);
 }
 
 enum MHD_Result srv_route_session_open(request *r)

@@ -473,6 +473,7 @@ class Contract(Scenario):
             for _ in range(9):
                 self.daemon.request("POST", "/api/v1/session", {"token": "no"})
             self.ask(429, "POST", "/api/v1/session", {"token": "no"})
+            self.ask(429, "GET", "/api/v1/session", Cookie=f"hob_{self.daemon.port}=no")
 
     def test_99_nothing_declared_was_left_out(self):
         missing = set(contract.unseen()) - ELSEWHERE
