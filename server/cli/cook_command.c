@@ -352,17 +352,20 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 							 .root_fds = &r.plan.root_fd,
 							 .root_count = 1};
 	hob_error error = {0};
-	uv_loop_init(&r.loop);
 	signal(SIGPIPE, SIG_IGN);
-	int code;
-	if (begin(&r, &pool, &error)) {
+	int code, failed = uv_loop_init(&r.loop);
+	if (failed) {
+		fprintf(stderr, "%s: no event loop can be made: %s\n", r.who, uv_strerror(failed));
+		code = EXIT_INTERNAL;
+	} else if (begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r, options->report);
 	} else {
 		cli_print_error(r.who, &error);
 		code = EXIT_INTERNAL;
 	}
-	uv_loop_close(&r.loop);
+	if (!failed)
+		uv_loop_close(&r.loop);
 	hob_buf_release(&r.report);
 	cook_plan_release(&r.plan);
 	cook_parts_release(&r.parts);

@@ -102,7 +102,9 @@ bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error
 	srv_pool_callbacks callbacks = {
 		.user = &r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
 	signal(SIGPIPE, SIG_IGN);
-	uv_loop_init(&r.loop);
+	int failed = uv_loop_init(&r.loop);
+	if (failed)
+		return hob_fail(err, IO, "no event loop can be made: %s", uv_strerror(failed));
 	if (srv_pool_new(&r.loop, &options, &callbacks, &r.pool, &r.error))
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r.loop);

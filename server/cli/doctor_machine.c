@@ -368,7 +368,13 @@ void doctor_look_at_worker(doctor *d)
 	srv_pool_options options = {.workers = 1, .memory_limit = engine.memory_limit, .sandbox = engine.sandbox};
 	srv_pool_callbacks callbacks = {
 		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
-	uv_loop_init(&t.loop);
+	int failed = uv_loop_init(&t.loop);
+	if (failed) {
+		doctor_advise(
+			doctor_say(d, DOCTOR_FAIL, "programs", "no event loop can be made: %s", uv_strerror(failed)),
+			"raise the limit of open files: ulimit -n");
+		return;
+	}
 	uv_timer_init(&t.loop, &t.deadline);
 	t.deadline.data = &t;
 	if (srv_pool_new(&t.loop, &options, &callbacks, &t.pool, &error)) {

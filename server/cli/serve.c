@@ -371,13 +371,18 @@ static int run_serve(int argc, char **argv)
 				 strcmp(srv_config_text(&d.config, SRV_CONFIG_log_format), "json") == 0);
 	signal(SIGPIPE, SIG_IGN);
 	d.began_ns = now_ns();
-	uv_loop_init(&d.loop);
+	raise_file_limit();
+	int failed = uv_loop_init(&d.loop);
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++) {
-		uv_signal_init(&d.loop, &d.signals[i]);
+	for (size_t i = 0; i < HOB_COUNT_OF(d.signals) && !failed; i++) {
+		failed = uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
 	}
-	raise_file_limit();
+	if (failed) {
+		fprintf(stderr, "hob serve: no event loop can be made: %s\n", uv_strerror(failed));
+		release(&d);
+		return EXIT_INTERNAL;
+	}
 	if (!start(&d, &engine, &error)) {
 		cli_print_error("hob serve", &error);
 		if (d.engine)

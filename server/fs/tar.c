@@ -178,6 +178,11 @@ srv_tar_step srv_tar_next(srv_tar_reader *r, uint64_t *size, hob_error *err)
 			(void)hob_fail(err, CORRUPT, "this is no tar archive, or it is damaged");
 			return SRV_TAR_BROKEN;
 		}
+		if (head.type == 'L') {
+			(void)hob_fail(err, UNSUPPORTED,
+						   "it has long names in the way of GNU tar; pack it with --format=pax");
+			return SRV_TAR_BROKEN;
+		}
 		if (head.type == 'x') {
 			if (!take_pax(r, *size, &named, err))
 				return SRV_TAR_BROKEN;

@@ -147,7 +147,7 @@ bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store 
 		close_all(&blobs);
 		return hob_fail(err, IO, "a blob of the model is not in the store");
 	}
-	bool ok = pipe2(ends, O_CLOEXEC) == 0 || hob_fail(err, IO, "no pipe for a picture: errno %d", errno);
+	bool ok = pipe2(ends, O_CLOEXEC) == 0 || hob_fail(err, IO, "no pipe for a picture: %s", strerror(errno));
 	ok = ok && spawn(path, sandbox, input, &blobs, ends[1], &pid, err);
 	if (ends[1] >= 0)
 		close(ends[1]);

@@ -550,12 +550,12 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 	if (pool->options.worker_path) {
 		snprintf(pool->worker_path, sizeof pool->worker_path, "%s", pool->options.worker_path);
 		return access(pool->worker_path, X_OK) == 0 ||
-			   hob_fail(err, IO, "'%s' cannot be run: errno %d", pool->worker_path, errno);
+			   hob_fail(err, IO, "'%s' cannot be run: %s", pool->worker_path, strerror(errno));
 	}
 	char self[3072];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (len <= 0)
-		return hob_fail(err, IO, "cannot find this program's own folder: errno %d", errno);
+		return hob_fail(err, IO, "cannot find this program's own folder: %s", strerror(errno));
 	self[len] = 0;
 	char *slash = strrchr(self, '/');
 	*slash = 0;
@@ -584,7 +584,7 @@ static bool resolve_worker(srv_pool *pool, hob_error *err)
 static bool make_socket(int ends[2], bool stream, hob_error *err)
 {
 	if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0, ends) != 0)
-		return hob_fail(err, IO, "no socket for a cook process: errno %d", errno);
+		return hob_fail(err, IO, "no socket for a cook process: %s", strerror(errno));
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	return true;
 }

@@ -27,7 +27,7 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 	do
 		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
-	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: errno %d", frame->type, errno);
+	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: %s", frame->type, strerror(errno));
 }
 
 int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)

@@ -34,7 +34,7 @@ static bool write_all(int fd, const uint8_t *data, size_t size, hob_error *err)
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote <= 0)
-			return hob_fail(err, IO, "writing the result failed: errno %d", errno);
+			return hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
 		data += wrote;
 		size -= (size_t)wrote;
 	}

@@ -78,7 +78,7 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 {
 	struct stat before, info;
 	if (fstat(fd, &before) != 0)
-		return hob_fail(err, IO, "'%.*s': stat failed: errno %d", HOB_FMT(file->dep.path), errno);
+		return hob_fail(err, IO, "'%.*s': stat failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 	if (!S_ISREG(before.st_mode))
 		return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
@@ -98,7 +98,7 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return hob_fail(err, IO, "reading '%.*s' failed: errno %d", HOB_FMT(file->dep.path), errno);
+			return hob_fail(err, IO, "reading '%.*s' failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 		if (n == 0)
 			break;
 		got += (uint64_t)n;
@@ -136,7 +136,7 @@ static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 			return hob_fail(err, CORRUPT, "the reference '%.60s...' is too long for a file name",
 							file->dep.path.data);
 		default:
-			return hob_fail(err, IO, "opening '%.*s' failed: errno %d", HOB_FMT(file->dep.path), errno);
+			return hob_fail(err, IO, "opening '%.*s' failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 		}
 	}
 	bool ok = read_whole(io, file, fd, err);

@@ -337,6 +337,9 @@ class Bundles(CommandLine):
                 self.add(tar, name, data)
         self.assertIn("the same", self.hob("replay", file, TMPDIR=str(self.folder))[0])
         self.assertEqual(list(self.folder.rglob("out.obj")), [])
+        with tarfile.open(self.folder / "gnu.tar", "w", format=tarfile.GNU_FORMAT) as tar:
+            self.add(tar, "files/" + "x" * 150, b"x")
+        self.assertIn("--format=pax", self.hob("replay", self.folder / "gnu.tar", code=2)[1])
         whole = file.read_bytes()
         for spoiled in (whole[:700], whole[:100], b"", b"x" * 2048, bytes(1024), whole.replace(b"bundle.json", b"bundle.jsxx")):
             file.write_bytes(spoiled)

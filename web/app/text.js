@@ -171,7 +171,7 @@ export const text = {
 		care: 'Care', careText: 'Checking reads every cooked part again and compares it with its hash; damaged ones are cooked again. Trimming deletes what was unused longest until the limit is kept, and what nothing names any more.',
 		verify: 'Check all', tryTrim: 'What would trimming free?', trim: 'Trim now', working: { verify: 'Checking…', gc: 'Trimming…' },
 		verified: (count, damaged) => (damaged ? `${damaged} of ${count} parts were damaged and will be made again` : `All ${count} parts are intact`), freed: (bytes) => `${bytes} freed`, wouldFree: (bytes) => `Trimming would free ${bytes}`,
-		byKind: 'By kind', kind: 'Kind', files: 'Parts', size: 'Size', share: 'Share', largest: 'Largest assets', mostly: 'Mostly', asset: 'Asset', mostly: 'Mostly',
+		byKind: 'By kind', kind: 'Kind', files: 'Parts', size: 'Size', share: 'Share', largest: 'Largest assets', asset: 'Asset', mostly: 'Mostly',
 		kindNames: { meshes: 'Meshes', textures: 'Textures', materials: 'Materials', scene: 'Scenes', animations: 'Animations', report: 'Reports', classic: 'Classic layout', thumbnail: 'Thumbnails' },
 	},
 	clients: {
