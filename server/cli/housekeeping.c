@@ -46,6 +46,21 @@ static int finish(cJSON *job, bool json, int code)
 	return code;
 }
 
+static void print_freed(const cJSON *job, bool dry)
+{
+	char freed[32], over[32];
+	double bytes = cli_number(job, "freed_bytes"), too_many = cli_number(job, "over_bytes");
+	srv_text_bytes((uint64_t)bytes, freed);
+	srv_text_bytes((uint64_t)too_many, over);
+	if (bytes > 0)
+		printf(dry ? "%s would go, which no asset uses\n" : "freed %s\n", freed);
+	else if (too_many > 0)
+		printf("%s: the cache is %s over its limit, but assets use all of it, or did a minute ago\n",
+			   dry ? "nothing would go" : "freed nothing", over);
+	else
+		printf("the cache is within its limit; nothing %s\n", dry ? "would go" : "had to go");
+}
+
 static int run_gc(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *size = NULL;
@@ -63,29 +78,14 @@ static int run_gc(int argc, char **argv)
 		return cli_usage_error(&cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
 	if (size && most == 0)
 		return cli_usage_error(&cli_gc, "--max-size begins at 1 byte; what assets use stays in any case");
-	char body[96], freed[32], over[32];
+	char body[96];
 	snprintf(body, sizeof body, "{\"dry_run\":%s%s", dry ? "true" : "false", size ? ",\"max_bytes\":" : "}");
 	if (size)
 		snprintf(body + strlen(body), sizeof body - strlen(body), "%llu}", (unsigned long long)most);
 	int code = EXIT_GOOD;
 	cJSON *job = run_task("hob gc", url, "/api/v1/gc", body, &code);
-	srv_text_bytes((uint64_t)cli_number(job, "freed_bytes"), freed);
-	srv_text_bytes((uint64_t)cli_number(job, "over_bytes"), over);
-	bool nothing = cli_number(job, "freed_bytes") == 0;
-	if (job && !json && dry && nothing && cli_number(job, "over_bytes") > 0)
-		printf("nothing would go: the cache is %s over its limit, but assets use all of it, or did a minute "
-			   "ago\n",
-			   over);
-	else if (job && !json && dry && nothing)
-		printf("the cache is within its limit; nothing would go\n");
-	else if (job && !json && dry)
-		printf("%s would go, which no asset uses\n", freed);
-	else if (job && !json && cli_number(job, "freed_bytes") == 0 && cli_number(job, "over_bytes") > 0)
-		printf(
-			"freed nothing: the cache is %s over its limit, but assets use all of it, or did a minute ago\n",
-			over);
-	else if (job && !json)
-		printf("freed %s\n", freed);
+	if (job && !json)
+		print_freed(job, dry);
 	return finish(job, json, code);
 }
 

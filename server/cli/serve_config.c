@@ -73,7 +73,7 @@ void serve_http_options(srv_config *config, srv_http_options *out)
 							  .cors_origins = srv_config_list(config, SRV_CONFIG_cors_origins),
 							  .token_file = srv_config_text(config, SRV_CONFIG_token_file),
 							  .trust_network = srv_config_flag(config, SRV_CONFIG_trust_network),
-							  .keep_sources = srv_config_flag(config, SRV_CONFIG_keep_sources),
+							  .hide_sources = srv_config_flag(config, SRV_CONFIG_hide_sources),
 							  .web_root = srv_config_text(config, SRV_CONFIG_web_root),
 							  .tls_cert = srv_config_text(config, SRV_CONFIG_tls_cert),
 							  .tls_key = srv_config_text(config, SRV_CONFIG_tls_key)};

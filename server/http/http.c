@@ -500,7 +500,7 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 	http->max_connections = wanted < room - *blobs ? wanted : (uint32_t)(room - *blobs);
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
-	http->keep_sources = options->keep_sources;
+	http->hide_sources = options->hide_sources;
 	http->max_events = options->max_events > 0 ? options->max_events : 10000;
 	http->web_root = options->web_root;
 }

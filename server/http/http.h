@@ -28,7 +28,7 @@ typedef struct srv_http_options {
 	const char *token_file;
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address speaks TLS then; Unix sockets never do */
-	bool keep_sources;				/* do not hand out the files that assets were cooked from */
+	bool hide_sources;				/* do not hand out the files that assets were cooked from */
 	uint32_t max_connections;		/* 0 = 16384, bounded by RLIMIT_NOFILE - 64 */
 	uint32_t head_deadline_ms;		/* a request's head must be complete within; 0 = 10000 */
 	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */

@@ -380,7 +380,7 @@ typedef struct route_counts {
 
 struct srv_http {
 	srv_http_sources sources;
-	bool keep_sources;
+	bool hide_sources;
 	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
 	access_list *access;	   /* NULL: no tokens */

@@ -121,7 +121,7 @@ static enum MHD_Result refuse_bundle(request *r)
 
 enum MHD_Result srv_route_job_bundle(request *r)
 {
-	if (r->http->keep_sources)
+	if (r->http->hide_sources)
 		return refuse_bundle(r);
 	return r->ask ? reply_bundle(r) : ask_about_job(r, SRV_CONTROL_BUNDLE);
 }
@@ -131,7 +131,7 @@ enum MHD_Result srv_route_asset_bundle(request *r)
 	enum MHD_Result result;
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (r->http->keep_sources)
+	if (r->http->hide_sources)
 		return refuse_bundle(r);
 	if (r->ask)
 		return reply_bundle(r);

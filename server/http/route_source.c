@@ -66,7 +66,7 @@ enum MHD_Result srv_route_asset_source(request *r)
 	enum MHD_Result result;
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (r->http->keep_sources)
+	if (r->http->hide_sources)
 		return reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
 	if (!request_asset(r, &view, &asset, &result))
 		return result;

@@ -231,7 +231,7 @@ class Housekeeping(CommandLine):
         self.start()
         self.assertEqual(self.hob("gc", "--dry-run")[0], "the cache is within its limit; nothing would go\n")
         self.assertRegex(self.hob("gc", "--dry-run", "--max-size", "1KB")[0], r"^nothing would go: the cache is .* over its limit")
-        self.assertRegex(self.hob("gc")[0], r"^freed ")
+        self.assertRegex(self.hob("gc")[0], r"^freed [1-9]|^the cache is within its limit; nothing had to go$")
         self.assertEqual(json.loads(self.hob("gc", "--json")[0])["kind"], "gc")
         self.assertRegex(self.hob("gc", "--max-size", "1")[0], r"^freed nothing: the cache is .* over its limit, but assets use")
         self.assertIn("--max-size begins at 1 byte", self.hob("gc", "--max-size", "0", code=2)[1])
