@@ -83,11 +83,14 @@ export async function setUp(profiles, models) {
 		roots.push(root);
 	}
 	const daemon = await startDaemon(roots, join(folder, 'cache'));
+	const sync = async () => {
+		const synced = await fetch(`http://127.0.0.1:${daemon.port}/api/v1/sync`, {
+			method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: 600000 }),
+		});
+		if (!synced.ok) throw new Error(`not everything was cooked: ${await synced.text()}`);
+	};
 	// Everything is cooked before the browser takes the cores: cook processes run at the lowest priority.
-	const synced = await fetch(`http://127.0.0.1:${daemon.port}/api/v1/sync`, {
-		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: 600000 }),
-	});
-	if (!synced.ok) throw new Error(`not everything was cooked: ${await synced.text()}`);
+	await sync();
 	const server = await startServer({ tests: here, web: join(project, 'web'), node_modules: join(here, 'node_modules'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
 	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
 	const page = await browser.newPage();
@@ -97,7 +100,7 @@ export async function setUp(profiles, models) {
 	await page.goto(`http://127.0.0.1:${server.address().port}/tests/page.html`);
 	await page.waitForFunction(() => window.ready);
 	return {
-		folder, page, complaints,
+		folder, page, complaints, sync,
 		origin: `http://127.0.0.1:${server.address().port}`,
 		dashboard: `http://127.0.0.1:${daemon.port}/ui/asset/`,
 		async tearDown() {

@@ -145,7 +145,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		await slider.focus();
 		await page.keyboard.press('ArrowRight');
 		assert.equal(await triangles(), grid[1]);
-		assert.match(await page.locator('.viewer-panel tr[aria-current]').innerText(), new RegExp(`^1\\s+${grid[1].toLocaleString('en')}\\s`));
+		await page.locator('.viewer-panel tr[aria-current]', { hasText: new RegExp(`^1\\s*${grid[1].toLocaleString('en')}`) }).waitFor();
 		await page.keyboard.press('End');
 		assert.equal(await triangles(), grid.at(-1));
 	});
@@ -157,7 +157,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			seen.add(await picture());
 		}
 		assert.equal(seen.size, 5);
-		assert.match(await page.locator('.viewer-panel dl').innerText(), /Meshlets shown\s+\d+/);
+		await page.locator('.viewer-panel dl', { hasText: /Meshlets shown\s*\d+/ }).waitFor();
 		await page.getByRole('button', { name: 'Wireframe' }).click();
 		seen.add(await picture());
 		assert.equal(seen.size, 6);
@@ -245,7 +245,9 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			await page.evaluate(() => (document.querySelector('.viewer-says').textContent = ''));
 			writeFileSync(join(bench.folder, 'art/textured/cook.json'), JSON.stringify({ texture: { encoding } }));
 			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+			await bench.sync(); // a preview may have come before
 			const found = await viewer(async (v, size) => {
+				await v.reload();
 				const shown = () => v.capture('cooked', size);
 				const unpacked = () => Promise.all(v.model.userData.cooked.pictures.images.map(async (_, i) => (await v.model.userData.cooked.pictures.picture(i)).userData.unpacked));
 				const [first, firstUnpacked] = [shown(), await unpacked()];

@@ -34,8 +34,8 @@ function NotThere() {
 }
 
 function App() {
-	const { asked, scope, lost } = useSession();
-	if (!asked) return null;
+	const { asked, scope, lost, leaving } = useSession();
+	if (!asked || leaving) return null;
 	return scope === 'none' ? html`<${SignIn} lost=${lost} />` : html`<${Pages} />`;
 }
 

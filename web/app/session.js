@@ -5,8 +5,9 @@ import { connect, listen } from './live.js';
 
 const address = '/api/v1/session';
 const watchers = new Set();
-/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more. */
-let state = { asked: false, required: false, scope: 'none', lost: false };
+/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is being
+ * signed out, and nothing is read any more. */
+let state = { asked: false, required: false, scope: 'none', lost: false, leaving: false };
 
 function set(change) {
 	state = { ...state, ...change };
@@ -45,10 +46,17 @@ export function useSession() {
 
 export const useMayWrite = () => useSession().scope === 'write';
 
+/* The pages end first: what they still asked for would be refused. */
 export async function signOut() {
-	await write('DELETE', address);
-	set({ scope: 'none', lost: false });
-	tabs.postMessage('changed');
+	set({ leaving: true });
+	await new Promise((resolve) => setTimeout(resolve));
+	try {
+		await write('DELETE', address);
+		set({ scope: 'none', lost: false, leaving: false });
+		tabs.postMessage('changed');
+	} catch {
+		set({ leaving: false });
+	}
 }
 
 /** Throws a Problem when the token is none. */
