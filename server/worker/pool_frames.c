@@ -1,0 +1,257 @@
+#include "pool_private.h"
+#include "process_state.h"
+
+#include "../../core/base/limits.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200 };
+
+/* ---- parts that workers share */
+
+/* number of PART: 0 unknown, the worker makes it; 1 with the part; 2 another worker makes it. */
+static void answer_part(worker *w, const uint8_t key[32], bool wait)
+{
+	srv_pool *pool = w->pool;
+	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
+	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
+	if (fd < 0) {
+		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
+		if (claim == SRV_CLAIM_WAIT) {
+			w->left_ms = uv_timer_get_due_in(&w->deadline);
+			uv_timer_stop(&w->deadline);
+			return;
+		}
+		answer.number = claim == SRV_CLAIM_ELSEWHERE ? 2 : 0;
+	}
+	hob_error error;
+	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
+		pool_kill(w, HOB_ERR_IO, error.context);
+	if (fd >= 0)
+		close(fd);
+}
+
+void pool_wake_waiters(srv_pool *pool)
+{
+	uint32_t index;
+	uint8_t key[32];
+	while (srv_claims_next(&pool->claims, &index, key)) {
+		worker *w = &pool->workers[index];
+		if (w->state != BUSY)
+			continue;
+		uv_timer_start(&w->deadline, pool_on_deadline, w->left_ms, 0);
+		answer_part(w, key, true);
+	}
+}
+
+/* ---- what a worker says */
+
+static void read_importers(srv_pool *pool, hob_str text)
+{
+	cJSON *root = cJSON_ParseWithLength(text.data, text.len);
+	const cJSON *abi = cJSON_GetObjectItemCaseSensitive(root, "landlock");
+	const cJSON *seccomp = cJSON_GetObjectItemCaseSensitive(root, "seccomp");
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "importers");
+	bool landlock = cJSON_IsNumber(abi) && abi->valueint > 0;
+	char layer[32] = "no landlock";
+	if (landlock)
+		snprintf(layer, sizeof layer, "landlock %d", abi->valueint);
+	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits", layer,
+			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp");
+	pool->importers = HOB_NEW(&pool->arena, srv_pool_importer, (size_t)cJSON_GetArraySize(list) + 1);
+	const cJSON *item;
+	cJSON_ArrayForEach(item, list)
+	{
+		srv_pool_importer *importer = &pool->importers[pool->importer_count++];
+		const cJSON *extensions = cJSON_GetObjectItemCaseSensitive(item, "extensions");
+		const cJSON *extension;
+		importer->name =
+			hob_arena_str(&pool->arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"))));
+		importer->library = hob_arena_str(
+			&pool->arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "library"))));
+		importer->version = (uint32_t)cJSON_GetNumberValue(cJSON_GetObjectItem(item, "version"));
+		importer->extensions = HOB_NEW(&pool->arena, hob_str, (size_t)cJSON_GetArraySize(extensions) + 1);
+		cJSON_ArrayForEach(extension, extensions) importer->extensions[importer->extension_count++] =
+			hob_arena_str(&pool->arena, hob_str_of(cJSON_GetStringValue(extension)));
+	}
+	cJSON_Delete(root);
+}
+
+static void become_idle(worker *w)
+{
+	srv_pool *pool = w->pool;
+	uv_timer_stop(&w->deadline);
+	if (w->outdated) {
+		pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
+		return;
+	}
+	w->state = IDLE;
+	pool->callbacks.idle(pool->callbacks.user);
+}
+
+static void on_ready(worker *w, const srv_frame *frame)
+{
+	srv_pool *pool = w->pool;
+	if (w->state != STARTING) {
+		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		return;
+	}
+	w->first_rss = srv_resident_bytes(w->pid);
+	if (w->first_rss == 0)
+		w->first_rss = 1;
+	pool->respawn_ms = RESPAWN_FIRST_MS;
+	/* Only now: a start is waited for. The group, because a thread's priority is its own. */
+	setpriority(PRIO_PGRP, (id_t)w->pid, 19);
+	if (!pool->announced) {
+		pool->announced = true;
+		read_importers(pool, (hob_str){(const char *)pool->payload, frame->payload_size});
+		pool->callbacks.ready(pool->callbacks.user);
+	}
+	become_idle(w);
+	if (pool->in_trouble) {
+		pool->in_trouble = false;
+		pool->callbacks.trouble(pool->callbacks.user, NULL);
+	}
+}
+
+static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
+{
+	struct stat info;
+	/* Sealed first: after that nobody can change a byte that is checked here. */
+	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0 ||
+		fstat(fd, &info) != 0 || info.st_size <= 0)
+		return hob_fail(err, REJECTED,
+						"the cook process handed back no readable result (limit on outputs reached?)");
+	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return hob_fail(err, MEMORY, "no memory left to map a result of %lld bytes", (long long)info.st_size);
+	outcome->mapping = at;
+	outcome->mapping_size = (size_t)info.st_size;
+	return srv_result_read((hob_bytes){at, outcome->mapping_size}, &outcome->arena, &outcome->result, err);
+}
+
+static void on_done(worker *w, const srv_frame *frame, int fd)
+{
+	srv_pool *pool = w->pool;
+	if (w->state != BUSY) {
+		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		return;
+	}
+	pool_drain(w);
+	srv_outcome *outcome = pool_outcome(w);
+	outcome->cook_ns = frame->a;
+	outcome->peak_bytes = frame->b;
+	outcome->cancelled = w->cancelled;
+	outcome->has_result = map_result(fd, outcome, &outcome->error);
+	outcome->ok = outcome->has_result && outcome->result.ok;
+	if (outcome->has_result && !outcome->result.ok)
+		hob_error_set(&outcome->error, outcome->result.code, "", 0, "%.*s", HOB_FMT(outcome->result.message));
+	w->jobs++;
+	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
+	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
+	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown;
+	if (recycle) {
+		pool->counters.recycled++;
+		w->state = DYING;
+		kill(-w->pid, SIGKILL);
+		kill(w->pid, SIGKILL);
+	}
+	pool_finish(w, outcome);
+	if (!recycle)
+		become_idle(w);
+}
+
+static void keep_part(worker *w, const srv_frame *frame, int fd)
+{
+	srv_pool *pool = w->pool;
+	struct stat info;
+	if (!pool->callbacks.part_put || fd < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
+		info.st_size <= 0)
+		return;
+	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return;
+	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
+	munmap(at, (size_t)info.st_size);
+	srv_claims_end(&pool->claims, frame->key);
+	pool_wake_waiters(pool);
+}
+
+static void on_frame(worker *w, const srv_frame *frame, int fd)
+{
+	srv_pool *pool = w->pool;
+	switch (frame->type) {
+	case SRV_FRAME_READY:
+		on_ready(w, frame);
+		break;
+	case SRV_FRAME_PROGRESS:
+		if (w->state == BUSY && pool->callbacks.progress)
+			pool->callbacks.progress(
+				pool->callbacks.user, w->job,
+				(hob_str){(const char *)pool->payload, frame->payload_size < 64 ? frame->payload_size : 64},
+				(float)(frame->number < 1000 ? frame->number : 1000) / 1000.0f);
+		break;
+	case SRV_FRAME_DEP:
+		if (w->state == BUSY && w->touched_count < HOB_LIMIT_SOURCE_FILES &&
+			memchr(pool->payload, 0, frame->payload_size) == NULL) {
+			hob_buf_put(&w->touched, pool->payload, frame->payload_size);
+			hob_buf_put(&w->touched, "", 1);
+			w->touched_count++;
+		}
+		break;
+	case SRV_FRAME_PART_GET:
+		answer_part(w, frame->key, frame->number == 1);
+		break;
+	case SRV_FRAME_PART_PUT:
+		keep_part(w, frame, fd);
+		break;
+	case SRV_FRAME_DONE:
+		on_done(w, frame, fd);
+		break;
+	default:
+		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+	}
+}
+
+static void on_left(uv_timer_t *timer)
+{
+	pool_kill(timer->data, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
+}
+
+void pool_on_socket(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	srv_pool *pool = poll->data;
+	worker *w = NULL;
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (pool->workers[i].socket_poll == poll)
+			w = &pool->workers[i];
+	while (w && w->socket_poll == poll && w->state != DYING) {
+		srv_frame frame;
+		int fd = -1;
+		int got = status < 0 ? 0 : srv_frame_receive(w->socket, &frame, pool->payload, &fd);
+		if (got == -1)
+			return;
+		if (got == 1) {
+			on_frame(w, &frame, fd);
+			if (fd >= 0)
+				close(fd);
+		} else if (got == 0) {
+			/* It is ending, and SIGCHLD brings the reason; or it closed its socket and lives on. */
+			uv_poll_stop(poll);
+			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
+			return;
+		} else {
+			pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		}
+	}
+}

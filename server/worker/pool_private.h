@@ -1,0 +1,73 @@
+/* What the files of the pool share: pool.c gives jobs and hands back outcomes, pool_process.c starts and ends the processes,
+ * pool_frames.c takes what they say. All of it runs on the loop's thread. */
+#pragma once
+
+#include "part_claims.h"
+#include "pool.h"
+#include "protocol.h"
+
+#include <sys/types.h>
+
+enum { RESPAWN_FIRST_MS = 100, ORPHANS_MAX = 64 };
+
+typedef enum worker_state { GONE, STARTING, IDLE, BUSY, DYING } worker_state;
+
+typedef struct worker {
+	srv_pool *pool;
+	worker_state state;
+	pid_t pid;
+	int socket, output;
+	uv_poll_t *socket_poll, *output_poll; /* own allocations: closing outlives the slot's next worker */
+	uv_timer_t deadline;
+	uint64_t left_ms; /* of the deadline, while it waits for a part */
+	uint64_t first_rss, jobs;
+	/* the running job */
+	void *job;
+	hob_buf log, touched; /* touched: NUL-separated paths */
+	uint32_t touched_count;
+	hob_error why;					   /* set by whoever decided to end this worker */
+	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
+} worker;
+
+struct srv_pool {
+	uv_loop_t *loop;
+	srv_pool_options options;
+	srv_pool_callbacks callbacks;
+	char worker_path[4096];
+	int *root_fds;
+	worker *workers;
+	uint32_t count;
+	uv_signal_t child;
+	uv_timer_t respawn;
+	uint32_t respawn_ms;
+	bool closing, announced, in_trouble;
+	uint32_t open_handles;
+	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
+	uint32_t orphan_count;
+	void (*closed)(void *user);
+	void *closed_user;
+	hob_arena arena;
+	srv_pool_importer *importers;
+	uint32_t importer_count;
+	char sandbox[96];
+	srv_pool_counters counters;
+	srv_claims claims;
+	uint8_t payload[SRV_FRAME_PAYLOAD];
+};
+
+/* pool.c: what the running job leaves, with its log and what it touched; and the job's end, which hands it over. */
+srv_outcome *pool_outcome(worker *w);
+void pool_finish(worker *w, srv_outcome *outcome);
+/* Frees the pool when it is closing and its last process and handle are gone. */
+void pool_maybe_closed(srv_pool *pool);
+
+/* pool_process.c */
+void pool_kill(worker *w, hob_err_code code, const char *text);
+void pool_drain(worker *w);
+void pool_on_child(uv_signal_t *handle, int number);
+void pool_on_respawn(uv_timer_t *timer);
+void pool_on_deadline(uv_timer_t *timer);
+
+/* pool_frames.c */
+void pool_on_socket(uv_poll_t *poll, int status, int events);
+void pool_wake_waiters(srv_pool *pool);

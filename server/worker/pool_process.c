@@ -1,0 +1,270 @@
+#include "orphans.h"
+#include "pool_private.h"
+#include "process_state.h"
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOG_CAP = 64 << 10, RESPAWN_MAX_MS = 10000, START_DEADLINE_MS = 20000 };
+
+/* ---- ending */
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+	srv_pool *pool = handle->data;
+	free(handle);
+	pool->open_handles--;
+	pool_maybe_closed(pool);
+}
+
+static void close_poll(uv_poll_t **poll, int *fd)
+{
+	if (*poll) {
+		uv_poll_stop(*poll);
+		uv_close((uv_handle_t *)*poll, on_poll_closed);
+		*poll = NULL;
+	}
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void pool_kill(worker *w, hob_err_code code, const char *text)
+{
+	if (w->state == GONE || w->state == DYING)
+		return;
+	if (!w->has_why) {
+		w->has_why = true;
+		hob_error_set(&w->why, code, "", 0, "%s", text);
+	}
+	w->state = DYING;
+	uv_timer_stop(&w->deadline);
+	kill(-w->pid, SIGKILL);
+	kill(w->pid, SIGKILL);
+}
+
+void pool_drain(worker *w)
+{
+	char bytes[4096];
+	for (;;) {
+		ssize_t got = w->output >= 0 ? read(w->output, bytes, sizeof bytes) : -1;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return;
+		size_t room = w->log.size < LOG_CAP ? LOG_CAP - w->log.size : 0;
+		hob_buf_put(&w->log, bytes, (size_t)got < room ? (size_t)got : room);
+	}
+}
+
+static void on_output(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	srv_pool *pool = poll->data;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		if (w->output_poll != poll)
+			continue;
+		if (status < 0)
+			uv_poll_stop(poll);
+		else
+			pool_drain(w);
+		char byte;
+		if (recv(w->output, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+			uv_poll_stop(poll);
+		return;
+	}
+}
+
+void pool_on_deadline(uv_timer_t *timer)
+{
+	worker *w = timer->data;
+	srv_pool *pool = w->pool;
+	if (w->state == STARTING) {
+		pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
+		return;
+	}
+	char text[160];
+	snprintf(
+		text, sizeof text,
+		"the cook took longer than %u s and was ended; raise cook.timeout_seconds if the model is just large",
+		pool->options.timeout_ms / 1000);
+	pool->counters.timed_out++;
+	pool_kill(w, HOB_ERR_TIMEOUT, text);
+}
+
+/* ---- starting */
+
+static bool make_socket(int ends[2], bool stream, hob_error *err)
+{
+	if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0, ends) != 0)
+		return hob_fail(err, IO, "no socket for a cook process: %s", strerror(errno));
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	return true;
+}
+
+static uv_poll_t *start_poll(srv_pool *pool, int fd, uv_poll_cb callback)
+{
+	uv_poll_t *poll = calloc(1, sizeof *poll);
+	if (!poll || uv_poll_init(pool->loop, poll, fd) != 0) {
+		free(poll);
+		return NULL;
+	}
+	poll->data = pool;
+	pool->open_handles++;
+	uv_poll_start(poll, UV_READABLE, callback);
+	return poll;
+}
+
+static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
+{
+	for (uint32_t i = 0; i < pool->options.root_count; i++) {
+		srv_frame frame = {.type = SRV_FRAME_ROOT, .number = i};
+		if (!srv_frame_send(w->socket, &frame, NULL, pool->root_fds[i], err))
+			return false;
+	}
+	srv_start start = {.memory_limit = pool->options.memory_limit,
+					   .threads = (uint32_t)uv_available_parallelism(),
+					   .sandbox = pool->options.sandbox};
+	snprintf(start.version, sizeof start.version, "%s", HOB_VERSION);
+	srv_frame frame = {.type = SRV_FRAME_START, .payload_size = sizeof start};
+	return srv_frame_send(w->socket, &frame, &start, -1, err);
+}
+
+static bool spawn_worker(srv_pool *pool, worker *w, hob_error *err)
+{
+	int talk[2] = {-1, -1}, output[2] = {-1, -1};
+	if (!make_socket(talk, false, err) || !make_socket(output, true, err)) {
+		if (talk[0] >= 0)
+			close(talk[0]), close(talk[1]);
+		return false;
+	}
+	char *const argv[] = {pool->worker_path, NULL};
+	const int fds[] = {output[1], output[1], talk[1]};
+	_Static_assert(SRV_WORKER_SOCKET == HOB_COUNT_OF(fds), "the socket is the last one passed");
+	bool spawned = srv_spawn(argv, fds, HOB_COUNT_OF(fds), &w->pid, err);
+	close(talk[1]);
+	close(output[1]);
+	if (!spawned) {
+		w->pid = 0;
+		close(talk[0]);
+		close(output[0]);
+		err->code = HOB_ERR_NO_WORKER;
+		return false;
+	}
+	w->socket = talk[0];
+	w->output = output[0];
+	w->jobs = 0;
+	w->first_rss = 0;
+	w->has_why = w->outdated = false;
+	w->state = STARTING;
+	w->socket_poll = start_poll(pool, w->socket, pool_on_socket);
+	w->output_poll = start_poll(pool, w->output, on_output);
+	pool->counters.spawned++;
+	uv_timer_start(&w->deadline, pool_on_deadline, START_DEADLINE_MS, 0);
+	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
+		pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
+	return true;
+}
+
+static void report_trouble(srv_pool *pool, const hob_error *why)
+{
+	pool->in_trouble = true;
+	pool->callbacks.trouble(pool->callbacks.user, why);
+}
+
+void pool_on_respawn(uv_timer_t *timer)
+{
+	srv_pool *pool = timer->data;
+	for (uint32_t i = 0; i < pool->count && !pool->closing; i++) {
+		hob_error error = {0};
+		if (pool->workers[i].state == GONE && !spawn_worker(pool, &pool->workers[i], &error)) {
+			report_trouble(pool, &error);
+			uv_timer_start(&pool->respawn, pool_on_respawn, pool->respawn_ms, 0);
+			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
+			return;
+		}
+	}
+}
+
+/* ---- ended */
+
+static void worker_ended(worker *w, int status, uint64_t peak_bytes)
+{
+	srv_pool *pool = w->pool;
+	bool started = w->state != STARTING && !(w->state == DYING && w->first_rss == 0);
+	pool_drain(w);
+	close_poll(&w->socket_poll, &w->socket);
+	close_poll(&w->output_poll, &w->output);
+	uv_timer_stop(&w->deadline);
+	w->state = GONE;
+	w->pid = 0;
+	if (w->job) {
+		srv_outcome *outcome = pool_outcome(w);
+		outcome->died = true;
+		outcome->cancelled = w->cancelled;
+		outcome->peak_bytes = peak_bytes;
+		if (w->has_why)
+			outcome->error = w->why;
+		else
+			srv_describe_death(status, peak_bytes, pool->options.memory_limit, &outcome->error);
+		if (!w->cancelled)
+			pool->counters.crashed++;
+		pool_finish(w, outcome);
+	} else if (!started && !pool->closing) {
+		hob_error error = {0};
+		srv_describe_bad_start(pool->worker_path, status, w->has_why ? w->why.context : NULL,
+							   hob_buf_str(&w->log), &error);
+		report_trouble(pool, &error);
+	}
+	hob_buf_clear(&w->log);
+	if (!pool->closing && !uv_is_active((uv_handle_t *)&pool->respawn)) {
+		uint32_t wait_ms = started ? 0 : pool->respawn_ms;
+		if (!started)
+			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
+		uv_timer_start(&pool->respawn, pool_on_respawn, wait_ms, 0);
+	}
+	pool_maybe_closed(pool);
+}
+
+static bool is_worker(void *user, pid_t pid)
+{
+	const srv_pool *pool = user;
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (pool->workers[i].pid == pid)
+			return true;
+	return false;
+}
+
+void pool_on_child(uv_signal_t *handle, int number)
+{
+	(void)number;
+	srv_pool *pool = handle->data;
+	struct rusage used;
+	int status;
+	bool ended = false;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		if (w->pid > 0 && wait4(w->pid, &status, WNOHANG, &used) == w->pid) {
+			worker_ended(w, status, (uint64_t)used.ru_maxrss * 1024);
+			ended = true;
+		}
+	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < pool->orphan_count; i++)
+		if (waitpid(pool->orphans[i], &status, WNOHANG) == 0)
+			pool->orphans[kept++] = pool->orphans[i];
+	pool->orphan_count = kept;
+	if (ended)
+		pool->orphan_count +=
+			srv_orphans_end(pool->worker_path, is_worker, pool, pool->orphans + kept, ORPHANS_MAX - kept);
+}
