@@ -143,6 +143,10 @@ bool hob_assimp_format_check(const hob_assimp_format *format, hob_bytes file, ho
 		return hob_fail(err, UNSUPPORTED,
 						"the .blend file is compressed with zstd; save it without "
 						"'Compress', or export glTF from Blender");
+	if (hob_str_equal(hob_str_of(format->extension), HOB_STR("amf")) &&
+		hob_str_starts(head, HOB_STR("PK\x03\x04")))
+		return hob_fail(err, UNSUPPORTED,
+						"the .amf file is compressed as a zip archive; unpack it, or export it uncompressed");
 	if (!is_recognised(format, head))
 		return hob_fail(err, CORRUPT,
 						"a .%s file should hold %s data, but these %zu bytes do not look like it; "

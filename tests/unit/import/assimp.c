@@ -118,6 +118,11 @@ static void known_refusals_say_what_to_do(void **state)
 	assert_int_equal(r->error.code, HOB_ERR_UNSUPPORTED);
 	assert_non_null(strstr(r->error.context, "zstd"));
 	reader_free(r);
+	r = assimp("part.amf", "PK\x03\x04 compressed");
+	assert_false(reader_run(r));
+	assert_int_equal(r->error.code, HOB_ERR_UNSUPPORTED);
+	assert_non_null(strstr(r->error.context, "zip"));
+	reader_free(r);
 }
 
 static void messages_are_clean(void **state)
