@@ -1,4 +1,6 @@
+#include "serve_child.h"
 #include "serve_config.h"
+#include "serve_keys.h"
 #include "serve_notify.h"
 
 #include "../http/json.h"
@@ -24,13 +26,14 @@ typedef struct daemon_state {
 	srv_engine *engine, *ended; /* ended: closed, and kept for the HTTP thread */
 	srv_http *http;
 	pthread_t loop_thread;
-	uv_signal_t signals[3];
+	uv_signal_t signals[4];
 	uint64_t began_ns;
 	bool stopping;
 	serve_options options;
 	srv_config config; /* as started with; cook settings and what serve_reload applies are the newest */
 	srv_service service;
 	serve_notify notify;
+	serve_keys keys;
 	srv_engine_root roots[ROOTS_MAX];
 	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
 	uint32_t root_count;
@@ -173,6 +176,23 @@ static uint32_t count_stale(const srv_view *view)
 	return count;
 }
 
+static void stop(void *user, const char *why);
+
+/* A key that is named must work: the keys begin first. */
+static void begin_to_serve(daemon_state *d, const char *accent, const char *dim, const char *off)
+{
+	const char *url = srv_http_url(d->http);
+	if (serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
+		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", accent, off, dim, off);
+	printf("\n");
+	fflush(stdout);
+	serve_notify_ready(&d->notify);
+	if (d->options.open)
+		serve_child_open(&d->loop, url);
+	if (d->options.once_ready)
+		serve_child_run(&d->loop, d->options.once_ready, url);
+}
+
 static void on_ready(void *user)
 {
 	daemon_state *d = user;
@@ -202,10 +222,10 @@ static void on_ready(void *user)
 	}
 	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, srv_config_text(&d->config, SRV_CONFIG_cache),
 		   dim, srv_text_bytes(usage.blob_bytes, used), off);
-	printf("  %s➜%s  Sandbox   %s%s%s\n\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
-	fflush(stdout);
+	printf("  %s➜%s  Sandbox   %s%s%s\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
 	srv_view_drop(view);
-	serve_notify_ready(&d->notify);
+	if (!d->stopping)
+		begin_to_serve(d, accent, dim, off);
 }
 
 /* ---- stopping: drain, then engine, then everything that nobody uses any more */
@@ -220,24 +240,36 @@ static void on_engine_closed(void *user)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
 
+static void stop(void *user, const char *why)
+{
+	daemon_state *d = user;
+	if (d->stopping)
+		return;
+	d->stopping = true;
+	serve_keys_end(&d->keys);
+	serve_notify_stop(&d->notify);
+	srv_log(SRV_LOG_INFO, "stopping:", "%s; press Ctrl-C again to stop at once", why);
+	srv_http_drain(d->http);
+	srv_engine_close(d->engine, on_engine_closed, d);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
 	daemon_state *d = handle->data;
-	if (number == SIGHUP) {
-		if (!d->stopping)
+	if (number == SIGUSR1 || (number == SIGHUP && !keyboard_lost(&d->keys.keyboard))) {
+		if (!d->stopping && number == SIGHUP)
 			reload(d);
-		return;
-	}
-	if (d->stopping) {
+		else if (!d->stopping)
+			serve_keys_dump(d->engine, d->views, srv_http_url(d->http));
+	} else if (d->stopping && number != SIGHUP) {
 		srv_log(SRV_LOG_WARNING, "stopping", "at once");
+		keyboard_restore();
 		_exit(EXIT_INTERRUPTED);
+	} else {
+		stop(d, number == SIGINT   ? "interrupted"
+				: number == SIGHUP ? "the terminal is gone"
+								   : "asked to end");
 	}
-	d->stopping = true;
-	serve_notify_stop(&d->notify);
-	srv_log(SRV_LOG_INFO, "stopping:", "%s; press Ctrl-C again to stop at once",
-			number == SIGINT ? "interrupted" : "asked to end");
-	srv_http_drain(d->http);
-	srv_engine_close(d->engine, on_engine_closed, d);
 }
 
 /* ---- the log as events, for those who ask for them */
@@ -373,7 +405,7 @@ static int run_serve(int argc, char **argv)
 	d.began_ns = now_ns();
 	raise_file_limit();
 	int failed = uv_loop_init(&d.loop);
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	for (size_t i = 0; i < HOB_COUNT_OF(d.signals) && !failed; i++) {
 		failed = uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
@@ -408,9 +440,12 @@ const cli_command cli_serve = {
 	"blobs and\n"
 	"facts over HTTP. Nothing outside the folders is ever read. Results are kept in the cache and found "
 	"again by the\n"
-	"content of their inputs. Ctrl-C stops and loses nothing; SIGHUP reads the configuration again.\n"
+	"content of their inputs. Ctrl-C stops and loses nothing; in a terminal 'h' lists the keys. SIGHUP reads "
+	"the\n"
+	"configuration again, SIGUSR1 logs what the daemon is doing.\n"
 	"\n"
 	"Examples:\n"
-	"  hob serve art/\n"
-	"  hob serve props/ characters/ --listen 127.0.0.1:8000 --cache /var/cache/hob\n",
+	"  hob serve art/ --open\n"
+	"  hob serve props/ characters/ --listen 127.0.0.1:8000 --cache /var/cache/hob\n"
+	"  hob serve art/ --once-ready 'notify-send \"Hob serves at $HOB_URL\"'\n",
 	run_serve};

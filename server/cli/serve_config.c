@@ -5,7 +5,7 @@
 int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
 	static char docs[SRV_CONFIG_COUNT][160];
-	cli_option table[SRV_CONFIG_COUNT + 2];
+	cli_option table[SRV_CONFIG_COUNT + 4];
 	*options = (serve_options){0};
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		const srv_config_row *row = &srv_config_table[key];
@@ -24,6 +24,13 @@ int serve_options_parse(serve_options *options, const cli_command *command, int 
 		"--config", 0, CLI_TEXT, &options->file, "FILE", "the configuration (hob.json here or above)"};
 	table[SRV_CONFIG_COUNT + 1] =
 		(cli_option){"--verbose", 'v', CLI_FLAG, &options->verbose, NULL, "say more: --log-level debug"};
+	table[SRV_CONFIG_COUNT + 2] = (cli_option){
+		"--open",		0,	  CLI_FLAG,
+		&options->open, NULL, "when it serves, open the dashboard in a browser, where there is a display"};
+	table[SRV_CONFIG_COUNT + 3] =
+		(cli_option){"--once-ready", 0,
+					 CLI_TEXT,		 &options->once_ready,
+					 "COMMAND",		 "when it serves, run COMMAND in a shell, with $HOB_URL and $HOB_PID"};
 	options->operands = cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
 	return options->operands;
 }

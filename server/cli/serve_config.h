@@ -14,8 +14,9 @@ typedef struct serve_options {
 	bool flags[SRV_CONFIG_COUNT];
 	const char *texts[SRV_CONFIG_COUNT];
 	cli_list lists[SRV_CONFIG_COUNT];
-	bool verbose;
-	int operands; /* at argv[1] */
+	bool verbose, open;
+	const char *once_ready; /* a command for the shell */
+	int operands;			/* at argv[1] */
 } serve_options;
 
 /* As cli_parse: the number of operands, or negative. */

@@ -1,0 +1,257 @@
+"""`hob serve` in a terminal of its own: the keys, the terminal's modes after every way out, the browser, --once-ready."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+
+# What a shell with job control does for one job: its group has the terminal until it stops or ends. Says so on fd 3, is told
+# on fd 4 what to do next.
+SHELL = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.close(3), os.close(4)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.write(3, b"pid %d\\n" % pid)
+while True:
+    status = os.waitpid(pid, os.WUNTRACED)[1]
+    os.tcsetpgrp(0, os.getpgrp())
+    if not os.WIFSTOPPED(status):
+        os.write(3, b"ended %d\\n" % os.waitstatus_to_exitcode(status))
+        break
+    os.write(3, b"stopped\\n")
+    if os.read(4, 1) == b"f":
+        os.tcsetpgrp(0, pid)
+    os.kill(-pid, signal.SIGCONT)
+"""
+
+
+class Job:
+    """A program in a pseudo-terminal, under SHELL."""
+
+    def __init__(self, *command, **environment):
+        self.master, slave = pty.openpty()
+        self.said, said = os.pipe()
+        told, self.told = os.pipe()
+        self.before = termios.tcgetattr(slave)
+        own = {key: value for key, value in os.environ.items() if key not in ("CI", "DISPLAY", "WAYLAND_DISPLAY")}
+
+        def pipes():
+            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (said, told)]
+            os.dup2(high[0], 3)
+            os.dup2(high[1], 4)
+
+        self.shell = subprocess.Popen([sys.executable, "-c", SHELL, *map(str, command)], stdin=slave, stdout=slave, stderr=slave,
+                                      start_new_session=True, pass_fds=(3, 4), preexec_fn=pipes,
+                                      env=own | {"TERM": "xterm", "NO_COLOR": "1"} | environment)
+        for fd in (slave, said, told):
+            os.close(fd)
+        self.text = ""
+        self.pid = int(self.hear().split()[1])
+
+    def hear(self):
+        """The next line of the shell."""
+        line = b""
+        while not line.endswith(b"\n"):
+            if select.select([self.said, self.master], [], [], DEADLINE)[0] == []:
+                raise AssertionError("nothing happened; on the screen:\n" + self.text)
+            if select.select([self.said], [], [], 0)[0]:
+                got = os.read(self.said, 1)
+                assert got, self.text
+                line += got
+            else:
+                self.read()
+        return line.decode()
+
+    def read(self):
+        try:
+            self.text += os.read(self.master, 65536).decode("utf-8", "replace")
+        except OSError:
+            time.sleep(0.01)  # the other side is closed for now; hear() has the last word
+
+    def wait(self, pattern):
+        """Until the screen shows it; what it showed before is forgotten."""
+        while True:
+            found = re.search(pattern, self.text)
+            if found:
+                self.text = self.text[found.end():]
+                return found
+            if not select.select([self.master], [], [], DEADLINE)[0]:
+                raise AssertionError(f"'{pattern}' was not shown:\n{self.text}")
+            self.read()
+
+    def wait_modes(self, wanted):
+        """Until the terminal is as the program wants it (cbreak) or as it was: a signal's effect has no event of its own."""
+        end = time.monotonic() + DEADLINE
+        while self.cbreak() != wanted:
+            assert time.monotonic() < end, f"the terminal stays {'canonical' if wanted else 'raw'}; screen:\n{self.text}"
+            select.select([self.master], [], [], 0.02)
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def cbreak(self):
+        return not termios.tcgetattr(self.master)[3] & (termios.ICANON | termios.ECHO)
+
+    def restored(self):
+        return termios.tcgetattr(self.master) == self.before
+
+    def go_on(self, how):
+        os.write(self.told, how)
+
+    def close(self):
+        if self.shell.poll() is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.shell.kill()
+        self.shell.wait()
+        for fd in (self.master, self.said, self.told):
+            if fd >= 0:
+                os.close(fd)
+
+
+class Terminal(Scenario):
+    def job(self, *options, **environment):
+        job = Job(HOB, "serve", self.art, "--listen", "127.0.0.1:0", "--cache", self.cache, *options, **environment)
+        self.addCleanup(job.close)
+        self.url = job.wait(r"Open +\S*?(http://127\.0\.0\.1:\d+/)").group(1)
+        job.wait("Keys .*h help")
+        job.wait_modes(True)
+        return job
+
+    def test_keys(self):
+        self.put("bad.gltf", "{")
+        self.put("good.obj", obj_text(2))
+        job = self.job()
+        job.wait("cooked .*art/good.obj")
+        job.press("h")
+        for text in ("open the dashboard", "list what failed", "look at every file again", "stop, as Ctrl-C does"):
+            job.wait(text)
+        job.press("r")
+        job.wait(r"rescan done in .*; 1 failed")
+        job.press("f")
+        job.wait(r"\n  art/bad\.gltf: \S+")
+        self.put("bad.gltf", '{"asset":{"version":"2.0"}}')
+        job.press("r")
+        job.wait(r"rescan done in ")
+        job.press("u")
+        job.wait(re.escape(f"\n  {self.url}"))
+        job.press("o")
+        job.wait("there is no display here; the page is " + re.escape(self.url))
+        job.press("\x1b[Aq")  # an arrow key and pasted text; they were read before a later save is cooked
+        self.put("later.obj", obj_text(3))
+        job.wait("cooked .*art/later.obj")
+        job.press("?")
+        job.wait("these keys")
+        job.press("q")
+        self.assertEqual(job.hear(), "ended 0\n")
+        self.assertTrue(job.restored())
+        self.assertIn("stopping:", job.text)
+
+    def test_every_way_out_gives_the_terminal_back(self):
+        self.put("good.obj", obj_text(2))
+        for number, code in ((None, 0), (signal.SIGTERM, 0), (signal.SIGABRT, -signal.SIGABRT), (signal.SIGQUIT, -signal.SIGQUIT)):
+            job = self.job(ASAN_OPTIONS="handle_abort=0:disable_coredump=1")
+            if number:
+                os.kill(job.pid, number)
+            else:
+                job.press("\x03")
+            self.assertEqual(job.hear(), f"ended {code}\n", number)
+            self.assertTrue(job.restored(), number)
+
+    def test_stopped_and_in_the_background(self):
+        self.put("good.obj", obj_text(2))
+        job = self.job()
+        job.press("\x1a")
+        self.assertEqual(job.hear(), "stopped\n")
+        self.assertTrue(job.restored())
+        job.go_on(b"f")
+        job.wait_modes(True)
+        job.press("u")
+        job.wait(re.escape(self.url))
+        job.press("\x1a")
+        self.assertEqual(job.hear(), "stopped\n")
+        job.go_on(b"b")
+        self.put("next.obj", obj_text(3))
+        job.wait("cooked .*art/next.obj")  # it works on, and leaves the terminal to whoever has it
+        self.assertTrue(job.restored())
+        os.kill(job.pid, signal.SIGTERM)
+        self.assertEqual(job.hear(), "ended 0\n")
+        self.assertTrue(job.restored())
+
+    def test_a_closed_terminal_ends_it(self):
+        self.put("good.obj", obj_text(2))
+        job = self.job()
+        end = os.pidfd_open(job.pid)
+        self.addCleanup(os.close, end)
+        os.close(job.master)
+        job.master = -1
+        self.assertTrue(select.select([end], [], [], DEADLINE)[0], "it lives on without its terminal")
+
+    def test_no_keys_where_nobody_types(self):
+        job = Job(HOB, "serve", self.art, "--listen", "127.0.0.1:0", "--cache", self.cache, CI="1")
+        self.addCleanup(job.close)
+        job.wait("Sandbox .*\n")
+        self.assertFalse(job.cbreak())
+        job.press("\x03")
+        self.assertEqual(job.hear(), "ended 0\n")
+        self.assertNotIn("Keys", job.text)
+
+    def fifo(self):
+        os.mkfifo(self.folder / "fifo")
+        fd = os.open(self.folder / "fifo", os.O_RDWR)
+        self.addCleanup(os.close, fd)
+
+        def read():
+            self.assertTrue(select.select([fd], [], [], DEADLINE)[0], "nobody wrote")
+            return os.read(fd, 4096).decode()
+        return read
+
+    def test_open_and_once_ready(self):
+        read, tools = self.fifo(), self.folder / "bin"
+        tools.mkdir()
+        (tools / "xdg-open").write_text(f"#!/bin/sh\necho \"$1 $GLIBC_TUNABLES\" > '{self.folder}/fifo'\nexit 3\n")
+        (tools / "xdg-open").chmod(0o755)
+        old = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(old)))
+        os.environ.pop("GLIBC_TUNABLES", None)
+        os.environ.update(PATH=f"{tools}:{old['PATH']}", DISPLAY=":99")
+        with self.serve("--open") as daemon:
+            page = f"http://127.0.0.1:{daemon.port}/"
+            self.assertEqual(read(), page + " \n")
+            self.assertIn(page, daemon.wait_log("no browser could be started"))
+        os.environ.pop("DISPLAY")
+        os.environ.pop("WAYLAND_DISPLAY", None)
+        command = f"echo \"$HOB_URL $HOB_PID\" > '{self.folder}/fifo'; exit 4"
+        with self.serve("--open", "--once-ready", command) as daemon:
+            self.assertIn(f"the page is http://127.0.0.1:{daemon.port}/", daemon.wait_log("there is no display"))
+            self.assertEqual(read(), f"http://127.0.0.1:{daemon.port} {daemon.process.pid}\n")
+            daemon.wait_log("the command ended with code 4")
+
+    def test_state_on_a_signal(self):
+        self.put("good.obj", obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            daemon.process.send_signal(signal.SIGUSR1)
+            self.assertIn("1 assets, 1 fresh", daemon.wait_log("state hob "))
+            self.assertIn(str(self.art), daemon.wait_log("state watching"))
+            daemon.wait_log("0 jobs wait, 0 run; since the start 1 cooked")
+
+
+if __name__ == "__main__":
+    main()
