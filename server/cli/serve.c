@@ -355,6 +355,10 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.config_user = &d->config,
 								.schema = srv_config_schema,
 								.version = HOB_VERSION};
+	/* Whoever got an answer can end it in good order. */
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
+		uv_signal_start(&d->signals[i], on_signal, numbers[i]);
 	return srv_http_start(&http, &sources, &d->http, err);
 }
 
@@ -405,7 +409,6 @@ static int run_serve(int argc, char **argv)
 	d.began_ns = now_ns();
 	raise_file_limit();
 	int failed = uv_loop_init(&d.loop);
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	for (size_t i = 0; i < HOB_COUNT_OF(d.signals) && !failed; i++) {
 		failed = uv_signal_init(&d.loop, &d.signals[i]);
 		d.signals[i].data = &d;
@@ -425,8 +428,6 @@ static int run_serve(int argc, char **argv)
 		release(&d);
 		return error.code == HOB_ERR_INTERNAL || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
 	}
-	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++)
-		uv_signal_start(&d.signals[i], on_signal, numbers[i]);
 	uv_run(&d.loop, UV_RUN_DEFAULT);
 	release(&d);
 	uv_loop_close(&d.loop);
