@@ -79,8 +79,9 @@ export class HobLoader extends Loader {
 	load(url, onLoad, onProgress, onError) {
 		const where = this.#resolve(url);
 		this.manager.itemStart(where.href);
-		this.#fetchAsset(where, {}, onProgress)
-			.then((blobs) => this.#open(blobs, where))
+		const { signal } = this.#abort;
+		this.#fetchAsset(where, {}, signal, onProgress)
+			.then((blobs) => this.#open(blobs, where, signal))
 			.then(onLoad)
 			.catch((error) => {
 				if (onError) onError(error);
@@ -95,7 +96,7 @@ export class HobLoader extends Loader {
 	 * bytes of a texture; without it textures are fetched from /blobs/ below setPath's origin.
 	 */
 	parse(parts, onLoad, onError) {
-		return this.#build(parts, this.#resolve('')).then(onLoad ?? ((group) => group), (error) => {
+		return this.#build(parts, this.#resolve(''), this.#abort.signal).then(onLoad ?? ((group) => group), (error) => {
 			if (!onError) throw error;
 			onError(error);
 		});
@@ -121,9 +122,8 @@ export class HobLoader extends Loader {
 	}
 
 	/* The outputs are asked for one by one; those of different cooks do not fit together. */
-	async #fetchAsset(where, held, onProgress) {
+	async #fetchAsset(where, held, signal, onProgress) {
 		const { client, name } = this.#place(where);
-		const { signal } = this.#abort;
 		for (let attempt = 0; attempt < attempts; attempt++) {
 			const blobs = {};
 			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
@@ -139,19 +139,19 @@ export class HobLoader extends Loader {
 	}
 
 	/* What an event names belongs together. */
-	async #fetchOutputs(where, held, { outputs: named, rev }) {
+	async #fetchOutputs(where, held, { outputs: named, rev }, signal) {
 		const { client, name } = this.#place(where);
 		const wanted = named.filter((output) => output.name in outputs && (output.name !== 'animations' || this.withAnimations));
-		const blobs = await Promise.all(wanted.map((output) => client.blob(output.hash, { older: held[output.name], signal: this.#abort.signal, name })));
+		const blobs = await Promise.all(wanted.map((output) => client.blob(output.hash, { older: held[output.name], signal, name })));
 		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev }]));
 	}
 
-	async #fetchBlob(where, sha256) {
-		return (await this.#place(where).client.blob(sha256, { signal: this.#abort.signal })).bytes;
+	async #fetchBlob(where, sha256, signal) {
+		return (await this.#place(where).client.blob(sha256, { signal })).bytes;
 	}
 
-	async #open(blobs, where) {
-		const group = await this.#build(Object.fromEntries(Object.entries(blobs).map(([output, blob]) => [output, blob?.bytes])), where);
+	async #open(blobs, where, signal) {
+		const group = await this.#build(Object.fromEntries(Object.entries(blobs).map(([output, blob]) => [output, blob?.bytes])), where, signal);
 		const came = Object.values(blobs).filter(Boolean);
 		const sum = (count) => came.reduce((total, blob) => total + count(blob), 0);
 		group.userData.transfer = { fetched: sum(({ fetched }) => fetched), bytes: sum(({ bytes }) => bytes.length) };
@@ -173,9 +173,9 @@ export class HobLoader extends Loader {
 		return group;
 	}
 
-	async #build(parts, where) {
+	async #build(parts, where, signal) {
 		await MeshoptDecoder.ready;
-		const blob = parts.blob ?? ((sha256) => this.#fetchBlob(where, sha256));
+		const blob = parts.blob ?? ((sha256) => this.#fetchBlob(where, sha256, signal));
 		const scene = new Pack(parts.scene);
 		const anims = parts.animations ? new Pack(parts.animations) : null;
 		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
@@ -197,7 +197,8 @@ export class HobLoader extends Loader {
 	 */
 	async reload(group) {
 		const where = new URL(group.userData.url);
-		return this.#adopt(group, await this.#open(await this.#fetchAsset(where, this.#held.get(group)?.base ?? {}), where));
+		const { signal } = this.#abort;
+		return this.#adopt(group, await this.#open(await this.#fetchAsset(where, this.#held.get(group)?.base ?? {}, signal), where, signal));
 	}
 
 	/**
@@ -221,9 +222,10 @@ export class HobLoader extends Loader {
 		const reload = async (event) => {
 			const turn = ++newest;
 			const held = this.#held.get(group)?.base ?? {};
+			const { signal } = this.#abort;
 			try {
-				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event) : await this.#fetchAsset(where, held);
-				const fresh = await this.#open(blobs, where);
+				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event, signal) : await this.#fetchAsset(where, held, signal);
+				const fresh = await this.#open(blobs, where, signal);
 				if (turn !== newest) return disposeContent(fresh);
 				this.#adopt(group, fresh, event.quality);
 				this.overlay?.clear(name);
