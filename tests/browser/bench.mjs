@@ -12,6 +12,8 @@ export const project = join(here, '../..');
 export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus');
 export const hob = process.env.HOB ?? join(project, 'build/release/hob');
 export const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
+/** For whatever is waited for: long enough for a crowded machine. */
+export const patience = 240000;
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
 
@@ -40,6 +42,9 @@ export async function startDaemon(roots, cache, wanted = 0, options = []) {
 	});
 	return { port, stop: () => new Promise((resolve) => { child.removeAllListeners('exit'); child.on('exit', resolve); child.kill('SIGTERM'); }) };
 }
+
+/** Draws in software. */
+export const launchBrowser = () => chromium.launch({ executablePath: browserPath, timeout: patience, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
 
 function pass(port, from, to) {
 	const headers = { ...from.headers, host: `127.0.0.1:${port}` };
@@ -92,9 +97,9 @@ export async function setUp(profiles, models) {
 	// Everything is cooked before the browser takes the cores: cook processes run at the lowest priority.
 	await sync();
 	const server = await startServer({ tests: here, web: join(project, 'web'), node_modules: join(here, 'node_modules'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
-	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+	const browser = await launchBrowser();
 	const page = await browser.newPage();
-	page.setDefaultTimeout(120000);
+	page.setDefaultTimeout(patience);
 	const complaints = [];
 	page.on('pageerror', (error) => complaints.push(error.message));
 	await page.goto(`http://127.0.0.1:${server.address().port}/tests/page.html`);

@@ -4,8 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
-import { browserPath, here, missing, project, startServer } from './bench.mjs';
+import { here, launchBrowser, missing, patience, project, startServer } from './bench.mjs';
 import { objText, openStudio } from './studio.mjs';
 
 const { HobClient } = await import(pathToFileURL(join(project, 'web/client/hob.js')));
@@ -58,11 +57,11 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 		server = await startServer({ client: join(project, 'web/client'), node_modules: join(here, 'node_modules') }, 0);
 		const origin = `http://127.0.0.1:${server.address().port}`;
 		studio = await openStudio({ 'cook.json': '{"lods":{"max":1},"meshlets":false}', 'a.obj': objText(3), 'grids.obj': gridsText(50) }, { options: ['--cors-origin', origin] });
-		assert.equal((await studio.sync()).status, 200);
-		browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+		await studio.sync();
+		browser = await launchBrowser();
 		viewer = async (asset, context) => {
 			const opened = await context.newPage();
-			opened.setDefaultTimeout(120000);
+			opened.setDefaultTimeout(patience);
 			opened.thrown = [];
 			opened.on('pageerror', (error) => opened.thrown.push(error.message));
 			// The sample finds three where npm puts it.

@@ -8,7 +8,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { missing, project } from './bench.mjs';
+import { missing, patience, project } from './bench.mjs';
 
 const hob = process.env.HOB ?? join(project, 'build/release/hob');
 const triangle = (x) => `v ${x} 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n`;
@@ -63,7 +63,7 @@ describe('EventSource', { skip: missing() ?? false }, () => {
 
 	/* Until everything saved so far is cooked and told; over the daemon's own port. */
 	const sync = async () => assert.equal((await fetch(`http://127.0.0.1:${daemon.port}/api/v1/sync`, {
-		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).status, 200);
+		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: patience }) })).status, 200);
 	const seen = () => page.evaluate(() => window.seen);
 	const waitFor = (kind, count) => page.waitForFunction(([k, n]) => window.seen.filter((e) => e.kind === k).length >= n, [kind, count]);
 	const freshOnes = (events) => events.filter((e) => e.kind === 'asset' && e.data.state === 'fresh');
@@ -75,9 +75,9 @@ describe('EventSource', { skip: missing() ?? false }, () => {
 		mkdirSync(join(folder, 'art'));
 		await start();
 		gate = await startGate(() => daemon.port);
-		browser = await chromium.launch({ executablePath: process.env.HOB_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+		browser = await chromium.launch({ executablePath: process.env.HOB_CHROMIUM ?? '/usr/bin/chromium', timeout: patience, args: ['--no-sandbox'] });
 		page = await browser.newPage();
-		page.setDefaultTimeout(120000);
+		page.setDefaultTimeout(patience);
 		await page.goto(`http://127.0.0.1:${gate.port}/livez`);
 		await page.evaluate(() => {
 			window.seen = [];

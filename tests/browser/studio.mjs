@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { chromium } from 'playwright-core';
-import { browserPath, here, saveFile, startDaemon } from './bench.mjs';
+import { here, launchBrowser, patience, saveFile, startDaemon } from './bench.mjs';
 
 const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
 
@@ -27,12 +26,16 @@ export async function openStudio(files, { options = [], token } = {}) {
 	studio.origin = `http://127.0.0.1:${port}`;
 	const shown = token ? { Authorization: `Bearer ${token}` } : {};
 	studio.get = (path) => fetch(studio.origin + path, { headers: shown }).then((answer) => answer.json());
-	studio.sync = () => fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown }, body: '{"timeout_ms":120000}' });
+	/* Until everything saved so far is cooked. */
+	studio.sync = async () => {
+		const answer = await fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown }, body: JSON.stringify({ timeout_ms: patience }) });
+		assert.equal(answer.status, 200, await answer.text());
+	};
 	studio.stopDaemon = () => daemon.stop();
 	studio.startDaemon = async () => (daemon = await startDaemon([art], join(folder, 'cache'), port, options));
-	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+	const browser = await launchBrowser();
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
-	context.setDefaultTimeout(60000);
+	context.setDefaultTimeout(patience);
 	await context.addInitScript({ path: axeFile });
 	studio.newPage = async (path = '/') => {
 		const page = await context.newPage();

@@ -77,6 +77,17 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	};
 	const viewer = (run, argument) => evaluate(`(${run})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(argument ?? null)})`);
 	const picture = () => viewer((v) => v.capture('cooked', 128));
+	/* What the view says goes away again, so it is listened to from before a save until it tells of it. */
+	const updated = async (save) => {
+		await viewer((v) => {
+			v.told = [];
+			v.ear = new MutationObserver(() => v.told.push(v.says.textContent));
+			v.ear.observe(v.says, { childList: true });
+		});
+		await save();
+		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.told.some((words) => /^Updated \d\d:\d\d/.test(words)));
+		await viewer((v) => v.ear.disconnect());
+	};
 
 	test('the renderer is the one the limits were made for', async () => {
 		await open('watched', 'model.glb');
@@ -201,6 +212,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		await material.locator('summary').focus();
 		if (!(await material.evaluate((details) => details.open))) await page.keyboard.press('Enter');
 		await material.getByRole('button', { name: /^Look at texture/ }).first().click();
+		await page.locator('.viewer-texels').waitFor();
 		const shown = () => page.locator('.viewer-texels').evaluate((canvas) => [canvas.width, canvas.toDataURL()]);
 		const [width, first] = await shown();
 		await page.getByRole('slider', { name: 'Mip level' }).fill('2');
@@ -216,6 +228,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	test('textures are looked at with fingers and the mouse', async () => {
 		await page.locator('.viewer-panel details:has(.viewer-link)').first().getByRole('button', { name: /^Look at texture/ }).first().click();
 		const texels = page.locator('.viewer-texels');
+		await texels.waitFor();
 		const width = async () => (await texels.boundingBox()).width;
 		const frame = page.locator('.viewer-texels-frame');
 		const box = await frame.boundingBox();
@@ -242,9 +255,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	test('formats that the graphics card lacks are unpacked, look the same, and are told', async () => {
 		await open('textured', 'TextureCoordinateTest.gltf');
 		for (const encoding of ['bc', 'astc']) {
-			await page.evaluate(() => (document.querySelector('.viewer-says').textContent = ''));
-			writeFileSync(join(bench.folder, 'art/textured/cook.json'), JSON.stringify({ texture: { encoding } }));
-			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+			await updated(() => writeFileSync(join(bench.folder, 'art/textured/cook.json'), JSON.stringify({ texture: { encoding } })));
 			await bench.sync(); // a preview may have come before
 			const found = await viewer(async (v, size) => {
 				await v.reload();
@@ -276,8 +287,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			await viewer((v) => v.stage.turn(0.4, 0.1));
 			const place = () => viewer((v) => v.stage.camera.position.toArray());
 			const [first, stood] = [await picture(), await place()];
-			save(scaledGlb(readFileSync(path), [0.5, 0.8, 0.5]));
-			await page.getByText(/^Updated \d\d:\d\d/).waitFor();
+			await updated(() => save(scaledGlb(readFileSync(path), [0.5, 0.8, 0.5])));
 			assert.notEqual(await picture(), first);
 			assert.deepEqual(await place(), stood);
 		});

@@ -7,7 +7,7 @@ import socket
 import ssl
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
 
 def hob(*words, **environment):
@@ -86,7 +86,7 @@ class Access(Scenario):
             for name, shown in (("reader", ("Authorization", f"Bearer {reader}")),
                                       ("farm", ("Authorization", f"Bearer {writer}")),
                                       ("page", ("Cookie", f"hob_{daemon.port}={writer}"))):
-                streams[name] = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
+                streams[name] = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
                 streams[name].request("GET", "/api/v1/events?kinds=none", headers={shown[0]: shown[1]})
                 answers[name] = streams[name].getresponse()
                 self.assertEqual(answers[name].status, 200)
@@ -102,8 +102,7 @@ class Access(Scenario):
             late = self.token("late", "--write")
             self.until(lambda: status("POST", cook, late) == 404)
 
-            codes = [status("GET", "/api/v1", f"hob_{i}") for i in range(20)]
-            self.assertEqual(codes[-1], 429)
+            self.until(lambda: status("GET", "/api/v1", "hob_guess") == 429)  # ten a minute, however slow the machine is
             self.assertIn("retry-after", self.last.headers)
             self.assertEqual(status("GET", "/api/v1", reader), 200, "a right token is let in at any time")
             os.unlink(self.tokens)
@@ -166,8 +165,7 @@ class Access(Scenario):
             late = ask("GET", "/api/v1", Cookie=cookie)
             self.assertEqual(late.status, 401)
             self.assertIn("Max-Age=0", late.headers["set-cookie"])
-            codes = [ask("GET", "/api/v1", Cookie=f"{name}=hob_{i}").status for i in range(20)]
-            self.assertEqual(codes[-1], 429)
+            self.until(lambda: ask("GET", "/api/v1", Cookie=f"{name}=hob_guess").status == 429)
             self.assertEqual(sign_in("hob_wrong").status, 429)
             self.assertEqual(sign_in(writer).status, 200)
         with self.serve() as daemon:
@@ -225,7 +223,7 @@ class Access(Scenario):
         with daemon:
             daemon.wait_banner()
             context = ssl.create_default_context(cafile=certificate)
-            secure = http.client.HTTPSConnection("localhost", daemon.port, context=context, timeout=60)
+            secure = http.client.HTTPSConnection("localhost", daemon.port, context=context, timeout=DEADLINE)
             for _ in range(3):
                 secure.request("GET", "/api/v1", headers={"Authorization": "Bearer " + token})
                 answer = secure.getresponse()
@@ -240,7 +238,7 @@ class Access(Scenario):
             self.assertEqual(len(body), int(answer.headers["Content-Length"]))
             listing = hob("ls", "--json", "--url", "unix:" + path, HOB_TOKEN=token)
             self.assertEqual(json.loads(listing.stdout.splitlines()[0])["path"], "a.obj", listing.stderr)
-            plain = socket.create_connection(("127.0.0.1", daemon.port), timeout=60)
+            plain = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
             plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertNotIn(b"HTTP/1.1 200", plain.recv(1000))
             plain.close()

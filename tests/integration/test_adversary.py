@@ -5,9 +5,8 @@ import pathlib
 import socket
 import subprocess
 import threading
-import time
 
-from hobtest import HOB, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text
 
 CANARY = "TOP-SECRET-CANARY"
 SLOW = 2000
@@ -18,7 +17,7 @@ class Wire:
     """One raw connection."""
 
     def __init__(self, port, data=b""):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
         self.send(data)
 
     def send(self, data):
@@ -69,8 +68,8 @@ class Adversary(Scenario):
             slow = [Wire(daemon.port, b"GET /livez HTTP/1.1\r\nX-Slow: " + b"a" * (i % 300)) for i in range(SLOW)]
             crowd = daemon.counters()
             self.assertGreaterEqual(crowd["hob_http_connections"], SLOW)
-            if "AddressSanitizer" not in subprocess.run(["nm", "-D", HOB], capture_output=True, text=True).stdout and \
-                    b"__asan_init" not in pathlib.Path(HOB).read_bytes():
+            program = pathlib.Path(HOB).read_bytes()
+            if b"__asan_init" not in program and b"__tsan_init" not in program:  # whose runtimes take memory of their own
                 grown = crowd["process_resident_memory_bytes"] - before["process_resident_memory_bytes"]
                 self.assertLess(grown / SLOW, 16 << 10, "a slow client costs little")
             for name in ("traversal", "forgeries", "oversized", "smuggling", "ranges", "noise", "streams"):
@@ -246,7 +245,6 @@ class Adversary(Scenario):
             wire.socket.close()
 
     def guesses(self, daemon, token):
-        began = time.monotonic()
         seen = set()
         for i in range(len(token)):
             wrong = token[:i] + ("A" if token[i] != "A" else "B") + token[i + 1:]
@@ -257,7 +255,6 @@ class Adversary(Scenario):
             seen.add(daemon.get("/api/v1", Authorization=text).status)
         self.assertEqual(seen, {401, 429})
         self.assertEqual(daemon.get("/api/v1", Authorization="Bearer " + token).status, 200)
-        self.assertLess(time.monotonic() - began, 60)
 
 
 if __name__ == "__main__":

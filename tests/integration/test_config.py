@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, bumpy_grid, main, obj_text
 
 
 class Config(Scenario):
@@ -36,7 +36,7 @@ class Config(Scenario):
         self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
         os.mkfifo(self.art / "hob.json")  # nearer, but nothing that could be read
         told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True,
-                              timeout=60)
+                              timeout=DEADLINE)
         self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
 
     def test_mistakes_are_named(self):

@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from hobtest import HOB, MODELS, Scenario, main, obj_text, png
+from hobtest import DEADLINE, HOB, MODELS, Scenario, main, obj_text, png
 
 
 def tree(folder):
@@ -15,7 +15,7 @@ def tree(folder):
 
 class Cook(Scenario):
     def cook(self, *arguments, cwd=None, code=0):
-        done = subprocess.run([HOB, "cook", *map(str, arguments)], capture_output=True, text=True, timeout=300,
+        done = subprocess.run([HOB, "cook", *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE,
                               cwd=cwd or self.folder)
         self.assertEqual(done.returncode, code, done.stderr)
         return done

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import unittest
 
-from hobtest import HOB, MODELS, Scenario, main, png_pixels
+from hobtest import DEADLINE, HOB, MODELS, Scenario, main, png_pixels
 
 DRAW = pathlib.Path(HOB).parent / "draw"
 SIZE = 160, 120
@@ -20,7 +20,7 @@ def difference(a, b):
 class Draw(Scenario):
     def cook(self, name, settings="{}"):
         done = subprocess.run([HOB, "cook", str(MODELS / "simple"), "-o", str(self.folder / name), "--classic", "--settings",
-                               settings], capture_output=True, text=True, timeout=300)
+                               settings], capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.folder / name
 
@@ -29,7 +29,7 @@ class Draw(Scenario):
         # Mesa keeps allocations until the end on purpose.
         environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1")
         done = subprocess.run([DRAW, str(base), "-o", str(picture), "--size", "%dx%d" % SIZE, *options], env=environment,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, code, done.stderr)
         return png_pixels(picture.read_bytes()) if code == 0 else done.stderr
 

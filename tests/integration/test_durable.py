@@ -3,7 +3,7 @@ import os
 import signal
 import subprocess
 
-from hobtest import HOB, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text
 
 
 class Durable(Scenario):
@@ -11,7 +11,7 @@ class Durable(Scenario):
         self.put("one.obj", obj_text(1))
         with self.serve() as daemon:
             second = subprocess.run([HOB, "serve", str(self.art), "--cache", str(self.cache), "--listen", "127.0.0.1:0"],
-                                    capture_output=True, timeout=60)
+                                    capture_output=True, timeout=DEADLINE)
             self.assertNotEqual(second.returncode, 0)
             self.assertIn(str(daemon.process.pid), second.stderr.decode())
             daemon.sync()

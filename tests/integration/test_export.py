@@ -7,7 +7,7 @@ import struct
 import subprocess
 import zlib
 
-from hobtest import HOB, Scenario, main, obj_text, png
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text, png
 
 
 def read_glb(path):
@@ -30,7 +30,7 @@ def first_pixel(picture):
 
 class Export(Scenario):
     def hob(self, *arguments, code=0):
-        done = subprocess.run([HOB, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=self.folder)
+        done = subprocess.run([HOB, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE, cwd=self.folder)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
@@ -82,7 +82,7 @@ class Export(Scenario):
             path.write_bytes(spoilt)
             for command in (["inspect", path], ["inspect", "--json", path], ["inspect", "--validate", path], ["diff", path, files[0]],
                             ["export", "built/prop/m.obj.meshes", "-o", "x.glb"]):
-                done = subprocess.run([HOB, *map(str, command)], capture_output=True, timeout=120, cwd=self.folder)
+                done = subprocess.run([HOB, *map(str, command)], capture_output=True, timeout=DEADLINE, cwd=self.folder)
                 errors = done.stderr.decode(errors="replace")
                 self.assertIn(done.returncode, (0, 1, 2), f"trial {trial}: {command}: {errors}")
                 self.assertNotIn("Sanitizer", errors, f"trial {trial}: {command}")

@@ -39,7 +39,7 @@ class Workers(Scenario):
         self.connect = f"connect-{self.listener.getsockname()[1]}.rogue"
 
     def rogue(self, *options):
-        return Daemon([self.art], self.cache, "--timeout", "2", "--memory", "64 MiB", *options, program=[str(self.hob)])
+        return Daemon([self.art], self.cache, "--memory", "64 MiB", *options, program=[str(self.hob)])
 
     def outcome(self, daemon, name):
         self.put(name, name)
@@ -76,6 +76,13 @@ class Workers(Scenario):
 
     def contained(self, *options, reasons):
         self.assertEqual(processes_of(self.worker), [])
+        # On a crowded machine all take long: only those that never end meet the short limit.
+        endless = {name for name, (code, _) in reasons.items() if code == "cook.timeout"}
+        self.among("--timeout", "2", *options, reasons={name: why for name, why in reasons.items() if name in endless})
+        self.among(*options, reasons={name: why for name, why in reasons.items() if name not in endless})
+        self.assertEqual(processes_of(self.worker), [])
+
+    def among(self, *options, reasons):
         with self.rogue(*options) as daemon:
             before = daemon.counters()["process_open_fds"]
             for name, (code, text) in reasons.items():
@@ -90,7 +97,8 @@ class Workers(Scenario):
             self.assertLessEqual(len(mine), os.cpu_count() + 1, [open(f"/proc/{pid}/stat").read() for pid in mine])
             self.assertLess(daemon.counters()["process_open_fds"], before + 8)
             self.assertLess(daemon.counters()["process_resident_memory_bytes"], 400 << 20)
-        self.assertEqual(processes_of(self.worker), [])
+        for name in reasons:
+            (self.art / name).unlink()
 
     def always(self):
         return {
