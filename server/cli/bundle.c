@@ -1,29 +1,18 @@
+#include "cook_write.h"
 #include "query.h"
 
 #include "../log/log.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* hob bundle: fetches the tar that repeats a cook. */
-
-static bool write_file(const char *path, const hob_buf *bytes, hob_error *err)
-{
-	FILE *file = fopen(path, "wbe");
-	bool ok = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
-	if (file && fclose(file) != 0)
-		ok = false;
-	return ok || hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
-}
 
 static int run_bundle(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *out = NULL;
-	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "FILE", "where it goes (NAME.tar of the asset or job)"},
-		CLI_URL_OPTION(url)};
+	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE",
+							 "where it goes; folders are made (NAME.tar of the asset or job)"},
+							CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
@@ -32,6 +21,7 @@ static int run_bundle(int argc, char **argv)
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	char id[32], target[96], name[512], size[32];
 	int code = EXIT_GOOD;
+	uint64_t total = 0;
 	snprintf(id, sizeof id, "%.24s", argv[1]);
 	if (!is_job && !cli_find_id("hob bundle", url, argv[1], id, &code))
 		return code;
@@ -46,9 +36,10 @@ static int run_bundle(int argc, char **argv)
 	}
 	if (response.status != 200) {
 		code = cli_print_problem("hob bundle", &response);
-	} else if (!write_file(out ? out : name, &response.body, &error)) {
+	} else if (!cook_write_file(out ? out : name, (hob_bytes){response.body.data, response.body.size}, &total,
+								&error)) {
 		cli_print_error("hob bundle", &error);
-		code = EXIT_INTERNAL;
+		code = EXIT_USAGE;
 	} else {
 		printf("%s  %s; 'hob replay %s' repeats the cook\n", out ? out : name,
 			   srv_text_bytes(response.body.size, size), out ? out : name);

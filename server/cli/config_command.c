@@ -1,34 +1,101 @@
-#include "cli.h"
+#include "query.h"
 
 #include "../config/config.h"
-#include "../log/log.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-/* ---- hob config */
+/* As somebody would write it: "20 GiB", "500 MB", "4097". */
+static const char *exact_size(uint64_t bytes, char out[32])
+{
+	static const struct {
+		const char *name;
+		uint64_t size;
+	} units[] = {{"GiB", 1u << 30}, {"GB", 1000000000}, {"MiB", 1u << 20},
+				 {"MB", 1000000},	{"KiB", 1u << 10},	{"KB", 1000}};
+	snprintf(out, 32, "%llu", (unsigned long long)bytes);
+	for (size_t i = 0; i < HOB_COUNT_OF(units); i++)
+		if (bytes >= units[i].size && bytes % units[i].size == 0) {
+			snprintf(out, 32, "%llu %s", (unsigned long long)(bytes / units[i].size), units[i].name);
+			break;
+		}
+	return out;
+}
+
+static cJSON *printed(const hob_settings *settings)
+{
+	hob_buf text = {0};
+	hob_settings_print(settings, &text);
+	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_buf_release(&text);
+	return json;
+}
+
+static void print_row(const char *name, const char *value, const char *origin)
+{
+	printf("  %-24s %-28s %s%s%s\n", name, value, cli_dim(), origin, cli_color_off());
+}
+
+/* Those that differ from `base` have `origin`; the others are `otherwise`, or left out without it. */
+static void print_settings(const cJSON *settings, const cJSON *base, const char *group, const char *origin,
+						   const char *otherwise)
+{
+	for (const cJSON *item = settings->child; item; item = item->next) {
+		const cJSON *other = cJSON_GetObjectItemCaseSensitive(base, item->string);
+		char name[64], value[64];
+		snprintf(name, sizeof name, "%s%s%s", group, group[0] ? "." : "", item->string);
+		bool same = cJSON_Compare(item, other, true);
+		if (cJSON_IsObject(item)) {
+			print_settings(item, other, name, origin, otherwise);
+			continue;
+		}
+		if (cJSON_IsNumber(item))
+			snprintf(value, sizeof value, "%.7g", item->valuedouble);
+		else
+			snprintf(value, sizeof value, "%s",
+					 cJSON_IsString(item) ? item->valuestring
+					 : cJSON_IsTrue(item) ? "true"
+										  : "false");
+		if (!same || otherwise)
+			print_row(name, value, same ? otherwise : origin);
+	}
+}
+
+static void print_cook_settings(const srv_config *config)
+{
+	hob_settings initial;
+	hob_settings_init(&initial);
+	cJSON *built_in = printed(&initial), *defaults = printed(&config->defaults);
+	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", cli_dim(),
+		   cli_color_off());
+	if (built_in && defaults)
+		print_settings(defaults, built_in, "", config->file, "default");
+	for (uint32_t i = 0; i < config->source_count; i++) {
+		const srv_config_source *source = &config->sources[i];
+		cJSON *own = printed(&source->settings);
+		printf("\n%sSource %s%s%s%s\n", cli_dim(), source->path, source->name[0] ? ", named " : "",
+			   source->name, cli_color_off());
+		if (own && defaults && cJSON_Compare(own, defaults, true))
+			printf("  no settings of its own\n");
+		else if (own && defaults)
+			print_settings(own, defaults, "", "its options", NULL);
+		cJSON_Delete(own);
+	}
+	cJSON_Delete(built_in);
+	cJSON_Delete(defaults);
+}
 
 static void print_people(const srv_config *config)
 {
-	bool color = srv_color_wanted(1);
-	const char *dim = color ? "\x1b[2m" : "", *off = color ? "\x1b[0m" : "";
-	printf("%sConfiguration: %s%s\n", dim, config->file ? config->file : "no hob.json found; defaults", off);
+	printf("%sConfiguration: %s%s\n", cli_dim(), config->file ? config->file : "no hob.json found; defaults",
+		   cli_color_off());
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		char size[32];
 		const char *text = srv_config_text(config, key);
 		if (srv_config_table[key].type == SRV_CONFIG_TYPE_size && text)
-			text = srv_text_bytes(srv_config_number(config, key), size);
-		printf("  %-24s %-28s %s%s%s\n", srv_config_table[key].path, text ? text : "-", dim,
-			   srv_config_origin_name(config, key), off);
+			text = exact_size(srv_config_number(config, key), size);
+		print_row(srv_config_table[key].path, text ? text : "-", srv_config_origin_name(config, key));
 	}
-	for (uint32_t i = 0; i < config->source_count; i++)
-		printf("  %-24s %s %s%s%s\n", "source", config->sources[i].path, dim, config->sources[i].name, off);
-	hob_buf cook = {0};
-	hob_settings_print(&config->defaults, &cook);
-	printf("  %-24s %.*s\n", "cook settings", (int)cook.size, (const char *)cook.data);
-	hob_buf_release(&cook);
+	print_cook_settings(config);
 }
 
 static int run_config(int argc, char **argv)
@@ -80,93 +147,3 @@ const cli_command cli_config = {"config", "", "the effective configuration, and 
 								"  hob config --check hob.json\n"
 								"  hob config --schema > hob.schema.json     for editors that complete\n",
 								run_config};
-
-/* ---- hob init */
-
-static bool write_new(const char *path, hob_str text, hob_error *err)
-{
-	FILE *file = fopen(path, "wxe");
-	if (!file)
-		return hob_fail(err, USAGE,
-						errno == EEXIST ? "'%s' is there already%s%s" : "'%s' cannot be written: %s%s", path,
-						errno == EEXIST ? "" : strerror(errno), "");
-	bool ok = fwrite(text.data, 1, text.len, file) == text.len;
-	ok = fclose(file) == 0 && ok;
-	return ok || hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
-}
-
-static void put_initial(hob_buf *out, char **folders, int count)
-{
-	hob_buf_put_str(
-		out, HOB_STR("{\n  \"version\": 1,\n  \"// sources\": \"folders to watch, relative to this file\",\n"
-					 "  \"sources\": [\n"));
-	for (int i = 0; i < count || i == 0; i++) {
-		hob_buf_put_str(out, HOB_STR("    { \"path\": "));
-		hob_buf_put_json(out, hob_str_of(count > 0 ? folders[i] : "."));
-		hob_buf_put_str(out,
-						i + 1 < count
-							? HOB_STR(" },\n")
-							: HOB_STR(", \"exclude\": [\"**/wip/**\", \"build/**\"], \"options\": {} }\n"));
-	}
-	hob_buf_put_str(
-		out,
-		HOB_STR("  ],\n  \"// defaults\": \"cook settings for everything; cook.json and MODEL.cook.json "
-				"overlay them\",\n  \"defaults\": { \"lods\": { \"max\": 7, \"ratio\": 0.5 }, \"texture\": "
-				"{ \"encoding\": \"bc\", \"max_size\": 2048 } }"));
-	const char *group = "";
-	size_t group_len = 0;
-	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
-		const srv_config_row *row = &srv_config_table[key];
-		bool wanted = key == SRV_CONFIG_listen || key == SRV_CONFIG_cache || key == SRV_CONFIG_max_size ||
-					  key == SRV_CONFIG_jobs || key == SRV_CONFIG_memory;
-		size_t dot = hob_str_find(hob_str_of(row->path), HOB_STR("."), 0);
-		if (!wanted)
-			continue;
-		if (key == SRV_CONFIG_listen || dot != group_len || strncmp(group, row->path, dot) != 0) {
-			hob_buf_printf(out, "%s\n  \"%.*s\": {", key == SRV_CONFIG_listen ? "," : "\n  },", (int)dot,
-						   row->path);
-			group = row->path;
-			group_len = dot;
-		} else {
-			hob_buf_put_str(out, HOB_STR(","));
-		}
-		hob_buf_printf(out, "\n    \"// %s\": ", row->path + dot + 1);
-		hob_buf_put_json(out, hob_str_of(row->doc));
-		const char *value = key == SRV_CONFIG_max_size ? "20 GiB" : row->initial;
-		hob_buf_printf(out,
-					   row->type == SRV_CONFIG_TYPE_number ? ",\n    \"%s\": %s" : ",\n    \"%s\": \"%s\"",
-					   row->path + dot + 1, value);
-	}
-	hob_buf_put_str(out, HOB_STR("\n  }\n}\n"));
-}
-
-static int run_init(int argc, char **argv)
-{
-	const char *path = "hob.json";
-	cli_option options[] = {{"--out", 'o', CLI_TEXT, &path, "FILE", "where it goes (hob.json)"}};
-	int operands = cli_parse(&cli_init, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return cli_parse_exit(operands);
-	hob_buf text = {0};
-	hob_error error = {0};
-	srv_config config;
-	put_initial(&text, argv + 1, operands);
-	bool ok = write_new(path, hob_buf_str(&text), &error) && srv_config_load(&config, path, &error);
-	hob_buf_release(&text);
-	if (!ok) {
-		cli_print_error("hob init", &error);
-		return EXIT_USAGE;
-	}
-	srv_config_release(&config);
-	printf("%s is written; 'hob serve' in this folder uses it, 'hob config' shows it\n", path);
-	return EXIT_GOOD;
-}
-
-const cli_command cli_init = {
-	"init", "[DIR...]", "write a commented hob.json",
-	"Writes hob.json with the folders DIR (default: this one) as sources. Keys that begin with "
-	"// are comments.\n"
-	"\n"
-	"Examples:\n"
-	"  hob init art/ shared/\n",
-	run_init};

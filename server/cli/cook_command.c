@@ -25,7 +25,7 @@ typedef struct run {
 	uv_work_t *writing;
 	uint32_t writes_pending;
 	uv_signal_t interrupt;
-	bool interrupted, closing, live, quiet, started;
+	bool interrupted, closing, live, quiet, started, fail_fast;
 	const char *who;
 	cook_write_options write;
 	hob_error trouble;
@@ -118,9 +118,14 @@ static void on_closed(void *user)
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
 }
 
+static bool enough(const run *r)
+{
+	return r->fail_fast && r->failed > 0;
+}
+
 static void finish_if_over(run *r)
 {
-	bool over = r->finished == r->plan.count || r->interrupted || r->trouble.code != HOB_ERR_OK;
+	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
 	if (r->closing || !over || r->writes_pending > 0)
 		return;
 	r->closing = true;
@@ -159,7 +164,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 {
 	run *r = user;
 	cook_entry *entry = entry_;
-	if (outcome->cancelled || r->interrupted) {
+	if (outcome->cancelled || r->interrupted || enough(r)) {
 		srv_outcome_free(outcome);
 	} else if (!outcome->ok) {
 		if (outcome->died && outcome->error.code != HOB_ERR_TIMEOUT && entry->tries++ == 0) {
@@ -198,7 +203,7 @@ static cook_entry *next_entry(run *r)
 
 static void feed(run *r)
 {
-	while (r->started && !r->closing && !r->interrupted && srv_pool_idle(r->pool) > 0) {
+	while (r->started && !r->closing && !r->interrupted && !enough(r) && srv_pool_idle(r->pool) > 0) {
 		cook_entry *entry = next_entry(r);
 		if (!entry)
 			break;
@@ -325,6 +330,8 @@ static int finish(run *r, const char *report_path)
 		fprintf(stderr, "%u cooked, %u failed%s in %s  (%s written)\n", r->finished - r->failed, r->failed,
 				budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
 				r->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
+	if (r->finished < r->plan.count)
+		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
 	if (report_path &&
 		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
@@ -341,6 +348,7 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 			  .plan = *plan,
 			  .write = options->write,
 			  .quiet = options->quiet,
+			  .fail_fast = options->fail_fast,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
 	*plan = (cook_plan){.root_fd = -1};
 	srv_engine_options limits;
@@ -374,11 +382,11 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 
 static int run_cook(int argc, char **argv)
 {
-	const char *out = "cooked", *report = NULL, *root = NULL, *settings = NULL, *file = NULL;
+	const char *out = "cooked", *report = NULL, *root = NULL, *settings = NULL, *file = NULL, *budget = NULL;
 	static const srv_config_key keys[] = {SRV_CONFIG_jobs, SRV_CONFIG_timeout, SRV_CONFIG_memory,
 										  SRV_CONFIG_sandbox};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
-	bool classic = false, quiet = false, check = false;
+	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
@@ -388,7 +396,13 @@ static int run_cook(int argc, char **argv)
 		 "settings for all, as in cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
+		{"--budget", 0, CLI_TEXT, &budget, "FILE",
+		 "budgets for all, over those of cook.json: {\"triangles\": 20000, \"bytes\": 4000000}; exit code 4 "
+		 "above"},
 		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
+		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL,
+		 "cook the rest after a failure; so it does without it"},
+		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
 		{0},
 		{0},
@@ -405,6 +419,8 @@ static int run_cook(int argc, char **argv)
 		return cli_parse_exit(operands);
 	if (operands == 0)
 		return cli_usage_error(&cli_cook, "name at least one model, folder or scene list");
+	if (keep_going && fail_fast)
+		return cli_usage_error(&cli_cook, "--keep-going and --fail-fast say opposite things");
 	hob_error error = {0};
 	srv_config config;
 	bool configured = srv_config_load(&config, file, &error);
@@ -422,7 +438,16 @@ static int run_cook(int argc, char **argv)
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	}
 	cook_plan made;
-	if (!cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error)) {
+	char *budget_text = NULL;
+	if (budget && !cook_plan_read_budget(budget, &budget_text, &error)) {
+		srv_config_release(&config);
+		return cli_usage_error(&cli_cook, "%s", error.context);
+	}
+	plan.budget = budget_text;
+	plan.budget_origin = budget;
+	bool planned = cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
+	free(budget_text);
+	if (!planned) {
 		cli_print_error("hob cook", &error);
 		srv_config_release(&config);
 		return EXIT_USAGE;
@@ -431,7 +456,8 @@ static int run_cook(int argc, char **argv)
 							.write = {.out = out, .classic = classic, .nothing = check},
 							.config = &config,
 							.report = report,
-							.quiet = quiet};
+							.quiet = quiet,
+							.fail_fast = fail_fast};
 	int code = cook_run(&made, &how);
 	srv_config_release(&config);
 	return code;
@@ -449,6 +475,7 @@ const cli_command cli_cook = {"cook", "PATH...", "cook models once and exit, wit
 							  "\n"
 							  "Examples:\n"
 							  "  hob cook art/ -o build/ --report build/report.json\n"
+							  "  hob cook art/ --check --budget budget.json\n"
 							  "  hob cook duck.glb -o out/ --classic\n"
 							  "  hob cook data/sceneconverter.json\n",
 							  run_cook};

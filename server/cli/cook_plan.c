@@ -1,4 +1,5 @@
 #include "cook_plan.h"
+#include "scene_list.h"
 
 #include "../worker/root_io.h"
 
@@ -12,28 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_BYTES_MAX = 16 << 20, DEPTH_MAX = 128 };
+enum { DEPTH_MAX = 128 };
 
-/* ---- reading small files */
-
-static char *read_text(const char *path, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat info;
-	char *text = NULL;
-	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= LIST_BYTES_MAX)
-		text = malloc((size_t)info.st_size + 1);
-	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (got < 0) {
-		free(text);
-		return NULL;
-	}
-	text[got] = 0;
-	*size = (size_t)got;
-	return text;
-}
+/* ---- settings */
 
 /* cook.json of every folder from the root down, then the sidecar. */
 static bool overlay_settings(const char *root, const char *path, hob_settings *settings, hob_error *err)
@@ -48,7 +30,7 @@ static bool overlay_settings(const char *root, const char *path, hob_settings *s
 		else
 			snprintf(name, sizeof name, "%s/%.*s%scook.json", root, (int)i, path, i > 0 ? "/" : "");
 		size_t size;
-		char *text = access(name, F_OK) == 0 ? read_text(name, &size) : NULL;
+		char *text = access(name, F_OK) == 0 ? scene_list_text(name, &size) : NULL;
 		bool ok = !text || hob_settings_overlay(settings, (hob_str){text, size}, hob_str_of(name), err);
 		free(text);
 		if (!ok)
@@ -68,6 +50,50 @@ static const hob_settings *base_settings(const cook_plan *plan, const cook_plan_
 			return &options->config->sources[i].settings;
 	}
 	return &options->settings;
+}
+
+/* Over everything else: a gate that a sidecar could open is none. */
+static bool overlay_budget(const cook_plan_options *options, cook_entry *entry, hob_error *err)
+{
+	return !options->budget || hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
+													hob_str_of(options->budget_origin), err);
+}
+
+static char *wrap_budget(const char *file, const char *text, size_t size, hob_error *err)
+{
+	cJSON *root = cJSON_ParseWithLength(text, size);
+	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "budget");
+	char *bare = cJSON_IsObject(root) ? cJSON_PrintUnformatted(inner ? inner : root) : NULL, *out = NULL;
+	hob_buf object = {0};
+	hob_buf_printf(&object, "{\"budget\":%s}", bare ? bare : "");
+	hob_buf_put(&object, "", 1);
+	if (!bare)
+		hob_fail(err, CONFIG,
+				 "%s: a budget file holds a JSON object such as {\"triangles\": 20000, \"bytes\": 4000000}",
+				 file);
+	else if (object.failed || !(out = strdup((const char *)object.data)))
+		hob_fail(err, MEMORY, "no memory left for the budgets");
+	hob_buf_release(&object);
+	cJSON_free(bare);
+	cJSON_Delete(root);
+	return out;
+}
+
+bool cook_plan_read_budget(const char *file, char **out, hob_error *err)
+{
+	size_t size = 0;
+	hob_settings trial;
+	char *text = scene_list_text(file, &size);
+	if (!text)
+		return hob_fail(err, USAGE, "'%s' cannot be read: %s", file, strerror(errno));
+	*out = wrap_budget(file, text, size, err);
+	free(text);
+	hob_settings_init(&trial);
+	if (*out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(file), err))
+		return true;
+	free(*out);
+	*out = NULL;
+	return false;
 }
 
 /* ---- entries */
@@ -95,7 +121,7 @@ static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, 
 	if (!overlay_settings(plan->root, path, &entry->settings, &entry->settings_error))
 		entry->settings = *base;
 	plan->count++;
-	return entry;
+	return overlay_budget(options, entry, err) ? entry : NULL;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -138,12 +164,6 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 
 /* ---- scene lists */
 
-static char *copy_string(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-	return text ? strdup(text) : NULL;
-}
-
 static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MAX], hob_error *err)
 {
 	char full[PATH_MAX];
@@ -157,75 +177,37 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	return true;
 }
 
-static bool add_scene(cook_plan *plan, const cook_plan_options *options, const cJSON *item, int index,
-					  const char *list, hob_error *err)
+/* An input that is not there is the failure of its entry alone. */
+static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
+					  hob_error *err)
 {
-	static const char *const known[] = {"input_scene", "output_mesh",	 "output_scene",   "output_materials",
-										"scale",	   "calculate_LODs", "merge_instances"};
-	if (!cJSON_IsObject(item))
-		return hob_fail(err, CONFIG, "%s: entry %d is not an object", list, index);
-	for (const cJSON *key = item->child; key; key = key->next) {
-		bool found = strncmp(key->string, "//", 2) == 0;
-		for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
-			found = found || strcmp(known[i], key->string) == 0;
-		if (!found)
-			return hob_fail(err, CONFIG, "%s: entry %d: unknown key '%s'", list, index, key->string);
-	}
-	const char *input = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "input_scene"));
-	const cJSON *scale = cJSON_GetObjectItemCaseSensitive(item, "scale");
-	const cJSON *lods = cJSON_GetObjectItemCaseSensitive(item, "calculate_LODs");
-	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge_instances");
-	if (!input)
-		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing", list, index);
-	if ((scale && !(cJSON_IsNumber(scale) && scale->valuedouble > 0)) || (lods && !cJSON_IsBool(lods)) ||
-		(merge && !cJSON_IsBool(merge)))
-		return hob_fail(err, CONFIG,
-						"%s: entry %d: 'scale' must be a number above 0, 'calculate_LODs' and "
-						"'merge_instances' true or false",
-						list, index);
 	char path[PATH_MAX];
-	if (!below_root(plan, input, path, err))
-		return hob_fail_in(err, "%s: entry %d", list, index);
-	cook_entry *entry = add_entry(plan, options, path, err);
+	hob_error absent = {0};
+	bool there = below_root(plan, scene->input, path, &absent);
+	cook_entry *entry = add_entry(plan, options, there ? path : scene->input, err);
 	if (!entry)
 		return false;
-	entry->settings.scale = scale ? (float)scale->valuedouble : 1.0f;
-	entry->settings.lod_max = cJSON_IsTrue(lods) ? 7 : 1;
-	entry->settings.merge_instances = cJSON_IsTrue(merge) ? 1 : 0;
-	entry->settings.texture_encoding = HOB_TEXTURE_PNG;
-	entry->settings.texture_max_size = 512;
-	entry->output_mesh = copy_string(item, "output_mesh");
-	entry->output_scene = copy_string(item, "output_scene");
-	entry->output_materials = copy_string(item, "output_materials");
-	if (!entry->output_mesh || !entry->output_scene || !entry->output_materials)
-		return hob_fail(
-			err, CONFIG,
-			"%s: entry %d: 'output_mesh', 'output_scene' and 'output_materials' must be file names", list,
-			index);
+	scene_list_settings(scene, &entry->settings);
+	if (!there) {
+		(void)hob_fail_in(&absent, "named in %s", list);
+		entry->settings_error = absent;
+	}
+	entry->output_mesh = scene->output_mesh;
+	entry->output_scene = scene->output_scene;
+	entry->output_materials = scene->output_materials;
+	scene->output_mesh = scene->output_scene = scene->output_materials = NULL; /* taken */
 	return true;
 }
 
 static bool add_list(cook_plan *plan, const cook_plan_options *options, const char *path, hob_error *err)
 {
-	size_t size = 0;
-	char *text = read_text(path, &size);
-	if (!text)
-		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
-	const char *end = NULL;
-	cJSON *list = cJSON_ParseWithLengthOpts(text, size, &end, false);
+	scene_list list;
+	if (!scene_list_read(path, &list, err))
+		return false;
 	bool ok = true;
-	if (!list || !cJSON_IsArray(list)) {
-		size_t line = 1;
-		for (const char *p = text; !list && p < end; p++)
-			line += *p == '\n';
-		ok = list ? hob_fail(err, CONFIG, "%s: a scene list must be a JSON array of scenes", path)
-				  : hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", path, line);
-	}
-	int index = 0;
-	for (const cJSON *item = ok ? list->child : NULL; item && ok; item = item->next)
-		ok = add_scene(plan, options, item, index++, path, err);
-	cJSON_Delete(list);
-	free(text);
+	for (uint32_t i = 0; i < list.count && ok; i++)
+		ok = add_scene(plan, options, &list.entries[i], path, err);
+	scene_list_release(&list);
 	return ok;
 }
 

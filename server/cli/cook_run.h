@@ -12,6 +12,7 @@ typedef struct cook_run_options {
 	const srv_config *config; /* jobs, timeout, memory, sandbox */
 	const char *report;		  /* JSON report, or NULL */
 	bool quiet;
+	bool fail_fast; /* the first failure ends it */
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

@@ -57,7 +57,10 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
 	if (!make_folders(name, err))
 		return false;
-	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* Nothing is renamed over a device or a pipe. */
+	struct stat info;
+	bool direct = stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+	int fd = open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fail_write(path, err);
 	size_t done = 0;
@@ -69,10 +72,11 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 			break;
 		done += (size_t)wrote;
 	}
-	bool ok = done == bytes.size && close(fd) == 0 && rename(temp, path) == 0;
+	bool ok = done == bytes.size && close(fd) == 0 && (direct || rename(temp, path) == 0);
 	if (!ok) {
 		fail_write(path, err);
-		unlink(temp);
+		if (!direct)
+			unlink(temp);
 		return false;
 	}
 	*total += bytes.size;

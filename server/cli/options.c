@@ -156,13 +156,18 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 			return -1;
 		}
 		char name[64];
-		const char *value = strchr(arg, '=');
-		snprintf(name, sizeof name, "%.*s", value ? (int)(value - arg) : (int)strlen(arg), arg);
+		bool joined = arg[1] != '-' && arg[2] && arg[2] != '='; /* "-j4" */
+		const char *value = joined ? arg + 1 : strchr(arg, '=');
+		snprintf(name, sizeof name, "%.*s", joined ? 2 : value ? (int)(value - arg) : (int)strlen(arg), arg);
 		const cli_option *option = NULL;
 		for (size_t o = 0; o < option_count && !option; o++)
 			if (strcmp(options[o].name, name) == 0 ||
 				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
 				option = &options[o];
+		if (joined && (!option || option->kind == CLI_FLAG)) {
+			cli_usage_error(command, "unknown option '%s'", arg);
+			return -2;
+		}
 		if (!option) {
 			const char *near = suggest(name, options, option_count);
 			if (distance(name, near) <= 2)

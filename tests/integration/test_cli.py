@@ -286,6 +286,10 @@ class Bundles(CommandLine):
         self.assertEqual(files, {str(path.relative_to(self.art)): path.read_bytes()
                                  for path in self.art.rglob("*") if path.suffix in (".obj", ".mtl", ".png")})
         self.assertEqual(file.read_bytes()[-1024:], bytes(1024))
+        self.hob("bundle", name, "-o", self.folder / "new/folder/x.tar")
+        self.assertEqual((self.folder / "new/folder/x.tar").read_bytes(), file.read_bytes())
+        (self.folder / "flat").write_text("")
+        self.assertIn("cannot be written: Not a directory", self.hob("bundle", name, "-o", self.folder / "flat/x.tar", code=2)[1])
         self.daemon.stop()
         shutil.rmtree(self.art)
         said = self.hob("replay", file, TMPDIR=str(self.folder))[0]

@@ -68,6 +68,50 @@ class Config(Scenario):
                 self.assertTrue(name.startswith("//") or name in schema["properties"][group]["properties"], name)
         self.assertEqual(self.hob("init").returncode, 2)  # never over a file
 
+    def test_what_init_writes_changes_what_it_says_and_no_more(self):
+        before = json.loads(self.hob("config", "--json").stdout)
+        said = self.hob("init", "art").stdout
+        after = json.loads(self.hob("config", "--json").stdout)
+        self.assertEqual(after["defaults"], before["defaults"])
+        changed = [new["key"] for old, new in zip(before["values"], after["values"]) if old["value"] != new["value"]]
+        self.assertEqual([key for key in changed if key != "cache.dir"], ["cache.max_size"])  # .hob, now absolute
+        self.assertIn("cache.max_size: 20 GiB", said)
+
+    def test_init_from_a_scene_list(self):
+        self.put("a[1].obj", bumpy_grid(20))
+        self.put("deep/b.obj", bumpy_grid(21))
+        self.put("left/out.obj", obj_text(2))
+        scenes = [{"input_scene": "art/a[1].obj", "scale": 2.0, "merge_instances": True},
+                  {"input_scene": "art/deep/b.obj", "calculate_LODs": True}, {"input_scene": "art/deep/later.obj", "scale": 2,
+                                                                             "merge_instances": True}]
+        for i, scene in enumerate(scenes):
+            scene.update({f"output_{kind}": f"out/{i}.{kind}" for kind in ("mesh", "scene", "materials")})
+        (self.folder / "list.json").write_text(json.dumps(scenes))
+        done = self.hob("init", "--from", "list.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'art/deep/later.obj' is not there now", done.stderr)
+        self.assertIn("art/deep/b.obj.cook.json is written", done.stdout)
+        self.assertEqual(self.hob("init", "--from", "list.json").returncode, 2)
+        self.assertEqual(self.hob("cook", "list.json").returncode, 1)
+        with Daemon([], self.cache, "--config", str(self.folder / "hob.json")) as daemon:
+            daemon.sync()
+            self.assertEqual(set(daemon.assets()), {"art/a[1].obj", "art/deep/b.obj"})
+            for i, name in ((0, "a%5B1%5D.obj"), (1, "deep/b.obj")):  # the same bytes as of the list itself
+                self.assertEqual(daemon.blob(f"art/{name}", "classic.meshes"), (self.folder / f"out/{i}.mesh").read_bytes())
+        (self.folder / "hob.json").unlink()
+        self.assertIn("is there already", self.hob("init", "--from", "list.json").stderr)  # the sidecar
+        (self.folder / "list.json").write_text("[]")
+        self.assertIn("1 to 200 scenes", self.hob("init", "--from", "list.json").stderr)
+
+    def test_config_for_people_says_units_and_origins(self):
+        self.write({"cache": {"max_size": "20 GiB"}, "cook": {"memory_limit": "8 GB"}, "defaults": {"lods": {"max": 3}},
+                    "sources": [{"path": "art", "options": {"scale": 2}}, {"path": ".", "name": "all"}]})
+        said, file = self.hob("config").stdout, str(self.folder / "hob.json")
+        for line in (f"cache.max_size +20 GiB +{file}", f"cook.memory_limit +8 GB +{file}", f"lods.max +3 +{file}",
+                     "lods.ratio +0.5 +default", "texture.encoding +rgba8 +default", "scale +2 +its options"):
+            self.assertRegex(said, rf"(?m)^  {line}$")
+        self.assertRegex(said, r"Source \S*, named all\n  no settings of its own")
+
     def test_sources_patterns_and_options(self):
         self.put("a.obj", obj_text(3))
         self.put("wip/b.obj", obj_text(4))

@@ -68,6 +68,54 @@ class Cook(Scenario):
         self.assertEqual(len(names), 1)
         self.assertIn(b"out_textures/" + names[0].encode(), materials)
 
+    def test_a_scene_that_is_missing_fails_alone(self):
+        self.models()
+        scenes = [{"input_scene": f"art/{name}", "output_mesh": f"o/{i}.meshes", "output_scene": f"o/{i}.scene",
+                   "output_materials": f"o/{i}.materials"} for i, name in enumerate(("gone/x.gltf", "d0/m0.obj", "d1/none.obj"))]
+        (self.folder / "list.json").write_text(json.dumps(scenes))
+        said = self.cook("list.json", "--report", "report.json", code=1).stderr
+        self.assertIn("art/gone/x.gltf: 'art/gone/x.gltf' cannot be opened: No such file or directory; named in list.json", said)
+        self.assertIn("1 cooked, 2 failed", said)
+        self.assertEqual([path.name for path in sorted((self.folder / "o").glob("*.*"))], ["1.materials", "1.meshes", "1.scene"])
+        states = {item["path"]: item.get("error") is None for item in json.loads((self.folder / "report.json").read_text())["assets"]}
+        self.assertEqual(states, {"art/gone/x.gltf": False, "art/d0/m0.obj": True, "art/d1/none.obj": False})
+
+    def test_budgets_of_a_file_win(self):
+        self.put("small.obj", obj_text(2))
+        self.put("large.obj", obj_text(30))
+        self.put("large.obj.cook.json", '{"budget": {"triangles": 1000}}')
+        budget = self.folder / "budget.json"
+        for text in ('{"triangles": 10}', '{"budget": {"triangles": 10}, "lods": {"max": 1}}'):
+            budget.write_text(text)
+            said = self.cook(self.art, "--check", "--budget", budget, code=4).stderr
+            self.assertIn("large.obj: 30 triangles are over the budget of 10", said)
+            self.assertIn("2 cooked, 0 failed, 1 over budget", said)
+        budget.write_text('{"triangles": 10, "fail": true}')
+        self.assertIn("1 cooked, 1 failed", self.cook(self.art, "--check", "--budget", budget, code=4).stderr)
+        budget.write_text('{"triangles": 30}')
+        self.cook(self.art, "--check", "--budget", budget)
+        for text, words in (('{"triangels": 1}', "did you mean 'budget.triangles'"), ("[]", "a budget file holds"), ("{", "a budget file holds")):
+            budget.write_text(text)
+            self.assertIn(words, self.cook(self.art, "--check", "--budget", budget, code=2).stderr)
+        self.assertIn("cannot be read: No such", self.cook(self.art, "--budget", self.folder / "none", code=2).stderr)
+
+    def test_the_first_failure_may_end_it(self):
+        for i in range(9):
+            self.put(f"m{i}.gltf" if i == 0 else f"m{i}.obj", "{" if i == 0 else obj_text(2))
+        said = self.cook(self.art, "--check", "--fail-fast", "-j1", code=1).stderr
+        self.assertIn("0 cooked, 1 failed", said)
+        self.assertIn("stopped at the first failure; 8 were not cooked", said)
+        self.assertIn("8 cooked, 1 failed", self.cook(self.art, "--check", "-k", "-j=1", code=1).stderr)
+        self.cook(self.art, "--keep-going", "--fail-fast", code=2)
+
+    def test_what_is_no_file_is_written_into(self):
+        self.put("one.obj", obj_text(2))
+        os.mkfifo(self.folder / "pipe")
+        end = os.open(self.folder / "pipe", os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, end)
+        self.cook(self.art, "-o", self.folder / "out", "--report", self.folder / "pipe")
+        self.assertEqual(len(json.loads(os.read(end, 65536))["assets"]), 1)
+
     def test_wrong_settings_fail_what_they_cover(self):
         self.put("a/one.obj", obj_text(2))
         self.put("b/two.obj", obj_text(2))

@@ -1,0 +1,142 @@
+#include "scene_list.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIST_BYTES_MAX = 16 << 20 };
+
+char *scene_list_text(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+	char *text = NULL;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= LIST_BYTES_MAX)
+		text = malloc((size_t)info.st_size + 1);
+	else if (fd >= 0)
+		errno = S_ISDIR(info.st_mode) ? EISDIR : S_ISREG(info.st_mode) ? EFBIG : EINVAL;
+	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (got < 0) {
+		free(text);
+		return NULL;
+	}
+	text[got] = 0;
+	*size = (size_t)got;
+	return text;
+}
+
+static bool check_keys(const cJSON *item, int index, const char *list, hob_error *err)
+{
+	static const char *const known[] = {"input_scene", "output_mesh",	 "output_scene",   "output_materials",
+										"scale",	   "calculate_LODs", "merge_instances"};
+	for (const cJSON *key = item->child; key; key = key->next) {
+		bool found = strncmp(key->string, "//", 2) == 0;
+		for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
+			found = found || strcmp(known[i], key->string) == 0;
+		if (!found)
+			return hob_fail(err, CONFIG, "%s: entry %d: unknown key '%s'", list, index, key->string);
+	}
+	return true;
+}
+
+static char *copy_string(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+	return text ? strdup(text) : NULL;
+}
+
+static bool read_entry(const cJSON *item, int index, const char *list, scene_entry *out, hob_error *err)
+{
+	if (!cJSON_IsObject(item))
+		return hob_fail(err, CONFIG, "%s: entry %d is not an object", list, index);
+	if (!check_keys(item, index, list, err))
+		return false;
+	const cJSON *scale = cJSON_GetObjectItemCaseSensitive(item, "scale");
+	const cJSON *lods = cJSON_GetObjectItemCaseSensitive(item, "calculate_LODs");
+	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge_instances");
+	*out = (scene_entry){.input = copy_string(item, "input_scene"),
+						 .output_mesh = copy_string(item, "output_mesh"),
+						 .output_scene = copy_string(item, "output_scene"),
+						 .output_materials = copy_string(item, "output_materials"),
+						 .scale = scale ? (float)scale->valuedouble : 1.0f,
+						 .lods = cJSON_IsTrue(lods),
+						 .merge_instances = cJSON_IsTrue(merge)};
+	if (!out->input)
+		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing", list, index);
+	if ((scale && !(cJSON_IsNumber(scale) && scale->valuedouble > 0)) || (lods && !cJSON_IsBool(lods)) ||
+		(merge && !cJSON_IsBool(merge)))
+		return hob_fail(err, CONFIG,
+						"%s: entry %d: 'scale' must be a number above 0, 'calculate_LODs' and "
+						"'merge_instances' true or false",
+						list, index);
+	return (out->output_mesh && out->output_scene && out->output_materials) ||
+		   hob_fail(err, CONFIG,
+					"%s: entry %d: 'output_mesh', 'output_scene' and 'output_materials' must be file names",
+					list, index);
+}
+
+static cJSON *parse(const char *path, const char *text, size_t size, hob_error *err)
+{
+	const char *end = NULL;
+	cJSON *list = cJSON_ParseWithLengthOpts(text, size, &end, false);
+	size_t line = 1;
+	for (const char *p = text; !list && p < end; p++)
+		line += *p == '\n';
+	if (!list)
+		hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", path, line);
+	else if (!cJSON_IsArray(list))
+		hob_fail(err, CONFIG, "%s: a scene list must be a JSON array of scenes", path);
+	if (cJSON_IsArray(list))
+		return list;
+	cJSON_Delete(list);
+	return NULL;
+}
+
+bool scene_list_read(const char *path, scene_list *list, hob_error *err)
+{
+	size_t size = 0;
+	char *text = scene_list_text(path, &size);
+	*list = (scene_list){0};
+	if (!text)
+		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
+	cJSON *root = parse(path, text, size, err);
+	free(text);
+	if (!root)
+		return false;
+	list->entries = calloc((size_t)cJSON_GetArraySize(root) + 1, sizeof *list->entries);
+	bool ok = list->entries || hob_fail(err, MEMORY, "no memory left for the list of models");
+	for (const cJSON *item = root->child; item && ok; item = item->next) {
+		ok = read_entry(item, (int)list->count, path, &list->entries[list->count], err);
+		list->count++;
+	}
+	cJSON_Delete(root);
+	if (!ok)
+		scene_list_release(list);
+	return ok;
+}
+
+void scene_list_settings(const scene_entry *entry, hob_settings *settings)
+{
+	settings->scale = entry->scale;
+	settings->lod_max = entry->lods ? 7 : 1;
+	settings->merge_instances = entry->merge_instances ? 1 : 0;
+	settings->texture_encoding = HOB_TEXTURE_PNG;
+	settings->texture_max_size = 512;
+}
+
+void scene_list_release(scene_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		free(list->entries[i].input);
+		free(list->entries[i].output_mesh);
+		free(list->entries[i].output_scene);
+		free(list->entries[i].output_materials);
+	}
+	free(list->entries);
+	*list = (scene_list){0};
+}
