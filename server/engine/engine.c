@@ -196,7 +196,7 @@ static bool is_wanted(const srv_engine *engine, const srv_file *file)
 		   (!root->include || matches(root->include, file->path)) && !matches(root->exclude, file->path);
 }
 
-static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
+void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
@@ -299,7 +299,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		if (file == HOB_NONE)
 			continue;
 		srv_graph_at(engine->graph, file)->mark = mark;
-		file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
+		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
 	}
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
@@ -314,7 +314,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		if ((f->exists || used > 0) && f->asset == HOB_NONE &&
 			!srv_pool_importer_for(engine->pool, f->path) &&
 			srv_stat_path(engine->root_fds[root], f->path, &stat))
-			file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
+			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
 		else if (is_known(engine, f))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
@@ -341,7 +341,7 @@ static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 		if (f->root != root || !is_known(engine, f) || !hob_str_starts(f->path, folder))
 			continue;
 		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
-			file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);
+			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);
 		else
 			file_gone(engine, i, SRV_PRIORITY_CHANGED);
 	}
@@ -362,7 +362,7 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 		if (srv_stat_path(engine->root_fds[root], path, &stat)) {
 			uint32_t file = srv_graph_file(engine->graph, root, path);
 			if (file != HOB_NONE)
-				file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
+				engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
 		} else {
 			uint32_t file = srv_graph_find(engine->graph, root, path);
 			if (file != HOB_NONE)
@@ -567,6 +567,7 @@ static void on_timer(uv_timer_t *timer)
 			if (engine->assets[i].alive)
 				asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
 	engine_keep_store(engine);
+	engine_sweep(engine, TIMER_MS);
 	engine_answer_waiters(engine);
 	engine_fill(engine);
 	engine_draw_thumbnails(engine);

@@ -161,6 +161,7 @@ struct srv_engine {
 	uv_work_t sync_work;
 	bool syncing;
 	uint64_t synced_jobs, trim_at, heal_at;
+	uint32_t swept; /* the file that engine_sweep looked at last */
 	uint32_t handles, jobs_alive;
 	engine_task *tasks; /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
@@ -198,6 +199,9 @@ void engine_blame_for(srv_engine *engine,
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
 bool engine_heal_index(srv_engine *engine);
+void engine_sweep(srv_engine *engine, uint32_t period_ms);
+/* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
+void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
 /* engine_inputs.c: settings, digests and dependencies of an asset */
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */

@@ -1,4 +1,5 @@
 """How a folder is watched, and what is said about it: a trial file tells whether events arrive, settings have the last word."""
+import mmap
 import os
 import platform
 import subprocess
@@ -76,6 +77,24 @@ class WatchModes(Scenario):
                 daemon.wait_asset("art/below/b.obj", "fresh")
         finally:
             self.art.chmod(0o755)
+
+    def test_changes_without_an_event_are_found(self):
+        self.put("linked.obj", obj_text(1))
+        self.put("mapped.obj", obj_text(2))
+        elsewhere = self.folder / "elsewhere.obj"
+        elsewhere.hardlink_to(self.art / "linked.obj")
+        with self.serve() as daemon:
+            with open(self.art / "mapped.obj", "r+b") as file:
+                mapping = mmap.mmap(file.fileno(), 0)
+            daemon.sync()
+            elsewhere.write_text(obj_text(3))
+            with mapping:
+                face = mapping.rfind(b"\nf ")
+                mapping[face:] = b"\n" * (len(mapping) - face)
+            for name, triangles in (("art/linked.obj", 3), ("art/mapped.obj", 1)):
+                while daemon.assets()[name]["stats"]["triangles"] != triangles:
+                    daemon.wait_asset(name, "fresh")
+            daemon.wait_log("no event told of its change")
 
     @unittest.skipUnless(platform.machine() in ("x86_64", "aarch64"), "the system call's number is not known")
     def test_where_no_events_arrive_it_polls_and_says_so(self):

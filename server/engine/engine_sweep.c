@@ -1,0 +1,44 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Some changes give no event: a write through a hard link that lies elsewhere, or through a mapping whose descriptor is closed.
+ * So the files that are known are looked at in turn, a few at a time, whatever happens. */
+
+enum { AT_LEAST = 32, AROUND_S = 300 };
+
+/* An event is on its way for what just changed or is still being written. */
+static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
+{
+	if (engine_now_ms() - now->ctime_ns / 1000000 < 2000)
+		return true;
+	int fd = srv_open_beneath(engine->root_fds[f->root], f->path.data, O_RDONLY, true);
+	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
+	if (fd >= 0)
+		close(fd);
+	return writers == SRV_WRITERS_SOME;
+}
+
+void engine_sweep(srv_engine *engine, uint32_t period_ms)
+{
+	uint32_t count = engine->ready ? srv_graph_count(engine->graph) : 0;
+	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000)) + AT_LEAST;
+	const srv_file *found = NULL;
+	for (uint32_t i = 0; i < due && i < count; i++) {
+		engine->swept = (engine->swept + 1) % count;
+		const srv_file *f = srv_graph_at(engine->graph, engine->swept);
+		srv_stat now;
+		if (!f->exists || engine->roots[f->root].poll_ms > 0 ||
+			!srv_stat_path(engine->root_fds[f->root], f->path, &now) || srv_stat_equal(&now, &f->stat) ||
+			event_may_come(engine, f, &now))
+			continue;
+		found = f;
+		engine_file_appeared(engine, engine->swept, &now, SRV_PRIORITY_CHANGED);
+	}
+	if (found)
+		srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event told of its change",
+				HOB_FMT(engine->roots[found->root].name), HOB_FMT(found->path));
+}
