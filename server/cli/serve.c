@@ -248,7 +248,7 @@ static void stop(void *user, const char *why)
 	d->stopping = true;
 	serve_keys_end(&d->keys);
 	serve_notify_stop(&d->notify);
-	srv_log(SRV_LOG_INFO, "stopping:", "%s; press Ctrl-C again to stop at once", why);
+	srv_log(SRV_LOG_INFO, "stopping", "(%s); press Ctrl-C again to stop at once", why);
 	srv_http_drain(d->http);
 	srv_engine_close(d->engine, on_engine_closed, d);
 }
@@ -431,7 +431,7 @@ static int run_serve(int argc, char **argv)
 	uv_run(&d.loop, UV_RUN_DEFAULT);
 	release(&d);
 	uv_loop_close(&d.loop);
-	srv_log(SRV_LOG_INFO, "stopped;", "everything that was published is kept");
+	srv_log(SRV_LOG_INFO, "stopped", "in order; everything that was published is kept");
 	return EXIT_GOOD;
 }
 

@@ -161,7 +161,7 @@ class Terminal(Scenario):
         job.press("q")
         self.assertEqual(job.hear(), "ended 0\n")
         self.assertTrue(job.restored())
-        self.assertIn("stopping:", job.text)
+        self.assertIn("stopping (", job.text)
 
     def test_every_way_out_gives_the_terminal_back(self):
         self.put("good.obj", obj_text(2))
