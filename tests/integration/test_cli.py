@@ -200,6 +200,37 @@ class Queries(CommandLine):
         self.start()
         self.assertRegex("".join(self.daemon.printed), r"ready in .* \(1 fresh, 1 stale, \d+ queued, 0 failed\)\n")
 
+    def test_versions_of_an_asset_are_compared(self):
+        self.put("duck.obj", obj_text(40))
+        self.put("twin.obj", obj_text(40))
+        self.start()
+        self.assertIn("no earlier version of 'art/duck.obj'", self.hob("diff", "art/duck.obj", code=2)[1])
+        rev = self.daemon.get("/api/v1/revs/latest/manifest").json()["rev"]
+        self.hob("get", "art/duck.obj", "-o", self.folder / "old.meshes")
+        self.put("duck.obj", obj_text(40, shift=1.0))
+        self.daemon.sync()
+        said = self.hob("diff", "art/duck.obj", code=1)[0]
+        self.assertRegex(said, r"^art/duck\.obj \(job \d+\) -> art/duck\.obj \(now\)\nmeshes: [^\n]*\n")
+        self.assertIn("materials: equal\n", said)
+        self.assertIn("aabb_max [20.5,1,0] -> [21.5,1,0]", said)
+        self.assertNotIn("report", said)
+        by_rev = self.hob("diff", f"art/duck.obj@{rev}", code=1)[0]
+        self.assertEqual(by_rev.splitlines()[1:], said.splitlines()[1:])
+        self.assertIn(f"(rev {rev}) -> art/duck.obj (now)", by_rev)
+        self.assertIn("meshes: equal\n", self.hob("diff", f"art/duck.obj@{rev}", "art/twin.obj", "--output", "meshes")[0])
+        old = self.folder / "old.meshes"
+        self.assertEqual(self.hob("diff", old, f"art/duck.obj@{rev}")[0], "equal\n")
+        self.assertIn("[20.5,1,0] -> [21.5,1,0]", self.hob("diff", old, "art/duck.obj", code=1)[0])
+        self.assertIn("[21.5,1,0] -> [20.5,1,0]", self.hob("diff", "art/duck.obj", old, code=1)[0])
+        self.assertIn("no such rev", self.hob("diff", "art/duck.obj@99999", code=2)[1])
+        self.assertIn("neither has an output 'x'", self.hob("diff", f"art/duck.obj@{rev}", "--output", "x", code=2)[1])
+        self.assertIn("did you mean\n  art/duck.obj", self.hob("diff", "art/duk.obj", code=2)[1])
+        self.hob("diff", old, code=2)
+        # The source below the current folder has the asset's name, and is no cooked file.
+        here = subprocess.run([HOB, "diff", "art/duck.obj"], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE,
+                              env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"), check=False)
+        self.assertEqual((here.returncode, here.stdout), (1, said))
+
     def test_log_of_an_asset_and_of_a_job(self):
         self.put("bad.gltf", '{\n"asset": oops}')
         self.start()

@@ -1,0 +1,341 @@
+#include "map_file.h"
+#include "query.h"
+
+#include "../../core/formats/classic.h"
+#include "../../core/formats/describe.h"
+#include "../../core/formats/pack_read.h"
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* hob diff: two cooked files, or two revisions of an asset, output by output. */
+
+static const char who[] = "hob diff";
+
+/* One side: a file, or what a daemon served of an asset at a revision. */
+typedef struct side {
+	const char *shown; /* the operand */
+	hob_bytes file;
+	char name[1024], rev[24]; /* "art/duck.glb", "4100" or "latest" */
+	cJSON *outputs;			  /* [{name, hash, size}], detached */
+} side;
+
+typedef struct comparison {
+	const char *url, *only; /* only: --output, or NULL */
+	hob_describe_options how;
+	bool differ;
+	int code;
+} comparison;
+
+/* An asset may have the name of the model that lies below the current folder: only what is cooked counts, whole or not. */
+static bool is_cooked_file(const char *path)
+{
+	static const char *const extensions[] = {"meshes", "materials", "scene", "animations", "ktx2"};
+	hob_bytes bytes = {0};
+	hob_error error;
+	hob_str extension = hob_path_extension(hob_str_of(path));
+	if (access(path, F_OK) != 0)
+		return false;
+	bool cooked = path[0] == '/' || path[0] == '.';
+	for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++)
+		cooked = cooked || hob_str_equal(extension, hob_str_of(extensions[i]));
+	if (!cooked && map_file(path, &bytes, &error))
+		cooked = hob_pack_is(bytes) || hob_classic_sniff(bytes) != HOB_CLASSIC_NOTHING;
+	unmap_file(&bytes);
+	return cooked;
+}
+
+static void split(const char *operand, side *s)
+{
+	const char *at = strrchr(operand, '@');
+	bool has_rev = at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1);
+	*s = (side){.shown = operand};
+	snprintf(s->name, sizeof s->name, "%.*s", has_rev ? (int)(at - operand) : (int)strlen(operand), operand);
+	snprintf(s->rev, sizeof s->rev, "%s", has_rev ? at + 1 : "latest");
+}
+
+/* ---- what a daemon has */
+
+/* The outputs of the newest version before the one that is served; NULL when there is none. */
+static cJSON *earlier_outputs(comparison *c, side *s, const cJSON *now)
+{
+	char id[32], target[96];
+	cJSON *found = NULL;
+	if (!cli_find_id(who, c->url, s->name, id, &c->code))
+		return NULL;
+	snprintf(target, sizeof target, "/api/v1/assets/%s/history?limit=100", id);
+	cJSON *page = cli_ask_json(who, c->url, target, false, &c->code);
+	const cJSON *version;
+	bool seen = false; /* the one that is served */
+	cJSON_ArrayForEach(version, cli_member(page, "items"))
+	{
+		const cJSON *outputs = cli_member(version, "outputs");
+		bool same = cJSON_Compare(outputs, now, true);
+		seen = seen || same;
+		if (seen && !same && cJSON_GetArraySize(outputs) > 0) {
+			found = cJSON_Duplicate(outputs, true);
+			snprintf(s->rev, sizeof s->rev, "job %.0f", cli_number(version, "job"));
+			break;
+		}
+	}
+	if (page && !found) {
+		fprintf(stderr, "%s: no earlier version of '%s' is known; name a revision: %s@REV\n", who, s->name,
+				s->name);
+		c->code = EXIT_USAGE;
+	}
+	cJSON_Delete(page);
+	return found;
+}
+
+static cJSON *outputs_at(comparison *c, const side *s)
+{
+	char id[32];
+	if (!cli_find_id(who, c->url, s->name, id, &c->code))
+		return NULL;
+	hob_buf target = {0};
+	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", s->rev);
+	cli_encode(&target, hob_str_of(s->name));
+	hob_buf_put(&target, "", 1);
+	cJSON *manifest = cli_ask_json(who, c->url, (const char *)target.data, false, &c->code);
+	hob_buf_release(&target);
+	const cJSON *asset;
+	cJSON *found = NULL;
+	cJSON_ArrayForEach(asset, cli_member(manifest, "assets"))
+	{
+		if (strcmp(cli_text(asset, "asset"), s->name) == 0)
+			found = cJSON_Duplicate(cli_member(asset, "outputs"), true);
+	}
+	if (manifest && cJSON_GetArraySize(found) == 0) {
+		fprintf(stderr, "%s: nothing was served of '%s' at revision %s\n", who, s->name, s->rev);
+		c->code = EXIT_ASSETS_FAILED;
+		cJSON_Delete(found);
+		found = NULL;
+	}
+	cJSON_Delete(manifest);
+	return found;
+}
+
+static bool load(comparison *c, side *s)
+{
+	hob_error error = {0};
+	if (!is_cooked_file(s->shown)) {
+		s->outputs = outputs_at(c, s);
+		return s->outputs != NULL;
+	}
+	if (map_file(s->shown, &s->file, &error))
+		return true;
+	cli_print_error(who, &error);
+	c->code = EXIT_USAGE;
+	return false;
+}
+
+static void release(side *s)
+{
+	unmap_file(&s->file);
+	cJSON_Delete(s->outputs);
+}
+
+/* ---- comparing */
+
+static const cJSON *find_output(const cJSON *outputs, const char *name)
+{
+	const cJSON *output;
+	cJSON_ArrayForEach(output, outputs)
+	{
+		if (strcmp(cli_text(output, "name"), name) == 0)
+			return output;
+	}
+	return NULL;
+}
+
+static bool fetch(comparison *c, const cJSON *output, cli_response *out)
+{
+	char target[96];
+	hob_error error = {0};
+	snprintf(target, sizeof target, "/blobs/%.64s", cli_text(output, "hash"));
+	if (!cli_request(c->url, "GET", target, NULL, (hob_str){0}, out, &error)) {
+		cli_print_error(who, &error);
+		c->code = EXIT_UNREACHABLE;
+		return false;
+	}
+	if (out->status == 200)
+		return true;
+	if (out->status == 404)
+		fprintf(stderr, "%s: the bytes of that version are not in the cache any more\n", who);
+	c->code = out->status == 404 ? EXIT_ASSETS_FAILED : cli_print_problem(who, out);
+	cli_response_release(out);
+	return false;
+}
+
+static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
+{
+	hob_buf out = {0};
+	hob_error error = {0};
+	bool equal = false, ok = hob_diff_text(a, b, &c->how, &equal, &out, &error);
+	if (out.size > 0)
+		fwrite(out.data, 1, out.size, stdout);
+	hob_buf_release(&out);
+	c->differ = c->differ || !equal;
+	if (ok)
+		return true;
+	cli_print_error(who, &error);
+	c->code = EXIT_USAGE;
+	return false;
+}
+
+/* Pictures and reports are told of by their sizes alone. */
+static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
+{
+	char from[32], to[32];
+	const char *name = cli_text(a ? a : b, "name");
+	if (a && b && strcmp(cli_text(a, "hash"), cli_text(b, "hash")) == 0) {
+		printf("%s: equal\n", name);
+		return true;
+	}
+	c->differ = true;
+	srv_text_bytes((uint64_t)cli_number(a, "size"), from);
+	srv_text_bytes((uint64_t)cli_number(b, "size"), to);
+	printf("%s: %s -> %s\n", name, a ? from : "not there", b ? to : "not there");
+	cli_response one, two;
+	if (!a || !b || strncmp(name, "textures/", 9) == 0)
+		return true;
+	if (!fetch(c, a, &one))
+		return false;
+	bool ok = fetch(c, b, &two);
+	hob_bytes before = {one.body.data, one.body.size}, after = {0};
+	if (ok) {
+		after = (hob_bytes){two.body.data, two.body.size};
+		if (hob_pack_is(before) && hob_pack_is(after))
+			ok = compare_bytes(c, before, after);
+		cli_response_release(&two);
+	}
+	cli_response_release(&one);
+	return ok;
+}
+
+static bool wanted(const comparison *c, const char *name)
+{
+	return c->only ? strcmp(c->only, name) == 0 : strcmp(name, "report") != 0;
+}
+
+static const char *rev_words(const side *s, char out[40])
+{
+	bool number = s->rev[0] >= '0' && s->rev[0] <= '9';
+	snprintf(out, 40, "%s%s", number ? "rev " : "", strcmp(s->rev, "latest") == 0 ? "now" : s->rev);
+	return out;
+}
+
+static bool compare_assets(comparison *c, const side *a, const side *b)
+{
+	const cJSON *output;
+	uint32_t count = 0;
+	char from[40], to[40];
+	printf("%s (%s) -> %s (%s)\n", a->name, rev_words(a, from), b->name, rev_words(b, to));
+	cJSON_ArrayForEach(output, a->outputs)
+	{
+		const char *name = cli_text(output, "name");
+		if (wanted(c, name) && ++count && !compare_outputs(c, output, find_output(b->outputs, name)))
+			return false;
+	}
+	cJSON_ArrayForEach(output, b->outputs)
+	{
+		const char *name = cli_text(output, "name");
+		if (wanted(c, name) && !find_output(a->outputs, name) && ++count && !compare_outputs(c, NULL, output))
+			return false;
+	}
+	if (count > 0)
+		return true;
+	fprintf(stderr, "%s: neither has an output '%s'; 'hob help get' lists the names\n", who,
+			c->only ? c->only : "");
+	c->code = EXIT_USAGE;
+	return false;
+}
+
+/* Of one file and one asset: the output of the file's kind. */
+static const char *output_for(const char *path)
+{
+	static const char *const kinds[] = {"materials", "scene", "animations"};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		if (hob_str_equal(hob_path_extension(hob_str_of(path)), hob_str_of(kinds[i])))
+			return kinds[i];
+	return "meshes";
+}
+
+static bool compare_mixed(comparison *c, const side *file, const side *asset, bool file_first)
+{
+	const char *name = c->only ? c->only : output_for(file->shown);
+	const cJSON *output = find_output(asset->outputs, name);
+	cli_response response;
+	if (!output) {
+		fprintf(stderr, "%s: '%s' has no output '%s'\n", who, asset->name, name);
+		c->code = EXIT_USAGE;
+		return false;
+	}
+	if (!fetch(c, output, &response))
+		return false;
+	hob_bytes bytes = {response.body.data, response.body.size};
+	bool ok = compare_bytes(c, file_first ? file->file : bytes, file_first ? bytes : file->file);
+	cli_response_release(&response);
+	return ok;
+}
+
+static bool compare(comparison *c, const side *a, const side *b)
+{
+	if (a->outputs && b->outputs)
+		return compare_assets(c, a, b);
+	bool ok = !a->outputs && !b->outputs ? compare_bytes(c, a->file, b->file)
+			  : a->outputs				 ? compare_mixed(c, b, a, false)
+										 : compare_mixed(c, a, b, true);
+	if (ok && !c->differ)
+		printf("equal\n");
+	return ok;
+}
+
+static int run_diff(int argc, char **argv)
+{
+	uint32_t rows = 0;
+	comparison c = {.url = cli_default_url()};
+	cli_option options[] = {{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section (20)"},
+							{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
+							 "of an asset only this, such as meshes (all but the report)"},
+							CLI_URL_OPTION(c.url)};
+	int operands = cli_parse(&cli_diff, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands == 0 || (operands == 1 && is_cooked_file(argv[1])))
+		return cli_usage_error(&cli_diff,
+							   "name two cooked files, or an asset of the daemon and its revisions");
+	side a, b;
+	c.how = (hob_describe_options){.max_rows = rows, .color = srv_color_wanted(1)};
+	split(argv[1], &a);
+	split(argv[operands], &b);
+	if (operands == 1)
+		strcpy(b.rev, "latest");
+	bool ok = load(&c, &b);
+	if (ok && operands == 1 && strcmp(a.rev, "latest") == 0)
+		ok = (a.outputs = earlier_outputs(&c, &a, b.outputs)) != NULL;
+	else
+		ok = ok && load(&c, &a);
+	ok = ok && compare(&c, &a, &b);
+	release(&a);
+	release(&b);
+	return !ok ? c.code : c.differ ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+}
+
+const cli_command cli_diff = {
+	"diff", "A [B]", "name what differs between two cooked files, or two versions of an asset",
+	"A and B are packed files of one kind, or assets of the daemon, which keeps what it served: ASSET@REV at "
+	"that\n"
+	"revision, ASSET now. ASSET alone is compared with the version before, ASSET@REV alone with the one of "
+	"now. Told by\n"
+	"section, record and field; of textures the sizes. 'hob watch' and 'hob status' tell revisions. Exit "
+	"code 0: equal,\n"
+	"1: not.\n"
+	"\n"
+	"Examples:\n"
+	"  hob diff before/duck.meshes after/duck.meshes\n"
+	"  hob diff art/props/duck.glb\n"
+	"  hob diff art/props/duck.glb@4100 art/props/duck.glb@4182\n",
+	run_diff};
