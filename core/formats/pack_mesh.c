@@ -435,7 +435,9 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 	if (!w.b.failed && count_all(&w))
 		put_all(&w);
 	uint32_t flags = 0;
-	for (uint32_t m = 0; m < count; m++)
+	for (uint32_t m = 0; m < count; m++) {
 		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
+		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
+	}
 	return pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }

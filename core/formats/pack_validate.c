@@ -146,7 +146,7 @@ static bool check_header(check_file *file)
 		  h->kind == HOB_PK_KIND_MESH || h->kind == HOB_PK_KIND_MATL || h->kind == HOB_PK_KIND_SCNE ||
 			  h->kind == HOB_PK_KIND_ANIM,
 		  "unknown kind %08x", h->kind);
-	CHECK(file, h->ver_minor > HOB_PK_VERSION_MINOR || (h->flags & ~3u) == 0, "unknown file flags %x",
+	CHECK(file, h->ver_minor > HOB_PK_VERSION_MINOR || (h->flags & ~7u) == 0, "unknown file flags %x",
 		  h->flags);
 	CHECK(file, h->header_bytes >= 64 && h->header_bytes % 16 == 0, "header_bytes %u", h->header_bytes);
 	CHECK(file, h->entry_bytes >= 64 && h->entry_bytes % 16 == 0, "entry_bytes %u", h->entry_bytes);

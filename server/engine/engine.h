@@ -20,6 +20,7 @@
 
 #include "../events/events.h"
 #include "../http/control.h"
+#include "../http/derived.h"
 #include "../http/view.h"
 #include "../store/store.h"
 #include "../worker/pool.h"
@@ -62,6 +63,8 @@ typedef struct srv_engine_times {
 	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
 } srv_engine_times;
 
+enum { SRV_DERIVE_MADE, SRV_DERIVE_USELESS, SRV_DERIVE_FAILED, SRV_DERIVE_RESULTS };
+
 /* Since start; written by the loop's thread, read by any. */
 typedef struct srv_engine_counters {
 	atomic_ullong jobs;		 /* jobs finished, whatever their result */
@@ -80,7 +83,8 @@ typedef struct srv_engine_counters {
 	atomic_ullong published;	/* revs */
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
-	atomic_ullong rebuilds;	  /* of a damaged index, after the store was opened */
+	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
+	atomic_ullong rebuilds; /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;
 	atomic_ullong expected_ns;		   /* until everything is cooked, as earlier cooks say; once a second */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */

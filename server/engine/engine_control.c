@@ -230,7 +230,7 @@ typedef struct classic_work {
 static const char *const packed_names[3] = {"meshes", "materials", "scene"};
 static const char *const classic_names[3] = {"classic.meshes", "classic.materials", "classic.scene"};
 
-static hob_bytes map_blob(srv_store *store, const hob_sha256 *digest, hob_error *err)
+hob_bytes engine_map_blob(srv_store *store, const hob_sha256 *digest, hob_error *err)
 {
 	uint64_t size = 0;
 	int fd = srv_blob_open(store, digest, &size);
@@ -254,7 +254,7 @@ static void classic_run(uv_work_t *work)
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
 	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = map_blob(job->engine->store, &job->inputs[i], &job->error);
+		packed[i] = engine_map_blob(job->engine->store, &job->inputs[i], &job->error);
 		ok = packed[i].data != NULL;
 	}
 	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};
@@ -396,6 +396,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		break;
 	case SRV_CONTROL_THUMBNAIL:
 		engine_thumbnail(engine, control);
+		break;
+	case SRV_CONTROL_DERIVE:
+		engine_derive(engine, control);
 		break;
 	}
 }

@@ -85,6 +85,19 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	one(out, METRIC_cache_oldest_idle, usage.oldest_idle_s);
 }
 
+static void put_derived(hob_buf *out, srv_engine_counters *c)
+{
+	static const char *const results[SRV_DERIVE_RESULTS] = {"made", "useless", "failed"};
+	char labels[64];
+	metric_head(out, METRIC_derived);
+	for (int kind = 0; kind < SRV_DERIVED_COUNT; kind++)
+		for (int result = 0; result < SRV_DERIVE_RESULTS; result++) {
+			snprintf(labels, sizeof labels, "kind=\"%s\",result=\"%s\"", srv_derived_name((srv_derived)kind),
+					 results[result]);
+			metric_u64(out, METRIC_derived, labels, c->derived[kind][result]);
+		}
+}
+
 void srv_engine_metrics(void *user, hob_buf *out)
 {
 	srv_engine *engine = user;
@@ -99,6 +112,7 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	one(out, METRIC_hashed_bytes, c->hashed_bytes);
 	one(out, METRIC_scans, c->scans);
 	one(out, METRIC_thumbnails, c->thumbnails);
+	put_derived(out, c);
 	one(out, METRIC_watch_overflows, c->resets);
 }
 

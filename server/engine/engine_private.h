@@ -10,6 +10,7 @@
 
 typedef struct engine_job engine_job;
 typedef struct engine_task engine_task;
+typedef struct derivation derivation;
 
 /* One input of the recipe that is current for an asset. */
 typedef struct asset_input {
@@ -165,6 +166,8 @@ struct srv_engine {
 	uint32_t handles, jobs_alive;
 	engine_task *tasks; /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
+	derivation *derivations; /* under way and waiting, the oldest first */
+	uint32_t derivation_count;
 	atomic_bool stop_drawing;
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
@@ -257,12 +260,17 @@ struct engine_thumbnails *engine_thumbnails_new(void);
 void engine_thumbnail(srv_engine *engine, srv_control *control);
 void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better to do */
 
+/* engine_derive.c */
+void engine_derive(srv_engine *engine, srv_control *control);
+
 /* engine_why.c */
 void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
 asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
 void engine_answer(srv_control *control, int status, const char *code, const char *detail);
 void engine_refuse(srv_control *control, int status, const hob_error *error); /* 0: the status of its code */
+/* Any thread; the caller unmaps what has bytes. */
+hob_bytes engine_map_blob(srv_store *store, const hob_sha256 *digest, hob_error *err);
 /* engine_jobs.c */
 void engine_list_jobs(srv_engine *engine, srv_control *control);
 void engine_tell_job(srv_engine *engine, srv_control *control);

@@ -91,16 +91,15 @@ static hob_str copy_text(char **room, hob_str text)
 	return copy;
 }
 
-enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
+static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
-	ask_forget(r);
 	ask *a = calloc(1, sizeof *a);
 	srv_control control = rest ? *rest : (srv_control){0};
 	char *texts = malloc(asset.len + control.text.len + control.tag.len + 3);
 	if (!a || !texts) {
 		free(a);
 		free(texts);
-		return MHD_NO;
+		return NULL;
 	}
 	a->texts = texts;
 	a->control = control;
@@ -110,16 +109,32 @@ enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const
 	a->control.tag = copy_text(&texts, control.tag);
 	a->control.user = a;
 	a->control.answer = on_answer;
-	a->owner = r;
-	a->box = r->http->box;
+	a->box = http->box;
 	pthread_mutex_lock(&a->box->lock);
 	a->box->references++;
 	pthread_mutex_unlock(&a->box->lock);
+	return a;
+}
+
+enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
+{
+	ask_forget(r);
+	ask *a = ask_new(r->http, kind, asset, rest);
+	if (!a)
+		return MHD_NO;
+	a->owner = r;
 	r->ask = a;
 	r->asked++;
 	request_park(r);
 	r->http->sources.control.post(r->http->sources.control.user, &a->control);
 	return MHD_YES;
+}
+
+void ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest)
+{
+	ask *a = ask_new(http, kind, (hob_str){0}, rest);
+	if (a)
+		http->sources.control.post(http->sources.control.user, &a->control);
 }
 
 void ask_forget(request *r)

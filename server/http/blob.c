@@ -1,5 +1,7 @@
 #include "inside.h"
 
+#include "derived.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,7 +11,14 @@
 #include <unistd.h>
 
 /* Measured: up to here one sendmsg of header and body costs less than header, sendfile and two socket options. */
-enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096 };
+enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
+
+/* What is known of a blob's bytes under a content coding; looked at again after a while, so that the store sees its use. */
+typedef struct encoded_form {
+	enum { FORM_UNKNOWN, FORM_ORDERED, FORM_MADE, FORM_USELESS } state;
+	int64_t looked_ms;
+	hob_sha256 digest;
+} encoded_form;
 
 struct blob {
 	hob_sha256 digest;
@@ -20,6 +29,7 @@ struct blob {
 	struct timespec changed;
 	struct MHD_Response *response;
 	uint32_t references; /* the cache's and one for each response that points into data */
+	encoded_form forms[CODING_COUNT];
 	int64_t used_ms;
 	blob *next_in_bucket, *older, *newer;
 };
@@ -113,19 +123,28 @@ static bool read_whole(int fd, uint8_t *out, size_t size)
 	return true;
 }
 
-static void add_common(struct MHD_Response *response, const blob *b, const char *type)
+/* What is sent of a blob: its own bytes or those of its encoded form. */
+typedef struct chosen_form {
+	blob *bytes;
+	const char *coding; /* NULL: the plain form */
+	char etag[ETAG_SIZE];
+} chosen_form;
+
+static void add_common(struct MHD_Response *response, const chosen_form *form, const char *type)
 {
 	response_add(response, "Content-Type", type);
 	response_add(response, "X-Content-Type-Options", "nosniff");
 	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	response_add(response, "Accept-Ranges", "bytes");
 	response_add(response, "Vary", "Accept-Encoding");
-	response_add(response, "ETag", b->etag);
+	response_add(response, "ETag", form->etag);
+	if (form->coding)
+		response_add(response, "Content-Encoding", form->coding);
 }
 
-static void add_headers(struct MHD_Response *response, const blob *b, const blob_headers *extra)
+static void add_headers(struct MHD_Response *response, const chosen_form *form, const blob_headers *extra)
 {
-	add_common(response, b, extra && extra->type ? extra->type : "application/octet-stream");
+	add_common(response, form, extra && extra->type ? extra->type : "application/octet-stream");
 	if (!extra) {
 		response_add(response, "Cache-Control", "public, max-age=31536000, immutable");
 		return;
@@ -133,12 +152,19 @@ static void add_headers(struct MHD_Response *response, const blob *b, const blob
 	char number[24];
 	snprintf(number, sizeof number, "%" PRIu64, extra->rev);
 	response_add(response, "Cache-Control", "no-cache");
-	if (extra->type)
+	if (!extra->state.data)
 		return;
 	response_add_str(response, "Content-Location", extra->location);
 	response_add_str(response, "Cook-State", extra->state);
 	response_add_str(response, "Cook-Quality", extra->quality);
 	response_add(response, "Cook-Rev", number);
+}
+
+static chosen_form plain_form(blob *b)
+{
+	chosen_form form = {.bytes = b};
+	memcpy(form.etag, b->etag, sizeof b->etag);
+	return form;
 }
 
 static blob *load(blob_cache *cache, const hob_sha256 *digest)
@@ -182,7 +208,8 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 		unref(b);
 		return NULL;
 	}
-	add_headers(b->response, b, NULL);
+	chosen_form plain = plain_form(b);
+	add_headers(b->response, &plain, NULL);
 	return b;
 }
 
@@ -220,10 +247,154 @@ blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 	return b;
 }
 
+/* ---- encoded forms */
+
+static hob_sha256 form_key(const blob *b, coding_id which)
+{
+	return srv_derived_key(which == CODING_ZSTD ? SRV_DERIVED_ZSTD : SRV_DERIVED_GZIP, 0, &b->digest);
+}
+
+static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
+{
+	encoded_form *form = &b->forms[which];
+	bool known = form->state == FORM_MADE || form->state == FORM_USELESS;
+	if (known && http->now_ms - form->looked_ms < LOOK_AGAIN_MS)
+		return form;
+	hob_sha256 key = form_key(b, which);
+	if (srv_store_part(http->sources.store, &key, &form->digest)) {
+		form->state = srv_derived_useless(&form->digest) ? FORM_USELESS : FORM_MADE;
+		form->looked_ms = http->now_ms;
+	} else if (known) {
+		form->state = FORM_UNKNOWN;
+	}
+	return form;
+}
+
+/* A strong tag of its own: the same content may be encoded to other bytes after an update of the library. */
+static void form_etag(const blob *b, coding_id which, const encoded_form *form, char out[ETAG_SIZE])
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(&form->digest, text);
+	snprintf(out, ETAG_SIZE, "%.*s-%s-%.16s\"", HOB_SHA256_TEXT + 1, b->etag, coding_name(which), text);
+}
+
+static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out)
+{
+	encoded_form *form = form_of(http, b, which);
+	if (form->state != FORM_MADE)
+		return false;
+	blob *bytes = blob_find(http->blobs, &form->digest, http->now_ms);
+	if (!bytes) {
+		form->state = FORM_UNKNOWN;
+		return false;
+	}
+	*out = (chosen_form){.bytes = bytes, .coding = coding_name(which)};
+	form_etag(b, which, form, out->etag);
+	return true;
+}
+
+/* A form whose tag the client shows is the one that it shall have, when it takes that one. */
+static bool take_named(request *r, blob *b, const codings *accepted, hob_str field, bool list,
+					   chosen_form *out)
+{
+	if (!field.data)
+		return false;
+	if (accepted->plain > 0 &&
+		(list ? etag_in_list(field, hob_str_of(b->etag)) : hob_str_equal(field, hob_str_of(b->etag))))
+		return true;
+	for (int i = 0; i < CODING_COUNT; i++) {
+		char etag[ETAG_SIZE];
+		const encoded_form *form = accepted->weight[i] > 0 ? form_of(r->http, b, (coding_id)i) : NULL;
+		if (!form || form->state != FORM_MADE)
+			continue;
+		form_etag(b, (coding_id)i, form, etag);
+		bool named = list ? etag_in_list(field, hob_str_of(etag)) : hob_str_equal(field, hob_str_of(etag));
+		if (named && take_form(r->http, b, (coding_id)i, out))
+			return true;
+	}
+	return false;
+}
+
+static srv_control order_of(const blob *b, coding_id which)
+{
+	return (srv_control){.number = which == CODING_ZSTD ? SRV_DERIVED_ZSTD : SRV_DERIVED_GZIP,
+						 .digest = b->digest};
+}
+
+static void order(srv_http *http, blob *b, coding_id which)
+{
+	encoded_form *form = &b->forms[which];
+	if (form->state == FORM_ORDERED && http->now_ms - form->looked_ms < LOOK_AGAIN_MS)
+		return;
+	form->state = FORM_ORDERED;
+	form->looked_ms = http->now_ms;
+	srv_control control = order_of(b, which);
+	ask_aside(http, SRV_CONTROL_DERIVE, &control);
+}
+
+static bool waited_for(const request *r, const blob *b, coding_id which)
+{
+	const srv_control order = order_of(b, which), *last = r->ask ? &r->ask->control : NULL;
+	return last && last->kind == SRV_CONTROL_DERIVE && last->number == order.number &&
+		   hob_sha256_equal(&last->digest, &order.digest);
+}
+
+/* The accepted coding that is wanted most, zstd before gzip; CODING_COUNT when the plain form is wanted more. */
+static coding_id best_coding(const codings *accepted)
+{
+	coding_id best = CODING_COUNT;
+	for (int i = CODING_COUNT; i-- > 0;)
+		if (accepted->weight[i] > 0 && accepted->weight[i] >= accepted->plain &&
+			(best == CODING_COUNT || accepted->weight[i] >= accepted->weight[best]))
+			best = (coding_id)i;
+	return best;
+}
+
+/* False when the request was parked or refused. */
+static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum MHD_Result *result)
+{
+	codings accepted;
+	request_codings(r, &accepted);
+	coding_id best = best_coding(&accepted);
+	bool fits = b->size >= SRV_ENCODE_BYTES_MIN && b->size <= SRV_ENCODE_BYTES_MAX;
+	if (take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
+		(ranged && take_named(r, b, &accepted, r->head.if_range, false, out)))
+		return true;
+	/* Parts are of the plain form: whoever goes on with an encoded one names it in If-Range. */
+	if (ranged && accepted.plain > 0)
+		return true;
+	if (fits && best != CODING_COUNT) {
+		if (take_form(r->http, b, best, out))
+			return true;
+		bool can_be = b->forms[best].state != FORM_USELESS && !waited_for(r, b, best);
+		if (can_be && (accepted.plain == 0 || request_prefers(r, "encoded"))) {
+			srv_control control = order_of(b, best);
+			*result = ask_loop(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
+			return false;
+		}
+		if (can_be)
+			order(r->http, b, best);
+	}
+	for (int i = 0; fits && i < CODING_COUNT; i++)
+		if (accepted.weight[i] > 0 && accepted.weight[i] >= accepted.plain &&
+			take_form(r->http, b, (coding_id)i, out))
+			return true;
+	if (accepted.plain > 0)
+		return true;
+	*result =
+		reply_problem(r, PROBLEM_ACCEPT, "do not weigh identity or * zero",
+					  "this blob is not kept under any coding of '%.*s'", HOB_FMT(r->head.accept_encoding));
+	return false;
+}
+
+/* ---- answers */
+
 /* A response of its own for a part of the blob, or for the whole under other headers. */
-static struct MHD_Response *response_for(blob *b, uint64_t first, uint64_t size, const blob_headers *extra)
+static struct MHD_Response *response_for(const chosen_form *form, uint64_t first, uint64_t size,
+										 const blob_headers *extra)
 {
 	struct MHD_Response *response;
+	blob *b = form->bytes;
 	if (b->data) {
 		b->references++;
 		response = MHD_create_response_from_buffer_with_free_callback_cls(size, b->data + first, unref, b);
@@ -236,7 +407,7 @@ static struct MHD_Response *response_for(blob *b, uint64_t first, uint64_t size,
 			close(fd);
 	}
 	if (response)
-		add_headers(response, b, extra);
+		add_headers(response, form, extra);
 	return response;
 }
 
@@ -255,16 +426,29 @@ static enum MHD_Result reply_nowhere(request *r, const blob *b)
 	return result;
 }
 
+static void count_encoded(srv_http *http, const chosen_form *form, uint64_t plain_size)
+{
+	for (int i = 0; i < CODING_COUNT; i++)
+		http->encoded[i] += form->coding == coding_name((coding_id)i);
+	http->encoded_saved_bytes += plain_size - form->bytes->size;
+}
+
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 {
-	hob_str etag = hob_str_of(b->etag);
+	bool get = strcmp(r->method, "GET") == 0, ranged = get && r->head.range.data;
+	chosen_form form = plain_form(b);
+	enum MHD_Result result;
+	if (r->head.accept_encoding.data && (!extra || !extra->as_it_is) &&
+		!choose_form(r, b, ranged, &form, &result))
+		return result;
+	uint64_t plain_size = b->size;
+	b = form.bytes;
+	hob_str etag = hob_str_of(form.etag);
 	uint64_t first = 0, last = 0;
 	range_result range = RANGE_WHOLE;
 	/* The same object as for 200: an empty one would announce a length of zero. */
 	bool unchanged = r->head.if_none_match.data && etag_in_list(r->head.if_none_match, etag);
-	bool get = strcmp(r->method, "GET") == 0;
-	if (!unchanged && get && r->head.range.data &&
-		(!r->head.if_range.data || hob_str_equal(r->head.if_range, etag)))
+	if (!unchanged && ranged && (!r->head.if_range.data || hob_str_equal(r->head.if_range, etag)))
 		range = range_parse(r->head.range, b->size, &first, &last);
 	if (range == RANGE_NOWHERE)
 		return reply_nowhere(r, b);
@@ -273,11 +457,13 @@ enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 									   : MHD_HTTP_OK;
 	if (!b->data && get && !unchanged)
 		request_cork(r);
-	if (!extra && range == RANGE_WHOLE && !r->http->cors_origins[0])
+	if (form.coding && get && status == MHD_HTTP_OK)
+		count_encoded(r->http, &form, plain_size);
+	if (!extra && !form.coding && range == RANGE_WHOLE && !r->http->cors_origins[0])
 		return reply_shared(r, status, b->response, b->size);
 
 	uint64_t size = range == RANGE_PART ? last - first + 1 : b->size;
-	struct MHD_Response *response = response_for(b, first, size, extra);
+	struct MHD_Response *response = response_for(&form, first, size, extra);
 	if (!response)
 		return reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,

@@ -43,6 +43,9 @@ typedef enum srv_control_kind {
 	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 when it is being drawn (the event "thumbnail"
 	 * follows), 404 when there is none */
 	SRV_CONTROL_THUMBNAIL,
+	/* number: a srv_derived kind, number2: its level, digest: the blob that it is made of; or asset: the one whose GLB is
+	 * wanted. Answers when it is stored. 200 with its SHA-256 as text, 404 when it cannot be made of that, 422, 503, 507 */
+	SRV_CONTROL_DERIVE,
 	SRV_CONTROL_JOB /* number: JSON of one job. 200, 404 */
 } srv_control_kind;
 

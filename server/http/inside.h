@@ -139,11 +139,24 @@ bool request_number(request *r, const char *name, uint64_t min, uint64_t max, ui
 					enum MHD_Result *result, uint64_t *out) HOB_MUST_CHECK;
 /* Seconds of "Prefer: wait=N" as milliseconds, bounded; 0 without one. */
 uint32_t request_wait_ms(const request *r);
+/* The Prefer field has that word. */
+bool request_prefers(const request *r, const char *what);
 /* True when the Accept field allows the type ("application/json"). */
 bool request_accepts(const request *r, const char *type);
-/* True when Accept-Encoding names gzip and does not weigh it zero. */
+typedef enum coding { CODING_ZSTD, CODING_GZIP, CODING_COUNT } coding_id;
+/* How much the client wants each form, in thousandths; 0: not at all. */
+typedef struct codings {
+	uint16_t weight[CODING_COUNT], plain;
+} codings;
+/* Of the field Accept-Encoding; without one only the plain form is wanted. */
+void request_codings(const request *r, codings *out);
+const char *coding_name(coding_id which);
+/* gzip is at least as welcome as the plain form. */
 bool request_takes_gzip(const request *r);
 bool parse_decimal(hob_str text, uint64_t *out);
+/* Takes the piece before the next mark off the front; false when nothing is left. */
+bool next_piece(hob_str *rest, char mark, hob_str *piece);
+hob_str trim(hob_str text); /* without blanks around it */
 
 /* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to return). */
 bool request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
@@ -239,6 +252,8 @@ ask *mailbox_take(mailbox *box);
 /* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are copied. */
 enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void ask_forget(request *r);
+/* Posts, and nobody waits for the answer. `rest` has no texts. */
+void ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 
 /* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both loopbacks.
  * Errors: CONFIG, IO. What was opened stays in http->listeners. */
@@ -292,11 +307,14 @@ void blob_cache_tick(blob_cache *cache, int64_t now_ms); /* lets go of what was 
 uint32_t blob_cache_count(const blob_cache *cache);
 /* NULL when the store has no such blob or it cannot be read. Valid until the next call of a cache function. */
 blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
-/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by hash. */
+/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by hash, in the form
+ * that Accept-Encoding asks for: an encoded one that is not there yet is ordered and the plain one sent, unless the client
+ * would rather wait ("Prefer: encoded") or refuses the plain one; the handler is called again then. */
 typedef struct blob_headers {
 	hob_str location, state, quality; /* Content-Location, Cook-State, Cook-Quality */
 	uint64_t rev;					  /* Cook-Rev */
-	const char *type;				  /* Content-Type of what is no cooked output: none of the above then */
+	const char *type;				  /* Content-Type; NULL: just bytes */
+	bool as_it_is;					  /* never encoded: it is compressed, or somebody else's file */
 } blob_headers;
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
 
@@ -412,6 +430,7 @@ struct srv_http {
 	blob_cache *blobs;
 	route_counts requests[ROUTE_COUNT];
 	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
+	uint64_t encoded[CODING_COUNT], encoded_saved_bytes; /* blobs sent so, and what that saved */
 };
 
 #endif

@@ -135,6 +135,12 @@ static void put_http(hob_buf *out, const srv_http *http)
 		}
 	one(out, METRIC_http_response_bytes, http->response_bytes);
 	one(out, METRIC_http_blob_cache, blob_cache_count(http->blobs));
+	metric_head(out, METRIC_http_encoded);
+	for (int i = 0; i < CODING_COUNT; i++) {
+		snprintf(labels, sizeof labels, "coding=\"%s\"", coding_name((coding_id)i));
+		metric_u64(out, METRIC_http_encoded, labels, http->encoded[i]);
+	}
+	one(out, METRIC_http_encoded_saved, http->encoded_saved_bytes);
 }
 
 enum MHD_Result srv_route_metrics(request *r)

@@ -65,7 +65,7 @@ bool parse_decimal(hob_str text, uint64_t *out)
 	return true;
 }
 
-static hob_str trim(hob_str s)
+hob_str trim(hob_str s)
 {
 	while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t'))
 		s = hob_str_sub(s, 1, s.len);
@@ -74,8 +74,7 @@ static hob_str trim(hob_str s)
 	return s;
 }
 
-/* Cuts the first piece before `mark` off *rest. False when nothing is left. */
-static bool next_piece(hob_str *rest, char mark, hob_str *piece)
+bool next_piece(hob_str *rest, char mark, hob_str *piece)
 {
 	if (!rest->data)
 		return false;
@@ -141,6 +140,15 @@ uint32_t request_wait_ms(const request *r)
 	return 0;
 }
 
+bool request_prefers(const request *r, const char *what)
+{
+	hob_str rest = r->head.prefer, piece;
+	while (next_piece(&rest, ',', &piece))
+		if (hob_str_equal_nocase(trim(piece), hob_str_of(what)))
+			return true;
+	return false;
+}
+
 bool request_accepts(const request *r, const char *type)
 {
 	hob_str wanted = hob_str_of(type), rest = r->head.accept, piece;
@@ -169,22 +177,6 @@ bool request_accepts(const request *r, const char *type)
 			hob_str_equal_nocase(hob_str_sub(range, 0, slash + 1), hob_str_sub(wanted, 0, slash + 1));
 		if (!refused && (any || family || hob_str_equal_nocase(range, wanted)))
 			return true;
-	}
-	return false;
-}
-
-bool request_takes_gzip(const request *r)
-{
-	hob_str rest = r->head.accept_encoding, piece;
-	while (next_piece(&rest, ',', &piece)) {
-		hob_str weight = piece, coding = piece;
-		next_piece(&weight, ';', &coding);
-		weight = trim(weight);
-		bool refused = weight.len >= 3 && weight.data[0] == 'q' && weight.data[2] == '0';
-		for (size_t i = 3; refused && i < weight.len; i++)
-			refused = weight.data[i] == '.' || weight.data[i] == '0';
-		if (hob_str_equal_nocase(trim(coding), HOB_STR("gzip")))
-			return !refused;
 	}
 	return false;
 }

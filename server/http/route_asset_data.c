@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
+#include "derived.h"
 #include "json.h"
+
+enum { LOD_MAX = 255 };
 
 /* GET /a/{root}/{path...}: the renderer's door. The trunk below decides; what it lacks it asks the loop for and
  * is called again with a newer view:
  *
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
- *   classic.* that was never asked for -> CLASSIC -------------------------> again */
+ *   classic.* that was never asked for -> CLASSIC -------------------------> again
+ *   lod=k that was never asked for -----> DERIVE --------------------------> again */
 
 static const srv_view_output *find_output(const srv_view_asset *asset, hob_str name)
 {
@@ -100,17 +104,28 @@ static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
 	return reply(r, MHD_HTTP_ACCEPTED, response, size);
 }
 
-static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, const srv_view_output *output,
-									bool redirect)
+/* What the request wants of the asset. */
+typedef struct wish {
+	hob_str full, output;
+	bool redirect, final;
+	uint64_t level; /* finest level of detail kept */
+} wish;
+
+static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, const hob_sha256 *digest,
+								   const char *type, bool redirect)
 {
 	hob_buf location = {0};
 	char hash[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&output->digest, hash);
+	hob_sha256_text(digest, hash);
 	hob_buf_printf(&location, "/blobs/%s", hash);
-	blob_headers extra = {hob_buf_str(&location), hob_str_of(asset->state == SRV_FRESH ? "fresh" : "stale"),
-						  hob_str_of(asset->quality), asset->rev, NULL};
+	blob_headers extra = {hob_buf_str(&location),
+						  hob_str_of(asset->state == SRV_FRESH ? "fresh" : "stale"),
+						  hob_str_of(asset->quality),
+						  asset->rev,
+						  type,
+						  false};
 	enum MHD_Result result;
-	blob *b = redirect ? NULL : blob_find(r->http->blobs, &output->digest, r->http->now_ms);
+	blob *b = redirect ? NULL : blob_find(r->http->blobs, digest, r->http->now_ms);
 	if (b) {
 		result = reply_blob(r, b, &extra);
 	} else if (redirect) {
@@ -135,57 +150,100 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 	return result;
 }
 
+/* The loop has answered and it is still not in the store. */
+static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, const char *hint)
+{
+	const ask *a = r->ask;
+	cJSON *error = a->status == MHD_HTTP_NOT_FOUND
+					   ? cJSON_ParseWithLength((const char *)a->body.data, a->body.size)
+					   : NULL;
+	if (error) {
+		problem_text text = {
+			.detail = member(error, "detail"), .hint = hob_str_of(hint), .asset = asset->full};
+		enum MHD_Result result = reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
+		cJSON_Delete(error);
+		return result;
+	}
+	if (a->status >= 400)
+		return reply_answer(r, "application/json");
+	problem_text text = {.detail = HOB_STR("what was made of this output was evicted before it was sent"),
+						 .hint = HOB_STR("try again; a larger cache.max_size keeps more"),
+						 .asset = asset->full,
+						 .retry_after_s = 1};
+	return reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
+}
+
+/* The output as it is, or without its finest levels: that is made once, and then a blob like any other. */
+static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, const srv_view_output *output,
+									const wish *w)
+{
+	if (w->level == 0)
+		return reply_bytes(r, asset, &output->digest, NULL, w->redirect);
+	if (!hob_str_equal(output->name, HOB_STR("meshes"))) {
+		problem_text text = {.detail = HOB_STR("only the output 'meshes' has levels of detail"),
+							 .hint = HOB_STR("leave lod= out, or ask for output=meshes"),
+							 .asset = asset->full};
+		return reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
+	}
+	hob_sha256 key = srv_derived_key(SRV_DERIVED_LOD, w->level, &output->digest), digest;
+	if (srv_store_part(r->http->sources.store, &key, &digest))
+		return reply_bytes(r, asset, &digest, NULL, w->redirect);
+	const srv_control *last = r->ask ? &r->ask->control : NULL;
+	if (!last || last->kind != SRV_CONTROL_DERIVE || !hob_sha256_equal(&last->digest, &output->digest))
+		return ask_loop(
+			r, SRV_CONTROL_DERIVE, (hob_str){0},
+			&(srv_control){.number = SRV_DERIVED_LOD, .number2 = w->level, .digest = output->digest});
+	return reply_not_made(r, asset, "lod=0 is the output as it is, greater numbers are coarser");
+}
+
 static bool underway(const srv_view_asset *asset)
 {
 	return asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE ||
 		   asset->state == SRV_BLOCKED;
 }
 
-static enum MHD_Result decide(request *r, const srv_view_asset *asset, hob_str full, hob_str output_name,
-							  bool redirect, bool final)
+static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wish *w)
 {
 	uint32_t wait_ms = request_wait_ms(r);
 	bool waited = r->asked > 0;
-	const srv_control wait = {.timeout_ms = wait_ms, .force = final};
+	const srv_control wait = {.timeout_ms = wait_ms, .force = w->final};
 	if (!asset && wait_ms > 0 && !waited)
-		return ask_loop(r, SRV_CONTROL_SYNC, full, &wait);
+		return ask_loop(r, SRV_CONTROL_SYNC, w->full, &wait);
 	if (!asset || asset->state == SRV_REMOVED)
 		return reply_unknown(r);
-	bool wanting = underway(asset) || (final && strcmp(asset->quality, "preview") == 0);
+	bool wanting = underway(asset) || (w->final && strcmp(asset->quality, "preview") == 0);
 	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
-		return ask_loop(r, SRV_CONTROL_WAIT, full, &wait);
+		return ask_loop(r, SRV_CONTROL_WAIT, w->full, &wait);
 	if (!asset_has_good(asset)) {
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE;
 		return open ? reply_not_yet(r, asset) : reply_cook_failed(r, asset);
 	}
-	const srv_view_output *output = find_output(asset, output_name);
+	const srv_view_output *output = find_output(asset, w->output);
 	if (output)
-		return reply_output(r, asset, output, redirect);
-	if (!hob_str_starts(output_name, HOB_STR("classic.")))
-		return reply_no_output(r, asset, output_name);
+		return reply_output(r, asset, output, w);
+	if (!hob_str_starts(w->output, HOB_STR("classic.")))
+		return reply_no_output(r, asset, w->output);
 	if (!waited || r->ask->control.kind != SRV_CONTROL_CLASSIC)
-		return ask_loop(r, SRV_CONTROL_CLASSIC, full, NULL);
-	return r->ask->status >= 400 ? reply_answer(r, "application/json")
-								 : reply_no_output(r, asset, output_name);
+		return ask_loop(r, SRV_CONTROL_CLASSIC, w->full, NULL);
+	return r->ask->status >= 400 ? reply_answer(r, "application/json") : reply_no_output(r, asset, w->output);
 }
 
 enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
-	bool redirect, final;
-	if (!request_flag(r, "redirect", false, &result, &redirect) ||
-		!request_flag(r, "final", false, &result, &final))
+	wish w = {.output = HOB_STR("meshes")};
+	if (!request_flag(r, "redirect", false, &result, &w.redirect) ||
+		!request_flag(r, "final", false, &result, &w.final) ||
+		!request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
-	hob_str output_name = HOB_STR("meshes");
-	request_param(r, "output", &output_name);
+	request_param(r, "output", &w.output);
 	hob_buf full = {0};
 	hob_buf_put_str(&full, r->args[0]);
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
+	w.full = hob_buf_str(&full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
-	result = full.failed ? MHD_NO
-						 : decide(r, srv_view_find(view, hob_buf_str(&full)), hob_buf_str(&full), output_name,
-								  redirect, final);
+	result = full.failed ? MHD_NO : decide(r, srv_view_find(view, w.full), &w);
 	srv_view_drop(view);
 	hob_buf_release(&full);
 	return result;

@@ -110,7 +110,7 @@ static enum MHD_Result reply_bundle(request *r)
 	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
 				  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
 				  : NULL;
-	return b ? reply_blob(r, b, &(blob_headers){.type = "application/x-tar"})
+	return b ? reply_blob(r, b, &(blob_headers){.type = "application/x-tar", .as_it_is = true})
 			 : reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the bundle could not be kept");
 }
 

@@ -35,7 +35,7 @@ enum MHD_Result srv_route_asset_thumbnail(request *r)
 		blob *b = r->ask->status == MHD_HTTP_OK && hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
 					  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
 					  : NULL;
-		return b ? reply_blob(r, b, &(blob_headers){.type = "image/png"})
+		return b ? reply_blob(r, b, &(blob_headers){.type = "image/png", .as_it_is = true})
 				 : reply_sign(r, r->ask->status == MHD_HTTP_ACCEPTED);
 	}
 	if (!request_number(r, "size", 32, 512, 256, &result, &size) || !request_asset(r, &view, &asset, &result))

@@ -20,6 +20,7 @@ BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/bro
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 304)}
 BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
+    ("GET", "/a/{root}/{path}", 507),  # a disk that fills between a cook and what is made of it
     ("POST", "/api/v1/assets/{id}/cook", 409),  # only while the first worker starts
     ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
 NO_HASH = "0" * 64
@@ -75,7 +76,8 @@ class Contract(Scenario):
                 with self.subTest(operation["operationId"]):
                     self.ask(421, method, target, Host="evil.example")
                     if "406" in statuses:
-                        self.ask(406, method, target + "?since=0" * (path == "/api/v1/changes"), Accept="image/png")
+                        self.ask(406, method, target + "?since=0" * (path == "/api/v1/changes"), Accept="image/png",
+                                 Accept_Encoding="br, *;q=0")
                     if "403" in statuses and "/source/" not in path and "/bundle" not in path:
                         self.ask(403, method, target, None if method == "GET" else b"{}", Origin="http://evil.example",
                                  **JSON)
@@ -222,6 +224,8 @@ class Contract(Scenario):
         get(400, f"/api/v1/assets/{self.id}/thumbnail?size=x")
         get(307, "/a/art/props/a.obj?redirect=1")
         get(400, "/a/art/props/a.obj?redirect=maybe")
+        get(400, "/a/art/props/a.obj?lod=x")
+        self.assertIn("no levels", get(404, "/a/art/props/a.obj?lod=1").json()["detail"])
         problem = get(422, "/a/art/bad.obj").json()
         self.assertEqual(problem["location"]["file"], "bad.obj")
         group = get(200, "/api/v1/errors").json()["items"][0]

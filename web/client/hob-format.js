@@ -17,6 +17,7 @@ export const constants = {
 	GPU_ALIGN: 256,
 	FILE_RAW: 1,
 	FILE_QUANTIZED: 2,
+	FILE_CUT: 4,
 	SECTION_MUST_UNDERSTAND: 1,
 	SECTION_GPU: 2,
 	CODEC_RAW: 0,
