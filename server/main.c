@@ -1,5 +1,6 @@
 /* hob: cook 3D models into runtime-ready blobs and serve them. This file only finds the subcommand. */
 #include "cli/cli.h"
+#include "cli/complete.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,9 +59,19 @@ static int fail_unknown(const char *name)
 	return EXIT_USAGE;
 }
 
+static int complete(int argc, char **argv)
+{
+	const cli_command *commands[HOB_COUNT_OF(table)];
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		commands[i] = table[i].command;
+	return cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	if (strcmp(name, "__complete") == 0)
+		return complete(argc - 2, argv + 2);
 	bool asks_version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0;
 	bool asks_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 	bool wants_json = asks_version && argc > 2 && strcmp(argv[2], "--json") == 0;

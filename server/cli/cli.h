@@ -53,6 +53,8 @@ typedef struct cli_option {
  * suggestion and returns -2, as on operands beyond those that command->arguments names. */
 int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 			  char **argv);
+/* From now on cli_parse gives the options of its command to `take` and returns -1, so that run() does nothing. */
+void cli_take_options(void (*take)(const cli_option *options, size_t count));
 /* What to return from run() for a negative result of cli_parse. */
 int cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */

@@ -2,53 +2,68 @@
 
 #include <stdio.h>
 
-/* The scripts ask `hob help` when they are used: what they offer is always what this program takes. */
+/* The scripts hand the words to `hob __complete` (complete.h): what they offer is always what this program takes. */
 
 static const char bash_script[] =
 	"# hob(1) completion: source <(hob completion bash)\n"
 	"_hob() {\n"
-	"\tlocal word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
-	"\tlocal commands=$(hob help 2>/dev/null | sed -n '/^Everyday/,$ s/^  \\([a-z]\\{2,\\}\\)  *.*$/\\1/p')\n"
-	"\tif [ \"$COMP_CWORD\" -eq 1 ] || [ \"$command\" = help ]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"$commands help --version\" -- \"$word\"))\n"
-	"\telif [[ $word == -* ]]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"$(hob help \"$command\" 2>/dev/null | grep -o -- ' --[a-z-]*' | sort "
-	"-u)\" -- \"$word\"))\n"
-	"\telse\n"
-	"\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
-	"\tfi\n"
+	"\tlocal line word=${COMP_WORDS[COMP_CWORD]//\\\\/}\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:files) compopt -o filenames 2>/dev/null; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f "
+	"-- \"$word\") ;;\n"
+	"\t\t:folders) compopt -o filenames 2>/dev/null; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d "
+	"-- \"$word\") ;;\n"
+	"\t\t*) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+	"\t\tesac\n"
+	"\t\t[[ $line == */* ]] && compopt -o filenames 2>/dev/null\n"
+	"\tdone < <(\"${COMP_WORDS[0]}\" __complete \"${COMP_WORDS[@]:1:COMP_CWORD-1}\" \"$word\" 2>/dev/null)\n"
+	"\t[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null\n"
+	"\treturn 0\n"
 	"}\n"
-	"complete -o filenames -F _hob hob\n";
+	"complete -F _hob hob\n";
 
-static const char zsh_script[] = "#compdef hob\n"
-								 "# hob(1) completion: hob completion zsh > \"${fpath[1]}/_hob\"\n"
-								 "_hob() {\n"
-								 "\tlocal -a names\n"
-								 "\tif (( CURRENT == 2 )); then\n"
-								 "\t\tnames=(${(f)\"$(hob help 2>/dev/null | sed -n '/^Everyday/,$ s/^  "
-								 "\\([a-z]\\{2,\\}\\)  *\\(.*\\)$/\\1:\\2/p')\"})\n"
-								 "\t\t_describe command names\n"
-								 "\telif [[ $words[CURRENT] == -* ]]; then\n"
-								 "\t\tnames=(${(f)\"$(hob help $words[2] 2>/dev/null | grep -o -- ' "
-								 "--[a-z-]*' | sort -u | tr -d ' ')\"})\n"
-								 "\t\tcompadd -- $names\n"
-								 "\telse\n"
-								 "\t\t_files\n"
-								 "\tfi\n"
-								 "}\n"
-								 "compdef _hob hob\n";
+static const char zsh_script[] =
+	"#compdef hob\n"
+	"# hob(1) completion: hob completion zsh > \"${fpath[1]}/_hob\"\n"
+	"_hob() {\n"
+	"\tlocal line name\n"
+	"\tlocal -a described folders plain\n"
+	"\tfor line in \"${(@f)$(${words[1]} __complete \"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
+	"\t\tname=${line%%$'\\t'*}\n"
+	"\t\tcase $line in\n"
+	"\t\t(:files) _files ;;\n"
+	"\t\t(:folders) _files -/ ;;\n"
+	"\t\t(*$'\\t'*) described+=(\"${name//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
+	"\t\t(*/) folders+=(\"$name\") ;;\n"
+	"\t\t(?*) plain+=(\"$name\") ;;\n"
+	"\t\tesac\n"
+	"\tdone\n"
+	"\t(( $#described )) && _describe -V hob described\n"
+	"\t(( $#folders )) && compadd -S '' -- $folders\n"
+	"\t(( $#plain )) && compadd -- $plain\n"
+	"\treturn 0\n"
+	"}\n"
+	"if [[ $funcstack[1] == _hob ]]; then _hob \"$@\"; else compdef _hob hob; fi\n";
 
 static const char fish_script[] =
 	"# hob(1) completion: hob completion fish > ~/.config/fish/completions/hob.fish\n"
-	"function __hob_commands\n"
-	"\thob help 2>/dev/null | sed -n '/^Everyday/,$ s/^  \\([a-z]\\{2,\\}\\)  *\\(.*\\)$/\\1\\t\\2/p'\n"
+	"function __hob_complete\n"
+	"\tset -l words (commandline -opc)\n"
+	"\tset -l word (commandline -ct)\n"
+	"\tfor line in ($words[1] __complete $words[2..-1] \"$word\" 2>/dev/null)\n"
+	"\t\tswitch $line\n"
+	"\t\t\tcase :files\n"
+	"\t\t\t\t__fish_complete_path \"$word\"\n"
+	"\t\t\tcase :folders\n"
+	"\t\t\t\t__fish_complete_directories \"$word\"\n"
+	"\t\t\tcase '*'\n"
+	"\t\t\t\techo $line\n"
+	"\t\tend\n"
+	"\tend\n"
 	"end\n"
-	"function __hob_options\n"
-	"\thob help (commandline -opc)[2] 2>/dev/null | grep -o -- ' --[a-z-]*' | sort -u | string trim\n"
-	"end\n"
-	"complete -c hob -n __fish_use_subcommand -f -a '(__hob_commands)'\n"
-	"complete -c hob -n 'not __fish_use_subcommand; and string match -q -- \"-*\" (commandline -ct)' -a "
-	"'(__hob_options)'\n";
+	"complete -c hob -f -a '(__hob_complete)'\n";
 
 static int run_completion(int argc, char **argv)
 {
@@ -66,8 +81,12 @@ static int run_completion(int argc, char **argv)
 	return cli_usage_error(&cli_completion, "name a shell: bash, zsh or fish");
 }
 
-const cli_command cli_completion = {"completion", "bash|zsh|fish", "print a completion script for a shell",
-									"Examples:\n"
-									"  source <(hob completion bash)\n"
-									"  hob completion fish > ~/.config/fish/completions/hob.fish\n",
-									run_completion};
+const cli_command cli_completion = {
+	"completion", "bash|zsh|fish", "print a completion script for a shell",
+	"It completes commands, options and their values, files, and the names of a running daemon's assets.\n"
+	"\n"
+	"Examples:\n"
+	"  source <(hob completion bash)\n"
+	"  hob completion zsh > \"${fpath[1]}/_hob\"\n"
+	"  hob completion fish > ~/.config/fish/completions/hob.fish\n",
+	run_completion};

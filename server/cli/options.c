@@ -136,11 +136,22 @@ static int operands_max(const char *arguments)
 	return words;
 }
 
+static void (*options_taker)(const cli_option *options, size_t count);
+
+void cli_take_options(void (*take)(const cli_option *options, size_t count))
+{
+	options_taker = take;
+}
+
 int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 			  char **argv)
 {
 	int operands = 0;
 	bool only_operands = false;
+	if (options_taker) {
+		options_taker(options, option_count);
+		return -1;
+	}
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];
 		if (only_operands || arg[0] != '-' || arg[1] == 0) {

@@ -2,10 +2,11 @@
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import unittest
 
-from hobtest import HOB, MODELS, Scenario, main
+from hobtest import HOB, MODELS, Scenario, main, obj_text
 
 BUILD = pathlib.Path(HOB).resolve().parent
 
@@ -51,6 +52,15 @@ class Install(Scenario):
         for command in self.run_in(hob, "help").split("Everyday")[1].split("Run 'hob")[0].splitlines():
             if command.startswith("  "):
                 self.assertIn(".SS hob " + command.split()[0] + "\n", manual)
+        daemon = (prefix / "share/man/man8/hob.8").read_text()
+        for text in ("\\-\\-once\\-ready COMMAND", "HOB_CACHE_MAX_SIZE     cache.max_size", "SIGUSR1", "Keys in its terminal"):
+            self.assertIn(text, daemon)
+        for file in ("bash-completion/completions/hob", "zsh/site-functions/_hob", "fish/vendor_completions.d/hob.fish"):
+            self.assertIn("__complete", (prefix / "share" / file).read_text())
+        if shutil.which("groff"):
+            for page in (prefix / "share/man").rglob("hob*.*"):
+                checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", str(page)], capture_output=True, text=True, check=False)
+                self.assertEqual(checked.stderr, "", page)
         self.assertIn("max_size", (prefix / "share/man/man5/hob.json.5").read_text())
         sanitize = ["-fsanitize=address,undefined"] if b"__asan_init" in (BUILD / "libhob_client.a").read_bytes() else []
         (self.folder / "client.c").write_text(CLIENT)
@@ -65,11 +75,44 @@ class Install(Scenario):
         self.run_in("cmake", "--build", "b")
         self.run_in(str(self.folder / "b/client"))
 
-    def test_completion_offers_what_there_is(self):
-        script = ("source <(\"$HOB\" completion bash); hob() { \"$HOB\" \"$@\"; }; COMP_WORDS=(hob $1 $2); COMP_CWORD=$3; _hob; "
+    def complete(self, *words, **environment):
+        script = ("source <(\"$HOB\" completion bash); hob() { \"$HOB\" \"$@\"; }; COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; _hob; "
                   "printf '%s\\n' \"${COMPREPLY[@]}\"")
-        self.assertEqual(self.run_in("bash", "-c", script, "x", "se", "", "1", HOB=HOB).split(), ["serve"])
-        self.assertEqual(self.run_in("bash", "-c", script, "x", "serve", "--lis", "2", HOB=HOB).split(), ["--listen"])
+        return self.run_in("bash", "-c", script, "x", *words, HOB=HOB, **environment).split("\n")[:-1]
+
+    def test_completion_offers_what_there_is(self):
+        self.put("one.obj", obj_text(2))
+        for words, found in ((["se"], ["serve"]), (["help", "ver"], ["verify"]), (["serve", "--lis"], ["--listen"]),
+                             (["serve", "--sandbox", "re"], ["require"]), (["serve", "--log", "=", "te"], ["text"]),
+                             (["ls", "--state", "fresh,sta"], ["fresh,stale"]), (["token", "cr"], ["create"]),
+                             (["completion", ""], ["bash", "zsh", "fish"]), (["serve", "a"], ["art"]),
+                             (["cook", "art/o"], ["art/one.obj"]), (["status", ""], [""]), (["nonsense", "x"], [""]),
+                             (["why", "art/"], [""])):
+            self.assertEqual(self.complete(*words, HOB_URL="127.0.0.1:1"), found, words)
+        for shell, check in (("fish", "hob completion fish | source; complete -C 'hob se'"), ("zsh", "source <(hob completion zsh)")):
+            if shutil.which(shell):
+                options = ["-f"] if shell == "zsh" else []
+                said = self.run_in(shell, *options, "-c", ("autoload -U compinit; compinit -u -D; " if options else "") + check,
+                                   PATH=f"{BUILD}:{os.environ['PATH']}", HOME=str(self.folder))
+                self.assertIn("serve" if shell == "fish" else "", said)
+
+    def test_completion_of_assets(self):
+        for name in ("props/a duck.obj", "props/boat.obj", "props/deep/x.obj", "top.obj"):
+            self.put(name, obj_text(2))
+        with self.serve() as daemon:
+            daemon.sync()
+            url = {"HOB_URL": f"127.0.0.1:{daemon.port}"}
+            self.assertEqual(self.complete("why", "", **url), ["art/"])
+            self.assertEqual(self.complete("why", "art/", **url), ["art/props/", "art/top.obj"])
+            self.assertEqual(self.complete("log", "art/props/", **url), ["art/props/a duck.obj", "art/props/boat.obj", "art/props/deep/"])
+            self.assertEqual(self.complete("get", "--url", url["HOB_URL"], "art/props/a\\ d"), ["art/props/a duck.obj"])
+            self.assertEqual(self.complete("get", "art/top.obj", "m", **url), ["meshes", "materials"])
+            self.assertEqual(set(self.complete("diff", "art/t", **url)), {"art/top.obj"})  # a file, and an asset
+
+    def test_completion_waits_for_nobody(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # connects, and never answers
+            url = f"127.0.0.1:{silent.getsockname()[1]}"
+            self.assertEqual(self.complete("why", "art/", HOB_URL=url), [""])
 
 
 if __name__ == "__main__":
