@@ -436,6 +436,8 @@ static void *run(void *arg)
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
 				pause_accepting(http, false);
+			/* What lies there unread is not late, however long this thread had no turn. */
+			library_run(http);
 			tick(http);
 		}
 		library_run(http);

@@ -238,7 +238,7 @@ static void a_stop_ends_every_stream_and_every_wait(void **state)
 		fixture_await_posts(f, HOB_COUNT_OF(waits));
 		int64_t begin = test_now_ms();
 		fixture_stop(f);
-		assert_true(test_now_ms() - begin < 3000);
+		assert_true(test_now_ms() - begin < 30000);
 		for (size_t i = 0; i < HOB_COUNT_OF(streams); i++) {
 			client_await_close(&streams[i]);
 			client_close(&streams[i]);
