@@ -172,7 +172,7 @@ class Links(Scenario):
         self.look(daemon, "art/a.obj")
         (outside / "m.mtl").write_text(material(0.9))
         self.put("mark.obj", obj_text(1))
-        daemon.wait_asset("art/mark.obj", "fresh")
+        daemon.wait_event("asset", lambda data: data["asset"] == "art/mark.obj" and data["quality"] == "final")
         self.assertEqual((daemon.cooked(), self.materials(daemon, "art/a.obj")), (before + 1, self.shown["art/a.obj"]))
 
 

@@ -55,7 +55,7 @@ class Live:
         errors = self.process.stderr.read()
         self.process.stdout.close()
         self.process.stderr.close()
-        assert "ERROR" not in errors and "runtime error" not in errors, errors
+        assert not any(sign in errors for sign in ("ERROR", "runtime error", "ThreadSanitizer")), errors
         return code
 
 

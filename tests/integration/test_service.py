@@ -11,7 +11,7 @@ import socket
 import subprocess
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, children, main, obj_text
 
 
 class Manager:
@@ -143,14 +143,15 @@ class Service(Scenario):
                     connection.request("GET", "/api/v1")
                     self.assertEqual(connection.getresponse().status, 200)
                     connection.close()
-                children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()
-                for child in children:
-                    variables = pathlib.Path(f"/proc/{child}/environ").read_bytes()
-                    self.assertNotIn(b"LISTEN_", variables)
                 banner = ""
                 while "Sandbox" not in banner:
                     banner += process.stdout.readline()
                     self.assertIsNone(process.poll())
+                workers = children(process.pid)
+                self.assertTrue(workers)
+                for worker in workers:
+                    variables = pathlib.Path(f"/proc/{worker}/environ").read_bytes()
+                    self.assertNotIn(b"LISTEN_", variables)
             finally:
                 err = self.end(process)[1]
             self.assertIn(f"http://127.0.0.1:{port}/", banner)
