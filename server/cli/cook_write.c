@@ -186,7 +186,7 @@ static bool write_glb(const cook_write_options *options, const cook_entry *entry
 					  hob_notes *notes, uint64_t *bytes, hob_error *err)
 {
 	char path[PATH_MAX];
-	export_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
+	srv_glb_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
 	return export_name(options->out, entry->path, path, err) &&
 		   export_write(&source, path, notes, bytes, err);
 }

@@ -123,13 +123,25 @@ static bool lies_in(const char *inner, const char *outer)
 	return strncmp(inner, outer, length) == 0 && (inner[length] == '/' || (length == 1 && inner[1]));
 }
 
-static void look_at_nesting(doctor *d, char **paths, uint32_t count)
+/* As `hob serve` names it. */
+static const char *source_name(const srv_config_source *source, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : "root";
+}
+
+/* sources: where the paths come from, NULL when they were given on the command line */
+static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_config_source *sources)
 {
 	for (uint32_t a = 0; a < count; a++)
 		for (uint32_t b = 0; b < count; b++) {
 			if (a == b || !paths[a] || !paths[b])
 				continue;
-			if (a < b && strcmp(paths[a], paths[b]) == 0)
+			bool same = strcmp(paths[a], paths[b]) == 0;
+			if (same && sources &&
+				srv_config_is_variant(source_name(&sources[a], paths[a]), source_name(&sources[b], paths[b])))
+				continue;
+			if (a < b && same)
 				doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is given twice", paths[a]),
 							  "name each folder once");
 			else if (lies_in(paths[a], paths[b]))
@@ -187,7 +199,7 @@ void doctor_look_at_folders(doctor *d, char **folders, int count)
 		used++;
 	}
 	if (paths)
-		look_at_nesting(d, paths, used);
+		look_at_nesting(d, paths, used, count > 0 || given == 0 ? NULL : d->config.sources);
 	look_at_inotify(d);
 	for (uint32_t i = 0; paths && i < used; i++)
 		free(paths[i]);

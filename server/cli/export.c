@@ -23,7 +23,7 @@ static hob_pack_set set_of(const hob_bytes parts[PART_COUNT])
 	return (hob_pack_set){parts[0], parts[1], parts[2], parts[3]};
 }
 
-static int write_one(const export_source *source, const char *out, const char *name, bool quiet)
+static int write_one(const srv_glb_source *source, const char *out, const char *name, bool quiet)
 {
 	char path[PATH_MAX], size[32];
 	hob_arena arena;
@@ -96,7 +96,7 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 	int code = EXIT_ASSETS_FAILED;
 	if (ok) {
 		snprintf(name, sizeof name, "%.*s", HOB_FMT(hob_path_name(stem)));
-		export_source source = {set_of(files.parts), &files, find_file};
+		srv_glb_source source = {set_of(files.parts), &files, find_file};
 		code = write_one(&source, out, name, quiet);
 	} else {
 		cli_print_error("hob export", &error);
@@ -176,7 +176,7 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 		}
 		parts[i] = hob_buf_bytes(&r.parts[i].body);
 	}
-	export_source source = {set_of(parts), &r, find_blob};
+	srv_glb_source source = {set_of(parts), &r, find_blob};
 	if (code == EXIT_GOOD)
 		code = write_one(&source, out, name, quiet);
 	for (int i = 0; i < PART_COUNT; i++)

@@ -1,43 +1,8 @@
 #include "export_glb.h"
 
-#include "../../core/formats/glb.h"
-#include "../../core/texture/picture_export.h"
 #include "cook_write.h"
 
 #include <stdio.h>
-
-enum { PIXEL_BYTES_MAX = 1 << 30 };
-
-typedef struct pictures {
-	const export_source *source;
-	hob_arena arena; /* pixels, one picture at a time */
-	hob_buf file;
-	hob_notes *notes;
-} pictures;
-
-/* glTF wants PNG or JPEG; GPU formats are unpacked again. What cannot be is left out with a note. */
-static bool get_picture(void *user, uint32_t index, const hob_pk_image *image, hob_bytes *out, hob_error *err)
-{
-	pictures *p = user;
-	hob_bytes blob = {0};
-	hob_error why = {0};
-	if (!p->source->blob(p->source->user, image->cooked_sha256, &blob, err))
-		return hob_fail_in(err, "image %u", index);
-	*out = (hob_bytes){0};
-	p->file.size = 0;
-	if (blob.size == 0)
-		return true;
-	if (hob_picture_export(blob, image->flags, &p->arena, &p->file, &why)) {
-		*out = hob_buf_bytes(&p->file);
-		return true;
-	}
-	if (why.code != HOB_ERR_UNSUPPORTED) {
-		*err = why;
-		return hob_fail_in(err, "image %u", index);
-	}
-	hob_note_add(p->notes, HOB_NOTE_WARNING, "glb.image-not-unpacked", "image %u: %s", index, why.context);
-	return true;
-}
 
 bool export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err)
 {
@@ -50,17 +15,12 @@ bool export_name(const char *out, const char *source, char path[PATH_MAX], hob_e
 		   hob_fail(err, USAGE, "the path '%.80s...' is too long", path);
 }
 
-bool export_write(const export_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
+bool export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
 				  hob_error *err)
 {
-	pictures have = {.source = source, .notes = notes};
 	hob_buf out = {0};
-	hob_arena_init(&have.arena, PIXEL_BYTES_MAX);
-	hob_glb_pictures get = {&have, get_picture};
-	bool ok = hob_glb_from_packed(&source->set, &get, notes, &out, err) &&
-			  cook_write_file(path, hob_buf_bytes(&out), bytes, err);
+	bool ok =
+		srv_glb_make(source, notes, &out, err) && cook_write_file(path, hob_buf_bytes(&out), bytes, err);
 	hob_buf_release(&out);
-	hob_buf_release(&have.file);
-	hob_arena_release(&have.arena);
 	return ok;
 }

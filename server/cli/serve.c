@@ -59,9 +59,12 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 	char name[256];
 	snprintf(name, sizeof name, "%s", base);
 	for (uint32_t i = 0, twin = 2; i < d->root_count; i++) {
-		if (strcmp(d->roots[i].path, path) == 0) {
+		if (strcmp(d->roots[i].path, path) == 0 && !srv_config_is_variant(name, d->roots[i].name)) {
 			free(path);
-			return hob_fail(err, USAGE, "the folder '%s' is given twice", dir);
+			return hob_fail(
+				err, USAGE,
+				"the folder '%s' is given twice; a variant with other options is a source called '%s@NAME'",
+				dir, d->roots[i].name);
 		}
 		if (strcmp(d->roots[i].name, name) == 0) {
 			snprintf(name, sizeof name, "%.200s-%u", base, twin++);

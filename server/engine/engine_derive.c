@@ -4,6 +4,7 @@
 #include "../../core/formats/pack_validate.h"
 #include "../log/log.h"
 #include "encode.h"
+#include "glb_make.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,7 +15,8 @@
  *   asked --- in the store --------------------> 200 with its digest
  *     `--- WAITING --- RUNNING --- stored as a part --> 200 to everybody who asked meanwhile */
 
-enum { RUNNING_MAX = 2, WAITING_MAX = 4096 };
+enum { RUNNING_MAX = 2, WAITING_MAX = 4096, GLB_PARTS = 4, GLB_BYTES_MAX = 1 << 29 };
+static const char *const glb_parts[GLB_PARTS] = {"meshes", "materials", "scene", "animations"};
 
 typedef struct asker {
 	srv_control *control;
@@ -28,6 +30,7 @@ struct derivation {
 	srv_derived kind;
 	uint32_t level;
 	hob_sha256 key, of, blob;
+	hob_sha256 outputs[GLB_PARTS]; /* of a GLB */
 	hob_error error;
 	asker *askers;
 	derivation *next;
@@ -46,11 +49,64 @@ static bool cut(derivation *d, hob_bytes from, hob_buf *out)
 		   hob_pack_validate(hob_buf_bytes(out), &d->error);
 }
 
+typedef struct stored_pictures {
+	srv_store *store;
+	hob_bytes mapped;
+} stored_pictures;
+
+static void unmap(hob_bytes *mapped)
+{
+	if (mapped->data)
+		munmap((void *)(uintptr_t)mapped->data, mapped->size);
+	*mapped = (hob_bytes){0};
+}
+
+static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, hob_error *err)
+{
+	stored_pictures *pictures = user;
+	hob_sha256 digest;
+	memcpy(digest.bytes, sha256, sizeof digest.bytes);
+	unmap(&pictures->mapped);
+	pictures->mapped = engine_map_blob(pictures->store, &digest, err);
+	*out = pictures->mapped;
+	return out->data != NULL;
+}
+
+static bool make_glb(derivation *d, hob_buf *out)
+{
+	hob_bytes parts[GLB_PARTS] = {{0}};
+	stored_pictures pictures = {.store = d->engine->store};
+	uint64_t bytes = 0;
+	bool ok = true;
+	hob_arena arena;
+	hob_arena_init(&arena, 1 << 20);
+	hob_notes notes = {.arena = &arena};
+	for (int i = 0; i < GLB_PARTS && ok; i++) {
+		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
+			continue;
+		parts[i] = engine_map_blob(d->engine->store, &d->outputs[i], &d->error);
+		bytes += parts[i].size;
+		ok = parts[i].data != NULL;
+	}
+	if (ok && bytes > GLB_BYTES_MAX)
+		ok = hob_fail(&d->error, LIMIT,
+					  "%llu bytes of cooked data are too much for a GLB made by the daemon: hob export",
+					  (unsigned long long)bytes);
+	srv_glb_source source = {{parts[0], parts[1], parts[2], parts[3]}, &pictures, find_picture};
+	ok = ok && srv_glb_make(&source, &notes, out, &d->error);
+	for (int i = 0; i < GLB_PARTS; i++)
+		unmap(&parts[i]);
+	unmap(&pictures.mapped);
+	hob_arena_release(&arena);
+	return ok;
+}
+
 static void make(derivation *d, hob_bytes from, hob_buf *out)
 {
 	bool ok = d->kind == SRV_DERIVED_ZSTD	? encode_zstd(from, out, &d->error)
 			  : d->kind == SRV_DERIVED_GZIP ? encode_gzip(from, out, &d->error)
-											: cut(d, from, out);
+			  : d->kind == SRV_DERIVED_LOD	? cut(d, from, out)
+											: make_glb(d, out);
 	if (ok && srv_blob_put(d->engine->store, hob_buf_bytes(out), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
 }
@@ -59,11 +115,12 @@ static void derive_run(uv_work_t *work)
 {
 	derivation *d = work->data;
 	hob_buf out = {0};
-	hob_bytes from = engine_map_blob(d->engine->store, &d->of, &d->error);
-	if (from.data) {
+	hob_bytes from = {0};
+	if (d->kind != SRV_DERIVED_GLB)
+		from = engine_map_blob(d->engine->store, &d->of, &d->error);
+	if (d->kind == SRV_DERIVED_GLB || from.data)
 		make(d, from, &out);
-		munmap((void *)(uintptr_t)from.data, from.size);
-	}
+	unmap(&from);
 	hob_buf_release(&out);
 }
 
@@ -160,12 +217,39 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 	return *at;
 }
 
+/* False when the asset has no outputs of a model, or is none: that is answered then. */
+static bool find_outputs(srv_engine *engine, srv_control *control, derivation *wanted)
+{
+	asset *a = engine_asked_asset(engine, control);
+	if (!a)
+		return false;
+	hob_arena arena;
+	hob_error error;
+	srv_recipe recipe;
+	hob_arena_init(&arena, 16 << 20);
+	bool has = a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	uint32_t found = 0;
+	for (uint32_t i = 0; has && i < recipe.output_count; i++)
+		for (uint32_t p = 0; p < GLB_PARTS; p++)
+			if (hob_str_equal(recipe.outputs[i].name, hob_str_of(glb_parts[p]))) {
+				wanted->outputs[p] = recipe.outputs[i].digest;
+				found |= 1u << p;
+			}
+	hob_arena_release(&arena);
+	wanted->of = srv_derived_set(wanted->outputs);
+	if ((found & 7) != 7)
+		engine_answer(control, 404, "http.not-found", "this asset has no cooked outputs to make a GLB from");
+	return (found & 7) == 7;
+}
+
 void engine_derive(srv_engine *engine, srv_control *control)
 {
 	derivation wanted = {.engine = engine,
 						 .kind = (srv_derived)control->number,
 						 .level = (uint32_t)control->number2,
 						 .of = control->digest};
+	if (wanted.kind == SRV_DERIVED_GLB && !find_outputs(engine, control, &wanted))
+		return;
 	wanted.key = srv_derived_key(wanted.kind, wanted.level, &wanted.of);
 	if (srv_store_part(engine->store, &wanted.key, &wanted.blob)) {
 		answer_made(control, &wanted.blob);

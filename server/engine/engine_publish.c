@@ -225,8 +225,10 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	a->rev = ++engine->rev;
 	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"%s\",\"asset\":", (unsigned long long)a->rev, kind);
 	hob_buf_put_json(&data, hob_str_of(a->full));
-	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":\"default\",\"quality\":\"%s\",\"state\":\"%s\"", id,
-				   quality_of(a), srv_state_name(a->state));
+	const char *variant = strchr(engine->options.roots[a->root].name, '@');
+	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":", id);
+	hob_buf_put_json(&data, hob_str_of(variant ? variant + 1 : "default"));
+	hob_buf_printf(&data, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
 	if (recipe && recipe->error.len == 0) {
 		char key[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&recipe->key, key);

@@ -367,6 +367,15 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset);
 /* True when outputs of an earlier or the present cook are there. */
 bool asset_has_good(const srv_view_asset *asset);
 
+/* ---- variants: the same folder cooked with other options ------------------------------------------------------------ */
+
+bool is_variant(hob_str variant); /* not "" or "default", which are the root itself */
+/* Appends the name of the root that holds the variant. */
+void put_variant_root(hob_buf *out, hob_str root, hob_str variant);
+bool variant_exists(const srv_view *view, hob_str root, hob_str variant);
+/* 404 with the variants that there are, and how to have this one. */
+enum MHD_Result reply_no_variant(request *r, const srv_view *view, hob_str root, hob_str variant);
+
 /* ---- the library ----------------------------------------------------------------------------------------------------- */
 
 typedef enum library_kind { LIBRARY_PLAIN, LIBRARY_TLS, LIBRARY_COUNT } library_kind;

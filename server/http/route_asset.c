@@ -91,32 +91,37 @@ enum MHD_Result srv_route_asset_settings_delete(request *r)
 	return change_settings(r, SRV_CONTROL_SETTINGS_DELETE);
 }
 
-static bool read_force(request *r, bool *force, enum MHD_Result *result)
+typedef struct cook_wish {
+	bool force;
+	hob_buf variant;
+} cook_wish;
+
+static bool read_cook(request *r, cook_wish *out, enum MHD_Result *result)
 {
-	*force = false;
+	*out = (cook_wish){0};
 	if (r->body.size == 0)
 		return true;
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "force");
-	bool fine = cJSON_IsObject(object) && (!value || cJSON_IsBool(value));
-	*force = cJSON_IsTrue(value);
+	const cJSON *force = cJSON_GetObjectItemCaseSensitive(object, "force");
+	const cJSON *variant = cJSON_GetObjectItemCaseSensitive(object, "variant");
+	bool fine =
+		cJSON_IsObject(object) && (!force || cJSON_IsBool(force)) && (!variant || cJSON_IsString(variant));
+	out->force = cJSON_IsTrue(force);
+	if (fine && variant)
+		hob_buf_put_str(&out->variant, hob_str_of(variant->valuestring));
 	cJSON_Delete(object);
 	if (!fine)
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"force\":true} or nothing",
-								"the body is not a JSON object with a boolean 'force'");
+								"the body is not a JSON object with a boolean 'force' and a text 'variant'");
 	return fine;
 }
 
-enum MHD_Result srv_route_asset_cook(request *r)
+static enum MHD_Result cook(request *r, bool force)
 {
 	enum MHD_Result result;
 	uint32_t wait_ms = request_wait_ms(r);
-	bool force;
-	if (!r->ask) {
-		if (!read_force(r, &force, &result))
-			return result;
+	if (!r->ask)
 		return relay(r, SRV_CONTROL_COOK, &(srv_control){.force = force}, "application/json");
-	}
 	bool accepted = r->ask->status == MHD_HTTP_ACCEPTED;
 	const srv_view *view;
 	const srv_view_asset *asset;
@@ -135,5 +140,44 @@ enum MHD_Result srv_route_asset_cook(request *r)
 		result = reply_json(r, open ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, &body);
 	}
 	srv_view_drop(view);
+	return result;
+}
+
+/* The id of the asset's variant; false when a problem was sent. */
+static bool find_variant(request *r, hob_str variant, char id[SRV_ASSET_ID + 1], enum MHD_Result *result)
+{
+	const srv_view *view;
+	const srv_view_asset *asset;
+	if (!request_asset(r, &view, &asset, result))
+		return false;
+	bool exists = variant_exists(view, asset->root, variant);
+	if (exists) {
+		hob_buf full = {0};
+		put_variant_root(&full, asset->root, variant);
+		hob_buf_printf(&full, "/%.*s", HOB_FMT(asset->path));
+		srv_asset_id(hob_buf_str(&full), id);
+		hob_buf_release(&full);
+	} else {
+		*result = reply_no_variant(r, view, asset->root, variant);
+	}
+	srv_view_drop(view);
+	return exists;
+}
+
+enum MHD_Result srv_route_asset_cook(request *r)
+{
+	enum MHD_Result result;
+	cook_wish wish;
+	if (!read_cook(r, &wish, &result))
+		return result;
+	hob_str asked = r->args[0], variant = hob_buf_str(&wish.variant);
+	char id[SRV_ASSET_ID + 1];
+	bool other = is_variant(variant);
+	if (!other || find_variant(r, variant, id, &result)) {
+		r->args[0] = other ? hob_str_of(id) : asked;
+		result = cook(r, wish.force);
+		r->args[0] = asked;
+	}
+	hob_buf_release(&wish.variant);
 	return result;
 }

@@ -15,7 +15,7 @@ enum { LOD_MAX = 255 };
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
  *   classic.* that was never asked for -> CLASSIC -------------------------> again
- *   lod=k that was never asked for -----> DERIVE --------------------------> again */
+ *   lod=k, glb, never asked for --------> DERIVE --------------------------> again */
 
 static const srv_view_output *find_output(const srv_view_asset *asset, hob_str name)
 {
@@ -43,6 +43,8 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 		json_str(&members, asset->outputs[i].name);
 	}
 	hob_buf_put_str(&members, HOB_STR("]"));
+	hob_buf_put_str(&hint,
+					HOB_STR("; made when asked for: glb classic.meshes classic.materials classic.scene"));
 	problem_text text = {.detail = hob_buf_str(&detail),
 						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,
@@ -179,12 +181,6 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 {
 	if (w->level == 0)
 		return reply_bytes(r, asset, &output->digest, NULL, w->redirect);
-	if (!hob_str_equal(output->name, HOB_STR("meshes"))) {
-		problem_text text = {.detail = HOB_STR("only the output 'meshes' has levels of detail"),
-							 .hint = HOB_STR("leave lod= out, or ask for output=meshes"),
-							 .asset = asset->full};
-		return reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-	}
 	hob_sha256 key = srv_derived_key(SRV_DERIVED_LOD, w->level, &output->digest), digest;
 	if (srv_store_part(r->http->sources.store, &key, &digest))
 		return reply_bytes(r, asset, &digest, NULL, w->redirect);
@@ -194,6 +190,27 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 			r, SRV_CONTROL_DERIVE, (hob_str){0},
 			&(srv_control){.number = SRV_DERIVED_LOD, .number2 = w->level, .digest = output->digest});
 	return reply_not_made(r, asset, "lod=0 is the output as it is, greater numbers are coarser");
+}
+
+/* Binary glTF of all outputs together. A newer cook may come while it is made: then it is made of that. */
+static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const wish *w)
+{
+	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
+	enum { ASKS_MAX = 4 };
+	hob_sha256 outputs[HOB_COUNT_OF(names)] = {{{0}}};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+		const srv_view_output *output = find_output(asset, hob_str_of(names[i]));
+		if (output)
+			outputs[i] = output->digest;
+	}
+	hob_sha256 set = srv_derived_set(outputs), key = srv_derived_key(SRV_DERIVED_GLB, 0, &set), digest;
+	if (srv_store_part(r->http->sources.store, &key, &digest))
+		return reply_bytes(r, asset, &digest, "model/gltf-binary", w->redirect);
+	const srv_control *last = r->ask ? &r->ask->control : NULL;
+	bool asked = last && last->kind == SRV_CONTROL_DERIVE && last->number == SRV_DERIVED_GLB;
+	if (!asked || (r->ask->status == MHD_HTTP_OK && r->asked < ASKS_MAX))
+		return ask_loop(r, SRV_CONTROL_DERIVE, w->full, &(srv_control){.number = SRV_DERIVED_GLB});
+	return reply_not_made(r, asset, "only cooked models become GLB files");
 }
 
 static bool underway(const srv_view_asset *asset)
@@ -219,8 +236,16 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 		return open ? reply_not_yet(r, asset) : reply_cook_failed(r, asset);
 	}
 	const srv_view_output *output = find_output(asset, w->output);
+	if (w->level > 0 && !hob_str_equal(w->output, HOB_STR("meshes")))
+		return reply_problem_text(
+			r, PROBLEM_NOT_FOUND,
+			&(problem_text){.detail = HOB_STR("only the output 'meshes' has levels of detail"),
+							.hint = HOB_STR("leave lod= out, or ask for output=meshes"),
+							.asset = asset->full});
 	if (output)
 		return reply_output(r, asset, output, w);
+	if (hob_str_equal(w->output, HOB_STR("glb")))
+		return reply_glb(r, asset, w);
 	if (!hob_str_starts(w->output, HOB_STR("classic.")))
 		return reply_no_output(r, asset, w->output);
 	if (!waited || r->ask->control.kind != SRV_CONTROL_CLASSIC)
@@ -237,13 +262,18 @@ enum MHD_Result srv_route_asset_data(request *r)
 		!request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
 	request_param(r, "output", &w.output);
+	hob_str variant = {0};
+	request_param(r, "variant", &variant);
 	hob_buf full = {0};
-	hob_buf_put_str(&full, r->args[0]);
+	put_variant_root(&full, r->args[0], variant);
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
 	w.full = hob_buf_str(&full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
-	result = full.failed ? MHD_NO : decide(r, srv_view_find(view, w.full), &w);
+	if (is_variant(variant) && !variant_exists(view, r->args[0], variant))
+		result = reply_no_variant(r, view, r->args[0], variant);
+	else
+		result = full.failed ? MHD_NO : decide(r, srv_view_find(view, w.full), &w);
 	srv_view_drop(view);
 	hob_buf_release(&full);
 	return result;

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 import zlib
 
-from hobtest import DEADLINE, HOB, PROJECT, Scenario, bumpy_grid, main
+from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, bumpy_grid, main
 
 NODE = shutil.which("node")
 
@@ -239,6 +239,80 @@ class Forms(Scenario):
             daemon.sync()
             self.assertEqual(daemon.get(f"{self.name}?lod={level}").body, answer.body)
             self.assertEqual(made(daemon, "lod"), 0, "kept over a restart")
+
+    def test_binary_gltf(self):
+        with self.serve() as daemon:
+            self.begin(daemon)
+            target = f"{self.name}?output=glb"
+            first = daemon.get(target)
+            sha = hashlib.sha256(first.body).hexdigest()
+            self.assertEqual((first.status, first.headers["content-type"], tag(first)), (200, "model/gltf-binary", f'"{sha}"'))
+            self.assertEqual((first.headers["content-location"], first.headers["cook-state"]), (f"/blobs/{sha}", "fresh"))
+            exported = self.folder / "exported.glb"
+            subprocess.run([HOB, "export", "art/grid.obj", "--url", f"http://127.0.0.1:{daemon.port}", "-o", str(exported)],
+                           check=True, capture_output=True, timeout=DEADLINE)
+            self.assertEqual(first.body, exported.read_bytes(), "what hob export writes")
+            self.assertEqual(daemon.get(target, If_None_Match=tag(first)).status, 304)
+            self.assertEqual(made(daemon, "glb"), 1)
+            self.assertEqual(daemon.get(f"{target}&lod=1").status, 404)
+            self.assertIn("glb", daemon.get(f"{self.name}?output=none").json()["hint"])
+            self.put("grid.mtl", "newmtl m\nKd 1 0 0\n")
+            daemon.sync()
+            self.assertNotEqual(tag(daemon.get(target)), tag(first), "of the newest cook")
+            self.check_gltf(exported)
+
+    def check_gltf(self, path):
+        validator = PROJECT / "tests/gltf/node_modules/gltf-validator"
+        if not NODE or not validator.exists():
+            return
+        program = """
+            const validator = require(process.argv[1]);
+            validator.validateBytes(new Uint8Array(require('fs').readFileSync(process.argv[2])))
+                .then((report) => console.log(JSON.stringify(report.issues)));"""
+        done = subprocess.run([NODE, "-e", program, str(validator), str(path)], capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        issues = json.loads(done.stdout)
+        self.assertEqual((issues["numErrors"], issues["numWarnings"]), (0, 0), issues)
+
+
+class Variants(Scenario):
+    def test_the_same_folder_with_other_options(self):
+        self.put("grid.obj", bumpy_grid(24))
+        config = self.folder / "hob.json"
+        config.write_text(json.dumps({"sources": [
+            {"name": "art", "path": "art"}, {"name": "art@mobile", "path": "art", "options": {"lods": {"max": 2}}}]}))
+        told = subprocess.run([HOB, "doctor", "--config", str(config)], capture_output=True, text=True, timeout=DEADLINE)
+        self.assertNotIn("given twice", told.stdout + told.stderr)
+        with Daemon([], self.cache, "--config", str(config)) as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            self.assertEqual({name: item["stats"]["lods"] for name, item in items.items()},
+                             {"art/grid.obj": 5, "art@mobile/grid.obj": 2})
+            whole, small = (daemon.get(f"/a/art/grid.obj?variant={name}") for name in ("default", "mobile"))
+            self.assertEqual(tag(whole), tag(daemon.get("/a/art/grid.obj")))
+            self.assertEqual(tag(small), tag(daemon.get("/a/art@mobile/grid.obj")))
+            self.assertLess(len(small.body), len(whole.body))
+            none = daemon.get("/a/art/grid.obj?variant=vr")
+            self.assertEqual((none.status, none.json()["variants"]), (404, ["default", "mobile"]))
+            self.assertIn("art@vr", none.json()["hint"])
+            self.put("grid.obj", bumpy_grid(23))
+            events = [daemon.wait_asset(name, "fresh") for name in ("art/grid.obj",)]
+            daemon.sync()
+            mobile = [data for kind, data in daemon.past if kind == "asset" and data["asset"] == "art@mobile/grid.obj"]
+            while not any(data["state"] == "fresh" and data["kind"] == "cooked" for data in mobile):
+                mobile.append(daemon.wait_asset("art@mobile/grid.obj"))
+            self.assertEqual({data["variant"] for data in mobile} | {events[0]["variant"]}, {"mobile", "default"})
+            place = f"/api/v1/assets/{items['art/grid.obj']['id']}/cook"
+            cooked = daemon.request("POST", place, {"force": True, "variant": "mobile"}, {"Prefer": "wait=60"})
+            self.assertEqual((cooked.status, cooked.json()["root"]), (200, "art@mobile"))
+            self.assertEqual(daemon.post(place, {"variant": "vr"}).status, 404)
+            self.assertEqual(daemon.post(place, {"variant": 1}).status, 400)
+
+    def test_a_folder_given_twice_is_refused(self):
+        done = subprocess.run([HOB, "serve", str(self.art), str(self.art), "--cache", str(self.cache)], capture_output=True,
+                              text=True, timeout=DEADLINE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("art@NAME", done.stderr)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ MAY = {
     "server/events": ["core/base"],
     "server/auth": ["core/base", "core/hash"],
     "server/http": ["core/base", "server/fs", "core/hash", "server/log", "server/auth", "server/events", "server/store", "schema"],
-    "server/engine": ["core/base", "server/fs", "core/hash", "core/cook", "core/formats", "server/log", "server/watch", "server/graph",
+    "server/engine": ["core/base", "server/fs", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
                       "server/queue", "server/worker", "server/thumbnail", "server/store", "server/events", "server/http", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
