@@ -120,7 +120,11 @@ static bool enter_seccomp(bool makes_code)
 	bool ok = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
-#ifndef HOB_SANITIZED
+#ifdef HOB_SANITIZED
+	/* ThreadSanitizer has a thread that does little but sleep: refused, it spins. */
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(nanosleep), 0) == 0;
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(gettimeofday), 0) == 0;
+#else
 	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
