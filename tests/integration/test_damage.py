@@ -284,7 +284,10 @@ class Damage(Scenario):
                 if trial % 4 == 0:
                     daemon.stop()
                 served = trial % 2 and self.never_wrong(daemon, digest)
-                way = self.spoil_blob(chance, path)
+                try:
+                    way = self.spoil_blob(chance, path)
+                except FileNotFoundError:
+                    way = "dropped"  # spoiled before, and found to be so just now
                 if trial % 4 == 0:
                     daemon = self.serve()
                 with self.subTest(seed=SEED, trial=trial, way=way, served=served):

@@ -120,7 +120,7 @@ class Races(Scenario):
         saves = 8
         with self.serve("--jobs", "2") as daemon:
             for i in range(saves):
-                self.put("big.obj", obj_text(4000, shift=i))
+                self.put("big.obj", obj_text(20000, shift=i))
                 daemon.wait_event("job", lambda data: data["state"] == "cooking")
             daemon.sync()
             shown = [data for kind, data in daemon.past if kind == "asset"]

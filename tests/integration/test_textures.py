@@ -6,7 +6,7 @@ import struct
 import subprocess
 import zlib
 
-from hobtest import CORPUS, HOB, Daemon, Scenario, main, obj_text
+from hobtest import CORPUS, DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
 PICTURES = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".psd", ".gif", ".hdr", ".ppm", ".pgm", ".pbm", ".webp", ".ktx2",
             ".dds", ".tif", ".tiff", ".ico", ".xpm", ".svg"}
@@ -30,7 +30,7 @@ def noise(side):
 class Corpus(Scenario):
     def cook(self, settings=SETTINGS, *more):
         report = self.folder / "report.json"
-        done = subprocess.run([HOB, "cook", "art", "-o", "out", "--quiet", "--timeout", "60", "--memory", "2048MiB",
+        done = subprocess.run([HOB, "cook", "art", "-o", "out", "--quiet", "--timeout", f"{DEADLINE:.0f}", "--memory", "2048MiB",
                                "--settings", json.dumps(settings), "--report", str(report), *more],
                               capture_output=True, text=True, cwd=self.folder)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -107,7 +107,7 @@ class Corpus(Scenario):
         if not ALL or not CORPUS.exists():
             self.skipTest("HOB_CORPUS_ALL=1 cooks every model of the corpus")
         report = self.folder / "report.json"
-        subprocess.run([HOB, "cook", str(CORPUS), "-o", "out", "--quiet", "--timeout", "60", "--memory", "2048MiB",
+        subprocess.run([HOB, "cook", str(CORPUS), "-o", "out", "--quiet", "--timeout", f"{DEADLINE:.0f}", "--memory", "2048MiB",
                         "--settings", json.dumps(SETTINGS), "--report", str(report)],
                        cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         items = json.loads(report.read_text())["assets"]
