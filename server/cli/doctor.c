@@ -1,4 +1,5 @@
 #include "doctor.h"
+#include "tls_client.h"
 #include "wrap.h"
 
 #include "../http/json.h"
@@ -105,7 +106,8 @@ static int run_doctor(int argc, char **argv)
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (as the configuration says)"},
 		{"--url", 0, CLI_TEXT, &d.url, "URL",
-		 "a daemon that may run: HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},
+		 "a daemon that may run: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},
+		CLI_CA_OPTION,
 		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
 	int operands = cli_parse(&cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)

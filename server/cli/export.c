@@ -244,6 +244,7 @@ static int run_export(int argc, char **argv)
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
 		{"--url", 0, CLI_TEXT, &url, "URL", "SOURCEs are assets of the daemon at URL"},
+		CLI_CA_OPTION,
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--report", 0, CLI_TEXT, &how.report, "FILE", "write a JSON report on the models"},
 		{"--quiet", 'q', CLI_FLAG, &how.quiet, NULL, "say only what failed"},

@@ -16,6 +16,7 @@ enum { HEAD_MAX = 16384, BODY_MAX = 1 << 30 };
 
 typedef struct connection {
 	int fd;
+	cli_tls *tls; /* NULL: plain */
 	char bytes[HEAD_MAX];
 	size_t from, to;
 	bool chunked, ended;
@@ -37,20 +38,18 @@ static bool connect_unix(const char *url, connection *l, hob_error *err)
 
 static bool connect_to(const char *url, connection *l, char host[256], hob_error *err)
 {
-	char port[16] = "80";
+	char port[16];
 	if (strncmp(url, "unix:", 5) == 0) {
 		strcpy(host, "localhost");
 		return connect_unix(url, l, err);
 	}
 	const char *scheme = strstr(url, "://"), *address = scheme ? scheme + 3 : url;
-	if (scheme && strncmp(url, "http://", 7) != 0)
+	bool secure = strncmp(url, "https://", 8) == 0;
+	if (scheme && !secure && strncmp(url, "http://", 7) != 0)
 		return hob_fail(
 			err, USAGE,
-			"'%s' cannot be asked: HOST:PORT, http://HOST:PORT and unix:/path can; for a daemon behind TLS "
-			"use curl, or a Unix socket on its machine",
-			url);
-	if (!scheme)
-		snprintf(port, sizeof port, "7780");
+			"'%s' cannot be asked: HOST:PORT, http://HOST:PORT, https://HOST:PORT and unix:/path can", url);
+	snprintf(port, sizeof port, "%s", secure ? "443" : scheme ? "80" : "7780");
 	snprintf(host, 256, "%.*s", (int)strcspn(address, "/"), address);
 	if (host[0] == 0)
 		return hob_fail(err, USAGE, "'%s' names no host: HOST:PORT, or unix:/path", url);
@@ -78,11 +77,24 @@ static bool connect_to(const char *url, connection *l, char host[256], hob_error
 		}
 	if (found)
 		freeaddrinfo(found);
-	return l->fd >= 0 ||
-		   hob_fail(err, IO,
-					"no daemon answers at %s; start one with 'hob serve DIR' or name another with "
-					"--url",
-					url);
+	if (l->fd < 0)
+		return hob_fail(err, IO,
+						"no daemon answers at %s; start one with 'hob serve DIR' or name another with "
+						"--url",
+						url);
+	return !secure || cli_tls_open(l->fd, node, url, &l->tls, err);
+}
+
+static void disconnect(connection *l)
+{
+	cli_tls_close(l->tls);
+	if (l->fd >= 0)
+		close(l->fd);
+}
+
+static ssize_t receive(connection *l, void *data, size_t size)
+{
+	return l->tls ? cli_tls_recv(l->tls, data, size) : recv(l->fd, data, size, 0);
 }
 
 static bool fill(connection *l)
@@ -94,7 +106,7 @@ static bool fill(connection *l)
 	}
 	ssize_t got;
 	do
-		got = l->to < sizeof l->bytes ? recv(l->fd, l->bytes + l->to, sizeof l->bytes - l->to, 0) : -1;
+		got = l->to < sizeof l->bytes ? receive(l, l->bytes + l->to, sizeof l->bytes - l->to) : -1;
 	while (got < 0 && errno == EINTR);
 	if (got <= 0)
 		return false;
@@ -182,11 +194,14 @@ static bool exchange(const char *url, const char *method, const char *target, co
 		hob_buf_printf(&head, "Content-Type: application/json\r\nContent-Length: %zu\r\n", body.len);
 	hob_buf_put_str(&head, HOB_STR("\r\n"));
 	hob_buf_put_str(&head, body);
-	bool sent = !head.failed && send(l->fd, head.data, head.size, MSG_NOSIGNAL) == (ssize_t)head.size;
+	bool sent =
+		!head.failed && (l->tls ? cli_tls_send(l->tls, head.data, head.size)
+								: send(l->fd, head.data, head.size, MSG_NOSIGNAL) == (ssize_t)head.size);
 	hob_buf_release(&head);
 	const char *line = sent ? head_line(l) : NULL;
 	if (!line || strncmp(line, "HTTP/1.", 7) != 0)
-		return hob_fail(err, IO, "%s gave no HTTP answer", url);
+		return hob_fail(err, IO, "%s gave no HTTP answer%s", url,
+						l->tls ? "" : "; a daemon with a certificate is asked as https://HOST:PORT");
 	out->status = atoi(line + 9);
 	while ((line = head_line(l)) && line[0]) {
 		const char *value;
@@ -222,8 +237,7 @@ bool cli_request(const char *url, const char *method, const char *target, const 
 	}
 	if (ok && (l.has_length || l.chunked) && l.left > 0)
 		ok = hob_fail(err, IO, "the daemon's answer was cut off");
-	if (l.fd >= 0)
-		close(l.fd);
+	disconnect(&l);
 	if (!ok)
 		cli_response_release(out);
 	return ok;
@@ -264,8 +278,7 @@ bool cli_stream(const char *url, const char *target, bool (*line)(void *user, ho
 			hob_buf_clear(&pending);
 		}
 	hob_buf_release(&pending);
-	if (l.fd >= 0)
-		close(l.fd);
+	disconnect(&l);
 	return ok;
 }
 

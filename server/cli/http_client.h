@@ -1,10 +1,11 @@
-/* http_client.h - the command line's HTTP: one request on a plain socket to the daemon.
+/* http_client.h - the command line's HTTP: one request to the daemon.
  *
- * HOST:PORT, http://HOST:PORT or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
+ * HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 
 #include "../../core/base/base.h"
+#include "tls_client.h"
 
 typedef struct cli_response {
 	int status;

@@ -8,12 +8,13 @@
 
 #include <cjson/cJSON.h>
 
-/* The option that every such command has; `url` is a const char * that begins as cli_default_url(). */
+/* The options that every such command has; `url` is a const char * that begins as cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
 	{                                                                                                        \
-		"--url", 0, CLI_TEXT, &(url), "URL",                                                                 \
-			"the daemon: HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"                              \
-	}
+		"--url",  0,                                                                                         \
+		CLI_TEXT, &(url),                                                                                    \
+		"URL",	  "the daemon: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},   \
+		CLI_CA_OPTION
 
 /* A member's text, "" when there is none; a member's number, else 0. */
 const char *cli_text(const cJSON *object, const char *key);

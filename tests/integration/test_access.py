@@ -208,6 +208,25 @@ class Access(Scenario):
             self.assertEqual(answer.status, 421)
             self.assertIn("allowed_hosts", answer.json()["hint"])
 
+    def commands_speak_tls(self, port, certificate, token):
+        for host in ("localhost", "127.0.0.1"):
+            for where, more in ((["--cacert", certificate], {}), ([], {"HOB_CACERT": certificate})):
+                listing = hob("ls", "--json", "--url", f"https://{host}:{port}", *where, HOB_TOKEN=token, **more)
+                self.assertEqual(listing.returncode, 0, listing.stderr)
+                self.assertEqual(json.loads(listing.stdout.splitlines()[0])["path"], "a.obj")
+        secure = {"HOB_URL": f"https://localhost:{port}", "HOB_CACERT": certificate, "HOB_TOKEN": token}
+        got = hob("get", "art/a.obj", "-o", str(self.folder / "got"), **secure)
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertEqual((self.folder / "got").read_bytes()[1:4], b"HOB")
+        for url, more, words in (
+                (f"https://localhost:{port}", {}, "--cacert"), (f"https://[::ffff:127.0.0.1]:{port}", {"HOB_CACERT": certificate}, "not for"),
+                (f"http://localhost:{port}", {}, "https://")):
+            refused = hob("status", "--url", url, HOB_TOKEN=token, **more)
+            self.assertEqual(refused.returncode, 3, (url, refused.stderr))
+            self.assertIn(words, refused.stderr)
+        wrong = hob("status", "--url", f"https://localhost:{port}", "--cacert", str(self.tokens), HOB_TOKEN=token)
+        self.assertIn("no certificates", wrong.stderr)
+
     def test_tls_and_unix_socket(self):
         certificate, key = str(self.folder / "cert.pem"), str(self.folder / "key.pem")
         made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -238,6 +257,7 @@ class Access(Scenario):
             self.assertEqual(len(body), int(answer.headers["Content-Length"]))
             listing = hob("ls", "--json", "--url", "unix:" + path, HOB_TOKEN=token)
             self.assertEqual(json.loads(listing.stdout.splitlines()[0])["path"], "a.obj", listing.stderr)
+            self.commands_speak_tls(f"{daemon.port}", certificate, token)
             plain = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
             plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertNotIn(b"HTTP/1.1 200", plain.recv(1000))

@@ -89,7 +89,8 @@ class Usage(CommandLine):
     def test_nobody_answers(self):
         for url in ("127.0.0.1:1", "http://127.0.0.1:1"):
             self.assertIn("no daemon answers", self.hob("status", "--url", url, code=3)[1])
-        self.assertIn("HOST:PORT", self.hob("status", "--url", "https://example.org", code=2)[1])
+        self.assertIn("no daemon answers", self.hob("status", "--url", "https://127.0.0.1:1", code=3)[1])
+        self.assertIn("HOST:PORT", self.hob("status", "--url", "ftp://example.org", code=2)[1])
 
 
 class Queries(CommandLine):

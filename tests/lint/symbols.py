@@ -43,8 +43,8 @@ LIBRARIES = {
 }
 # Libraries that a program may name, besides libc, libm and the compiler's own.
 PROGRAMS = {
-    # `hob export` unpacks cooked textures: deflate writes PNG, astcenc reads the blocks.
-    "hob": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
+    # `hob export` and output=glb unpack cooked textures: deflate writes PNG, astcenc reads the blocks. The commands speak TLS.
+    "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++"},
