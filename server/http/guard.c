@@ -37,6 +37,7 @@ static const field fields[] = {
 	{HOB_STR("accept-encoding"), offsetof(head, accept_encoding)},
 	{HOB_STR("if-match"), offsetof(head, if_match)},
 	{HOB_STR("user-agent"), offsetof(head, user_agent)},
+	{HOB_STR("x-forwarded-proto"), offsetof(head, forwarded_proto)},
 	{HOB_STR("range"), offsetof(head, range)},
 	{HOB_STR("if-range"), offsetof(head, if_range)},
 	{HOB_STR("if-none-match"), offsetof(head, if_none_match)},
@@ -147,11 +148,25 @@ static bool check_host(request *r, enum MHD_Result *result)
 	return true;
 }
 
+static bool speaks_tls(const request *r)
+{
+	const struct MHD_Daemon *tls = r->http->daemons[LIBRARY_TLS];
+	return tls && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == tls;
+}
+
+/* How the browser speaks: to the daemon, or to a proxy in front that says so. A page of another site cannot say it without
+ * asking first. */
+static hob_str scheme_of(const request *r)
+{
+	hob_str rest = r->head.forwarded_proto, first = {0};
+	bool tls = speaks_tls(r) ||
+			   (next_piece(&rest, ',', &first) && hob_str_equal_nocase(trim(first), HOB_STR("https")));
+	return tls ? HOB_STR("https://") : HOB_STR("http://");
+}
+
 static bool same_origin(const request *r)
 {
-	hob_str origin = r->head.origin;
-	hob_str plain = HOB_STR("http://"), tls = HOB_STR("https://");
-	hob_str scheme = hob_str_starts(origin, plain) ? plain : tls;
+	hob_str origin = r->head.origin, scheme = scheme_of(r);
 	return hob_str_starts(origin, scheme) &&
 		   hob_str_equal_nocase(hob_str_sub(origin, scheme.len, origin.len), r->head.host);
 }
@@ -236,10 +251,17 @@ bool request_check_head(request *r, enum MHD_Result *result)
 		return false;
 	bool safe = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	if (!safe && request_is_foreign(r)) {
+		bool other_scheme = hob_str_ends_nocase(r->head.origin, r->head.host) &&
+							hob_str_starts(r->head.origin, HOB_STR("http"));
 		*result = reply_problem(
 			r, PROBLEM_FORBIDDEN,
-			"only the daemon's own pages, programs and sites of server.cors_origins may change something",
-			"this %s request comes from '%.*s'", r->method, HOB_FMT(r->head.origin));
+			other_scheme
+				? "a proxy that speaks TLS in front of the daemon must send X-Forwarded-Proto: https; or hob "
+				  "serve --cors-origin"
+				: "only the daemon's own pages, programs and sites of server.cors_origins may change "
+				  "something",
+			"this %s request comes from '%.*s', and is sent to %.*s%.*s", r->method, HOB_FMT(r->head.origin),
+			HOB_FMT(scheme_of(r)), HOB_FMT(r->head.host));
 		return false;
 	}
 	uint64_t length = 0;

@@ -71,7 +71,7 @@ typedef struct param {
 typedef struct head {
 	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length,
 		content_encoding, digest_size, accept, accept_encoding, range, if_range, if_match, if_none_match,
-		prefer, last_event_id, user_agent;
+		prefer, last_event_id, user_agent, forwarded_proto;
 	uint32_t host_count, length_count;
 	bool chunked, bad_coding, bad_name;
 	bool session_over; /* it holds a cookie whose token is none: the answer takes it back */

@@ -251,6 +251,12 @@ class Access(Scenario):
             secure.request("POST", "/api/v1/sync", b"{}", {"Authorization": "Bearer " + token,
                                                           "Content-Type": "application/json"})
             self.assertEqual(secure.getresponse().read()[:7], b'{"rev":')
+            for scheme, wanted in (("https", 200), ("http", 403)):
+                secure.request("POST", "/api/v1/sync", b"{}", {
+                    "Authorization": "Bearer " + token, "Content-Type": "application/json",
+                    "Origin": f"{scheme}://localhost:{daemon.port}"})
+                answer = secure.getresponse()
+                self.assertEqual((answer.status, bool(answer.read())), (wanted, True))
             secure.request("GET", "/a/art/a.obj", headers={"Authorization": "Bearer " + token})
             answer = secure.getresponse()
             body = answer.read()

@@ -129,11 +129,16 @@ class Adversary(Scenario):
         for fields in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost.evil.example"},
                        {"Origin": f"http://127.0.0.1:{port}.evil.example"}, {"Sec-Fetch-Site": "cross-site"},
                        {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "file://"},
-                       {"Origin": f"ftp://127.0.0.1:{port}"}):
+                       {"Origin": f"ftp://127.0.0.1:{port}"}, {"Origin": f"https://127.0.0.1:{port}"},
+                       {"Origin": f"http://127.0.0.1:{port}", "X-Forwarded-Proto": "https"},
+                       {"Origin": f"https://127.0.0.1:{port}", "X-Forwarded-Proto": "http, https"}):
             fields["Content-Type"] = "application/json"
             answer = daemon.request("POST", "/api/v1/sync", b"{}", fields)
             self.assertEqual(answer.status, 403, fields)
             self.assertNotIn("access-control-allow-origin", answer.headers)
+        own = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        for fields in ({"Origin": f"http://127.0.0.1:{port}"}, {"Origin": f"https://127.0.0.1:{port}", "X-Forwarded-Proto": "https"}):
+            self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(own, **fields)).status, 200, fields)
         # What a form of another site can send without asking first.
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
             answer = daemon.request("POST", "/api/v1/sync", b'{"timeout_ms":1}', {"Content-Type": kind})
