@@ -53,10 +53,8 @@ size_t hob_str_find(hob_str s, hob_str what, size_t from)
 {
 	if (what.len == 0)
 		return from <= s.len ? from : SIZE_MAX;
-	for (size_t i = from; i + what.len <= s.len; i++)
-		if (s.data[i] == what.data[0] && memcmp(s.data + i, what.data, what.len) == 0)
-			return i;
-	return SIZE_MAX;
+	const char *found = from < s.len ? memmem(s.data + from, s.len - from, what.data, what.len) : NULL;
+	return found ? (size_t)(found - s.data) : SIZE_MAX;
 }
 
 /* Length of the valid UTF-8 sequence at p, 0 when it is not one. */

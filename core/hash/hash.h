@@ -21,7 +21,7 @@ void hob_sha256_text(const hob_sha256 *digest, char out[HOB_SHA256_TEXT + 1]);
 /* Accepts exactly 64 lower-case hex digits. */
 bool hob_sha256_parse(hob_str text, hob_sha256 *out);
 
-/* First 128 bits of a fast non-cryptographic hash; never stored. */
+/* First 128 bits of a fast non-cryptographic hash; never stored, but as a check of what this machine wrote. */
 void hob_fast_hash(hob_bytes data, uint64_t out[2]);
 
 /* Streaming; nothing to release. OpenSSL's SHA256_CTX lies in `state`: its newer interface looks the algorithm up and

@@ -623,6 +623,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->post_queue);
 	uv_mutex_destroy(&engine->post_lock);
 	engine_free_tasks(engine);
+	hob_arena_release(&engine->scratch);
 	free(engine);
 }
 
@@ -649,6 +650,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->queue = srv_queue_new();
 	engine->thumbnails = engine_thumbnails_new();
 	uv_mutex_init(&engine->post_lock);
+	hob_arena_init(&engine->scratch, 64 << 20);
+	hob_arena_alloc(&engine->scratch, 1, 1);
 	for (uint32_t i = 0; engine->root_fds && i < roots; i++)
 		engine->root_fds[i] = -1;
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)

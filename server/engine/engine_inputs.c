@@ -107,13 +107,12 @@ bool asset_is_current(srv_engine *engine, asset *a)
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	if (!a->has_last || !a->importer || !source->has_digest)
 		return false;
-	hob_arena arena;
-	hob_arena_init(&arena, 1 << 20);
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	hob_ingredients ingredients;
 	hob_error error;
-	bool current = asset_ingredients(engine, a, &arena, &ingredients, &error) &&
+	bool current = asset_ingredients(engine, a, &engine->scratch, &ingredients, &error) &&
 				   asks_for_last(engine, a, &source->digest, &ingredients);
-	hob_arena_release(&arena);
+	hob_arena_restore(&engine->scratch, mark);
 	for (uint32_t i = 0; current && i < a->input_count; i++) {
 		const asset_input *input = &a->inputs[i];
 		const srv_file *file = srv_graph_at(engine->graph, input->file);

@@ -12,6 +12,8 @@ typedef struct loader {
 	uint32_t *next;	  /* by row: the next one with the same recipe */
 	digest_map rows_of;
 	hob_arena scratch;
+	uint64_t printed[2]; /* the newest ingredients that were looked through, and */
+	bool preview;		 /* what they say */
 	uint32_t count, capacity;
 } loader;
 
@@ -83,6 +85,17 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recip
 	a->has_last = files && srv_graph_set_deps(engine->graph, id, files, a->input_count);
 }
 
+/* Most assets have the same ingredients as the one before. */
+static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
+{
+	hob_fast_hash((hob_bytes){(const uint8_t *)recipe->ingredients.data, recipe->ingredients.len}, hash);
+	if (memcmp(hash, load->printed, sizeof load->printed) != 0) {
+		memcpy(load->printed, hash, sizeof load->printed);
+		load->preview = hob_ingredients_profile(recipe->ingredients) == HOB_PROFILE_PREVIEW;
+	}
+	return load->preview;
+}
+
 /* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. */
 static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last)
 {
@@ -91,6 +104,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	uint32_t id = load->assets[number];
 	asset *a = &engine->assets[id];
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
+	uint64_t hash[2];
 	load->assets[number] = HOB_NONE;
 	if (!srv_state_parse(row->state, &a->settled))
 		a->settled = SRV_QUEUED;
@@ -102,7 +116,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	if (good) {
 		a->has_good = true;
 		a->good = row->good;
-		a->good_is_preview = hob_ingredients_profile(good->ingredients) == HOB_PROFILE_PREVIEW;
+		a->good_is_preview = is_preview(load, good, hash);
 		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;
 		a->peak_bytes = good->peak_bytes;
 	}
@@ -110,8 +124,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		a->last = row->last;
 		a->last_lookup = last->lookup;
 		a->last_source = last->source;
-		hob_fast_hash((hob_bytes){(const uint8_t *)last->ingredients.data, last->ingredients.len},
-					  a->last_ingredients);
+		is_preview(load, last, a->last_ingredients);
 		load_inputs(engine, id, last, &load->scratch);
 		if (engine_limits_raised(engine, last))
 			a->has_last = false;
@@ -185,7 +198,7 @@ static bool load_assets(loader *load, hob_error *err)
 	srv_store_measure(engine->store, &usage);
 	if (!add_assets(load, err))
 		return false;
-	if (usage.recipe_count / MOST_OF_THE_PAST <= load->count &&
+	if ((srv_store_has_start(engine->store) || usage.recipe_count / MOST_OF_THE_PAST <= load->count) &&
 		!srv_store_each_recipe(engine->store, load_current, load, err))
 		return false;
 	for (uint32_t i = 0; i < load->count; i++)

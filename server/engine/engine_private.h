@@ -132,6 +132,7 @@ struct srv_engine {
 	int *root_fds;
 	hob_settings *root_settings;
 	known_ingredients printed; /* the newest that were printed */
+	hob_arena scratch;		   /* of what returns before the next event; its first block stays */
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;

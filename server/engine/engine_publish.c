@@ -119,28 +119,27 @@ static const char *quality_of(const asset *a)
 
 void publish_view(srv_engine *engine, asset *a)
 {
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_recipe recipe = {0};
 	hob_error error;
-	if (!a->has_good || !srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error))
+	if (!a->has_good || !srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error))
 		recipe = (srv_recipe){0};
 	publish_view_of(engine, a, recipe);
-	hob_arena_release(&arena);
+	hob_arena_restore(&engine->scratch, mark);
 }
 
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 {
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
+	hob_arena *arena = &engine->scratch;
+	hob_arena_mark mark = hob_arena_save(arena);
 	uint64_t cooked_bytes = 0;
-	srv_view_output *outputs = HOB_NEW(&arena, srv_view_output, recipe.output_count);
+	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe.output_count);
 	for (uint32_t i = 0; outputs && i < recipe.output_count; i++) {
 		outputs[i] =
 			(srv_view_output){recipe.outputs[i].name, recipe.outputs[i].digest, recipe.outputs[i].size};
 		cooked_bytes += recipe.outputs[i].size;
 	}
-	srv_view_dep *deps = HOB_NEW(&arena, srv_view_dep, a->input_count);
+	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->input_count);
 	for (uint32_t i = 0; deps && i < a->input_count; i++)
 		deps[i] = (srv_view_dep){srv_graph_at(engine->graph, a->inputs[i].file)->path, a->inputs[i].missing,
 								 a->inputs[i].digest};
@@ -149,7 +148,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
-	settings_text(engine, a, &arena, &settings);
+	settings_text(engine, a, arena, &settings);
 	hob_str used = a->importer ? (hob_str){0} : ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
 	const srv_file *source = srv_graph_at(engine->graph, a->file);
 	srv_view_asset view = {.root = engine->roots[a->root].name,
@@ -179,7 +178,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	engine->view_dirty = true;
 	hob_buf_release(&reasons);
 	hob_buf_release(&settings);
-	hob_arena_release(&arena);
+	hob_arena_restore(arena, mark);
 }
 
 /* ---- rows and events */

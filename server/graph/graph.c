@@ -7,12 +7,18 @@ typedef struct list {
 	uint32_t count, capacity;
 } list;
 
+/* What differs in its tag is told apart without a look at the file. */
+typedef struct slot {
+	uint32_t tag, file; /* file: id + 1, 0 = free */
+} slot;
+
 struct srv_graph {
 	hob_arena names;
 	srv_file *files;
 	list *dependents; /* by file */
 	uint32_t count, capacity;
-	uint32_t *table; /* open addressing: id + 1, 0 = free; size is a power of two, at most half full */
+	uint32_t next; /* behind the file that was asked for last */
+	slot *table;   /* open addressing; size is a power of two, at most half full */
 	uint32_t table_size;
 	list *deps; /* by asset */
 	uint32_t asset_capacity;
@@ -65,31 +71,40 @@ static void list_remove(list *l, uint32_t item)
 		}
 }
 
-static uint32_t slot_of(const srv_graph *graph, uint32_t root, hob_str path)
+static uint32_t tag_of(uint32_t root, hob_str path)
 {
 	uint64_t hash[2];
 	hob_fast_hash((hob_bytes){(const uint8_t *)path.data, path.len}, hash);
-	uint32_t mask = graph->table_size - 1, slot = (uint32_t)(hash[0] + root * 0x9E3779B9u) & mask;
-	while (graph->table[slot] != 0) {
-		const srv_file *file = &graph->files[graph->table[slot] - 1];
-		if (file->root == root && hob_str_equal(file->path, path))
+	return (uint32_t)hash[0] + root * 0x9E3779B9u;
+}
+
+/* The file's slot, or the free one where it would go. */
+static slot *slot_of(const srv_graph *graph, uint32_t tag, uint32_t root, hob_str path)
+{
+	uint32_t mask = graph->table_size - 1, at = tag & mask;
+	for (; graph->table[at].file != 0; at = (at + 1) & mask) {
+		const srv_file *file = &graph->files[graph->table[at].file - 1];
+		if (graph->table[at].tag == tag && file->root == root && hob_str_equal(file->path, path))
 			break;
-		slot = (slot + 1) & mask;
 	}
-	return slot;
+	return &graph->table[at];
 }
 
 static bool resize_table(srv_graph *graph, uint32_t size)
 {
-	uint32_t *old = graph->table;
-	uint32_t *table = calloc(size, sizeof *table);
+	slot *table = calloc(size, sizeof *table);
 	if (!table)
 		return false;
+	for (uint32_t i = 0; i < graph->table_size; i++) {
+		uint32_t at = graph->table[i].tag & (size - 1);
+		while (graph->table[i].file != 0 && table[at].file != 0)
+			at = (at + 1) & (size - 1);
+		if (graph->table[i].file != 0)
+			table[at] = graph->table[i];
+	}
+	free(graph->table);
 	graph->table = table;
 	graph->table_size = size;
-	for (uint32_t i = 0; i < graph->count; i++)
-		table[slot_of(graph, graph->files[i].root, graph->files[i].path)] = i + 1;
-	free(old);
 	return true;
 }
 
@@ -128,21 +143,44 @@ void srv_graph_reserve(srv_graph *graph, uint32_t files)
 		resize_table(graph, size);
 }
 
+/* Whoever asks in the order in which the files came mostly means one that follows the last: no look into the table. */
+static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
+{
+	enum { AHEAD = 4 };
+	uint32_t end = graph->count - graph->next < AHEAD ? graph->count : graph->next + AHEAD;
+	for (uint32_t i = graph->next; i < end; i++)
+		if (graph->files[i].root == root && hob_str_equal(graph->files[i].path, path))
+			return i;
+	return HOB_NONE;
+}
+
 uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path)
 {
 	if (graph->table_size == 0)
 		return HOB_NONE;
-	uint32_t found = graph->table[slot_of(graph, root, path)];
+	uint32_t next = find_next(graph, root, path);
+	if (next != HOB_NONE)
+		return next;
+	uint32_t found = slot_of(graph, tag_of(root, path), root, path)->file;
 	return found ? found - 1 : HOB_NONE;
 }
 
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
 {
-	uint32_t known = srv_graph_find(graph, root, path);
-	if (known != HOB_NONE)
-		return known;
-	if ((graph->count == graph->capacity && !grow_files(graph)) ||
-		((graph->count + 1) * 2 > graph->table_size && !grow_table(graph)))
+	if ((graph->count + 1) * 2 > graph->table_size && !grow_table(graph))
+		return srv_graph_find(graph, root, path);
+	uint32_t next = find_next(graph, root, path), tag = 0;
+	slot *found = NULL;
+	if (next == HOB_NONE) {
+		tag = tag_of(root, path);
+		found = slot_of(graph, tag, root, path);
+		next = found->file ? found->file - 1 : HOB_NONE;
+	}
+	if (next != HOB_NONE) {
+		graph->next = next + 1;
+		return next;
+	}
+	if (graph->count == graph->capacity && !grow_files(graph))
 		return HOB_NONE;
 	hob_str name = hob_arena_str(&graph->names, path);
 	if (!name.data)
@@ -150,7 +188,7 @@ uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
 	uint32_t id = graph->count++;
 	graph->files[id] = (srv_file){.root = root, .path = name, .asset = HOB_NONE};
 	graph->dependents[id] = (list){0};
-	graph->table[slot_of(graph, root, path)] = id + 1;
+	*found = (slot){tag, id + 1};
 	return id;
 }
 

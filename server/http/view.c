@@ -158,9 +158,24 @@ static int by_full_then_order(const void *a, const void *b)
 	return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* The first eight letters of an id beside its asset: sorting many seldom looks at the assets themselves. */
+typedef struct id_order {
+	uint64_t letters;
+	const srv_view_asset *asset;
+} id_order;
+
 static int by_id(const void *a, const void *b)
 {
-	return compare_id(*(const srv_view_asset *const *)a, *(const srv_view_asset *const *)b);
+	const id_order *x = a, *y = b;
+	return x->letters != y->letters ? (x->letters < y->letters ? -1 : 1) : compare_id(x->asset, y->asset);
+}
+
+static id_order order_of(const srv_view_asset *asset)
+{
+	uint64_t letters = 0;
+	for (int i = 0; i < 8; i++)
+		letters = letters << 8 | (uint8_t)asset->id[i];
+	return (id_order){letters, asset};
 }
 
 /* ---- views */
@@ -389,21 +404,21 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 	uint32_t gone = 0, come = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
 		gone++;
-	const srv_view_asset **out_list = must(malloc((gone + 1) * sizeof *out_list));
-	const srv_view_asset **in_list = must(malloc((views->change_count + 1) * sizeof *in_list));
+	id_order *out_list = must(malloc((gone + 1) * sizeof *out_list));
+	id_order *in_list = must(malloc((views->change_count + 1) * sizeof *in_list));
 	gone = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
-		out_list[gone++] = &r->asset;
+		out_list[gone++] = order_of(&r->asset);
 	for (uint32_t i = 0; i < views->change_count; i++)
 		if (views->changes[i].put)
-			in_list[come++] = &views->changes[i].put->asset;
+			in_list[come++] = order_of(&views->changes[i].put->asset);
 	qsort(out_list, gone, sizeof *out_list, by_id);
 	qsort(in_list, come, sizeof *in_list, by_id);
 
 	uint32_t at = 0, count = 0, o = 0, n = 0;
 	while (o < gone || n < come) {
-		bool removal = o < gone && (n == come || compare_id(out_list[o], in_list[n]) <= 0);
-		const srv_view_asset *next = removal ? out_list[o] : in_list[n];
+		bool removal = o < gone && (n == come || by_id(&out_list[o], &in_list[n]) <= 0);
+		const srv_view_asset *next = removal ? out_list[o].asset : in_list[n].asset;
 		uint32_t place = at + id_place(from->by_id + at, from->open.count - at, next);
 		memcpy(to->by_id + count, from->by_id + at, (place - at) * sizeof *to->by_id);
 		count += place - at;

@@ -53,10 +53,10 @@ void *digest_map_find(const digest_map *map, const hob_sha256 *digest)
 	return map->taken[i] ? slot(map, i) + sizeof *digest : NULL;
 }
 
-static bool grow(digest_map *map)
+static bool grow(digest_map *map, size_t capacity)
 {
 	digest_map bigger = *map;
-	bigger.capacity = map->capacity ? map->capacity * 2 : CAPACITY_MIN;
+	bigger.capacity = capacity;
 	bigger.slots = calloc(bigger.capacity, bigger.stride);
 	bigger.taken = calloc(bigger.capacity, 1);
 	if (!bigger.slots || !bigger.taken) {
@@ -79,10 +79,18 @@ static bool grow(digest_map *map)
 	return true;
 }
 
+bool digest_map_reserve(digest_map *map, size_t capacity)
+{
+	size_t size = CAPACITY_MIN;
+	while (size < capacity)
+		size *= 2;
+	return map->capacity >= size || grow(map, size);
+}
+
 void *digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
 {
 	assert(map->stride > 0);
-	if (map->count * 4 >= map->capacity * 3 && !grow(map))
+	if (map->count * 4 >= map->capacity * 3 && !grow(map, map->capacity ? map->capacity * 2 : CAPACITY_MIN))
 		return NULL;
 	size_t i = seek(map, digest);
 	*fresh = !map->taken[i];

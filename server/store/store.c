@@ -87,6 +87,7 @@ bool store_mark(srv_store *store, hob_error *err)
 		char boot[BOOT_ID];
 		read_boot_id(boot);
 		ok = write_marker(store, boot, err);
+		store_start_drop(store);
 		atomic_store_explicit(&store->marked, ok, memory_order_release);
 	}
 	pthread_mutex_unlock(&store->mark_lock);
@@ -254,6 +255,7 @@ static void free_store(srv_store *store)
 {
 	int fds[] = {store->recipes_fd, store->tmp_fd, store->blobs_fd, store->dir_fd, store->lock_fd};
 	store_db_close(store);
+	store_start_close(store);
 	digest_map_release(&store->blobs);
 	digest_map_release(&store->unsaved);
 	digest_map_release(&store->parts);
@@ -308,7 +310,12 @@ void srv_store_close(srv_store *store)
 		clean =
 			sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK;
 	}
+	hob_buf start = {0};
+	bool keep = clean && store->db && (marked || !store->start_kept) && store_start_collect(store, &start);
 	store_db_close(store);
+	if (keep)
+		store_start_write(store, &start);
+	hob_buf_release(&start);
 	if (marked && clean) {
 		unlinkat(store->dir_fd, "running", 0);
 		fsync(store->dir_fd);

@@ -2,6 +2,7 @@
  *
  *   <dir>/lock            flock of the daemon, holds its pid
  *   <dir>/blobs/ab/cdef.. immutable files, mode 0444; <dir>/tmp for unfinished ones (swept at open)
+ *   <dir>/index.start     copy of what a start reads of the index, made at a clean stop; counts for exactly that index.db
  *   <dir>/index.db        SQLite, WAL, synchronous=NORMAL, application_id 'HobI', user_version = schema version
  *
  * Order of publishing: blob, then row, then event; a row never names a blob that is not there. A blob is made
@@ -50,7 +51,9 @@ int srv_store_schema_version(void);
 const char *srv_store_epoch(const srv_store *store);
 /* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-/* Many reads in a row cost less between these two; nothing may be written there. */
+/* Many reads in a row cost less between these two; nothing may be written there. After a clean stop srv_store_each_file,
+ * _asset and _recipe read a copy of the rows that the stop made, until something is written or srv_store_read_end. */
+bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
 /* Any thread: makes what was written so far durable (syncfs), then folds the WAL into the index. Milliseconds and
@@ -145,7 +148,7 @@ bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *ar
 /* One recipe by key; false with NOT_FOUND. */
 bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
 					  hob_error *err) HOB_MUST_CHECK;
-/* Every recipe of the index, the oldest first; what `recipe` points to is valid during the call. About a third of the cost
+/* Every recipe of the index, or of the copy, which has those that assets name; the oldest first. What `recipe` points to is valid during the call. About a third of the cost
  * of looking each one up. */
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err) HOB_MUST_CHECK;

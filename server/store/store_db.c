@@ -431,6 +431,9 @@ hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
 
 void srv_store_read_begin(srv_store *store)
 {
+	if (srv_store_has_start(store))
+		return;
+	store_start_close(store);
 	if (!store->writing && store->db)
 		sqlite3_exec(store->db, "PRAGMA mmap_size = 268435456; BEGIN", NULL, NULL, NULL);
 }
@@ -438,6 +441,8 @@ void srv_store_read_begin(srv_store *store)
 void srv_store_read_end(srv_store *store)
 {
 	/* What stays mapped would count as this process's memory for as long as it lives. */
-	if (!store->writing && store->db)
+	bool mapped = store->start.data;
+	store_start_close(store);
+	if (!mapped && !store->writing && store->db)
 		sqlite3_exec(store->db, "COMMIT; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }

@@ -87,6 +87,10 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
 		return true;
 	}
+	if (stop == STOP_CLEAN && store_start_open(store)) {
+		store->start_kept = true;
+		return read_epoch(store, err) && store_start_read(store, err);
+	}
 	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
 		!store_blobs_load(store, err) || !store_parts_load(store, err))
 		return false;
@@ -97,6 +101,7 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 static void forget_index(srv_store *store)
 {
 	store_db_close(store);
+	store_start_close(store);
 	atomic_store(&store->marked, false);
 	store->writing = store->rows_lost = store->index_wrong = false;
 	store->last_job = store->last_rev = 0;

@@ -7,6 +7,7 @@
  *   store_recipe.c  recipe rows;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
+ *   store_start.c   the rows that a start reads, copied into one file
  *
  * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and folder never
  * disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock are leaves. */
@@ -42,6 +43,12 @@ typedef struct part_entry {
 	uint32_t used_at_s, saved_at_s;
 } part_entry;
 
+/* index.start while it stands for the index; data is NULL when it does not. */
+typedef struct store_start {
+	uint8_t *data; /* of mmap */
+	size_t size, at, files_at, assets_at, recipes_at;
+} store_start;
+
 struct srv_store {
 	char *dir;
 	char epoch[17];
@@ -56,6 +63,8 @@ struct srv_store {
 	bool rebuilding;  /* srv_store_rebuild began and did not come to its end; db may be NULL */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
+	store_start start;
+	bool start_kept; /* index.start is as a close would write it, unless `marked` */
 
 	pthread_mutex_t mark_lock;
 	atomic_bool marked;
@@ -176,5 +185,26 @@ bool store_usage_save(srv_store *store, hob_error *err);
 bool store_parts_load(srv_store *store, hob_error *err);
 /* Writes the rows of all whose blob is there. */
 bool store_parts_save(srv_store *store, hob_error *err);
+
+/* ---- index.start: store_start.c ----
+ *
+ * What a start reads of the index, written at a clean stop one row after the other. It counts only after a clean stop, for the
+ * very index.db that was left then (inode, size, times) and when its hash is right; in every other case SQLite is asked. */
+
+/* Close: the rows, from memory and SQLite; then, when index.db is closed, the file. A file that cannot be written, or would
+ * leave the disk nearly full, is none. */
+bool store_start_collect(srv_store *store, hob_buf *out);
+void store_start_write(srv_store *store, const hob_buf *rows);
+/* The index is about to differ from it. */
+void store_start_drop(srv_store *store);
+/* Open: maps the file; false when it does not count. Then blobs, parts and numbers. */
+bool store_start_open(srv_store *store);
+bool store_start_read(srv_store *store, hob_error *err);
+void store_start_close(srv_store *store);
+/* The rows, while srv_store_has_start(). */
+void store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);
+void store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user);
+bool store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+						 hob_error *err);
 
 #endif

@@ -348,6 +348,8 @@ static bool take_outputs(srv_store *store, part_rows *parts, uint64_t id, hob_ar
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err)
 {
+	if (srv_store_has_start(store))
+		return store_start_recipes(store, each, user, err);
 	hob_arena arena;
 	part_rows deps = {.row = store_read(store, SQL_EACH_DEP, err)},
 			  outputs = {.row = store_read(store, SQL_EACH_OUTPUT, err)};

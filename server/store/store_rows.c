@@ -37,6 +37,10 @@ bool srv_store_delete_file(srv_store *store, hob_str root, hob_str path, hob_err
 bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user,
 						 hob_error *err)
 {
+	if (srv_store_has_start(store)) {
+		store_start_files(store, each, user);
+		return true;
+	}
 	sqlite3_stmt *rows = store_read(store, SQL_EACH_FILE, err);
 	bool ok = false;
 	while (rows && store_step(store, rows, &ok, err)) {
@@ -80,6 +84,10 @@ bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_er
 bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user,
 						  hob_error *err)
 {
+	if (srv_store_has_start(store)) {
+		store_start_assets(store, each, user);
+		return true;
+	}
 	sqlite3_stmt *rows = store_read(store, SQL_EACH_ASSET, err);
 	bool ok = false;
 	while (rows && store_step(store, rows, &ok, err)) {

@@ -138,7 +138,9 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		w->deadline.data = w;
 		pool->open_handles++;
 	}
-	/* From the loop: what the callbacks need is not there yet. */
+	/* The first one starts beside what the caller does next; if it cannot, the loop tries again and says so, since what the
+	 * callbacks need is not there yet. */
+	(void)pool_spawn(&pool->workers[0], &(hob_error){0});
 	uv_timer_start(&pool->respawn, pool_on_respawn, 0, 0);
 	*out = pool;
 	return true;
@@ -239,22 +241,13 @@ uint32_t srv_pool_size(const srv_pool *pool)
 
 const srv_pool_importer *srv_pool_importers(const srv_pool *pool, uint32_t *count)
 {
-	*count = pool->importer_count;
-	return pool->importers;
+	*count = pool->importers.count;
+	return pool->importers.items;
 }
 
 const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str path)
 {
-	hob_str extension = hob_path_extension(path);
-	for (uint32_t i = 0; extension.len > 0 && i < pool->importer_count; i++)
-		for (uint32_t j = 0; j < pool->importers[i].extension_count; j++) {
-			hob_str known = pool->importers[i].extensions[j];
-			/* Asked for every file of a scan; the first letter, of either case, tells most apart. */
-			if (known.len == extension.len && ((known.data[0] ^ extension.data[0]) & ~32) == 0 &&
-				hob_str_equal_nocase(extension, known))
-				return &pool->importers[i];
-		}
-	return NULL;
+	return importer_table_find(&pool->importers, path);
 }
 
 const char *srv_pool_sandbox(const srv_pool *pool)

@@ -66,22 +66,7 @@ static void read_importers(srv_pool *pool, hob_str text)
 		snprintf(layer, sizeof layer, "landlock %d", abi->valueint);
 	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits", layer,
 			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp");
-	pool->importers = HOB_NEW(&pool->arena, srv_pool_importer, (size_t)cJSON_GetArraySize(list) + 1);
-	const cJSON *item;
-	cJSON_ArrayForEach(item, list)
-	{
-		srv_pool_importer *importer = &pool->importers[pool->importer_count++];
-		const cJSON *extensions = cJSON_GetObjectItemCaseSensitive(item, "extensions");
-		const cJSON *extension;
-		importer->name =
-			hob_arena_str(&pool->arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"))));
-		importer->library = hob_arena_str(
-			&pool->arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "library"))));
-		importer->version = (uint32_t)cJSON_GetNumberValue(cJSON_GetObjectItem(item, "version"));
-		importer->extensions = HOB_NEW(&pool->arena, hob_str, (size_t)cJSON_GetArraySize(extensions) + 1);
-		cJSON_ArrayForEach(extension, extensions) importer->extensions[importer->extension_count++] =
-			hob_arena_str(&pool->arena, hob_str_of(cJSON_GetStringValue(extension)));
-	}
+	importer_table_read(&pool->importers, &pool->arena, list);
 	cJSON_Delete(root);
 }
 
@@ -160,9 +145,7 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown;
 	if (recycle) {
 		pool->counters.recycled++;
-		w->state = DYING;
-		kill(-w->pid, SIGKILL);
-		kill(w->pid, SIGKILL);
+		pool_end(w);
 	}
 	pool_finish(w, outcome);
 	if (!recycle)

@@ -2,6 +2,7 @@
  * pool_frames.c takes what they say. All of it runs on the loop's thread. */
 #pragma once
 
+#include "importer_table.h"
 #include "part_claims.h"
 #include "pool.h"
 #include "protocol.h"
@@ -47,8 +48,7 @@ struct srv_pool {
 	void (*closed)(void *user);
 	void *closed_user;
 	hob_arena arena;
-	srv_pool_importer *importers;
-	uint32_t importer_count;
+	importer_table importers;
 	char sandbox[96];
 	srv_pool_counters counters;
 	srv_claims claims;
@@ -62,7 +62,10 @@ void pool_finish(worker *w, srv_outcome *outcome);
 void pool_maybe_closed(srv_pool *pool);
 
 /* pool_process.c */
+bool pool_spawn(worker *w, hob_error *err);
 void pool_kill(worker *w, hob_err_code code, const char *text);
+/* Kills its processes; what it still says is not heard. */
+void pool_end(worker *w);
 void pool_drain(worker *w);
 void pool_on_child(uv_signal_t *handle, int number);
 void pool_on_respawn(uv_timer_t *timer);

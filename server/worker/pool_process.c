@@ -38,6 +38,17 @@ static void close_poll(uv_poll_t **poll, int *fd)
 	*fd = -1;
 }
 
+void pool_end(worker *w)
+{
+	w->state = DYING;
+	uv_timer_stop(&w->deadline);
+	/* Its end would wake the loop again and again until the process is reaped. */
+	if (w->socket_poll)
+		uv_poll_stop(w->socket_poll);
+	kill(-w->pid, SIGKILL);
+	kill(w->pid, SIGKILL);
+}
+
 void pool_kill(worker *w, hob_err_code code, const char *text)
 {
 	if (w->state == GONE || w->state == DYING)
@@ -46,10 +57,7 @@ void pool_kill(worker *w, hob_err_code code, const char *text)
 		w->has_why = true;
 		hob_error_set(&w->why, code, "", 0, "%s", text);
 	}
-	w->state = DYING;
-	uv_timer_stop(&w->deadline);
-	kill(-w->pid, SIGKILL);
-	kill(w->pid, SIGKILL);
+	pool_end(w);
 }
 
 void pool_drain(worker *w)
@@ -140,8 +148,9 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 	return srv_frame_send(w->socket, &frame, &start, -1, err);
 }
 
-static bool spawn_worker(srv_pool *pool, worker *w, hob_error *err)
+bool pool_spawn(worker *w, hob_error *err)
 {
+	srv_pool *pool = w->pool;
 	int talk[2] = {-1, -1}, output[2] = {-1, -1};
 	if (!make_socket(talk, false, err) || !make_socket(output, true, err)) {
 		if (talk[0] >= 0)
@@ -187,7 +196,7 @@ void pool_on_respawn(uv_timer_t *timer)
 	srv_pool *pool = timer->data;
 	for (uint32_t i = 0; i < pool->count && !pool->closing; i++) {
 		hob_error error = {0};
-		if (pool->workers[i].state == GONE && !spawn_worker(pool, &pool->workers[i], &error)) {
+		if (pool->workers[i].state == GONE && !pool_spawn(&pool->workers[i], &error)) {
 			report_trouble(pool, &error);
 			uv_timer_start(&pool->respawn, pool_on_respawn, pool->respawn_ms, 0);
 			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;

@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBC = set("""
     aligned_alloc calloc free malloc realloc
-    memchr memcmp memcpy memmove memset strchr strcmp strlen strncmp strnlen strrchr strstr
+    memchr memcmp memcpy memmem memmove memset strchr strcmp strlen strncmp strnlen strrchr strstr
     qsort qsort_r snprintf vsnprintf strtol
     acos acosf asin asinf atan atan2 atan2f atanf cbrt cbrtf ceil ceilf copysign copysignf cos cosf exp exp2 exp2f expf
     fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp hypot hypotf isnan ldexp ldexpf llround

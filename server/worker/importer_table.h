@@ -1,0 +1,30 @@
+/* importer_table.h - which importer reads a file, by its name's end: asked for every file of every scan.
+ *
+ * All memory is the arena's. {0} is a table that knows none. */
+#ifndef SRV_IMPORTER_TABLE_H
+#define SRV_IMPORTER_TABLE_H
+
+#include "pool.h"
+
+#include <cjson/cJSON.h>
+
+/* key: the first eight letters of the extension, lower case; 0 = free. */
+typedef struct importer_extension {
+	uint64_t key;
+	hob_str extension;
+	const srv_pool_importer *importer;
+} importer_extension;
+
+typedef struct importer_table {
+	srv_pool_importer *items;
+	uint32_t count;
+	importer_extension *extensions; /* open addressing; mask + 1 of them */
+	uint32_t mask;
+} importer_table;
+
+/* From the worker's [{"name", "library", "version", "extensions"}]. Of two importers that name an extension the first has it.
+ * Aborts without memory. */
+void importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list);
+const srv_pool_importer *importer_table_find(const importer_table *table, hob_str path); /* NULL: none */
+
+#endif

@@ -1,0 +1,225 @@
+#include "server/store/store_internal.h"
+#include "store_support.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a start reads, as text: the same with and without the copy, or one of them is wrong. */
+static void file_text(void *user, const srv_file_row *row)
+{
+	hob_buf_printf(user, "file %.*s %.*s %llu %llu %lld %lld %d\n", HOB_FMT(row->root), HOB_FMT(row->path),
+				   (unsigned long long)row->stat.size, (unsigned long long)row->stat.inode,
+				   (long long)row->stat.mtime_ns, (long long)row->stat.ctime_ns, row->digest.bytes[31]);
+}
+
+static void asset_text(void *user, const srv_asset_row *row)
+{
+	hob_buf_printf(user, "asset %.*s %.*s %.*s %llu %d %d %lld %.*s\n", HOB_FMT(row->root),
+				   HOB_FMT(row->path), HOB_FMT(row->state), (unsigned long long)row->rev, row->good.bytes[0],
+				   row->last.bytes[0], (long long)row->cooked_at_ms, HOB_FMT(row->error));
+}
+
+static void recipe_text(void *user, const srv_recipe *r)
+{
+	hob_buf_printf(user, "recipe %d %d %d %.*s %.*s %.*s %.*s %u %llu %llu %lld\n", r->key.bytes[0],
+				   r->lookup.bytes[0], r->source.bytes[0], HOB_FMT(r->file_name), HOB_FMT(r->ingredients),
+				   HOB_FMT(r->stats), HOB_FMT(r->error), r->warnings, (unsigned long long)r->cook_ns,
+				   (unsigned long long)r->peak_bytes, (long long)r->cooked_at_ms);
+	for (uint32_t i = 0; i < r->dep_count; i++)
+		hob_buf_printf(user, " dep %.*s %d %d\n", HOB_FMT(r->deps[i].path), r->deps[i].missing,
+					   r->deps[i].digest.bytes[0]);
+	for (uint32_t i = 0; i < r->output_count; i++)
+		hob_buf_printf(user, " output %.*s %d %llu\n", HOB_FMT(r->outputs[i].name),
+					   r->outputs[i].digest.bytes[0], (unsigned long long)r->outputs[i].size);
+}
+
+static void read_all(srv_store *store, hob_buf *out)
+{
+	hob_error err;
+	srv_store_usage usage;
+	hob_sha256 part = {{9}}, blob = {{0}};
+	srv_store_measure(store, &usage);
+	srv_store_part(store, &part, &blob);
+	hob_buf_printf(out, "%s job %llu rev %llu, blobs %llu of %llu bytes, recipes %llu, parts %llu %d\n",
+				   srv_store_epoch(store), (unsigned long long)srv_store_last_job(store),
+				   (unsigned long long)srv_store_last_rev(store), (unsigned long long)usage.blob_count,
+				   (unsigned long long)usage.blob_bytes, (unsigned long long)usage.recipe_count,
+				   (unsigned long long)usage.part_count, blob.bytes[0]);
+	srv_store_read_begin(store);
+	assert_ok(srv_store_each_file(store, file_text, out, &err), &err);
+	assert_ok(srv_store_each_asset(store, asset_text, out, &err), &err);
+	assert_ok(srv_store_each_recipe(store, recipe_text, out, &err), &err);
+	srv_store_read_end(store);
+	assert_false(srv_store_has_start(store));
+	assert_false(out->failed);
+}
+
+static void fill(srv_store *store)
+{
+	hob_error err;
+	char text[64];
+	hob_sha256 part = {{9}}, texture = put_blob(store, "texture");
+	assert_ok(srv_store_put_part(store, &part, &texture, &err), &err);
+	for (uint8_t i = 1; i <= 40; i++) {
+		snprintf(text, sizeof text, "set%d/m.obj", i);
+		srv_file_row file = {HOB_STR("art"), hob_str_of(text), {i, 1ull << 63, -i, INT64_MAX}, {{0}}};
+		file.digest.bytes[31] = i;
+		assert_ok(srv_store_put_file(store, &file, &err), &err);
+		srv_recipe_dep deps[] = {{HOB_STR("look.mtl"), false, {{i}}}, {HOB_STR("gone.png"), true, {{0}}}};
+		srv_recipe_output outputs[] = {{HOB_STR("meshes"), put_blob(store, text), strlen(text)},
+									   {HOB_STR("scene"), texture, 7}};
+		srv_recipe recipe = {.key = {{i}},
+							 .lookup = {{1, i}},
+							 .source = {{i, i}},
+							 .file_name = i % 3 ? HOB_STR("") : HOB_STR("m.obj"),
+							 .ingredients = i < 20 ? HOB_STR("{\"importer\":\"obj\"}") : HOB_STR("{}"),
+							 .stats = HOB_STR("{\"meshes\":1}"),
+							 .warnings = i,
+							 .cook_ns = UINT64_MAX,
+							 .cooked_at_ms = 1789012345678 + i,
+							 .dep_count = i % 3,
+							 .output_count = i % 5 ? 2 : 0,
+							 .deps = deps,
+							 .outputs = outputs,
+							 .error = i % 5 ? HOB_STR("") : HOB_STR("{\"code\":\"x\"}")};
+		assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+		srv_asset_row asset = {HOB_STR("art"),
+							   hob_str_of(text),
+							   HOB_STR("fresh"),
+							   i,
+							   {{i}},
+							   {{i}},
+							   -i,
+							   i % 7 ? HOB_STR("") : HOB_STR("{}")};
+		assert_ok(srv_store_put_asset(store, &asset, &err), &err);
+	}
+	srv_job_row job = {.id = 77, .asset = HOB_STR("art/a"), .result = HOB_STR("cooked")};
+	srv_change_row change = {88, HOB_STR("asset"), HOB_STR("{}")};
+	assert_ok(srv_store_put_job(store, &job, &err), &err);
+	assert_ok(srv_store_put_change(store, &change, &err), &err);
+}
+
+/* Opens and reads: by the copy or not, as expected; returns the text. */
+static void reopen(temp_folder *dir, bool by_copy, hob_buf *out)
+{
+	srv_store *store = open_store(dir, 0);
+	assert_int_equal(srv_store_has_start(store), by_copy);
+	hob_buf_clear(out);
+	read_all(store, out);
+	srv_store_close(store);
+}
+
+static void assert_same_text(const hob_buf *a, const hob_buf *b)
+{
+	assert_int_equal(a->size, b->size);
+	assert_memory_equal(a->data, b->data, a->size);
+}
+
+static void copy_holds_what_the_index_holds(void **state)
+{
+	hob_buf by_copy = {0}, by_index = {0};
+	srv_store *store = open_store(*state, 0);
+	fill(store);
+	srv_store_close(store);
+	reopen(*state, true, &by_copy);
+	/* A run that changed nothing leaves it as it is. */
+	reopen(*state, true, &by_copy);
+	assert_int_equal(unlink(folder_at(*state, "cache/index.start")), 0);
+	reopen(*state, false, &by_index);
+	assert_same_text(&by_copy, &by_index);
+	/* And a run that found none makes one. */
+	reopen(*state, true, &by_copy);
+	assert_same_text(&by_copy, &by_index);
+	hob_buf_release(&by_copy);
+	hob_buf_release(&by_index);
+}
+
+static void copy_counts_for_that_index_only(void **state)
+{
+	hob_buf first = {0}, then = {0};
+	srv_store *store = open_store(*state, 0);
+	struct timespec times[2] = {{0, UTIME_OMIT}, {1, 0}};
+	struct stat before;
+	fill(store);
+	srv_store_close(store);
+	reopen(*state, true, &first);
+	assert_int_equal(stat(folder_at(*state, "cache/index.db"), &before), 0);
+	/* Touched by anybody, even back to the same time: the change time tells. */
+	assert_int_equal(utimensat(AT_FDCWD, folder_at(*state, "cache/index.db"), times, 0), 0);
+	times[1] = before.st_mtim;
+	assert_int_equal(utimensat(AT_FDCWD, folder_at(*state, "cache/index.db"), times, 0), 0);
+	reopen(*state, false, &then);
+	assert_same_text(&first, &then);
+	/* Any byte of it, any length. */
+	struct stat info;
+	assert_int_equal(stat(folder_at(*state, "cache/index.start"), &info), 0);
+	for (off_t at = 0; at < info.st_size; at += at < 200 ? 1 : 97) {
+		int fd = open(folder_at(*state, "cache/index.start"), O_RDWR | O_CLOEXEC);
+		uint8_t byte;
+		if (fd < 0) {
+			assert_int_equal(chmod(folder_at(*state, "cache/index.start"), 0644), 0);
+			fd = open(folder_at(*state, "cache/index.start"), O_RDWR | O_CLOEXEC);
+		}
+		assert_true(fd >= 0);
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte ^= 1;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+		store = open_store(*state, 0);
+		assert_false(srv_store_has_start(store));
+		srv_store_close(store); /* which makes it anew */
+	}
+	assert_int_equal(truncate(folder_at(*state, "cache/index.start"), info.st_size - 1), 0);
+	reopen(*state, false, &then);
+	assert_same_text(&first, &then);
+	hob_buf_release(&first);
+	hob_buf_release(&then);
+}
+
+static void what_is_written_ends_the_copy(void **state)
+{
+	hob_error err;
+	hob_buf out = {0};
+	srv_store *store = open_store(*state, 0);
+	fill(store);
+	srv_store_close(store);
+	store = open_store(*state, 0);
+	assert_true(srv_store_has_start(store));
+	srv_file_row file = {HOB_STR("art"), HOB_STR("new.obj"), {1, 2, 3, 4}, {{0}}};
+	assert_ok(srv_store_put_file(store, &file, &err), &err);
+	assert_false(srv_store_has_start(store));
+	assert_ok(srv_store_each_file(store, file_text, &out, &err), &err);
+	assert_true(hob_str_find(hob_buf_str(&out), HOB_STR("new.obj"), 0) != SIZE_MAX);
+	srv_store_close(store);
+	reopen(*state, true, &out);
+	assert_true(hob_str_find(hob_buf_str(&out), HOB_STR("new.obj"), 0) != SIZE_MAX);
+	hob_buf_release(&out);
+}
+
+/* As after SIGKILL: the marker is still there. */
+static void copy_does_not_count_after_a_kill(void **state)
+{
+	hob_buf out = {0};
+	srv_store *store = open_store(*state, 0);
+	fill(store);
+	srv_store_close(store);
+	int fd = open(folder_at(*state, "cache/running"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	reopen(*state, false, &out);
+	reopen(*state, true, &out);
+	hob_buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		store_test(copy_holds_what_the_index_holds),
+		store_test(copy_counts_for_that_index_only),
+		store_test(what_is_written_ends_the_copy),
+		store_test(copy_does_not_count_after_a_kill),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
