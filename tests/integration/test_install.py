@@ -62,7 +62,9 @@ class Install(Scenario):
                 checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", str(page)], capture_output=True, text=True, check=False)
                 self.assertEqual(checked.stderr, "", page)
         self.assertIn("max_size", (prefix / "share/man/man5/hob.json.5").read_text())
-        sanitize = ["-fsanitize=address,undefined"] if b"__asan_init" in (BUILD / "libhob_client.a").read_bytes() else []
+        library = (BUILD / "libhob_client.a").read_bytes()
+        sanitize = ["-fsanitize=address,undefined"] if b"__asan_init" in library else []
+        sanitize += ["-fsanitize=thread"] if b"__tsan_init" in library else []
         (self.folder / "client.c").write_text(CLIENT)
         (self.folder / "runtime.c").write_text(RUNTIME)
         (self.folder / "CMakeLists.txt").write_text(LISTS)

@@ -18,6 +18,7 @@ export class Rows {
 		this.pages = new Map();
 		this.cursors = new Map([[0, '']]);
 		this.outdated = new Set();
+		this.turn = 0; /* of refreshes */
 		this.total = null;
 		this.error = null;
 		this.first = 0;
@@ -39,6 +40,7 @@ export class Rows {
 
 	/** Something changed: what is on screen is read again, the rest when it is looked at. */
 	async refresh() {
+		this.turn++;
 		this.outdated = new Set();
 		for (const page of this.cursors.keys()) if (page > this.first) this.cursors.delete(page);
 		for (const page of [...this.pages.keys()])
@@ -81,6 +83,7 @@ export class Rows {
 	}
 
 	async load(page) {
+		const { turn } = this;
 		let from = page;
 		while (!this.cursors.has(from)) from--;
 		if (from < page) {
@@ -92,7 +95,9 @@ export class Rows {
 		}
 		const { items, next, total } = await this.read(page, 1, this.fields);
 		this.pages.set(page, items);
-		this.outdated.delete(page);
+		/* What was under way when something changed may be from before. */
+		if (turn === this.turn) this.outdated.delete(page);
+		else this.outdated.add(page);
 		if (next) this.cursors.set(page + 1, next);
 		if (total !== this.total) {
 			const end = Math.ceil(total / PAGE);

@@ -19,6 +19,13 @@ function useRows(parameters) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
 	const wanted = JSON.stringify(parameters);
 	const now = useRef({});
+	const live = useRef(null);
+	if (!live.current) {
+		/* Before the first read, so that no change falls between. */
+		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
+		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
+		live.current = { end: () => (deaf(), fresh.end()) };
+	}
 	if (now.current.wanted !== wanted) {
 		now.current.rows?.close();
 		const before = now.current.shown ?? now.current.rows;
@@ -30,15 +37,10 @@ function useRows(parameters) {
 		/* Until the first rows of the new search are there, those of the last one stay. */
 		now.current = { wanted, rows, shown: before?.total === undefined ? null : before };
 	}
-	useEffect(() => {
-		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
-		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
-		return () => {
-			deaf();
-			fresh.end();
-			now.current.rows.close();
-			now.current = {};
-		};
+	useEffect(() => () => {
+		live.current.end();
+		now.current.rows.close();
+		now.current = {};
 	}, []);
 	const { rows, shown } = now.current;
 	return { rows: rows.total === null && !rows.error && shown?.total != null ? shown : rows, wanted };
