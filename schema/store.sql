@@ -111,3 +111,16 @@ CREATE TABLE change (
 	event TEXT NOT NULL,
 	data  BLOB NOT NULL
 ) STRICT;
+
+-- @step 2
+
+-- How many rows of each belong to a recipe, so that lost ones are noticed; -1 = not counted yet.
+ALTER TABLE recipe ADD COLUMN dep_count INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE recipe ADD COLUMN output_count INTEGER NOT NULL DEFAULT -1;
+
+-- What came of cooking a recipe again in a quiet time. found: JSON object, empty when the same came of it.
+CREATE TABLE audit (
+	recipe BLOB PRIMARY KEY REFERENCES recipe (key) ON DELETE CASCADE,
+	at_ms  INTEGER NOT NULL,
+	found  BLOB NOT NULL
+) STRICT, WITHOUT ROWID;

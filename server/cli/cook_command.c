@@ -212,8 +212,11 @@ static void feed(run *r)
 			continue;
 		}
 		uint32_t left = r->plan.count - r->next;
-		if (!srv_pool_start(r->pool, entry, 0, hob_str_of(entry->path), &entry->settings, HOB_PROFILE_FINAL,
-							left >= srv_pool_size(r->pool) ? 1 : 0)) {
+		srv_pool_job job = {.path = hob_str_of(entry->path),
+							.settings = entry->settings,
+							.profile = HOB_PROFILE_FINAL,
+							.threads = left >= srv_pool_size(r->pool) ? 1 : 0};
+		if (!srv_pool_start(r->pool, entry, &job)) {
 			hob_error error;
 			hob_fail(&error, INTERNAL, "the cook process does not take this job");
 			report_entry(r, entry, NULL, &error, 0);

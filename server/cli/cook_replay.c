@@ -47,8 +47,10 @@ static void on_idle(void *user)
 	run *r = user;
 	if (r->started || r->over)
 		return;
-	r->started = srv_pool_start(r->pool, r, 0, hob_str_of(r->task->path), &r->task->settings,
-								r->task->preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL, 0);
+	srv_pool_job job = {.path = hob_str_of(r->task->path),
+						.settings = r->task->settings,
+						.profile = r->task->preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL};
+	r->started = srv_pool_start(r->pool, r, &job);
 	if (!r->started) {
 		(void)hob_fail(&r->error, NO_WORKER, "the cook process does not take this job");
 		end(r);

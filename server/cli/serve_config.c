@@ -70,6 +70,7 @@ void serve_engine_options(const srv_config *config, srv_engine_options *out)
 								.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
 											  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
 																			 : SRV_ENGINE_AUTO,
+								.audit_s = (uint32_t)srv_config_number(config, SRV_CONFIG_audit),
 								.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
 }
 

@@ -50,6 +50,27 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_bytes((uint64_t)cli_number(cache, "disk_free_bytes"), b));
 }
 
+/* Whose cooks are not repeatable. */
+static void put_unequal(const char *url, const cJSON *stats, hob_buf *out)
+{
+	int ignored;
+	double count = cli_number(stats, "unequal");
+	const cJSON *item;
+	if (count == 0)
+		return;
+	cJSON *list =
+		cli_ask_json("hob status", url, "/api/v1/assets?unequal=true&limit=3&fields=name", false, &ignored);
+	hob_buf_printf(out, "  %sunequal%s   cooked again, other outputs came of the same inputs: hob why",
+				   cli_state_color("failed"), cli_color_off());
+	cJSON_ArrayForEach(item, cli_member(list, "items"))
+	{
+		hob_buf_printf(out, " %s", cli_text(item, "name"));
+		count--;
+	}
+	hob_buf_printf(out, count > 0 ? ", and %.0f more\n" : "\n", count);
+	cJSON_Delete(list);
+}
+
 static void put_roots(const cJSON *roots, hob_buf *out)
 {
 	const cJSON *item;
@@ -71,6 +92,7 @@ static int print_once(const char *url, hob_buf *out)
 	cJSON *roots = stats ? cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
 	if (stats)
 		put_stats(url, stats, out);
+	put_unequal(url, stats, out);
 	put_roots(roots, out);
 	cJSON_Delete(stats);
 	cJSON_Delete(roots);

@@ -3,6 +3,7 @@
 #include "../../core/cook/settings.h"
 #include "../log/log.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -177,6 +178,29 @@ static void print_change(const cJSON *change)
 	}
 }
 
+static void print_audit(const cJSON *audit)
+{
+	const cJSON *found = cli_member(audit, "found"), *name;
+	if (!cJSON_IsObject(audit))
+		return;
+	printf("  audited   ");
+	if (cJSON_IsTrue(cli_member(audit, "same")))
+		fputs("cooked again, the same came of it", stdout);
+	else if (cli_text(found, "message")[0])
+		printf("%scooked again from the same inputs, and failed:%s %s", cli_state_color("failed"),
+			   cli_color_off(), cli_text(found, "message"));
+	else
+		printf("%scooked again from the same inputs, other now:%s", cli_state_color("failed"),
+			   cli_color_off());
+	cJSON_ArrayForEach(name, cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
+	printf("  %s%s%s\n", cli_dim(), cli_text(audit, "at"), cli_color_off());
+	if (cJSON_IsFalse(cli_member(audit, "same")))
+		print_line(
+			"hint",
+			"a cook or its record is not to be trusted: 'hob bundle' it for a report; cooking it again "
+			"(POST .../cook {\"force\":true}) makes a new record");
+}
+
 static void print_why(const char *url, const cJSON *why, const cJSON *asset, const char *against)
 {
 	const cJSON *item;
@@ -197,22 +221,100 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	if (cli_number(why, "cook_ms") > 0)
 		printf("  took      %s%s\n", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time),
 			   cached ? " when it was cooked" : "");
+	print_audit(cli_member(why, "audit"));
 	if (cli_text(why, "key")[0])
 		printf("  key       %.16s\n", cli_text(why, "key"));
 	print_again(url, asset);
 }
 
+/* ---- what if */
+
+/* "root/path" of a file on this machine, as the daemon calls it; `name` itself when it lies in no watched folder. */
+static void put_watched_name(const char *url, const char *name, hob_buf *out)
+{
+	int ignored;
+	char folder[PATH_MAX], real[PATH_MAX];
+	const char *slash = strrchr(name, '/');
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - name) + 1 : 1, slash ? name : ".");
+	bool here = realpath(folder, real) != NULL;
+	cJSON *roots = here ? cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored) : NULL;
+	const cJSON *root;
+	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	{
+		const char *path = cli_text(root, "path");
+		size_t len = strlen(path);
+		if (out->size > 0 || strncmp(real, path, len) != 0 || (real[len] != 0 && real[len] != '/'))
+			continue;
+		hob_buf_printf(out, "%s%s/%s", cli_text(root, "name"), real + len, slash ? slash + 1 : name);
+	}
+	cJSON_Delete(roots);
+	if (out->size == 0)
+		hob_buf_put_str(out, hob_str_of(name));
+}
+
+static void print_what_if(const cJSON *answer)
+{
+	const cJSON *item, *link;
+	char count[48], time[32];
+	double total = cli_number(answer, "count");
+	printf("%s: if it changed, %s would be looked at again", cli_text(answer, "file"),
+		   cli_count(total, "asset", count));
+	if (cli_number(answer, "expected_ms") > 0)
+		printf(", about %s of cooking",
+			   srv_text_duration((uint64_t)(cli_number(answer, "expected_ms") * 1e6), time));
+	putchar('\n');
+	cJSON_ArrayForEach(item, cli_member(answer, "assets"))
+	{
+		const char *between = " ";
+		printf("  %-9s", cli_text(item, "use"));
+		cJSON_ArrayForEach(link, cli_member(item, "chain"))
+		{
+			printf("%s%s", between, cJSON_GetStringValue(link));
+			between = " -> ";
+		}
+		printf("  %s%s%s\n", cli_dim(), cli_text(item, "state"), cli_color_off());
+	}
+	if (cJSON_IsTrue(cli_member(answer, "shared")))
+		print_line("shared", "what several make alike of it, such as a texture, is made once");
+	print_line("note", cli_text(answer, "explanation"));
+	if (cli_number(answer, "unknown") > 0)
+		printf("  note      %s not cooked yet; what they use is not known\n",
+			   cli_count(cli_number(answer, "unknown"), "asset", count));
+}
+
+static int what_if(const char *url, const char *file, bool json)
+{
+	int code = EXIT_GOOD;
+	hob_buf name = {0}, target = {0};
+	put_watched_name(url, file, &name);
+	hob_buf_put_str(&target, HOB_STR("/api/v1/what-if?file="));
+	cli_encode(&target, hob_buf_str(&name));
+	hob_buf_put(&target, "", 1);
+	cJSON *answer = cli_ask_json("hob why", url, (const char *)target.data, json, &code);
+	if (answer)
+		print_what_if(answer);
+	cJSON_Delete(answer);
+	hob_buf_release(&name);
+	hob_buf_release(&target);
+	return code;
+}
+
 static int run_why(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *against = NULL;
+	const char *url = cli_default_url(), *against = NULL, *file = NULL;
 	bool json = false;
 	cli_option options[] = {
 		{"--against", 0, CLI_TEXT, &against, "REV", "compare with what was served at this revision"},
+		{"--if", 0, CLI_TEXT, &file, "FILE", "instead: what would be cooked again if this file changed"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_why, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
+	if (file && (operands > 0 || against))
+		return cli_usage_error(&cli_why, "--if FILE stands alone: it asks about a file, not about an asset");
+	if (file)
+		return what_if(url, file, json);
 	if (operands != 1)
 		return cli_usage_error(&cli_why, "name one asset, as in 'hob ls'");
 	if (against && (against[0] == 0 || strspn(against, "0123456789") != strlen(against)))
@@ -237,12 +339,13 @@ static int run_why(int argc, char **argv)
 }
 
 const cli_command cli_why = {
-	"why", "ASSET", "why it was (or was not) cooked",
+	"why", "ASSET | --if FILE", "why it was (or was not) cooked",
 	"Tells what made the newest job run, which inputs and settings differ from the cook before (or from what "
 	"was\n"
 	"served at revision REV), what the cook found wrong, and the command that repeats it without the "
 	"daemon.\n\n"
-	"Examples:\n  hob why art/props/duck.glb\n  hob why art/props/duck.glb --against 4100\n",
+	"Examples:\n  hob why art/props/duck.glb\n  hob why art/props/duck.glb --against 4100\n  hob why --if "
+	"art/textures/wood.png\n",
 	run_why};
 
 /* ---- log */

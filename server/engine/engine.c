@@ -129,6 +129,8 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 	a->inputs = NULL;
 	a->input_count = 0;
 	a->has_good = a->has_last = false;
+	a->audited_at_ms = a->audit_turn_ms = 0;
+	hob_buf_clear(&a->audit);
 	a->crashes = 0;
 	hob_buf_clear(&a->error);
 	hob_buf_clear(&a->reasons);
@@ -158,27 +160,26 @@ void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 		asset_dirty(engine, f->asset, SRV_PRIORITY_REST, "changed", f->path);
 }
 
-/* A settings file touches the asset it names, or all assets of its folder and below. */
+bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
+{
+	const asset *a = &engine->assets[id];
+	hob_str own = hob_str_of(a->path), suffix = HOB_STR(".cook.json"), dir = hob_path_dir(path);
+	if (a->root != root)
+		return false;
+	if (hob_str_ends_nocase(path, suffix))
+		return hob_str_equal(own, hob_str_sub(path, 0, path.len - suffix.len));
+	return hob_str_equal(hob_path_name(path), HOB_STR("cook.json")) &&
+		   (dir.len == 0 || (hob_str_starts(own, dir) && own.len > dir.len && own.data[dir.len] == '/'));
+}
+
 static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
 {
 	srv_file f = *srv_graph_at(engine->graph, file);
-	hob_str suffix = HOB_STR(".cook.json");
-	if (hob_str_ends_nocase(f.path, suffix)) {
-		uint32_t source =
-			srv_graph_find(engine->graph, f.root, hob_str_sub(f.path, 0, f.path.len - suffix.len));
-		uint32_t id = source == HOB_NONE ? HOB_NONE : srv_graph_at(engine->graph, source)->asset;
-		if (id != HOB_NONE)
-			asset_dirty(engine, id, priority, "settings", f.path);
-	} else if (hob_str_equal(hob_path_name(f.path), HOB_STR("cook.json"))) {
-		hob_str dir = hob_path_dir(f.path);
-		for (uint32_t i = 0; i < engine->asset_count; i++) {
-			hob_str path = hob_str_of(engine->assets[i].path);
-			bool below = dir.len == 0 ||
-						 (hob_str_starts(path, dir) && path.len > dir.len && path.data[dir.len] == '/');
-			if (engine->assets[i].root == f.root && below)
-				asset_dirty(engine, i, priority, "settings", f.path);
-		}
-	}
+	if (!hob_str_ends_nocase(f.path, HOB_STR("cook.json")))
+		return;
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		if (engine_settings_reach(engine, f.root, f.path, i))
+			asset_dirty(engine, i, priority, "settings", f.path);
 }
 
 static bool matches(const char *const *globs, hob_str path)
@@ -442,11 +443,13 @@ static void on_pool_idle(void *user)
 {
 	engine_feed_workers(user);
 	engine_fill(user);
+	engine_go_on_auditing(user);
 }
 
 static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
 {
-	(void)user;
+	if (engine_is_audit(user, job_))
+		return;
 	engine_job *job = job_;
 	snprintf(job->stage, sizeof job->stage, "%.*s", HOB_FMT(stage));
 	job->progress = fraction;
@@ -571,6 +574,7 @@ static void on_timer(uv_timer_t *timer)
 	engine_answer_waiters(engine);
 	engine_fill(engine);
 	engine_draw_thumbnails(engine);
+	engine_audit(engine);
 }
 
 /* ---- life */
@@ -601,6 +605,7 @@ void srv_engine_free(srv_engine *engine)
 		free(a->inputs);
 		hob_buf_release(&a->error);
 		hob_buf_release(&a->reasons);
+		hob_buf_release(&a->audit);
 	}
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		if (engine->root_fds && engine->root_fds[i] >= 0)
@@ -611,6 +616,7 @@ void srv_engine_free(srv_engine *engine)
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
 	free(engine->thumbnails);
+	free(engine->audit);
 	free(engine->assets);
 	free(engine->root_fds);
 	free(engine->roots);
@@ -649,6 +655,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
 	engine->thumbnails = engine_thumbnails_new();
+	engine->audit = engine_audit_new();
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -739,6 +746,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine_on_posted(&engine->posted);
 	engine_answer_waiters(engine);
 	engine_stop_tasks(engine);
+	engine_end_audit(engine);
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;

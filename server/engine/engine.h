@@ -54,6 +54,8 @@ typedef struct srv_engine_options {
 	srv_engine_watch_mode watch_mode;
 	uint32_t poll_ms; /* 0 = 2000 */
 	bool no_probe;	  /* never make a file in a root */
+	uint32_t
+		audit_s; /* of quiet before one asset is cooked again to see if the same comes of it; 0 = never */
 } srv_engine_options;
 
 /* Upper bounds of a histogram of times in ms; one more counter is for what takes longer. */
@@ -84,7 +86,8 @@ typedef struct srv_engine_counters {
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
-	atomic_ullong rebuilds; /* of a damaged index, after the store was opened */
+	atomic_ullong audits_same, audits_different; /* cooked again in quiet times, and what came of it */
+	atomic_ullong rebuilds;						 /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;
 	atomic_ullong expected_ns;		   /* until everything is cooked, as earlier cooks say; once a second */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */

@@ -370,6 +370,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_WHY:
 		engine_why(engine, control);
 		break;
+	case SRV_CONTROL_WHAT_IF:
+		engine_what_if(engine, control);
+		break;
 	case SRV_CONTROL_LOG:
 		engine_tell_log(engine, control);
 		break;

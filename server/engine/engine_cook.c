@@ -324,6 +324,8 @@ void engine_feed_workers(srv_engine *engine)
 {
 	if (engine->no_workers && !engine->closing)
 		block_waiting(engine);
+	if (engine->waiting)
+		engine_end_audit(engine);
 	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
 		engine_job *job = take_waiting(engine);
 		if (!job)
@@ -334,9 +336,12 @@ void engine_feed_workers(srv_engine *engine)
 		}
 		asset *a = &engine->assets[job->asset];
 		/* One job alone may use every core; among many, one core each is the better use. */
-		uint32_t threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0;
-		if (!srv_pool_start(engine->pool, job, a->root, hob_str_of(a->path), &job->ingredients.settings,
-							job->ingredients.profile, threads)) {
+		srv_pool_job what = {.root = a->root,
+							 .path = hob_str_of(a->path),
+							 .settings = job->ingredients.settings,
+							 .profile = job->ingredients.profile,
+							 .threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0};
+		if (!srv_pool_start(engine->pool, job, &what)) {
 			job->list_next = engine->waiting;
 			engine->waiting = job;
 			return;

@@ -284,6 +284,8 @@ static bool read_other_source(const engine_job *job)
 void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
+	if (engine_take_audit(engine, job_, outcome))
+		return;
 	engine_job *job = job_;
 	asset *a = &engine->assets[job->asset];
 	job->outcome = outcome;

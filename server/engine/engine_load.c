@@ -8,14 +8,37 @@ typedef struct loader {
 	srv_engine *engine;
 	hob_arena arena; /* rows are collected first: the statement must be over before others run */
 	srv_asset_row *rows;
-	uint32_t *assets; /* by row; HOB_NONE when it is done */
-	uint32_t *next;	  /* by row: the next one with the same recipe */
-	digest_map rows_of;
+	uint32_t *assets;			/* by row; HOB_NONE when it is done */
+	uint32_t *next;				/* by row: the next one with the same recipe */
+	digest_map rows_of, audits; /* audits: kept_audit by recipe */
 	hob_arena scratch;
 	uint64_t printed[2]; /* the newest ingredients that were looked through, and */
 	bool preview;		 /* what they say */
 	uint32_t count, capacity;
 } loader;
+
+typedef struct kept_audit {
+	int64_t at_ms;
+	hob_str found;
+} kept_audit;
+
+static void load_audit(void *user, const srv_audit_row *row)
+{
+	loader *load = user;
+	bool fresh;
+	kept_audit *kept = digest_map_put(&load->audits, &row->recipe, &fresh);
+	if (kept)
+		*kept = (kept_audit){row->at_ms, hob_arena_str(&load->arena, row->found)};
+}
+
+static void take_audit(const loader *load, asset *a)
+{
+	const kept_audit *kept = digest_map_find(&load->audits, &a->good);
+	if (!kept)
+		return;
+	a->audited_at_ms = a->audit_turn_ms = kept->at_ms;
+	hob_buf_put_str(&a->audit, kept->found);
+}
 
 static uint32_t root_by_name(srv_engine *engine, hob_str name)
 {
@@ -119,6 +142,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		a->good_is_preview = is_preview(load, good, hash);
 		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;
 		a->peak_bytes = good->peak_bytes;
+		take_audit(load, a);
 	}
 	if (last) {
 		a->last = row->last;
@@ -215,6 +239,8 @@ static void forget_loaded(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
 		a->has_good = a->has_last = false;
+		a->audited_at_ms = 0;
+		hob_buf_clear(&a->audit);
 		a->state = a->settled = SRV_QUEUED;
 		hob_buf_clear(&a->error);
 		publish_view_of(engine, a, (srv_recipe){0});
@@ -228,16 +254,19 @@ bool engine_load(srv_engine *engine, hob_error *err)
 	hob_arena_init(&load.scratch, SIZE_MAX);
 	hob_arena_alloc(&load.scratch, 1, 1); /* its first block stays */
 	digest_map_init(&load.rows_of, sizeof(uint32_t));
+	digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);
 	engine->rev = srv_store_last_rev(engine->store);
 	engine->next_job = srv_store_last_job(engine->store);
 	bool ok = srv_store_each_file(engine->store, load_file, &load, err) &&
+			  srv_store_each_audit(engine->store, load_audit, &load, err) &&
 			  srv_store_each_asset(engine->store, collect_asset, &load, err) && load_assets(&load, err);
 	srv_store_read_end(engine->store);
 	free(load.rows);
 	free(load.assets);
 	free(load.next);
 	digest_map_release(&load.rows_of);
+	digest_map_release(&load.audits);
 	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);
 	if (srv_store_is_damaged(engine->store)) {

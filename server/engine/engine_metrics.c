@@ -62,6 +62,9 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_queue_length, c->queue_length);
 	one_ns(out, METRIC_queue_oldest, oldest_wait_ms(c) * 1000000);
 	one(out, METRIC_jobs_running, c->running);
+	metric_head(out, METRIC_audits);
+	metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
+	metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
 	one(out, METRIC_worker_crashes, c->crashed);
 	one(out, METRIC_worker_timeouts, c->timed_out);
 }
@@ -138,6 +141,11 @@ void srv_engine_stats(void *user, hob_buf *out)
 	json_put_u64(out, "misses", c->misses);
 	json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
 	json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
+	json_close(out, '}');
+	json_key(out, "audits");
+	json_open(out, '{');
+	json_put_u64(out, "same", c->audits_same);
+	json_put_u64(out, "different", c->audits_different);
 	json_close(out, '}');
 	json_key(out, "cache");
 	json_open(out, '{');

@@ -38,8 +38,11 @@ typedef struct asset {
 	uint32_t crashes;	 /* of workers in a row on the same inputs */
 	asset_input *inputs; /* of recipe `last`, without the source */
 	uint32_t input_count;
-	hob_buf error;	 /* JSON, empty when fine */
-	hob_buf reasons; /* JSON array members: why it became dirty */
+	hob_buf error;		   /* JSON, empty when fine */
+	hob_buf reasons;	   /* JSON array members: why it became dirty */
+	int64_t audited_at_ms; /* 0 = `good` was not cooked again to compare */
+	int64_t audit_turn_ms; /* when it was last its turn, whatever came of it */
+	hob_buf audit;		   /* JSON object: what was otherwise then; empty = nothing */
 	uint32_t reason_count;
 	engine_job *job;
 	uint64_t job_id;  /* of the job that is queued, or that follows the one under way; 0 = none */
@@ -169,6 +172,7 @@ struct srv_engine {
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
+	struct engine_audit *audit;
 	atomic_bool stop_drawing;
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
@@ -184,6 +188,8 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 /* A job met `file` in another state than was known: everybody who uses it looks again, `but` the job's own asset.
  * The scan that would tell them finds nothing new any more. */
 void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
+/* A settings file reaches the asset that it names, or all assets of its folder and below. */
+bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
 void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
@@ -264,6 +270,20 @@ void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better
 /* engine_derive.c */
 void engine_derive(srv_engine *engine, srv_control *control);
 
+/* engine_audit.c */
+struct engine_audit *engine_audit_new(void);
+void engine_audit(srv_engine *engine); /* once a second: begins one when it has been quiet for long enough */
+void engine_go_on_auditing(srv_engine *engine); /* a worker became idle */
+void engine_end_audit(srv_engine *engine);		/* there is real work */
+bool engine_is_audit(const srv_engine *engine, const void *job);
+/* True when the worker's outcome is that of an audit, and taken. */
+bool engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome);
+/* `good` is another recipe now; anew: it was made just now, so that what is known about it is history. */
+void engine_recall_audit(srv_engine *engine, asset *a, bool anew);
+void engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when there was none */
+
+/* engine_what_if.c */
+void engine_what_if(srv_engine *engine, srv_control *control);
 /* engine_why.c */
 void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */

@@ -143,7 +143,8 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	for (uint32_t i = 0; deps && i < a->input_count; i++)
 		deps[i] = (srv_view_dep){srv_graph_at(engine->graph, a->inputs[i].file)->path, a->inputs[i].missing,
 								 a->inputs[i].digest};
-	hob_buf reasons = {0}, settings = {0};
+	hob_buf reasons = {0}, settings = {0}, audit = {0};
+	engine_put_audit(a, &audit);
 	const hob_buf *why = a->job ? &a->job->reasons : &a->reasons;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
@@ -166,6 +167,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .stats = recipe.stats.len > 0 ? recipe.stats : HOB_STR("{}"),
 						   .error = hob_buf_str(&a->error),
 						   .reason = hob_buf_str(&reasons),
+						   .audit = hob_buf_str(&audit),
 						   .warnings = recipe.warnings,
 						   .output_count = outputs ? recipe.output_count : 0,
 						   .dep_count = deps ? a->input_count : 0,
@@ -178,6 +180,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	engine->view_dirty = true;
 	hob_buf_release(&reasons);
 	hob_buf_release(&settings);
+	hob_buf_release(&audit);
 	hob_arena_restore(arena, mark);
 }
 
@@ -363,8 +366,11 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->state = a->settled = SRV_FRESH;
 	a->retry_at = a->retry_wait_ms = 0;
 	a->blocked = false;
+	bool other = !a->has_good || !hob_sha256_equal(&a->good, &recipe->key);
 	a->has_good = true;
 	a->good = recipe->key;
+	if (!hit || other)
+		engine_recall_audit(engine, a, !hit);
 	a->good_is_preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
 	if (!a->good_is_preview) {
 		a->final_cook_ns = recipe->cook_ns;

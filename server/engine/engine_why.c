@@ -239,8 +239,13 @@ void engine_why(srv_engine *engine, srv_control *control)
 	hob_buf_put_str(&body, hob_buf_str(&c.changed));
 	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);
 	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
-	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s}", (double)now.cook_ns / 1e6,
+	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s,\"audit\":", (double)now.cook_ns / 1e6,
 				   count > 0 && engine_was_known(&rows[0]) ? "true" : "false");
+	hob_buf audit = {0};
+	engine_put_audit(a, &audit);
+	json_raw(&body, hob_buf_str(&audit));
+	hob_buf_put(&body, "}", 1);
+	hob_buf_release(&audit);
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 	hob_buf_release(&c.changed);

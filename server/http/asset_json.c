@@ -129,6 +129,10 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		json_key(out, "settings");
 		json_raw(out, a->settings);
 		break;
+	case FIELD_audit:
+		json_key(out, "audit");
+		json_raw(out, a->audit);
+		break;
 	case FIELD_outputs:
 		put_outputs(out, a);
 		break;

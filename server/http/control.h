@@ -36,6 +36,7 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_VERIFY, /* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */
 	SRV_CONTROL_WHY, /* asset: JSON explanation of the last cook; number: against what was served at that rev
 							 * (0: the cook before). 200, 404, 410 */
+	SRV_CONTROL_WHAT_IF, /* text: "root/path" of a file: what would be cooked again if it changed. 200, 400, 404 */
 	SRV_CONTROL_LOG, /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
 	/* asset: of its newest job with a record; or job `number`. 200 with the SHA-256 of a tar as text, 404, 409 when an input
 	 * is another one by now */

@@ -345,7 +345,8 @@ bool etag_in_list(hob_str list, hob_str tag);
 	X(cooked_at)                                                                                             \
 	X(cook_ms)                                                                                               \
 	X(bytes)                                                                                                 \
-	X(stats) X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps)
+	X(stats)                                                                                                 \
+	X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(audit)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

@@ -97,10 +97,13 @@ enum MHD_Result srv_route_stats(request *r)
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
 		json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
 	json_close(&body, '}');
-	uint64_t broken = 0;
-	for (uint32_t i = 0; i < view->count; i++)
+	uint64_t broken = 0, unequal = 0;
+	for (uint32_t i = 0; i < view->count; i++) {
 		broken += view->assets[i]->error.len > 0;
+		unequal += srv_view_is_unequal(view->assets[i]);
+	}
 	json_put_u64(&body, "broken", broken);
+	json_put_u64(&body, "unequal", unequal);
 	json_put_u64(&body, "outputs", view->outputs);
 	json_put_u64(&body, "warnings", view->warnings);
 	json_key(&body, "bytes");

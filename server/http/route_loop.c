@@ -76,6 +76,17 @@ enum MHD_Result srv_route_jobs(request *r)
 					&(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
 }
 
+enum MHD_Result srv_route_what_if(request *r)
+{
+	hob_str file = {0};
+	if (r->ask)
+		return reply_answer(r, "application/json");
+	if (!request_param(r, "file", &file) || file.len == 0)
+		return reply_problem(r, PROBLEM_BAD_REQUEST, "/api/v1/what-if?file=art/textures/wood.png",
+							 "the parameter 'file' is missing: ROOT/PATH of a file");
+	return ask_loop(r, SRV_CONTROL_WHAT_IF, (hob_str){0}, &(srv_control){.text = file});
+}
+
 static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
 {
 	uint64_t id;

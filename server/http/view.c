@@ -96,8 +96,8 @@ static record *record_new(const srv_view_asset *asset)
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
 	hob_str quality = hob_str_of(asset->quality);
-	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	   asset->kind, asset->stats,
-							 asset->error, asset->reason, asset->settings, quality};
+	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	   asset->kind,	 asset->stats,
+							 asset->error, asset->reason, asset->settings, asset->audit, quality};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -122,6 +122,7 @@ static record *record_new(const srv_view_asset *asset)
 	copy->error = copy_text(&at, asset->error);
 	copy->reason = copy_text(&at, asset->reason);
 	copy->settings = copy_text(&at, asset->settings);
+	copy->audit = copy_text(&at, asset->audit);
 	copy->quality = copy_text(&at, quality).data;
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		outputs[i] = asset->outputs[i];
@@ -497,4 +498,9 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 	uint32_t place = id_place(v->by_id, open->count, &key);
 	bool found = place < open->count && memcmp(v->by_id[place]->id, id.data, id.len) == 0;
 	return found ? v->by_id[place] : NULL;
+}
+
+bool srv_view_is_unequal(const srv_view_asset *asset)
+{
+	return hob_str_find(asset->audit, HOB_STR("\"same\":false"), 0) != SIZE_MAX;
 }

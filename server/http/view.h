@@ -47,6 +47,7 @@ typedef struct srv_view_asset {
 		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
 	hob_str error;	/* JSON object or empty */
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
+	hob_str audit;	/* JSON object: what came of cooking it again, or empty */
 	uint32_t warnings, output_count, dep_count;
 	const srv_view_output *outputs;
 	const srv_view_dep *deps;
@@ -98,6 +99,9 @@ const srv_view_asset *srv_view_find(const srv_view *view, hob_str full);
 const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
 /* Index of the first asset with full > `after` (keyset paging). */
 uint32_t srv_view_after(const srv_view *view, hob_str after);
+
+/* Cooked again, other outputs came of the same inputs. */
+bool srv_view_is_unequal(const srv_view_asset *asset);
 
 /* Writes the id of "root/path". */
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1]);

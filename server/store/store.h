@@ -155,6 +155,22 @@ bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
+/* What came of cooking a recipe again; gone with the recipe. */
+typedef struct srv_audit_row {
+	hob_sha256 recipe;
+	int64_t at_ms; /* Unix time */
+	hob_str found; /* JSON object: what was otherwise; empty = nothing */
+} srv_audit_row;
+
+bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_delete_audit(srv_store *store, const hob_sha256 *recipe, hob_error *err) HOB_MUST_CHECK;
+/* Calls `each` for the recipe's own, if there is one. */
+bool srv_store_audit(srv_store *store, const hob_sha256 *recipe,
+					 void (*each)(void *user, const srv_audit_row *row), void *user,
+					 hob_error *err) HOB_MUST_CHECK;
+bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
+						  hob_error *err) HOB_MUST_CHECK;
+
 /* ---- assets: current state of each ------------------------------------------------------------------------ */
 
 typedef struct srv_asset_row {

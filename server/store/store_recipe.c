@@ -21,6 +21,8 @@ static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t 
 	store_bind_u64(row, 10, recipe->peak_bytes);
 	store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
 	store_bind_u64(row, 12, store_now_s(store));
+	store_bind_u64(row, 13, recipe->dep_count);
+	store_bind_u64(row, 14, recipe->output_count);
 	bool ok;
 	while (store_step(store, row, &ok, err))
 		*id = store_column_u64(row, 0);
@@ -231,6 +233,20 @@ static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s
 		*when = store_now_s(store);
 }
 
+/* Rows that lost some of theirs are not what was written. -1: of before the counts were. */
+static bool is_whole(srv_store *store, sqlite3_stmt *row, int counts, const srv_recipe *recipe,
+					 hob_error *err)
+{
+	int deps = sqlite3_column_int(row, counts), outputs = sqlite3_column_int(row, counts + 1);
+	if ((deps < 0 || (uint32_t)deps == recipe->dep_count) &&
+		(outputs < 0 || (uint32_t)outputs == recipe->output_count))
+		return true;
+	store_mark_damaged(store);
+	return hob_fail(
+		err, CORRUPT,
+		"index.db is damaged (a recipe lost rows); it is made anew from the copies of its recipes");
+}
+
 static bool select_recipes(srv_store *store, store_statement which, const hob_sha256 *digest,
 						   hob_arena *arena, srv_recipe **out, uint32_t *count, hob_error *err)
 {
@@ -248,7 +264,8 @@ static bool select_recipes(srv_store *store, store_statement which, const hob_sh
 		}
 		uint64_t id = store_column_u64(row, 0);
 		ok = read_deps(store, id, arena, &recipes[found], err) &&
-			 read_outputs(store, id, arena, &recipes[found], err);
+			 read_outputs(store, id, arena, &recipes[found], err) &&
+			 is_whole(store, row, 13, &recipes[found], err);
 		if (!ok) {
 			store_end(row);
 			return false;
@@ -373,7 +390,8 @@ bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_
 							 .peak_bytes = store_column_u64(rows, 10),
 							 .cooked_at_ms = (int64_t)store_column_u64(rows, 11)};
 		ok = take_deps(store, &deps, id, &arena, &recipe, err) &&
-			 take_outputs(store, &outputs, id, &arena, &recipe, err);
+			 take_outputs(store, &outputs, id, &arena, &recipe, err) &&
+			 is_whole(store, rows, 12, &recipe, err);
 		if (ok)
 			each(user, &recipe);
 		else

@@ -106,6 +106,55 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 	return ok;
 }
 
+/* ---- audits */
+
+bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err)
+{
+	sqlite3_stmt *put = store_write(store, SQL_PUT_AUDIT, err);
+	if (!put)
+		return false;
+	store_bind_digest(put, 1, &row->recipe);
+	store_bind_u64(put, 2, (uint64_t)row->at_ms);
+	store_bind_str(put, 3, row->found);
+	return store_run(store, put, err);
+}
+
+bool srv_store_delete_audit(srv_store *store, const hob_sha256 *recipe, hob_error *err)
+{
+	sqlite3_stmt *row = store_write(store, SQL_DELETE_AUDIT, err);
+	if (!row)
+		return false;
+	store_bind_digest(row, 1, recipe);
+	return store_run(store, row, err);
+}
+
+static bool each_audit(srv_store *store, sqlite3_stmt *rows,
+					   void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
+{
+	bool ok = false;
+	while (rows && store_step(store, rows, &ok, err)) {
+		srv_audit_row row = {store_column_digest(rows, 0), (int64_t)store_column_u64(rows, 1),
+							 store_column_str(rows, 2)};
+		each(user, &row);
+	}
+	return ok;
+}
+
+bool srv_store_audit(srv_store *store, const hob_sha256 *recipe,
+					 void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
+{
+	sqlite3_stmt *rows = store_read(store, SQL_AUDIT, err);
+	if (rows)
+		store_bind_digest(rows, 1, recipe);
+	return each_audit(store, rows, each, user, err);
+}
+
+bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
+						  hob_error *err)
+{
+	return each_audit(store, store_read(store, SQL_EACH_AUDIT, err), each, user, err);
+}
+
 /* ---- parts */
 
 static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s)

@@ -161,21 +161,19 @@ static void limit_cpu(srv_pool *pool, worker *w, uint32_t threads)
 	prlimit(w->pid, RLIMIT_CPU, &limit, NULL);
 }
 
-bool srv_pool_start(srv_pool *pool, void *job, uint32_t root, hob_str path, const hob_settings *settings,
-					hob_profile profile, uint32_t threads)
+static bool start_on(worker *w, void *job, const srv_pool_job *what)
 {
-	worker *w = NULL;
-	for (uint32_t i = 0; i < pool->count && !w; i++)
-		if (pool->workers[i].state == IDLE)
-			w = &pool->workers[i];
+	srv_pool *pool = w->pool;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
-	srv_job_head head = {*settings, profile, threads ? threads : (uint32_t)uv_available_parallelism()};
-	if (!w || sizeof head + path.len + 1 > sizeof payload)
+	srv_job_head head = {what->settings, what->profile,
+						 what->threads ? what->threads : (uint32_t)uv_available_parallelism()};
+	if (sizeof head + what->path.len + 1 > sizeof payload)
 		return false;
 	memcpy(payload, &head, sizeof head);
-	memcpy(payload + sizeof head, path.data, path.len);
-	srv_frame frame = {
-		.type = SRV_FRAME_JOB, .number = root, .payload_size = (uint32_t)(sizeof head + path.len)};
+	memcpy(payload + sizeof head, what->path.data, what->path.len);
+	srv_frame frame = {.type = SRV_FRAME_JOB,
+					   .number = what->root,
+					   .payload_size = (uint32_t)(sizeof head + what->path.len)};
 	hob_error error;
 	limit_cpu(pool, w, head.threads);
 	if (!srv_frame_send(w->socket, &frame, payload, -1, &error)) {
@@ -187,10 +185,24 @@ bool srv_pool_start(srv_pool *pool, void *job, uint32_t root, hob_str path, cons
 	w->touched_count = 0;
 	w->state = BUSY;
 	w->job = job;
-	w->cancelled = false;
-	w->has_why = false;
+	w->cancelled = w->has_why = false;
+	w->alone = what->alone;
 	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms, 0);
 	return true;
+}
+
+bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
+{
+	worker *used = NULL;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		if (w->state == IDLE && (!what->alone || w->jobs == 0))
+			return start_on(w, job, what);
+		used = w->state == IDLE ? w : used;
+	}
+	if (used)
+		pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");
+	return false;
 }
 
 bool srv_pool_cancel(srv_pool *pool, void *job)

@@ -84,10 +84,18 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 /* Kills the workers, reaps them without blocking, closes handles, then done(user). */
 void srv_pool_close(srv_pool *pool, void (*done)(void *user), void *user);
 
-/* Starts a job on an idle worker. False when none is idle. `path` is copied into the frame. threads 0 = all.
- */
-bool srv_pool_start(srv_pool *pool, void *job, uint32_t root, hob_str path, const hob_settings *settings,
-					hob_profile profile, uint32_t threads);
+typedef struct srv_pool_job {
+	uint32_t root;
+	hob_str path; /* copied */
+	hob_settings settings;
+	hob_profile profile;
+	uint32_t threads; /* 0 = all */
+	/* By a worker that had no job yet, without parts of other cooks and without leaving any: nothing that was cooked before
+	 * can reach it. When only used workers are idle, one of them is replaced, and the idle callback says when to ask again. */
+	bool alone;
+} srv_pool_job;
+/* Starts a job on an idle worker. False when none is idle. */
+bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
 /* The job ends as cancelled; its worker is killed. False when the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
 /* The folder behind root number `root` is another one now. Workers opened the old one and are shut in with it: they are

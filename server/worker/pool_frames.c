@@ -21,9 +21,10 @@ enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200 };
 static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
 	srv_pool *pool = w->pool;
-	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
+	bool known = pool->callbacks.part_get && !w->alone;
+	int fd = known ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
 	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
-	if (fd < 0) {
+	if (fd < 0 && !w->alone) {
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
 		if (claim == SRV_CLAIM_WAIT) {
 			w->left_ms = uv_timer_get_due_in(&w->deadline);
@@ -156,7 +157,7 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
 	struct stat info;
-	if (!pool->callbacks.part_put || fd < 0 ||
+	if (!pool->callbacks.part_put || w->alone || fd < 0 ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
 		info.st_size <= 0)
 		return;

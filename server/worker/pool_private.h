@@ -28,6 +28,7 @@ typedef struct worker {
 	uint32_t touched_count;
 	hob_error why;					   /* set by whoever decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
+	bool alone;						   /* the job: neither gets parts nor leaves any */
 } worker;
 
 struct srv_pool {

@@ -50,11 +50,10 @@ typedef struct run {
 
 static void start(run *r)
 {
-	hob_settings settings;
-	hob_settings_init(&settings);
+	srv_pool_job job = {.path = HOB_STR("one.obj"), .profile = HOB_PROFILE_FINAL, .threads = 1};
+	hob_settings_init(&job.settings);
 	r->began = now_ms();
-	must(srv_pool_start(r->pool, r, 0, HOB_STR("one.obj"), &settings, HOB_PROFILE_FINAL, 1), NULL,
-		 "no idle worker");
+	must(srv_pool_start(r->pool, r, &job), NULL, "no idle worker");
 }
 
 static void on_ready(void *user)

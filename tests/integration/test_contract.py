@@ -71,7 +71,8 @@ class Contract(Scenario):
             values = dict(self.values(), **({"id": job} if "/jobs/" in path else {}))
             values["file"] = "hob-three.js" if "/client/" in path else values["file"]
             for method, operation in operations.items():
-                method, target, statuses = method.upper(), fill(path, values), set(operation["responses"])
+                asked = path + "?file={root}/a.png" * path.endswith("what-if")
+                method, target, statuses = method.upper(), fill(asked, values), set(operation["responses"])
                 statuses -= {str(s) for m, p, s in BUNDLED if (m, p) == (method, path)}
                 with self.subTest(operation["operationId"]):
                     self.ask(421, method, target, Host="evil.example")
@@ -98,7 +99,7 @@ class Contract(Scenario):
                             body, more = {}, {"If_Match": "*"}
                         if method == "DELETE" and "settings" in path:
                             more = {"If_Match": "*"}
-                        self.ask(404, method, fill(fill(path, values_of_none), values), body, **more)
+                        self.ask(404, method, fill(fill(asked, values_of_none), values), body, **more)
 
     def test_2_blobs(self):
         blob, new = self.hash("meshes"), b"bytes of somebody else" * 50
@@ -431,8 +432,10 @@ class Contract(Scenario):
     def test_11_who_listens(self):
         clients = self.ask(200, "GET", "/api/v1/clients").json()
         self.assertEqual((clients["count"], clients["items"][0]["address"]), (1, "127.0.0.1"))
-        for path in ("roots", "config", "stats"):
+        for path in ("roots", "config", "stats", "what-if?file=art/cook.json", "assets?unequal=true"):
             self.ask(200, "GET", f"/api/v1/{path}")
+        for status, query in ((400, ""), (400, "?file=art/../../x"), (404, "?file=nowhere/x")):
+            self.ask(status, "GET", "/api/v1/what-if" + query)
         flags = {v["key"]: v["origin"] for v in self.ask(200, "GET", "/api/v1/config").json()["values"]}
         self.assertEqual((flags["server.listen"], flags["cache.dir"], flags["cook.jobs"]), ("--listen", "--cache", "default"))
         stream = self.daemon.open_events()

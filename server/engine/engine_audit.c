@@ -1,0 +1,394 @@
+#include "engine_private.h"
+
+#include "../http/json.h"
+#include "../log/log.h"
+
+#include <stdlib.h>
+
+/* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again, by a new worker
+ * that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or published but what was found.
+ *
+ *            engine_audit             engine_go_on_auditing                engine_take_audit           compare_done
+ *   (none) --------------> WANTED ----------------------------> COOKING -------------------> HASHING --------------> (none)
+ *                             `---------- engine_end_audit: real work -----'  (a result that comes all the same is dropped)
+ *
+ * Who is asked: the one whose last audit is longest ago, never before those that had none. */
+
+typedef enum audit_state { AUDIT_NONE, AUDIT_WANTED, AUDIT_COOKING, AUDIT_HASHING } audit_state;
+
+typedef struct recorded {
+	hob_str name;
+	hob_sha256 digest;
+	bool seen;
+} recorded;
+
+struct engine_audit {
+	srv_engine *engine;
+	audit_state state;
+	uint32_t asset;
+	hob_sha256 recipe;
+	uint64_t quiet_since, jobs_seen, rev_seen;
+	hob_arena arena;
+	recorded *outputs; /* as they are served */
+	uint32_t output_count;
+	srv_outcome *outcome;
+	hob_sha256 *digests; /* of the outcome's outputs */
+	uv_work_t work;
+};
+
+struct engine_audit *engine_audit_new(void)
+{
+	return calloc(1, sizeof(struct engine_audit));
+}
+
+bool engine_is_audit(const srv_engine *engine, const void *job)
+{
+	return job == engine->audit;
+}
+
+static void finish(srv_engine *engine)
+{
+	struct engine_audit *audit = engine->audit;
+	srv_outcome_free(audit->outcome);
+	hob_arena_release(&audit->arena);
+	audit->outcome = NULL;
+	audit->state = AUDIT_NONE;
+	audit->quiet_since = uv_now(engine->loop);
+}
+
+/* ---- whom, and when */
+
+static bool is_busy(const srv_engine *engine)
+{
+	return engine->jobs_alive > 0 || engine->waiting || srv_queue_count(engine->queue) > 0;
+}
+
+static bool is_quiet(srv_engine *engine)
+{
+	struct engine_audit *audit = engine->audit;
+	uint64_t now = uv_now(engine->loop), jobs = engine->counters.jobs;
+	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->rev) {
+		audit->jobs_seen = jobs;
+		audit->rev_seen = engine->rev;
+		audit->quiet_since = now;
+	}
+	return now >= audit->quiet_since + engine->options.audit_s * 1000ull;
+}
+
+static uint32_t choose(srv_engine *engine)
+{
+	uint32_t best = HOB_NONE;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		const asset *a = &engine->assets[i];
+		bool whole = a->alive && a->importer && a->state == SRV_FRESH && a->has_good && !a->good_is_preview &&
+					 a->has_last && hob_sha256_equal(&a->good, &a->last);
+		if (whole && (best == HOB_NONE || a->audit_turn_ms < engine->assets[best].audit_turn_ms))
+			best = i;
+	}
+	return best;
+}
+
+/* The report tells how long each stage took; the classic layout is made of the others on request. */
+static bool is_compared(hob_str name)
+{
+	return !hob_str_equal(name, HOB_STR("report")) && !hob_str_starts(name, HOB_STR("classic."));
+}
+
+/* From what is served: to ask the store would count as a use of it. */
+static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const asset *a)
+{
+	const srv_view *view = srv_views_take(engine->views);
+	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
+	bool current = served && hob_sha256_equal(&served->recipe, &a->good);
+	uint32_t count = current ? served->output_count : 0;
+	audit->outputs = HOB_NEW(&audit->arena, recorded, count);
+	audit->output_count = 0;
+	for (uint32_t i = 0; audit->outputs && i < count; i++) {
+		if (is_compared(served->outputs[i].name))
+			audit->outputs[audit->output_count++] = (recorded){
+				hob_arena_str(&audit->arena, served->outputs[i].name), served->outputs[i].digest, false};
+	}
+	srv_view_drop(view);
+	return audit->output_count > 0;
+}
+
+void engine_audit(srv_engine *engine)
+{
+	struct engine_audit *audit = engine->audit;
+	if (!audit || engine->options.audit_s == 0 || engine->closing || !engine->ready || !is_quiet(engine) ||
+		audit->state != AUDIT_NONE)
+		return;
+	uint32_t id = choose(engine);
+	if (id == HOB_NONE)
+		return;
+	audit->engine = engine;
+	audit->asset = id;
+	audit->recipe = engine->assets[id].good;
+	audit->state = AUDIT_WANTED;
+	hob_arena_init(&audit->arena, 64 << 20);
+	if (take_recorded(engine, audit, &engine->assets[id]))
+		engine_go_on_auditing(engine);
+	else
+		finish(engine);
+}
+
+void engine_go_on_auditing(srv_engine *engine)
+{
+	struct engine_audit *audit = engine->audit;
+	if (!audit || audit->state != AUDIT_WANTED || engine->closing)
+		return;
+	asset *a = &engine->assets[audit->asset];
+	hob_ingredients ingredients;
+	hob_error error;
+	bool same = a->alive && a->has_good && hob_sha256_equal(&a->good, &audit->recipe);
+	if (is_busy(engine) || !same || !asset_is_current(engine, a) ||
+		!asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
+		finish(engine);
+		return;
+	}
+	srv_pool_job what = {.root = a->root,
+						 .path = hob_str_of(a->path),
+						 .settings = ingredients.settings,
+						 .profile = HOB_PROFILE_FINAL,
+						 .threads = 1,
+						 .alone = true};
+	if (srv_pool_start(engine->pool, audit, &what)) {
+		audit->state = AUDIT_COOKING;
+		srv_log(SRV_LOG_DEBUG, "audit", "%s  is cooked again", a->full);
+	}
+}
+
+void engine_end_audit(srv_engine *engine)
+{
+	struct engine_audit *audit = engine->audit;
+	if (audit && audit->state == AUDIT_WANTED)
+		finish(engine);
+	else if (audit && audit->state == AUDIT_COOKING)
+		srv_pool_cancel(engine->pool, audit);
+}
+
+/* ---- what came of it */
+
+static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, hob_arena *arena)
+{
+	hob_str path;
+	if (hob_str_equal(dep->path, hob_str_of(a->path)))
+		return !dep->missing && hob_sha256_equal(&dep->digest, &a->last_source);
+	if (!hob_path_join(arena, (hob_str){0}, dep->path, &path, NULL))
+		return true; /* outside the root: none of the two cooks could read it */
+	uint32_t file = srv_graph_find(engine->graph, a->root, path);
+	for (uint32_t i = 0; file != HOB_NONE && i < a->input_count; i++)
+		if (a->inputs[i].file == file)
+			return a->inputs[i].missing == dep->missing &&
+				   (dep->missing || hob_sha256_equal(&a->inputs[i].digest, &dep->digest));
+	return false;
+}
+
+/* A cook of other bytes, or one that the machine ended, says nothing. */
+static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
+{
+	struct engine_audit *audit = engine->audit;
+	if (outcome->cancelled || !a->alive || !a->has_good || !hob_sha256_equal(&a->good, &audit->recipe))
+		return false;
+	for (uint32_t i = 0; outcome->has_result && i < outcome->result.dep_count; i++)
+		if (!same_input(engine, a, &outcome->result.deps[i], &audit->arena))
+			return false;
+	switch (outcome->error.code) {
+	case HOB_ERR_CHANGED:
+	case HOB_ERR_IO:
+	case HOB_ERR_DISK_FULL:
+	case HOB_ERR_MEMORY:
+	case HOB_ERR_TIMEOUT:
+	case HOB_ERR_NO_WORKER:
+	case HOB_ERR_INTERNAL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* At most so many are named. */
+static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
+{
+	enum { NAMES_MAX = 16 };
+	if (count < NAMES_MAX) {
+		hob_buf_put_str(out, count > 0 ? HOB_STR(",") : (hob_str){0});
+		hob_buf_put_json(out, name);
+	}
+	return count + 1;
+}
+
+/* Appends the names of outputs that are otherwise, only now there, or not there any more; returns how many. */
+static uint32_t compare(struct engine_audit *audit, hob_buf *out)
+{
+	const srv_result *result = &audit->outcome->result;
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		bool same = !is_compared(result->outputs[i].name);
+		for (uint32_t r = 0; !same && r < audit->output_count; r++) {
+			recorded *known = &audit->outputs[r];
+			if (hob_str_equal(known->name, result->outputs[i].name)) {
+				known->seen = true;
+				same = hob_sha256_equal(&known->digest, &audit->digests[i]);
+				break;
+			}
+		}
+		if (!same)
+			found = add_name(out, found, result->outputs[i].name);
+	}
+	for (uint32_t r = 0; r < audit->output_count; r++)
+		if (!audit->outputs[r].seen)
+			found = add_name(out, found, audit->outputs[r].name);
+	return found;
+}
+
+static void show(srv_engine *engine, const asset *a)
+{
+	const srv_view *view = srv_views_take(engine->views);
+	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
+	hob_buf audit = {0};
+	engine_put_audit(a, &audit);
+	if (served) {
+		srv_view_asset fresh = *served;
+		fresh.audit = hob_buf_str(&audit);
+		srv_views_put(engine->views, &fresh);
+		engine->view_dirty = true;
+	}
+	srv_view_drop(view);
+	hob_buf_release(&audit);
+}
+
+/* Of every asset that serves these outputs: copies share them. */
+static void keep_found(srv_engine *engine, hob_str found)
+{
+	struct engine_audit *audit = engine->audit;
+	srv_audit_row row = {audit->recipe, engine_now_ms(), found};
+	hob_error error;
+	if (!srv_store_put_audit(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (!a->alive || !a->has_good || !hob_sha256_equal(&a->good, &audit->recipe))
+			continue;
+		a->audited_at_ms = a->audit_turn_ms = row.at_ms;
+		hob_buf_clear(&a->audit);
+		hob_buf_put_str(&a->audit, found);
+		show(engine, a);
+	}
+	engine_flush(engine);
+}
+
+/* `message`: why it failed this time; else `names` are the outputs that differ, empty for none. */
+static void conclude(srv_engine *engine, hob_str names, const char *message)
+{
+	const asset *a = &engine->assets[engine->audit->asset];
+	hob_buf found = {0};
+	bool same = names.len == 0 && !message;
+	if (!same) {
+		hob_buf_printf(&found, "{\"outputs\":[%.*s],\"message\":", HOB_FMT(names));
+		if (message)
+			hob_buf_put_json(&found, hob_str_of(message));
+		else
+			hob_buf_put_str(&found, HOB_STR("null"));
+		hob_buf_put(&found, "}", 1);
+	}
+	if (same)
+		engine->counters.audits_same++;
+	else
+		engine->counters.audits_different++;
+	keep_found(engine, hob_buf_str(&found));
+	hob_buf_release(&found);
+	if (same)
+		srv_log(SRV_LOG_DEBUG, "audit", "%s  was cooked again, and the same came of it", a->full);
+	else if (message)
+		srv_log(SRV_LOG_WARNING, "audit", "%s  was cooked again from the same inputs and failed: %s", a->full,
+				message);
+	else
+		srv_log(SRV_LOG_WARNING, "audit", "%s  was cooked again from the same inputs; other now: %.*s",
+				a->full, HOB_FMT(names));
+}
+
+static void compare_run(uv_work_t *work)
+{
+	struct engine_audit *audit = work->data;
+	const srv_result *result = &audit->outcome->result;
+	for (uint32_t i = 0; i < result->output_count; i++)
+		audit->digests[i] = hob_sha256_of(result->outputs[i].bytes);
+}
+
+static void compare_done(uv_work_t *work, int status)
+{
+	(void)status;
+	struct engine_audit *audit = work->data;
+	srv_engine *engine = audit->engine;
+	const asset *a = &engine->assets[audit->asset];
+	if (!engine->closing && is_comparable(engine, a, audit->outcome)) {
+		hob_buf names = {0};
+		compare(audit, &names);
+		conclude(engine, hob_buf_str(&names), NULL);
+		hob_buf_release(&names);
+	}
+	finish(engine);
+	engine_background_over(engine);
+}
+
+bool engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome)
+{
+	struct engine_audit *audit = engine->audit;
+	if (!engine_is_audit(engine, job))
+		return false;
+	asset *a = &engine->assets[audit->asset];
+	audit->outcome = outcome;
+	bool comparable = !engine->closing && is_comparable(engine, a, outcome);
+	if (!comparable)
+		srv_log(SRV_LOG_DEBUG, "audit", "%s  %s", a->full,
+				outcome->cancelled ? "gave way" : "cannot be compared now");
+	/* What cannot be compared today has its turn again after all the others. */
+	if (!outcome->cancelled)
+		a->audit_turn_ms = engine_now_ms();
+	audit->digests =
+		comparable && outcome->ok ? HOB_NEW(&audit->arena, hob_sha256, outcome->result.output_count) : NULL;
+	if (audit->digests) {
+		audit->state = AUDIT_HASHING;
+		audit->work.data = audit;
+		engine->background++;
+		uv_queue_work(engine->loop, &audit->work, compare_run, compare_done);
+		return true;
+	}
+	if (comparable && !outcome->ok)
+		conclude(engine, (hob_str){0}, outcome->error.context);
+	finish(engine);
+	return true;
+}
+
+/* ---- what is known */
+
+static void take_row(void *user, const srv_audit_row *row)
+{
+	asset *a = user;
+	a->audited_at_ms = a->audit_turn_ms = row->at_ms;
+	hob_buf_put_str(&a->audit, row->found);
+}
+
+void engine_recall_audit(srv_engine *engine, asset *a, bool anew)
+{
+	hob_error error;
+	a->audited_at_ms = a->audit_turn_ms = 0;
+	hob_buf_clear(&a->audit);
+	bool ok = anew ? srv_store_delete_audit(engine->store, &a->good, &error)
+				   : srv_store_audit(engine->store, &a->good, take_row, a, &error);
+	if (!ok)
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+}
+
+void engine_put_audit(const asset *a, hob_buf *out)
+{
+	if (a->audited_at_ms == 0 || !a->has_good)
+		return;
+	hob_buf_put_str(out, HOB_STR("{\"at\":"));
+	json_time(out, a->audited_at_ms);
+	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->audit.size > 0 ? "false" : "true");
+	json_raw(out, hob_buf_str(&a->audit));
+	hob_buf_put(out, "}", 1);
+}
