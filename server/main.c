@@ -47,6 +47,11 @@ static int fail_unknown(const char *name)
 {
 	const char *best = "";
 	size_t nearest = 3;
+	if (name[0] == '-') {
+		fprintf(stderr, "hob: there is no option '%s' before a command; there are --help and --version.\n",
+				name);
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		size_t distance = hob_str_distance(hob_str_of(name), hob_str_of(table[i].command->name));
 		if (distance < nearest) {

@@ -36,6 +36,8 @@ typedef struct hob_bytes {
 #define HOB_STR(literal) ((hob_str){"" literal, sizeof(literal) - 1})
 /* For "%.*s". */
 #define HOB_FMT(s) (int)(s).len, ((s).data ? (s).data : "")
+/* For "%u node%s": what follows a count's noun. */
+#define HOB_PLURAL(count) ((count) == 1 ? "" : "s")
 
 hob_str hob_str_of(const char *text); /* NULL gives the empty string */
 bool hob_str_equal(hob_str a, hob_str b);

@@ -88,9 +88,9 @@ static void put_change(differ *d, const hob_pk_section *a, const hob_pk_section 
 	if (a->part || a->owner)
 		hob_buf_printf(d->t.out, " part %u owner %u", a->part, a->owner);
 	if (a->count != b->count)
-		hob_buf_printf(d->t.out, ": %u elements -> %u\n", a->count, b->count);
+		hob_buf_printf(d->t.out, ": %u element%s -> %u\n", a->count, HOB_PLURAL(a->count), b->count);
 	else
-		hob_buf_printf(d->t.out, ": %u elements, %llu bytes -> %llu\n", a->count,
+		hob_buf_printf(d->t.out, ": %u element%s, %llu bytes -> %llu\n", a->count, HOB_PLURAL(a->count),
 					   (unsigned long long)a->stored_bytes, (unsigned long long)b->stored_bytes);
 }
 

@@ -8,7 +8,7 @@
 static void put_layouts(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array layouts = hob_pack_find(pack, HOB_PK_LAYT), attributes = hob_pack_find(pack, HOB_PK_ATTR);
-	text_heading(t, "%u vertex layouts", layouts.count);
+	text_heading(t, "%u vertex layout%s", layouts.count, HOB_PLURAL(layouts.count));
 	for (uint32_t l = 0; l < text_rows(t, layouts.count); l++) {
 		const hob_pk_layout *layout = HOB_PACK_AT(hob_pk_layout, layouts, l);
 		hob_buf_printf(t->out, "  %u: %u vertices, streams of", l, layout->vertex_count);
@@ -32,18 +32,18 @@ static void put_layouts(text_writer *t, const hob_pack *pack)
 
 static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
 {
-	static const char *const shapes[] = {"triangles", "lines", "points"};
+	static const char *const shapes[] = {"triangle", "line", "point"};
 	static const uint32_t corners[] = {3, 2, 1};
 	hob_pack_array lods = hob_pack_find(pack, HOB_PK_LODS);
 	for (uint32_t l = 0; l < mesh->lod_count; l++) {
 		const hob_pk_lod *lod = HOB_PACK_AT(hob_pk_lod, lods, mesh->lod_first + l);
-		hob_buf_printf(t->out, "     level %u: %u %s, vertices 0..%u, error ", l,
-					   lod->index_count / corners[mesh->topology], shapes[mesh->topology],
-					   lod->vertex_prefix);
+		uint32_t count = lod->index_count / corners[mesh->topology];
+		hob_buf_printf(t->out, "     level %u: %u %s%s, vertices 0..%u, error ", l, count,
+					   shapes[mesh->topology], HOB_PLURAL(count), lod->vertex_prefix);
 		text_floats(t, &lod->error, 1);
 		hob_buf_printf(t->out, ", %u-bit indices", hob_pack_section(pack, lod->index_section)->stride * 8);
 		if (lod->meshlet_count)
-			hob_buf_printf(t->out, ", %u meshlets", lod->meshlet_count);
+			hob_buf_printf(t->out, ", %u meshlet%s", lod->meshlet_count, HOB_PLURAL(lod->meshlet_count));
 		hob_buf_put(t->out, "\n", 1);
 	}
 }
@@ -55,7 +55,8 @@ static void put_morphs(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 		const hob_pk_morph *morph = HOB_PACK_AT(hob_pk_morph, morphs, mesh->morph_first + i);
 		hob_buf_printf(t->out, "     morph target ");
 		text_name(t, hob_pack_string(pack, morph->name));
-		hob_buf_printf(t->out, ": %u vertices, weight ", morph->delta_count);
+		hob_buf_printf(t->out, ": %u %s, weight ", morph->delta_count,
+					   morph->delta_count == 1 ? "vertex" : "vertices");
 		text_floats(t, &morph->weight, 1);
 		hob_buf_put(t->out, "\n", 1);
 	}
@@ -65,7 +66,7 @@ static void put_morphs(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 void text_meshes(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array meshes = hob_pack_find(pack, HOB_PK_MDSC);
-	text_heading(t, "%u meshes", meshes.count);
+	text_heading(t, "%u mesh%s", meshes.count, meshes.count == 1 ? "" : "es");
 	for (uint32_t i = 0; i < text_rows(t, meshes.count); i++) {
 		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, meshes, i);
 		hob_buf_printf(t->out, "  %u: ", i);
@@ -149,12 +150,13 @@ static void put_textures(text_writer *t, const hob_pack *pack, const hob_pk_mate
 static void put_images(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array images = hob_pack_find(pack, HOB_PK_IMGS);
-	text_heading(t, "%u images", images.count);
+	text_heading(t, "%u image%s", images.count, HOB_PLURAL(images.count));
 	for (uint32_t i = 0; i < text_rows(t, images.count); i++) {
 		const hob_pk_image *image = HOB_PACK_AT(hob_pk_image, images, i);
 		hob_buf_printf(t->out, "  %u: ", i);
 		text_name(t, hob_pack_string(pack, image->name));
-		hob_buf_printf(t->out, ", %ux%u, %u levels, ", image->width, image->height, image->mips);
+		hob_buf_printf(t->out, ", %ux%u, %u level%s, ", image->width, image->height, image->mips,
+					   HOB_PLURAL(image->mips));
 		text_word(t, format_name_of("image_container", image->container));
 		hob_buf_printf(t->out, ", VkFormat %u, %llu bytes", image->vk_format,
 					   (unsigned long long)image->bytes);
@@ -169,7 +171,7 @@ static void put_images(text_writer *t, const hob_pack *pack)
 void text_materials(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array materials = hob_pack_find(pack, HOB_PK_MATL), variants = hob_pack_find(pack, HOB_PK_VARI);
-	text_heading(t, "%u materials", materials.count);
+	text_heading(t, "%u material%s", materials.count, HOB_PLURAL(materials.count));
 	for (uint32_t i = 0; i < text_rows(t, materials.count); i++) {
 		const hob_pk_material *material = HOB_PACK_AT(hob_pk_material, materials, i);
 		hob_buf_printf(t->out, "  %u: ", i);
@@ -182,7 +184,7 @@ void text_materials(text_writer *t, const hob_pack *pack)
 	text_more(t, materials.count, "  ");
 	put_images(t, pack);
 	if (variants.count)
-		text_heading(t, "%u variants", variants.count);
+		text_heading(t, "%u variant%s", variants.count, HOB_PLURAL(variants.count));
 	for (uint32_t i = 0; i < text_rows(t, variants.count); i++) {
 		hob_buf_printf(t->out, "  %u: ", i);
 		text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, variants, i)));
@@ -224,7 +226,7 @@ static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array cameras = hob_pack_find(pack, HOB_PK_CAMS), lights = hob_pack_find(pack, HOB_PK_LGTS);
 	if (cameras.count)
-		text_heading(t, "%u cameras", cameras.count);
+		text_heading(t, "%u camera%s", cameras.count, HOB_PLURAL(cameras.count));
 	for (uint32_t i = 0; i < text_rows(t, cameras.count); i++) {
 		const hob_pk_camera *camera = HOB_PACK_AT(hob_pk_camera, cameras, i);
 		bool perspective = camera->type == HOB_PK_CAMERA_PERSPECTIVE;
@@ -242,7 +244,7 @@ static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
 	}
 	text_more(t, cameras.count, "  ");
 	if (lights.count)
-		text_heading(t, "%u lights", lights.count);
+		text_heading(t, "%u light%s", lights.count, HOB_PLURAL(lights.count));
 	for (uint32_t i = 0; i < text_rows(t, lights.count); i++) {
 		const hob_pk_light *light = HOB_PACK_AT(hob_pk_light, lights, i);
 		hob_buf_printf(t->out, "  %u: ", i);
@@ -263,16 +265,16 @@ static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
 void text_scene(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array scenes = hob_pack_find(pack, HOB_PK_SCNS), nodes = hob_pack_find(pack, HOB_PK_HIER);
-	text_heading(t, "%u scenes", scenes.count);
+	text_heading(t, "%u scene%s", scenes.count, HOB_PLURAL(scenes.count));
 	for (uint32_t i = 0; i < text_rows(t, scenes.count); i++) {
 		const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, scenes, i);
 		hob_buf_printf(t->out, "  %u: ", i);
 		text_name(t, hob_pack_string(pack, scene->name));
-		hob_buf_printf(t->out, ", %u roots%s\n", scene->root_count,
+		hob_buf_printf(t->out, ", %u root%s%s\n", scene->root_count, HOB_PLURAL(scene->root_count),
 					   scene->flags & HOB_PK_SCENE_DEFAULT ? ", default" : "");
 	}
 	text_more(t, scenes.count, "  ");
-	text_heading(t, "%u nodes", nodes.count);
+	text_heading(t, "%u node%s", nodes.count, HOB_PLURAL(nodes.count));
 	for (uint32_t i = 0; i < text_rows(t, nodes.count); i++)
 		put_node(t, pack, i);
 	text_more(t, nodes.count, "  ");
@@ -295,13 +297,13 @@ static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 		if (by_path[i])
 			hob_buf_printf(t->out, ", %u %s", by_path[i], kinds[i]);
-	hob_buf_printf(t->out, ", %llu keys\n", (unsigned long long)keys);
+	hob_buf_printf(t->out, ", %llu key%s\n", (unsigned long long)keys, HOB_PLURAL(keys));
 }
 
 void text_animations(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array clips = hob_pack_find(pack, HOB_PK_CLIP), skins = hob_pack_find(pack, HOB_PK_SKIN);
-	text_heading(t, "%u clips", clips.count);
+	text_heading(t, "%u clip%s", clips.count, HOB_PLURAL(clips.count));
 	for (uint32_t i = 0; i < text_rows(t, clips.count); i++) {
 		const hob_pk_clip *clip = HOB_PACK_AT(hob_pk_clip, clips, i);
 		hob_buf_printf(t->out, "  %u: ", i);
@@ -310,16 +312,16 @@ void text_animations(text_writer *t, const hob_pack *pack)
 		text_floats(t, &clip->start, 1);
 		hob_buf_printf(t->out, " to ");
 		text_floats(t, &clip->end, 1);
-		hob_buf_printf(t->out, " s, %u channels", clip->channel_count);
+		hob_buf_printf(t->out, " s, %u channel%s", clip->channel_count, HOB_PLURAL(clip->channel_count));
 		put_channel_kinds(t, pack, clip);
 	}
 	text_more(t, clips.count, "  ");
-	text_heading(t, "%u skins", skins.count);
+	text_heading(t, "%u skin%s", skins.count, HOB_PLURAL(skins.count));
 	for (uint32_t i = 0; i < text_rows(t, skins.count); i++) {
 		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
 		hob_buf_printf(t->out, "  %u: ", i);
 		text_name(t, hob_pack_string(pack, skin->name));
-		hob_buf_printf(t->out, ", %u joints", skin->joint_count);
+		hob_buf_printf(t->out, ", %u joint%s", skin->joint_count, HOB_PLURAL(skin->joint_count));
 		text_id(t, "root node", skin->root);
 		hob_buf_put(t->out, "\n", 1);
 	}

@@ -129,7 +129,8 @@ static void put_classic_meshes(text_writer *t, hob_bytes file)
 	hob_classic_meshes m;
 	if (!hob_classic_open_meshes(file, &m, NULL))
 		return;
-	text_heading(t, "%u meshes, %u indices, %u vertices", m.mesh_count, m.index_count, m.vertex_count);
+	text_heading(t, "%u mesh%s, %u indices, %u vertices", m.mesh_count, m.mesh_count == 1 ? "" : "es",
+				 m.index_count, m.vertex_count);
 	for (uint32_t i = 0; i < text_rows(t, m.mesh_count); i++) {
 		hob_classic_mesh mesh = hob_classic_mesh_at(&m, i);
 		float box[6];
@@ -149,7 +150,7 @@ static void put_classic_meshes(text_writer *t, hob_bytes file)
 static void put_strings(text_writer *t, const char *what, hob_classic_strings strings)
 {
 	hob_str text;
-	text_heading(t, "%u %s", strings.count, what);
+	text_heading(t, "%u %s%s", strings.count, what, HOB_PLURAL(strings.count));
 	uint32_t count = strings.count;
 	for (uint32_t i = 0; i < text_rows(t, count) && hob_classic_strings_next(&strings, &text); i++) {
 		hob_buf_printf(t->out, "  %u: ", i);
@@ -164,7 +165,7 @@ static void put_classic_materials(text_writer *t, hob_bytes file)
 	hob_classic_materials m;
 	if (!hob_classic_open_materials(file, &m, NULL))
 		return;
-	text_heading(t, "%u materials", m.material_count);
+	text_heading(t, "%u material%s", m.material_count, HOB_PLURAL(m.material_count));
 	for (uint32_t i = 0; i < text_rows(t, m.material_count); i++) {
 		hob_classic_material r = hob_classic_material_at(&m, i);
 		const uint64_t maps[] = {r.ambientOcclusionMap,	 r.emissiveMap, r.albedoMap,
@@ -188,7 +189,7 @@ static void put_classic_materials(text_writer *t, hob_bytes file)
 		hob_buf_put(t->out, "\n", 1);
 	}
 	text_more(t, m.material_count, "  ");
-	put_strings(t, "texture files", m.files);
+	put_strings(t, "texture file", m.files);
 }
 
 static void put_classic_scene(text_writer *t, hob_bytes file)
@@ -196,8 +197,8 @@ static void put_classic_scene(text_writer *t, hob_bytes file)
 	hob_classic_scene s;
 	if (!hob_classic_open_scene(file, &s, NULL))
 		return;
-	text_heading(t, "%u nodes, %u with a mesh, %u with a material", s.node_count, s.meshes.count,
-				 s.materials.count);
+	text_heading(t, "%u node%s, %u with a mesh, %u with a material", s.node_count, HOB_PLURAL(s.node_count),
+				 s.meshes.count, s.materials.count);
 	for (uint32_t i = 0; i < text_rows(t, s.node_count); i++) {
 		hob_classic_hierarchy h = hob_classic_node_at(&s, i);
 		hob_buf_printf(t->out, "  %u: parent %d, level %d, first child %d, next sibling %d\n", i, h.parent,
@@ -206,8 +207,8 @@ static void put_classic_scene(text_writer *t, hob_bytes file)
 	text_more(t, s.node_count, "  ");
 	if (!s.has_names)
 		return;
-	put_strings(t, "node names", s.node_names);
-	put_strings(t, "material names", s.material_names);
+	put_strings(t, "node name", s.node_names);
+	put_strings(t, "material name", s.material_names);
 }
 
 static void put_classic(text_writer *t, hob_bytes file, hob_classic_kind kind)

@@ -325,7 +325,7 @@ static int run_diff(int argc, char **argv)
 }
 
 const cli_command cli_diff = {
-	"diff", "A [B]", "name what differs between two cooked files, or two versions of an asset",
+	"diff", "A [B]", "what differs between two cooked files, or versions of an asset",
 	"A and B are packed files of one kind, or assets of the daemon, which keeps what it served: ASSET@REV at "
 	"that\n"
 	"revision, ASSET now. ASSET alone is compared with the version before, ASSET@REV alone with the one of "

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "inspect_model.h"
 #include "map_file.h"
 
 #include "../../core/formats/classic.h"
@@ -41,27 +42,36 @@ static bool describe_ktx2(hob_bytes file, bool json, hob_buf *out, hob_error *er
 	return true;
 }
 
-static bool inspect_one(const char *path, bool json, bool only_validate, uint32_t rows, hob_error *err)
+typedef struct inspection {
+	bool json, only_validate;
+	uint32_t rows;
+	int code;
+} inspection;
+
+/* name: in place of the path; NULL: the path, and no heading */
+static bool inspect_one(const inspection *how, const char *path, const char *name, hob_error *err)
 {
 	hob_bytes file;
 	hob_buf out = {0};
 	if (!map_file(path, &file, err))
 		return false;
 	bool ok;
-	if (only_validate) {
+	if (how->only_validate) {
 		ok = validate(file, err);
 		if (ok)
-			hob_buf_printf(&out, "%s: valid\n", path);
+			hob_buf_printf(&out, "%s: valid\n", name ? name : path);
 	} else {
-		hob_describe_options options = {.max_rows = rows, .color = !json && srv_color_wanted(1)};
-		ok = is_ktx2(file) ? describe_ktx2(file, json, &out, err)
-			 : json		   ? hob_describe_json(file, &options, &out, err)
+		hob_describe_options options = {.max_rows = how->rows, .color = !how->json && srv_color_wanted(1)};
+		if (name && !how->json)
+			hob_buf_printf(&out, "%s\n", name);
+		ok = is_ktx2(file) ? describe_ktx2(file, how->json, &out, err)
+			 : how->json   ? hob_describe_json(file, &options, &out, err)
 						   : hob_describe_text(file, &options, &out, err);
-		if (ok && json)
-			hob_buf_put(&out, "\n", 1);
+		if (ok)
+			hob_buf_put(&out, "\n", how->json || name ? 1 : 0);
 	}
 	if (!ok)
-		hob_fail_in(err, "%s", path);
+		hob_fail_in(err, "%s", name ? name : path);
 	if (out.size > 0)
 		fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
@@ -69,34 +79,61 @@ static bool inspect_one(const char *path, bool json, bool only_validate, uint32_
 	return ok;
 }
 
+static void look(void *user, const char *path, const char *name)
+{
+	inspection *how = user;
+	hob_error error = {0};
+	if (!inspect_one(how, path, name, &error)) {
+		cli_print_error("hob inspect", &error);
+		how->code = EXIT_ASSETS_FAILED;
+	}
+}
+
+/* By its ending; what has none of them and is not cooked either may be a model. */
+static bool is_model(const char *path)
+{
+	static const char *const cooked[] = {"", "meshes", "materials", "scene", "animations", "ktx2", "json"};
+	hob_str extension = hob_path_extension(hob_str_of(path));
+	hob_bytes file = {0};
+	hob_error error;
+	for (size_t i = 0; i < HOB_COUNT_OF(cooked); i++)
+		if (hob_str_equal(extension, hob_str_of(cooked[i])))
+			return false;
+	bool model = map_file(path, &file, &error) && !is_ktx2(file) && !hob_pack_is(file) &&
+				 hob_classic_sniff(file) == HOB_CLASSIC_NOTHING;
+	unmap_file(&file);
+	return model;
+}
+
 static int run_inspect(int argc, char **argv)
 {
-	bool json = false, only_validate = false;
-	uint32_t rows = 0;
+	inspection how = {0};
 	cli_option options[] = {
-		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON, every record"},
-		{"--validate", 0, CLI_FLAG, &only_validate, NULL, "only say whether the files keep every rule"},
-		{"--rows", 0, CLI_NUMBER, &rows, "N", "rows of each table (20)"}};
+		{"--json", 0, CLI_FLAG, &how.json, NULL, "as JSON, every record; of a model one object an output"},
+		{"--validate", 0, CLI_FLAG, &how.only_validate, NULL, "only say whether the files keep every rule"},
+		{"--rows", 0, CLI_NUMBER, &how.rows, "N", "rows of each table (20)"}};
 	int operands = cli_parse(&cli_inspect, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
 	if (operands == 0)
 		return cli_usage_error(&cli_inspect, "name at least one file");
-	int code = EXIT_GOOD;
 	for (int i = 1; i <= operands; i++) {
-		hob_error error = {0};
-		if (!inspect_one(argv[i], json, only_validate, rows, &error)) {
-			cli_print_error("hob inspect", &error);
-			code = EXIT_ASSETS_FAILED;
-		}
+		int code = EXIT_GOOD;
+		if (is_model(argv[i]))
+			code = inspect_model(argv[i], look, &how);
+		else
+			look(&how, argv[i], NULL);
+		how.code = code != EXIT_GOOD ? code : how.code;
 	}
-	return code;
+	return how.code;
 }
 
-const cli_command cli_inspect = {
-	"inspect", "FILE...", "show what is inside a cooked file",
-	"FILE is packed (.meshes .materials .scene .animations), classic, or a KTX2 texture; its bytes\n"
-	"tell which.\n\n"
-	"Examples:\n  hob inspect duck.meshes\n  hob inspect --json duck.scene | jq .records.HIER\n"
-	"  hob inspect --validate build/*.meshes\n",
-	run_inspect};
+const cli_command cli_inspect = {"inspect", "FILE...",
+								 "show what is inside a cooked file, or what a model cooks to",
+								 "FILE is packed (.meshes .materials .scene .animations), classic, or a KTX2 "
+								 "texture; its bytes tell which. A "
+								 "model is\ncooked first, behind the sandbox, and nothing is kept of it.\n\n"
+								 "Examples:\n  hob inspect duck.meshes\n  hob inspect duck.glb\n  hob "
+								 "inspect --json duck.scene | jq .records.HIER\n"
+								 "  hob inspect --validate build/*.meshes\n",
+								 run_inspect};

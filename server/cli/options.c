@@ -50,7 +50,8 @@ static void print_help(const cli_command *command, const cli_option *options, si
 	hob_buf out = {0};
 	hob_buf_printf(&out, "hob %s - ", command->name);
 	cli_wrap(&out, hob_str_of(command->summary), (uint32_t)out.size, 4, width);
-	hob_buf_printf(&out, "\n\nUsage: hob %s [OPTION]... %s\n\n", command->name, command->arguments);
+	hob_buf_printf(&out, "\n\nUsage: hob %s [OPTION]...%s%s\n\n", command->name,
+				   command->arguments[0] ? " " : "", command->arguments);
 	cli_wrap(&out, hob_str_of(command->help), 0, 0, width);
 	hob_buf_put_str(&out, HOB_STR("\n\nOptions:\n"));
 	for (size_t i = 0; i <= count; i++) {

@@ -274,7 +274,8 @@ static int compare(const cJSON *root, const cook_replay_result *now)
 	if (differ == 0)
 		printf("the same: all %u outputs have the same bytes\n", same);
 	else
-		printf("not the same: %u outputs differ, %u do not\n", differ, same);
+		printf("not the same: %u output%s differ%s, %u do%s not\n", differ, HOB_PLURAL(differ),
+			   differ == 1 ? "s" : "", same, same == 1 ? "es" : "");
 	return differ == 0 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
@@ -389,7 +390,7 @@ const cli_command cli_replay = {"replay", "BUNDLE", "repeat a cook from its bund
 								"Unpacks a bundle (see 'hob help bundle') below a new folder, cooks it there "
 								"behind the same sandbox and limits, without a\n"
 								"daemon and without its cache, and tells whether the same came of it: the "
-								"same bytes, or the same error. Exit code 0:\n"
-								"the same, 1: not.\n\n"
+								"same bytes, or the same error.\n"
+								"The exit code is 0 then, else 1.\n\n"
 								"Examples:\n  hob replay duck.tar\n",
 								run_replay};

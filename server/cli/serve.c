@@ -219,9 +219,9 @@ static void on_ready(void *user)
 		   strncmp(srv_http_url(d->http), "unix:", 5) == 0 ? "" : "/", off);
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
-		printf("  %s➜%s  Watching  %.*s  %s(%.*s, %llu files)%s\n", accent, off, HOB_FMT(root->path), dim,
+		printf("  %s➜%s  Watching  %.*s  %s(%.*s, %llu file%s)%s\n", accent, off, HOB_FMT(root->path), dim,
 			   HOB_FMT(root->poll_ms > 0 ? root->note : hob_str_of(root->mode)),
-			   (unsigned long long)root->files, off);
+			   (unsigned long long)root->files, HOB_PLURAL(root->files), off);
 	}
 	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, srv_config_text(&d->config, SRV_CONFIG_cache),
 		   dim, srv_text_bytes(usage.blob_bytes, used), off);

@@ -151,13 +151,15 @@ void serve_keys_dump(srv_engine *engine, srv_views *views, const char *url)
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
 		if (view->states[i] > 0)
 			hob_buf_printf(&states, ", %u %s", view->states[i], srv_state_name((srv_state)i));
-	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u assets%.*s", HOB_VERSION, url,
-			(unsigned long long)view->rev, view->count, HOB_FMT(hob_buf_str(&states)));
+	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s%.*s", HOB_VERSION, url,
+			(unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
+			HOB_FMT(hob_buf_str(&states)));
 	for (uint32_t i = 0; i < view->root_count; i++)
-		srv_log(SRV_LOG_INFO, "state", "watching %.*s (%s, %llu files)", HOB_FMT(view->roots[i].path),
-				view->roots[i].mode, (unsigned long long)view->roots[i].files);
+		srv_log(SRV_LOG_INFO, "state", "watching %.*s (%s, %llu file%s)", HOB_FMT(view->roots[i].path),
+				view->roots[i].mode, (unsigned long long)view->roots[i].files,
+				HOB_PLURAL(view->roots[i].files));
 	srv_log(SRV_LOG_INFO, "state",
-			"%llu jobs wait, %llu run; since the start %llu cooked, %llu failed, %llu from the cache",
+			"jobs: %llu wait, %llu run; since the start %llu cooked, %llu failed, %llu from the cache",
 			(unsigned long long)count->queue_length, (unsigned long long)count->running,
 			(unsigned long long)count->cooked, (unsigned long long)count->failed,
 			(unsigned long long)count->hits);

@@ -193,7 +193,11 @@ static int run_status(int argc, char **argv)
 
 const cli_command cli_status = {
 	"status", "", "what the daemon is doing",
-	"Examples:\n  hob status\n  hob status --watch\n  hob status --json | jq .assets\n", run_status};
+	"How many assets are in which state, what is being cooked, the size of models, results and cache, and "
+	"the "
+	"watched\nfolders with the way that changes in them are noticed.\n\n"
+	"Examples:\n  hob status\n  hob status --watch\n  hob status --json | jq .assets\n",
+	run_status};
 
 /* ---- healthcheck: for container engines, which have no curl */
 
@@ -220,6 +224,9 @@ static int run_healthcheck(int argc, char **argv)
 	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
-const cli_command cli_healthcheck = {"healthcheck", "", "exit 0 when the daemon is alive",
-									 "Examples:\n  hob healthcheck --ready && echo serving\n",
-									 run_healthcheck};
+const cli_command cli_healthcheck = {
+	"healthcheck", "", "exit 0 when the daemon is alive",
+	"For container engines and scripts: prints nothing when all is well; exit code 1 when "
+	"not, 3 when nobody answers.\n\n"
+	"Examples:\n  hob healthcheck --ready && echo serving\n",
+	run_healthcheck};

@@ -145,8 +145,8 @@ static void verify_done(uv_work_t *work, int status)
 	engine_task *t = work->data;
 	srv_engine *engine = t->engine;
 	finish(t);
-	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blobs, %llu damaged",
-			(unsigned long long)t->done, (unsigned long long)t->damaged);
+	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blob%s, %llu damaged",
+			(unsigned long long)t->done, HOB_PLURAL(t->done), (unsigned long long)t->damaged);
 	engine_background_over(engine);
 }
 

@@ -43,7 +43,7 @@ class Link(Scenario):
             (self.art / "props").mkdir()
             path = hob_link.export_into(str(self.art / "props"), "box", lambda path: shutil.copy(MODEL, path))
             self.assertEqual(link.asset_of(path), "art/props/box.glb")
-            self.assertRegex(link.cooked("art/props/box.glb"), r"^art/props/box\.glb: 12 triangles, 1 meshes, \d+ KB, cooked in \d+ ms")
+            self.assertRegex(link.cooked("art/props/box.glb"), r"^art/props/box\.glb: 12 triangles, 1 mesh, \d+ KB, cooked in \d+ ms")
             self.assertEqual([file.name for file in (self.art / "props").iterdir()], ["box.glb"])
             hob_link.export_into(str(self.art / "props"), "box", lambda path: pathlib.Path(path).write_bytes(b"glTF broken"))
             with self.assertRaises(hob_link.Trouble) as failed:
@@ -97,7 +97,7 @@ class InBlender(Scenario):
                 self.skipTest("this blender cannot export glTF: apt-get install python3-numpy")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertEqual(len(said), 3, done.stdout)
-            self.assertRegex(said[0], r"^hob: cooked art/thing\.glb: 12 triangles, 1 meshes")
+            self.assertRegex(said[0], r"^hob: cooked art/thing\.glb: 12 triangles, 1 mesh")
             self.assertRegex(said[1], r"^hob: cooked art/thing\.glb: 92 triangles, 2 meshes")
             self.assertRegex(said[2], r"^hob: failed: Hob at http://127\.0\.0\.1:1 cannot be reached")
             self.assertEqual(daemon.assets()["art/thing.glb"]["stats"]["triangles"], 92)

@@ -26,7 +26,7 @@ class CommandLine(Scenario):
         """Runs hob; its stdout and stderr as texts, after its exit code was what it should be."""
         where = {"HOB_URL": f"127.0.0.1:{self.daemon.port}"} if url and self.daemon else {}
         result = subprocess.run([HOB, *map(str, args)], capture_output=True, text=True, timeout=DEADLINE, check=False,
-                                env=dict(os.environ, NO_COLOR="1", **(where | environment)))
+                                env=dict(os.environ) | {"NO_COLOR": "1"} | where | environment)
         self.assertEqual(result.returncode, code, (args, result.stdout, result.stderr))
         self.assertNotIn("runtime error", result.stderr)
         self.assertNotIn("Sanitizer", result.stderr)
@@ -70,6 +70,14 @@ class Usage(CommandLine):
             for columns in (80, 160):
                 long = [line for line in self.hob("help", command, COLUMNS=str(columns))[0].splitlines() if len(line) > columns]
                 self.assertEqual(long, [], command)
+                paged = self.hob("help", command, COLUMNS=str(columns), NO_COLOR="", CLICOLOR_FORCE="1")[0]
+                self.assertNotIn("\x1b", paged)
+                self.assertFalse([line for line in paged.splitlines() if line != line.rstrip()], command)
+                lines = paged.splitlines()
+                self.assertTrue(all(len(line.split()) > 1 or not line or line.startswith("  ") or line.endswith(":") or
+                                    not lines[i + 1].strip() for i, line in enumerate(lines[:-1])), paged)  # no word alone inside a text
+        self.assertFalse([line for line in self.hob("help")[0].splitlines() if len(line) > 79])
+        self.assertIn("there are --help and --version", self.hob("--halp", code=2)[1])
         text = self.hob("help", "ls")[0]
         for state in ("queued", "cooking", "fresh", "stale", "failed", "blocked", "quarantined", "missing", "removed"):
             self.assertRegex(text, rf"(?m)^  {state}: ")
@@ -79,6 +87,23 @@ class Usage(CommandLine):
         self.assertIn("no model was found", said)
         for extension in (" .glb ", " .obj ", " .fbx "):
             self.assertEqual(said.count(extension), 1, said)
+
+    def test_inspect_of_a_model(self):
+        self.put("m.obj", obj_text(5, mtl="m.mtl"))
+        self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
+        self.put("bad.gltf", "{")
+        before = sorted(os.listdir(self.folder))
+        said = self.hob("inspect", self.art / "m.obj", TMPDIR=str(self.folder))[0]
+        for words in ("m.obj: meshes\npacked MESH file", "m.obj: materials\npacked MATL file", "m.obj: scene\npacked SCNE file",
+                      "\n1 mesh\n", "\n1 material\n"):
+            self.assertIn(words, said)
+        kinds = [json.loads(line)["kind"] for line in self.hob("inspect", "--json", self.art / "m.obj")[0].splitlines()]
+        self.assertEqual(kinds, ["MESH", "MATL", "SCNE"])
+        self.assertEqual(self.hob("inspect", "--validate", self.art / "m.obj")[0].count(": valid\n"), 3)
+        self.assertIn("bad.gltf: JSON:", self.hob("inspect", self.art / "bad.gltf", code=1, TMPDIR=str(self.folder))[1])
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.put("text.txt", "nothing")
+        self.assertIn("text.txt", self.hob("inspect", self.art / "text.txt", code=1)[1])
 
     def test_words_that_are_nearly_right(self):
         self.assertIn("no state 'faild'; did you mean 'failed'?", self.hob("ls", "--state", "fresh,faild", code=2)[1])

@@ -248,9 +248,9 @@ class Terminal(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             daemon.process.send_signal(signal.SIGUSR1)
-            self.assertIn("1 assets, 1 fresh", daemon.wait_log("state hob "))
+            self.assertIn("; 1 asset, 1 fresh", daemon.wait_log("state hob "))
             self.assertIn(str(self.art), daemon.wait_log("state watching"))
-            daemon.wait_log("0 jobs wait, 0 run; since the start 1 cooked")
+            daemon.wait_log("jobs: 0 wait, 0 run; since the start 1 cooked")
 
 
 if __name__ == "__main__":

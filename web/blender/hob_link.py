@@ -78,7 +78,7 @@ class Daemon:
         if error:
             raise Trouble(": ".join(filter(None, [name, error["message"], error.get("hint")])))
         stats, size = asset["stats"], asset["bytes"]["cooked"]
-        line = f"{name}: {stats['triangles']:,} triangles, {stats['meshes']} meshes, {size / 1000:,.0f} KB, cooked in {asset['cook_ms']:.0f} ms"
+        line = f"{name}: {stats['triangles']:,} triangles, {stats['meshes']} mesh{'' if stats['meshes'] == 1 else 'es'}, {size / 1000:,.0f} KB, cooked in {asset['cook_ms']:.0f} ms"
         return line + (f", {asset['warnings']} warnings" if asset["warnings"] else "")
 
 

@@ -28,7 +28,7 @@ static void text_names_what_is_in_the_files(void **state)
 	(void)state;
 	static const char *const parts[4][8] = {
 		{"packed MESH file, version 1.1", "valid", "4 meshes", "0: 'quad', 4 vertices, layout 0, material 0",
-		 "level 1: 1 triangles, vertices 0..3, error 0.125, 16-bit indices, 1 meshlets",
+		 "level 1: 1 triangle, vertices 0..3, error 0.125, 16-bit indices, 1 meshlet",
 		 "morph target 'twist': 3 vertices, weight 0", "normal 0: R16G16_SNORM, octahedral, stream 1 at 0",
 		 "2: 'wire', 2 vertices, layout 0, no material, lines"},
 		{"2 materials",
@@ -36,12 +36,12 @@ static void text_names_what_is_in_the_files(void **state)
 		 "base color: image 0 'textures/brick.png'", "transparent, blend, double sided, is unlit",
 		 "2 variants", "64x32, 7 levels, ktx2, VkFormat 43, 11000 bytes, srgb, blob 000306090c0f1215",
 		 "metal rough: image 1", "'night'"},
-		{"2 scenes", "0: 'main', 1 roots, default", "8 nodes", "    1: 'body', at 10 0 0\n",
+		{"2 scenes", "0: 'main', 1 root, default", "8 nodes", "    1: 'body', at 10 0 0\n",
 		 "      2: 'body_Mesh_0', mesh 0, material 0\n", "5: 'eye', camera 0, light 1",
 		 "perspective, yfov 0.75, aspect 0, near 0.125, far inf",
 		 "'lamp', spot, colour 1 0.5 0.25, intensity 100, range 8"},
-		{"2 clips", "0: 'walk', 0 to 2 s, 3 channels, 1 translation, 1 rotation, 1 weights, 7 keys",
-		 "1 skins", "0: 'rig', 2 joints, root node 3", "CLIP", "IBMS", "sections", "first"},
+		{"2 clips", "0: 'walk', 0 to 2 s, 3 channels, 1 translation, 1 rotation, 1 weights, 7 keys", "1 skin",
+		 "0: 'rig', 2 joints, root node 3", "CLIP", "IBMS", "sections", "first"},
 	};
 	packed_fixture packed;
 	fixture_pack(&packed, HOB_PACK_RAW);

@@ -1,0 +1,72 @@
+#include "inspect_model.h"
+#include "cook_run.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+	(void)info, (void)kind, (void)at;
+	return remove(path);
+}
+
+static bool make_folder(char folder[64], hob_error *err)
+{
+	const char *temp = getenv("TMPDIR");
+	snprintf(folder, 64, "%.40s/hob-inspect-XXXXXX", temp && temp[0] && strlen(temp) <= 40 ? temp : "/tmp");
+	return mkdtemp(folder) ||
+		   hob_fail(err, USAGE, "no folder can be made in '%s': %s", folder, strerror(errno));
+}
+
+static void look_at(const char *folder, const char *entry, const char *path,
+					void (*look)(void *user, const char *file, const char *name), void *user)
+{
+	static const char *const kinds[] = {".meshes", ".materials", ".scene", ".animations"};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
+		char file[PATH_MAX];
+		hob_buf name = {0};
+		hob_error error;
+		if (!cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
+			continue;
+		hob_buf_printf(&name, "%s: %s", path, kinds[i] + 1);
+		hob_buf_put(&name, "", 1);
+		look(user, file, (const char *)name.data);
+		hob_buf_release(&name);
+	}
+}
+
+int inspect_model(const char *path, void (*look)(void *user, const char *file, const char *name), void *user)
+{
+	char folder[64], *paths[] = {strdup(path)}, *entry = NULL;
+	hob_error error = {0};
+	srv_config config = {0};
+	cook_plan plan;
+	int code = EXIT_USAGE;
+	if (!paths[0] || !srv_config_load(&config, NULL, &error)) {
+		free(paths[0]);
+		cli_print_error("hob inspect", &error);
+		return EXIT_USAGE;
+	}
+	cook_plan_options how = {.config = &config, .settings = config.defaults};
+	if (cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
+		entry = strdup(plan.entries[0].path);
+		cook_run_options run = {
+			.who = "hob inspect", .write = {.out = folder}, .config = &config, .quiet = true};
+		code = cook_run(&plan, &run);
+		if (entry && (code == EXIT_GOOD || code == EXIT_OVER_BUDGET)) {
+			look_at(folder, entry, path, look, user);
+			code = EXIT_GOOD;
+		}
+		nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	} else {
+		cli_print_error("hob inspect", &error);
+	}
+	free(entry);
+	free(paths[0]);
+	srv_config_release(&config);
+	return code;
+}

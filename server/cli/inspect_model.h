@@ -1,0 +1,11 @@
+/* inspect_model.h - a model as its cook shows it: cooked behind the sandbox into a folder that is gone afterwards. */
+#ifndef CLI_INSPECT_MODEL_H
+#define CLI_INSPECT_MODEL_H
+
+#include "cli.h"
+
+/* Calls `look` with each cooked file and the name to show for it ("duck.glb: meshes"). Its settings are those of hob.json,
+ * cook.json and its sidecar. Returns the exit code; what goes wrong is told on stderr. */
+int inspect_model(const char *path, void (*look)(void *user, const char *file, const char *name), void *user);
+
+#endif
