@@ -32,10 +32,11 @@ static int inside(const hob_pk_section *section, uint64_t size)
 	return section->offset <= size && section->stored_bytes <= size - section->offset;
 }
 
-/* ---- finding bytes in the older file */
+/* ---- finding bytes in the older files */
 
 typedef struct range_index {
-	const uint8_t *ranges; /* hob_pk_range records of the older file */
+	const hobc_older *older;
+	const uint8_t *ranges; /* its hob_pk_range records */
 	uint32_t count, slot_mask;
 	uint32_t *slots; /* number of a range + 1 */
 } range_index;
@@ -80,11 +81,12 @@ static const uint8_t *ranges_of(const uint8_t *data, uint64_t size, uint32_t *co
 	return data + section.offset;
 }
 
-static void index_open(hobc_client *client, const hobc_request *r, range_index *index)
+static void index_open(hobc_client *client, const hobc_older *older, range_index *index)
 {
 	uint32_t i;
 	memset(index, 0, sizeof *index);
-	index->ranges = ranges_of(r->older, r->older_size, &index->count);
+	index->older = older;
+	index->ranges = ranges_of(older->data, older->size, &index->count);
 	if (!index->count || index->count > UINT32_MAX / 4)
 		return;
 	for (index->slot_mask = 15; index->slot_mask < index->count * 2;
@@ -97,7 +99,7 @@ static void index_open(hobc_client *client, const hobc_request *r, range_index *
 	for (i = 0; i < index->count; i++) {
 		hob_pk_range range = range_at(index->ranges, i);
 		uint32_t at = slot_of(&range) & index->slot_mask;
-		if (range.offset > r->older_size || range.size > r->older_size - range.offset)
+		if (range.offset > older->size || range.size > older->size - range.offset)
 			continue;
 		while (index->slots[at])
 			at = (at + 1) & index->slot_mask;
@@ -105,7 +107,7 @@ static void index_open(hobc_client *client, const hobc_request *r, range_index *
 	}
 }
 
-static int take_range(hobc_request *r, const range_index *index, const hob_pk_range *range)
+static int take_range_of(hobc_request *r, const range_index *index, const hob_pk_range *range)
 {
 	uint32_t at = slot_of(range) & index->slot_mask;
 	if (!index->slots)
@@ -114,7 +116,34 @@ static int take_range(hobc_request *r, const range_index *index, const hob_pk_ra
 		hob_pk_range old = range_at(index->ranges, index->slots[at] - 1);
 		if (old.size != range->size || memcmp(old.digest, range->digest, sizeof old.digest) != 0)
 			continue;
-		memcpy(r->whole + range->offset, r->older + old.offset, old.size);
+		memcpy(r->whole + range->offset, index->older->data + old.offset, old.size);
+		return 1;
+	}
+	return 0;
+}
+
+static int take_range(hobc_request *r, const range_index *indices, const hob_pk_range *range)
+{
+	size_t i;
+	for (i = 0; i < r->older_count; i++)
+		if (take_range_of(r, &indices[i], range))
+			return 1;
+	return 0;
+}
+
+static int take_section_of(hobc_request *r, const hobc_older *older, const hob_pk_section *section)
+{
+	hob_pk_header header;
+	hob_pk_section old;
+	uint32_t i;
+	if (!read_header(older->data, older->size, &header) || table_end(&header) > older->size)
+		return 0;
+	for (i = 0; i < header.section_count; i++) {
+		entry_of(older->data, &header, i, &old);
+		if (old.stored_bytes != section->stored_bytes || memcmp(old.digest, section->digest, 16) != 0 ||
+			!inside(&old, older->size))
+			continue;
+		memcpy(r->whole + section->offset, older->data + old.offset, (size_t)old.stored_bytes);
 		return 1;
 	}
 	return 0;
@@ -122,19 +151,10 @@ static int take_range(hobc_request *r, const range_index *index, const hob_pk_ra
 
 static int take_section(hobc_request *r, const hob_pk_section *section)
 {
-	hob_pk_header header;
-	hob_pk_section old;
-	uint32_t i;
-	if (!read_header(r->older, r->older_size, &header) || table_end(&header) > r->older_size)
-		return 0;
-	for (i = 0; i < header.section_count; i++) {
-		entry_of(r->older, &header, i, &old);
-		if (old.stored_bytes != section->stored_bytes || memcmp(old.digest, section->digest, 16) != 0 ||
-			!inside(&old, r->older_size))
-			continue;
-		memcpy(r->whole + section->offset, r->older + old.offset, (size_t)old.stored_bytes);
-		return 1;
-	}
+	size_t i;
+	for (i = 0; i < r->older_count; i++)
+		if (take_section_of(r, &r->older[i], section))
+			return 1;
 	return 0;
 }
 
@@ -153,7 +173,7 @@ static void add_need(hobc_request *r, uint64_t first, uint64_t end)
 }
 
 /* What came along with the table counts as there; the rest of the section range by range. */
-static void plan_section(hobc_request *r, const range_index *index, const uint8_t *ranges,
+static void plan_section(hobc_request *r, const range_index *indices, const uint8_t *ranges,
 						 uint32_t range_count, uint32_t *next, const hob_pk_section *section)
 {
 	uint64_t at = section->offset, end = section->offset + section->stored_bytes;
@@ -166,7 +186,7 @@ static void plan_section(hobc_request *r, const range_index *index, const uint8_
 		if (range.offset < at || range.size > end - range.offset)
 			continue;
 		add_need(r, at, range.offset);
-		if (!take_range(r, index, &range))
+		if (!take_range(r, indices, &range))
 			add_need(r, range.offset, range.offset + range.size);
 		at = range.offset + range.size;
 	}
@@ -177,7 +197,7 @@ static int plan(hobc_client *client, hobc_request *r)
 {
 	hob_pk_header header;
 	hob_pk_section section;
-	range_index index;
+	range_index indices[HOBC_OLDER_MAX];
 	uint32_t i, next = 0, count;
 	const uint8_t *ranges = ranges_of(r->whole, r->whole_size, &count);
 	memcpy(&header, r->whole, sizeof header);
@@ -185,13 +205,15 @@ static int plan(hobc_client *client, hobc_request *r)
 		(hobc_need *)hobc_alloc(client, (header.section_count + 2 * (size_t)count + 1) * sizeof *r->needs);
 	if (!r->needs)
 		return 0;
-	index_open(client, r, &index);
+	for (i = 0; i < r->older_count; i++)
+		index_open(client, &r->older[i], &indices[i]);
 	for (i = 0; i < header.section_count; i++) {
 		entry_of(r->whole, &header, i, &section);
 		if (section.type != HOB_PK_RNGS)
-			plan_section(r, &index, ranges, count, &next, &section);
+			plan_section(r, indices, ranges, count, &next, &section);
 	}
-	hobc_free(client, index.slots);
+	for (i = 0; i < r->older_count; i++)
+		hobc_free(client, indices[i].slots);
 	return 1;
 }
 

@@ -24,6 +24,12 @@ typedef struct hobc_need {
 	uint64_t first, end;
 } hobc_need;
 
+/* A file that may hold some of the wanted bytes. */
+typedef struct hobc_older {
+	const uint8_t *data;
+	size_t size;
+} hobc_older;
+
 typedef struct hobc_request {
 	struct hobc_request *next;
 	uint64_t id;
@@ -38,10 +44,10 @@ typedef struct hobc_request {
 	uint64_t fetched;
 	uint8_t *data; /* the body so far */
 	size_t used, room;
-	/* delta: `whole` is put together from `older` and from ranges */
+	/* delta: `whole` is put together from older files and from ranges */
 	hobc_delta_phase phase;
-	const uint8_t *older;
-	size_t older_size;
+	hobc_older older[HOBC_OLDER_MAX];
+	size_t older_count;
 	uint8_t *whole;
 	uint64_t whole_size;
 	size_t came; /* bytes from its start that came with the table */

@@ -326,20 +326,33 @@ hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset
 	return HOBC_OK;
 }
 
-hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
-						   void *user, uint64_t *id)
+hobc_result hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
+							  size_t count, hobc_blob_fn fn, void *user, uint64_t *id)
 {
 	hobc_request *r;
-	hobc_result result = older ? by_hash(client, hash, fn, user, id, &r) : HOBC_ARGUMENT;
+	hobc_older known[HOBC_OLDER_MAX];
+	size_t known_count = 0, i;
+	for (i = 0; older && i < count && known_count < HOBC_OLDER_MAX; i++)
+		if (older[i]) {
+			known[known_count].data = (const uint8_t *)older[i]->data;
+			known[known_count++].size = older[i]->size;
+		}
+	hobc_result result = known_count > 0 ? by_hash(client, hash, fn, user, id, &r) : HOBC_ARGUMENT;
 	if (result != HOBC_OK)
 		return result;
 	r->phase = DELTA_TABLE;
 	r->by_range = 1;
 	r->last = 4095;
-	r->older = older->data;
-	r->older_size = older->size;
+	memcpy(r->older, known, known_count * sizeof *known);
+	r->older_count = known_count;
 	enqueue(client, r);
 	return HOBC_OK;
+}
+
+hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
+						   void *user, uint64_t *id)
+{
+	return hobc_get_delta_of(client, hash, &older, 1, fn, user, id);
 }
 
 hobc_result hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, void *user)

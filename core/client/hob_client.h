@@ -139,6 +139,12 @@ hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset
  * come whole when they changed. `older` must stay until the callback. */
 hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
 						   void *user, uint64_t *id);
+/* The same, given several older ones, of which the first that has some bytes gives them: what was shown last and the last
+ * final one, because a preview and a final cook of the same model have little in common. NULLs are passed over; at least
+ * one must be a blob, at most HOBC_OLDER_MAX are looked at. */
+enum { HOBC_OLDER_MAX = 4 };
+hobc_result hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
+							  size_t count, hobc_blob_fn fn, void *user, uint64_t *id);
 /* hobc_get and hobc_update until it is answered; other callbacks run meanwhile. */
 hobc_result hobc_get_sync(hobc_client *client, const char *asset, const char *output, hobc_blob **out);
 

@@ -184,8 +184,8 @@ class CClient(Scenario):
                 outputs = daemon.get("/api/v1/assets/" + daemon.assets()["art/scene.obj"]["id"]).json()["outputs"]
                 return next((o["hash"], o["size"]) for o in outputs if o["name"] == "meshes")
 
-            def delta(name, old, new):
-                fetch = Fetch(daemon.port, "art/scene.obj", "meshes", "--delta", old[0], new[0])
+            def delta(name, old, new, *between):
+                fetch = Fetch(daemon.port, "art/scene.obj", "meshes", "--delta", old[0], *(b[0] for b in between), new[0])
                 self.assertEqual(int(fetch.wait("blob", old[0])[4]), old[1])
                 line = fetch.wait("blob", new[0])
                 self.assertEqual(fetch.end(), 0)
@@ -199,6 +199,15 @@ class CClient(Scenario):
             self.assertLess(delta("a mesh is gone from the middle", first, cook(without(text, 40))), 0.12)
             self.assertLess(delta("another came at the end", first, cook(scene_text(101))), 0.12)
             self.assertLess(delta("nothing in common", first, cook(obj_text(9))), 2)
+            # Whoever holds several older files, such as a preview and the last final one, takes from each of them.
+            text = scene_text(16)
+            even, odd = text, text
+            for i in range(16):
+                even, odd = (without(t, i) if i % 2 == keep else t for t, keep in ((even, 1), (odd, 0)))
+            first, even, odd = cook(text), cook(even), cook(odd)
+            self.assertGreater(delta("half of the meshes were there", even, first), 0.15)
+            self.assertLess(delta("each half was there in another file", even, first, odd), 0.1)
+
 
 
 class Flipper:

@@ -28,6 +28,7 @@ typedef char hash_text[65];
 typedef struct version {
 	hash_text hashes[OUTPUTS];	 /* "" = the asset has none */
 	uint64_t revs[OUTPUTS], rev; /* by name each has its own; 0 from a cache */
+	bool preview;
 	hob_rt_asset *asset;
 	hob_rt_instance *instance;
 	hob_rt_player *player;
@@ -42,10 +43,13 @@ typedef struct app {
 	bool window, dirty;
 	double clock, swap_ms;
 	version shown, coming;
+	hash_text
+		finals[OUTPUTS]; /* of the last version that was no preview: has more in common with the next one */
 	uint32_t generation, pending; /* of `coming`: answers of earlier ones are kept as bytes only */
 	hobc_blob **held;			  /* every blob of either version, once */
 	size_t held_count;
-	uint64_t rev; /* of the last change, good or not */
+	uint32_t flying; /* requests of any generation: what they read must stay */
+	uint64_t rev;	 /* of the last change, good or not */
 	char error[512];
 } app;
 
@@ -101,11 +105,21 @@ static bool is_used(const version *v, const char *hash)
 	return false;
 }
 
+static bool is_final(const app *a, const char *hash)
+{
+	for (int i = 0; i < OUTPUTS; i++)
+		if (strcmp(a->finals[i], hash) == 0)
+			return true;
+	return false;
+}
+
 static void release_unused(app *a)
 {
 	size_t kept = 0;
+	if (a->flying > 0)
+		return; /* after a later one */
 	for (size_t i = 0; i < a->held_count; i++)
-		if (is_used(&a->shown, a->held[i]->hash))
+		if (is_used(&a->shown, a->held[i]->hash) || is_final(a, a->held[i]->hash))
 			a->held[kept++] = a->held[i];
 		else
 			hobc_blob_release(a->client, a->held[i]);
@@ -161,6 +175,8 @@ static void swap(app *a, double began)
 	close_version(&a->shown);
 	a->shown = a->coming;
 	a->rev = a->shown.rev;
+	if (!a->shown.preview)
+		memcpy(a->finals, a->shown.hashes, sizeof a->finals);
 	memset(&a->coming, 0, sizeof a->coming);
 	a->error[0] = 0;
 	a->dirty = true;
@@ -176,6 +192,7 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 	app *a = r.app;
 	(void)id;
 	free(user);
+	a->flying--;
 	if (result == HOBC_OK && r.output >= 0 && r.generation == a->generation) {
 		strcpy(a->coming.hashes[r.output], blob->hash);
 		a->coming.revs[r.output] = a->coming.rev = blob->rev;
@@ -200,16 +217,19 @@ static request *new_request(app *a, int output)
 		r->generation = a->generation;
 		r->output = output;
 		a->pending++;
+		a->flying++;
 	}
 	return r;
 }
 
-static void fetch_hash(app *a, const char *hash, const char *older)
+/* output: where earlier versions of it are; -1 for a picture */
+static void fetch_hash(app *a, const char *hash, int output)
 {
-	const hobc_blob *base = older[0] ? find_blob(a, older) : NULL;
+	const hobc_blob *older[] = {output >= 0 ? find_blob(a, a->shown.hashes[output]) : NULL,
+								output >= 0 ? find_blob(a, a->finals[output]) : NULL};
 	request *r = hash[0] && !find_blob(a, hash) ? new_request(a, -1) : NULL;
-	if (r && base)
-		hobc_get_delta(a->client, hash, base, on_blob, r, NULL);
+	if (r && (older[0] || older[1]))
+		hobc_get_delta_of(a->client, hash, older, 2, on_blob, r, NULL);
 	else if (r)
 		hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
 }
@@ -251,7 +271,7 @@ static void advance(app *a)
 		for (uint32_t i = 0; i < v->asset->image_count; i++) {
 			hash_text hash;
 			image_hash(v->asset, i, hash);
-			fetch_hash(a, hash, "");
+			fetch_hash(a, hash, -1);
 		}
 		if (a->pending > 0)
 			return;
@@ -302,11 +322,12 @@ static void on_event(void *user, const hobc_event *event)
 		return;
 	begin(a);
 	a->coming.rev = event->rev;
+	a->coming.preview = strstr(event->json, "\"quality\":\"preview\"") != NULL;
 	for (int i = 0; i < OUTPUTS; i++)
 		if (!hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
 			a->coming.hashes[i][0] = 0;
 	for (int i = 0; i < OUTPUTS; i++)
-		fetch_hash(a, a->coming.hashes[i], a->shown.hashes[i]);
+		fetch_hash(a, a->coming.hashes[i], i);
 	if (a->pending == 0)
 		advance(a);
 }
@@ -439,6 +460,8 @@ int main(int argc, char **argv)
 		run(&a);
 	close_version(&a.coming);
 	close_version(&a.shown);
+	memset(a.finals, 0, sizeof a.finals);
+	a.flying = 0;
 	release_unused(&a);
 	free(a.held);
 	good = a.surface != NULL;

@@ -1,10 +1,10 @@
 /* hob_fetch.c - fetches one output of an asset and prints what came; with --watch goes on at every change.
  *
- *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta OLD-HASH NEW-HASH]
+ *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta HASH HASH...]
  *
  * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
- * "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta fetches the first blob, then the second
- * as a delta to it. HOB_TOKEN is sent; for https:// (where it was built with libcurl) HOB_CA_FILE is trusted. */
+ * "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta fetches the first blob, then the others
+ * as deltas to it and the one before. HOB_TOKEN is sent; for https:// (where it was built with libcurl) HOB_CA_FILE is trusted. */
 #include "../hob_client.h"
 #ifdef HOB_CURL
 #include "curl_transport.h"
@@ -21,10 +21,11 @@ typedef struct app {
 	const char *asset, *output;
 	hobc_blob *shown; /* what a renderer would be drawing */
 	hobc_blob *base;  /* the last that was no preview: has more in common with the next final one */
-	int preview;	  /* the wanted one is a preview */
+	int preview;	  /* the wanted one is a preview, or --delta's: not to become the base */
+	char **next;	  /* of --delta: hashes still to be fetched */
 	char wanted[65];  /* hash of the newest blob heard of */
 	char asked[65];	  /* hash of the blob that is on its way or came last */
-	int answers, fetching;
+	int fetching;
 	hobc_result last;
 } app;
 
@@ -37,9 +38,9 @@ static void fetch_wanted(app *a)
 		(a->shown && strcmp(a->shown->hash, a->wanted) == 0))
 		return;
 	memcpy(a->asked, a->wanted, sizeof a->asked);
+	const hobc_blob *older[] = {a->shown, a->base};
 	if (a->shown)
-		a->fetching =
-			hobc_get_delta(a->client, a->wanted, a->base ? a->base : a->shown, on_blob, a, NULL) == HOBC_OK;
+		a->fetching = hobc_get_delta_of(a->client, a->wanted, older, 2, on_blob, a, NULL) == HOBC_OK;
 	else
 		a->fetching = hobc_get_blob(a->client, a->wanted, 0, 0, on_blob, a, NULL) == HOBC_OK;
 }
@@ -57,7 +58,6 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 	(void)id;
 	if (result == HOBC_CANCELLED)
 		return;
-	a->answers++;
 	a->last = result;
 	if (result != HOBC_OK) {
 		printf("error %d %s\n", (int)result, message);
@@ -71,6 +71,8 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 			hobc_blob_release(a->client, a->base);
 			a->base = blob;
 		}
+		if (a->next && *a->next)
+			snprintf(a->wanted, sizeof a->wanted, "%s", *a->next++);
 	}
 	a->fetching = 0;
 	fetch_wanted(a);
@@ -102,26 +104,23 @@ int main(int argc, char **argv)
 {
 	hobc_options options = {0};
 	app a = {0};
-	const char *from = NULL;
 	int watch = 0, i;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 4) {
-		fputs("usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta OLD-HASH NEW-HASH]\n",
-			  stderr);
+		fputs("usage: hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta HASH HASH...]\n", stderr);
 		return 2;
 	}
 	options.url = argv[1];
 	a.asset = argv[2];
 	a.output = argv[3];
-	for (i = 4; i < argc; i++) {
+	a.last = HOBC_ARGUMENT;
+	for (i = 4; i < argc && !a.next; i++) {
 		if (strcmp(argv[i], "--watch") == 0)
 			watch = 1;
 		else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
 			options.cache_dir = argv[++i];
-		else if (strcmp(argv[i], "--delta") == 0 && i + 2 < argc) {
-			from = argv[++i];
-			snprintf(a.wanted, sizeof a.wanted, "%s", argv[++i]);
-		}
+		else if (strcmp(argv[i], "--delta") == 0 && i + 1 < argc)
+			a.next = &argv[i + 1];
 	}
 	options.token = getenv("HOB_TOKEN");
 #ifdef HOB_CURL
@@ -135,9 +134,10 @@ int main(int argc, char **argv)
 	}
 	if (watch)
 		hobc_watch(a.client, a.asset, on_event, &a);
-	a.fetching = (from ? hobc_get_blob(a.client, from, 0, 0, on_blob, &a, NULL)
-					   : hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL)) == HOBC_OK;
-	while (watch ? !input_ended() : a.answers < (from && a.last == HOBC_OK ? 2 : 1))
+	a.preview = a.next != NULL;
+	a.fetching = (a.next ? hobc_get_blob(a.client, *a.next++, 0, 0, on_blob, &a, NULL)
+						 : hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL)) == HOBC_OK;
+	while (watch ? !input_ended() : a.fetching)
 		hobc_update(a.client, 20);
 	release_shown(&a);
 	hobc_blob_release(a.client, a.base);
