@@ -66,9 +66,9 @@ describe('EventSource', { skip: missing() ?? false }, () => {
 		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: patience }) })).status, 200);
 	const seen = () => page.evaluate(() => window.seen);
 	const waitFor = (kind, count) => page.waitForFunction(([k, n]) => window.seen.filter((e) => e.kind === k).length >= n, [kind, count]);
-	const freshOnes = (events) => events.filter((e) => e.kind === 'asset' && e.data.state === 'fresh');
+	const freshOnes = (events) => events.filter((e) => e.kind === 'asset' && e.data.quality === 'final'); // a preview may come before
 	const waitForFresh = (count) => page.waitForFunction(
-		(n) => window.seen.filter((e) => e.kind === 'asset' && e.data.state === 'fresh').length >= n, count);
+		(n) => window.seen.filter((e) => e.kind === 'asset' && e.data.quality === 'final').length >= n, count);
 
 	before(async () => {
 		folder = mkdtempSync(join(tmpdir(), 'hob-browser-'));
