@@ -35,6 +35,11 @@ def amount(short, long):
     return long if LONG else short
 
 
+def built_with(sanitizer):
+    """Whether the daemon is one with "asan" or "tsan", whose runtimes take memory of their own."""
+    return f"__{sanitizer}_init".encode() in pathlib.Path(HOB).read_bytes()
+
+
 class Answer:
     def __init__(self, response):
         self.status = response.status
