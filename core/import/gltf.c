@@ -223,7 +223,7 @@ static const char *const extensions[] = {"gltf", "glb", NULL};
 
 const hob_importer hob_gltf_importer = {
 	.name = "gltf",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,

@@ -143,8 +143,9 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
+	/* A material may add two that are made from its own. */
 	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
-	model->images = HOB_NEW(g->result, hob_image, g->images.count);
+	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
 	if (!model->samplers || !model->images)
 		return hob_fail_memory(err, g->result, "images");
 	for (uint32_t i = 0; i < g->samplers.count; i++)

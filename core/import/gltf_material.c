@@ -1,5 +1,7 @@
 #include "gltf_private.h"
 
+#include "../model/spec_gloss.h"
+
 #include <math.h>
 
 /* Where in the JSON a value or a texture stands: an object inside the material, an extension, or the
@@ -186,71 +188,108 @@ static bool read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, c
 
 /* ---- specular-glossiness */
 
-static float perceived(const float rgb[3])
+static void convert_factors(const float diffuse[4], const float specular[3], hob_material *out)
 {
-	return sqrtf(0.299f * rgb[0] * rgb[0] + 0.587f * rgb[1] * rgb[1] + 0.114f * rgb[2] * rgb[2]);
-}
-
-/* Metallic value whose diffuse and specular reflection have the brightness asked for: the positive root of
- * the quadratic that follows from diffuse = base (1 - F0)(1 - metallic), specular = lerp(F0, base, metallic).
- */
-static float solve_metallic(float diffuse, float specular, float one_minus_specular)
-{
-	const float f0 = 0.04f;
-	if (specular < f0)
-		return 0;
-	float b = diffuse * one_minus_specular / (1 - f0) + specular - 2 * f0;
-	float c = f0 - specular;
-	float root = sqrtf(fmaxf(b * b - 4 * f0 * c, 0));
-	return fminf(fmaxf((-b + root) / (2 * f0), 0), 1);
-}
-
-static void convert_spec_gloss(const float diffuse[4], const float specular[3], hob_material *out)
-{
-	const float f0 = 0.04f, tiny = 1e-6f;
-	float strongest = fmaxf(specular[0], fmaxf(specular[1], specular[2]));
-	float metallic = solve_metallic(perceived(diffuse), perceived(specular), 1 - strongest);
-	for (int i = 0; i < 3; i++) {
-		float from_diffuse = diffuse[i] * (1 - strongest) / (1 - f0) / fmaxf(1 - metallic, tiny);
-		float from_specular = (specular[i] - f0 * (1 - metallic)) / fmaxf(metallic, tiny);
-		float base = from_diffuse + (from_specular - from_diffuse) * metallic * metallic;
-		out->base_color[i] = fminf(fmaxf(base, 0), 1);
-	}
+	float metallic = hob_spec_gloss_convert(diffuse, specular, out->base_color);
 	out->base_color[3] = diffuse[3];
 	out->metallic = metallic;
+}
+
+static bool same_wrap(const hob_gltf *g, uint32_t a, uint32_t b)
+{
+	hob_sampler x = a == HOB_NONE ? (hob_sampler){0} : g->model.samplers[a];
+	hob_sampler y = b == HOB_NONE ? (hob_sampler){0} : g->model.samplers[b];
+	return x.wrap_u == y.wrap_u && x.wrap_v == y.wrap_v;
+}
+
+static bool same_place(const hob_gltf *g, const hob_texture_ref *a, const hob_texture_ref *b)
+{
+	return a->uv_set == b->uv_set && a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] &&
+		   a->scale[0] == b->scale[0] && a->scale[1] == b->scale[1] && a->rotation == b->rotation &&
+		   same_wrap(g, a->sampler, b->sampler);
+}
+
+static bool add_made(hob_gltf *g, const hob_made_image *how, const char *material, uint32_t *id,
+					 hob_error *err)
+{
+	hob_made_image *made = HOB_NEW(g->result, hob_made_image, 1);
+	hob_str name = hob_arena_printf(g->result, "%s %s", material,
+									how->is_metal_rough ? "metallic-roughness" : "base colour");
+	if (!made || !name.data)
+		return hob_fail_memory(err, g->result, "a picture");
+	*made = *how;
+	*id = g->model.image_count++;
+	g->model.images[*id] = (hob_image){.name = name, .made = made};
+	return true;
+}
+
+/* Both textures are placed alike, or one is missing. */
+static bool convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture_ref *diffuse,
+							 const hob_texture_ref *specular, hob_material *out, const char *name,
+							 hob_error *err)
+{
+	const hob_texture_ref *place = diffuse->image != HOB_NONE ? diffuse : specular;
+	how->has_diffuse = diffuse->image != HOB_NONE, how->has_specular = specular->image != HOB_NONE;
+	if (how->has_diffuse)
+		how->diffuse = g->model.images[diffuse->image];
+	if (how->has_specular)
+		how->specular = g->model.images[specular->image];
+	for (int i = 0; i < 2; i++) {
+		hob_slot slot = i ? HOB_SLOT_METAL_ROUGH : HOB_SLOT_BASE_COLOR;
+		how->is_metal_rough = i == 1;
+		out->slots[slot] = *place;
+		if (!add_made(g, how, name, &out->slots[slot].image, err))
+			return false;
+	}
+	out->metallic = out->roughness = 1;
+	hob_gltf_info(g, "spec-gloss",
+				  "material '%s': its specular-glossiness textures are converted to base colour and "
+				  "metallic-roughness",
+				  name);
+	return true;
 }
 
 static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, const char *name,
 							hob_error *err)
 {
-	float diffuse[4] = {1, 1, 1, 1}, specular[3] = {1, 1, 1}, glossiness = 1;
+	float diffuse[4] = {1, 1, 1, 1};
+	hob_made_image how = {.specular_factor = {1, 1, 1}, .glossiness = 1};
 	const cJSON *diffuse_map, *gloss_map;
 	if (!read_factor(g, json, "diffuseFactor", 4, 0, 1, diffuse, name, err) ||
-		!read_factor(g, json, "specularFactor", 3, 0, 1, specular, name, err) ||
-		!read_factor(g, json, "glossinessFactor", 0, 0, 1, &glossiness, name, err) ||
+		!read_factor(g, json, "specularFactor", 3, 0, 1, how.specular_factor, name, err) ||
+		!read_factor(g, json, "glossinessFactor", 0, 0, 1, &how.glossiness, name, err) ||
 		!hob_gltf_object(json, "diffuseTexture", &diffuse_map, err) ||
 		!hob_gltf_object(json, "specularGlossinessTexture", &gloss_map, err))
 		return false;
-	hob_texture_ref base = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0};
+	memcpy(how.diffuse_factor, diffuse, sizeof how.diffuse_factor);
+	hob_texture_ref base = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, gloss = base;
 	if (diffuse_map && !read_texture(g, diffuse_map, &base, name, err))
 		return hob_fail_in(err, "diffuseTexture");
+	if (gloss_map && !read_texture(g, gloss_map, &gloss, name, err))
+		return hob_fail_in(err, "specularGlossinessTexture");
 	out->slots[HOB_SLOT_BASE_COLOR] = base;
 	out->slots[HOB_SLOT_METAL_ROUGH].image = HOB_NONE;
 	out->ext_mask |= 1u << HOB_MATERIAL_SPEC_GLOSS;
-	out->roughness = 1 - glossiness;
-	if (!gloss_map) {
-		convert_spec_gloss(diffuse, specular, out);
+	out->roughness = 1 - how.glossiness;
+	bool apart = base.image != HOB_NONE && gloss.image != HOB_NONE && !same_place(g, &base, &gloss);
+	if (!apart && (gloss.image != HOB_NONE ||
+				   (base.image != HOB_NONE && hob_spec_gloss_has_metal(how.specular_factor)))) {
+		memcpy(out->base_color, (float[4]){1, 1, 1, diffuse[3]}, sizeof out->base_color);
+		return convert_textures(g, &how, &base, &gloss, out, name, err);
+	}
+	if (!apart) {
+		convert_factors(diffuse, how.specular_factor, out);
 		return true;
 	}
 	/* The factors only scale the map, and white is their default: they say nothing about metal. */
 	memcpy(out->base_color, diffuse, sizeof diffuse);
 	out->metallic = 0;
-	out->roughness = 1 - glossiness / 2;
-	hob_gltf_note(
-		g, "spec-gloss",
-		"material '%s': its specularGlossinessTexture has no metal-rough equivalent and is not used; "
-		"convert the material to metal-rough for an exact result",
-		name);
+	out->roughness = 1 - how.glossiness / 2;
+	hob_gltf_note(g, "spec-gloss-apart",
+				  "material '%s': its specularGlossinessTexture is not used, because its diffuseTexture has "
+				  "other texture coordinates, another transform or wrap mode; give both the same, or convert "
+				  "the material to metal-rough",
+				  name);
 	return true;
 }
 

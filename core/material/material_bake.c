@@ -33,16 +33,40 @@ static uint64_t hash_image(const hob_image *image)
 	/* A picture that cannot be had is known by the text that asks for it. */
 	if (image->path.len == 0 && image->bytes.size == 0)
 		hash = hob_unique_hash(hash, image->uri.data, image->uri.len);
-	return hob_unique_hash(hash, &image->raw_width, sizeof image->raw_width);
+	hash = hob_unique_hash(hash, &image->raw_width, sizeof image->raw_width);
+	const hob_made_image *made = image->made;
+	if (!made)
+		return hash;
+	float factors[7];
+	memcpy(factors, made->diffuse_factor, 12);
+	memcpy(factors + 3, made->specular_factor, 12);
+	factors[6] = made->glossiness;
+	uint64_t parts[2] = {hash_image(&made->diffuse), hash_image(&made->specular)};
+	hash = hob_unique_hash(hash, factors, sizeof factors);
+	hash = hob_unique_hash(hash, &made->is_metal_rough, sizeof made->is_metal_rough);
+	return hob_unique_hash(hash, parts, sizeof parts);
+}
+
+static bool same_picture(const hob_image *x, const hob_image *y)
+{
+	if (!hob_str_equal(x->path, y->path) || !same_bytes(x->bytes, y->bytes) || x->raw_width != y->raw_width ||
+		x->raw_height != y->raw_height)
+		return false;
+	return x->path.len > 0 || x->bytes.size > 0 || hob_str_equal(x->uri, y->uri);
 }
 
 static bool same_image(const void *context, uint32_t a, uint32_t b)
 {
 	const hob_image *x = (const hob_image *)context + a, *y = (const hob_image *)context + b;
-	if (!hob_str_equal(x->path, y->path) || !same_bytes(x->bytes, y->bytes) || x->raw_width != y->raw_width ||
-		x->raw_height != y->raw_height)
-		return false;
-	return x->path.len > 0 || x->bytes.size > 0 || hob_str_equal(x->uri, y->uri);
+	const hob_made_image *m = x->made, *n = y->made;
+	if (!m || !n)
+		return !m && !n && same_picture(x, y);
+	return m->is_metal_rough == n->is_metal_rough && m->has_diffuse == n->has_diffuse &&
+		   m->has_specular == n->has_specular && same_picture(&m->diffuse, &n->diffuse) &&
+		   same_picture(&m->specular, &n->specular) &&
+		   memcmp(m->diffuse_factor, n->diffuse_factor, sizeof m->diffuse_factor) == 0 &&
+		   memcmp(m->specular_factor, n->specular_factor, sizeof m->specular_factor) == 0 &&
+		   m->glossiness == n->glossiness;
 }
 
 static bool same_sampler(const void *context, uint32_t a, uint32_t b)

@@ -228,6 +228,9 @@ static bool check_image(const hob_image *image, hob_error *err)
 {
 	if (image->path.len > 0 && image->bytes.size > 0)
 		return hob_fail(err, CORRUPT, "both a path and bytes");
+	if (image->made && (image->path.len > 0 || image->bytes.size > 0 || image->made->diffuse.made ||
+						image->made->specular.made))
+		return hob_fail(err, CORRUPT, "made from pictures, and more than that");
 	size_t raw = (size_t)image->raw_width * image->raw_height;
 	if (image->raw_width > 0 && (raw > SIZE_MAX / 4 || image->bytes.size != raw * 4))
 		return hob_fail(err, CORRUPT, "%zu bytes for %ux%u raw pixels", image->bytes.size, image->raw_width,

@@ -83,7 +83,19 @@ typedef struct hob_image {
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
 	hob_str mime;					/* as declared, may be empty or wrong: sniff the bytes */
+	/* Computed from other pictures instead; neither path nor bytes then. NULL: it is as it is. */
+	const struct hob_made_image *made;
 } hob_image;
+
+/* What the textures of KHR_materials_pbrSpecularGlossiness say, as one of the two pictures that say it in terms of metal and
+ * roughness (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture) or roughness in G and metallic in
+ * B. Factors are linear and multiply the pictures' values; where there is no picture they stand alone. */
+typedef struct hob_made_image {
+	bool is_metal_rough;
+	bool has_diffuse, has_specular;
+	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is made itself */
+	float diffuse_factor[3], specular_factor[3], glossiness;
+} hob_made_image;
 
 typedef struct hob_texture_ref {
 	uint32_t image;	  /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */

@@ -8,6 +8,7 @@
  *                                 An opaque material becomes MASK then. Without a base colour map, one is made.
  *   occlusion, roughness, metallic -> R, G, B of one picture, which METAL_ROUGH and OCCLUSION both refer to
  *   bump map                   -> normal map, unless the picture is a normal map already
+ *   specular-glossiness        -> base colour and metallic-roughness, texel by texel (hob_made_image)
  *
  * Pictures are packed only where their texture coordinates agree; otherwise they stay in their own slots and a note
  * says so. Sizes that differ are scaled to the larger.

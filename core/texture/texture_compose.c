@@ -27,19 +27,10 @@ static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_p
 	return true;
 }
 
-static bool load(const hob_texture_source *source, hob_arena *arena, hob_picture *out, hob_error *err)
-{
-	if (source->info.format != HOB_PICTURE_RAW)
-		return hob_picture_decode(source->file, arena, out, err);
-	if (!hob_picture_new(&source->info, arena, out, err))
-		return false;
-	memcpy(out->pixels, source->file.data, source->file.size);
-	return true;
-}
-
 /* Decodes each source of the recipe once. A source that cannot be had leaves `missing`. */
-static bool load_inputs(const hob_texture_recipe *recipe, const hob_texture_source *sources, hob_arena *arena,
-						input inputs[4], uint32_t *count, hob_compose_result *out, hob_error *err)
+static bool load_inputs(const hob_texture_recipe *recipe, const hob_texture_source *sources,
+						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena, input inputs[4],
+						uint32_t *count, hob_compose_result *out, hob_error *err)
 {
 	*count = 0;
 	for (int k = 0; k < 4; k++) {
@@ -54,7 +45,7 @@ static bool load_inputs(const hob_texture_recipe *recipe, const hob_texture_sour
 		if (in->missing)
 			continue;
 		hob_error why = {0};
-		if (load(&sources[source], arena, &in->picture, &why))
+		if (hob_texture_load(&sources[source], srgb, parallel, arena, &in->picture, &why))
 			continue;
 		if (why.code == HOB_ERR_MEMORY) {
 			if (err)
@@ -74,24 +65,6 @@ static const input *input_of(const input inputs[4], uint32_t count, uint32_t sou
 		if (inputs[i].source == source)
 			return &inputs[i];
 	return NULL;
-}
-
-static bool resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height, const hob_srgb *srgb,
-				   const hob_parallel *parallel, hob_arena *arena, hob_error *err)
-{
-	if (picture->width == width && picture->height == height)
-		return true;
-	hob_mip_options options = {
-		.use = use, .width = width, .height = height, .level_count = 1, .srgb = srgb, .parallel = parallel};
-	hob_picture narrow = *picture;
-	hob_mips scaled;
-	if (!hob_mips_build(&narrow, &options, arena, &scaled, err))
-		return false;
-	picture->width = width;
-	picture->height = height;
-	picture->depth = scaled.is_float ? HOB_DEPTH_FLOAT : HOB_DEPTH_8;
-	picture->pixels = scaled.levels[0];
-	return true;
 }
 
 /* Several pictures, or channels out of their places, into one of eight bits. */
@@ -115,7 +88,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		hob_use use = is_color ? HOB_USE_COLOR : HOB_USE_DATA;
 		if (in->picture.depth == HOB_DEPTH_FLOAT)
 			use = HOB_USE_DATA;
-		if (!resize(&in->picture, use, width, height, srgb, parallel, arena, err))
+		if (!hob_texture_resize(&in->picture, use, width, height, srgb, parallel, arena, err))
 			return false;
 	}
 	hob_picture_info info = {.width = width, .height = height, .channels = 4, .depth = HOB_DEPTH_8};
@@ -158,7 +131,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 	input inputs[4];
 	uint32_t count;
 	hob_compose_result result = {.use = recipe->use, .bad_source = HOB_NONE};
-	if (!load_inputs(recipe, sources, arena, inputs, &count, &result, err))
+	if (!load_inputs(recipe, sources, srgb, parallel, arena, inputs, &count, &result, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (inputs[i].missing)

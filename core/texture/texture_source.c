@@ -164,6 +164,81 @@ static void digest_one(void *context, uint32_t index, uint32_t thread)
 	source->digest = hob_keyer_finish(&keyer);
 }
 
+/* ---- pictures made from others */
+
+static void digest_made(hob_texture_source *source)
+{
+	const hob_made_image *made = source->made;
+	hob_keyer keyer;
+	hob_keyer_init(&keyer, "hob picture from specular-glossiness");
+	hob_key_u64(&keyer, "metallic-roughness", made->is_metal_rough);
+	for (int k = 0; k < 3; k++) {
+		hob_key_f32(&keyer, "diffuse", made->diffuse_factor[k]);
+		hob_key_f32(&keyer, "specular", made->specular_factor[k]);
+	}
+	hob_key_f32(&keyer, "glossiness", made->glossiness);
+	if (source->diffuse)
+		hob_key_digest(&keyer, "diffuse picture", &source->diffuse->digest);
+	if (source->specular)
+		hob_key_digest(&keyer, "specular picture", &source->specular->digest);
+	source->digest = hob_keyer_finish(&keyer);
+}
+
+/* As large as the larger of both. A part that cannot be read, or not be unpacked, leaves it unusable. */
+static void join_parts(hob_texture_source *source, hob_notes *notes)
+{
+	const hob_texture_source *parts[2] = {source->diffuse, source->specular};
+	hob_picture_info info = {.format = HOB_PICTURE_RAW, .channels = 3, .mips = 1};
+	source->usable = true;
+	for (int i = 0; i < 2; i++) {
+		const hob_texture_source *part = parts[i];
+		if (!part)
+			continue;
+		source->usable = source->usable && part->usable && !part->info.opaque_codec;
+		info.width = part->info.width > info.width ? part->info.width : info.width;
+		info.height = part->info.height > info.height ? part->info.height : info.height;
+		if (part->usable && part->info.opaque_codec)
+			hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
+						 "picture '%.*s' is compressed in a way that cannot be converted from "
+						 "specular-glossiness; a placeholder stands in. Save it as PNG or JPEG",
+						 HOB_FMT(part->label));
+	}
+	if (source->diffuse && source->diffuse->info.channels % 2 == 0 && !source->made->is_metal_rough)
+		info.channels = 4;
+	source->info = info;
+	if (source->usable)
+		digest_made(source);
+}
+
+static bool read_source(const hob_texture_request *request, const hob_image *image, uint32_t index,
+						hob_arena *arena, hob_notes *notes, hob_texture_source *source, hob_error *err)
+{
+	source->label = label_of(image, index, arena);
+	source->file = image->bytes;
+	bool embedded = image->bytes.size > 0 || (image->path.len == 0 && image->uri.len == 0);
+	if (!embedded && !read_file(request, image, arena, notes, source, err))
+		return false;
+	if (embedded || source->file.data)
+		probe(image, notes, source);
+	return true;
+}
+
+/* Where the part already is, or the next free place; NULL when there is no picture. */
+static hob_texture_source *part_of(const hob_image *image, bool has, hob_texture_source *first,
+								   uint32_t *count, const hob_image **images, bool *is_new)
+{
+	*is_new = false;
+	if (!has)
+		return NULL;
+	for (uint32_t i = 0; i < *count; i++)
+		if (hob_str_equal(images[i]->path, image->path) && hob_str_equal(images[i]->uri, image->uri) &&
+			images[i]->bytes.data == image->bytes.data && images[i]->bytes.size == image->bytes.size)
+			return &first[i];
+	*is_new = true;
+	images[*count] = image;
+	return &first[(*count)++];
+}
+
 /* Open addressing over the digests' first words: two embedded copies of a picture are one. */
 static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena, hob_error *err)
 {
@@ -188,10 +263,41 @@ static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *ar
 	return true;
 }
 
+/* Reads what made pictures are made from, behind the `image_count` sources of the model; each once. */
+static bool read_parts(const hob_texture_request *request, hob_texture_source *sources, uint32_t *part_count,
+					   hob_arena *arena, hob_notes *notes, hob_error *err)
+{
+	const hob_image **images = HOB_NEW(arena, const hob_image *, 2 * (size_t)*part_count);
+	hob_texture_source *first = sources + request->image_count;
+	if (!images)
+		return hob_fail_memory(err, arena, "the list of pictures");
+	*part_count = 0;
+	for (uint32_t i = 0; i < request->image_count; i++) {
+		const hob_made_image *made = request->images[i].made;
+		if (!made || !sources[i].used)
+			continue;
+		sources[i].made = made;
+		for (int k = 0; k < 2; k++) {
+			const hob_image *image = k ? &made->specular : &made->diffuse;
+			bool is_new;
+			hob_texture_source *part = part_of(image, k ? made->has_specular : made->has_diffuse, first,
+											   part_count, images, &is_new);
+			if (is_new && !read_source(request, image, request->image_count, arena, notes, part, err))
+				return false;
+			*(k ? &sources[i].specular : &sources[i].diffuse) = part;
+		}
+	}
+	return true;
+}
+
 bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, hob_notes *notes,
 						 hob_texture_source **out, hob_error *err)
 {
-	hob_texture_source *sources = HOB_NEW(arena, hob_texture_source, request->image_count);
+	uint32_t part_count = 0;
+	for (uint32_t i = 0; i < request->image_count; i++)
+		part_count += request->images[i].made != NULL;
+	hob_texture_source *sources =
+		HOB_NEW(arena, hob_texture_source, request->image_count + 2 * (size_t)part_count);
 	if (!sources)
 		return hob_fail_memory(err, arena, "the list of pictures");
 	for (uint32_t m = 0; m < request->material_count; m++)
@@ -199,19 +305,19 @@ bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, h
 			if (request->materials[m].slots[slot].image != HOB_NONE)
 				sources[request->materials[m].slots[slot].image].used = true;
 	for (uint32_t i = 0; i < request->image_count; i++) {
-		const hob_image *image = &request->images[i];
-		hob_texture_source *source = &sources[i];
-		if (!source->used)
+		if (!sources[i].used)
 			continue;
-		source->label = label_of(image, i, arena);
-		source->file = image->bytes;
-		bool embedded = image->bytes.size > 0 || (image->path.len == 0 && image->uri.len == 0);
-		if (!embedded && !read_file(request, image, arena, notes, source, err))
+		if (request->images[i].made)
+			sources[i].label = label_of(&request->images[i], i, arena);
+		else if (!read_source(request, &request->images[i], i, arena, notes, &sources[i], err))
 			return false;
-		if (embedded || source->file.data)
-			probe(image, notes, source);
 	}
-	hob_parallel_for(request->parallel, request->image_count, digest_one, sources);
+	if (part_count > 0 && !read_parts(request, sources, &part_count, arena, notes, err))
+		return false;
+	hob_parallel_for(request->parallel, request->image_count + part_count, digest_one, sources);
+	for (uint32_t i = 0; i < request->image_count; i++)
+		if (sources[i].made)
+			join_parts(&sources[i], notes);
 	if (!find_same(sources, request->image_count, arena, err))
 		return false;
 	*out = sources;

@@ -20,9 +20,13 @@ typedef struct hob_texture_source {
 	hob_picture_info info;
 	hob_sha256 digest; /* of the file's bytes; RAW: of size and bytes; zeros when not usable */
 	uint32_t same_as;  /* first source with the same digest; itself when there is none before */
+	/* What it is made of, and from what; NULL: as it is. `file` is empty then. */
+	const hob_made_image *made;
+	const struct hob_texture_source *diffuse, *specular; /* NULL: the factors alone */
 } hob_texture_source;
 
-/* Reads files, from the calling thread; digests run side by side. `sources` is [image_count]. */
+/* Reads files, from the calling thread; digests run side by side. `sources` is [image_count], and what made pictures are
+ * made from behind that. */
 bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, hob_notes *notes,
 						 hob_texture_source **sources, hob_error *err) HOB_MUST_CHECK;
 
@@ -66,6 +70,17 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 
 /* The only source of a recipe that takes R, G and B (and A, or no A) of one picture as they are; HOB_NONE else. */
 uint32_t hob_texture_plain_source(const hob_texture_recipe *recipe);
+
+/* ---- load: a source's pixels ------------------------------------------------------------------------------- */
+
+/* Decodes, or makes from other sources. */
+bool hob_texture_load(const hob_texture_source *source, const hob_srgb *srgb, const hob_parallel *parallel,
+					  hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Scales in place: colours as light, else as numbers. Pixels of other sizes become those of eight bits. */
+bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
+						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
+						hob_error *err) HOB_MUST_CHECK;
 
 /* ---- compose: a recipe's inputs as one picture -------------------------------------------------------------- */
 

@@ -215,14 +215,53 @@ static void spec_gloss_plastic_and_metal_convert(void **state)
 						   "'specularFactor':[1,0.75,0.25],'glossinessFactor':1}}}");
 	assert_floats(m->base_color, 0.02f, 1, 0.75f, 0.25f, 1);
 	assert_floats(&m->metallic, 0.02f, 1, 0);
-	m = import_material(
-		f,
-		"{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'specularGlossinessTexture':{'index':0}}}}");
-	assert_floats(&m->metallic, 0, 0, 0.5f);
-	assert_true(has_note(f, "gltf.spec-gloss"));
+	assert_false(has_note(f, "gltf.spec-gloss"));
 	m = import_material(f, "{'pbrMetallicRoughness':{'metallicFactor':0.5},'extensions':{'KHR_materials_"
 						   "pbrSpecularGlossiness':{}}}");
 	assert_floats(&m->metallic, 0, 0.5f, 1);
+	fixture_free(f);
+}
+
+static void spec_gloss_textures_are_made_into_two(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	const hob_material *m = import_material(
+		f, "{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'diffuseFactor':[0.5,1,1,0.25],"
+		   "'specularFactor':[1,0.5,1],'glossinessFactor':0.75,'diffuseTexture':{'index':1},"
+		   "'specularGlossinessTexture':{'index':2}}}}");
+	assert_floats(m->base_color, 0, 1, 1, 1, 0.25f);
+	assert_floats(&m->metallic, 0, 1, 1);
+	assert_true(has_note(f, "gltf.spec-gloss"));
+	for (int i = 0; i < 2; i++) {
+		uint32_t image = m->slots[i ? HOB_SLOT_METAL_ROUGH : HOB_SLOT_BASE_COLOR].image;
+		const hob_made_image *made = f->model.images[image].made;
+		assert_non_null(made);
+		assert_int_equal(made->is_metal_rough, i);
+		assert_true(made->has_diffuse && made->has_specular);
+		assert_floats(made->diffuse_factor, 0, 0.5f, 1, 1);
+		assert_floats(made->specular_factor, 0, 1, 0.5f, 1, 0.75f);
+	}
+	/* One colour of specular above that of dielectrics beside a picture: metallic differs from texel to texel. */
+	m = import_material(
+		f, "{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'specularFactor':[0.2,0.2,0.2],"
+		   "'diffuseTexture':{'index':1}}}}");
+	assert_non_null(f->model.images[m->slots[HOB_SLOT_METAL_ROUGH].image].made);
+	assert_false(f->model.images[m->slots[HOB_SLOT_METAL_ROUGH].image].made->has_specular);
+	fixture_free(f);
+}
+
+static void spec_gloss_textures_in_two_places_keep_the_diffuse_one(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	const hob_material *m = import_material(
+		f, "{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'diffuseTexture':{'index':1},"
+		   "'specularGlossinessTexture':{'index':0,'texCoord':1}}}}");
+	assert_floats(&m->metallic, 0, 0, 0.5f);
+	assert_null(f->model.images[m->slots[HOB_SLOT_BASE_COLOR].image].made);
+	assert_int_equal(m->slots[HOB_SLOT_METAL_ROUGH].image, HOB_NONE);
+	assert_true(has_note(f, "gltf.spec-gloss-apart"));
 	fixture_free(f);
 }
 
@@ -364,6 +403,8 @@ int main(void)
 		cmocka_unit_test(texture_transforms_override_the_uv_set),
 		cmocka_unit_test(factors_outside_their_range_are_clamped),
 		cmocka_unit_test(spec_gloss_plastic_and_metal_convert),
+		cmocka_unit_test(spec_gloss_textures_are_made_into_two),
+		cmocka_unit_test(spec_gloss_textures_in_two_places_keep_the_diffuse_one),
 		cmocka_unit_test(pictures_come_from_files_views_and_data_uris),
 		cmocka_unit_test(a_picture_in_a_decoded_buffer_outlives_the_scratch_memory),
 		cmocka_unit_test(a_picture_in_a_glb_is_not_copied),

@@ -1,0 +1,20 @@
+/* spec_gloss.h - the specular-glossiness model of KHR_materials_pbrSpecularGlossiness in terms of metal and roughness. */
+#ifndef HOB_SPEC_GLOSS_H
+#define HOB_SPEC_GLOSS_H
+
+#include "model.h"
+
+/* Finds the base colour and the metallic value whose diffuse and specular reflection come nearest to those given.
+ *
+ * diffuse, specular   linear light, 0..1
+ * base                out: linear, 0..1
+ * Returns             metallic, 0..1. Below 0.04 of specular, the reflection of any dielectric, it is 0. Glossiness does not
+ *                     matter: roughness is 1 - glossiness.
+ * Source              the conversion that the extension's authors published with it: equal brightness of the sum of both
+ *                     reflections decides metallic, and the base colour is blended by its square from that of either. */
+float hob_spec_gloss_convert(const float diffuse[3], const float specular[3], float base[3]);
+
+/* Whether some diffuse colour beside this specular one becomes metal in part. */
+bool hob_spec_gloss_has_metal(const float specular[3]);
+
+#endif
