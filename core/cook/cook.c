@@ -9,10 +9,10 @@
 #include "../import/importer.h"
 #include "../material/material_bake.h"
 #include "../mesh/bake.h"
+#include "../model/model_scale.h"
 #include "../scene/flatten.h"
 #include "../scene/merge_instances.h"
 #include "../scene/merge_material.h"
-#include "../scene/model_scale.h"
 #include "../texture/texture.h"
 
 #include <stdlib.h>

@@ -1,8 +1,11 @@
 #include "gltf_private.h"
 #include "importers.h"
 #include "../model/model_merge.h"
+#include "../model/model_scale.h"
 
 #include <stdio.h>
+
+static const double least_scale = 1e-9, largest_scale = 1e9;
 
 typedef struct list {
 	const hob_import_request *request;
@@ -10,6 +13,37 @@ typedef struct list {
 	hob_model *models;
 	hob_error *err;
 } list_t;
+
+/* One of "scenes": a name, or an object with it. */
+typedef struct entry {
+	const char *file;
+	float scale;
+} entry_t;
+
+static bool read_entry(const cJSON *json, uint32_t index, entry_t *out, hob_error *err)
+{
+	*out = (entry_t){json->valuestring, 1};
+	if (cJSON_IsString(json))
+		return true;
+	if (!cJSON_IsObject(json))
+		return hob_fail(err, CORRUPT,
+						"scenes[%u] is not the name of a file, nor {\"file\": NAME, \"scale\": NUMBER}",
+						index);
+	for (const cJSON *item = json->child; item; item = item->next) {
+		if (strcmp(item->string, "file") == 0 && cJSON_IsString(item)) {
+			out->file = item->valuestring;
+		} else if (strcmp(item->string, "scale") == 0) {
+			if (!cJSON_IsNumber(item) || !(item->valuedouble >= least_scale) ||
+				!(item->valuedouble <= largest_scale))
+				return hob_fail(err, CORRUPT, "scenes[%u]: 'scale' is a number from 1e-9 to 1e9", index);
+			out->scale = (float)item->valuedouble;
+		} else if (strncmp(item->string, "//", 2) != 0) {
+			return hob_fail(err, CORRUPT, "scenes[%u]: '%.60s' is not \"file\": NAME or \"scale\": NUMBER",
+							index, item->string);
+		}
+	}
+	return out->file || hob_fail(err, CORRUPT, "scenes[%u] has no \"file\": NAME", index);
+}
 
 static bool import_one(list_t *l, hob_str name, hob_model *out)
 {
@@ -38,13 +72,14 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 		return hob_fail_memory(l->err, request->scratch, "merged scenes");
 	uint32_t i = 0;
 	for (const cJSON *scene = scenes->child; scene; scene = scene->next, i++) {
-		if (!cJSON_IsString(scene))
-			return hob_fail(l->err, CORRUPT, "scenes[%u] is not the name of a file", i);
+		entry_t entry;
+		if (!read_entry(scene, i, &entry, l->err))
+			return false;
 		hob_arena_mark mark = hob_arena_save(request->scratch);
-		bool ok = import_one(l, hob_str_of(scene->valuestring), &l->models[i]);
+		bool ok = import_one(l, hob_str_of(entry.file), &l->models[i]);
 		hob_arena_restore(request->scratch, mark);
-		if (!ok)
-			return hob_fail_in(l->err, "scenes[%u] '%s'", i, scene->valuestring);
+		if (!ok || !hob_model_scale(&l->models[i], entry.scale, request->result, l->err))
+			return hob_fail_in(l->err, "scenes[%u] '%s'", i, entry.file);
 		all[i] = &l->models[i];
 	}
 	return hob_model_merge(all, count, request->result, request->scratch, out, l->err);
@@ -99,7 +134,7 @@ static const char *const extensions[] = {"merge", NULL};
 
 const hob_importer hob_merge_importer = {
 	.name = "merge",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = import_merge,
 	.library_version = library_version,

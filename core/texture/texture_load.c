@@ -2,8 +2,8 @@
 
 #include "../model/spec_gloss.h"
 
-bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height, const hob_srgb *srgb,
-				   const hob_parallel *parallel, hob_arena *arena, hob_error *err)
+bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
+						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena, hob_error *err)
 {
 	if (picture->width == width && picture->height == height)
 		return true;
@@ -44,8 +44,8 @@ static bool read_part(const hob_texture_source *part, const hob_picture_info *si
 }
 
 /* Red, green and blue in linear light, times `factor`; returns alpha as eight bits. */
-static uint8_t light_of(const hob_picture *picture, size_t pixel, const float factor[3],
-						const hob_srgb *srgb, float out[3])
+static uint8_t light_of(const hob_picture *picture, size_t pixel, const float factor[3], const hob_srgb *srgb,
+						float out[3])
 {
 	for (size_t k = 0; k < 3; k++)
 		out[k] = factor[k] * (picture->pixels ? srgb->linear[hob_picture_byte(picture, 4 * pixel + k)] : 1);

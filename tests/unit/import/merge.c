@@ -42,6 +42,21 @@ static void a_model_may_stand_there_twice(void **state)
 	reader_free(r);
 }
 
+static void each_may_have_a_scale_of_its_own(void **state)
+{
+	(void)state;
+	reader *r = merge("{\"scenes\": [\"one.obj\", {\"file\": \"../parts/other.obj\", \"scale\": 0.5},"
+					  "{\"// as it is\": 0, \"file\": \"../parts/other.obj\"}]}");
+	reader_model(r);
+	const hob_model *m = &r->model;
+	assert_int_equal(m->mesh_count, 3);
+	assert_float_equal(m->meshes[0].position[3], 1, 0);
+	assert_float_equal(m->meshes[1].position[0], 2.5f, 0);
+	assert_float_equal(m->meshes[1].position[3], 3, 0);
+	assert_float_equal(m->meshes[2].position[0], 5, 0);
+	reader_free(r);
+}
+
 static void lists_that_cannot_be_followed_say_why(void **state)
 {
 	(void)state;
@@ -53,6 +68,12 @@ static void lists_that_cannot_be_followed_say_why(void **state)
 		{"{\"scenes\": []}", HOB_ERR_CORRUPT, "a merge names the files"},
 		{"[]", HOB_ERR_CORRUPT, "a merge names the files"},
 		{"{\"scenes\": [\"one.obj\", 5]}", HOB_ERR_CORRUPT, "scenes[1] is not the name of a file"},
+		{"{\"scenes\": [{\"scale\": 2}]}", HOB_ERR_CORRUPT, "scenes[0] has no \"file\": NAME"},
+		{"{\"scenes\": [{\"file\": 3}]}", HOB_ERR_CORRUPT, "scenes[0]: 'file' is not"},
+		{"{\"scenes\": [{\"file\": \"one.obj\", \"scale\": 0}]}", HOB_ERR_CORRUPT, "from 1e-9 to 1e9"},
+		{"{\"scenes\": [{\"file\": \"one.obj\", \"scale\": \"2\"}]}", HOB_ERR_CORRUPT, "from 1e-9 to 1e9"},
+		{"{\"scenes\": [\"one.obj\", {\"file\": \"one.obj\", \"rotate\": 1}]}", HOB_ERR_CORRUPT,
+		 "scenes[1]: 'rotate' is not"},
 		{"{\"scenes\": [\"one.obj\",", HOB_ERR_CORRUPT, "line 1"},
 		{"{\"scenes\": [\"one.obj\"], \"merge_materials\": true}", HOB_ERR_CORRUPT,
 		 "no 'merge_materials'; settings stand in 'all.merge.cook.json'"},
@@ -95,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scenes_stand_side_by_side),
 		cmocka_unit_test(a_model_may_stand_there_twice),
+		cmocka_unit_test(each_may_have_a_scale_of_its_own),
 		cmocka_unit_test(lists_that_cannot_be_followed_say_why),
 		cmocka_unit_test(short_memory_is_an_error),
 		cmocka_unit_test(its_version_holds_those_of_all_readers),

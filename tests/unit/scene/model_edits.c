@@ -5,7 +5,7 @@
 #include "core/scene/mesh_join.h"
 #include "core/scene/model_edit.h"
 #include "core/model/model_merge.h"
-#include "core/scene/model_scale.h"
+#include "core/model/model_scale.h"
 
 #include "../arenas.h" /* last: its names are short */
 

@@ -1,8 +1,8 @@
-/* model_scale.h - the setting `scale`, applied to everything that has a length. */
+/* model_scale.h - a factor for everything of a model that has a length: the setting `scale`, and that of a merged scene. */
 #ifndef HOB_MODEL_SCALE_H
 #define HOB_MODEL_SCALE_H
 
-#include "../model/model.h"
+#include "model.h"
 
 /* Multiplies, by a finite factor above 0:
  *   positions and morph position deltas; translations of nodes, and of their matrices, inverse bind matrices and
