@@ -340,7 +340,7 @@ static void inverse_undoes(void **state)
 	(void)state;
 	uint64_t seed = 5;
 	for (int round = 0; round < 1000; round++) {
-		hob_affine a, inverse;
+		hob_affine a, inverse = {0};
 		for (int i = 0; i < 12; i++)
 			a.m[i] = (double)shape_random_float(&seed);
 		if (fabs(hob_affine_determinant(&a)) < 1e-3)
