@@ -1,6 +1,7 @@
 #include "serve_config.h"
 #include "cook_parts.h"
 #include "cook_run.h"
+#include "preflight.h"
 
 #include "../log/log.h"
 #include "../worker/check.h"
@@ -364,18 +365,16 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 							 .root_count = 1};
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
-	int code, failed = uv_loop_init(&r.loop);
-	if (failed) {
-		fprintf(stderr, "%s: no event loop can be made: %s\n", r.who, uv_strerror(failed));
-		code = EXIT_INTERNAL;
-	} else if (begin(&r, &pool, &error)) {
+	int code;
+	bool looping = cli_loop_init(&r.loop, &error);
+	if (looping && begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r, options->report);
 	} else {
 		cli_print_error(r.who, &error);
 		code = EXIT_INTERNAL;
 	}
-	if (!failed)
+	if (looping)
 		uv_loop_close(&r.loop);
 	hob_buf_release(&r.report);
 	cook_plan_release(&r.plan);

@@ -1,4 +1,5 @@
 #include "cook_replay.h"
+#include "preflight.h"
 
 #include "../worker/check.h"
 #include "../worker/pool.h"
@@ -104,9 +105,8 @@ bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error
 	srv_pool_callbacks callbacks = {
 		.user = &r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
 	signal(SIGPIPE, SIG_IGN);
-	int failed = uv_loop_init(&r.loop);
-	if (failed)
-		return hob_fail(err, IO, "no event loop can be made: %s", uv_strerror(failed));
+	if (!cli_loop_init(&r.loop, err))
+		return false;
 	if (srv_pool_new(&r.loop, &options, &callbacks, &r.pool, &r.error))
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r.loop);

@@ -1,6 +1,7 @@
 #include "doctor.h"
 #include "query.h"
 #include "serve_config.h"
+#include "preflight.h"
 
 #include "../log/log.h"
 #include "../watch/mounts.h"
@@ -368,11 +369,8 @@ void doctor_look_at_worker(doctor *d)
 	srv_pool_options options = {.workers = 1, .memory_limit = engine.memory_limit, .sandbox = engine.sandbox};
 	srv_pool_callbacks callbacks = {
 		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
-	int failed = uv_loop_init(&t.loop);
-	if (failed) {
-		doctor_advise(
-			doctor_say(d, DOCTOR_FAIL, "programs", "no event loop can be made: %s", uv_strerror(failed)),
-			"raise the limit of open files: ulimit -n");
+	if (!cli_loop_init(&t.loop, &error)) {
+		doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context);
 		return;
 	}
 	uv_timer_init(&t.loop, &t.deadline);

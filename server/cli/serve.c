@@ -2,6 +2,7 @@
 #include "serve_config.h"
 #include "serve_keys.h"
 #include "serve_notify.h"
+#include "preflight.h"
 
 #include "../http/json.h"
 
@@ -354,6 +355,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.stats_user = d->engine,
 								.trouble = srv_engine_trouble,
 								.trouble_user = d->engine,
+								.index_trouble = srv_engine_index_trouble,
 								.config = print_config,
 								.config_user = &d->config,
 								.schema = srv_config_schema,
@@ -411,15 +413,14 @@ static int run_serve(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	d.began_ns = now_ns();
 	raise_file_limit();
-	int failed = uv_loop_init(&d.loop);
-	for (size_t i = 0; i < HOB_COUNT_OF(d.signals) && !failed; i++) {
-		failed = uv_signal_init(&d.loop, &d.signals[i]);
-		d.signals[i].data = &d;
-	}
-	if (failed) {
-		fprintf(stderr, "hob serve: no event loop can be made: %s\n", uv_strerror(failed));
+	if (!cli_loop_init(&d.loop, &error)) {
+		cli_print_error("hob serve", &error);
 		release(&d);
 		return EXIT_INTERNAL;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(d.signals); i++) {
+		uv_signal_init(&d.loop, &d.signals[i]);
+		d.signals[i].data = &d;
 	}
 	if (!start(&d, &engine, &error)) {
 		cli_print_error("hob serve", &error);

@@ -119,6 +119,8 @@ void srv_engine_metrics(void *engine, hob_buf *out);
 void srv_engine_stats(void *engine, hob_buf *out);
 /* Appends why cook processes cannot be started, and what to do; nothing when they can. Any thread. */
 void srv_engine_trouble(void *engine, hob_buf *out);
+/* The same for the index of the cache, while it is damaged or gone and could not be made anew. */
+void srv_engine_index_trouble(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 /* Loop thread. */
 bool srv_engine_is_ready(const srv_engine *engine);

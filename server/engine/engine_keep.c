@@ -88,6 +88,7 @@ static void note_oldest(srv_engine *engine)
 
 void engine_keep_store(srv_engine *engine)
 {
+	engine_look_for_index(engine);
 	retry_passing(engine);
 	engine_keep_young(engine);
 	note_oldest(engine);

@@ -140,8 +140,9 @@ struct srv_engine {
 	char **root_notes;
 	bool *scanned;
 	bool pool_ready, ready, closing, filling, no_workers;
-	hob_error trouble; /* why workers cannot be started; other threads read it under post_lock */
-	char sandbox[96];  /* what the first worker said; written before sandbox_known, which other threads ask */
+	hob_error index_trouble; /* why the index cannot be made anew; the same */
+	hob_error trouble;		 /* why workers cannot be started; other threads read it under post_lock */
+	char sandbox[96]; /* what the first worker said; written before sandbox_known, which other threads ask */
 	atomic_bool sandbox_known;
 	uint64_t rev, next_job, tick;
 	uint32_t scan_mark;
@@ -209,6 +210,7 @@ void engine_blame_for(srv_engine *engine,
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
 bool engine_heal_index(srv_engine *engine);
+void engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);

@@ -52,6 +52,7 @@ typedef struct srv_http_sources {
 	/* Appends why cooking cannot go on, nothing when it can: /readyz. The same rule; may be NULL. */
 	void (*trouble)(void *user, hob_buf *out);
 	void *trouble_user;
+	void (*index_trouble)(void *trouble_user, hob_buf *out); /* the same of the index */
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;

@@ -38,6 +38,8 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 /* True from the moment at which SQLite found the index damaged. What was read before may be wrong, and a transaction that was
  * open is lost. */
 bool srv_store_is_damaged(const srv_store *store);
+/* Whether index.db is still the file that was opened; if not, it counts as damaged from now on. */
+bool srv_store_has_index(srv_store *store);
 /* Moves the damaged index aside and makes it anew, in the same epoch: blobs from the folder, recipes from their copies, parts
  * from memory. The caller puts the rows of files and assets again; past jobs and changes are lost. No other row function may
  * be under way. After a failure (DISK_FULL, IO) row functions fail with CORRUPT until a later call succeeds; blobs go on.

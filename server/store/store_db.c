@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { APPLICATION_ID = 0x486F6249 /* HobI */, HEADER_SIZE = 100, BUSY_MS = 5000 };
@@ -252,6 +253,8 @@ bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	if (!pragmas(store, err) || (check && !*is_new && !quick_check(store->db, err)) || !go_wal(store, err))
 		return false;
+	struct stat info;
+	store->db_inode = stat(path, &info) == 0 ? info.st_ino : 0;
 	int version;
 	return query_int(store->db, "PRAGMA user_version", &version, err) &&
 		   store_db_upgrade(store->db, store_schema, &version, err);

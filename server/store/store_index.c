@@ -148,6 +148,16 @@ bool srv_store_is_damaged(const srv_store *store)
 	return store->index_wrong;
 }
 
+bool srv_store_has_index(srv_store *store)
+{
+	struct stat info;
+	bool there = fstatat(store->dir_fd, "index.db", &info, AT_SYMLINK_NOFOLLOW) == 0;
+	if (store->db_inode == 0 || (there && info.st_ino == store->db_inode) || (!there && errno != ENOENT))
+		return true;
+	store_mark_damaged(store);
+	return false;
+}
+
 static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_error *err)
 {
 	char sql[128];

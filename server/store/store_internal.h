@@ -56,6 +56,7 @@ struct srv_store {
 	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd;
 
 	sqlite3 *db;
+	uint64_t db_inode; /* of index.db as it was opened; 0 = not known */
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */

@@ -1,18 +1,61 @@
 #include "watch_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WAIT_MS = 1000 };
 
+#define PROBE_NAME ".hob-probe-%ld-%llx"
+
 /* Names with a leading dot are nobody's source. */
 static void name_probe(char out[64])
 {
-	snprintf(out, 64, ".hob-probe-%ld-%llx", (long)getpid(), (unsigned long long)watch_now_ns());
+	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)watch_now_ns());
+}
+
+/* What stands in it tells it from a file that somebody happened to call so. */
+static const char note[] =
+	"hob: made for a moment to see whether changes of this folder are told; it may be deleted\n";
+
+static bool is_ours(int dir_fd, const char *name)
+{
+	char text[sizeof note + 1];
+	struct stat info;
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t size =
+		fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? read(fd, text, sizeof text) : -1;
+	if (fd >= 0)
+		close(fd);
+	return size == 0 || (size == sizeof note - 1 && memcmp(text, note, sizeof note - 1) == 0);
+}
+
+/* A daemon that was killed in the middle of its probe left the file behind. */
+static void remove_stale(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir && fd >= 0)
+		close(fd);
+	for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+		long pid;
+		unsigned long long time;
+		char again[64];
+		if (sscanf(entry->d_name, PROBE_NAME, &pid, &time) != 2 || pid <= 0)
+			continue;
+		snprintf(again, sizeof again, PROBE_NAME, pid, time);
+		bool over = pid != getpid() && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+		if (over && strcmp(again, entry->d_name) == 0 && is_ours(dir_fd, entry->d_name))
+			unlinkat(dir_fd, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 /* Waits for a record of this name; others may come before. */
@@ -44,11 +87,14 @@ watch_probed watch_probe(int dir_fd)
 		return result;
 	snprintf(self, sizeof self, "/proc/self/fd/%d", dir_fd);
 	name_probe(name);
+	remove_stale(dir_fd);
 	if (inotify_add_watch(fd, self, IN_CREATE) >= 0) {
 		int file = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (file >= 0) {
+			bool noted = write(file, note, sizeof note - 1) == sizeof note - 1;
 			close(file);
 			unlinkat(dir_fd, name, 0);
+			(void)noted;
 			result = arrives(fd, name) ? WATCH_PROBE_ARRIVES : WATCH_PROBE_SILENT;
 		}
 	}
