@@ -104,7 +104,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 			a->state = SRV_QUEUED;
 		else
 			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
-		publish_view(engine, a);
+		publish_view_later(engine, id);
 	}
 	srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
 }
@@ -275,8 +275,7 @@ static void finish_first_scan(srv_engine *engine)
 			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
 	}
 	engine->counters.queue_length = srv_queue_count(engine->queue);
-	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
-	srv_views_publish(engine->views, engine->rev, true);
+	engine_show(engine);
 	if (engine->callbacks.ready)
 		engine->callbacks.ready(engine->callbacks.user);
 }
@@ -540,8 +539,7 @@ void engine_flush(srv_engine *engine)
 	engine->store_dirty = false;
 	if (!engine->view_dirty)
 		return;
-	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
-	srv_views_publish(engine->views, engine->rev, engine->ready);
+	engine_show(engine);
 	engine->view_dirty = false;
 }
 
@@ -618,6 +616,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->thumbnails);
 	free(engine->audit);
 	free(engine->assets);
+	free(engine->due);
 	free(engine->root_fds);
 	free(engine->roots);
 	free(engine->root_notes);

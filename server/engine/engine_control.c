@@ -285,7 +285,7 @@ static void classic_done(uv_work_t *work, int status)
 		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
 		engine->store_dirty = true;
 		publish_view(engine, &engine->assets[job->asset]);
-		srv_views_publish(engine->views, engine->rev, engine->ready);
+		engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
 		engine_refuse(job->control, 0, &error);

@@ -9,7 +9,7 @@ enum { RETRIES_MAX = 3 };
 
 /* ---- after the cook: check, store, publish */
 
-/* In libuv's pool: the daemon trusts nothing that a worker made. */
+/* In libuv's pool, or at once: the daemon trusts nothing that a worker made. */
 static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
@@ -269,6 +269,21 @@ static void store_done(uv_work_t *work, int status)
 	}
 }
 
+/* Little of a cook that was the only one is kept at once: handing it to another thread and back takes longer than that, and
+ * nothing else waits for this one. */
+static void store_outputs(engine_job *job)
+{
+	enum { HERE_BYTES = 128 << 10 };
+	srv_engine *engine = job->engine;
+	job->work.data = job;
+	if (job->outcome->mapping_size <= HERE_BYTES && engine->jobs_alive == 1) {
+		store_work(&job->work);
+		store_done(&job->work, 0);
+	} else {
+		uv_queue_work(engine->loop, &job->work, store_work, store_done);
+	}
+}
+
 /* The worker opens the source after it was hashed. What came of another version must not be kept under this one's
  * key: every later file with these bytes would get it. */
 static bool read_other_source(const engine_job *job)
@@ -313,8 +328,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	if (other_source) {
 		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
 	} else if (outcome->ok) {
-		job->work.data = job;
-		uv_queue_work(engine->loop, &job->work, store_work, store_done);
+		store_outputs(job);
 		return;
 	}
 	if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {

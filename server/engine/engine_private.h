@@ -49,6 +49,7 @@ typedef struct asset {
 	bool dirty_again; /* became dirty while its job ran */
 	bool cancelled;	  /* its last cook, because of a newer save */
 	bool blocked;	  /* no worker could be started for it */
+	bool view_due;	  /* listed in `due`: its view is behind */
 	int64_t queued_at_ms;
 } asset;
 
@@ -135,7 +136,10 @@ struct srv_engine {
 	int *root_fds;
 	hob_settings *root_settings;
 	known_ingredients printed; /* the newest that were printed */
-	hob_arena scratch;		   /* of what returns before the next event; its first block stays */
+	uint32_t *
+		due; /* assets whose view is made before the next one is published: most become another thing by then */
+	uint32_t due_count, due_capacity;
+	hob_arena scratch; /* of what returns before the next event; its first block stays */
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;
@@ -250,6 +254,8 @@ void publish_state(srv_engine *engine,
 				   asset *a); /* state changed without a new recipe: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);
 void publish_view(srv_engine *engine, asset *a);
+void publish_view_later(srv_engine *engine, uint32_t id); /* with the next engine_show */
+void engine_show(srv_engine *engine);					  /* the views as they are now, for every reader */
 /* The same with the recipe `good` in hand; {0} when there is none. */
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void engine_store_asset(srv_engine *engine, asset *a); /* its row */

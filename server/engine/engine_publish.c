@@ -128,8 +128,38 @@ void publish_view(srv_engine *engine, asset *a)
 	hob_arena_restore(&engine->scratch, mark);
 }
 
+void publish_view_later(srv_engine *engine, uint32_t id)
+{
+	asset *a = &engine->assets[id];
+	if (a->view_due)
+		return;
+	if (engine->due_count == engine->due_capacity) {
+		uint32_t capacity = engine->due_capacity ? engine->due_capacity * 2 : 64;
+		uint32_t *due = realloc(engine->due, capacity * sizeof *due);
+		if (!due) {
+			publish_view(engine, a);
+			return;
+		}
+		engine->due = due;
+		engine->due_capacity = capacity;
+	}
+	engine->due[engine->due_count++] = id;
+	a->view_due = engine->view_dirty = true;
+}
+
+void engine_show(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < engine->due_count; i++)
+		if (engine->assets[engine->due[i]].view_due)
+			publish_view(engine, &engine->assets[engine->due[i]]);
+	engine->due_count = 0;
+	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
+	srv_views_publish(engine->views, engine->rev, engine->ready);
+}
+
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 {
+	a->view_due = false;
 	hob_arena *arena = &engine->scratch;
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint64_t cooked_bytes = 0;
@@ -258,8 +288,7 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	/* The row and the view are there before anybody can ask because of the event. */
 	if (!srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
-	srv_views_publish(engine->views, engine->rev, engine->ready);
+	engine_show(engine);
 	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
 	engine->counters.published++;
 	hob_buf_release(&data);
@@ -469,6 +498,7 @@ void publish_removed(srv_engine *engine, asset *a)
 {
 	hob_error error;
 	a->state = SRV_REMOVED;
+	a->view_due = false;
 	hob_buf_clear(&a->error);
 	if (!srv_store_delete_asset(engine->store, engine->roots[a->root].name, hob_str_of(a->path), &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);

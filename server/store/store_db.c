@@ -293,8 +293,16 @@ void store_db_fold(srv_store *store)
 			store->sync_db = NULL;
 		}
 	}
-	if (store->sync_db)
-		sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	int frames = 0, folded = 0;
+	/* Whoever commits first after the whole log was folded begins it anew and waits until its head is on the disk: better this
+	 * thread than a save. When the loop is writing, it has done so already. */
+	if (store->sync_db &&
+		sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &folded) ==
+			SQLITE_OK &&
+		frames > 0 && frames == folded)
+		sqlite3_exec(store->sync_db,
+					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
+					 NULL, NULL);
 	pthread_mutex_unlock(&store->sync_lock);
 }
 

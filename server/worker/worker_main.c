@@ -125,6 +125,13 @@ static int memfd_of(const char *name)
 	return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
+/* The reader seals it again, at no cost: by the thread that wrote, whose processor still holds the pages. On another one the
+ * kernel has to wait for all processors to let go of them. */
+static void seal(int fd)
+{
+	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
 static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
 	worker *w = user;
@@ -138,6 +145,8 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 	}
 	srv_frame frame = {.type = SRV_FRAME_PART_PUT, .a = bytes.size};
 	memcpy(frame.key, key, sizeof frame.key);
+	if (fd >= 0)
+		seal(fd);
 	if (fd >= 0 && wrote == bytes.size && !srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL))
 		w->broken = true;
 	if (fd >= 0)
@@ -195,6 +204,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 		close(fd);
 		fd = -1;
 	}
+	if (fd >= 0)
+		seal(fd);
 	if (!srv_frame_send(SRV_WORKER_SOCKET, &done, NULL, fd, NULL))
 		w->broken = true;
 	if (fd >= 0)
