@@ -93,6 +93,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		json_open(out, '{');
 		json_put_u64(out, "source", a->source_bytes);
 		json_put_u64(out, "cooked", a->cooked_bytes);
+		json_put_u64(out, "textures", http_texture_bytes(a));
 		json_close(out, '}');
 		break;
 	case FIELD_stats:
@@ -142,6 +143,15 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 	case FIELD_COUNT:
 		break;
 	}
+}
+
+uint64_t http_texture_bytes(const srv_view_asset *asset)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < asset->output_count; i++)
+		if (hob_str_starts(asset->outputs[i].name, HOB_STR("textures/")))
+			sum += asset->outputs[i].size;
+	return sum;
 }
 
 void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)

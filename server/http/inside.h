@@ -358,6 +358,7 @@ typedef enum asset_field {
 enum { FIELDS_LIST = (1 << (FIELD_links + 1)) - 1, FIELDS_ALL = (1 << FIELD_COUNT) - 1 };
 
 void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields);
+uint64_t http_texture_bytes(const srv_view_asset *asset); /* of its cooked bytes */
 /* fields=id,path,state -> bits, those of expand=outputs,deps added; false when a problem was sent. */
 bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result) HOB_MUST_CHECK;
 /* The asset of {id}; on false a 404 was sent and the view dropped. */

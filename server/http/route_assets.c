@@ -9,8 +9,9 @@
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
 
-typedef enum order { BY_PATH, BY_COOKED_AT, BY_COOK_MS, BY_BYTES, BY_REV, ORDER_COUNT } order;
-static const char *const order_names[ORDER_COUNT] = {"path", "cooked_at", "cook_ms", "bytes", "rev"};
+typedef enum order { BY_PATH, BY_COOKED_AT, BY_COOK_MS, BY_BYTES, BY_TEXTURES, BY_REV, ORDER_COUNT } order;
+static const char *const order_names[ORDER_COUNT] = {"path",  "cooked_at", "cook_ms",
+													 "bytes", "textures",  "rev"};
 
 typedef struct query {
 	hob_str q, root, kind, path;
@@ -131,9 +132,10 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 			q->order = (order)i;
 			return true;
 		}
-	*result = reply_problem(r, PROBLEM_BAD_REQUEST,
-							"sort by path, cooked_at, cook_ms, bytes or rev; a leading '-' turns the order",
-							"there is no order '%.*s'", HOB_FMT(sort));
+	*result = reply_problem(
+		r, PROBLEM_BAD_REQUEST,
+		"sort by path, cooked_at, cook_ms, bytes, textures or rev; a leading '-' turns the order",
+		"there is no order '%.*s'", HOB_FMT(sort));
 	return false;
 }
 
@@ -202,6 +204,8 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 		return a->cook_ns;
 	case BY_BYTES:
 		return a->cooked_bytes;
+	case BY_TEXTURES:
+		return http_texture_bytes(a);
 	case BY_REV:
 		return a->rev;
 	case BY_PATH:

@@ -211,6 +211,12 @@ class Contract(Scenario):
         get = lambda status, target, **more: self.ask(status, "GET", target, **more)
         for query in ("sort=size", "state=none", "fields=none", "cursor=!", "limit=0", "format=xml"):
             get(400, f"/api/v1/assets?{query}")
+        for order in ("-textures", "textures"):
+            items = get(200, f"/api/v1/assets?sort={order}&fields=path,bytes,outputs").json()["items"]
+            sums = [sum(output["size"] for output in item["outputs"] if output["name"].startswith("textures/")) for item in items]
+            self.assertEqual([item["bytes"]["textures"] for item in items], sums)
+            self.assertEqual(sums, sorted(sums, reverse=order[0] == "-"))
+            self.assertGreater(max(sums), 0)
         page = get(200, "/api/v1/assets?limit=1&count=1&sort=-bytes").json()
         self.assertEqual((page["total"], len(page["items"])), (2, 1))
         self.assertEqual(len(get(200, "/api/v1/assets?limit=5&cursor=" + page["next"] + "&sort=-bytes").json()["items"]), 1)

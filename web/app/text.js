@@ -71,8 +71,8 @@ export const text = {
 	assets: {
 		title: 'Assets', search: 'Search names', searchHint: '/', all: 'All', withWarnings: 'With warnings', anyFolder: 'All folders',
 		anyKind: 'All formats', sort: 'Order', folder: 'Folder', kind: 'Format',
-		sorts: { path: 'Name', '-cooked_at': 'Newest first', '-bytes': 'Largest first', '-cook_ms': 'Slowest first', '-path': 'Name, backwards', bytes: 'Smallest first', cooked_at: 'Oldest first', cook_ms: 'Fastest first' },
-		columns: { name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels', size: 'Cooked size', cooked: 'Cooked' },
+		sorts: { path: 'Name', '-cooked_at': 'Newest first', '-bytes': 'Largest first', '-textures': 'Largest textures first', '-cook_ms': 'Slowest first', '-path': 'Name, backwards', bytes: 'Smallest first', cooked_at: 'Oldest first', cook_ms: 'Fastest first' },
+		columns: { name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels', size: 'Cooked size', textures: 'Textures', cooked: 'Cooked' },
 		lodsTitle: 'Levels of detail',
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
 		nothing: 'Nothing matches', nothingDetail: 'No asset fits this search.', clear: 'Show all assets',
@@ -166,6 +166,7 @@ export const text = {
 		editor: 'Open files in your editor', editorLabel: 'Link', editorHelp: 'A link with {path}, {line} and {column}; kept in this browser only. For VS Code: vscode://file/{path}:{line}:{column}',
 	},
 	cache: {
+		nothing: 'Nothing is cooked yet. What the cache holds is listed here, by kind and by asset.',
 		title: 'Cache', used: 'On disk', free: 'Free on the disk', of: 'of', ofLimit: (limit) => `of ${limit} at most`, freeOnly: (bytes) => `no limit set; the disk has ${bytes} free`, noLimit: 'no limit set', hitRate: 'Found in the cache', hitsOf: (hits, asked) => `${hits} of ${asked} since start`, saved: 'Time saved', savedNote: 'cooks that were not needed, since start',
 		oldest: 'Longest unused', oldestNote: 'if this is short, a higher limit helps', evicted: 'Evicted since start', damaged: 'Damaged parts found', gauge: 'How full the cache is', noFigures: 'This daemon gives no figures about its cache.',
 		care: 'Care', careText: 'Checking reads every cooked part again and compares it with its hash; damaged ones are cooked again. Trimming deletes what was unused longest until the limit is kept, and what nothing names any more.',

@@ -93,7 +93,10 @@ function Column({ name, className = '', by, sort }) {
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 
-function Row(asset) {
+/* By what the list is sorted is what it shows. */
+const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.textures : asset.bytes.cooked);
+
+function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
 	return html`<span class="name" role="gridcell"><${Thumb} asset=${asset} /><span>
@@ -102,7 +105,7 @@ function Row(asset) {
 		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>
 		<span class="num" role="gridcell">${number(stats.triangles)}</span>
 		<span class="num lods" role="gridcell">${number(stats.lods)}</span>
-		<span class="num" role="gridcell">${asset.bytes.cooked ? size(asset.bytes.cooked) : ''}</span>
+		<span class="num" role="gridcell">${sizeShown(asset, sort) ? size(sizeShown(asset, sort)) : ''}</span>
 		<span class="when" role="gridcell"><${Time} at=${asset.cooked_at} /></span>`;
 }
 
@@ -114,7 +117,7 @@ export function Assets({ query }) {
 	const { rows, wanted } = useRows({ q, root, state, kind, warning, sort });
 	const filtered = Boolean(q || root || state || kind || warning);
 	const header = html`<${Column} name="name" by=${['path', '-path']} sort=${sort ?? 'path'} /><${Column} name="state" /><${Column} name="triangles" className="num" />
-		<${Column} name="lods" className="num lods" /><${Column} name="size" className="num" by=${['-bytes', 'bytes']} sort=${sort} /><${Column} name="cooked" className="num when" by=${['-cooked_at', 'cooked_at']} sort=${sort} />`;
+		<${Column} name="lods" className="num lods" />${/textures$/.test(sort ?? '') ? html`<${Column} name="textures" className="num" by=${['-textures', 'textures']} sort=${sort} />` : html`<${Column} name="size" className="num" by=${['-bytes', 'bytes']} sort=${sort} />`}<${Column} name="cooked" className="num when" by=${['-cooked_at', 'cooked_at']} sort=${sort} />`;
 	return html`<div class="head"><h1>${words.title}</h1><p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
 		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />
 		${rows.error && html`<${Failure} error=${rows.error} retry=${() => rows.refresh()} />`}
@@ -122,5 +125,5 @@ export function Assets({ query }) {
 			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p><p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
 			: html`<section class="panel"><${Empty} title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`)
 			: rows.total === null ? !rows.error && html`<${Loading} />`
-				: html`<${List} rows=${rows} label=${words.list} header=${header} row=${Row} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
+				: html`<${List} rows=${rows} label=${words.list} header=${header} row=${(asset) => Row(asset, sort)} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
 }

@@ -65,12 +65,15 @@ function Largest({ page }) {
 		<td class="num">${size(asset.bytes.cooked)}</td><td class="quiet">${mostly(asset)}</td><td class="wide"><span class="share"><span style=${{ width: `${(asset.bytes.cooked / largest) * 100}%` }} /></span></td></tr>`)}</tbody></table></div>`;
 }
 
+const filled = (kinds) => (kinds ?? []).filter((kind) => kind.count > 0);
+
 export function Cache() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats?outputs=1', { on: changesCounts, every: 10000 });
 	const top = useResource('/api/v1/assets?sort=-bytes&limit=50&fields=id,path,root,bytes,outputs', { on: (event) => event.kind === 'asset' });
 	return html`<div class="head"><h1>${words.title}</h1></div><div class="stack">
 		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}><${Care} />
-		<div class="grid">${stats.data?.by_output && html`<${Panel} id="kinds" title=${words.byKind}><${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
-		<${Panel} id="largest" title=${words.largest}><${Resource} from=${top}>${(data) => html`<${Largest} page=${data} />`}</${Resource}></${Panel}></div></div>`;
+		${stats.data && top.data && !top.data.items.length && !filled(stats.data.by_output).length && html`<p class="quiet">${words.nothing}</p>`}
+		<div class="grid">${filled(stats.data?.by_output).length > 0 && html`<${Panel} id="kinds" title=${words.byKind}><${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
+		${top.data?.items.length === 0 ? '' : html`<${Panel} id="largest" title=${words.largest}><${Resource} from=${top}>${(data) => html`<${Largest} page=${data} />`}</${Resource}></${Panel}>`}</div></div>`;
 }

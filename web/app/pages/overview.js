@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import { useRef } from 'preact/hooks';
 import { text } from '../text.js';
 import { duration, number, percent, plural, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
@@ -28,9 +29,9 @@ function Problems({ errors, busy }) {
 			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${sentence(group.message)}</span></li>`)}</ul>`;
 }
 
-const changeLook = { cooked: ['fresh', 'good'], hit: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
+const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
 
-/* The newest change of each asset: what its last job came to, or that its file went. */
+/* The newest change of each asset: what its last job came to, that it is being cooked, or that its file went. */
 function changesOf(jobs, lines) {
 	const newest = new Map();
 	const ended = jobs.items.filter((job) => job.kind === 'cook' && job.finished_at && job.result in changeLook);
@@ -40,6 +41,8 @@ function changesOf(jobs, lines) {
 		if (!later) newest.set(job.asset, { name: job.asset, kind, at: Date.parse(job.finished_at) });
 		else if (!later.before) later.before = kind;
 	}
+	for (const job of jobs.items)
+		if (job.kind === 'cook' && job.started_at && !job.finished_at) newest.set(job.asset, { name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
 	for (const { event, message, time } of lines.items)
 		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message, { name: message, kind: 'removed', at: Date.parse(time) });
 	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
@@ -109,7 +112,9 @@ export function Overview() {
 	const lines = useResource('/api/v1/log?limit=1000', { on: (event) => event.kind === 'asset' && event.data.kind === 'removed' });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
-	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && event.data.state !== 'cooking') });
+	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
+	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id) : begun.current.delete(id) || true);
+	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}><p>${words.empty}</p></${Empty}></section>`
