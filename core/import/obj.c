@@ -180,7 +180,14 @@ static bool convert(obj_import_state *s, hob_error *err)
 	if (s->data.positions.size == 0)
 		return hob_fail(err, EMPTY, "the OBJ file holds no vertex");
 	if (s->data.has_elements && !has_good_element(&s->data))
-		return hob_fail(err, EMPTY, "the OBJ file holds no usable face, line or point");
+		return s->data.bad_index_line > 0
+				   ? hob_fail(err, EMPTY,
+							  "the OBJ file holds no usable face, line or point: line %llu uses a vertex "
+							  "that does "
+							  "not exist; there are %u",
+							  (unsigned long long)s->data.bad_index_line,
+							  HOB_OBJ_COUNT(s->data.positions, float) / 3)
+				   : hob_fail(err, EMPTY, "the OBJ file holds no usable face, line or point");
 	for (uint32_t i = 0; i < HOB_OBJ_COUNT(s->data.libraries, hob_str); i++)
 		if (!read_statement(s, libraries[i], err))
 			return false;

@@ -529,6 +529,7 @@ static bool read_all(parser *p, hob_error *err)
 		return false;
 	drop_bad_elements(p);
 	find_first_bad_index(p);
+	p->data->bad_index_line = p->complaints[BAD_INDEX] > 0 ? p->first_line[BAD_INDEX] : 0;
 	say_complaints(p);
 	return true;
 }

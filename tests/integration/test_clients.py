@@ -165,6 +165,12 @@ class CClient(Scenario):
                 fetch = Fetch(daemon.port, "art/a.obj", "meshes", scheme="https", env=wrong)
                 fetch.wait("error")
                 self.assertEqual(fetch.end(), 1)
+            ask = [sys.executable, "-c", f"import hob; print(len(hob.Client('https://localhost:{daemon.port}').get('art/a.obj')))"]
+            own = dict(os.environ, HOB_TOKEN=secret["HOB_TOKEN"], PYTHONPATH=str(PROJECT / "web/python"))
+            trusting = subprocess.run(ask, env=dict(own, SSL_CERT_FILE=certificate), capture_output=True, text=True, check=True)
+            self.assertGreater(int(trusting.stdout), 65536)
+            doubting = subprocess.run(ask, env=own, capture_output=True, text=True, check=False)
+            self.assertIn("set SSL_CERT_FILE", doubting.stderr)
 
     def test_unknown_asset_is_an_error_with_words(self):
         with self.serve() as daemon:

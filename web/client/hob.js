@@ -63,7 +63,7 @@ export class HobClient {
 			response = await fetch(new URL(target, this.url), { credentials: this.credentials, ...rest, headers: { ...this.headers, ...headers } });
 		} catch (error) {
 			if (error.name === 'AbortError') throw error;
-			throw new HobError(`the daemon at ${this.url.host} cannot be reached`, { file: name, code: 'unreachable', hint: 'is hob serve running?', cause: error });
+			throw new HobError(`the daemon at ${this.url.host} cannot be reached`, { file: name, code: 'unreachable', hint: /CERT/.test(error.cause?.code) ? 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' : 'is hob serve running?', cause: error });
 		}
 		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: name, status: 202, code: 'not-ready', hint: 'raise wait' });
 		if (!response.ok) throw await problemOf(response, name);

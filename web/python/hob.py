@@ -16,6 +16,8 @@ generator of events has a connection of its own.
 import hashlib
 import http.client
 import json
+import os
+import ssl
 import struct
 import time
 import urllib.parse
@@ -79,12 +81,15 @@ class Event:
 
 
 class Client:
+    """`token`: else that of HOB_TOKEN, where the daemon asks for one. For https, SSL_CERT_FILE names the file of an authority of your own."""
+
     def __init__(self, url="http://127.0.0.1:7780", token=None, timeout=60.0):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-            raise ValueError(f"{url!r} is not http://HOST[:PORT]")
+            raise ValueError(f"{url!r} is not http://HOST[:PORT] or https://HOST[:PORT]")
         self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host, self._port, self._timeout = parts.hostname, parts.port, timeout
+        token = token or os.environ.get("HOB_TOKEN")
         self._headers = {"Authorization": "Bearer " + token} if token else {}
         self._kept = None
 
@@ -237,6 +242,10 @@ class Client:
             except http.client.IncompleteRead as error:
                 self.close()
                 raise BadBytes("the answer was cut short") from error
+            except ssl.SSLCertVerificationError as error:
+                self.close()
+                raise Unreachable(f"{self._host}:{self._port}: {error.verify_message}",
+                                  hint="set SSL_CERT_FILE to the file of the authority that signed it") from error
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 # A kept connection may have been closed just before it was used again.
