@@ -2,8 +2,12 @@
 #include "cli/cli.h"
 #include "cli/complete.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = the one before */
@@ -72,7 +76,18 @@ static int complete(int argc, char **argv)
 	return cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
 }
 
-int main(int argc, char **argv)
+/* What is opened first would take the place of a standard stream that is closed, and get what is written to that. */
+static void hold_streams(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	if (strcmp(name, "__complete") == 0)
@@ -96,4 +111,18 @@ int main(int argc, char **argv)
 	char help[] = "--help";
 	char *help_argv[] = {argv[0], help, NULL};
 	return asks_help ? command->run(2, help_argv) : command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	struct stat info;
+	bool closed = fstat(STDOUT_FILENO, &info) != 0;
+	hold_streams();
+	int code = run(argc, argv);
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || closed || errno == EPIPE)
+		return code;
+	fprintf(stderr, "hob: what was to be printed could not be written%s%s\n", errno ? ": " : "",
+			errno ? strerror(errno) : "");
+	return code == EXIT_GOOD ? EXIT_INTERNAL : code;
 }

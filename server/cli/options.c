@@ -111,7 +111,7 @@ static bool store(const cli_option *option, const char *value)
 	}
 	if (option->kind == CLI_TEXT) {
 		*(const char **)option->value = value;
-		return true;
+		return value[0] != 0;
 	}
 	if (option->kind == CLI_LIST) {
 		cli_list *list = option->value;

@@ -3,6 +3,7 @@
 #include "../../core/formats/classic.h"
 #include "../log/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -230,18 +231,27 @@ typedef struct classic_work {
 static const char *const packed_names[3] = {"meshes", "materials", "scene"};
 static const char *const classic_names[3] = {"classic.meshes", "classic.materials", "classic.scene"};
 
-hob_bytes engine_map_blob(srv_store *store, const hob_sha256 *digest, hob_error *err)
+hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, hob_error *err)
 {
-	uint64_t size = 0;
+	uint64_t size = 0, got = 0;
 	int fd = srv_blob_open(store, digest, &size);
-	void *at = fd >= 0 && size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	uint8_t *at = fd >= 0 && size > 0
+					  ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+					  : MAP_FAILED;
+	while (at != MAP_FAILED && got < size) {
+		ssize_t more = pread(fd, at + got, size - got, (off_t)got);
+		if (more <= 0 && !(more < 0 && errno == EINTR))
+			break;
+		got += more > 0 ? (uint64_t)more : 0;
+	}
 	if (fd >= 0)
 		close(fd);
-	if (at == MAP_FAILED) {
-		hob_fail(err, IO, "a blob of this asset cannot be read; it is cooked again");
-		return (hob_bytes){0};
-	}
-	return (hob_bytes){at, size};
+	if (at != MAP_FAILED && got == size)
+		return (hob_bytes){at, size};
+	if (at != MAP_FAILED)
+		munmap(at, size);
+	hob_fail(err, IO, "a blob of this asset cannot be read; it is cooked again");
+	return (hob_bytes){0};
 }
 
 static void classic_run(uv_work_t *work)
@@ -254,7 +264,7 @@ static void classic_run(uv_work_t *work)
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
 	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = engine_map_blob(job->engine->store, &job->inputs[i], &job->error);
+		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], &job->error);
 		ok = packed[i].data != NULL;
 	}
 	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};

@@ -67,7 +67,7 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 	hob_sha256 digest;
 	memcpy(digest.bytes, sha256, sizeof digest.bytes);
 	unmap(&pictures->mapped);
-	pictures->mapped = engine_map_blob(pictures->store, &digest, err);
+	pictures->mapped = engine_read_blob(pictures->store, &digest, err);
 	*out = pictures->mapped;
 	return out->data != NULL;
 }
@@ -84,7 +84,7 @@ static bool make_glb(derivation *d, hob_buf *out)
 	for (int i = 0; i < GLB_PARTS && ok; i++) {
 		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
 			continue;
-		parts[i] = engine_map_blob(d->engine->store, &d->outputs[i], &d->error);
+		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], &d->error);
 		bytes += parts[i].size;
 		ok = parts[i].data != NULL;
 	}
@@ -117,7 +117,7 @@ static void derive_run(uv_work_t *work)
 	hob_buf out = {0};
 	hob_bytes from = {0};
 	if (d->kind != SRV_DERIVED_GLB)
-		from = engine_map_blob(d->engine->store, &d->of, &d->error);
+		from = engine_read_blob(d->engine->store, &d->of, &d->error);
 	if (d->kind == SRV_DERIVED_GLB || from.data)
 		make(d, from, &out);
 	unmap(&from);

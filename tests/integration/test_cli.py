@@ -43,6 +43,18 @@ class CommandLine(Scenario):
 
 
 class Usage(CommandLine):
+    def test_streams_that_are_full_or_closed(self):
+        self.put("a.obj", obj_text(1))
+        with open("/dev/full", "w") as full:
+            for command in (["help"], ["completion", "bash"], ["--version", "--json"]):
+                ran = subprocess.run([HOB, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE, check=False)
+                self.assertEqual(ran.returncode, 5, command)
+                self.assertIn("could not be written: No space left on device", ran.stderr)
+        closed = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", HOB, "cook", self.art, "-o", self.folder / "p"],
+                                timeout=DEADLINE, check=False)
+        self.assertEqual(closed.returncode, 0)
+        self.assertTrue((self.folder / "p/a.obj.meshes").exists())
+
     def commands(self):
         return re.findall(r"^  ([a-z]{2,})  ", self.hob("help")[0].split("Everyday")[1], re.M)
 
@@ -55,6 +67,7 @@ class Usage(CommandLine):
             if "..." not in usage:
                 self.assertIn("one argument too many", self.hob(command, *many, code=2)[1], command)
             self.assertIn("unknown option", self.hob(command, "--no-such-option", code=2)[1], command)
+        self.assertIn("'--out' needs a value", self.hob("cook", self.art, "-o", "", code=2)[1])
         self.hob("help", "ls", "x", code=2)
         self.hob("--version", "x", code=2)
         self.hob("--version", "--json", "x", code=2)
