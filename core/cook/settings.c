@@ -190,11 +190,19 @@ static bool overlay_object(hob_settings *settings, const cJSON *object, const ch
 	return true;
 }
 
+static bool only_space(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r')))
+		at++;
+	return at == end;
+}
+
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, hob_error *err)
 {
 	const char *end = NULL;
 	cJSON *root = cJSON_ParseWithLengthOpts(json.data, json.len, &end, false);
-	if (!root) {
+	if (!root || !only_space(end, json.data + json.len)) {
+		cJSON_Delete(root);
 		size_t line = 1;
 		for (const char *p = json.data; p && end && p < end; p++)
 			line += *p == '\n';

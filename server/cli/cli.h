@@ -59,8 +59,6 @@ void cli_take_options(void (*take)(const cli_option *options, size_t count));
 int cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
 int cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* Names come from disks and bundles of strangers: control characters become '?', lest they steer a terminal. */
-void cli_plain(char *text);
 /* The one of `words` that somebody who typed `word` may have meant; NULL: none is near. */
 const char *cli_nearest(hob_str word, const char *const *words, size_t count);
 /* Prints an error with its remedy on stderr. */

@@ -74,7 +74,7 @@ typedef struct shown {
 static const char *show(hob_str text, shown *out)
 {
 	snprintf(out->text, sizeof out->text, "%.*s", (int)(text.len < 1000 ? text.len : 1000), text.data);
-	cli_plain(out->text);
+	srv_plain(out->text);
 	return out->text;
 }
 

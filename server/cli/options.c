@@ -16,19 +16,12 @@ const char *cli_default_url(void)
 	return url && url[0] ? url : "http://127.0.0.1:7780";
 }
 
-void cli_plain(char *text)
-{
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7F)
-			*p = '?';
-}
-
 void cli_print_error(const char *who, const hob_error *error)
 {
 	bool color = srv_color_wanted(2);
 	char text[sizeof error->context];
 	memcpy(text, error->context, sizeof text);
-	cli_plain(text);
+	srv_plain(text);
 	fprintf(stderr, "%s%s:%s %s\n", color ? "\x1b[31m" : "", who, color ? "\x1b[0m" : "", text);
 }
 

@@ -80,7 +80,7 @@ void cli_plain_json(cJSON *tree)
 			char *end = lines ? strchr(line, '\n') : NULL;
 			if (end)
 				*end = 0;
-			cli_plain(line);
+			srv_plain(line);
 			if (end)
 				*end = '\n';
 			line = end ? end + 1 : NULL;

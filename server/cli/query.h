@@ -20,7 +20,7 @@
 const char *cli_text(const cJSON *object, const char *key);
 double cli_number(const cJSON *object, const char *key);
 const cJSON *cli_member(const cJSON *object, const char *key);
-/* cli_plain for every text of an answer; what a cook printed ("log") keeps its lines. */
+/* srv_plain for every text of an answer; what a cook printed ("log") keeps its lines. */
 void cli_plain_json(cJSON *tree);
 /* Of an asset's state, on stdout; both "" where colours are not wanted. */
 const char *cli_state_color(const char *state);

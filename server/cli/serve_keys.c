@@ -36,10 +36,10 @@ static void show_one(const srv_view_asset *asset)
 	hob_buf line = {0};
 	hob_buf_printf(&line, "  %.*s: %s", HOB_FMT(asset->full), message ? message : "no reason is known");
 	hob_buf_put(&line, "", 1);
-	for (char *p = (char *)line.data; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7F)
-			*p = '?';
-	puts((const char *)line.data);
+	if (!line.failed) {
+		srv_plain((char *)line.data);
+		puts((const char *)line.data);
+	}
 	hob_buf_release(&line);
 	cJSON_Delete(error);
 }

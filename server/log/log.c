@@ -55,6 +55,27 @@ static const char *color_of(srv_log_level level)
 	}
 }
 
+/* Bytes of the unwanted character that begins here; 0: there is none. U+0080-9F, U+202A-2E, U+2066-69. */
+static size_t unwanted(const unsigned char *p)
+{
+	if (p[0] < 0x20 || p[0] == 0x7F)
+		return 1;
+	if (p[0] == 0xC2 && p[1] >= 0x80 && p[1] <= 0x9F)
+		return 2;
+	bool turns = p[0] == 0xE2 && ((p[1] == 0x80 && p[2] >= 0xAA && p[2] <= 0xAE) ||
+								  (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
+	return turns ? 3 : 0;
+}
+
+void srv_plain(char *text)
+{
+	for (size_t at = 0; text[at];) {
+		size_t size = unwanted((const unsigned char *)text + at);
+		memset(text + at, '?', size);
+		at += size ? size : 1;
+	}
+}
+
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 {
 	if (level < least_level)
@@ -80,10 +101,7 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 		localtime_r(&now.tv_sec, &local);
 		char stamp[16];
 		strftime(stamp, sizeof stamp, "%H:%M:%S", &local);
-		/* A name from the disk must not move the cursor or ring the bell. */
-		for (char *p = text; *p; p++)
-			if ((unsigned char)*p < 0x20 || *p == 0x7F)
-				*p = '?';
+		srv_plain(text);
 		hob_buf_printf(&line, "%s%s%s %s%s%s %s\n", colored ? "\x1b[2m" : "", stamp, colored ? "\x1b[0m" : "",
 					   colored ? color_of(level) : "", verb, colored ? "\x1b[0m" : "", text);
 	}

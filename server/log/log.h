@@ -18,6 +18,9 @@ const char *srv_log_level_name(srv_log_level level); /* "debug", "info", "warnin
  * `text` is UTF-8 or not, as the names in it are. `take` must not log. */
 typedef void srv_log_take(void *user, srv_log_level level, const char *verb, const char *text);
 void srv_log_listen(srv_log_take *take, void *user);
+/* In place: control characters of either set and those that turn the direction of writing become '?'. Names come from disks and
+ * bundles of strangers and must not steer a terminal. */
+void srv_plain(char *text);
 /* True when `stream_fd` (1 or 2) should get colours. */
 bool srv_color_wanted(int stream_fd);
 

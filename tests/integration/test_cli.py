@@ -43,6 +43,13 @@ class CommandLine(Scenario):
 
 
 class Usage(CommandLine):
+    def test_names_do_not_steer_a_terminal(self):
+        for name in ("bell\a.obj", "csi\u009b2J.obj", "turned\u202ejbo.obj", "isolated\u2067.obj"):
+            self.put(name, obj_text(1))
+        said = self.hob("cook", self.art, "-o", self.folder / "o")[1]
+        for name in ("bell?.obj", "csi??2J.obj", "turned???jbo.obj", "isolated???.obj"):
+            self.assertIn(name, said)
+
     def test_streams_that_are_full_or_closed(self):
         self.put("a.obj", obj_text(1))
         with open("/dev/full", "w") as full:

@@ -233,6 +233,8 @@ class Cook(Scenario):
         self.put("cook.json", '{"budget": {"triangles": 2, "draws": 1, "bytes": 1000000, "fail": true}}')
         self.cook(self.art, "-o", self.folder / "out", code=0)
         self.cook(self.art, "--nonsense", code=2)
+        self.assertIn("not valid JSON", self.cook(self.art, "--settings", '{"lods":{"max":2}}x', code=2).stderr)
+        self.cook(self.art, "--check", "--settings", '{"lods":{"max":2}} \n')
         self.cook(self.folder / "nowhere.obj", code=2)
         self.cook(code=2)
 
