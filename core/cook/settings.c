@@ -293,6 +293,15 @@ void hob_settings_print(const hob_settings *settings, hob_buf *out)
 	print_nested(settings, out, "{", "}", print_value);
 }
 
+cJSON *hob_settings_json(const hob_settings *settings)
+{
+	hob_buf text = {0};
+	hob_settings_print(settings, &text);
+	cJSON *json = text.failed ? NULL : cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_buf_release(&text);
+	return json;
+}
+
 #define SCHEMA_OBJECT                                                                                        \
 	"{\"type\":\"object\",\"additionalProperties\":false,\"patternProperties\":{\"^//"                       \
 	"\":{}},\"properties\":{"

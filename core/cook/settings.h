@@ -34,5 +34,7 @@ void hob_settings_schema(hob_buf *out);
 
 /* Appends the settings as a JSON object, nested as in the sidecar, every key present. */
 void hob_settings_print(const hob_settings *settings, hob_buf *out);
+/* The same as a tree, which the caller deletes; NULL without memory. */
+struct cJSON *hob_settings_json(const hob_settings *settings);
 
 #endif

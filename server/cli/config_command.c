@@ -21,15 +21,6 @@ static const char *exact_size(uint64_t bytes, char out[32])
 	return out;
 }
 
-static cJSON *printed(const hob_settings *settings)
-{
-	hob_buf text = {0};
-	hob_settings_print(settings, &text);
-	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
-	hob_buf_release(&text);
-	return json;
-}
-
 static void print_row(const char *name, const char *value, const char *origin)
 {
 	printf("  %-24s %-28s %s%s%s\n", name, value, cli_dim(), origin, cli_color_off());
@@ -64,14 +55,14 @@ static void print_cook_settings(const srv_config *config)
 {
 	hob_settings initial;
 	hob_settings_init(&initial);
-	cJSON *built_in = printed(&initial), *defaults = printed(&config->defaults);
+	cJSON *built_in = hob_settings_json(&initial), *defaults = hob_settings_json(&config->defaults);
 	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", cli_dim(),
 		   cli_color_off());
 	if (built_in && defaults)
 		print_settings(defaults, built_in, "", config->file, "default");
 	for (uint32_t i = 0; i < config->source_count; i++) {
 		const srv_config_source *source = &config->sources[i];
-		cJSON *own = printed(&source->settings);
+		cJSON *own = hob_settings_json(&source->settings);
 		printf("\n%sSource %s%s%s%s\n", cli_dim(), source->path, source->name[0] ? ", named " : "",
 			   source->name, cli_color_off());
 		if (own && defaults && cJSON_Compare(own, defaults, true))

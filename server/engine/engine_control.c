@@ -231,10 +231,16 @@ typedef struct classic_work {
 static const char *const packed_names[3] = {"meshes", "materials", "scene"};
 static const char *const classic_names[3] = {"classic.meshes", "classic.materials", "classic.scene"};
 
-hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, hob_error *err)
+hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)
 {
 	uint64_t size = 0, got = 0;
 	int fd = srv_blob_open(store, digest, &size);
+	if (fd >= 0 && size > most) {
+		close(fd);
+		hob_fail(err, LIMIT, "%llu bytes of cooked data are too much for this; %llu are the most",
+				 (unsigned long long)size, (unsigned long long)most);
+		return (hob_bytes){0};
+	}
 	uint8_t *at = fd >= 0 && size > 0
 					  ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 					  : MAP_FAILED;
@@ -264,7 +270,7 @@ static void classic_run(uv_work_t *work)
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
 	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], &job->error);
+		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], UINT64_MAX, &job->error);
 		ok = packed[i].data != NULL;
 	}
 	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};

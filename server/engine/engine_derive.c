@@ -67,7 +67,7 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 	hob_sha256 digest;
 	memcpy(digest.bytes, sha256, sizeof digest.bytes);
 	unmap(&pictures->mapped);
-	pictures->mapped = engine_read_blob(pictures->store, &digest, err);
+	pictures->mapped = engine_read_blob(pictures->store, &digest, GLB_BYTES_MAX, err);
 	*out = pictures->mapped;
 	return out->data != NULL;
 }
@@ -84,14 +84,12 @@ static bool make_glb(derivation *d, hob_buf *out)
 	for (int i = 0; i < GLB_PARTS && ok; i++) {
 		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
 			continue;
-		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], &d->error);
+		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], GLB_BYTES_MAX - bytes, &d->error);
 		bytes += parts[i].size;
 		ok = parts[i].data != NULL;
+		if (!ok && d->error.code == HOB_ERR_LIMIT)
+			hob_error_append(&d->error, "hob export has no such bound");
 	}
-	if (ok && bytes > GLB_BYTES_MAX)
-		ok = hob_fail(&d->error, LIMIT,
-					  "%llu bytes of cooked data are too much for a GLB made by the daemon: hob export",
-					  (unsigned long long)bytes);
 	srv_glb_source source = {{parts[0], parts[1], parts[2], parts[3]}, &pictures, find_picture};
 	ok = ok && srv_glb_make(&source, &notes, out, &d->error);
 	for (int i = 0; i < GLB_PARTS; i++)
@@ -117,7 +115,7 @@ static void derive_run(uv_work_t *work)
 	hob_buf out = {0};
 	hob_bytes from = {0};
 	if (d->kind != SRV_DERIVED_GLB)
-		from = engine_read_blob(d->engine->store, &d->of, &d->error);
+		from = engine_read_blob(d->engine->store, &d->of, UINT64_MAX, &d->error);
 	if (d->kind == SRV_DERIVED_GLB || from.data)
 		make(d, from, &out);
 	unmap(&from);

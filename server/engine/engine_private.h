@@ -298,8 +298,8 @@ void engine_why(srv_engine *engine, srv_control *control);
 asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
 void engine_answer(srv_control *control, int status, const char *code, const char *detail);
 void engine_refuse(srv_control *control, int status, const hob_error *error); /* 0: the status of its code */
-/* A copy, in pages of its own that the caller unmaps: a file that is cut off while it is mapped would end the daemon. Any thread. */
-hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, hob_error *err);
+/* A copy of at most `most` bytes (else LIMIT), in pages of its own that the caller unmaps: a file that is cut off while it is mapped would end the daemon. Any thread. */
+hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
 /* engine_jobs.c */
 void engine_list_jobs(srv_engine *engine, srv_control *control);
 void engine_tell_job(srv_engine *engine, srv_control *control);

@@ -122,15 +122,6 @@ static bool says(const cJSON *json, const char *path)
 	return cJSON_HasObjectItem(cJSON_GetObjectItemCaseSensitive(json, group), dot + 1);
 }
 
-static cJSON *printed(const hob_settings *settings)
-{
-	hob_buf text = {0};
-	hob_settings_print(settings, &text);
-	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
-	hob_buf_release(&text);
-	return json;
-}
-
 static const cJSON *value_at(const cJSON *json, const char *path)
 {
 	char group[64];
@@ -145,7 +136,7 @@ static void put_origins(const layers *l, hob_buf *out)
 {
 	hob_settings built_in;
 	hob_settings_init(&built_in);
-	cJSON *initial = printed(&built_in), *own = printed(&l->own);
+	cJSON *initial = hob_settings_json(&built_in), *own = hob_settings_json(&l->own);
 	json_open(out, '{');
 	for (size_t i = 0; i < HOB_COUNT_OF(setting_paths); i++) {
 		const char *path = setting_paths[i];

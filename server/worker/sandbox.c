@@ -130,21 +130,23 @@ static bool enter_seccomp(bool makes_code)
 #endif
 	/* Memory is never executable; threads yes, processes no; clone3's flags cannot be seen, so glibc is sent
 	 * back to clone; abort() may signal this process. */
-	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	const struct scmp_arg_cmp own_process = {
+		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
+	const struct scmp_arg_cmp no_code = {
+		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), !makes_code, no_code) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), !makes_code, no_code) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 								SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-								SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0;
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;
 }
 
-static bool limit(int resource, rlim_t value)
+static bool limit(unsigned resource, rlim_t value)
 {
 	struct rlimit bound = {value, value};
 	return setrlimit(resource, &bound) == 0;

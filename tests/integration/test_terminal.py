@@ -44,6 +44,7 @@ class Job:
 
     def __init__(self, *command, **environment):
         self.master, slave = pty.openpty()
+        self.slave = slave  # held open: without it a read of the screen fails while nobody else has it
         self.said, said = os.pipe()
         told, self.told = os.pipe()
         self.before = termios.tcgetattr(slave)
@@ -57,7 +58,7 @@ class Job:
         self.shell = subprocess.Popen([sys.executable, "-c", SHELL, *map(str, command)], stdin=slave, stdout=slave, stderr=slave,
                                       start_new_session=True, pass_fds=(3, 4), preexec_fn=pipes,
                                       env=own | {"TERM": "xterm", "NO_COLOR": "1"} | environment)
-        for fd in (slave, said, told):
+        for fd in (said, told):
             os.close(fd)
         self.text = ""
         self.pid = int(self.hear().split()[1])
@@ -77,10 +78,7 @@ class Job:
         return line.decode()
 
     def read(self):
-        try:
-            self.text += os.read(self.master, 65536).decode("utf-8", "replace")
-        except OSError:
-            time.sleep(0.01)  # the other side is closed for now; hear() has the last word
+        self.text += os.read(self.master, 65536).decode("utf-8", "replace")
 
     def wait(self, pattern):
         """Until the screen shows it; what it showed before is forgotten."""
