@@ -77,6 +77,11 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.waitForURL((url) => url.search === '?sort=bytes&state=fresh');
 		await page.reload();
 		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'a.obj' }).waitFor();
+		for (const sort of ['-bytes', 'bytes', '-textures', 'textures', '-cooked_at', 'cooked_at']) {
+			await go(`/ui/assets?sort=${sort}`);
+			await page.locator('.rows .row[aria-rowindex="2"]').waitFor();
+			assert.equal(await page.getByLabel('Order').inputValue(), sort);
+		}
 		await go('/ui/assets?q=nothing-has-this-name');
 		await page.getByRole('link', { name: 'Show all assets' }).click();
 		await row('spot.obj').waitFor();

@@ -71,7 +71,7 @@ export const text = {
 	assets: {
 		title: 'Assets', search: 'Search names', searchHint: '/', all: 'All', withWarnings: 'With warnings', anyFolder: 'All folders',
 		anyKind: 'All formats', sort: 'Order', folder: 'Folder', kind: 'Format',
-		sorts: { path: 'Name', '-cooked_at': 'Newest first', '-bytes': 'Largest first', '-textures': 'Largest textures first', '-cook_ms': 'Slowest first', '-path': 'Name, backwards', bytes: 'Smallest first', cooked_at: 'Oldest first', cook_ms: 'Fastest first' },
+		sorts: { path: 'Name', '-cooked_at': 'Newest first', '-bytes': 'Largest first', '-textures': 'Largest textures first', '-cook_ms': 'Slowest first', '-path': 'Name, backwards', bytes: 'Smallest first', textures: 'Smallest textures first', cooked_at: 'Oldest first', cook_ms: 'Fastest first' },
 		columns: { name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels', size: 'Cooked size', textures: 'Textures', cooked: 'Cooked' },
 		lodsTitle: 'Levels of detail',
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
