@@ -26,7 +26,7 @@ void engine_sweep(srv_engine *engine, uint32_t period_ms)
 {
 	uint32_t count = engine->ready ? srv_graph_count(engine->graph) : 0;
 	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000)) + AT_LEAST;
-	const srv_file *found = NULL;
+	uint32_t found = HOB_NONE;
 	for (uint32_t i = 0; i < due && i < count; i++) {
 		engine->swept = (engine->swept + 1) % count;
 		const srv_file *f = srv_graph_at(engine->graph, engine->swept);
@@ -35,10 +35,12 @@ void engine_sweep(srv_engine *engine, uint32_t period_ms)
 			!srv_stat_path(engine->root_fds[f->root], f->path, &now) || srv_stat_equal(&now, &f->stat) ||
 			event_may_come(engine, f, &now))
 			continue;
-		found = f;
+		found = engine->swept;
 		engine_file_appeared(engine, engine->swept, &now, SRV_PRIORITY_CHANGED);
 	}
-	if (found)
-		srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event told of its change",
-				HOB_FMT(engine->roots[found->root].name), HOB_FMT(found->path));
+	if (found == HOB_NONE)
+		return;
+	const srv_file *last = srv_graph_at(engine->graph, found);
+	srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event told of its change",
+			HOB_FMT(engine->roots[last->root].name), HOB_FMT(last->path));
 }
