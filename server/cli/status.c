@@ -23,6 +23,27 @@ static void put_states(const cJSON *states, hob_buf *out)
 	}
 }
 
+static void put_queue(const cJSON *queue, hob_buf *out)
+{
+	static const struct {
+		const char *class, *words;
+	} urgent[] = {{"waited", "asked for now"},
+				  {"used", "in use by clients"},
+				  {"changed", "just changed"},
+				  {"rest", "other"}};
+	double waiting = cli_number(queue, "length");
+	if (cli_number(queue, "running") + waiting == 0)
+		return;
+	hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting", cli_number(queue, "running"), waiting);
+	const char *before = ": ";
+	for (size_t i = 0; i < HOB_COUNT_OF(urgent); i++)
+		if (cli_number(queue, urgent[i].class) > 0) {
+			hob_buf_printf(out, "%s%.0f %s", before, cli_number(queue, urgent[i].class), urgent[i].words);
+			before = ", ";
+		}
+	hob_buf_put(out, "\n", 1);
+}
+
 static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 {
 	const cJSON *assets = cli_member(stats, "assets"), *bytes = cli_member(stats, "bytes");
@@ -36,9 +57,7 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 	if (cli_text(stats, "trouble")[0])
 		hob_buf_printf(out, "  %strouble%s   %s\n", cli_state_color("failed"), cli_color_off(),
 					   cli_text(stats, "trouble"));
-	if (cli_number(queue, "running") + cli_number(queue, "length") > 0)
-		hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting\n", cli_number(queue, "running"),
-					   cli_number(queue, "length"));
+	put_queue(queue, out);
 	hob_buf_printf(out, "  models    %s (their own files only), %s cooked, %s\n",
 				   srv_text_bytes((uint64_t)cli_number(bytes, "source"), a),
 				   srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), b),

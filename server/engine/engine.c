@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Jobs under way beyond those on a worker: enough to keep the workers fed, few enough that the queue's order counts. */
+/* Jobs under way beyond those on a worker, for each class: enough to keep the workers fed, few enough that the queue's order
+ * counts. A class has those of the ones below it, too, so that it is never behind them. */
 enum { AHEAD = 16, TIMER_MS = 1000 };
 
 int64_t engine_now_ms(void)
@@ -106,7 +107,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
 		publish_view_later(engine, id);
 	}
-	srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
+	srv_queue_push(engine->queue, id, engine_class(engine, a, priority), a->final_cook_ns);
 }
 
 static void asset_remove(srv_engine *engine, uint32_t id)
@@ -274,7 +275,7 @@ static void finish_first_scan(srv_engine *engine)
 		if (a->alive && !srv_queue_has(engine->queue, i) && !a->job && !asset_is_current(engine, a))
 			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
 	}
-	engine->counters.queue_length = srv_queue_count(engine->queue);
+	engine_count_waiting(engine);
 	engine_show(engine);
 	if (engine->callbacks.ready)
 		engine->callbacks.ready(engine->callbacks.user);
@@ -517,16 +518,18 @@ void engine_fill(srv_engine *engine)
 	if (engine->filling)
 		return;
 	engine->filling = true;
-	while (!engine->closing && engine->pool_ready &&
-		   engine->jobs_alive < srv_pool_size(engine->pool) + AHEAD) {
-		srv_priority priority;
+	while (!engine->closing && engine->pool_ready) {
+		srv_priority priority = srv_queue_most_urgent(engine->queue);
+		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
+		if (engine->jobs_alive >= srv_pool_size(engine->pool) + ahead)
+			break;
 		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
 			break;
 		job_begin(engine, id, priority);
 	}
 	engine->filling = false;
-	engine->counters.queue_length = srv_queue_count(engine->queue);
+	engine_count_waiting(engine);
 }
 
 /* One view and one transaction for all that this turn changed. */
@@ -570,6 +573,7 @@ static void on_timer(uv_timer_t *timer)
 	engine_keep_store(engine);
 	engine_sweep(engine, TIMER_MS);
 	engine_answer_waiters(engine);
+	engine_raise_used(engine);
 	engine_fill(engine);
 	engine_draw_thumbnails(engine);
 	engine_audit(engine);

@@ -22,6 +22,7 @@
 #include "../http/control.h"
 #include "../http/derived.h"
 #include "../http/view.h"
+#include "../queue/queue.h"
 #include "../store/store.h"
 #include "../worker/pool.h"
 
@@ -88,7 +89,8 @@ typedef struct srv_engine_counters {
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
 	atomic_ullong audits_same, audits_different; /* cooked again in quiet times, and what came of it */
 	atomic_ullong rebuilds;						 /* of a damaged index, after the store was opened */
-	atomic_ullong queue_length, running;
+	atomic_ullong queue_length, running;		 /* queue_length: what waits for its turn or for a worker */
+	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* of that, by class */
 	atomic_ullong expected_ns;		   /* until everything is cooked, as earlier cooks say; once a second */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
 	srv_engine_times queued, cook,

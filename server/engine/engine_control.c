@@ -185,8 +185,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
-	if (srv_queue_has(engine->queue, id))
-		srv_queue_push(engine->queue, id, SRV_PRIORITY_WAITED, 0);
+	engine_raise(engine, id, SRV_PRIORITY_WAITED);
 	add_waiter(engine, control, id);
 	engine_fill(engine);
 	engine_answer_waiters(engine);

@@ -55,7 +55,7 @@ void job_end(engine_job *job)
 	if (a->alive && a->dirty_again) {
 		a->dirty_again = false;
 		a->queued_at_ms = engine_now_ms();
-		srv_queue_push(engine->queue, id, SRV_PRIORITY_CHANGED, a->final_cook_ns);
+		srv_queue_push(engine->queue, id, engine_class(engine, a, SRV_PRIORITY_CHANGED), a->final_cook_ns);
 	} else if (a->alive && !srv_queue_has(engine->queue, id)) {
 		hob_buf_clear(&a->reasons);
 		a->reason_count = 0;
@@ -241,7 +241,7 @@ static bool wants_preview(const engine_job *job)
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
 	const srv_engine *engine = job->engine;
 	const asset *a = &engine->assets[job->asset];
-	bool looked_at = job->priority == SRV_PRIORITY_WAITED ||
+	bool looked_at = job->priority <= SRV_PRIORITY_USED ||
 					 (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(engine->events) > 0);
 	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
 									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
@@ -288,12 +288,9 @@ static void step_cook(engine_job *job)
 	if (!job->force && join_twin(job))
 		return;
 	job->cooking = true;
-	engine_job **at = &engine->waiting;
-	while (*at && (*at)->priority <= job->priority)
-		at = &(*at)->list_next;
-	job->list_next = *at;
-	*at = job;
+	engine_wait_for_worker(job);
 	engine_feed_workers(engine);
+	engine_count_waiting(engine);
 }
 
 static void block_waiting(srv_engine *engine)

@@ -22,7 +22,9 @@ static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 
 static const char *live_state(const engine_job *job)
 {
-	return !job ? "queued" : job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
+	if (!job || engine_waits_for_worker(job))
+		return "queued";
+	return job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
 }
 
 static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
@@ -45,6 +47,8 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 		hob_buf_printf(out, "%.3f", (double)job->progress);
 		json_put_str(out, "stage", hob_str_of(job->stage));
 	}
+	srv_priority class = job ? job->priority : srv_queue_priority(engine->queue, id);
+	json_put_str(out, "class", hob_str_of(srv_priority_name(class)));
 	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->reasons));
 	json_close(out, '}');
 }
@@ -109,11 +113,16 @@ static uint32_t put_live(srv_engine *engine, const srv_control *control, uint32_
 		engine_put_tasks(engine, false, items);
 	for (uint32_t i = 0; i < engine->asset_count && given < limit; i++) {
 		const asset *a = &engine->assets[i];
-		if (a->job && wanted_live(control, a)) {
+		if (a->job && !engine_waits_for_worker(a->job) && wanted_live(control, a)) {
 			put_live_job(engine, i, items);
 			given++;
 		}
 	}
+	for (const engine_job *job = engine->waiting; job && given < limit; job = job->list_next)
+		if (wanted_live(control, &engine->assets[job->asset])) {
+			put_live_job(engine, job->asset, items);
+			given++;
+		}
 	uint32_t room = srv_queue_count(engine->queue);
 	uint32_t *queued = given < limit ? malloc((room + 1) * sizeof *queued) : NULL;
 	uint32_t count = queued ? srv_queue_peek(engine->queue, queued, room) : 0;

@@ -167,6 +167,7 @@ struct srv_engine {
 	srv_control **post_queue;
 	uint32_t post_count, post_capacity;
 	bool view_dirty, store_dirty;
+	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
 	uv_work_t sync_work;
 	bool syncing;
@@ -199,6 +200,15 @@ void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
 void engine_flush(srv_engine *engine); /* makes rows and views visible now */
 void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
+/* engine_order.c */
+/* The class of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
+srv_priority engine_class(srv_engine *engine, const asset *a, srv_priority priority);
+void engine_raise(srv_engine *engine, uint32_t id,
+				  srv_priority priority);	  /* while it waits, if that is more */
+void engine_raise_used(srv_engine *engine);	  /* once a second: what came to be used meanwhile */
+void engine_wait_for_worker(engine_job *job); /* in the order of classes */
+bool engine_waits_for_worker(const engine_job *job);
+void engine_count_waiting(srv_engine *engine); /* for everybody to read */
 /* engine_expect.c */
 uint64_t engine_expected_ns(const srv_engine *engine,
 							const asset *a);   /* of its next cook; 0 = nothing is known */

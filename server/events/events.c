@@ -26,6 +26,7 @@ struct srv_events {
 	int wakers[WAKERS_MAX];
 	uint32_t waker_count;
 	atomic_uint listeners;
+	srv_uses *uses;
 };
 
 static void *must(void *memory)
@@ -43,6 +44,7 @@ srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capac
 	events->newest = first_seq;
 	events->capacity = capacity;
 	events->ring = must(calloc(capacity, sizeof *events->ring));
+	events->uses = must(srv_uses_new());
 	return events;
 }
 
@@ -53,6 +55,7 @@ void srv_events_free(srv_events *events)
 	for (uint32_t i = 0; i < events->capacity; i++)
 		free(events->ring[i]);
 	free(events->ring);
+	srv_uses_free(events->uses);
 	free(events->epoch);
 	pthread_mutex_destroy(&events->lock);
 	free(events);
@@ -179,4 +182,9 @@ void srv_events_leave(srv_events *events)
 uint32_t srv_events_listeners(const srv_events *events)
 {
 	return events->listeners;
+}
+
+srv_uses *srv_events_uses(srv_events *events)
+{
+	return events->uses;
 }

@@ -15,6 +15,8 @@
 
 #include "../../core/base/base.h"
 
+#include "uses.h"
+
 typedef struct srv_events srv_events;
 
 typedef struct srv_event {
@@ -52,5 +54,7 @@ void srv_events_remove_waker(srv_events *events, int eventfd);
 void srv_events_join(srv_events *events);
 void srv_events_leave(srv_events *events);
 uint32_t srv_events_listeners(const srv_events *events);
+/* What those who follow it use; lives as long as the log. */
+srv_uses *srv_events_uses(srv_events *events);
 
 #endif

@@ -173,6 +173,9 @@ bool request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 bool request_is_foreign(const request *r);
 /* In place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
 bool decode_percent(hob_str *text, bool plus_is_space, bool raw);
+/* The client of srv_uses that asks; and it asked for this asset, or this folder of them. */
+uint64_t request_client(const request *r);
+void request_uses(const request *r, hob_str name);
 /* Appends s with everything but unreserved characters and '/' escaped. */
 void put_percent(hob_buf *out, hob_str s);
 

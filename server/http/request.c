@@ -1,5 +1,7 @@
 #include "inside.h"
 
+#include <arpa/inet.h>
+
 /* ---- text */
 
 static int hex(char c)
@@ -328,4 +330,26 @@ bool request_route(request *r, enum MHD_Result *result)
 			return false;
 		}
 	return parse_query(r, query, result);
+}
+
+uint64_t request_client(const request *r)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *from = info ? info->client_addr : NULL;
+	hob_bytes address = {0};
+	if (from && from->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)from;
+		address = (hob_bytes){(const uint8_t *)&in->sin_addr, sizeof in->sin_addr};
+	} else if (from && from->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const void *)from;
+		address = (hob_bytes){(const uint8_t *)&in6->sin6_addr, sizeof in6->sin6_addr};
+	}
+	return srv_uses_client(address, r->head.user_agent);
+}
+
+void request_uses(const request *r, hob_str name)
+{
+	if (r->asked == 0)
+		srv_uses_note(srv_events_uses(r->http->sources.events), request_client(r), name);
 }

@@ -15,6 +15,7 @@ enum MHD_Result srv_route_asset(request *r)
 	if (!request_fields(r, FIELDS_ALL, &fields, &result) || !request_asset(r, &view, &asset, &result))
 		return result;
 	hob_buf body = {0};
+	request_uses(r, asset->full);
 	put_asset(&body, asset, fields);
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);

@@ -269,11 +269,14 @@ enum MHD_Result srv_route_asset_data(request *r)
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
 	w.full = hob_buf_str(&full);
+	request_uses(r, w.full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	if (is_variant(variant) && !variant_exists(view, r->args[0], variant))
 		result = reply_no_variant(r, view, r->args[0], variant);
+	else if (full.failed)
+		result = MHD_NO;
 	else
-		result = full.failed ? MHD_NO : decide(r, srv_view_find(view, w.full), &w);
+		result = decide(r, srv_view_find(view, w.full), &w);
 	srv_view_drop(view);
 	hob_buf_release(&full);
 	return result;

@@ -401,6 +401,8 @@ enum MHD_Result srv_route_assets(request *r)
 		const srv_view *view = srv_views_take(r->http->sources.views);
 		if (p.items)
 			collect(view, &q, &p);
+		for (uint32_t i = 0; q.has_path && i < p.count && i < q.limit; i++)
+			request_uses(r, p.items[i]->full);
 		result = p.items ? answer(r, view, &q, &p) : MHD_NO;
 		srv_view_drop(view);
 		free(p.items);

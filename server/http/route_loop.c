@@ -262,6 +262,7 @@ enum MHD_Result srv_route_manifest(request *r)
 	if (r->ask)
 		return reply_answer(r, "application/json");
 	request_param(r, "root", &root);
+	request_uses(r, root);
 	bool latest = hob_str_equal(r->args[0], HOB_STR("latest"));
 	if (!latest && (!parse_decimal(r->args[0], &rev) || rev == 0))
 		return reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1 tells the newest rev; 'latest' stands for it",

@@ -27,6 +27,7 @@ struct stream {
 	hob_buf text; /* formatted, not sent yet: from `sent` on */
 	size_t sent;
 	int64_t wrote_ms, began_ms; /* began: Unix time */
+	uint64_t client;			/* of srv_uses */
 	char *agent;
 	char address[INET6_ADDRSTRLEN];
 	bool asleep, over;
@@ -143,6 +144,8 @@ static void on_end(void *user)
 		s->next->previous = s->previous;
 	http->stream_count--;
 	srv_events_leave(http->sources.events);
+	srv_uses_leave(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
+				   s->filter.glob_count);
 	s->request->stream = NULL;
 	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
 	event_filter_release(&s->filter);
@@ -253,6 +256,7 @@ void streams_put(srv_http *http, hob_buf *out)
 		json_time(out, s->began_ms);
 		put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
 		put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
+		json_put_u64(out, "uses", srv_uses_count(srv_events_uses(http->sources.events), s->client));
 		json_put_u64(out, "seq", s->seq);
 		json_put_u64(out, "behind", newest > s->seq ? newest - s->seq : 0);
 		json_close(out, '}');
@@ -298,6 +302,9 @@ enum MHD_Result srv_route_events(request *r)
 	http->streams = s;
 	http->stream_count++;
 	srv_events_join(http->sources.events);
+	s->client = request_client(r);
+	srv_uses_join(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
+				  s->filter.glob_count);
 	r->stream = s;
 	atomic_fetch_sub_explicit(&http->busy, 1, memory_order_relaxed);
 	if (!response) {

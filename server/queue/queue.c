@@ -1,5 +1,6 @@
 #include "queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { AGEING = 64 };
@@ -15,7 +16,18 @@ struct srv_queue {
 	uint32_t *position; /* by asset: index + 1, 0 = not queued */
 	uint32_t position_capacity;
 	uint64_t next_age, pops;
+	uint32_t counts[SRV_PRIORITY_COUNT];
 };
+
+const char *srv_priority_name(srv_priority priority)
+{
+	static const char *const names[] = {
+#define JOB_CLASS(name, text, meaning) text,
+#include "../../schema/job_classes.def"
+#undef JOB_CLASS
+	};
+	return names[priority];
+}
 
 srv_queue *srv_queue_new(void)
 {
@@ -108,6 +120,8 @@ bool srv_queue_push(srv_queue *queue, uint32_t asset, srv_priority priority, uin
 	if (srv_queue_has(queue, asset)) {
 		entry *known = &queue->heap[queue->position[asset] - 1];
 		if ((uint32_t)priority < known->priority) {
+			queue->counts[known->priority]--;
+			queue->counts[priority]++;
 			known->priority = priority;
 			rise(queue, queue->position[asset] - 1);
 		}
@@ -116,6 +130,7 @@ bool srv_queue_push(srv_queue *queue, uint32_t asset, srv_priority priority, uin
 	if (!reserve(queue, asset))
 		return false;
 	queue->heap[queue->count] = (entry){asset, priority, cost, queue->next_age++};
+	queue->counts[priority]++;
 	rise(queue, queue->count++);
 	return true;
 }
@@ -124,6 +139,7 @@ static entry take(srv_queue *queue, uint32_t at)
 {
 	entry e = queue->heap[at];
 	queue->position[e.asset] = 0;
+	queue->counts[e.priority]--;
 	if (at != --queue->count) {
 		place(queue, at, queue->heap[queue->count]);
 		sink(queue, at);
@@ -158,6 +174,22 @@ uint32_t srv_queue_pop(srv_queue *queue, srv_priority *priority)
 uint32_t srv_queue_count(const srv_queue *queue)
 {
 	return queue->count;
+}
+
+uint32_t srv_queue_count_of(const srv_queue *queue, srv_priority priority)
+{
+	return queue->counts[priority];
+}
+
+srv_priority srv_queue_most_urgent(const srv_queue *queue)
+{
+	return queue->count > 0 ? (srv_priority)queue->heap[0].priority : SRV_PRIORITY_COUNT;
+}
+
+srv_priority srv_queue_priority(const srv_queue *queue, uint32_t asset)
+{
+	assert(srv_queue_has(queue, asset));
+	return (srv_priority)queue->heap[queue->position[asset] - 1].priority;
 }
 
 static int compare(const void *a, const void *b)

@@ -1,18 +1,21 @@
 /* queue.h - the order in which assets get their turn. Pure memory.
  *
- * A binary heap over assets (caller's numbers): first by class, then by expected cost (smallest first, so
- * that many small results are not behind one large one), then by age. Ageing: every 64th pop takes the oldest
- * entry whatever its class, so that nothing starves. */
+ * A binary heap over assets (caller's numbers): first by class (schema/job_classes.def), then by expected cost
+ * (smallest first, so that many small results are not behind one large one), then by age. Ageing: every 64th
+ * pop takes the oldest entry whatever its class, so that nothing starves. */
 #ifndef SRV_QUEUE_H
 #define SRV_QUEUE_H
 
 #include "../../core/base/base.h"
 
 typedef enum srv_priority {
-	SRV_PRIORITY_WAITED,  /* a client waits for it now */
-	SRV_PRIORITY_CHANGED, /* was saved while the daemon ran */
-	SRV_PRIORITY_REST	  /* found by a scan */
+#define JOB_CLASS(name, text, meaning) SRV_PRIORITY_##name,
+#include "../../schema/job_classes.def"
+#undef JOB_CLASS
+	SRV_PRIORITY_COUNT
 } srv_priority;
+
+const char *srv_priority_name(srv_priority priority); /* "used" */
 
 typedef struct srv_queue srv_queue;
 
@@ -24,6 +27,11 @@ bool srv_queue_remove(srv_queue *queue, uint32_t asset);
 /* HOB_NONE when empty. */
 uint32_t srv_queue_pop(srv_queue *queue, srv_priority *priority);
 uint32_t srv_queue_count(const srv_queue *queue);
+uint32_t srv_queue_count_of(const srv_queue *queue, srv_priority priority);
+/* Of what would be popped next but for ageing; SRV_PRIORITY_COUNT when empty. */
+srv_priority srv_queue_most_urgent(const srv_queue *queue);
+/* Of what is queued. */
+srv_priority srv_queue_priority(const srv_queue *queue, uint32_t asset);
 bool srv_queue_has(const srv_queue *queue, uint32_t asset);
 /* Writes at most `room` assets in the order in which they would run (O(n log n)); returns how many. */
 uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room);

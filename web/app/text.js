@@ -156,6 +156,8 @@ export const text = {
 	},
 	jobs: {
 		title: 'Jobs', running: 'Running', waiting: 'Waiting', done: 'Finished', more: (count) => `and ${count} more`, noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing waits.', noneDone: 'Nothing to show.',
+		classes: { waited: 'Asked for', used: 'In use', changed: 'Just changed' },
+		classMeaning: { waited: 'A client waits for it now: it goes first', used: 'A program that is connected shows it: it goes before others that changed', changed: 'It was saved a moment ago: it goes before what a scan found' },
 		none: 'No jobs yet', noneDetail: 'As soon as a model is saved its cook is listed here.', kinds: { gc: 'Trim the cache', verify: 'Check the cache', cook: 'Cook' },
 		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When', actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress', known: 'Failed, as known', gone: 'The asset is gone.',
 	},
@@ -176,7 +178,7 @@ export const text = {
 		kindNames: { meshes: 'Meshes', textures: 'Textures', materials: 'Materials', scene: 'Scenes', animations: 'Animations', report: 'Reports', classic: 'Classic layout', thumbnail: 'Thumbnails' },
 	},
 	clients: {
-		title: 'Clients', word: ['listener', 'listeners'], none: 'Nobody listens', noneDetail: 'Renderers and pages that follow changes appear here.', who: 'Program', address: 'Address', watches: 'Follows', since: 'Since', state: 'State', everything: 'everything',
+		title: 'Clients', word: ['listener', 'listeners'], none: 'Nobody listens', noneDetail: 'Renderers and pages that follow changes appear here.', who: 'Program', address: 'Address', watches: 'Follows', uses: 'Asked for', usesTitle: 'Assets that programs of this name at this address asked for by name. When they change they are cooked before others.', since: 'Since', state: 'State', everything: 'everything',
 		behind: (count) => `${count} ${count === 1 ? 'change' : 'changes'} behind`, current: 'Up to date', unknown: 'unknown', browser: 'Browser',
 		explain: 'All tabs of one browser share one connection. Programs that fetch without listening are not listed.',
 	},

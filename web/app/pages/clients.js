@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { plural } from '../format.js';
+import { number, plural } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { Empty, Icon, Resource, Time } from '../ui.js';
 
@@ -15,9 +15,9 @@ function agentName(agent) {
 }
 
 function Table({ items }) {
-	return html`<section class="panel"><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.who}</th><th scope="col" class="wide">${words.address}</th><th scope="col">${words.watches}</th><th scope="col">${words.since}</th><th scope="col">${words.state}</th></tr></thead>
+	return html`<section class="panel"><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.who}</th><th scope="col" class="wide">${words.address}</th><th scope="col">${words.watches}</th><th scope="col" class="num" title=${words.usesTitle}>${words.uses}</th><th scope="col">${words.since}</th><th scope="col">${words.state}</th></tr></thead>
 		<tbody>${items.map((client) => html`<tr><td title=${client.agent}>${agentName(client.agent)}</td><td class="wide"><code>${client.address}</code></td><td class=${client.assets.length ? 'anywhere' : undefined} title=${client.kinds.join(', ')}>${client.assets.length ? client.assets.join(', ') : words.everything}</td>
-			<td><${Time} at=${client.since} /></td><td>${client.behind > 0 ? html`<span class="state tone-warn"><${Icon} name="queued" />${words.behind(client.behind)}</span>` : html`<span class="state tone-good"><${Icon} name="fresh" />${words.current}</span>`}</td></tr>`)}</tbody></table></div></section>`;
+			<td class="num">${number(client.uses)}</td><td><${Time} at=${client.since} /></td><td>${client.behind > 0 ? html`<span class="state tone-warn"><${Icon} name="queued" />${words.behind(client.behind)}</span>` : html`<span class="state tone-good"><${Icon} name="fresh" />${words.current}</span>`}</td></tr>`)}</tbody></table></div></section>`;
 }
 
 export function Clients() {

@@ -1,0 +1,70 @@
+#include "engine_private.h"
+
+/* Whose turn it is: the class of what becomes dirty, and what raises it while it waits. */
+
+srv_priority engine_class(srv_engine *engine, const asset *a, srv_priority priority)
+{
+	bool used =
+		priority > SRV_PRIORITY_USED && srv_uses_has(srv_events_uses(engine->events), hob_str_of(a->full));
+	return used ? SRV_PRIORITY_USED : priority;
+}
+
+void engine_wait_for_worker(engine_job *job)
+{
+	engine_job **at = &job->engine->waiting;
+	while (*at && (*at)->priority <= job->priority)
+		at = &(*at)->list_next;
+	job->list_next = *at;
+	*at = job;
+}
+
+bool engine_waits_for_worker(const engine_job *job)
+{
+	return job->cooking && !job->on_worker && !job->outcome;
+}
+
+void engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
+{
+	const asset *a = &engine->assets[id];
+	engine_job *job = a->job;
+	if (srv_queue_has(engine->queue, id))
+		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
+	if (!job || job->priority <= priority)
+		return;
+	job->priority = priority;
+	engine_job **at = &engine->waiting;
+	while (*at && *at != job)
+		at = &(*at)->list_next;
+	if (*at) {
+		*at = job->list_next;
+		engine_wait_for_worker(job);
+	}
+}
+
+void engine_raise_used(srv_engine *engine)
+{
+	uint64_t changes = srv_uses_changes(srv_events_uses(engine->events));
+	if (changes == engine->uses_seen)
+		return;
+	engine->uses_seen = changes;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		const asset *a = &engine->assets[i];
+		bool waits = srv_queue_has(engine->queue, i) || (a->job && engine_waits_for_worker(a->job));
+		if (waits && engine_class(engine, a, SRV_PRIORITY_REST) == SRV_PRIORITY_USED)
+			engine_raise(engine, i, SRV_PRIORITY_USED);
+	}
+}
+
+void engine_count_waiting(srv_engine *engine)
+{
+	uint32_t counts[SRV_PRIORITY_COUNT], all = 0;
+	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
+		counts[i] = srv_queue_count_of(engine->queue, (srv_priority)i);
+	for (const engine_job *job = engine->waiting; job; job = job->list_next)
+		counts[job->priority]++;
+	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
+		engine->counters.queued_of[i] = counts[i];
+		all += counts[i];
+	}
+	engine->counters.queue_length = all;
+}

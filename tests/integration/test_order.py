@@ -1,0 +1,116 @@
+"""What is cooked first: what a client waits for, then what one that listens uses, then what was saved, then the rest."""
+import os
+import pathlib
+import signal
+import subprocess
+
+from hobtest import HOB, Scenario, children, main, obj_text
+
+COUNT = 40
+
+
+class Order(Scenario):
+    """One worker, which is stopped while the saves come in: then their order does not depend on how fast the machine is."""
+
+    def setUp(self):
+        super().setUp()
+        for i in range(COUNT):
+            self.put(self.name(i), obj_text(3, i))
+        self.put("tree.obj", "mtllib bark.mtl\nusemtl bark\n" + obj_text(4))
+        self.put("bark.mtl", "newmtl bark\nKd 1 0 0\n")
+
+    @staticmethod
+    def name(i):
+        return f"m{i:02}.obj"
+
+    def jobs(self, daemon, *states):
+        return [job for job in daemon.get("/api/v1/jobs?limit=1000").json()["items"] if job["state"] in states]
+
+    def wait_jobs(self, daemon, count):
+        """Until so many wait, all looked up; the worker stands still."""
+        while len(self.jobs(daemon, "queued")) < count or self.jobs(daemon, "checking"):
+            daemon.get("/livez")
+        return self.jobs(daemon, "queued")
+
+    def held(self, daemon):
+        """Stops the only worker with a cook in its hands."""
+        (worker,) = [pid for pid in children(daemon.process.pid) if "worker" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+        os.kill(worker, signal.SIGSTOP)
+        self.addCleanup(self.go_on, worker)
+        self.put("blocker.obj", obj_text(9))
+        daemon.wait_event("job", lambda job: job["state"] == "cooking" and job["asset"] == "art/blocker.obj")
+        return worker
+
+    @staticmethod
+    def go_on(worker):
+        try:
+            os.kill(worker, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    def save_all(self, daemon):
+        for i in range(COUNT):
+            self.put(self.name(i), obj_text(5, i))
+        return self.wait_jobs(daemon, COUNT)
+
+    def cooked(self, daemon, count):
+        """The assets in the order in which their cooks begin, previews left out."""
+        seen = []
+        while len(seen) < count:
+            name = daemon.wait_event("job", lambda job: job["state"] == "cooking")["asset"]
+            if name not in seen and name != "art/blocker.obj":
+                seen.append(name)
+        return seen
+
+    def test_what_a_client_holds_is_cooked_before_what_else_changed(self):
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            held = "art/" + self.name(COUNT - 1)
+            daemon.blob(held)  # the harness listens under the same name of a program
+            (client,) = daemon.get("/api/v1/clients").json()["items"]
+            self.assertEqual(client["uses"], 1)
+            worker = self.held(daemon)
+            waiting = self.save_all(daemon)
+            self.assertEqual([(job["asset"], job["class"]) for job in waiting[:2]], [(held, "used"), (waiting[1]["asset"], "changed")])
+            self.assertEqual({job["class"] for job in waiting[1:]}, {"changed"})
+            queue = daemon.get("/api/v1/stats").json()["queue"]
+            self.assertEqual([queue[key] for key in ("length", "running", "waited", "used", "changed", "rest")], [COUNT, 1, 0, 1, COUNT - 1, 0])
+            status = subprocess.run([HOB, "status", "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True)
+            self.assertIn(f"cooking   1 now, {COUNT} waiting: 1 in use by clients, {COUNT - 1} just changed", status.stdout)
+            self.go_on(worker)
+            self.assertEqual(self.cooked(daemon, COUNT)[0], held)
+            daemon.sync()
+
+    def test_without_listeners_nobody_uses_anything(self):
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            daemon.request("GET", f"/a/art/{self.name(COUNT - 1)}", headers={"User-Agent": "batch"})
+            self.held(daemon)
+            self.assertEqual({job["class"] for job in self.save_all(daemon)}, {"changed"})
+
+    def test_a_dependency_of_what_is_followed_and_what_comes_to_be_used(self):
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            daemon.request("GET", "/api/v1/revs/latest/manifest?root=art/tree.obj")
+            worker = self.held(daemon)
+            self.save_all(daemon)
+            self.put("bark.mtl", "newmtl bark\nKd 0 1 0\n")
+            first = self.wait_jobs(daemon, COUNT + 1)[0]
+            self.assertEqual((first["asset"], first["class"]), ("art/tree.obj", "used"))
+            # The last of those that wait, whatever step it has reached, is asked for: by name, and with a wish to wait.
+            late, waited = (self.wait_jobs(daemon, COUNT + 1)[at]["asset"] for at in (-1, -2))
+            daemon.get(f"/api/v1/assets?path={late}")
+            while self.jobs(daemon, "queued")[1]["class"] != "used":
+                daemon.get("/livez")
+            self.assertEqual({job["asset"] for job in self.jobs(daemon, "queued")[:2]}, {"art/tree.obj", late})
+            daemon.request("GET", f"/a/{waited}", headers={"Prefer": "wait=1"})
+            job = self.jobs(daemon, "queued")[0]
+            self.assertEqual((job["asset"], job["class"]), (waited, "waited"))
+            self.go_on(worker)
+            order = self.cooked(daemon, 3)
+            self.assertEqual((order[0], set(order[1:])), (waited, {"art/tree.obj", late}))
+            daemon.sync()
+
+
+if __name__ == "__main__":
+    main()
