@@ -12,6 +12,19 @@
 #include <time.h>
 #include <unistd.h>
 
+void hobc_number_text(uint64_t number, char *out)
+{
+	char digits[20];
+	size_t count = 0, i;
+	do {
+		digits[count++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	for (i = 0; i < count; i++)
+		out[i] = digits[count - 1 - i];
+	out[count] = 0;
+}
+
 /* Plain sockets. An address that refuses gives way to the next one of the host (::1, then 127.0.0.1). */
 typedef struct plain {
 	int fd, connected;

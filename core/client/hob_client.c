@@ -37,30 +37,6 @@ static void plain_release(void *user, void *memory)
 	free(memory);
 }
 
-void *hobc_alloc(hobc_client *client, size_t size)
-{
-	return client->options.memory.alloc(client->options.memory.user, size);
-}
-
-void hobc_free(hobc_client *client, void *memory)
-{
-	if (memory)
-		client->options.memory.release(client->options.memory.user, memory);
-}
-
-void hobc_number_text(uint64_t number, char *out)
-{
-	char digits[20];
-	size_t count = 0, i;
-	do {
-		digits[count++] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	for (i = 0; i < count; i++)
-		out[i] = digits[count - 1 - i];
-	out[count] = 0;
-}
-
 static int copy_text(char *out, size_t room, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
