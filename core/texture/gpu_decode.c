@@ -1,0 +1,147 @@
+#include "gpu_format.h"
+
+#include "astc.h"
+#include "blocks.h"
+
+#include <zstd.h>
+
+bool hob_gpu_decodable(const hob_gpu_texture *texture)
+{
+	if (texture->mask_bits > 0)
+		return true;
+	hob_gpu_format format;
+	if (texture->basis || !hob_gpu_format_find(texture->vk_format, &format))
+		return false;
+	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float) ||
+		   (format.codec == HOB_GPU_ASTC && hob_astc_available());
+}
+
+void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
+{
+	hob_gpu_format format;
+	bool known = hob_gpu_format_find(texture->vk_format, &format);
+	out->width = texture->width;
+	out->height = texture->height;
+	out->mips = texture->level_count;
+	out->vk_format = texture->vk_format;
+	out->opaque_codec = !hob_gpu_decodable(texture);
+	out->channels = known ? format.channels : texture->mask_bits == 0 || texture->masks[3] != 0 ? 4 : 3;
+	/* A normal map or a pair of masks in two channels must not turn into grey and alpha. */
+	if (out->channels == 2)
+		out->channels = 3;
+	out->depth = !known || format.bits <= 8 ? HOB_DEPTH_8 : format.is_float ? HOB_DEPTH_FLOAT : HOB_DEPTH_16;
+}
+
+bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
+				   hob_error *err)
+{
+	hob_bytes stored = texture->levels[level];
+	if (!texture->zstd) {
+		*out = stored;
+		return true;
+	}
+	size_t size = (size_t)texture->raw_bytes[level];
+	/* A zstd block of 128 KiB takes at least 4 bytes. */
+	if (size >> 17 > stored.size / 4)
+		return hob_fail(err, CORRUPT, "level %u: %zu bytes cannot unpack to %zu", level, stored.size, size);
+	uint8_t *raw = hob_arena_alloc(arena, size, 64);
+	if (!raw)
+		return hob_fail_memory(err, arena, "a texture level");
+	size_t got = ZSTD_decompress(raw, size, stored.data, stored.size);
+	if (ZSTD_isError(got) || got != size)
+		return hob_fail(err, CORRUPT, "level %u: its zstd data is damaged or does not unpack to %zu bytes",
+						level, size);
+	*out = (hob_bytes){raw, size};
+	return true;
+}
+
+static float half_to_float(uint16_t half)
+{
+	uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+	float value;
+	if (exponent == 0) {
+		value = (float)fraction * (1.0f / 16777216.0f);
+		return sign ? -value : value;
+	}
+	uint32_t bits = sign | (exponent == 31 ? 255u : exponent + 112) << 23 | fraction << 13;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t count, hob_picture *out)
+{
+	for (size_t i = 0; i < count; i++, in += f->block_bytes)
+		for (uint32_t k = 0; k < 4; k++) {
+			size_t at = 4 * i + k;
+			bool given = k < f->channels;
+			uint32_t source = f->bgr && k < 3 ? 2 - k : k;
+			bool grey = !given && k < 3 && f->channels == 1;
+			if (grey)
+				source = 0;
+			const uint8_t *p = in + source * f->bits / 8;
+			if (f->is_float) {
+				float missing = k == 3 ? 1.0f : 0.0f;
+				((float *)out->pixels)[at] = !given && !grey ? missing
+											 : f->bits == 16 ? half_to_float(hob_load_u16(p))
+															 : hob_load_f32(p);
+			} else if (f->bits == 16) {
+				((uint16_t *)out->pixels)[at] = given || grey ? hob_load_u16(p) : k == 3 ? 0xFFFF : 0;
+			} else {
+				((uint8_t *)out->pixels)[at] = given || grey ? *p : k == 3 ? 255 : 0;
+			}
+		}
+}
+
+static uint8_t masked(uint32_t pixel, uint32_t mask, uint8_t missing)
+{
+	if (mask == 0)
+		return missing;
+	uint32_t shift = (uint32_t)__builtin_ctz(mask);
+	uint64_t most = mask >> shift;
+	return (uint8_t)(((pixel & mask) >> shift) * 255ull / most);
+}
+
+static void decode_masks(const hob_gpu_texture *t, const uint8_t *in, size_t count, uint8_t *out)
+{
+	uint32_t step = t->mask_bits / 8;
+	bool grey = t->masks[1] == 0 && t->masks[2] == 0;
+	for (size_t i = 0; i < count; i++, in += step, out += 4) {
+		uint32_t pixel = 0;
+		for (uint32_t k = 0; k < step; k++)
+			pixel |= (uint32_t)in[k] << 8 * k;
+		for (uint32_t k = 0; k < 4; k++)
+			out[k] = masked(pixel, t->masks[grey && k < 3 ? 0 : k], k == 3 ? 255 : 0);
+	}
+}
+
+bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_picture *out, hob_error *err)
+{
+	hob_picture_info info = {0};
+	hob_gpu_describe(texture, &info);
+	if (info.opaque_codec)
+		return hob_fail(err, UNSUPPORTED, "format %u is not one that Hob unpacks", texture->vk_format);
+	hob_picture picture;
+	hob_bytes raw;
+	if (!hob_picture_new(&info, arena, &picture, err))
+		return false;
+	hob_arena_mark mark = hob_arena_save(arena);
+	if (!hob_gpu_level(texture, 0, arena, &raw, err))
+		return false;
+	hob_gpu_format format = {0};
+	size_t count = (size_t)info.width * info.height;
+	if (texture->mask_bits == 0 && !hob_gpu_format_find(texture->vk_format, &format))
+		return hob_fail(err, INTERNAL, "format %u has no description", texture->vk_format);
+	if (texture->mask_bits > 0)
+		decode_masks(texture, raw.data, count, picture.pixels);
+	else if (format.codec == HOB_GPU_PLAIN)
+		decode_plain(&format, raw.data, count, &picture);
+	else if (format.codec == HOB_GPU_BC)
+		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, picture.pixels);
+	else if (!hob_astc_decode(raw.data, raw.size, format.block_width, format.block_height, format.srgb,
+							  info.width, info.height, picture.pixels))
+		return hob_fail(err, MEMORY, "no memory left to unpack %u x %u pixels of ASTC", info.width,
+						info.height);
+	hob_arena_restore(arena, mark);
+	*out = picture;
+	return true;
+}
