@@ -168,10 +168,14 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	if (outcome->cancelled || r->interrupted || enough(r)) {
 		srv_outcome_free(outcome);
 	} else if (!outcome->ok) {
-		if (outcome->died && outcome->error.code != HOB_ERR_TIMEOUT && entry->tries++ == 0) {
+		bool unlucky = outcome->died && (outcome->stalled || outcome->error.code != HOB_ERR_TIMEOUT);
+		if (unlucky && entry->tries++ == 0) {
 			entry->again = true;
+			entry->stalled = outcome->stalled;
 			r->plan.again = true;
 		} else {
+			if (outcome->stalled && entry->stalled)
+				srv_outcome_stalled_again(outcome);
 			report_entry(r, entry, outcome, &outcome->error, 0);
 		}
 		srv_outcome_free(outcome);

@@ -13,6 +13,7 @@ typedef struct cook_entry {
 	hob_error
 		settings_error; /* a cook.json or sidecar is wrong, or a list's input is not there: this entry fails alone */
 	uint32_t tries;
+	bool stalled;	   /* the try before did */
 	bool named, again; /* named: on the command line; again: killed its worker once */
 } cook_entry;
 

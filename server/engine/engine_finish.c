@@ -317,6 +317,10 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		return;
 	}
 	bool other_source = read_other_source(job);
+	bool stalled_first = outcome->stalled && !job->stalled;
+	job->stalled = outcome->stalled;
+	if (outcome->stalled && !stalled_first)
+		srv_outcome_stalled_again(outcome);
 	a->cancelled = a->cancelled && other_source;
 	job->error = outcome->error;
 	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
@@ -340,6 +344,10 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job_end(job);
 	} else if (outcome->has_result) {
 		finish_failed(job);
+	} else if (stalled_first) {
+		engine->counters.timed_out++;
+		srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more", a->full, job->error.context);
+		retry(job);
 	} else {
 		engine->counters.failed++;
 		bool timeout = job->error.code == HOB_ERR_TIMEOUT;

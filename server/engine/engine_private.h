@@ -72,6 +72,7 @@ struct engine_job {
 	srv_priority priority;
 	bool force, on_worker;
 	bool stopped; /* somebody asked to end it */
+	bool stalled; /* its last try did */
 	bool cooking; /* from the cache's miss to the end */
 	bool
 		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */

@@ -1,4 +1,5 @@
 #include "pool_private.h"
+#include "process_state.h"
 #include "orphans.h"
 
 #include <errno.h>
@@ -23,6 +24,13 @@ void srv_outcome_free(srv_outcome *outcome)
 	hob_arena_release(&outcome->arena);
 	hob_buf_release(&outcome->log_text);
 	free(outcome);
+}
+
+void srv_outcome_stalled_again(srv_outcome *outcome)
+{
+	(void)hob_fail_in(&outcome->error,
+					  "so it was twice in a row: its reader waits for ever, or this machine was "
+					  "stopped or is overloaded");
 }
 
 srv_outcome *pool_outcome(worker *w)
@@ -150,13 +158,13 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 
 static void limit_cpu(srv_pool *pool, worker *w, uint32_t threads)
 {
-	clockid_t clock;
-	struct timespec used;
-	if (clock_getcpuclockid(w->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+	uint64_t used;
+	if (!srv_process_cpu_ns(w->pid, &used))
 		return;
+	w->cpu_before_ns = used;
 	uint64_t each =
 		pool->options.cpu_seconds ? pool->options.cpu_seconds : pool->options.timeout_ms / 500 + 1;
-	rlim_t bound = (rlim_t)used.tv_sec + each * threads + 1;
+	rlim_t bound = (rlim_t)(used / 1000000000) + each * threads + 1;
 	struct rlimit limit = {bound, RLIM_INFINITY};
 	prlimit(w->pid, RLIMIT_CPU, &limit, NULL);
 }
@@ -185,7 +193,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->touched_count = 0;
 	w->state = BUSY;
 	w->job = job;
-	w->cancelled = w->has_why = false;
+	w->cancelled = w->has_why = w->stalled = false;
 	w->alone = what->alone;
 	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms, 0);
 	return true;

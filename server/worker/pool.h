@@ -36,6 +36,9 @@ typedef struct srv_outcome {
 	hob_error error; /* when !ok: CRASHED, TIMEOUT, MEMORY, LIMIT or what the cook itself said */
 	bool died;		 /* the worker ended or had to be ended: counts towards quarantine */
 	bool cancelled;
+	/* Its time was over before it had computed for a quarter of it: it slept, or it was kept from running (stopped, an
+	 * overloaded machine, one that was suspended). Once may be the machine's doing: worth one more try. */
+	bool stalled;
 	srv_result result; /* ok or a failure that the cook itself reported: deps and notes are filled */
 	bool has_result;
 	hob_str *touched; /* every path that the cook looked for, also when it died */
@@ -48,6 +51,8 @@ typedef struct srv_outcome {
 	hob_buf log_text;
 } srv_outcome;
 void srv_outcome_free(srv_outcome *outcome); /* NULL is fine */
+/* Adds to the error of one that stalled that the try before did, too. */
+void srv_outcome_stalled_again(srv_outcome *outcome);
 
 typedef struct srv_pool_callbacks {
 	void *user;

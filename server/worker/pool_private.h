@@ -22,13 +22,15 @@ typedef struct worker {
 	uv_timer_t deadline;
 	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
+	uint64_t cpu_before_ns; /* used when the job began */
 	/* the running job */
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
 	uint32_t touched_count;
 	hob_error why;					   /* set by whoever decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
-	bool alone;						   /* the job: neither gets parts nor leaves any */
+	bool stalled;
+	bool alone; /* the job: neither gets parts nor leaves any */
 } worker;
 
 struct srv_pool {

@@ -102,10 +102,20 @@ void pool_on_deadline(uv_timer_t *timer)
 		return;
 	}
 	char text[160];
-	snprintf(
-		text, sizeof text,
-		"the cook took longer than %u s and was ended; raise cook.timeout_seconds if the model is just large",
-		pool->options.timeout_ms / 1000);
+	uint32_t limit_s = pool->options.timeout_ms / 1000;
+	uint64_t used = 0;
+	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
+	used = known ? used - w->cpu_before_ns : 0;
+	w->stalled = known && used < (uint64_t)pool->options.timeout_ms * 1000000 / 4;
+	if (w->stalled)
+		snprintf(text, sizeof text,
+				 "the cook took longer than %u s, though it computed for %.1f s only, and was ended", limit_s,
+				 (double)used / 1e9);
+	else
+		snprintf(text, sizeof text,
+				 "the cook took longer than %u s and was ended; raise cook.timeout_seconds if the model is "
+				 "just large",
+				 limit_s);
 	pool->counters.timed_out++;
 	pool_kill(w, HOB_ERR_TIMEOUT, text);
 }
@@ -221,6 +231,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		srv_outcome *outcome = pool_outcome(w);
 		outcome->died = true;
 		outcome->cancelled = w->cancelled;
+		outcome->stalled = w->stalled;
 		outcome->peak_bytes = peak_bytes;
 		if (w->has_why)
 			outcome->error = w->why;

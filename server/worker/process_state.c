@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
@@ -46,6 +47,16 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 		}
 	}
 	hob_fail(error, CRASHED, "the cook process ended by itself with code %d", WEXITSTATUS(status));
+}
+
+bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return false;
+	*out = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return true;
 }
 
 uint64_t srv_resident_bytes(pid_t pid)

@@ -9,6 +9,8 @@
 /* Why a process ended, from its wait status; `peak_bytes` near the limit means that it ran out of memory. */
 void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, hob_error *error);
 
+/* CPU time of all its threads; false when it is gone. */
+bool srv_process_cpu_ns(pid_t pid, uint64_t *out);
 /* Resident memory now; 0 when it cannot be told. */
 uint64_t srv_resident_bytes(pid_t pid);
 /* Error NO_WORKER of a program that ended while it was to start; `said`: what it printed; `why` (may be NULL):

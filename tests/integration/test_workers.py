@@ -5,6 +5,8 @@ import pathlib
 import shutil
 import signal
 import socket
+import subprocess
+import time
 import unittest
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
@@ -102,7 +104,7 @@ class Workers(Scenario):
 
     def always(self):
         return {
-            "hang.rogue": ("cook.timeout", "longer than 2 s"),
+            "hang.rogue": ("cook.timeout", r"longer than 2 s, though it computed for 0\.\d s only.*twice in a row: its reader waits for ever"),
             "spin.rogue": ("cook.timeout", "longer than 2 s|CPU time"),
             "flood.rogue": ("cook.crashed", "segmentation fault"),
             "lie.rogue": ("cook.rejected", "."),
@@ -129,6 +131,32 @@ class Workers(Scenario):
         with self.rogue("--sandbox", "off") as daemon:
             self.assertIn('hob_sandbox_info{layers="no landlock, no seccomp, limits"}', daemon.counters())
         self.contained("--sandbox", "off", reasons=self.always() | {"fork.rogue": ("cook.timeout", "longer than 2 s")})
+
+    def test_one_that_was_kept_from_running_is_not_to_blame(self):
+        shutil.copy(pathlib.Path(HOB).with_name("hob-worker"), self.worker)
+        self.put("one.obj", obj_text())
+        began = time.monotonic()
+        with Daemon([self.art], self.cache, "--jobs", "1", program=[str(self.hob)]) as daemon:
+            daemon.sync()
+        # Long for this machine as it is now.
+        limit = str(3 + int(5 * (time.monotonic() - began)))
+        with Daemon([self.art], self.cache, "--jobs", "1", "--timeout", limit, program=[str(self.hob)]) as daemon:
+            daemon.sync()
+            (worker,) = processes_of(self.worker)
+            os.kill(worker, signal.SIGSTOP)
+            self.put("one.obj", obj_text(2))
+            item = daemon.wait_asset("art/one.obj")
+            self.assertEqual((item["state"], item["kind"]), ("fresh", "cooked"), item)
+            self.assertEqual([daemon.counters()["hob_worker_" + name] for name in ("timeouts_total", "crashes_total")], [1, 0])
+            self.assertIn("though it computed for 0.0 s only", daemon.wait_log("tried once more"))
+            self.assertNotIn(worker, processes_of(self.worker))
+
+    def test_without_a_daemon_too(self):
+        """hob cook."""
+        self.put("hang.rogue", "hang")
+        ran = subprocess.run([str(self.hob), "cook", str(self.art), "--check", "--timeout", "1"], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("twice in a row", ran.stderr)
 
     def test_workers_that_ignore_sigterm_do_not_hold_the_stop(self):
         with self.rogue("--timeout", "60") as daemon:
