@@ -88,6 +88,10 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	if (!a->alive || engine->closing)
 		return;
 	add_reason(a, kind, path);
+	if (a->unfinished) {
+		a->unfinished = false;
+		a->retry_at = 0;
+	}
 	if (a->job_id == 0)
 		a->job_id = ++engine->next_job;
 	if (a->job) {

@@ -296,6 +296,17 @@ static bool read_other_source(const engine_job *job)
 	return false;
 }
 
+/* Whether what the worker could not read is a save that is under way. */
+static bool met_a_writer(const engine_job *job)
+{
+	const srv_result *result = &job->outcome->result;
+	uint32_t root = job->engine->assets[job->asset].root;
+	bool met = false;
+	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count && !met; i++)
+		met = result->deps[i].missing && engine_is_open_for_writing(job->engine, root, result->deps[i].path);
+	return met;
+}
+
 void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
@@ -335,7 +346,9 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		store_outputs(job);
 		return;
 	}
-	if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {
+	if (job->error.code == HOB_ERR_CHANGED && met_a_writer(job)) {
+		engine_wait_for_writer(job);
+	} else if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {
 		retry(job);
 	} else if (outcome->has_result && is_transient(job->error.code)) {
 		engine->counters.failed++;

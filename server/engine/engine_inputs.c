@@ -135,6 +135,11 @@ static void hash_file(hash_item *item)
 			close(fd);
 		return;
 	}
+	item->unfinished = srv_is_being_written(fd, &info);
+	if (item->unfinished) {
+		close(fd);
+		return;
+	}
 	enum { CHUNK = 256 << 10 };
 	uint8_t *bytes = malloc(CHUNK);
 	hob_hasher hasher;
@@ -220,6 +225,37 @@ void engine_keep_young(srv_engine *engine)
 	engine->young_count = kept;
 }
 
+void engine_wait_for_writer(engine_job *job)
+{
+	enum { LOOK_AGAIN_MS = 500 };
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	if (!a->dirty_again) {
+		a->unfinished = true;
+		a->retry_at = uv_now(engine->loop) + LOOK_AGAIN_MS;
+		a->job_id = job->id;
+		a->forced = job->force;
+		a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
+		publish_view_later(engine, job->asset);
+	}
+	job_end(job);
+}
+
+bool engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
+{
+	struct stat info;
+	char name[PATH_MAX];
+	if (path.len >= sizeof name)
+		return false;
+	memcpy(name, path.data, path.len);
+	name[path.len] = 0;
+	int fd = srv_open_beneath(engine->root_fds[root], name, O_RDONLY, true);
+	bool open = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
+	if (fd >= 0)
+		close(fd);
+	return open;
+}
+
 static void hash_done(uv_work_t *work, int status)
 {
 	(void)status;
@@ -227,12 +263,17 @@ static void hash_done(uv_work_t *work, int status)
 	srv_engine *engine = job->engine;
 	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hash_count);
 	uint32_t again_count = 0;
+	bool unfinished = false;
 	for (uint32_t i = 0; again && i < job->hash_count; i++) {
 		hash_item *item = &job->hashes[i];
 		srv_file *f = srv_graph_at(engine->graph, item->file);
 		/* An event came meanwhile: these may be the bytes before it. */
 		if (f->changed != item->changed) {
 			again[again_count++] = item->file;
+			continue;
+		}
+		if (item->unfinished) {
+			unfinished = true;
 			continue;
 		}
 		bool news = f->exists != item->found || (item->found && !srv_stat_equal(&f->stat, &item->stat));
@@ -252,9 +293,11 @@ static void hash_done(uv_work_t *work, int status)
 	job->hash_count = 0;
 	if (job->abandoned || engine->closing) {
 		job_end(job);
-		return;
+	} else if (unfinished) {
+		engine_wait_for_writer(job);
+	} else {
+		job_digests(job, again, again_count, job->next);
 	}
-	job_digests(job, again, again_count, job->next);
 }
 
 void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))

@@ -69,8 +69,11 @@ static void retry_passing(srv_engine *engine)
 		asset *a = &engine->assets[i];
 		if (a->retry_at == 0 || now < a->retry_at || a->job)
 			continue;
+		bool unfinished = a->unfinished;
 		a->retry_at = 0;
-		asset_dirty(engine, i, SRV_PRIORITY_REST, "retry", (hob_str){0});
+		a->unfinished = false;
+		asset_dirty(engine, i, SRV_PRIORITY_REST, unfinished ? "changed" : "retry",
+					unfinished ? hob_str_of(a->path) : (hob_str){0});
 	}
 }
 

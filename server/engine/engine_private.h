@@ -35,6 +35,8 @@ typedef struct asset {
 	int64_t cooked_at_ms;
 	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
 	uint32_t retry_wait_ms;
+	bool
+		unfinished; /* a file of its last job was being written: it is looked at again soon, or when an event tells */
 	uint32_t crashes;	 /* of workers in a row on the same inputs */
 	asset_input *inputs; /* of recipe `last`, without the source */
 	uint32_t input_count;
@@ -60,6 +62,7 @@ typedef struct hash_item {
 	uint64_t changed; /* of the file when its hashing began */
 	int64_t read_at_ms;
 	bool found;
+	bool unfinished; /* a save of it is under way */
 	srv_stat stat;
 	hob_sha256 digest;
 } hash_item;
@@ -235,6 +238,9 @@ bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingre
 bool asset_is_current(srv_engine *engine, asset *a);
 /* Calls `next` when every file of the list that exists has its digest: at once if they have. */
 void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
+/* Ends the job without a verdict: half a save is nobody's version. The event of its end, or the clock, asks again. */
+void engine_wait_for_writer(engine_job *job);
+bool engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
 /* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, or no memory. */
 uint32_t job_dep_file(engine_job *job, hob_str relative);
 /* Writes the digest to the index, so that a restart believes it while the stat data stays: at once, or when the file has

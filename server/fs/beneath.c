@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 srv_stat srv_stat_of(const struct stat *info)
@@ -104,4 +105,14 @@ srv_writers srv_find_writers(int fd)
 		return errno == EAGAIN ? SRV_WRITERS_SOME : SRV_WRITERS_UNKNOWN;
 	fcntl(fd, F_SETLEASE, F_UNLCK);
 	return SRV_WRITERS_NONE;
+}
+
+bool srv_is_being_written(int fd, const struct stat *info)
+{
+	enum { SAVE_S = 30 };
+	struct timespec now;
+	time_t changed =
+		info->st_mtim.tv_sec > info->st_ctim.tv_sec ? info->st_mtim.tv_sec : info->st_ctim.tv_sec;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec - changed <= SAVE_S && srv_find_writers(fd) == SRV_WRITERS_SOME;
 }

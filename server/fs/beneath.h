@@ -28,5 +28,8 @@ typedef enum srv_writers { SRV_WRITERS_NONE, SRV_WRITERS_SOME, SRV_WRITERS_UNKNO
 /* Asks the kernel, by a read lease that is given back at once, whether `fd` (opened for reading) is open for writing
  * anywhere. UNKNOWN for files of other owners and file systems without leases. */
 srv_writers srv_find_writers(int fd);
+/* Whether a save of the file behind `fd` is under way: somebody has it open for writing and it changed in the last half minute, or
+ * will. A program that keeps a file open for writing and leaves it alone is not waited for. */
+bool srv_is_being_written(int fd, const struct stat *info);
 
 #endif

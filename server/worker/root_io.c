@@ -81,6 +81,8 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 		return hob_fail(err, IO, "'%.*s': stat failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 	if (!S_ISREG(before.st_mode))
 		return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(file->dep.path));
+	if (srv_is_being_written(fd, &before))
+		return hob_fail(err, CHANGED, "'%.*s' is still being written", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
 	if (size > HOB_LIMIT_SOURCE_BYTES || io->bytes + size > HOB_LIMIT_SOURCES_BYTES)
 		return hob_fail(err, LIMIT,
