@@ -253,17 +253,22 @@ static bool stream_refused(connection *l, int status, hob_error *err)
 	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));
 	(void)hob_fail(err, USAGE, "the daemon refused (%d): %.180s", status,
 				   detail ? detail : "no reason given");
+	if (status == 429 || status >= 500)
+		err->code = HOB_ERR_IO;
 	cJSON_Delete(problem);
 	return false;
 }
 
-bool cli_stream(const char *url, const char *target, bool (*line)(void *user, hob_str line), void *user,
-				hob_error *err)
+bool cli_stream(const char *url, const char *target, const char *header,
+				bool (*line)(void *user, hob_str line), void *user, hob_error *err)
 {
+	static const struct timeval silence = {.tv_sec = 40};
 	connection l;
 	cli_response head = {0};
 	hob_buf pending = {0};
-	bool ok = exchange(url, "GET", target, NULL, (hob_str){0}, &l, &head, err);
+	bool ok = exchange(url, "GET", target, header, (hob_str){0}, &l, &head, err);
+	if (ok)
+		setsockopt(l.fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence);
 	if (ok && head.status != 200)
 		ok = stream_refused(&l, head.status, err);
 	char bytes[4096];

@@ -5,12 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* hob watch: the event stream as lines, or a command for each change. */
 
 typedef struct watcher {
 	const char *command; /* for sh, with {name} replaced; NULL: print */
+	const char *since;	 /* as it was given, until the daemon has answered to it */
+	bool marked;
+	char id[96], kind[32]; /* of the newest event */
+	bool met, lost, broken;
 } watcher;
 
 /* {asset} becomes "$HOB_ASSET": a shell never reads what a variable holds as commands, whatever a file is called. */
@@ -76,31 +81,124 @@ static void execute(const char *command, hob_str line)
 	cJSON_Delete(event);
 }
 
+/* {"event":"asset","event_id":"7c1e.4182", and the members of the data. */
+static void print_marked(const watcher *w, hob_str data)
+{
+	hob_str rest = hob_str_sub(data, 1, data.len);
+	printf("{\"event\":\"%s\"", w->kind);
+	if (w->id[0])
+		printf(",\"event_id\":\"%s\"", w->id);
+	printf("%s%.*s\n", rest.len > 1 ? "," : "", HOB_FMT(rest));
+}
+
+static void tell_reset(const watcher *w, hob_str data)
+{
+	cJSON *reset = cJSON_ParseWithLength(data.data, data.len);
+	const char *reason = cli_text(reset, "reason");
+	fprintf(
+		stderr,
+		"hob watch: %s%s%s%s; what changed before now may be missing here: 'hob ls' shows what is there\n",
+		w->since ? "--since " : "", w->since ? w->since : "", w->since ? ": " : "",
+		reason[0] ? reason : "the daemon began anew");
+	cJSON_Delete(reset);
+}
+
+static void on_data(watcher *w, hob_str data)
+{
+	bool asset = strcmp(w->kind, "asset") == 0, hello = strcmp(w->kind, "hello") == 0;
+	if (hello && w->lost)
+		fprintf(stderr, "hob watch: the daemon is back\n");
+	if (hello)
+		w->lost = false;
+	if (strcmp(w->kind, "reset") == 0)
+		tell_reset(w, data);
+	if (!hello)
+		w->since = NULL;
+	if (w->command && asset)
+		execute(w->command, data);
+	else if (!w->command && w->marked && data.len >= 2)
+		print_marked(w, data);
+	else if (!w->command && asset)
+		printf("%.*s\n", HOB_FMT(data));
+}
+
+static void keep(char *out, size_t room, hob_str text)
+{
+	snprintf(out, room, "%.*s", HOB_FMT(text));
+}
+
 static bool on_line(void *user, hob_str line)
 {
-	const watcher *w = user;
-	if (!hob_str_starts(line, HOB_STR("data: ")))
-		return true;
-	line = hob_str_sub(line, 6, line.len);
-	if (hob_str_find(line, HOB_STR("\"asset\":"), 0) == SIZE_MAX)
-		return true; /* the greeting */
-	if (w->command)
-		execute(w->command, line);
-	else
-		printf("%.*s\n", HOB_FMT(line));
-	return fflush(stdout) == 0;
+	watcher *w = user;
+	w->met = true;
+	if (hob_str_starts(line, HOB_STR("id: ")))
+		keep(w->id, sizeof w->id, hob_str_sub(line, 4, line.len));
+	else if (hob_str_starts(line, HOB_STR("event: ")))
+		keep(w->kind, sizeof w->kind, hob_str_sub(line, 7, line.len));
+	else if (hob_str_starts(line, HOB_STR("data: ")))
+		on_data(w, hob_str_sub(line, 6, line.len));
+	w->broken = fflush(stdout) != 0;
+	return !w->broken;
+}
+
+static void pause_ms(uint32_t ms)
+{
+	struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+	nanosleep(&time, NULL);
+}
+
+/* Follows the stream through lost connections; returns when there is no sense in going on. */
+static int follow(watcher *w, const char *url, const char *target, bool once)
+{
+	enum { FIRST_MS = 250, MOST_MS = 4000 };
+	for (uint32_t wait_ms = FIRST_MS;; wait_ms = wait_ms * 2 < MOST_MS ? wait_ms * 2 : MOST_MS) {
+		char last[sizeof w->id + 32];
+		hob_error error = {0};
+		snprintf(last, sizeof last, "Last-Event-ID: %s", w->id);
+		w->met = false;
+		bool ok = cli_stream(url, target, w->id[0] ? last : NULL, on_line, w, &error);
+		if (w->broken)
+			return EXIT_INTERNAL;
+		if (!ok && (error.code == HOB_ERR_USAGE || !w->id[0])) {
+			cli_print_error("hob watch", &error);
+			return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
+		}
+		if (once) {
+			fprintf(stderr, "hob watch: the daemon ended the stream\n");
+			return EXIT_UNREACHABLE;
+		}
+		if (!w->lost) {
+			fprintf(stderr,
+					"hob watch: the daemon ended the stream; waiting until it is back (Ctrl-C ends)\n");
+			if (w->marked && !w->command)
+				printf("{\"event\":\"lost\",\"event_id\":\"%s\"}\n", w->id);
+			fflush(stdout);
+		}
+		w->lost = true;
+		w->since = NULL;
+		wait_ms = w->met ? FIRST_MS : wait_ms;
+		pause_ms(wait_ms);
+	}
 }
 
 static int run_watch(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *since = NULL, *command = NULL;
-	cli_option options[] = {{"--exec", 0, CLI_TEXT, &command, "COMMAND",
-							 "run it in a shell for each change, one after the other"},
-							{"--since", 0, CLI_TEXT, &since, "ID", "first what happened after this event id"},
-							CLI_URL_OPTION(url)};
+	bool once = false, marked = false;
+	cli_option options[] = {
+		{"--exec", 0, CLI_TEXT, &command, "COMMAND",
+		 "run it in a shell for each change, one after the other"},
+		{"--since", 0, CLI_TEXT, &since, "ID", "first what happened after this event id"},
+		{"--json", 0, CLI_FLAG, &marked, NULL,
+		 "every line says its event and event_id; hello, lost and reset are lines, too"},
+		{"--once", 0, CLI_FLAG, &once, NULL, "end when the daemon ends, with exit code 3"},
+		CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_watch, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
+	if (marked && command)
+		return cli_usage_error(&cli_watch,
+							   "--json is of what is printed, --exec prints nothing; leave out one");
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/events?kinds=asset"));
 	if (operands > 0) {
@@ -112,29 +210,32 @@ static int run_watch(int argc, char **argv)
 		cli_encode(&target, hob_str_of(since));
 	}
 	hob_buf_put(&target, "", 1);
-	hob_error error = {0};
 	char *text = command ? shell_text(command) : NULL;
-	watcher w = {text};
-	bool ok = cli_stream(url, (const char *)target.data, on_line, &w, &error);
+	watcher w = {.command = text, .since = since, .marked = marked};
+	int code = follow(&w, url, (const char *)target.data, once);
 	hob_buf_release(&target);
 	free(text);
-	if (!ok) {
-		cli_print_error("hob watch", &error);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
-	}
-	fprintf(stderr, "hob watch: the daemon ended the stream\n");
-	return EXIT_UNREACHABLE;
+	return code;
 }
 
-const cli_command cli_watch = {"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
-							   "Prints every cook, failure and removal as it is published. With --exec a "
-							   "command is run for each instead;\n"
-							   "{asset}, {state}, {kind}, {id} and {rev} in it stand for the change, as do "
-							   "the variables HOB_ASSET, HOB_STATE\n"
-							   "and so on.\n"
-							   "\n"
-							   "Examples:\n"
-							   "  hob watch\n"
-							   "  hob watch 'art/props/*' | jq -r .asset\n"
-							   "  hob watch --exec 'notify-send {asset} {state}'\n",
-							   run_watch};
+const cli_command cli_watch = {
+	"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
+	"Prints every cook, failure and removal as it is published. With --exec a command is run for each "
+	"instead;\n"
+	"{asset}, {state}, {kind}, {id} and {rev} in it stand for the change, as do the variables HOB_ASSET, "
+	"HOB_STATE\n"
+	"and so on.\n"
+	"\n"
+	"When the daemon ends it waits until it is back, says both on stderr, and goes on after the last event "
+	"that it saw.\n"
+	"What the daemon does not remember any more is told as a reset, on stderr and with --json as a line of "
+	"its own.\n"
+	"Exit codes: 3 when no daemon answers at the start, or with --once when it ends; 2 when it refuses.\n"
+	"\n"
+	"Examples:\n"
+	"  hob watch\n"
+	"  hob watch 'art/props/*' | jq -r .asset\n"
+	"  hob watch --json | jq -r 'select(.event == \"asset\") | .event_id'\n"
+	"  hob watch --since 5f0c2a.1763800000123\n"
+	"  hob watch --exec 'notify-send {asset} {state}'\n",
+	run_watch};

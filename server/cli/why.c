@@ -474,7 +474,7 @@ static bool on_event(void *user, hob_str line)
 static int follow(follower *f)
 {
 	hob_error error = {0};
-	if (!cli_stream(f->url, "/api/v1/events?kinds=job", on_event, f, &error)) {
+	if (!cli_stream(f->url, "/api/v1/events?kinds=job", NULL, on_event, f, &error)) {
 		cli_print_error("hob log", &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
 	}

@@ -558,6 +558,56 @@ class Watching(CommandLine):
         self.assertRegex(process.stdout.readline(), r"^[0-9a-z]+\n$")
         self.assertFalse(os.path.exists("pwned"))
 
+    def told(self, *args):
+        """A watch whose lines on stdout and stderr are read one by one."""
+        process = subprocess.Popen([HOB, "watch", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"))
+        self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close(), process.stderr.close()))
+        return process, lambda: json.loads(process.stdout.readline())
+
+    def test_a_watch_goes_on_when_the_daemon_is_back(self):
+        self.start()
+        process, line = self.told("--json", "art/*")
+        self.assertEqual(line()["event"], "hello")
+        self.put("one.obj", obj_text(2))
+        first = line()
+        self.assertEqual((first["event"], first["asset"], first["state"]), ("asset", "art/one.obj", "fresh"))
+        self.daemon.stop()
+        lost = line()
+        self.assertEqual(lost["event"], "lost")
+        self.assertIn("waiting until it is back", process.stderr.readline())
+        self.daemon = self.serve(listen=f"127.0.0.1:{self.daemon.port}")
+        self.assertEqual(line()["event"], "hello")
+        self.assertIn("is back", process.stderr.readline())
+        # The new daemon does not remember what the old one told.
+        self.assertEqual(line()["event"], "reset")
+        self.assertRegex(process.stderr.readline(), "not held any more; what changed before now may be missing here: 'hob ls'")
+        self.put("two.obj", obj_text(3))
+        second = line()
+        while second["asset"] != "art/two.obj":
+            second = line()
+        self.put("three.obj", obj_text(4))
+        third = line()
+        # From an id on, and from ids that are none.
+        _, line = self.told("--json", "--since", second["event_id"])
+        self.assertEqual([line()["event"], line()], ["hello", third])
+        for wrong, why in ((first["event_id"], "not held any more"), ("12", "not held any more"),
+                           ("nonsense", "another database or unreadable"), ("abc.5", "another database or unreadable")):
+            process, line = self.told("--since", wrong)
+            self.assertIn(f"--since {wrong}: ", said := process.stderr.readline())
+            self.assertIn(why, said)
+
+    def test_a_watch_that_shall_end_with_the_daemon(self):
+        self.start()
+        process, line = self.told("--json", "--once")
+        self.assertEqual(line()["event"], "hello")
+        self.daemon.stop()
+        self.assertEqual(process.wait(timeout=DEADLINE), 3)
+        self.assertIn("ended the stream", process.stderr.read())
+        nobody, _ = self.told()
+        self.assertEqual(nobody.wait(timeout=DEADLINE), 3)
+        self.assertIn("no daemon answers", nobody.stderr.read())
+
     def test_status_is_shown_again_after_a_change(self):
         self.start()
         process = self.follow("status", "--watch")
