@@ -45,12 +45,35 @@ static const field fields[] = {
 	{HOB_STR("last-event-id"), offsetof(head, last_event_id)},
 };
 
+static bool holds_controls(hob_str value)
+{
+	for (size_t i = 0; i < value.len; i++)
+		if (((uint8_t)value.data[i] < 0x20 && value.data[i] != '\t') || value.data[i] == 0x7F)
+			return true;
+	return false;
+}
+
+/* The library ends a line at a bare CR or LF, a value at a NUL, and goes on with a folded line elsewhere. It has put zeros in
+ * the places of the marks, so what is left to see is where the pieces lie: name, colon, blanks, value, CR, LF, next name. */
+static void follow_line(head *h, hob_str name, hob_str value)
+{
+	const char *at = name.data + name.len + 1;
+	bool in_place = name.data == h->next_line && value.data >= at && (size_t)(value.data - at) < POOL_BYTES;
+	while (in_place && at < value.data && (*at == ' ' || *at == '\t'))
+		at++;
+	h->bad_line = h->bad_line || !in_place || at != value.data;
+	h->next_line = value.data + value.len + 2;
+}
+
 static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const char *key, size_t key_size,
 								  const char *value, size_t value_size)
 {
 	(void)kind;
 	request *r = user;
 	hob_str name = {key, key_size};
+	follow_line(&r->head, name, (hob_str){value, value_size});
+	r->head.field_count++;
+	r->head.bad_value = r->head.bad_value || holds_controls((hob_str){value, value_size});
 	if (!is_token(name))
 		r->head.bad_name = true;
 	if (hob_str_equal_nocase(name, HOB_STR("transfer-encoding"))) {
@@ -198,6 +221,14 @@ static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 								"a %s request has no body", r->method);
 		return false;
 	}
+	/* The ends of chunks can be written so that a proxy and the library disagree about them. */
+	if (r->head.chunked) {
+		r->distrusted = true;
+		*result =
+			reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length instead of Transfer-Encoding",
+						  "the body comes in chunks, without its size");
+		return false;
+	}
 	return true;
 }
 
@@ -206,8 +237,7 @@ bool request_check_body(request *r, enum MHD_Result *result)
 	uint64_t length = 0;
 	if (!parse_decimal(r->head.content_length, &length))
 		length = 0;
-	bool has_body = length > 0 || r->head.chunked;
-	if (!has_body || r->route == ROUTE_blob_put)
+	if (length == 0 || r->route == ROUTE_blob_put)
 		return true;
 	if (length > BODY_MAX) {
 		*result =
@@ -228,9 +258,22 @@ bool request_check_body(request *r, enum MHD_Result *result)
 	return true;
 }
 
-void request_read_head(request *r)
+static size_t head_size(const request *r)
 {
+	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+}
+
+void request_read_head(request *r, const char *version)
+{
+	r->head.bad_line = r->method + strlen(r->method) + 1 + strlen(r->target) + 1 != version;
+	r->head.next_line = version + strlen(version) + 2;
 	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, take_field, r);
+	r->head.bad_line = r->head.bad_line || r->method + head_size(r) != r->head.next_line + 2;
+}
+
+bool request_head_fits(const request *r)
+{
+	return head_size(r) + r->head.field_count * FIELD_BYTES + ANSWER_HEAD_BYTES <= POOL_BYTES;
 }
 
 bool request_has_body(const request *r)
@@ -241,10 +284,15 @@ bool request_has_body(const request *r)
 
 bool request_check_head(request *r, enum MHD_Result *result)
 {
-	if (r->head.bad_name || !is_token(hob_str_of(r->method))) {
+	bool bad_name = r->head.bad_name || !is_token(hob_str_of(r->method));
+	if (bad_name || r->head.bad_value || r->head.bad_line) {
 		r->distrusted = true;
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one field per line, without folding",
-								"a header field's name holds characters that no name may hold");
+		*result = reply_problem(
+			r, PROBLEM_BAD_REQUEST, "send one field per line, without folding, and CR LF at the end of each",
+			bad_name ? "a header field's name holds characters that no name may hold"
+			: r->head.bad_value
+				? "a header field's value holds a control character"
+				: "a line of the head does not end with CR LF, or holds a CR, an LF or a NUL by itself");
 		return false;
 	}
 	if (!check_host(r, result))

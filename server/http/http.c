@@ -110,6 +110,10 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 		r->target_capacity = size + 256;
 	}
 	memcpy(r->target, target, size);
+	/* The library would keep each parameter in its pool, and close without an answer when they fill it. */
+	char *query = strchr((char *)(uintptr_t)target, '?');
+	if (query && query[1])
+		query[1] = 0;
 	enter(r, WAITING);
 	r->has_head = true;
 	return r;
@@ -140,14 +144,18 @@ static bool check(request *r, enum MHD_Result *result)
 	return false;
 }
 
-static enum MHD_Result begin(request *r, const char *method)
+static enum MHD_Result begin(request *r, const char *method, const char *version)
 {
 	enum MHD_Result result;
 	r->begun = true;
 	r->method = method;
 	r->route = ROUTE_NONE;
 	enter(r, BUSY);
-	request_read_head(r);
+	request_read_head(r, version);
+	if (!request_head_fits(r)) {
+		refuse_head(r);
+		return MHD_NO;
+	}
 	/* A reply in the library's first call costs the connection: only requests whose body is refused get one. */
 	if (!request_has_body(r))
 		return MHD_YES;
@@ -161,26 +169,22 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 								  const char *method, const char *version, const char *data, size_t *size,
 								  void **context)
 {
-	(void)connection, (void)url, (void)version;
+	(void)connection, (void)url;
 	srv_http *http = cls;
 	request *r = *context;
 	if (!r || http->stopping)
 		return MHD_NO;
 	if (!r->begun)
-		return begin(r, method);
+		return begin(r, method, version);
 	if (*size > 0 && r->upload) {
 		upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
 		*size = 0;
 		return MHD_YES;
 	}
 	if (*size > 0) {
-		if (r->body.size + *size > BODY_MAX) {
-			if (r->body_too_large)
-				return MHD_NO;
-			r->body_too_large = true;
-		}
-		if (!r->body_too_large)
-			hob_buf_put(&r->body, data, *size);
+		if (r->body.size + *size > BODY_MAX)
+			return MHD_NO;
+		hob_buf_put(&r->body, data, *size);
 		*size = 0;
 		return MHD_YES;
 	}
@@ -188,8 +192,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	enum MHD_Result result;
 	if (!r->checked && !check(r, &result))
 		return result;
-	if (r->body_too_large)
-		return reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body is over %d bytes", BODY_MAX);
 	return route_handler_of(r->route)(r);
 }
 
@@ -221,7 +223,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	r->upload = NULL;
 	hob_buf_release(&r->body);
 	r->served_before = true;
-	r->has_head = r->begun = r->checked = r->distrusted = r->body_too_large = false;
+	r->has_head = r->begun = r->checked = r->distrusted = false;
 	r->body_deadline_ms = r->deadline_ms = 0;
 	r->param_count = r->arg_count = r->asked = 0;
 	r->head = (head){0};

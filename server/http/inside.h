@@ -25,7 +25,9 @@ enum {
 	ARGS_MAX = 2,
 	LISTENERS_MAX = 8,
 	ACCEPT_BATCH = 64,
-	POOL_BYTES = 8192,		  /* the library clears the whole pool after each request: small is fast */
+	POOL_BYTES = 10240,		  /* the library clears the whole pool after each request: small is fast */
+	FIELD_BYTES = 64,		  /* of the pool, for each header field */
+	ANSWER_HEAD_BYTES = 1280, /* of the pool, for the head of an answer */
 	BODY_DEADLINE_MS = 30000, /* a request's body must be complete within */
 	HEARTBEAT_MS = 10000,	  /* silence of an event stream after which a comment is sent */
 	WAIT_MAX_MS = 60000,	  /* longest Prefer: wait and long poll */
@@ -36,14 +38,14 @@ typedef struct request request;
 typedef enum MHD_Result (*route_handler)(request *r);
 
 typedef enum route_id {
-#define ROUTE(method, pattern, handler, doc) ROUTE_##handler,
+#define ROUTE(method, pattern, handler, parameters, doc) ROUTE_##handler,
 #include "../../schema/routes.def"
 #undef ROUTE
 	ROUTE_NONE, /* refused before or without a route */
 	ROUTE_COUNT
 } route_id;
 
-#define ROUTE(method, pattern, handler, doc) enum MHD_Result srv_route_##handler(request *r);
+#define ROUTE(method, pattern, handler, parameters, doc) enum MHD_Result srv_route_##handler(request *r);
 #include "../../schema/routes.def"
 #undef ROUTE
 
@@ -73,7 +75,9 @@ typedef struct head {
 		content_encoding, digest_size, accept, accept_encoding, range, if_range, if_match, if_none_match,
 		prefer, last_event_id, user_agent, forwarded_proto;
 	uint32_t host_count, length_count;
-	bool chunked, bad_coding, bad_name;
+	bool chunked, bad_coding, bad_name, bad_value, bad_line;
+	const char *next_line; /* where the next one of its lines begins, while it is read */
+	uint32_t field_count;
 	bool session_over; /* it holds a cookie whose token is none: the answer takes it back */
 } head;
 
@@ -114,7 +118,6 @@ struct request {
 	param params[PARAMS_MAX];
 	uint32_t param_count;
 	hob_buf body;
-	bool body_too_large;
 
 	struct upload *upload; /* of a blob, while its body comes */
 	bool shown_token;	   /* with a token, whose digest is: */
@@ -162,8 +165,10 @@ hob_str trim(hob_str text); /* without blanks around it */
 bool request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 route_handler route_handler_of(route_id route);
 const char *route_pattern(route_id route);
-/* Reads the header fields into r->head. */
-void request_read_head(request *r);
+/* Reads the header fields into r->head; `version` is the last word of the request line. */
+void request_read_head(request *r, const char *version);
+/* False when the head leaves no room in the library's pool for the head of an answer. */
+bool request_head_fits(const request *r);
 bool request_has_body(const request *r); /* by what the head says */
 /* Checks what was read. False when a problem was sent. */
 bool request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
@@ -235,6 +240,9 @@ typedef struct problem_text {
 	uint64_t size;
 } problem_text;
 enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text);
+/* Appends a problem's JSON. */
+void put_problem(hob_buf *out, problem_id id, const problem_text *text);
+void count_reply(request *r, int status, uint64_t bytes);
 /* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its body. */
 enum MHD_Result reply_answer(request *r, const char *content_type);
 /* A file that is part of the program, from begin up to end: ETag, no-cache. */
@@ -243,6 +251,15 @@ enum MHD_Result reply_file(request *r, const char *begin, const char *end, const
 bool has_dashboard(const srv_http *http);
 /* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
 enum MHD_Result reply_accepted(request *r, const char *folder);
+
+/* ---- refusing where the library would close without an answer, or answer twice ------------------------------- */
+
+/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. What the library sends then is lost. */
+void refuse_raw(request *r, problem_id id, const char *hint, const char *detail);
+/* The head is complete and fills the library's pool: 414 or 431. */
+void refuse_head(request *r);
+/* The library says that it has met a Content-Length that is none. */
+void refuse_length(srv_http *http);
 
 /* ---- asking the loop --------------------------------------------------------------------------------------- */
 

@@ -38,6 +38,9 @@ static void keep_message(void *user, const char *format, va_list args)
 	srv_http *http = user;
 	vsnprintf(http->library_message, sizeof http->library_message, format, args);
 	http->library_message[strcspn(http->library_message, "\n")] = 0;
+	/* It queues an answer now whose head it would send twice; no other of its calls comes before. */
+	if (strstr(http->library_message, "Content-Length"))
+		refuse_length(http);
 }
 
 static struct MHD_Daemon *start(srv_http *http, const library_callbacks *callbacks, unsigned flags,

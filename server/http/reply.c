@@ -51,7 +51,7 @@ struct MHD_Response *response_of(hob_buf *body, const char *content_type)
 	return response;
 }
 
-static void count_reply(request *r, int status, uint64_t bytes)
+void count_reply(request *r, int status, uint64_t bytes)
 {
 	route_counts *counts = &r->http->requests[r->route];
 	r->http->response_bytes += bytes;
@@ -103,31 +103,36 @@ static bool asked_by_page(const request *r)
 		   hob_str_find(r->head.accept, HOB_STR("text/html"), 0) == SIZE_MAX;
 }
 
+void put_problem(hob_buf *out, problem_id id, const problem_text *text)
+{
+	const problem_kind *kind = &problem_kinds[id];
+	json_open(out, '{');
+	json_key(out, "type");
+	hob_buf_printf(out, "\"/problems/%s\"", kind->slug);
+	json_put_str(out, "title", hob_str_of(kind->title));
+	json_put_u64(out, "status", (uint64_t)kind->status);
+	if (text->code.len > 0) {
+		json_put_str(out, "code", text->code);
+	} else {
+		json_key(out, "code");
+		hob_buf_printf(out, "\"http.%s\"", kind->slug);
+	}
+	json_put_str(out, "detail", text->detail);
+	json_put_str(out, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
+	if (text->asset.len > 0)
+		json_put_str(out, "asset", text->asset);
+	if (text->instance.len > 0)
+		json_put_str(out, "instance", text->instance);
+	hob_buf_put_str(out, text->members);
+	json_close(out, '}');
+	hob_buf_put(out, "\n", 1);
+}
+
 enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text)
 {
 	const problem_kind *kind = &problem_kinds[id];
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_key(&body, "type");
-	hob_buf_printf(&body, "\"/problems/%s\"", kind->slug);
-	json_put_str(&body, "title", hob_str_of(kind->title));
-	json_put_u64(&body, "status", (uint64_t)kind->status);
-	if (text->code.len > 0) {
-		json_put_str(&body, "code", text->code);
-	} else {
-		json_key(&body, "code");
-		hob_buf_printf(&body, "\"http.%s\"", kind->slug);
-	}
-	json_put_str(&body, "detail", text->detail);
-	json_put_str(&body, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
-	if (text->asset.len > 0)
-		json_put_str(&body, "asset", text->asset);
-	if (text->instance.len > 0)
-		json_put_str(&body, "instance", text->instance);
-	hob_buf_put_str(&body, text->members);
-	json_close(&body, '}');
-	hob_buf_put(&body, "\n", 1);
-
+	put_problem(&body, id, text);
 	size_t size = body.size;
 	struct MHD_Response *response = response_of(&body, "application/problem+json");
 	response_add(response, "Cache-Control", "no-store");

@@ -1,6 +1,7 @@
 #include "inside.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 /* ---- text */
 
@@ -211,6 +212,31 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 	return true;
 }
 
+/* The word stands in the list, whose words are parted by blanks. */
+static bool holds_word(hob_str list, hob_str word)
+{
+	hob_str piece;
+	while (next_piece(&list, ' ', &piece))
+		if (piece.len > 0 && hob_str_equal(piece, word))
+			return true;
+	return false;
+}
+
+static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
+{
+	for (uint32_t i = 0; i < r->param_count; i++) {
+		hob_str name = r->params[i].name;
+		if (holds_word(known, name))
+			continue;
+		char hint[256] = "this resource takes no parameters";
+		if (known.len > 0)
+			snprintf(hint, sizeof hint, "this resource takes: %.*s", HOB_FMT(known));
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no parameter '%.*s'", HOB_FMT(name));
+		return false;
+	}
+	return true;
+}
+
 /* True when `path` is of the pattern's form; the parts that stand for {name} go to args, still encoded. */
 static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uint32_t *count)
 {
@@ -237,10 +263,10 @@ static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uin
 }
 
 static const struct {
-	const char *method, *pattern;
+	const char *method, *pattern, *parameters;
 	route_handler handler;
 } routes[] = {
-#define ROUTE(method, pattern, handler, doc) {#method, pattern, srv_route_##handler},
+#define ROUTE(method, pattern, handler, parameters, doc) {#method, pattern, parameters, srv_route_##handler},
 #include "../../schema/routes.def"
 #undef ROUTE
 };
@@ -329,7 +355,8 @@ bool request_route(request *r, enum MHD_Result *result)
 							  "part %u of the path is not properly encoded", i + 1);
 			return false;
 		}
-	return parse_query(r, query, result);
+	const char *known = routes[r->route].parameters;
+	return parse_query(r, query, result) && (!known || check_parameters(r, hob_str_of(known), result));
 }
 
 uint64_t request_client(const request *r)

@@ -76,6 +76,14 @@ class Contract(Scenario):
                 statuses -= {str(s) for m, p, s in BUNDLED if (m, p) == (method, path)}
                 with self.subTest(operation["operationId"]):
                     self.ask(421, method, target, Host="evil.example")
+                    if path.startswith(("/api/", "/a/", "/actions/", "/blobs:")):
+                        more = {} if method == "GET" else JSON
+                        refused = self.ask(400, method, target + ("&" if "?" in target else "?") + "outptu=x", **more).json()
+                        self.assertIn("'outptu'", refused["detail"])
+                        taken = [p["name"] for p in map(contract.resolve, operation.get("parameters", [])) if p["in"] == "query"]
+                        self.assertLessEqual(set(taken), set(refused["hint"].replace(",", "").split()), "it names the known ones")
+                    elif method == "GET" and "200" in statuses:
+                        self.ask(200, "GET", target + "?t=1732271", Accept="*/*")
                     if "406" in statuses:
                         self.ask(406, method, target + "?since=0" * (path == "/api/v1/changes"), Accept="image/png",
                                  Accept_Encoding="br, *;q=0")

@@ -114,9 +114,14 @@ class Peers(Scenario):
                 self.assertEqual((answer.status, answer.read()), (304, b""))
                 first = first or connection.sock
                 self.assertIs(connection.sock, first, "one connection for all")
-            connection.request("POST", "/api/v1/sync", iter([b'{"timeout_', b'ms": 60000}']),
-                               {"Content-Type": "application/json"}, encode_chunked=True)
-            self.assertEqual(connection.getresponse().status, 200)
+            connection.request("POST", "/api/v1/sync", b'{"timeout_ms": 60000}', {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.read()[:1]), (200, b"{"))
+            connection.putrequest("POST", "/api/v1/sync")
+            connection.putheader("Content-Type", "application/json")
+            connection.putheader("Transfer-Encoding", "chunked")
+            connection.endheaders()
+            self.assertEqual(connection.getresponse().status, 411)
             connection.close()
 
     @needs("promtool")

@@ -389,12 +389,14 @@ static inline answer get(const fixture *f, const char *target)
 static inline answer post_json(const fixture *f, const char *target, const char *body, const char *fields)
 {
 	client c = client_open(f);
-	char text[8192];
-	snprintf(text, sizeof text,
-			 "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-			 "%zu\r\n%s\r\n%s",
-			 target, strlen(body), fields ? fields : "", body);
+	char *text;
+	assert_true(
+		asprintf(&text,
+				 "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+				 "%zu\r\n%s\r\n%s",
+				 target, strlen(body), fields ? fields : "", body) > 0);
 	client_send(&c, text);
+	free(text);
 	answer a = client_take(&c, false);
 	client_close(&c);
 	return a;

@@ -171,11 +171,11 @@ static void a_client_that_leaves_while_the_loop_thinks_harms_nobody(void **state
 /* ---- the table of routes */
 
 typedef struct route {
-	const char *method, *pattern, *handler;
+	const char *method, *pattern, *handler, *parameters;
 } route;
 
 static const route routes[] = {
-#define ROUTE(method, pattern, handler, doc) {#method, pattern, #handler},
+#define ROUTE(method, pattern, handler, parameters, doc) {#method, pattern, #handler, parameters},
 #include "schema/routes.def"
 #undef ROUTE
 };
@@ -209,6 +209,29 @@ static void every_route_refuses_other_methods(void **state)
 	}
 }
 
+/* The query's parameters of an operation, as routes.def writes them. */
+static void described_parameters(const cJSON *document, const cJSON *operation, char *out, size_t room)
+{
+	const cJSON *item;
+	size_t size = 0;
+	out[0] = 0;
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(operation, "parameters"))
+	{
+		static const char where[] = "#/components/parameters/";
+		const char *reference = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "$ref"));
+		const cJSON *all = cJSON_GetObjectItemCaseSensitive(
+			cJSON_GetObjectItemCaseSensitive(document, "components"), "parameters");
+		const cJSON *one =
+			reference ? cJSON_GetObjectItemCaseSensitive(all, reference + sizeof where - 1) : item;
+		const char *in = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "in"));
+		assert_non_null(in);
+		if (strcmp(in, "query") == 0)
+			size += (size_t)snprintf(out + size, room - size, "%s%s", size ? " " : "",
+									 cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name")));
+		assert_true(size < room);
+	}
+}
+
 static void openapi_describes_every_route_and_no_other(void **state)
 {
 	fixture *f = *state;
@@ -236,6 +259,10 @@ static void openapi_describes_every_route_and_no_other(void **state)
 		const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(operation, "operationId"));
 		if (!id || strcmp(id, routes[i].handler) != 0)
 			fail_msg("openapi.json: %s %s", method, name);
+		char taken[256];
+		described_parameters(document, operation, taken, sizeof taken);
+		if (routes[i].parameters)
+			assert_string_equal(taken, routes[i].parameters);
 	}
 	cJSON_Delete(document);
 	answer_release(&a);
