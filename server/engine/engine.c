@@ -308,7 +308,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	}
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
-		if (f->root != root || f->mark == mark)
+		if (f->root != root || f->mark == mark || srv_watch_is_unread(engine->watch, f->path))
 			continue;
 		/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
 		uint32_t used;
@@ -316,11 +316,11 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		srv_stat stat;
 		if (used > 0)
 			srv_watch_add_file(engine->watch, root, f->path);
-		if ((f->exists || used > 0) && f->asset == HOB_NONE &&
-			!srv_pool_importer_for(engine->pool, f->path) &&
-			srv_stat_path(engine->root_fds[root], f->path, &stat))
+		bool unlisted =
+			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
+		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
 			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
-		else if (is_known(engine, f))
+		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
 	engine->roots[root].files = count;
@@ -338,6 +338,14 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	engine_answer_waiters(engine);
 }
 
+/* The scan compares everything with what is known here, and repeats itself while it cannot see this file either. */
+static void look_again(srv_engine *engine, uint32_t root, hob_str path)
+{
+	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
+			HOB_FMT(engine->roots[root].name), HOB_FMT(path), strerror(errno));
+	srv_watch_rescan(engine->watch, root);
+}
+
 static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
@@ -347,6 +355,8 @@ static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 			continue;
 		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
 			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);
+		else if (srv_is_passing(errno))
+			look_again(engine, root, f->path);
 		else
 			file_gone(engine, i, SRV_PRIORITY_CHANGED);
 	}
@@ -368,6 +378,8 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 			uint32_t file = srv_graph_file(engine->graph, root, path);
 			if (file != HOB_NONE)
 				engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
+		} else if (srv_is_passing(errno)) {
+			look_again(engine, root, path);
 		} else {
 			uint32_t file = srv_graph_find(engine->graph, root, path);
 			if (file != HOB_NONE)

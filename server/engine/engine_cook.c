@@ -64,7 +64,7 @@ void job_end(engine_job *job)
 	engine_fill(engine);
 }
 
-static void job_fail(engine_job *job, const hob_error *error)
+void job_fail(engine_job *job, const hob_error *error)
 {
 	publish_bad(job, NULL, error, false);
 	record_job(job, "failed", NULL, error);
@@ -103,6 +103,8 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 	if (f->mark != 0 || !srv_watch_add_file(engine->watch, f->root, f->path))
 		return false;
 	bool there = srv_stat_path(engine->root_fds[f->root], f->path, &now);
+	if (!there && srv_is_passing(errno))
+		return true;
 	if (there == f->exists && (!there || srv_stat_equal(&now, &f->stat)))
 		return false;
 	f->exists = there;
@@ -126,8 +128,10 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = job_dep_file(job, recipe->deps[i].path);
-		if (file == HOB_NONE)
+		if (file == HOB_NONE) {
+			a->dirty_again |= job->blind.code != HOB_ERR_OK;
 			continue;
+		}
 		files[count] = file;
 		inputs[count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
@@ -157,6 +161,7 @@ static void find_candidates(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	hob_error error;
+	job->blind = (hob_error){0};
 	bool found =
 		srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
 						  &error) ||
@@ -177,6 +182,11 @@ static void find_candidates(engine_job *job)
 			if (file != HOB_NONE)
 				files[count++] = file;
 		}
+	if (job->blind.code != HOB_ERR_OK) {
+		hob_error blind = job->blind;
+		job_fail(job, &blind);
+		return;
+	}
 	job_digests(job, files, count, step_match);
 }
 
@@ -192,6 +202,9 @@ void job_lookup(engine_job *job)
 		if (srv_stat_path(engine->root_fds[a->root], hob_str_of(a->path), &stat)) {
 			source->exists = true;
 			hob_fail(&error, IO, "'%s' cannot be read: check its permissions", a->path);
+			job_fail(job, &error);
+		} else if (srv_is_passing(errno)) {
+			hob_fail(&error, IO, "'%s' cannot be looked at: %s", a->path, strerror(errno));
 			job_fail(job, &error);
 		} else {
 			job_end(job);

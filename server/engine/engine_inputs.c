@@ -125,21 +125,8 @@ bool asset_is_current(srv_engine *engine, asset *a)
 
 /* ---- digests */
 
-static void hash_file(hash_item *item)
+static void hash_open_file(hash_item *item, int fd)
 {
-	item->read_at_ms = engine_now_ms();
-	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
-	struct stat info;
-	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	item->unfinished = srv_is_being_written(fd, &info);
-	if (item->unfinished) {
-		close(fd);
-		return;
-	}
 	enum { CHUNK = 256 << 10 };
 	uint8_t *bytes = malloc(CHUNK);
 	hob_hasher hasher;
@@ -147,11 +134,27 @@ static void hash_file(hash_item *item)
 	ssize_t got = -1;
 	while (bytes && (got = read(fd, bytes, CHUNK)) > 0)
 		hob_hasher_put(&hasher, bytes, (size_t)got);
+	item->why = !bytes ? ENOMEM : got < 0 ? errno : 0;
 	item->digest = hob_hasher_finish(&hasher);
-	item->found = bytes && got == 0;
-	item->stat = srv_stat_of(&info);
+	item->found = item->why == 0;
 	free(bytes);
-	close(fd);
+}
+
+static void hash_file(hash_item *item)
+{
+	struct stat info;
+	item->read_at_ms = engine_now_ms();
+	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		item->why = errno;
+	} else if (S_ISREG(info.st_mode)) {
+		item->unfinished = srv_is_being_written(fd, &info);
+		item->stat = srv_stat_of(&info);
+		if (!item->unfinished)
+			hash_open_file(item, fd);
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 static void hash_work(uv_work_t *work)
@@ -264,12 +267,17 @@ static void hash_done(uv_work_t *work, int status)
 	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hash_count);
 	uint32_t again_count = 0;
 	bool unfinished = false;
+	hob_error trouble = {0};
 	for (uint32_t i = 0; again && i < job->hash_count; i++) {
 		hash_item *item = &job->hashes[i];
 		srv_file *f = srv_graph_at(engine->graph, item->file);
 		/* An event came meanwhile: these may be the bytes before it. */
 		if (f->changed != item->changed) {
 			again[again_count++] = item->file;
+			continue;
+		}
+		if (srv_is_passing(item->why)) {
+			hob_fail(&trouble, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
 			continue;
 		}
 		if (item->unfinished) {
@@ -293,11 +301,22 @@ static void hash_done(uv_work_t *work, int status)
 	job->hash_count = 0;
 	if (job->abandoned || engine->closing) {
 		job_end(job);
+	} else if (trouble.code != HOB_ERR_OK) {
+		job_fail(job, &trouble);
 	} else if (unfinished) {
 		engine_wait_for_writer(job);
 	} else {
 		job_digests(job, again, again_count, job->next);
 	}
+}
+
+/* Every recipe of earlier versions names the same few files. */
+static bool is_listed(const engine_job *job, uint32_t file)
+{
+	for (uint32_t i = 0; i < job->hash_count; i++)
+		if (job->hashes[i].file == file)
+			return true;
+	return false;
 }
 
 void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
@@ -308,7 +327,8 @@ void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*
 	job->hash_count = 0;
 	for (uint32_t i = 0; job->hashes && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
-		hob_str path = f->exists && !f->has_digest ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
+		bool wanted = f->exists && !f->has_digest && !is_listed(job, files[i]);
+		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (path.data)
 			job->hashes[job->hash_count++] = (hash_item){.file = files[i],
 														 .path = (char *)(uintptr_t)path.data,
@@ -341,9 +361,14 @@ uint32_t job_dep_file(engine_job *job, hob_str relative)
 	if (known != HOB_NONE)
 		return known;
 	/* Not listed by the scan (ignored folder, or not there): ask the disk once. */
-	uint32_t file = srv_graph_file(engine->graph, a->root, path);
 	srv_stat stat;
-	if (file != HOB_NONE && srv_stat_path(engine->root_fds[a->root], path, &stat)) {
+	bool there = srv_stat_path(engine->root_fds[a->root], path, &stat);
+	if (!there && srv_is_passing(errno)) {
+		hob_fail(&job->blind, IO, "'%.*s' cannot be looked at: %s", HOB_FMT(path), strerror(errno));
+		return HOB_NONE;
+	}
+	uint32_t file = srv_graph_file(engine->graph, a->root, path);
+	if (file != HOB_NONE && there) {
 		srv_graph_at(engine->graph, file)->exists = true;
 		srv_graph_at(engine->graph, file)->stat = stat;
 		srv_graph_at(engine->graph, file)->changed = ++engine->tick;

@@ -11,13 +11,24 @@ enum { TRIM_MS = 60000 };
 static void sync_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;
-	srv_store_sync(engine->store);
+	hob_error error = {0};
+	bool ok = srv_store_sync(engine->store, &error);
+	engine->sync_error = ok ? (hob_error){0} : error;
 }
 
 static void sync_done(uv_work_t *work, int status)
 {
 	(void)status;
 	srv_engine *engine = work->data;
+	bool failed = engine->sync_error.code != HOB_ERR_OK;
+	if (failed && !engine->sync_failed)
+		srv_log(SRV_LOG_ERROR, "store", "%s; a power cut may cost what was cooked since, until this succeeds",
+				engine->sync_error.context);
+	if (!failed && engine->sync_failed)
+		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
+	engine->sync_failed = failed;
+	if (failed)
+		engine->synced_jobs = UINT64_MAX; /* not the number of jobs: again in a second */
 	engine->syncing = false;
 	engine_background_over(engine);
 }

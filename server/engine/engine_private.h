@@ -61,6 +61,7 @@ typedef struct hash_item {
 	int root_fd;
 	uint64_t changed; /* of the file when its hashing began */
 	int64_t read_at_ms;
+	int why; /* errno when it could not be read */
 	bool found;
 	bool unfinished; /* a save of it is under way */
 	srv_stat stat;
@@ -96,6 +97,7 @@ struct engine_job {
 	/* the cook */
 	srv_outcome *outcome;
 	hob_error error;
+	hob_error blind; /* why job_dep_file could not tell whether a file is there */
 	srv_recipe_output *outputs;
 	uint32_t output_count;
 	char stage[32];
@@ -174,7 +176,8 @@ struct srv_engine {
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
 	uv_work_t sync_work;
-	bool syncing;
+	bool syncing, sync_failed;
+	hob_error sync_error; /* of the sync under way; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
 	uint32_t swept; /* the file that engine_sweep looked at last */
 	uint32_t handles, jobs_alive;
@@ -241,7 +244,7 @@ void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*
 /* Ends the job without a verdict: half a save is nobody's version. The event of its end, or the clock, asks again. */
 void engine_wait_for_writer(engine_job *job);
 bool engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
-/* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, or no memory. */
+/* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, no memory, or job->blind. */
 uint32_t job_dep_file(engine_job *job, hob_str relative);
 /* Writes the digest to the index, so that a restart believes it while the stat data stays: at once, or when the file has
  * stood still for a while if it was as good as new when it was read. */
@@ -250,6 +253,7 @@ void engine_keep_young(srv_engine *engine); /* once a second: those that have st
 /* engine_cook.c: a job from its begin to its worker */
 void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
 void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
+void job_fail(engine_job *job, const hob_error *error); /* ends it; kept under no key */
 void job_remember_inputs(engine_job *job, const srv_recipe *recipe);
 void job_end(engine_job *job); /* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */

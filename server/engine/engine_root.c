@@ -14,9 +14,8 @@ void engine_check_root(srv_engine *engine, uint32_t root)
 	int fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	bool same = fstat(fd, &there) == 0 && fstat(engine->root_fds[root], &open_one) == 0 &&
-				there.st_dev == open_one.st_dev && there.st_ino == open_one.st_ino;
-	if (!same) {
+	bool known = fstat(fd, &there) == 0 && fstat(engine->root_fds[root], &open_one) == 0;
+	if (known && (there.st_dev != open_one.st_dev || there.st_ino != open_one.st_ino)) {
 		dup3(fd, engine->root_fds[root], O_CLOEXEC);
 		srv_pool_set_root(engine->pool, root, fd);
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));

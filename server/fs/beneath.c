@@ -83,17 +83,26 @@ bool srv_stat_path(int root_fd, hob_str path, srv_stat *out)
 {
 	char name[PATH_MAX];
 	struct stat info;
+	errno = ENOENT;
 	if (path.len == 0 || path.len >= sizeof name || memchr(path.data, 0, path.len))
 		return false;
 	memcpy(name, path.data, path.len);
 	name[path.len] = 0;
 	int fd = srv_open_beneath(root_fd, name, O_PATH, true);
-	bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	if (fd >= 0)
-		close(fd);
-	if (ok)
+	if (fd < 0)
+		return false;
+	int why = fstat(fd, &info) != 0 ? errno : S_ISREG(info.st_mode) ? 0 : ENOENT;
+	close(fd);
+	errno = why;
+	if (why == 0)
 		*out = srv_stat_of(&info);
-	return ok;
+	return why == 0;
+}
+
+bool srv_is_passing(int code)
+{
+	return code == EIO || code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN ||
+		   code == EINTR || code == ENOBUFS || code == ESTALE || code == ETIMEDOUT;
 }
 
 srv_writers srv_find_writers(int fd)

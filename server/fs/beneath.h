@@ -20,9 +20,12 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b);
  * stay below the root. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added. -1 with errno; EXDEV: it leaves the root. */
 int srv_open_beneath(int root_fd, const char *path, int flags, bool follow);
 
-/* Stats one path below an open root folder by the same rules. False when it is not a regular file inside the root
- * (missing, folder, link that leaves). */
+/* Stats one path below an open root folder by the same rules. False, with errno, when it is not a regular file inside the
+ * root (missing, folder, link that leaves), or when srv_is_passing(errno). */
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
+/* True for what says nothing about a file: the machine is short of descriptors or memory, or a device failed. What is known
+ * of the file stays, and it is looked at again. */
+bool srv_is_passing(int code);
 
 typedef enum srv_writers { SRV_WRITERS_NONE, SRV_WRITERS_SOME, SRV_WRITERS_UNKNOWN } srv_writers;
 /* Asks the kernel, by a read lease that is given back at once, whether `fd` (opened for reading) is open for writing

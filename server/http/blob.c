@@ -485,6 +485,12 @@ enum MHD_Result srv_route_blob(request *r)
 		return reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
 							 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
 	blob *b = blob_find(r->http->blobs, &digest, r->http->now_ms);
+	if (!b && srv_blob_known(r->http->sources.store, &digest))
+		return reply_problem_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("the blob is there and cannot be read at the moment"),
+							.hint = HOB_STR("try again; the machine is short of descriptors or memory"),
+							.retry_after_s = 1});
 	if (!b)
 		return reply_problem(r, PROBLEM_NOT_FOUND,
 							 "ask for the asset by name under /a/: it tells the blob of its newest cook",

@@ -306,8 +306,8 @@ void srv_store_close(srv_store *store)
 	bool clean = store_usage_save(store, &err) && srv_store_commit(store, &err) && !store->index_wrong;
 	bool marked = atomic_load(&store->marked);
 	if (marked && clean) {
-		srv_store_sync(store);
 		clean =
+			srv_store_sync(store, &err) &&
 			sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK;
 	}
 	hob_buf start = {0};
@@ -328,8 +328,9 @@ const char *srv_store_epoch(const srv_store *store)
 	return store->epoch;
 }
 
-void srv_store_sync(srv_store *store)
+bool srv_store_sync(srv_store *store, hob_error *err)
 {
-	syncfs(store->blobs_fd);
-	store_db_fold(store);
+	if (syncfs(store->blobs_fd) != 0)
+		return store_fail_errno(err, errno, "make durable what is in", store->dir);
+	return store_db_fold(store, err);
 }

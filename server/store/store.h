@@ -59,8 +59,8 @@ bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
 /* Any thread: makes what was written so far durable (syncfs), then folds the WAL into the index. Milliseconds and
- * more. */
-void srv_store_sync(srv_store *store);
+ * more. False: the disk refused (IO, DISK_FULL), and a power cut may cost what was written since the last one that went well. */
+bool srv_store_sync(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- blobs: any thread -------------------------------------------------------------------------------- */
 

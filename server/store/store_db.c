@@ -279,31 +279,37 @@ bool store_run_sql(srv_store *store, const char *sql, hob_error *err)
 	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail_db(store, err);
 }
 
-void store_db_fold(srv_store *store)
+bool store_db_fold(srv_store *store, hob_error *err)
 {
+	int code = SQLITE_OK;
 	pthread_mutex_lock(&store->sync_lock);
 	char path[PATH_MAX];
 	if (!store->sync_db) {
 		int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
-		if (sqlite3_open_v2(path, &store->sync_db, flags, NULL) == SQLITE_OK) {
+		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
+		if (code == SQLITE_OK) {
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
 		} else {
+			fail_code(store->sync_db, code, err);
 			sqlite3_close(store->sync_db);
 			store->sync_db = NULL;
 		}
 	}
 	int frames = 0, folded = 0;
+	if (store->sync_db)
+		code = sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &folded);
+	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+	if (!ok && store->sync_db)
+		fail_code(store->sync_db, code, err);
 	/* Whoever commits first after the whole log was folded begins it anew and waits until its head is on the disk: better this
 	 * thread than a save. When the loop is writing, it has done so already. */
-	if (store->sync_db &&
-		sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &folded) ==
-			SQLITE_OK &&
-		frames > 0 && frames == folded)
+	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
 					 NULL, NULL);
 	pthread_mutex_unlock(&store->sync_lock);
+	return ok;
 }
 
 /* ---- statements */

@@ -121,8 +121,8 @@ bool store_index_open(srv_store *store, bool known, store_stop stop, bool *rebui
 bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
 void store_db_close(srv_store *store);
 bool store_run_sql(srv_store *store, const char *sql, hob_error *err);
-/* Moves what was committed from the WAL into the file, on a connection of its own. Any thread. */
-void store_db_fold(srv_store *store);
+/* Moves what was committed from the WAL into the file, on a connection of its own, unless somebody is in the way. Any thread. */
+bool store_db_fold(srv_store *store, hob_error *err);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
 bool store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
 int store_db_steps(const char *script);

@@ -79,7 +79,9 @@ static void deliver(srv_watch *watch, watch_message *message)
 	void *user = watch->callbacks.user;
 	switch (message->kind) {
 	case MESSAGE_SCANNED:
+		watch->delivered = message->files;
 		watch->callbacks.scanned(user, message->root, message->files->entries, message->files->count);
+		watch->delivered = NULL;
 		break;
 	case MESSAGE_CHANGED:
 		deliver_changed(watch, message);
@@ -342,6 +344,22 @@ void srv_watch_count(const srv_watch *watch, srv_watch_counters *out)
 	};
 }
 
+bool srv_watch_is_unread(const srv_watch *watch, hob_str path)
+{
+	return file_list_is_unread(watch->delivered, path);
+}
+
+bool file_list_is_unread(const file_list *list, hob_str path)
+{
+	for (size_t i = 0; i < list->unread.used; i++) {
+		hob_str above = list->unread.items[i].path;
+		if (above.len == 0 ||
+			(hob_str_starts(path, above) && (path.len == above.len || path.data[above.len] == '/')))
+			return true;
+	}
+	return false;
+}
+
 file_list *file_list_keep(file_list *list)
 {
 	atomic_fetch_add(&list->references, 1);
@@ -355,6 +373,7 @@ void file_list_drop(file_list *list)
 	for (uint32_t i = 0; i < list->arena_count; i++)
 		hob_arena_release(&list->arenas[i]);
 	free(list->arenas);
+	path_set_release(&list->unread);
 	free(list->entries);
 	free(list);
 }

@@ -89,6 +89,9 @@ void srv_watch_deliver(srv_watch *watch);
  * or was not there: it is reported under this name from now on, also when a folder or link on the way to it changes. False:
  * events tell of it anyway. True: what happened before this call may be unknown; the caller looks at it. Loop thread. */
 bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
+/* Within `scanned`: whether the scan could not look at this path, so that its absence says nothing. A new scan follows by
+ * itself, after 1 to 30 s. */
+bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */

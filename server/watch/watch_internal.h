@@ -26,11 +26,14 @@
 typedef struct file_list {
 	srv_file_entry *entries;
 	size_t count;
+	path_set
+		unread; /* folders and files that could not be looked at: that they are not listed says nothing */
 	hob_arena *arenas;
 	uint32_t arena_count;
 	atomic_uint references;
 } file_list;
 file_list *file_list_keep(file_list *list);
+bool file_list_is_unread(const file_list *list, hob_str path);
 void file_list_drop(file_list *list); /* NULL is fine */
 
 /* A symbolic link to a file inside the root: it changes when its target does. */
@@ -78,6 +81,8 @@ typedef struct watch_root {
 	bool want_scan, held; /* held: a scan is due or under way, changes are collected only */
 	bool retry_inotify;	  /* asked for by hand: try again after the watch limit was met */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
+	int64_t
+		unread_wait_ns; /* from a scan that could not see everything to the next; 0 = the newest one could */
 	int dir_fd, inotify_fd; /* O_PATH of the root; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
 	dir_tree tree;
@@ -123,6 +128,7 @@ struct srv_watch {
 	void (*done)(void *user);
 	void *done_user;
 	bool closing;
+	const file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t queue_lock;
 	watch_message *first, **last;
@@ -155,6 +161,8 @@ bool watch_ignores(watch_root *root, hob_str path);
 void *watch_root_main(void *root);
 /* root->lock is held: everything since the last scan is doubtful; scan again after `delay_ns`. */
 void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
+/* Something could not be looked at: a new scan comes after a while, and events go on. root->lock is held. */
+void watch_root_look_again(watch_root *root, const char *why);
 void watch_root_close_inotify(watch_root *root);
 void watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
@@ -191,6 +199,7 @@ typedef struct scan_result {
 	hob_arena link_arena;
 	bool limit;			/* a watch could not be added: root->limit says why */
 	const char *silent; /* kind of a mount inside from which no events come */
+	char unread[200];	/* why something could not be looked at, the first one; empty: all could */
 	bool stopped;
 } scan_result;
 void watch_scan(watch_root *root, bool add_watches, scan_result *out);
@@ -199,7 +208,8 @@ bool watch_link_target(int root_fd, const char *path, char *out, size_t room);
 
 /* One entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
 typedef bool folder_entry(void *user, int folder_fd, const char *name, unsigned char kind);
-bool watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
+/* 0, or errno when the listing broke off. */
+int watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
 enum { WATCH_LIST_BUFFER = 32 << 10 };
 
 void *watch_reader_main(void *watch);

@@ -47,21 +47,33 @@ static bool on_entry(void *user, int fd, const char *name, unsigned char kind)
 	return true;
 }
 
+static void look_again(watch_root *root, hob_str path, int code)
+{
+	char why[200];
+	if (!srv_is_passing(code))
+		return;
+	snprintf(why, sizeof why, "%.100s/%.*s cannot be read: %s", root->path,
+			 (int)(path.len < 60 ? path.len : 60), path.data, strerror(code));
+	watch_root_look_again(root, why);
+}
+
 static void crawl_one(reader *r, hob_str path)
 {
 	watch_root *root = r->root;
 	memcpy(r->path, path.data, path.len);
 	r->path[path.len] = 0;
 	int fd = srv_open_beneath(root->dir_fd, r->path, O_RDONLY | O_DIRECTORY, false);
-	if (fd < 0)
+	if (fd < 0) {
+		look_again(root, path, errno);
 		return;
+	}
 	folder_watch added = watch_add_folder_locked(root, fd, path);
 	if (added == FOLDER_LIMIT)
 		watch_root_doubt(root, 0, root->limit);
 	if (added == FOLDER_WATCHED) {
 		r->path[path.len] = '/';
 		r->path_len = path.len + 1;
-		watch_list_folder(fd, r->entries, on_entry, r);
+		look_again(root, path, watch_list_folder(fd, r->entries, on_entry, r));
 	}
 	close(fd);
 }

@@ -139,6 +139,23 @@ void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why)
 	pthread_cond_signal(&root->wake);
 }
 
+void watch_root_look_again(watch_root *root, const char *why)
+{
+	const int64_t first = 1000000000, most = 30000000000;
+	int64_t wait = root->unread_wait_ns * 2;
+	if (root->want_scan)
+		return;
+	root->unread_wait_ns = wait < first ? first : wait < most ? wait : most;
+	root->want_scan = true;
+	root->scan_at_ns = watch_now_ns() + root->unread_wait_ns;
+	watch_message *reset = watch_message_new(root, MESSAGE_RESET);
+	snprintf(reset->why, sizeof reset->why,
+			 "%s; what is known stays, and everything is scanned again in %d s", why,
+			 (int)(root->unread_wait_ns / 1000000000));
+	watch_post(root->watch, reset);
+	pthread_cond_signal(&root->wake);
+}
+
 /* ---- what people are told */
 
 static void set_mode(watch_root *root, bool polling, const char *fmt, ...) HOB_PRINTF(3, 4);
@@ -216,10 +233,25 @@ static int open_root(watch_root *root, struct stat *info)
 {
 	int fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, info) != 0) {
+		int why = errno;
 		close(fd);
+		errno = why;
 		fd = -1;
 	}
 	return fd;
+}
+
+static void scan_later(watch_root *root, int code)
+{
+	char why[200];
+	snprintf(why, sizeof why, "%.100s cannot be opened: %s", root->path, strerror(code));
+	pthread_mutex_lock(&root->lock);
+	root->want_scan = false;
+	watch_root_look_again(root, why);
+	/* Events go on where there are any. */
+	root->held = root->inotify_fd < 0;
+	pthread_mutex_unlock(&root->lock);
+	watch_wake_reader(root->watch);
 }
 
 static const char probe_silent[] = "a file that was made there for a trial gave no event";
@@ -230,6 +262,10 @@ static bool prepare(watch_root *root, const char **why)
 	const srv_watch_options *options = &root->watch->options;
 	struct stat info;
 	int fd = open_root(root, &info);
+	if (fd < 0 && srv_is_passing(errno)) {
+		scan_later(root, errno);
+		return false;
+	}
 	if (fd < 0) {
 		scan_missing(root, errno);
 		return false;
@@ -336,6 +372,10 @@ static void scan(watch_root *root)
 		post_scanned(root, result.files);
 	/* Records of the crawl's time go out after the list, unless the next scan is due already. */
 	root->held = root->want_scan;
+	if (!result.unread[0])
+		root->unread_wait_ns = 0;
+	else if (!result.stopped)
+		watch_root_look_again(root, result.unread);
 	pthread_mutex_unlock(&root->lock);
 	watch_wake_reader(root->watch);
 	file_list_drop(root->known);
@@ -396,7 +436,9 @@ static void compare_lists(const file_list *old, const file_list *young, differen
 					: k == young->count ? -1
 										: watch_compare_paths(old->entries[i].path, young->entries[k].path);
 		if (order < 0) {
-			path_set_put(&out->ready, old->entries[i++].path);
+			if (!file_list_is_unread(young, old->entries[i].path))
+				path_set_put(&out->ready, old->entries[i].path);
+			i++;
 			continue;
 		}
 		srv_stat before = order == 0 ? old->entries[i].stat : (srv_stat){0};
@@ -429,6 +471,8 @@ static void poll_extras(watch_root *root, path_set *ready)
 		extra_file *file = &root->extras.files[i];
 		srv_file_entry entry = {.path = hob_str_of(file->path)};
 		bool there = srv_stat_path(root->dir_fd, entry.path, &entry.stat);
+		if (!there && srv_is_passing(errno))
+			continue;
 		if (srv_stat_equal(&entry.stat, &file->seen) || (there && !is_settled(root, &entry)))
 			continue;
 		file->seen = entry.stat;
@@ -474,6 +518,8 @@ static void check_root(watch_root *root)
 {
 	struct stat info;
 	int fd = open_root(root, &info);
+	if (fd < 0 && srv_is_passing(errno))
+		return;
 	bool same = fd >= 0 && !root->missing && info.st_dev == root->device && info.st_ino == root->inode;
 	if (fd >= 0)
 		close(fd);

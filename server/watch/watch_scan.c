@@ -31,12 +31,12 @@ static unsigned char kind_of(int fd, const char *name)
 	return (unsigned char)IFTODT(info.st_mode);
 }
 
-bool watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
+int watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
 {
 	for (;;) {
 		long size = syscall(SYS_getdents64, fd, buffer, WATCH_LIST_BUFFER);
 		if (size <= 0)
-			return true;
+			return size < 0 ? errno : 0;
 		for (long at = 0; at < size;) {
 			const kernel_entry *entry = (const kernel_entry *)(const void *)(buffer + at);
 			at += entry->size;
@@ -44,7 +44,7 @@ bool watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
 				continue;
 			unsigned char kind = entry->kind == DT_UNKNOWN ? kind_of(fd, entry->name) : entry->kind;
 			if (!each(user, fd, entry->name, kind))
-				return false;
+				return 0;
 		}
 	}
 }
@@ -81,6 +81,8 @@ typedef struct crawl_state {
 	char **folders; /* a stack of paths that nobody looked at yet */
 	size_t folder_count, folder_room;
 	unsigned busy;
+	path_set unread;
+	char why[200]; /* the first of them was not read */
 	atomic_bool limit, stopped;
 	_Atomic(const char *) silent;
 } crawl_state;
@@ -140,6 +142,18 @@ static char *next_folder(crawl_state *crawl, bool done)
 	return path;
 }
 
+static void add_unread(crawl_state *crawl, hob_str path, int code)
+{
+	if (!srv_is_passing(code))
+		return;
+	pthread_mutex_lock(&crawl->lock);
+	if (!crawl->why[0])
+		snprintf(crawl->why, sizeof crawl->why, "%.100s%s%.*s cannot be read: %s", crawl->root->path,
+				 path.len > 0 ? "/" : "", (int)(path.len < 60 ? path.len : 60), path.data, strerror(code));
+	path_set_put(&crawl->unread, path);
+	pthread_mutex_unlock(&crawl->lock);
+}
+
 static void add_file(crawler *c, hob_str path, const srv_stat *stat)
 {
 	if (c->count == c->room) {
@@ -182,11 +196,14 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	if (kind == DT_DIR) {
 		c->path[len] = 0;
 		push_folder(c->crawl, must(strdup(c->path)));
-	} else if (kind == DT_REG && fstatat(folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-			   S_ISREG(info.st_mode)) {
+	} else if (kind == DT_REG && fstatat(folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+		add_unread(c->crawl, path, errno);
+	} else if (kind == DT_REG && S_ISREG(info.st_mode)) {
 		stat = srv_stat_of(&info);
 		add_file(c, path, &stat);
-	} else if (kind == DT_LNK && srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
+	} else if (kind == DT_LNK && !srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
+		add_unread(c->crawl, path, errno);
+	} else if (kind == DT_LNK) {
 		add_file(c, path, &stat);
 		add_link(c, path);
 	}
@@ -208,8 +225,10 @@ static void crawl_folder(crawler *c, const char *path)
 {
 	crawl_state *crawl = c->crawl;
 	int fd = srv_open_beneath(crawl->root->dir_fd, path, O_RDONLY | O_DIRECTORY, false);
-	if (fd < 0)
+	if (fd < 0) {
+		add_unread(crawl, hob_str_of(path), errno);
 		return;
+	}
 	check_mount(crawl, fd);
 	/* Watched first, listed second: what is made in between is seen twice rather than never. */
 	if (crawl->add_watches && !atomic_load(&crawl->limit) &&
@@ -219,7 +238,7 @@ static void crawl_folder(crawler *c, const char *path)
 	memcpy(c->path, path, c->path_len);
 	if (c->path_len > 0)
 		c->path[c->path_len++] = '/';
-	watch_list_folder(fd, c->buffer, on_entry, c);
+	add_unread(crawl, hob_str_of(path), watch_list_folder(fd, c->buffer, on_entry, c));
 	close(fd);
 }
 
@@ -315,6 +334,8 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 	}
 	*out =
 		(scan_result){.files = list, .limit = crawl.limit, .silent = crawl.silent, .stopped = crawl.stopped};
+	list->unread = crawl.unread;
+	memcpy(out->unread, crawl.why, sizeof out->unread);
 	merge_files(crawlers, count, list);
 	merge_links(crawlers, count, out);
 	for (uint32_t i = 0; i < count; i++) {

@@ -355,7 +355,7 @@ static void threads_put_and_get_while_the_loop_names_and_trims(void **state)
 		srv_store_trim(store, NULL, NULL);
 		assert_ok(srv_store_commit(store, &err), &err);
 		if (i % 50 == 0)
-			srv_store_sync(store);
+			assert_true(srv_store_sync(store, NULL));
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(jobs[i].thread, NULL);

@@ -145,7 +145,7 @@ static void write_until_killed(const char *dir, int out, uint32_t from)
 				_exit(6);
 		}
 		if (i % 16 == 0)
-			srv_store_sync(store);
+			assert_true(srv_store_sync(store, NULL));
 	}
 }
 
