@@ -223,6 +223,14 @@ static bool exchange(const char *url, const char *method, const char *target, co
 	return true;
 }
 
+static bool fail_large(const char *url, const char *target, hob_error *err)
+{
+	return hob_fail(
+		err, USAGE,
+		"the answer has more than 1 GiB, which is more than this command holds; fetch it with curl: %s%s",
+		url, target);
+}
+
 bool cli_request(const char *url, const char *method, const char *target, const char *header, hob_str body,
 				 cli_response *out, hob_error *err)
 {
@@ -230,10 +238,14 @@ bool cli_request(const char *url, const char *method, const char *target, const 
 	*out = (cli_response){0};
 	bool ok = exchange(url, method, target, header, body, &l, out, err);
 	char bytes[HEAD_MAX];
+	if (ok && l.has_length && l.left > BODY_MAX)
+		ok = fail_large(url, target, err);
 	for (size_t got; ok && (got = read_body(&l, bytes, sizeof bytes)) > 0;) {
 		hob_buf_put(&out->body, bytes, got);
-		ok = (!out->body.failed && out->body.size <= BODY_MAX) ||
-			 hob_fail(err, MEMORY, "the answer is too large");
+		if (out->body.failed)
+			ok = hob_fail(err, MEMORY, "no memory left for the daemon's answer");
+		else if (out->body.size > BODY_MAX)
+			ok = fail_large(url, target, err);
 	}
 	if (ok && (l.has_length || l.chunked) && l.left > 0)
 		ok = hob_fail(err, IO, "the daemon's answer was cut off");

@@ -36,6 +36,7 @@ typedef struct worker {
 	uint32_t part_count, part_capacity;
 	pthread_mutex_t talk; /* parts are asked for from every thread of a cook */
 	bool broken;		  /* the daemon is gone or talks nonsense */
+	int peak_reset;		  /* the kernel's switch that forgets the peak of this process; -1: there is none */
 } worker;
 
 static uint64_t clock_ns(void)
@@ -161,9 +162,17 @@ static uint64_t peak_bytes(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
+/* The peak is that of one job, not of the heaviest that this process ever had. */
+static void forget_peak(const worker *w)
+{
+	ssize_t done = w->peak_reset >= 0 ? write(w->peak_reset, "5", 1) : 0;
+	(void)done;
+}
+
 static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path)
 {
 	uint64_t began = clock_ns();
+	forget_peak(w);
 	srv_root_io *io = srv_root_io_new(w->roots[root], send_touched, w);
 	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
 	hob_parts parts = {w, part_get, part_put};
@@ -298,6 +307,7 @@ int main(void)
 		return 2;
 	srv_sandbox_layers layers;
 	hob_error error = {0};
+	w.peak_reset = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 	if (!srv_sandbox_enter((srv_sandbox_policy)w.start.sandbox, w.start.memory_limit, w.roots, w.root_count,
 						   false, &layers, &error)) {
 		fprintf(stderr, "%s\n", error.context);

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tarfile
+import threading
 
 from hobtest import DEADLINE, HOB, Scenario, main, obj_text, png
 
@@ -463,6 +464,52 @@ class Bundles(CommandLine):
         self.daemon.sync()
         self.assertIn("'good.obj' was changed or deleted since", self.hob("bundle", number, "-o", "/dev/null", code=2)[1])
         self.assertIn("left no record", self.hob("bundle", 99999, "-o", "/dev/null", code=2)[1])
+
+    def test_inputs_that_are_others_by_now_are_named(self):
+        self.put("pot.mtl", "newmtl m\nmap_Kd pot.png\nmap_Ke gone.png\n")
+        self.put("pot.png", png(1, 2, 3))
+        self.put("pot.obj", obj_text(5, mtl="pot.mtl"))
+        self.start()
+        number = re.match(r"job (\d+)", self.hob("log", "art/pot.obj")[0]).group(1)
+        out = self.folder / "x.tar"
+        self.hob("bundle", number, "-o", out)
+        self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # looked for in vain: no part of it
+        self.assertIn("the same: all", self.hob("replay", out)[0])
+        whole, kept = out.read_bytes(), {name: (self.art / name).read_bytes() for name in ("pot.obj", "pot.mtl", "pot.png")}
+        for name, data in kept.items():
+            path = self.art / name
+            for what, change in (("longer", lambda: path.write_bytes(data + b"#" * 100000)), ("shorter", lambda: path.write_bytes(data[:-1])),
+                                 ("empty", lambda: path.write_bytes(b"")), ("gone", path.unlink), ("a folder", path.mkdir),
+                                 ("a pipe", lambda: (path.rmdir(), os.mkfifo(path)))):
+                change()
+                said = self.hob("bundle", number, "-o", self.folder / "y.tar", code=2)[1]
+                self.assertRegex(said, f"'{name}' was changed or deleted since|the asset of this job is not there", what)
+            path.unlink()
+            self.put(name, data)
+        self.assertFalse((self.folder / "y.tar").exists())
+        self.hob("bundle", number, "-o", out)
+        self.assertEqual(out.read_bytes(), whole)
+
+    def test_bundles_larger_than_the_cache_and_than_memory(self):
+        self.put("big.bin", TRIANGLE + bytes(6 << 20))
+        self.put("big.gltf", (GLTF % "big.bin").replace('"byteLength":36}]}', '"byteLength":%d}]}' % (len(TRIANGLE) + (6 << 20))))
+        self.start("--max-size", "1MB")
+        _, members = self.fetch("art/big.gltf")
+        self.assertEqual(members["files/big.bin"], (self.art / "big.bin").read_bytes())
+        self.assertEqual(self.daemon.assets()["art/big.gltf"]["state"], "fresh")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            def answer():
+                peer = server.accept()[0]
+                with peer:
+                    peer.recv(65536)
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1073741825\r\n\r\n")
+                    peer.recv(1)
+            thread = threading.Thread(target=answer)
+            thread.start()
+            where = f"127.0.0.1:{server.getsockname()[1]}"
+            said = self.hob("bundle", 7, "-o", self.folder / "z.tar", code=2, HOB_URL=where)[1]
+            thread.join()
+        self.assertRegex(said, rf"more than 1 GiB.* curl: .*{where}/api/v1/jobs/7/bundle")
 
 
 class Doctor(CommandLine):
