@@ -45,22 +45,25 @@ static bool read_entry(const cJSON *json, uint32_t index, entry_t *out, hob_erro
 	return out->file || hob_fail(err, CORRUPT, "scenes[%u] has no \"file\": NAME", index);
 }
 
-static bool import_one(list_t *l, hob_str name, hob_model *out)
+/* Errors inside the part name it in a way that tells them from those of the list; server/engine/engine_error.c reads it. */
+static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
 	const hob_import_request *request = l->request;
 	hob_import_request ask = *request;
 	if (!hob_path_join(request->scratch, l->folder, name, &ask.path, l->err))
-		return false;
+		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
 	const hob_importer *importer = hob_importer_for(ask.path);
 	if (!importer || importer == &hob_merge_importer)
-		return hob_fail(l->err, UNSUPPORTED, "a merged scene is a model, not a '.%.*s' file",
-						HOB_FMT(hob_path_extension(ask.path)));
+		return hob_fail(l->err, UNSUPPORTED,
+						"a merged scene is a model, not a '.%.*s' file; scenes[%u] '%.*s'",
+						HOB_FMT(hob_path_extension(ask.path)), index, HOB_FMT(name));
 	if (!request->io->read(request->io->user, ask.path, &ask.file, l->err))
-		return false;
+		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
 	bool ok = importer->import(&ask, out, l->err);
 	if (!ok && l->err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer))
 		ok = hob_importer_for_old(importer)->import(&ask, out, l->err);
-	return ok && hob_model_check(out, l->err);
+	return (ok && hob_model_check(out, l->err)) ||
+		   hob_fail_in(l->err, "in '%.*s', scenes[%u]", HOB_FMT(name), index);
 }
 
 static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_model *out)
@@ -76,9 +79,10 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 		if (!read_entry(scene, i, &entry, l->err))
 			return false;
 		hob_arena_mark mark = hob_arena_save(request->scratch);
-		bool ok = import_one(l, hob_str_of(entry.file), &l->models[i]);
+		if (!import_one(l, i, hob_str_of(entry.file), &l->models[i]))
+			return false;
 		hob_arena_restore(request->scratch, mark);
-		if (!ok || !hob_model_scale(&l->models[i], entry.scale, request->result, l->err))
+		if (!hob_model_scale(&l->models[i], entry.scale, request->result, l->err))
 			return hob_fail_in(l->err, "scenes[%u] '%s'", i, entry.file);
 		all[i] = &l->models[i];
 	}

@@ -283,10 +283,11 @@ void engine_store_asset(srv_engine *engine, asset *a); /* its row */
 void publish_job(engine_job *job, const char *state);
 /* "failed" without an error: it is known from the cache and is the asset's. */
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+/* engine_error.c */
 const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
 void error_json(const hob_error *error, const char *stage, hob_buf *out);
-/* Copies such an error and says that it is of the asset `path`, unless its text begins with another file's name. Kept
- * errors name no file: assets with the same bytes share them. */
+/* Copies such an error and says that it is of the asset `path`, unless its text begins with another file's name or, of a merge,
+ * names the part where it was. Kept errors name no file: assets with the same bytes share them. */
 void error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
 void engine_keep_store(srv_engine *engine);			/* once a second */

@@ -43,6 +43,36 @@ class Incremental(Scenario):
             changed = {name for name in after if after[name]["rev"] != before[name]["rev"]}
             self.assertEqual(changed, {f"art/m{i}.obj" for i in range(4)})
 
+    def test_errors_of_a_merge_name_the_part_or_the_list(self):
+        self.put("a.obj", obj_text(1))
+        broken = '{"asset":{"version":"2.0"},\n"scene":0,,}'
+        wrong = '{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":5}]}'
+        self.put("town/inside/it's.gltf", broken)
+        self.put("shared/c.gltf", wrong)
+        self.put("part.txt", "no model")
+        parts = {"broken": '{"scenes": ["../a.obj", "inside/it\'s.gltf"]}', "up": '{"scenes": [{"file": "..\\\\shared/c.gltf"}]}',
+                 "list": '{"scenes": ["../a.obj",\n ]}', "text": '{"scenes": ["../part.txt"]}', "gone": '{"scenes": ["none.obj"]}',
+                 "out": '{"scenes": ["../../none.obj"]}'}
+        for name, text in parts.items():
+            self.put(f"town/{name}.merge", text)
+        with self.serve() as daemon:
+            daemon.sync()
+            errors = {name: daemon.assets()[f"art/town/{name}.merge"]["error"] for name in parts}
+            self.assertEqual({name: error["location"]["file"] for name, error in errors.items()},
+                             {"broken": "town/inside/it's.gltf", "up": "shared/c.gltf"} |
+                             {name: f"town/{name}.merge" for name in ("list", "text", "gone", "out")})
+            self.assertEqual((errors["broken"]["location"]["line"], errors["broken"]["root_cause"]), (2, "art/town/inside/it's.gltf"))
+            self.assertIn("export the model again", errors["up"]["hint"])
+            for name in ("list", "text"):
+                self.assertIn("correct this file", errors[name]["hint"])
+            self.assertEqual(errors["list"]["location"]["line"], 2)
+            self.assertIn("scenes[0] '../part.txt'", errors["text"]["message"])
+            self.put("town/list.merge.cook.json", '{"lods": }')
+            daemon.sync()
+            error = daemon.assets()["art/town/list.merge"]["error"]
+            self.assertEqual((error["code"], error["location"]["file"]), ("config.invalid", "town/list.merge.cook.json"))
+            self.assertIn("correct the settings file", error["hint"])
+
     def test_a_merge_is_cooked_with_its_scenes(self):
         self.put("a.obj", obj_text(4))
         self.put("b/b.obj", obj_text(5))

@@ -1,0 +1,138 @@
+#include "engine_private.h"
+
+#include <cjson/cJSON.h>
+
+/* Errors as JSON, with the place and what to do. */
+
+const char *engine_hint(hob_err_code code)
+{
+	switch (code) {
+#define HINT(name, text)                                                                                     \
+	case HOB_ERR_##name:                                                                                     \
+		return text;
+#include "../../schema/hints.def"
+#undef HINT
+	default:
+		return "";
+	}
+}
+
+/* Importers name places as "line 71" or "line 71, column 12". */
+static uint32_t number_after(hob_str text, hob_str word)
+{
+	size_t at = hob_str_find(text, word, 0);
+	uint32_t number = 0;
+	for (size_t i = at == SIZE_MAX ? text.len : at + word.len; i < text.len; i++) {
+		char c = text.data[i];
+		if (c < '0' || c > '9' || number > 100000000)
+			break;
+		number = number * 10 + (uint32_t)(c - '0');
+	}
+	return number;
+}
+
+void error_json(const hob_error *error, const char *stage, hob_buf *out)
+{
+	hob_str text = hob_str_of(error->context);
+	uint32_t line = number_after(text, HOB_STR("line ")), column = number_after(text, HOB_STR("column "));
+	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
+	hob_buf_put_json(out, text);
+	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
+	hob_buf_put_json(out, hob_str_of(engine_hint(error->code)));
+	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
+	if (line > 0)
+		hob_buf_printf(
+			out, column > 0 ? ",\"location\":{\"line\":%u,\"column\":%u}" : ",\"location\":{\"line\":%u}",
+			line, column);
+	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
+}
+
+/* "props/cook.json: ..." */
+static hob_str settings_file(hob_str json)
+{
+	hob_str key = HOB_STR("\"message\":\"");
+	size_t at = hob_str_find(json, key, 0);
+	if (at == SIZE_MAX || hob_str_find(json, HOB_STR("\"config.invalid\""), 0) == SIZE_MAX)
+		return (hob_str){0};
+	size_t end = hob_str_find(json, HOB_STR("cook.json: "), at);
+	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(json, at + key.len, end + sizeof "cook.json" - 1);
+}
+
+/* "...; in 'inside/interior.gltf', scenes[1]", as core/import/merge.c says where in which part it was: that file below the
+ * root. */
+static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
+{
+	hob_str begin = HOB_STR("; in '"), end = HOB_STR("', scenes["), part;
+	hob_error ignored;
+	size_t last = SIZE_MAX, from = SIZE_MAX;
+	for (size_t at = hob_str_find(message, end, 0); at != SIZE_MAX; at = hob_str_find(message, end, at + 1))
+		last = at;
+	for (size_t at = hob_str_find(message, begin, 0); at < last; at = hob_str_find(message, begin, at + 1))
+		from = at + begin.len;
+	bool found = last != SIZE_MAX && from != SIZE_MAX &&
+				 hob_path_join(arena, hob_path_dir(path), hob_str_sub(message, from, last), &part, &ignored);
+	return found ? part : (hob_str){0};
+}
+
+/* Such a file is written by hand. False without memory. */
+static bool error_of_merge(hob_str json, hob_str path, hob_buf *out)
+{
+	static const char mend[] = "correct this file; Hob tries again when it is saved";
+	cJSON *error = cJSON_ParseWithLength(json.data, json.len);
+	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
+	const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "code"));
+	if (!message || !code) {
+		cJSON_Delete(error);
+		return false;
+	}
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 10);
+	hob_str part = part_of_merge(&arena, hob_str_of(message), path);
+	bool of_form = strcmp(code, hob_err_name(HOB_ERR_CORRUPT)) == 0 ||
+				   strcmp(code, hob_err_name(HOB_ERR_UNSUPPORTED)) == 0;
+	if (part.len == 0 && of_form)
+		cJSON_ReplaceItemInObjectCaseSensitive(error, "hint", cJSON_CreateString(mend));
+	cJSON *place = cJSON_CreateObject(), *old = cJSON_DetachItemFromObjectCaseSensitive(error, "location");
+	cJSON_AddStringToObject(place, "file", (part.len > 0 ? part : hob_arena_str(&arena, path)).data);
+	while (old && old->child) {
+		cJSON *item = cJSON_DetachItemViaPointer(old, old->child);
+		cJSON_AddItemToObject(place, item->string, item);
+	}
+	cJSON_Delete(old);
+	cJSON *cause = cJSON_DetachItemFromObjectCaseSensitive(error, "root_cause");
+	cJSON_AddItemToObject(error, "location", place);
+	cJSON_AddItemToObject(error, "root_cause", cause);
+	char *text = cJSON_PrintUnformatted(error);
+	if (text)
+		hob_buf_put_str(out, hob_str_of(text));
+	cJSON_free(text);
+	cJSON_Delete(error);
+	hob_arena_release(&arena);
+	return text != NULL;
+}
+
+void error_of_asset(hob_str json, hob_str path, hob_buf *out)
+{
+	hob_str place = HOB_STR("\"location\":{"), end = HOB_STR(",\"root_cause\"");
+	hob_str other = settings_file(json);
+	if (other.len == 0 && hob_str_ends_nocase(path, HOB_STR(".merge")) && error_of_merge(json, path, out))
+		return;
+	size_t at = hob_str_find(json, place, 0);
+	bool has_place = at != SIZE_MAX;
+	at = has_place ? at + place.len : hob_str_find(json, end, 0);
+	if (at == SIZE_MAX) {
+		hob_buf_put_str(out, json);
+		return;
+	}
+	hob_buf_put_str(out, hob_str_sub(json, 0, at));
+	hob_buf_put_str(out, has_place ? HOB_STR("\"file\":") : HOB_STR(",\"location\":{\"file\":"));
+	if (other.len > 0) {
+		hob_buf_put(out, "\"", 1);
+		hob_buf_put_str(out, other);
+		hob_buf_put(out, "\"", 1);
+	} else {
+		hob_buf_put_json(out, path);
+	}
+	hob_buf_put_str(out, has_place ? HOB_STR(",") : HOB_STR("}"));
+	hob_buf_put_str(out, hob_str_sub(json, at, json.len));
+}
