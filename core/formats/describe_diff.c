@@ -95,7 +95,7 @@ static void put_change(differ *d, const hob_pk_section *a, const hob_pk_section 
 }
 
 /* Records are compared with their names in place: where in STRS a name stands means nothing, and records of equal
- * bytes may name different things. */
+ * bytes may name different things. Digests of ranges only repeat what the sections tell. */
 static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 {
 	const hob_pk_section *a = hob_pack_section(d->a, ia), *b = hob_pack_section(d->b, ib);
@@ -106,7 +106,7 @@ static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 			put_change(d, a, b);
 		return;
 	}
-	if (section->type == HOB_PK_STRS)
+	if (section->type == HOB_PK_STRS || section->type == HOB_PK_RNGS)
 		return;
 	size_t start = d->t.out->size;
 	put_change(d, a, b);

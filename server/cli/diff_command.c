@@ -19,6 +19,7 @@ typedef struct side {
 	const char *shown; /* the operand */
 	hob_bytes file;
 	char name[1024], rev[24]; /* "art/duck.glb", "4100" or "latest" */
+	uint64_t at;			  /* the revision that gave it, 0 = not known */
 	cJSON *outputs;			  /* [{name, hash, size}], detached */
 } side;
 
@@ -58,8 +59,83 @@ static void split(const char *operand, side *s)
 
 /* ---- what a daemon has */
 
+static const cJSON *find_output(const cJSON *outputs, const char *name)
+{
+	const cJSON *output;
+	cJSON_ArrayForEach(output, outputs)
+	{
+		if (strcmp(cli_text(output, "name"), name) == 0)
+			return output;
+	}
+	return NULL;
+}
+
+/* Without a message when it is a guess. */
+static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
+{
+	cli_response response;
+	hob_error error;
+	if (!guess)
+		return cli_ask_json(who, c->url, target, false, &c->code);
+	if (!cli_request(c->url, "GET", target, NULL, (hob_str){0}, &response, &error))
+		return NULL;
+	cJSON *manifest = response.status == 200
+						  ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
+						  : NULL;
+	cli_response_release(&response);
+	return manifest;
+}
+
+/* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL: it was not. */
+static const cJSON *served_at(comparison *c, const char *name, const char *rev, bool guess, cJSON **manifest)
+{
+	hob_buf target = {0};
+	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", rev);
+	cli_encode(&target, hob_str_of(name));
+	hob_buf_put(&target, "", 1);
+	*manifest = ask_manifest(c, (const char *)target.data, guess);
+	hob_buf_release(&target);
+	const cJSON *asset;
+	cJSON_ArrayForEach(asset, cli_member(*manifest, "assets"))
+	{
+		if (strcmp(cli_text(asset, "asset"), name) == 0 &&
+			cJSON_GetArraySize(cli_member(asset, "outputs")) > 0)
+			return asset;
+	}
+	return NULL;
+}
+
+static bool same_outputs(const cJSON *a, const cJSON *b)
+{
+	const cJSON *output;
+	bool same = cJSON_GetArraySize(a) == cJSON_GetArraySize(b);
+	cJSON_ArrayForEach(output, a)
+	{
+		const cJSON *other = find_output(b, cli_text(output, "name"));
+		same = same && strcmp(cli_text(output, "hash"), cli_text(other, "hash")) == 0;
+	}
+	return same;
+}
+
+/* The newest revision before `from` at which these were served; previews and failures may stand between. */
+static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJSON *outputs)
+{
+	enum { STEPS_MAX = 8 };
+	uint64_t found = 0;
+	for (int i = 0; i < STEPS_MAX && found == 0 && from > 1; i++) {
+		char rev[24];
+		cJSON *manifest;
+		snprintf(rev, sizeof rev, "%llu", (unsigned long long)from - 1);
+		const cJSON *asset = served_at(c, name, rev, true, &manifest);
+		from = (uint64_t)cli_number(asset, "rev");
+		found = asset && same_outputs(outputs, cli_member(asset, "outputs")) ? from : 0;
+		cJSON_Delete(manifest);
+	}
+	return found;
+}
+
 /* The outputs of the newest version before the one that is served; NULL when there is none. */
-static cJSON *earlier_outputs(comparison *c, side *s, const cJSON *now)
+static cJSON *earlier_outputs(comparison *c, side *s, const side *now)
 {
 	char id[32], target[96];
 	cJSON *found = NULL;
@@ -72,11 +148,13 @@ static cJSON *earlier_outputs(comparison *c, side *s, const cJSON *now)
 	cJSON_ArrayForEach(version, cli_member(page, "items"))
 	{
 		const cJSON *outputs = cli_member(version, "outputs");
-		bool same = cJSON_Compare(outputs, now, true);
+		bool same = cJSON_Compare(outputs, now->outputs, true);
 		seen = seen || same;
 		if (seen && !same && cJSON_GetArraySize(outputs) > 0) {
 			found = cJSON_Duplicate(outputs, true);
-			snprintf(s->rev, sizeof s->rev, "job %.0f", cli_number(version, "job"));
+			s->at = rev_of(c, s->name, now->at, found);
+			snprintf(s->rev, sizeof s->rev, s->at > 0 ? "%.0f" : "job %.0f",
+					 s->at > 0 ? (double)s->at : cli_number(version, "job"));
 			break;
 		}
 	}
@@ -89,29 +167,18 @@ static cJSON *earlier_outputs(comparison *c, side *s, const cJSON *now)
 	return found;
 }
 
-static cJSON *outputs_at(comparison *c, const side *s)
+static cJSON *outputs_at(comparison *c, side *s)
 {
 	char id[32];
+	cJSON *manifest;
 	if (!cli_find_id(who, c->url, s->name, id, &c->code))
 		return NULL;
-	hob_buf target = {0};
-	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", s->rev);
-	cli_encode(&target, hob_str_of(s->name));
-	hob_buf_put(&target, "", 1);
-	cJSON *manifest = cli_ask_json(who, c->url, (const char *)target.data, false, &c->code);
-	hob_buf_release(&target);
-	const cJSON *asset;
-	cJSON *found = NULL;
-	cJSON_ArrayForEach(asset, cli_member(manifest, "assets"))
-	{
-		if (strcmp(cli_text(asset, "asset"), s->name) == 0)
-			found = cJSON_Duplicate(cli_member(asset, "outputs"), true);
-	}
-	if (manifest && cJSON_GetArraySize(found) == 0) {
+	const cJSON *asset = served_at(c, s->name, s->rev, false, &manifest);
+	cJSON *found = asset ? cJSON_Duplicate(cli_member(asset, "outputs"), true) : NULL;
+	s->at = (uint64_t)cli_number(asset, "rev");
+	if (manifest && !found) {
 		fprintf(stderr, "%s: nothing was served of '%s' at revision %s\n", who, s->name, s->rev);
 		c->code = EXIT_ASSETS_FAILED;
-		cJSON_Delete(found);
-		found = NULL;
 	}
 	cJSON_Delete(manifest);
 	return found;
@@ -138,17 +205,6 @@ static void release(side *s)
 }
 
 /* ---- comparing */
-
-static const cJSON *find_output(const cJSON *outputs, const char *name)
-{
-	const cJSON *output;
-	cJSON_ArrayForEach(output, outputs)
-	{
-		if (strcmp(cli_text(output, "name"), name) == 0)
-			return output;
-	}
-	return NULL;
-}
 
 static bool fetch(comparison *c, const cJSON *output, cli_response *out)
 {
@@ -220,10 +276,13 @@ static bool wanted(const comparison *c, const char *name)
 	return c->only ? strcmp(c->only, name) == 0 : strcmp(name, "report") != 0;
 }
 
-static const char *rev_words(const side *s, char out[40])
+static const char *rev_words(const side *s, char out[48])
 {
-	bool number = s->rev[0] >= '0' && s->rev[0] <= '9';
-	snprintf(out, 40, "%s%s", number ? "rev " : "", strcmp(s->rev, "latest") == 0 ? "now" : s->rev);
+	bool number = s->rev[0] >= '0' && s->rev[0] <= '9', now = strcmp(s->rev, "latest") == 0;
+	if (now && s->at > 0)
+		snprintf(out, 48, "now, rev %llu", (unsigned long long)s->at);
+	else
+		snprintf(out, 48, "%s%s", number ? "rev " : "", now ? "now" : s->rev);
 	return out;
 }
 
@@ -231,7 +290,7 @@ static bool compare_assets(comparison *c, const side *a, const side *b)
 {
 	const cJSON *output;
 	uint32_t count = 0;
-	char from[40], to[40];
+	char from[48], to[48];
 	printf("%s (%s) -> %s (%s)\n", a->name, rev_words(a, from), b->name, rev_words(b, to));
 	cJSON_ArrayForEach(output, a->outputs)
 	{
@@ -315,7 +374,7 @@ static int run_diff(int argc, char **argv)
 		strcpy(b.rev, "latest");
 	bool ok = load(&c, &b);
 	if (ok && operands == 1 && strcmp(a.rev, "latest") == 0)
-		ok = (a.outputs = earlier_outputs(&c, &a, b.outputs)) != NULL;
+		ok = (a.outputs = earlier_outputs(&c, &a, &b)) != NULL;
 	else
 		ok = ok && load(&c, &a);
 	ok = ok && compare(&c, &a, &b);

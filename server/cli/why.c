@@ -201,6 +201,18 @@ static void print_audit(const cJSON *audit)
 			"(POST .../cook {\"force\":true}) makes a new record");
 }
 
+static void print_previous(const cJSON *why, const char *against)
+{
+	const cJSON *previous = cli_member(why, "previous"), *compared = cli_member(why, "compared");
+	if (against || !cJSON_IsTrue(cli_member(previous, "same")))
+		return;
+	printf("  the same  inputs and settings as the cook before, %s (job %.0f)\n", cli_text(previous, "at"),
+		   cli_number(previous, "job"));
+	if (cJSON_IsObject(compared))
+		printf("  other     than the one of %s (job %.0f):\n", cli_text(compared, "at"),
+			   cli_number(compared, "job"));
+}
+
 static void print_why(const char *url, const cJSON *why, const cJSON *asset, const char *against)
 {
 	const cJSON *item;
@@ -211,6 +223,7 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	printf("%s: %s%s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"), known ? AS_KNOWN : "",
 		   against ? ", compared with rev " : "", against ? against : "");
 	print_reasons(cli_member(why, "reason"));
+	print_previous(why, against);
 	cJSON_ArrayForEach(item, cli_member(why, "changed")) print_change(item);
 	if (cli_text(why, "previous_key")[0] && unchanged > 0)
 		printf("  as before %s\n", cli_count(unchanged, "input", count));

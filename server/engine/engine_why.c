@@ -118,17 +118,46 @@ static void compare(comparison *c, const srv_recipe *before, const srv_recipe *n
 	compare_ingredients(c, before, now);
 }
 
-/* The recipe of the newest job that used another one than `now`. */
-static bool find_before(srv_engine *engine, const srv_job_row *rows, uint32_t count, const srv_recipe *now,
-						hob_arena *arena, srv_recipe *out)
+/* The newest job that used another recipe than `now`, which is still there. */
+static const srv_job_row *find_before(srv_engine *engine, const srv_job_row *rows, uint32_t count,
+									  const srv_recipe *now, hob_arena *arena, srv_recipe *out)
 {
 	static const hob_sha256 none;
 	hob_error error;
 	for (uint32_t i = 0; i < count; i++)
 		if (!hob_sha256_equal(&rows[i].recipe, &none) && !hob_sha256_equal(&rows[i].recipe, &now->key) &&
 			srv_store_recipe(engine->store, &rows[i].recipe, arena, out, &error))
-			return true;
-	return false;
+			return &rows[i];
+	return NULL;
+}
+
+/* The job before the one that gave `now`. */
+static const srv_job_row *find_previous(const srv_job_row *rows, uint32_t count, const hob_sha256 *now)
+{
+	static const hob_sha256 none;
+	bool seen = false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (seen && !hob_sha256_equal(&rows[i].recipe, &none))
+			return &rows[i];
+		seen = seen || hob_sha256_equal(&rows[i].recipe, now);
+	}
+	return NULL;
+}
+
+static void put_job(hob_buf *out, const char *name, const srv_job_row *row, const hob_sha256 *key)
+{
+	json_key(out, name);
+	if (!row) {
+		json_null(out);
+		return;
+	}
+	json_open(out, '{');
+	json_put_u64(out, "job", row->id);
+	json_key(out, "at");
+	json_time(out, row->finished_at_ms);
+	json_key(out, "same");
+	json_bool(out, hob_sha256_equal(&row->recipe, key));
+	json_close(out, '}');
 }
 
 typedef struct served {
@@ -208,6 +237,7 @@ void engine_why(srv_engine *engine, srv_control *control)
 	srv_recipe now = {0}, before = {0};
 	bool has_now = a->has_last && srv_store_recipe(engine->store, &a->last, &arena, &now, &error);
 	bool has_before = false;
+	const srv_job_row *previous = has_now ? find_previous(rows, count, &now.key) : NULL, *compared = NULL;
 	if (control->number > 0) {
 		int refused = find_at_rev(engine, a, control->number, &arena, &before, &error);
 		if (refused > 0) {
@@ -217,7 +247,8 @@ void engine_why(srv_engine *engine, srv_control *control)
 		}
 		has_before = has_now;
 	} else {
-		has_before = has_now && find_before(engine, rows, count, &now, &arena, &before);
+		compared = has_now ? find_before(engine, rows, count, &now, &arena, &before) : NULL;
+		has_before = compared != NULL;
 	}
 	comparison c = {0};
 	if (has_before) {
@@ -235,6 +266,8 @@ void engine_why(srv_engine *engine, srv_control *control)
 	put_digest(&body, has_now ? &now.key : NULL);
 	hob_buf_put_str(&body, HOB_STR(",\"previous_key\":"));
 	put_digest(&body, has_before ? &before.key : NULL);
+	put_job(&body, "previous", previous, &now.key);
+	put_job(&body, "compared", compared, &now.key);
 	hob_buf_put_str(&body, HOB_STR(",\"changed\":["));
 	hob_buf_put_str(&body, hob_buf_str(&c.changed));
 	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);

@@ -194,6 +194,18 @@ class Queries(CommandLine):
         self.assertRegex(text, r"changed   duck\.mtl +[0-9a-f]{12} -> [0-9a-f]{12}\n")
         self.assertIn("there is no rev 999999 yet", self.hob("why", "art/props/duck.obj", "--against", 999999, code=2)[1])
         self.assertIn("no revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
+        # The cook before had the same inputs: that is said before what differs from an older one.
+        self.assertFalse(self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()["previous"]["same"])
+        self.daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
+        self.daemon.sync()
+        why = self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()
+        history = self.daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"]
+        self.assertEqual([(why[key]["job"], why[key]["at"], why[key]["same"]) for key in ("previous", "compared")],
+                         [(history[1]["job"], history[1]["at"], True), (history[2]["job"], history[2]["at"], False)])
+        self.assertEqual([c["input"] for c in why["changed"]], ["duck.mtl"])
+        self.assertIn(f"  the same  inputs and settings as the cook before, {history[1]['at']} (job {history[1]['job']})\n"
+                      f"  other     than the one of {history[2]['at']} (job {history[2]['job']}):\n  changed   duck.mtl ",
+                      self.hob("why", "art/props/duck.obj")[0])
         # The command that it names makes the same bytes, without the daemon.
         again = re.search(r"again     (hob cook .*)", text).group(1)
         out = self.folder / "again"
@@ -257,13 +269,17 @@ class Queries(CommandLine):
         self.put("duck.obj", obj_text(40, shift=1.0))
         self.daemon.sync()
         said = self.hob("diff", "art/duck.obj", code=1)[0]
-        self.assertRegex(said, r"^art/duck\.obj \(job \d+\) -> art/duck\.obj \(now\)\nmeshes: [^\n]*\n")
+        now = self.daemon.assets()["art/duck.obj"]["rev"]
+        before = int(re.match(rf"art/duck\.obj \(rev (\d+)\) -> art/duck\.obj \(now, rev {now}\)\nmeshes: [^\n]*\n", said).group(1))
+        self.assertLessEqual(before, rev)
+        self.assertEqual(self.hob("diff", f"art/duck.obj@{before}", f"art/duck.obj@{now}", code=1)[0].splitlines()[1:], said.splitlines()[1:])
+        self.assertNotIn("RNGS", said)
         self.assertIn("materials: equal\n", said)
         self.assertIn("aabb_max [20.5,1,0] -> [21.5,1,0]", said)
         self.assertNotIn("report", said)
         by_rev = self.hob("diff", f"art/duck.obj@{rev}", code=1)[0]
         self.assertEqual(by_rev.splitlines()[1:], said.splitlines()[1:])
-        self.assertIn(f"(rev {rev}) -> art/duck.obj (now)", by_rev)
+        self.assertIn(f"(rev {rev}) -> art/duck.obj (now, rev {now})", by_rev)
         self.assertIn("meshes: equal\n", self.hob("diff", f"art/duck.obj@{rev}", "art/twin.obj", "--output", "meshes")[0])
         old = self.folder / "old.meshes"
         self.assertEqual(self.hob("diff", old, f"art/duck.obj@{rev}")[0], "equal\n")

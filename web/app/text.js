@@ -97,6 +97,7 @@ export const text = {
 		whyWhat: 'What changed', before: 'Before', now: 'Now', notes: 'Notes of the cook', levels: { warning: 'Warning', info: 'Note', error: 'Error' },
 		verdicts: { 'never cooked': 'Not cooked yet', cooked: 'Cooked for the first time', recooked: 'Cooked again', reused: 'Found in the cache, not cooked', failed: 'The last cook failed' },
 		unchanged: (count) => (count === 0 ? '' : `${count} ${count === 1 ? 'input' : 'inputs'} unchanged`),
+		sameAsBefore: 'Files and settings are the same as of the cook before,', otherThan: 'They differ from those of the one',
 		nothingChanged: 'No input differs from the cook before.', firstCook: 'There is no earlier cook to compare with.',
 		noLog: 'The last cook had nothing to say.', logTitle: 'What the last cook said',
 	},

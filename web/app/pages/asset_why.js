@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { duration } from '../format.js';
 import { useResource } from '../hooks.js';
-import { Icon, Panel, Resource } from '../ui.js';
+import { Icon, Panel, Resource, Time } from '../ui.js';
 
 const words = text.asset;
 
@@ -46,6 +46,7 @@ export function Why({ asset }) {
 	const why = useResource(`/api/v1/assets/${asset.id}/why`, { on: (event) => event.kind === 'asset' && event.data.id === asset.id });
 	return html`<div class="stack"><${Notes} asset=${asset} /><${Resource} from=${why}>${(data) => html`<${Panel} id="why" title=${words.verdicts[data.verdict] ?? data.verdict} note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
 		${data.reason.length > 0 && html`<ul class="body bullets">${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
+		${data.previous?.same && html`<div class="body quiet">${words.sameAsBefore} <${Time} at=${data.previous.at} />${data.compared && html`. ${words.otherThan} <${Time} at=${data.compared.at} />:`}</div>`}
 		${data.changed.length > 0 ? html`<${Changes} changed=${data.changed} /><div class="body quiet">${words.unchanged(data.unchanged)}</div>` : html`<div class="body quiet">${data.previous_key ? words.nothingChanged : words.firstCook}</div>`}
 	</${Panel}>`}</${Resource}></div>`;
 }
