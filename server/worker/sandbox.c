@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -54,6 +55,19 @@ static bool enter_landlock(const int *root_fds, uint32_t root_count, int *abi)
 	ok = ok && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
 	close(fd);
 	return ok;
+}
+
+/* Of a daemon that runs as root only reading remains, which the daemon's own hashing may, too. */
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	if (syscall(SYS_capget, &head, caps) != 0)
+		return;
+	uint32_t kept = caps[0].permitted & (CAP_TO_MASK(CAP_DAC_READ_SEARCH) | CAP_TO_MASK(CAP_LEASE));
+	memset(caps, 0, sizeof caps);
+	caps[0].effective = caps[0].permitted = kept;
+	syscall(SYS_capset, &head, caps);
 }
 
 static const int allowed[] = {
@@ -167,6 +181,7 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	if (policy == SRV_SANDBOX_OFF)
 		return true;
 	prctl(PR_SET_DUMPABLE, 0);
+	drop_capabilities();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
 		out->landlock = enter_landlock(root_fds, root_count, &out->landlock_abi);
 		out->seccomp = enter_seccomp(makes_code);

@@ -1,6 +1,7 @@
 /* sandbox.h - closes a worker in before it meets foreign bytes.
  *
- * Layers, in order: no new privileges, dumpable off, parent-death signal; rlimits (core 0, descriptors,
+ * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (a daemon of root's keeps those to read
+ * and to ask for writers); rlimits (core 0, descriptors,
  * address space); landlock (reading below the given root descriptors, nothing else, no network); seccomp (the
  * system calls that a cook needs, no sockets, no processes, no executable memory). A kernel or container that
  * refuses a layer gives ENOSYS, EPERM or EINVAL alike: BEST_EFFORT goes on and says so, REQUIRE fails. */

@@ -8,14 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static uint8_t payload[SRV_FRAME_PAYLOAD];
@@ -89,6 +92,142 @@ static void write_outside(const char *name)
 	_exit(fd < 0 ? 14 : write(fd, "out", 3) == 3 ? 15 : 16);
 }
 
+/* ---- ways out: code 40 when the system refused, 41 when it let one through */
+
+static int open_how(int dir, const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = flags, .mode = flags & O_CREAT ? 0644 : 0};
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+static long read_password(void)
+{
+	return open_how(AT_FDCWD, "/etc/passwd", O_RDONLY);
+}
+
+static long read_above(void)
+{
+	return open_how(roots[0], "../secret", O_RDONLY);
+}
+
+static long read_environment(void)
+{
+	return open_how(AT_FDCWD, "/proc/self/environ", O_RDONLY);
+}
+
+static long list_system(void)
+{
+	return open_how(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY);
+}
+
+static long make_file(void)
+{
+	return open_how(roots[0], "made", O_WRONLY | O_CREAT);
+}
+
+static long change_file(void)
+{
+	return open_how(roots[0], "victim.txt", O_WRONLY | O_TRUNC);
+}
+
+static long remove_file(void)
+{
+	return unlinkat(roots[0], "victim.txt", 0);
+}
+
+static long rename_file(void)
+{
+	return renameat(roots[0], "victim.txt", roots[0], "renamed.txt");
+}
+
+static long run_program(void)
+{
+	char *const words[] = {"sh", "-c", "exit 41", NULL};
+	return execve("/bin/sh", words, NULL);
+}
+
+static long local_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static long datagrams(void)
+{
+	return socket(AF_INET6, SOCK_DGRAM, 0);
+}
+
+static long trace_parent(void)
+{
+	return ptrace(PTRACE_SEIZE, getppid(), NULL, NULL);
+}
+
+static long read_parent(void)
+{
+	char byte;
+	struct iovec mine = {&byte, 1}, theirs = {(void *)(uintptr_t)roots, 1};
+	return process_vm_readv(getppid(), &mine, 1, &theirs, 1, 0);
+}
+
+static long signal_parent(void)
+{
+	return kill(getppid(), 0);
+}
+
+static long run_memory(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return code == MAP_FAILED ? -1 : 0;
+}
+
+static long open_by_handle(void)
+{
+	struct {
+		struct file_handle head;
+		char bytes[8];
+	} handle = {.head = {.handle_bytes = 8, .handle_type = 1}};
+	return open_by_handle_at(roots[0], &handle.head, O_RDONLY) >= 0 || errno == ESTALE ? 0 : -1;
+}
+
+static long ring(void)
+{
+	return syscall(SYS_io_uring_setup, 4, NULL) >= 0 || errno == EFAULT ? 0 : -1;
+}
+
+static long become_user(void)
+{
+	return getuid() == 0 ? setuid(1) : setuid(0);
+}
+
+static void attack(const char *name)
+{
+	static const struct {
+		const char *name;
+		long (*act)(void);
+	} attacks[] = {
+		{"password", read_password},
+		{"above", read_above},
+		{"environment", read_environment},
+		{"list", list_system},
+		{"make", make_file},
+		{"change", change_file},
+		{"remove", remove_file},
+		{"rename", rename_file},
+		{"program", run_program},
+		{"local", local_socket},
+		{"datagrams", datagrams},
+		{"trace", trace_parent},
+		{"memory", read_parent},
+		{"signal", signal_parent},
+		{"code", run_memory},
+		{"handle", open_by_handle},
+		{"ring", ring},
+		{"user", become_user},
+	};
+	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+		if (strncmp(name, attacks[i].name, strlen(attacks[i].name)) == 0)
+			_exit(attacks[i].act() < 0 ? 40 : 41);
+}
+
 static void done(const void *bytes, size_t size, bool ok)
 {
 	int fd = memfd_create("result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -135,6 +274,8 @@ static void misbehave(const char *name)
 		connect_to(name + 8);
 	if (strncmp(name, "write-", 6) == 0)
 		write_outside(name + 6);
+	if (strncmp(name, "attack-", 7) == 0)
+		attack(name + 7);
 	_exit(20);
 }
 
