@@ -122,7 +122,7 @@ static void show_value(const cJSON *item, char shown[32])
 			kept--;
 	if (whole) {
 		memcpy(shown, whole, kept);
-		strcpy(shown + kept, size > kept ? "..." : "");
+		memcpy(shown + kept, size > kept ? "..." : "\0\0\0", 4);
 	}
 	cJSON_free(whole);
 }
@@ -132,7 +132,8 @@ static bool fail_value(const setting *s, const cJSON *item, hob_str origin, hob_
 	char shown[32] = "what it is";
 	show_value(item, shown);
 	if (s->type == TYPE_flag)
-		return hob_fail(err, CONFIG, "%.*s: '%s' must be true or false, not %s", HOB_FMT(origin), s->path, shown);
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be true or false, not %s", HOB_FMT(origin), s->path,
+						shown);
 	if (s->type == TYPE_choice) {
 		char names[160] = "";
 		size_t used = 0;
@@ -147,10 +148,11 @@ static bool fail_value(const setting *s, const cJSON *item, hob_str origin, hob_
 			memcpy(names + used, choices[i].name, len + 1);
 			used += len;
 		}
-		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s, not %s", HOB_FMT(origin), s->path, names, shown);
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s, not %s", HOB_FMT(origin), s->path, names,
+						shown);
 	}
-	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g, not %s", HOB_FMT(origin), s->path,
-					s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max, shown);
+	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g, not %s", HOB_FMT(origin),
+					s->path, s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max, shown);
 }
 
 static bool read_value(hob_settings *settings, const setting *s, const cJSON *item, hob_str origin,
