@@ -87,6 +87,10 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	asset *a = &engine->assets[id];
 	if (!a->alive || engine->closing)
 		return;
+	if (engine_joins(engine, id))
+		engine_join(engine, id);
+	else if (a->batched && priority != SRV_PRIORITY_REST)
+		engine_leave(engine, id);
 	add_reason(a, kind, path);
 	if (a->unfinished) {
 		a->unfinished = false;
@@ -119,6 +123,10 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 	asset *a = &engine->assets[id];
 	if (!a->alive)
 		return;
+	if (engine_joins(engine, id))
+		engine_join(engine, id);
+	else if (a->batched)
+		engine_leave(engine, id);
 	a->alive = false;
 	srv_queue_remove(engine->queue, id);
 	if (a->job) {
@@ -195,11 +203,11 @@ static bool matches(const char *const *globs, hob_str path)
 	return false;
 }
 
-static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
+static bool is_wanted(const srv_engine *engine, const srv_file *file)
 {
-	const srv_engine_root *root = &engine->options.roots[in];
-	return srv_pool_importer_for(engine->pool, path) && (!root->include || matches(root->include, path)) &&
-		   !matches(root->exclude, path);
+	const srv_engine_root *root = &engine->options.roots[file->root];
+	return srv_pool_importer_for(engine->pool, file->path) &&
+		   (!root->include || matches(root->include, file->path)) && !matches(root->exclude, file->path);
 }
 
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
@@ -215,7 +223,7 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	f->changed = ++engine->tick;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
-	if (is_wanted(engine, f->root, f->path)) {
+	if (is_wanted(engine, f)) {
 		uint32_t id = engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
@@ -297,12 +305,12 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	if (engine->closing)
 		return;
 	engine_check_root(engine, root);
+	engine_batch_find(engine, root);
+	engine_gather_scan(engine, root);
 	uint32_t mark = ++engine->scan_mark;
+	srv_graph_reserve(engine->graph, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
-		hob_str path = files[i].path;
-		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
-		uint32_t file =
-			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
+		uint32_t file = srv_graph_file(engine->graph, root, files[i].path);
 		if (file == HOB_NONE)
 			continue;
 		srv_graph_at(engine->graph, file)->mark = mark;
@@ -325,7 +333,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
-	engine_take_list(engine, root, mark);
+	engine_gathered(engine);
 	engine->roots[root].files = count;
 	if (strcmp(engine->roots[root].mode, "scanning") == 0)
 		engine->roots[root].mode = "inotify";
@@ -337,8 +345,6 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		engine->scanned[root] = true;
 		finish_first_scan(engine);
 	}
-	/* Until now they would only have taken turns with the scan. */
-	srv_pool_fill(engine->pool);
 	engine_fill(engine);
 	engine_answer_waiters(engine);
 }
@@ -353,7 +359,6 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 
 static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 {
-	engine_find_below(engine, root, folder);
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
 		srv_stat stat;
@@ -373,6 +378,7 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 	srv_engine *engine = user;
 	if (engine->closing)
 		return;
+	engine_gather(engine, root, paths, count);
 	for (size_t i = 0; i < count; i++) {
 		hob_str path = paths[i];
 		srv_stat stat;
@@ -381,17 +387,18 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 			continue;
 		}
 		if (srv_stat_path(engine->root_fds[root], path, &stat)) {
-			uint32_t file = engine_file(engine, root, path);
+			uint32_t file = srv_graph_file(engine->graph, root, path);
 			if (file != HOB_NONE)
 				engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
 		} else if (srv_is_passing(errno)) {
 			look_again(engine, root, path);
 		} else {
-			uint32_t file = engine_find_file(engine, root, path);
+			uint32_t file = srv_graph_find(engine->graph, root, path);
 			if (file != HOB_NONE)
 				file_gone(engine, file, SRV_PRIORITY_CHANGED);
 		}
 	}
+	engine_gathered(engine);
 	engine_fill(engine);
 }
 
@@ -542,6 +549,8 @@ void engine_fill(srv_engine *engine)
 	engine->filling = true;
 	while (!engine->closing && engine->pool_ready) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
+		if (priority > SRV_PRIORITY_WAITED && engine_is_held_back(engine))
+			break;
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
 		if (engine->jobs_alive >= srv_pool_size(engine->pool) + ahead)
 			break;
@@ -572,6 +581,7 @@ void engine_flush(srv_engine *engine)
 static void on_flush(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
+	engine_step_batch(engine);
 	bool changed = engine->view_dirty;
 	engine_flush(engine);
 	if (changed)
@@ -636,13 +646,12 @@ void srv_engine_free(srv_engine *engine)
 			close(engine->root_fds[i]);
 		if (engine->root_notes)
 			free(engine->root_notes[i]);
-		if (engine->listed)
-			srv_file_list_drop(engine->listed[i].list);
 	}
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
 	free(engine->thumbnails);
 	free(engine->audit);
+	engine_batch_free(engine->batch);
 	free(engine->assets);
 	free(engine->due);
 	free(engine->root_fds);
@@ -650,7 +659,6 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_notes);
 	free(engine->root_settings);
 	free(engine->scanned);
-	free(engine->listed);
 	free(engine->scan_rounds);
 	free(engine->young);
 	free(engine->waiters);
@@ -679,12 +687,12 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->root_notes = calloc(roots + 1, sizeof *engine->root_notes);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
-	engine->listed = calloc(roots + 1, sizeof *engine->listed);
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
 	engine->thumbnails = engine_thumbnails_new();
 	engine->audit = engine_audit_new();
+	engine->batch = engine_batch_new(options);
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -693,7 +701,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
 		engine->root_settings[i] = options->roots[i].settings;
 	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->root_settings &&
-				  engine->scanned && engine->listed && engine->scan_rounds && engine->graph && engine->queue;
+				  engine->scanned && engine->scan_rounds && engine->graph && engine->queue && engine->batch;
 	if (!memory || !open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
@@ -706,8 +714,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .memory_limit = options->memory_limit,
 							 .sandbox = options->sandbox,
 							 .root_fds = engine->root_fds,
-							 .root_count = roots,
-							 .one_first = true};
+							 .root_count = roots};
 	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, engine_pool_done,
 										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
 	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {
@@ -717,8 +724,9 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uv_prepare_init(loop, &engine->flush);
 	uv_async_init(loop, &engine->posted, engine_on_posted);
 	uv_timer_init(loop, &engine->timer);
-	engine->flush.data = engine->posted.data = engine->timer.data = engine;
-	engine->handles = 3;
+	uv_timer_init(loop, engine_batch_timer(engine));
+	engine->flush.data = engine->posted.data = engine->timer.data = engine_batch_timer(engine)->data = engine;
+	engine->handles = 4;
 	uv_prepare_start(&engine->flush, on_flush);
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
 	engine->view_dirty = true;
@@ -758,6 +766,7 @@ static void close_when_idle(srv_engine *engine)
 	uv_close((uv_handle_t *)&engine->flush, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->posted, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->timer, on_handle_closed);
+	uv_close((uv_handle_t *)engine_batch_timer(engine), on_handle_closed);
 }
 
 static void on_pool_closed(void *user)
@@ -769,6 +778,7 @@ static void on_pool_closed(void *user)
 
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
+	engine_publish_held(engine);
 	engine->closing = true;
 	atomic_store(&engine->stop_drawing, true);
 	engine->closed = done;

@@ -83,7 +83,9 @@ typedef struct srv_engine_counters {
 	atomic_ullong saved_ns; /* cook time of the recipes that hits reused */
 	atomic_ullong cook_ns;
 	atomic_ullong hashed_bytes; /* read to make digests outside of cooks */
-	atomic_ullong published;	/* revs */
+	atomic_ullong published;	/* changes */
+	atomic_ullong batches;		/* of several changes as one rev */
+	atomic_ullong held;			/* changes, now */
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];

@@ -85,7 +85,8 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 
 static bool is_busy(srv_engine *engine, uint32_t id)
 {
-	return engine->assets[id].job || engine->assets[id].dirty_again || srv_queue_has(engine->queue, id);
+	const asset *a = &engine->assets[id];
+	return a->job || a->dirty_again || a->held > 0 || srv_queue_has(engine->queue, id);
 }
 
 /* A preview answers whoever does not insist on the final cook. */
@@ -103,7 +104,7 @@ static bool waits_for(const waiter *w, const asset *a)
 static bool all_idle(srv_engine *engine, const waiter *w)
 {
 	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
-		return true;
+		return !engine_in_batch(engine);
 	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
 		if (waits_for(w, &engine->assets[i]) && is_busy(engine, i))
 			return false;
@@ -185,6 +186,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
+	engine_leave(engine, id);
 	engine_raise(engine, id, SRV_PRIORITY_WAITED);
 	add_waiter(engine, control, id);
 	engine_fill(engine);
@@ -314,6 +316,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return;
+	engine_leave(engine, (uint32_t)(a - engine->assets));
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_recipe recipe;

@@ -258,7 +258,7 @@ static bool wants_preview(const engine_job *job)
 					 (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(engine->events) > 0);
 	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
 									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
-	return looked_at && slow && !job->previewed && !job->force &&
+	return looked_at && slow && !a->batched && !job->previewed && !job->force &&
 		   job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 

@@ -221,6 +221,7 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return false;
+	engine_leave(engine, (uint32_t)(a - engine->assets));
 	hob_arena arena;
 	hob_error error;
 	srv_recipe recipe;

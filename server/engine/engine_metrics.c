@@ -112,6 +112,8 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	metric_head(out, METRIC_sandbox_info);
 	metric_u64(out, METRIC_sandbox_info, labels, 1);
 	one(out, METRIC_revisions, c->published);
+	one(out, METRIC_batches, c->batches);
+	one(out, METRIC_changes_held, c->held);
 	one(out, METRIC_hashed_bytes, c->hashed_bytes);
 	one(out, METRIC_scans, c->scans);
 	one(out, METRIC_thumbnails, c->thumbnails);

@@ -52,6 +52,9 @@ typedef struct asset {
 	bool cancelled;	  /* its last cook, because of a newer save */
 	bool blocked;	  /* no worker could be started for it */
 	bool view_due;	  /* listed in `due`: its view is behind */
+	bool batched;	  /* its outcome is published with others' */
+	bool shown;		  /* clients have seen it with outputs */
+	uint32_t held;	  /* 1 + its place among what is held; 0: nothing is */
 	int64_t queued_at_ms;
 } asset;
 
@@ -128,14 +131,6 @@ typedef struct known_ingredients {
 	uint64_t hash[2]; /* of their text */
 } known_ingredients;
 
-/* What the newest scan listed. Only files that somebody asked for, assets and settings are in the graph too, which then knows
- * better. */
-typedef struct listed_files {
-	srv_file_list *list; /* NULL before the first scan */
-	uint64_t tick;		 /* of the engine when it came */
-	uint32_t mark;
-} listed_files;
-
 struct srv_engine {
 	uv_loop_t *loop;
 	srv_engine_options options;
@@ -157,7 +152,6 @@ struct srv_engine {
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;
-	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
 	hob_error index_trouble; /* why the index cannot be made anew; the same */
 	hob_error trouble;		 /* why workers cannot be started; other threads read it under post_lock */
@@ -195,6 +189,7 @@ struct srv_engine {
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
 	struct engine_audit *audit;
+	struct engine_batch *batch;
 	atomic_bool stop_drawing;
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
@@ -225,6 +220,27 @@ void engine_raise_used(srv_engine *engine);	  /* once a second: what came to be 
 void engine_wait_for_worker(engine_job *job); /* in the order of classes */
 bool engine_waits_for_worker(const engine_job *job);
 void engine_count_waiting(srv_engine *engine); /* for everybody to read */
+/* engine_batch.c: what belongs together is published as one rev */
+struct engine_batch *engine_batch_new(const srv_engine_options *options); /* NULL without memory */
+void engine_batch_free(struct engine_batch *batch);
+uv_timer_t *engine_batch_timer(srv_engine *engine);
+void engine_on_batch_timer(uv_timer_t *timer);
+void engine_batch_find(srv_engine *engine, uint32_t root); /* a root may become a working copy at any time */
+/* Around a delivery of the watch: whether what it makes dirty or removes joins. */
+void engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
+void engine_gather_scan(srv_engine *engine, uint32_t root);
+void engine_gathered(srv_engine *engine);
+bool engine_joins(srv_engine *engine, uint32_t id); /* now, if it becomes dirty or is removed */
+void engine_join(srv_engine *engine, uint32_t id);
+/* From now on it is published by itself, and what is held of it now: somebody wants it, or it was saved again. */
+void engine_leave(srv_engine *engine, uint32_t id);
+/* Takes the change's JSON from behind its rev and leaves an empty buffer. False: it is to be published now. */
+bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail);
+void engine_step_batch(srv_engine *engine);	  /* once per turn: publishes when nothing is missing */
+void engine_publish_held(srv_engine *engine); /* now, whatever is missing */
+bool engine_in_batch(const srv_engine *engine);
+bool engine_is_held_back(const srv_engine *engine); /* no cook begins: version control is at work */
+size_t engine_batch_keys(const srv_engine *engine, hob_sha256 *out); /* recipes served meanwhile; how many */
 /* engine_expect.c */
 uint64_t engine_expected_ns(const srv_engine *engine,
 							const asset *a);   /* of its next cook; 0 = nothing is known */
@@ -244,13 +260,6 @@ void engine_look_for_index(srv_engine *engine); /* once a second: somebody may h
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
-/* engine_files.c */
-void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
-/* The file's number in the graph, where it comes to when it is listed; HOB_NONE: nothing is known of it. */
-uint32_t engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
-/* The same; what nobody knows of gets a number as well. HOB_NONE without memory. */
-uint32_t engine_file(srv_engine *engine, uint32_t root, hob_str path);
-void engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
 /* engine_inputs.c: settings, digests and dependencies of an asset */
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
@@ -283,6 +292,14 @@ void engine_pool_done(void *user, void *job, srv_outcome *outcome);
 void engine_put_limits(engine_job *job, srv_recipe *recipe);
 bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
 /* engine_publish.c */
+typedef struct engine_change {
+	asset *a;
+	bool removed;
+	hob_str tail;			  /* its JSON from behind the rev */
+	const srv_recipe *recipe; /* `good`, when it is in hand; NULL */
+} engine_change;
+/* As one rev: rows and views are there before the events. */
+void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
 void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);
 void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons);

@@ -39,6 +39,10 @@ static const char *quality_of(const asset *a)
 
 void publish_view(srv_engine *engine, asset *a)
 {
+	if (a->held > 0) {
+		a->view_due = false;
+		return;
+	}
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_recipe recipe = {0};
 	hob_error error;
@@ -168,50 +172,84 @@ static void put_outputs(const srv_recipe *recipe, hob_buf *out)
 	hob_buf_put(out, "]", 1);
 }
 
+static void remove_rows(srv_engine *engine, asset *a)
+{
+	hob_error error;
+	if (!srv_store_delete_asset(engine->store, engine->roots[a->root].name, hob_str_of(a->path), &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	srv_views_remove(engine->views, hob_str_of(a->full));
+	engine->view_dirty = true;
+	a->shown = false;
+}
+
+/* The row and the view are there before anybody can ask because of the event. */
+void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
+{
+	hob_buf all = {0}, data = {0};
+	hob_error error;
+	engine->rev++;
+	for (uint32_t i = 0; i < count; i++) {
+		asset *a = changes[i].a;
+		a->rev = engine->rev;
+		hob_buf_printf(&all, "%s{\"rev\":%llu", i > 0 ? "\n" : "", (unsigned long long)engine->rev);
+		hob_buf_put_str(&all, changes[i].tail);
+		if (changes[i].removed) {
+			remove_rows(engine, a);
+			continue;
+		}
+		engine_store_asset(engine, a);
+		a->shown = a->has_good;
+		if (changes[i].recipe)
+			publish_view_of(engine, a, *changes[i].recipe);
+		else
+			publish_view(engine, a);
+		engine->counters.published++;
+	}
+	srv_change_row row = {engine->rev, HOB_STR("asset"), hob_buf_str(&all)};
+	if (!srv_store_put_change(engine->store, &row, &error) || !srv_store_commit(engine->store, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine_show(engine);
+	for (uint32_t i = 0; i < count; i++) {
+		hob_buf_clear(&data);
+		hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)engine->rev);
+		hob_buf_put_str(&data, changes[i].tail);
+		srv_events_publish(engine->events, "asset", hob_str_of(changes[i].a->full), hob_buf_str(&data));
+	}
+	hob_buf_release(&all);
+	hob_buf_release(&data);
+}
+
 static void publish_event(srv_engine *engine, asset *a, const char *kind, const srv_recipe *recipe, bool hit,
 						  hob_str reasons)
 {
 	char id[SRV_ASSET_ID + 1];
-	hob_buf data = {0};
+	hob_buf tail = {0};
 	srv_asset_id(hob_str_of(a->full), id);
-	a->rev = ++engine->rev;
-	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"%s\",\"asset\":", (unsigned long long)a->rev, kind);
-	hob_buf_put_json(&data, hob_str_of(a->full));
+	hob_buf_printf(&tail, ",\"kind\":\"%s\",\"asset\":", kind);
+	hob_buf_put_json(&tail, hob_str_of(a->full));
 	const char *variant = strchr(engine->options.roots[a->root].name, '@');
-	hob_buf_printf(&data, ",\"id\":\"%s\",\"variant\":", id);
-	hob_buf_put_json(&data, hob_str_of(variant ? variant + 1 : "default"));
-	hob_buf_printf(&data, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
-	if (recipe && recipe->error.len == 0) {
+	hob_buf_printf(&tail, ",\"id\":\"%s\",\"variant\":", id);
+	hob_buf_put_json(&tail, hob_str_of(variant ? variant + 1 : "default"));
+	hob_buf_printf(&tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
+	bool good = recipe && recipe->error.len == 0;
+	if (good) {
 		char key[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&recipe->key, key);
-		hob_buf_printf(&data, ",\"key\":\"%s\"", key);
-		put_outputs(recipe, &data);
-		hob_buf_printf(&data, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
+		hob_buf_printf(&tail, ",\"key\":\"%s\"", key);
+		put_outputs(recipe, &tail);
+		hob_buf_printf(&tail, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
 					   hit ? "true" : "false");
 	}
 	if (a->error.size > 0) {
-		hob_buf_put_str(&data, HOB_STR(",\"error\":"));
-		hob_buf_put_str(&data, hob_buf_str(&a->error));
+		hob_buf_put_str(&tail, HOB_STR(",\"error\":"));
+		hob_buf_put_str(&tail, hob_buf_str(&a->error));
 	}
-	hob_buf_put_str(&data, HOB_STR(",\"cause\":["));
-	hob_buf_put_str(&data, reasons);
-	hob_buf_put_str(&data, HOB_STR("]}"));
-	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
-	hob_error error;
-	if (!srv_store_put_change(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine_store_asset(engine, a);
-	if (recipe && recipe->error.len == 0)
-		publish_view_of(engine, a, *recipe);
-	else
-		publish_view(engine, a);
-	/* The row and the view are there before anybody can ask because of the event. */
-	if (!srv_store_commit(engine->store, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine_show(engine);
-	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
-	engine->counters.published++;
-	hob_buf_release(&data);
+	hob_buf_put_str(&tail, HOB_STR(",\"cause\":["));
+	hob_buf_put_str(&tail, reasons);
+	hob_buf_put_str(&tail, HOB_STR("]}"));
+	if (!engine_hold(engine, a, false, &tail))
+		publish_changes(engine, &(engine_change){a, false, hob_buf_str(&tail), good ? recipe : NULL}, 1);
+	hob_buf_release(&tail);
 }
 
 void publish_job(engine_job *job, const char *state)
@@ -307,15 +345,6 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 				warnings - shown, shown > 0 ? "more " : "", a->full);
 }
 
-/* Those that follow the changes; which of them a listener's filter keeps is not known here. */
-static void told_clients(const srv_engine *engine, char out[32])
-{
-	uint32_t count = srv_events_listeners(engine->events);
-	out[0] = 0;
-	if (count > 0)
-		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
-}
-
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
@@ -337,17 +366,15 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
-	char time[32], size[32], told[32];
+	char time[32], size[32];
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		bytes += recipe->outputs[i].size;
-	told_clients(engine, told);
 	if (hit)
-		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s%s", a->full, srv_text_bytes(bytes, size),
-				told);
+		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s", a->full, srv_text_bytes(bytes, size));
 	else
-		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
-				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size), told);
+		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s", a->full,
+				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size));
 	if (!a->good_is_preview)
 		log_warnings(job, a, recipe->warnings);
 }
@@ -427,26 +454,28 @@ void publish_state(srv_engine *engine, asset *a)
 
 void publish_removed(srv_engine *engine, asset *a)
 {
+	char id[SRV_ASSET_ID + 1];
+	hob_buf tail = {0}, data = {0};
 	hob_error error;
 	a->state = SRV_REMOVED;
 	a->view_due = false;
 	hob_buf_clear(&a->error);
-	if (!srv_store_delete_asset(engine->store, engine->roots[a->root].name, hob_str_of(a->path), &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	char id[SRV_ASSET_ID + 1];
-	hob_buf data = {0};
 	srv_asset_id(hob_str_of(a->full), id);
+	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
+	hob_buf_put_json(&tail, hob_str_of(a->full));
+	hob_buf_printf(&tail, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
+	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
+	if (engine_hold(engine, a, true, &tail))
+		return;
+	remove_rows(engine, a);
 	a->rev = ++engine->rev;
-	hob_buf_printf(&data, "{\"rev\":%llu,\"kind\":\"removed\",\"asset\":", (unsigned long long)a->rev);
-	hob_buf_put_json(&data, hob_str_of(a->full));
-	hob_buf_printf(&data, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
+	hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)a->rev);
+	hob_buf_put_str(&data, hob_buf_str(&tail));
 	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
 	if (!srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->store_dirty = true;
-	srv_views_remove(engine->views, hob_str_of(a->full));
-	engine->view_dirty = true;
 	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
-	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
+	hob_buf_release(&tail);
 	hob_buf_release(&data);
 }

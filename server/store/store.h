@@ -154,10 +154,6 @@ bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena,
  * of looking each one up. */
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
-/* The recipe that an asset's row named by its place in the copy, between the same srv_store_read_begin and _end; its texts are
- * valid as long. *whole: all of its outputs are in the cache. Some memory is of the arena. */
-bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv_recipe *out, bool *whole,
-						 hob_error *err) HOB_MUST_CHECK;
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
@@ -186,8 +182,7 @@ typedef struct srv_asset_row {
 	hob_sha256 good; /* recipe whose outputs are served; zero = never cooked */
 	hob_sha256 last; /* recipe of the newest attempt (differs from good after a failure) */
 	int64_t cooked_at_ms;
-	hob_str error;					 /* JSON, empty when fine */
-	uint64_t good_place, last_place; /* read only: for srv_store_recipe_at; 0: to be looked up by its key */
+	hob_str error; /* JSON, empty when fine */
 } srv_asset_row;
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;
@@ -225,7 +220,7 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 typedef struct srv_change_row {
 	uint64_t rev;
 	hob_str event; /* "asset" */
-	hob_str data;  /* JSON */
+	hob_str data;  /* JSON; of changes that are one rev, each on a line of its own */
 } srv_change_row;
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
@@ -233,7 +228,7 @@ uint64_t srv_store_last_rev(srv_store *store);
 /* Oldest first, rev > since, at most limit. Rows older than the newest 100,000 are trimmed. */
 bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena,
 					   srv_change_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-/* Every change with first <= rev <= last, oldest or newest first, until `each` returns false. */
+/* Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. */
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user,
 						   hob_error *err) HOB_MUST_CHECK;

@@ -416,6 +416,19 @@ bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_are
 	return true;
 }
 
+static bool each_line(const srv_change_row *row, bool (*each)(void *user, const srv_change_row *row),
+					  void *user)
+{
+	for (size_t at = 0, end; at < row->data.len; at = end + 1) {
+		end = hob_str_find(row->data, HOB_STR("\n"), at);
+		end = end == SIZE_MAX ? row->data.len : end;
+		srv_change_row one = {row->rev, row->event, hob_str_sub(row->data, at, end)};
+		if (!each(user, &one))
+			return false;
+	}
+	return true;
+}
+
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user, hob_error *err)
 {
@@ -428,7 +441,7 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 	while (store_step(store, rows, &ok, err)) {
 		srv_change_row row = {store_column_u64(rows, 0), store_column_str(rows, 1),
 							  store_column_str(rows, 2)};
-		if (!each(user, &row)) {
+		if (!each_line(&row, each, user)) {
 			store_end(rows);
 			return true;
 		}

@@ -38,6 +38,7 @@ void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int
 	bool renamed = rename_cookie && rename_cookie == s->rename_cookie;
 	forget_created(s, path);
 	path_item *item = collect(s, path, now);
+	atomic_store(&root->collected, s->batch.live);
 	item->complete = true;
 	item->renamed = renamed && s->batch.live == 2 && item != s->batch.items &&
 					hob_str_equal(s->batch.items[0].path, hob_str_of(s->rename_from));
@@ -50,6 +51,7 @@ void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t
 	settle_state *s = &root->settle;
 	forget_created(s, path);
 	collect(s, path, now)->complete = false;
+	atomic_store(&root->collected, s->batch.live);
 	if (rename_cookie) {
 		free(s->rename_from);
 		s->rename_from = strndup(path.data, path.len);
@@ -76,6 +78,7 @@ void settle_clear(watch_root *root)
 	forget_rename(s);
 	free(s->alone);
 	*s = (settle_state){0};
+	atomic_store(&root->collected, 0);
 }
 
 /* ---- files that were created and not closed */
@@ -218,6 +221,7 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	changed->paths = s->batch;
 	s->batch = (path_set){0};
 	watch_post(root->watch, changed);
+	atomic_store(&root->collected, 0);
 }
 
 int64_t settle_tick(watch_root *root, int64_t now)

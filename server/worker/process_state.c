@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { ENOUGH_FILES = 64 };
 
 /* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
 static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
@@ -72,9 +75,19 @@ uint64_t srv_resident_bytes(pid_t pid)
 	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* What so few descriptors do to a program and its libraries depends on the moment. */
+static const char *few_files(char *out, size_t room)
+{
+	struct rlimit files = {0};
+	*out = 0;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < ENOUGH_FILES)
+		snprintf(out, room, " (the limit is %llu open files)", (unsigned long long)files.rlim_cur);
+	return out;
+}
+
 void srv_describe_bad_start(const char *program, int status, const char *why, hob_str said, hob_error *out)
 {
-	char how[64] = "ended";
+	char how[64] = "ended", few[64];
 	while (said.len > 0 && said.data[said.len - 1] <= ' ')
 		said.len--;
 	if (WIFSIGNALED(status))
@@ -84,7 +97,7 @@ void srv_describe_bad_start(const char *program, int status, const char *why, ho
 	if (why && said.len == 0)
 		(void)hob_fail(out, NO_WORKER, "'%s' could not be started: %s", program, why);
 	else
-		(void)hob_fail(out, NO_WORKER, "'%.120s' %s instead of starting%s%.*s", program, how,
-					   said.len > 0 ? ": " : "", (int)(said.len < 80 ? said.len : 80),
-					   said.data ? said.data : "");
+		(void)hob_fail(out, NO_WORKER, "'%.120s' %s instead of starting%s%s%.*s", program, how,
+					   few_files(few, sizeof few), said.len > 0 ? ": " : "",
+					   (int)(said.len < 80 ? said.len : 80), said.data ? said.data : "");
 }

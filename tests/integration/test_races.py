@@ -134,19 +134,6 @@ class Races(Scenario):
             self.assertGreaterEqual(len(shown), saves // 4, daemon.past)
             self.assertGreaterEqual(cancelled, saves // 4)
 
-    def test_raised_timeout_gives_another_chance(self):
-        with self.serve("--jobs", "1", "--timeout", "1") as daemon:
-            (worker,) = self.workers(daemon)
-            os.kill(worker, signal.SIGSTOP)
-            self.put("one.obj", obj_text(2))
-            self.assertEqual(daemon.wait_asset("art/one.obj")["error"]["code"], "cook.timeout")
-        with self.serve("--jobs", "1", "--timeout", "1") as daemon:
-            daemon.sync()
-            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "failed")
-        with self.serve("--jobs", "1", "--timeout", "60") as daemon:
-            daemon.sync()
-            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "fresh")
-
     def test_many_hits_at_once_need_no_deep_stack(self):
         red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
         self.put("a.mtl", red)

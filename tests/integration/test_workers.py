@@ -151,6 +151,16 @@ class Workers(Scenario):
             self.assertIn("though it computed for 0.0 s only", daemon.wait_log("tried once more"))
             self.assertNotIn(worker, processes_of(self.worker))
 
+    def test_raised_timeout_gives_another_chance(self):
+        with self.rogue("--timeout", "1") as daemon:
+            self.assertEqual(self.outcome(daemon, "hang.rogue")["code"], "cook.timeout")
+        with self.rogue("--timeout", "1") as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/hang.rogue"]["state"], "failed")
+            self.assertEqual(daemon.counters()["hob_worker_timeouts_total"], 0)
+        with self.rogue("--timeout", "60") as daemon:
+            daemon.wait_event("job", lambda data: data["state"] == "cooking")
+
     def test_without_a_daemon_too(self):
         """hob cook."""
         self.put("hang.rogue", "hang")

@@ -1,0 +1,90 @@
+#include "vcs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const struct {
+	const char *folder, *lock, *index;
+} systems[] = {
+	{".git", "index.lock", "index"},
+	{".hg", "wlock", "dirstate"},
+	{".svn", "wc.db-journal", "wc.db"},
+};
+
+static bool join(char *out, const char *folder, const char *name)
+{
+	int length = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+	return length > 0 && length < PATH_MAX;
+}
+
+/* A worktree and a submodule have a file instead of the folder: "gitdir: PATH". */
+static bool follow_file(const char *above, char *place)
+{
+	char line[PATH_MAX], target[PATH_MAX];
+	FILE *file = fopen(place, "re");
+	bool good = file && fgets(line, sizeof line, file) && strncmp(line, "gitdir: ", 8) == 0;
+	if (file)
+		fclose(file);
+	if (!good)
+		return false;
+	line[strcspn(line, "\r\n")] = 0;
+	if (line[8] == '/')
+		return snprintf(place, PATH_MAX, "%s", line + 8) < PATH_MAX;
+	if (!join(target, above, line + 8))
+		return false;
+	memcpy(place, target, sizeof target);
+	return true;
+}
+
+static bool find_in(const char *above, srv_vcs *out)
+{
+	char place[PATH_MAX];
+	struct stat info;
+	for (size_t i = 0; i < HOB_COUNT_OF(systems); i++) {
+		if (!join(place, above, systems[i].folder) || stat(place, &info) != 0)
+			continue;
+		if (S_ISREG(info.st_mode) && !follow_file(above, place))
+			continue;
+		if (join(out->lock, place, systems[i].lock) && join(out->index, place, systems[i].index))
+			return true;
+	}
+	*out = (srv_vcs){0};
+	return false;
+}
+
+static srv_stat stat_of_index(const srv_vcs *vcs)
+{
+	struct stat info;
+	return stat(vcs->index, &info) == 0 ? srv_stat_of(&info) : (srv_stat){0};
+}
+
+void srv_vcs_find(const char *folder, srv_vcs *out)
+{
+	char above[PATH_MAX];
+	*out = (srv_vcs){0};
+	if (!realpath(folder, above))
+		return;
+	while (above[0] && !find_in(above, out))
+		*strrchr(above, '/') = 0;
+	if (out->index[0])
+		out->seen = stat_of_index(out);
+}
+
+bool srv_vcs_locked(const srv_vcs *vcs)
+{
+	struct stat info;
+	return vcs->lock[0] && stat(vcs->lock, &info) == 0 && time(NULL) - info.st_mtime < SRV_VCS_LOCK_STALE;
+}
+
+bool srv_vcs_moved(srv_vcs *vcs)
+{
+	if (!vcs->index[0])
+		return false;
+	srv_stat now = stat_of_index(vcs);
+	bool moved = !srv_stat_equal(&now, &vcs->seen);
+	vcs->seen = now;
+	return moved;
+}

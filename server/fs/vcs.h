@@ -1,0 +1,27 @@
+/* vcs.h - whether version control is just changing a folder: a checkout or a rebase writes many files that belong together.
+ *
+ * Knows the places of Git (worktrees and submodules included), Mercurial and Subversion, in the folder itself or above it: a
+ * file that stands there during an operation, and an index that every operation writes anew. */
+#ifndef SRV_VCS_H
+#define SRV_VCS_H
+
+#include "beneath.h"
+
+#include <limits.h>
+
+/* Seconds. A lock that is older was left behind by a program that died. */
+enum { SRV_VCS_LOCK_STALE = 60 };
+
+typedef struct srv_vcs {
+	char lock[PATH_MAX], index[PATH_MAX]; /* empty: the folder is in no working copy */
+	srv_stat seen;						  /* of the index */
+} srv_vcs;
+
+/* `folder` is absolute. What holds now counts as seen. */
+void srv_vcs_find(const char *folder, srv_vcs *out);
+/* An operation is under way. */
+bool srv_vcs_locked(const srv_vcs *vcs);
+/* One has ended since the last call, or since srv_vcs_find. */
+bool srv_vcs_moved(srv_vcs *vcs);
+
+#endif

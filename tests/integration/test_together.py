@@ -1,0 +1,164 @@
+"""What version control changes and what is copied in bulk becomes visible at once: one rev for all of it, and nobody sees a mixture."""
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import unittest
+
+from hobtest import Daemon, Scenario, main, meshes, obj_text
+
+COUNT = 60
+
+
+@unittest.skipUnless(shutil.which("git"), "there is no git")
+class Together(Scenario):
+    def git(self, *words):
+        quiet = ("-c", "user.name=hob", "-c", "user.email=hob@localhost", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *quiet, *words], cwd=self.art, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def write(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def branches(self):
+        """`one` and `two` differ in two of three files, some are in one of them only."""
+        self.git("init", "-q")
+        self.git("checkout", "-q", "-b", "one")
+        for i in range(COUNT):
+            self.write(self.art / f"d{i % 5}/m{i}.obj", obj_text(1 + i % 3))
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "one")
+        self.git("checkout", "-q", "-b", "two")
+        for i in range(COUNT):
+            path = self.art / f"d{i % 5}/m{i}.obj"
+            if i % 3 == 0:
+                path.write_text(obj_text(4 + i % 2))
+            elif i % 3 == 1 and i < 20:
+                path.unlink()
+        for i in range(15):
+            self.write(self.art / f"new/n{i}.obj", obj_text(6))
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "two")
+
+    def revs(self, daemon, expected):
+        """The revs of the next events, until `expected` assets were told of."""
+        told, revs = set(), set()
+        while told != expected:
+            data = daemon.wait_event("asset")
+            told.add(data["asset"])
+            revs.add(data["rev"])
+        return revs
+
+    def test_checkout_is_one_rev_and_nobody_sees_a_mixture(self):
+        self.branches()
+        sets = {}
+        for branch in ("one", "two"):
+            self.git("checkout", "-q", branch)
+            with Daemon([self.art], self.folder / f"cache-{branch}") as fresh:
+                fresh.sync()
+                sets[branch] = meshes(fresh)
+        changed = {name for name in {**sets["one"], **sets["two"]} if sets["one"].get(name) != sets["two"].get(name)}
+        self.assertGreater(len(changed), 30)
+        with self.serve() as daemon:
+            daemon.sync()
+            rev, seen, over = daemon.seen, [], threading.Event()
+
+            def look():
+                while not over.is_set():
+                    seen.append(meshes(daemon))
+
+            reader = threading.Thread(target=look)
+            reader.start()
+            try:
+                for branch in ("one", "two", "one", "two"):
+                    self.git("checkout", "-q", branch)
+                    self.assertEqual(self.revs(daemon, changed), {rev + 1})
+                    rev += 1
+                    self.assertEqual(meshes(daemon), sets[branch])
+                    manifest = daemon.get(f"/api/v1/revs/{rev - 1}/manifest").json()
+                    self.assertEqual({item["asset"] for item in manifest["assets"]},
+                                     set(sets["two" if branch == "one" else "one"]))
+            finally:
+                over.set()
+                reader.join()
+            fresh_only = [{name: digest for name, digest in found.items() if digest} for found in seen]
+            mixtures = [found for found in fresh_only
+                        if any(sets["one"].get(name) != digest for name, digest in found.items())
+                        and any(sets["two"].get(name) != digest for name, digest in found.items())]
+            self.assertEqual(mixtures, [])
+            self.assertGreater(len(seen), 4)
+
+    def test_copies_moves_and_removals_in_bulk(self):
+        for i in range(COUNT):
+            self.write(self.art / f"pack/m{i}.obj", obj_text(1 + i % 3))
+        outside = self.folder / "outside"
+        shutil.copytree(self.art / "pack", outside)
+        for i in range(COUNT):
+            self.write(outside / f"m{i}.obj", obj_text(5 + i % 3))
+        own = {f"art/pack/m{i}.obj" for i in range(COUNT)}
+        with self.serve() as daemon:
+            daemon.sync()
+            rev = daemon.seen
+            subprocess.run(["cp", "-r", self.art / "pack", self.art / "copy"], check=True)
+            self.assertEqual(self.revs(daemon, {name.replace("pack", "copy") for name in own}), {rev + 1})
+            (self.art / "copy").rename(self.art / "moved")
+            moved = {name.replace("pack", "copy") for name in own} | {name.replace("pack", "moved") for name in own}
+            self.assertEqual(self.revs(daemon, moved), {rev + 2})
+            shutil.rmtree(self.art / "moved")
+            self.assertEqual(self.revs(daemon, {name.replace("pack", "moved") for name in own}), {rev + 3})
+            self.assertEqual(daemon.counters()["hob_batches_total"], 3)
+
+    def test_nothing_begins_while_version_control_works_and_who_waits_is_not_held(self):
+        self.branches()
+        self.git("checkout", "-q", "one")
+        lock = self.art / ".git/index.lock"
+        with self.serve() as daemon:
+            daemon.sync()
+            rev, cooked = daemon.seen, daemon.cooked()
+            lock.touch()
+            self.put("d0/m0.obj", obj_text(11))
+            self.put("d2/m2.obj", obj_text(12))
+            daemon.wait_log("holding")
+            while daemon.assets()["art/d0/m0.obj"]["state"] != "stale":
+                pass
+            answer = daemon.get("/a/art/d0/m0.obj", Prefer="wait=60")  # somebody wants it now
+            data = daemon.wait_asset("art/d0/m0.obj", "fresh")
+            self.assertEqual((answer.status, data["rev"]), (200, rev + 1))
+            self.assertEqual(daemon.cooked(), cooked + 1)
+            self.assertEqual(daemon.assets()["art/d2/m2.obj"]["state"], "stale")
+            lock.unlink()
+            self.assertEqual(daemon.wait_asset("art/d2/m2.obj", "fresh")["rev"], rev + 2)
+            lock.touch()
+            os.utime(lock, (1, 1))  # left behind by a program that died long ago
+            self.put("d1/m1.obj", obj_text(13))
+            daemon.wait_asset("art/d1/m1.obj", "fresh")
+            self.assertTrue(lock.exists())
+
+    def test_end_and_kill_in_between(self):
+        self.branches()
+        self.git("checkout", "-q", "two")
+        lock = self.art / ".git/index.lock"
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with self.serve() as daemon:
+                daemon.sync()
+                before = meshes(daemon)
+                lock.touch()
+                for i in range(30):
+                    self.put(f"d{i % 5}/m{i}.obj", obj_text(20 + i % 2 + int(how)))
+                daemon.wait_log("holding")
+                now = meshes(daemon)
+                self.assertEqual({name for name in before if now[name] and now[name] != before[name]}, set())
+                if how == signal.SIGKILL:
+                    daemon.kill()
+                else:
+                    self.assertEqual(daemon.stop(), 0)
+            lock.unlink()
+            with self.serve() as daemon, Daemon([self.art], self.folder / f"fresh-{int(how)}") as fresh:
+                daemon.sync()
+                fresh.sync()
+                self.assertEqual(meshes(daemon), meshes(fresh))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+/* Where version control keeps its lock and its index, and what they say. */
+#include "../../../server/fs/vcs.h"
+#include "../support.h"
+#include "../temp_folder.h"
+
+#include <sys/stat.h>
+#include <utime.h>
+
+static temp_folder folder;
+
+static int set_up(void **state)
+{
+	(void)state;
+	folder_make(&folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	folder_remove(&folder);
+	return 0;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/%s", folder.path, name);
+	for (char *slash = strchr(path + strlen(folder.path) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static srv_vcs find(const char *name)
+{
+	char path[512];
+	srv_vcs vcs;
+	snprintf(path, sizeof path, "%s/%s", folder.path, name);
+	mkdir(path, 0777);
+	srv_vcs_find(path, &vcs);
+	return vcs;
+}
+
+static void lock_and_index(const char *lock, const char *index, const char *root)
+{
+	char path[512];
+	put(index, "1");
+	srv_vcs vcs = find(root);
+	assert_true(vcs.index[0]);
+	assert_false(srv_vcs_locked(&vcs));
+	assert_false(srv_vcs_moved(&vcs));
+	put(lock, "");
+	assert_true(srv_vcs_locked(&vcs));
+	put(index, "12");
+	assert_true(srv_vcs_moved(&vcs));
+	assert_false(srv_vcs_moved(&vcs));
+	snprintf(path, sizeof path, "%s/%s", folder.path, lock);
+	assert_int_equal(utime(path, &(struct utimbuf){1000, 1000}), 0);
+	assert_false(srv_vcs_locked(&vcs)); /* left behind */
+}
+
+static void git_in_the_folder(void **state)
+{
+	(void)state;
+	lock_and_index(".git/index.lock", ".git/index", "");
+}
+
+static void git_above_the_folder(void **state)
+{
+	(void)state;
+	lock_and_index(".git/index.lock", ".git/index", "art");
+}
+
+static void git_worktree_and_submodule(void **state)
+{
+	(void)state;
+	char text[600];
+	put("main/.git/worktrees/w/index", "1");
+	snprintf(text, sizeof text, "gitdir: %s/main/.git/worktrees/w\n", folder.path);
+	put("w/.git", text);
+	lock_and_index("main/.git/worktrees/w/index.lock", "main/.git/worktrees/w/index", "w");
+	put("main/sub/.git", "gitdir: ../.git/modules/sub\n");
+	lock_and_index("main/.git/modules/sub/index.lock", "main/.git/modules/sub/index", "main/sub");
+}
+
+static void mercurial_and_subversion(void **state)
+{
+	(void)state;
+	lock_and_index("hg/.hg/wlock", "hg/.hg/dirstate", "hg");
+	lock_and_index("svn/.svn/wc.db-journal", "svn/.svn/wc.db", "svn");
+}
+
+static void no_working_copy(void **state)
+{
+	(void)state;
+	srv_vcs vcs = find("plain");
+	assert_false(vcs.index[0]);
+	assert_false(srv_vcs_locked(&vcs));
+	assert_false(srv_vcs_moved(&vcs));
+	put("odd/.git", "something else\n");
+	vcs = find("odd");
+	assert_false(vcs.index[0]);
+	srv_vcs_find("/no/such/folder", &vcs);
+	assert_false(vcs.index[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(git_in_the_folder, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(git_above_the_folder, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(git_worktree_and_submodule, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(mercurial_and_subversion, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_working_copy, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
