@@ -32,6 +32,10 @@ static void put_queue(const cJSON *queue, hob_buf *out)
 				  {"changed", "just changed"},
 				  {"rest", "other"}};
 	double waiting = cli_number(queue, "length");
+	char count[48];
+	if (cli_number(queue, "held") > 0)
+		hob_buf_printf(out, "  holding   %s, published together with what is still cooked\n",
+					   cli_count(cli_number(queue, "held"), "change", count));
 	if (cli_number(queue, "running") + waiting == 0)
 		return;
 	hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting", cli_number(queue, "running"), waiting);

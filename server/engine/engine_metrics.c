@@ -133,6 +133,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	json_put_u64(out, "running", c->running);
 	json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
 	json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
+	json_put_u64(out, "held", c->held);
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	json_close(out, '}');

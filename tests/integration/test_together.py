@@ -148,6 +148,7 @@ class Together(Scenario):
                     self.put(f"d{i % 5}/m{i}.obj", obj_text(20 + i % 2 + int(how)))
                 daemon.wait_log("holding")
                 now = meshes(daemon)
+                self.assertGreaterEqual(daemon.get("/api/v1/stats").json()["queue"]["held"], 0)
                 self.assertEqual({name for name in before if now[name] and now[name] != before[name]}, set())
                 if how == signal.SIGKILL:
                     daemon.kill()
