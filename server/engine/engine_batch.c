@@ -98,9 +98,10 @@ bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
 	if (!engine->ready || engine->closing)
 		return false;
 	/* Of many files the first comes alone: those behind it are on their way, or will be at once. */
-	bool is_new =
-		!a->shown && !removed && a->job && a->job->priority == SRV_PRIORITY_CHANGED && !a->good_is_preview;
-	bool many = engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
+	bool saved =
+		a->job && (a->job->priority == SRV_PRIORITY_CHANGED || a->job->priority == SRV_PRIORITY_USED);
+	bool is_new = saved && !removed && !a->shown && !a->good_is_preview;
+	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
 	if (!a->batched && (many || is_new) && !somebody_waits(engine, id)) {
 		engine_join(engine, id);
 		b->has_new = b->has_new || is_new;
