@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "../formats/number_text.h"
+
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stddef.h>
@@ -109,10 +111,29 @@ static bool read_choice(const setting *s, const cJSON *item, double *value)
 	return false;
 }
 
-static bool fail_value(const setting *s, hob_str origin, hob_error *err)
+/* As JSON; a long one only to its first bytes. */
+static void show_value(const cJSON *item, char shown[32])
 {
+	enum { BYTES_MAX = 28 };
+	char *whole = cJSON_PrintUnformatted(item);
+	size_t size = whole ? strlen(whole) : 0, kept = size;
+	if (size > BYTES_MAX)
+		for (kept = BYTES_MAX; kept > 0 && ((uint8_t)whole[kept] & 0xC0) == 0x80;)
+			kept--;
+	if (whole) {
+		memcpy(shown, whole, kept);
+		memcpy(shown + kept, size > kept ? "..." : "\0\0\0", 4);
+	}
+	cJSON_free(whole);
+}
+
+static bool fail_value(const setting *s, const cJSON *item, hob_str origin, hob_error *err)
+{
+	char shown[32] = "what it is";
+	show_value(item, shown);
 	if (s->type == TYPE_flag)
-		return hob_fail(err, CONFIG, "%.*s: '%s' must be true or false", HOB_FMT(origin), s->path);
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be true or false, not %s", HOB_FMT(origin), s->path,
+						shown);
 	if (s->type == TYPE_choice) {
 		char names[160] = "";
 		size_t used = 0;
@@ -127,10 +148,11 @@ static bool fail_value(const setting *s, hob_str origin, hob_error *err)
 			memcpy(names + used, choices[i].name, len + 1);
 			used += len;
 		}
-		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s", HOB_FMT(origin), s->path, names);
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s, not %s", HOB_FMT(origin), s->path, names,
+						shown);
 	}
-	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g", HOB_FMT(origin), s->path,
-					s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max);
+	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g, not %s", HOB_FMT(origin),
+					s->path, s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max, shown);
 }
 
 static bool read_value(hob_settings *settings, const setting *s, const cJSON *item, hob_str origin,
@@ -150,7 +172,7 @@ static bool read_value(hob_settings *settings, const setting *s, const cJSON *it
 			good = value == floor(value);
 	}
 	if (!good)
-		return fail_value(s, origin, err);
+		return fail_value(s, item, origin, err);
 	set_value(settings, s, value);
 	return true;
 }
@@ -229,8 +251,10 @@ static void print_value(const hob_settings *settings, const setting *s, hob_buf 
 		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
 			if (strcmp(choices[i].field, s->field) == 0 && choices[i].index == (uint32_t)value)
 				hob_buf_put_json(out, hob_str_of(choices[i].name));
+	} else if (s->type == TYPE_f32) {
+		hob_put_f32(out, (float)value);
 	} else {
-		hob_buf_printf(out, "%.9g", value);
+		hob_buf_printf(out, "%.0f", value);
 	}
 }
 

@@ -40,7 +40,7 @@ static void print_settings(const cJSON *settings, const cJSON *base, const char 
 			continue;
 		}
 		if (cJSON_IsNumber(item))
-			snprintf(value, sizeof value, "%.7g", item->valuedouble);
+			snprintf(value, sizeof value, "%.10g", item->valuedouble);
 		else
 			snprintf(value, sizeof value, "%s",
 					 cJSON_IsString(item) ? item->valuestring

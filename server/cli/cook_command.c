@@ -398,8 +398,8 @@ static int run_cook(int argc, char **argv)
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
 		{"--classic", 0, CLI_FLAG, &classic, NULL, "write the classic layout too"},
-		{"--settings", 0, CLI_TEXT, &settings, "JSON",
-		 "settings for all, as in cook.json: '{\"lods\":{\"max\":1}}'"},
+		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
+		 "settings for all, over those of cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
 		{"--budget", 0, CLI_TEXT, &budget, "FILE",
@@ -437,22 +437,21 @@ static int run_cook(int argc, char **argv)
 		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	}
-	cook_plan_options plan = {.root = root, .config = settings ? NULL : &config, .settings = config.defaults};
-	if (settings &&
-		!hob_settings_overlay(&plan.settings, hob_str_of(settings), HOB_STR("--settings"), &error)) {
-		srv_config_release(&config);
-		return cli_usage_error(&cli_cook, "%s", error.context);
-	}
+	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults};
 	cook_plan made;
-	char *budget_text = NULL;
-	if (budget && !cook_plan_read_budget(budget, &budget_text, &error)) {
+	char *budget_text = NULL, *over = NULL;
+	if ((settings && !cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
+		(budget && !cook_plan_read_budget(budget, &budget_text, &error))) {
+		free(over);
 		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	}
+	plan.over = over;
 	plan.budget = budget_text;
 	plan.budget_origin = budget;
 	bool planned = cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
 	free(budget_text);
+	free(over);
 	if (!planned) {
 		cli_print_error("hob cook", &error);
 		srv_config_release(&config);
@@ -477,7 +476,7 @@ const cli_command cli_cook = {"cook", "PATH...", "cook models once and exit, wit
 							  "classic layout. Results are written beside each other as OUT/<path>.meshes, "
 							  ".materials, .scene, .animations and\n"
 							  ".report.json, textures as OUT/textures/<hash>.ktx2. A folder's cook.json and "
-							  "a model's MODEL.cook.json count.\n"
+							  "a model's MODEL.cook.json count; what --settings says wins over them.\n"
 							  "\n"
 							  "Examples:\n"
 							  "  hob cook art/ -o build/ --report build/report.json\n"

@@ -1,5 +1,6 @@
 #include "cook_plan.h"
 #include "scene_list.h"
+#include "setting_origins.h"
 
 #include "../worker/root_io.h"
 
@@ -18,7 +19,8 @@ enum { DEPTH_MAX = 128 };
 /* ---- settings */
 
 /* cook.json of every folder from the root down, then the sidecar. */
-static bool overlay_settings(const char *root, const char *path, hob_settings *settings, hob_error *err)
+static bool overlay_settings(const char *root, const char *path, hob_settings *settings,
+							 setting_origins *origins, hob_error *err)
 {
 	char name[PATH_MAX * 2];
 	size_t length = strlen(path);
@@ -35,6 +37,7 @@ static bool overlay_settings(const char *root, const char *path, hob_settings *s
 		free(text);
 		if (!ok)
 			return false;
+		setting_origins_layer(origins, settings, name + strlen(root) + 1);
 	}
 	return true;
 }
@@ -52,11 +55,58 @@ static const hob_settings *base_settings(const cook_plan *plan, const cook_plan_
 	return &options->settings;
 }
 
-/* Over everything else: a gate that a sidecar could open is none. */
-static bool overlay_budget(const cook_plan_options *options, cook_entry *entry, hob_error *err)
+/* What the command line says is over everything else; of that the budget comes last: a gate that something could open is
+ * none. */
+static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
+								 setting_origins *origins, hob_error *err)
 {
-	return !options->budget || hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
-													hob_str_of(options->budget_origin), err);
+	if (options->over && !hob_settings_overlay(&entry->settings, hob_str_of(options->over),
+											   hob_str_of(options->over_origin), err))
+		return false;
+	if (options->over)
+		setting_origins_layer(origins, &entry->settings, options->over_origin);
+	if (options->budget && !hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
+												 hob_str_of(options->budget_origin), err))
+		return false;
+	if (options->budget)
+		setting_origins_layer(origins, &entry->settings, options->budget_origin);
+	return true;
+}
+
+static bool settle(const cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
+				   const char *list, cook_entry *entry, hob_error *err)
+{
+	const hob_settings *base = base_settings(plan, options, entry->path);
+	setting_origins origins;
+	setting_origins_init(&origins);
+	entry->settings = *base;
+	setting_origins_layer(&origins, base,
+						  options->config && options->config->file ? options->config->file : "hob.json");
+	if (!overlay_settings(plan->root, entry->path, &entry->settings, &origins, &entry->settings_error))
+		entry->settings = *base;
+	if (scene) {
+		scene_list_settings(scene, &entry->settings);
+		setting_origins_layer(&origins, &entry->settings, list);
+	}
+	bool ok = overlay_command_line(options, entry, &origins, err);
+	entry->origins = ok ? setting_origins_text(&origins) : NULL;
+	setting_origins_release(&origins);
+	return ok;
+}
+
+bool cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
+{
+	hob_settings trial;
+	size_t size = 0;
+	bool object = given[strspn(given, " \t\r\n")] == '{';
+	*origin = object ? "--settings" : given;
+	*out = object ? strdup(given) : scene_list_text(given, &size);
+	if (!*out)
+		return hob_fail(err, USAGE,
+						"--settings takes a JSON object or a file with one; '%s' cannot be read: %s", given,
+						strerror(errno));
+	hob_settings_init(&trial);
+	return hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err);
 }
 
 static char *wrap_budget(const char *file, const char *text, size_t size, hob_error *err)
@@ -99,7 +149,7 @@ bool cook_plan_read_budget(const char *file, char **out, hob_error *err)
 /* ---- entries */
 
 static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, const char *path,
-							 hob_error *err)
+							 const scene_entry *scene, const char *list, hob_error *err)
 {
 	if (plan->count == plan->capacity) {
 		uint32_t capacity = plan->capacity ? plan->capacity * 2 : 64;
@@ -112,16 +162,13 @@ static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, 
 		plan->capacity = capacity;
 	}
 	cook_entry *entry = &plan->entries[plan->count];
-	const hob_settings *base = base_settings(plan, options, path);
-	*entry = (cook_entry){.path = strdup(path), .settings = *base};
+	*entry = (cook_entry){.path = strdup(path)};
 	if (!entry->path) {
 		hob_fail(err, MEMORY, "no memory left for the list of models");
 		return NULL;
 	}
-	if (!overlay_settings(plan->root, path, &entry->settings, &entry->settings_error))
-		entry->settings = *base;
 	plan->count++;
-	return overlay_budget(options, entry, err) ? entry : NULL;
+	return settle(plan, options, scene, list, entry, err) ? entry : NULL;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -154,7 +201,7 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 				ok = add_folder(plan, options, child, depth + 1, err);
 			else if (S_ISREG(info.st_mode) ||
 					 (S_ISLNK(info.st_mode) && stat(full, &info) == 0 && S_ISREG(info.st_mode)))
-				ok = add_entry(plan, options, child, err) != NULL;
+				ok = add_entry(plan, options, child, NULL, NULL, err) != NULL;
 		}
 		free(list[i]);
 	}
@@ -184,10 +231,9 @@ static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_e
 	char path[PATH_MAX];
 	hob_error absent = {0};
 	bool there = below_root(plan, scene->input, path, &absent);
-	cook_entry *entry = add_entry(plan, options, there ? path : scene->input, err);
+	cook_entry *entry = add_entry(plan, options, there ? path : scene->input, scene, list, err);
 	if (!entry)
 		return false;
-	scene_list_settings(scene, &entry->settings);
 	if (!there) {
 		(void)hob_fail_in(&absent, "named in %s", list);
 		entry->settings_error = absent;
@@ -270,7 +316,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 		if (ok && stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
 			ok = add_folder(plan, options, path, 0, err);
 		} else if (ok) {
-			cook_entry *entry = add_entry(plan, options, path, err);
+			cook_entry *entry = add_entry(plan, options, path, NULL, NULL, err);
 			ok = entry != NULL;
 			if (entry)
 				entry->named = true;
@@ -287,6 +333,7 @@ static void free_entry(cook_entry *entry)
 	free(entry->output_mesh);
 	free(entry->output_scene);
 	free(entry->output_materials);
+	free(entry->origins);
 }
 
 void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)

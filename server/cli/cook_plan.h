@@ -9,6 +9,7 @@
 typedef struct cook_entry {
 	char *path; /* below the root */
 	hob_settings settings;
+	char *origins;										 /* setting_origins_text; NULL: not told */
 	char *output_mesh, *output_scene, *output_materials; /* of a scene list, else NULL */
 	hob_error
 		settings_error; /* a cook.json or sidecar is wrong, or a list's input is not there: this entry fails alone */
@@ -30,13 +31,18 @@ typedef struct cook_plan_options {
 	hob_settings settings; /* for all, before cook.json and sidecars */
 	/* The settings of its sources stand for `settings` in the models below them; may be NULL. */
 	const srv_config *config;
-	const char *budget,
-		*budget_origin; /* a settings object that wins over all of them, and its file; may be NULL */
+	/* A settings object that wins over all of them, checked by the caller, and what it is called; may be NULL. */
+	const char *over, *over_origin;
+	const char *budget, *budget_origin; /* the same, which wins over `over`, too */
 } cook_plan_options;
 
 /* Errors: USAGE (a path that is not there, or not below the root), CONFIG (a scene list or cook.json that is wrong). */
 bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 					hob_error *err) HOB_MUST_CHECK;
+/* What --settings says: an object, or the name of a file that holds one; *out is for free(), *origin what messages call it
+ * (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
+bool cook_plan_read_settings(const char *given, char **out, const char **origin,
+							 hob_error *err) HOB_MUST_CHECK;
 /* The settings object of a budget file, for free(): {"triangles": 20000, "bytes": 4000000}, bare or as the "budget" of a
  * cook.json, of which nothing else is taken. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool cook_plan_read_budget(const char *file, char **out, hob_error *err) HOB_MUST_CHECK;

@@ -258,6 +258,8 @@ void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outco
 		}
 		hob_buf_put(report, "]", 1);
 	}
+	if (entry->origins)
+		hob_buf_printf(report, ",\"settings\":%s", entry->origins);
 	hob_buf_put(report, "}", 1);
 }
 

@@ -2,6 +2,8 @@
 #include "cook_write.h"
 #include "scene_list.h"
 
+#include "../../core/formats/number_text.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -97,8 +99,9 @@ static bool same_settings(const scene_entry *a, const scene_entry *b)
 
 static void put_settings(hob_buf *out, const scene_entry *scene)
 {
-	hob_buf_printf(out, "{ \"scale\": %.9g, \"calculate_LODs\": %s, \"merge_instances\": %s",
-				   (double)scene->scale, scene->lods ? "true" : "false",
+	hob_buf_put_str(out, HOB_STR("{ \"scale\": "));
+	hob_put_f32(out, scene->scale);
+	hob_buf_printf(out, ", \"calculate_LODs\": %s, \"merge_instances\": %s", scene->lods ? "true" : "false",
 				   scene->merge_instances ? "true" : "false");
 }
 

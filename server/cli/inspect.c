@@ -120,7 +120,7 @@ static int run_inspect(int argc, char **argv)
 	for (int i = 1; i <= operands; i++) {
 		int code = EXIT_GOOD;
 		if (is_model(argv[i]))
-			code = inspect_model(argv[i], look, &how);
+			code = inspect_model(argv[i], how.json || how.only_validate, look, &how);
 		else
 			look(&how, argv[i], NULL);
 		how.code = code != EXIT_GOOD ? code : how.code;

@@ -1,6 +1,7 @@
 #include "inspect_model.h"
 #include "cook_run.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -39,7 +40,22 @@ static void look_at(const char *folder, const char *entry, const char *path,
 	}
 }
 
-int inspect_model(const char *path, void (*look)(void *user, const char *file, const char *name), void *user)
+static void print_settings(const cook_entry *entry)
+{
+	cJSON *settings = entry->origins ? cJSON_Parse(entry->origins) : NULL;
+	const cJSON *item;
+	cJSON_ArrayForEach(item, settings)
+	{
+		char *value = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(item, "value"));
+		const char *origin = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "origin"));
+		printf("setting  %-24s %s  (%s)\n", item->string, value ? value : "", origin ? origin : "");
+		cJSON_free(value);
+	}
+	cJSON_Delete(settings);
+}
+
+int inspect_model(const char *path, bool json, void (*look)(void *user, const char *file, const char *name),
+				  void *user)
 {
 	char folder[64], *paths[] = {strdup(path)}, *entry = NULL;
 	hob_error error = {0};
@@ -54,6 +70,8 @@ int inspect_model(const char *path, void (*look)(void *user, const char *file, c
 	cook_plan_options how = {.config = &config, .settings = config.defaults};
 	if (cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
 		entry = strdup(plan.entries[0].path);
+		if (!json)
+			print_settings(&plan.entries[0]);
 		cook_run_options run = {
 			.who = "hob inspect", .write = {.out = folder}, .config = &config, .quiet = true};
 		code = cook_run(&plan, &run);

@@ -182,12 +182,62 @@ static uint32_t count_stale(const srv_view *view)
 
 static void stop(void *user, const char *why);
 
+typedef struct paint {
+	const char *bold, *dim, *accent, *off;
+} paint;
+
+static paint choose_paint(void)
+{
+	static const paint colors = {"\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"}, plain = {"", "", "", ""};
+	return srv_color_wanted(1) ? colors : plain;
+}
+
+static void print_addresses(const srv_http *http, const paint *p)
+{
+	const char *chosen = srv_http_url(http), *url;
+	const char *slash = strncmp(chosen, "unix:", 5) == 0 ? "" : "/";
+	printf("  %s➜%s  Open      %s%s%s%s\n", p->accent, p->off, p->accent, chosen, slash, p->off);
+	for (uint32_t i = 0; (url = srv_http_url_at(http, i)); i++)
+		if (strcmp(url, chosen) != 0)
+			printf("  %s➜%s  also at   %s\n", p->accent, p->off, url);
+}
+
+/* A root that is not called as its folder says so: a variant, the second of two folders of one name, a name of hob.json. */
+static void print_roots(const srv_view *view, const paint *p)
+{
+	for (uint32_t i = 0; i < view->root_count; i++) {
+		const srv_view_root *root = &view->roots[i];
+		hob_buf ending = {0};
+		hob_buf_printf(&ending, "/%.*s", HOB_FMT(root->name));
+		bool plain = hob_str_ends_nocase(root->path, hob_buf_str(&ending));
+		hob_buf_release(&ending);
+		printf("  %s➜%s  Watching  %.*s%s%.*s  %s(%.*s, %llu file%s)%s\n", p->accent, p->off,
+			   HOB_FMT(root->path), plain ? "" : "  as ", plain ? 0 : (int)root->name.len, root->name.data,
+			   p->dim, HOB_FMT(root->poll_ms > 0 ? root->note : hob_str_of(root->mode)),
+			   (unsigned long long)root->files, HOB_PLURAL(root->files), p->off);
+	}
+}
+
+static void print_cache(const daemon_state *d, const paint *p)
+{
+	char used[32], most[32] = "";
+	srv_store_usage usage;
+	uint64_t limit = srv_config_number(&d->config, SRV_CONFIG_max_size);
+	srv_store_measure(d->store, &usage);
+	if (limit > 0)
+		srv_text_bytes(limit, most);
+	printf("  %s➜%s  Cache     %s  %s(%s%s%s)%s\n", p->accent, p->off,
+		   srv_config_text(&d->config, SRV_CONFIG_cache), p->dim, srv_text_bytes(usage.blob_bytes, used),
+		   limit > 0 ? " of " : ", no limit", most, p->off);
+}
+
 /* A key that is named must work: the keys begin first. */
-static void begin_to_serve(daemon_state *d, const char *accent, const char *dim, const char *off)
+static void begin_to_serve(daemon_state *d, const paint *p)
 {
 	const char *url = srv_http_url(d->http);
 	if (serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
-		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", accent, off, dim, off);
+		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", p->accent, p->off, p->dim,
+			   p->off);
 	printf("\n");
 	fflush(stdout);
 	serve_notify_ready(&d->notify);
@@ -201,12 +251,8 @@ static void on_ready(void *user)
 {
 	daemon_state *d = user;
 	const srv_view *view = srv_views_take(d->views);
-	bool color = srv_color_wanted(1);
-	const char *bold = color ? "\x1b[1m" : "", *dim = color ? "\x1b[2m" : "",
-			   *accent = color ? "\x1b[36m" : "", *off = color ? "\x1b[0m" : "";
-	char time[32], used[32];
-	srv_store_usage usage;
-	srv_store_measure(d->store, &usage);
+	const paint p = choose_paint();
+	char time[32];
 	char stale_text[24] = "";
 	uint32_t stale = count_stale(view), fresh = view->states[SRV_FRESH] + view->states[SRV_STALE] - stale;
 	if (stale > 0)
@@ -214,22 +260,15 @@ static void on_ready(void *user)
 	uint32_t broken = view->states[SRV_FAILED] + view->states[SRV_QUARANTINED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
-	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed)\n\n", bold, HOB_VERSION, off,
-		   srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken);
-	printf("  %s➜%s  Open      %s%s%s%s\n", accent, off, accent, srv_http_url(d->http),
-		   strncmp(srv_http_url(d->http), "unix:", 5) == 0 ? "" : "/", off);
-	for (uint32_t i = 0; i < view->root_count; i++) {
-		const srv_view_root *root = &view->roots[i];
-		printf("  %s➜%s  Watching  %.*s  %s(%.*s, %llu file%s)%s\n", accent, off, HOB_FMT(root->path), dim,
-			   HOB_FMT(root->poll_ms > 0 ? root->note : hob_str_of(root->mode)),
-			   (unsigned long long)root->files, HOB_PLURAL(root->files), off);
-	}
-	printf("  %s➜%s  Cache     %s  %s(%s)%s\n", accent, off, srv_config_text(&d->config, SRV_CONFIG_cache),
-		   dim, srv_text_bytes(usage.blob_bytes, used), off);
-	printf("  %s➜%s  Sandbox   %s%s%s\n", accent, off, dim, srv_engine_sandbox(d->engine), off);
+	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed)\n\n", p.bold, HOB_VERSION,
+		   p.off, srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken);
+	print_addresses(d->http, &p);
+	print_roots(view, &p);
+	print_cache(d, &p);
+	printf("  %s➜%s  Sandbox   %s%s%s\n", p.accent, p.off, p.dim, srv_engine_sandbox(d->engine), p.off);
 	srv_view_drop(view);
 	if (!d->stopping)
-		begin_to_serve(d, accent, dim, off);
+		begin_to_serve(d, &p);
 }
 
 /* ---- stopping: drain, then engine, then everything that nobody uses any more */

@@ -155,9 +155,9 @@ void serve_keys_dump(srv_engine *engine, srv_views *views, const char *url)
 			(unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
 			HOB_FMT(hob_buf_str(&states)));
 	for (uint32_t i = 0; i < view->root_count; i++)
-		srv_log(SRV_LOG_INFO, "state", "watching %.*s (%s, %llu file%s)", HOB_FMT(view->roots[i].path),
-				view->roots[i].mode, (unsigned long long)view->roots[i].files,
-				HOB_PLURAL(view->roots[i].files));
+		srv_log(SRV_LOG_INFO, "state", "watching %.*s as %.*s (%s, %llu file%s)",
+				HOB_FMT(view->roots[i].path), HOB_FMT(view->roots[i].name), view->roots[i].mode,
+				(unsigned long long)view->roots[i].files, HOB_PLURAL(view->roots[i].files));
 	srv_log(SRV_LOG_INFO, "state",
 			"jobs: %llu wait, %llu run; since the start %llu cooked, %llu failed, %llu from the cache",
 			(unsigned long long)count->queue_length, (unsigned long long)count->running,

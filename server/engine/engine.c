@@ -203,11 +203,11 @@ static bool matches(const char *const *globs, hob_str path)
 	return false;
 }
 
-static bool is_wanted(const srv_engine *engine, const srv_file *file)
+static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 {
-	const srv_engine_root *root = &engine->options.roots[file->root];
-	return srv_pool_importer_for(engine->pool, file->path) &&
-		   (!root->include || matches(root->include, file->path)) && !matches(root->exclude, file->path);
+	const srv_engine_root *root = &engine->options.roots[in];
+	return srv_pool_importer_for(engine->pool, path) && (!root->include || matches(root->include, path)) &&
+		   !matches(root->exclude, path);
 }
 
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
@@ -223,7 +223,7 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	f->changed = ++engine->tick;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
-	if (is_wanted(engine, f)) {
+	if (is_wanted(engine, f->root, f->path)) {
 		uint32_t id = engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
@@ -308,9 +308,11 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	engine_batch_find(engine, root);
 	engine_gather_scan(engine, root);
 	uint32_t mark = ++engine->scan_mark;
-	srv_graph_reserve(engine->graph, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t file = srv_graph_file(engine->graph, root, files[i].path);
+		hob_str path = files[i].path;
+		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
+		uint32_t file =
+			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
 		if (file == HOB_NONE)
 			continue;
 		srv_graph_at(engine->graph, file)->mark = mark;
@@ -333,6 +335,7 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
+	engine_take_list(engine, root, mark);
 	engine_gathered(engine);
 	engine->roots[root].files = count;
 	if (strcmp(engine->roots[root].mode, "scanning") == 0)
@@ -345,6 +348,8 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		engine->scanned[root] = true;
 		finish_first_scan(engine);
 	}
+	/* Until now they would only have taken turns with the scan. */
+	srv_pool_fill(engine->pool);
 	engine_fill(engine);
 	engine_answer_waiters(engine);
 }
@@ -359,6 +364,7 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 
 static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 {
+	engine_find_below(engine, root, folder);
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
 		srv_stat stat;
@@ -387,13 +393,13 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 			continue;
 		}
 		if (srv_stat_path(engine->root_fds[root], path, &stat)) {
-			uint32_t file = srv_graph_file(engine->graph, root, path);
+			uint32_t file = engine_file(engine, root, path);
 			if (file != HOB_NONE)
 				engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
 		} else if (srv_is_passing(errno)) {
 			look_again(engine, root, path);
 		} else {
-			uint32_t file = srv_graph_find(engine->graph, root, path);
+			uint32_t file = engine_find_file(engine, root, path);
 			if (file != HOB_NONE)
 				file_gone(engine, file, SRV_PRIORITY_CHANGED);
 		}
@@ -646,6 +652,8 @@ void srv_engine_free(srv_engine *engine)
 			close(engine->root_fds[i]);
 		if (engine->root_notes)
 			free(engine->root_notes[i]);
+		if (engine->listed)
+			srv_file_list_drop(engine->listed[i].list);
 	}
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
@@ -659,6 +667,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_notes);
 	free(engine->root_settings);
 	free(engine->scanned);
+	free(engine->listed);
 	free(engine->scan_rounds);
 	free(engine->young);
 	free(engine->waiters);
@@ -687,6 +696,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->root_notes = calloc(roots + 1, sizeof *engine->root_notes);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
+	engine->listed = calloc(roots + 1, sizeof *engine->listed);
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
@@ -701,7 +711,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
 		engine->root_settings[i] = options->roots[i].settings;
 	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->root_settings &&
-				  engine->scanned && engine->scan_rounds && engine->graph && engine->queue && engine->batch;
+				  engine->scanned && engine->listed && engine->scan_rounds && engine->graph &&
+				  engine->queue && engine->batch;
 	if (!memory || !open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
@@ -714,7 +725,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .memory_limit = options->memory_limit,
 							 .sandbox = options->sandbox,
 							 .root_fds = engine->root_fds,
-							 .root_count = roots};
+							 .root_count = roots,
+							 .one_first = true};
 	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, engine_pool_done,
 										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
 	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {

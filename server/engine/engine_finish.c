@@ -60,7 +60,7 @@ static void learn_digests(engine_job *job, const srv_result *result)
 		hob_str path;
 		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
 			continue;
-		uint32_t file = srv_graph_file(engine->graph, a->root, path);
+		uint32_t file = engine_file(engine, a->root, path);
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);

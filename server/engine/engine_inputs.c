@@ -40,8 +40,10 @@ static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out
 	static const char file[] = "cook.json";
 	char name[PATH_MAX];
 	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
 	*out = engine->root_settings[a->root];
+	if (srv_graph_settings(engine->graph) == 0)
+		return true;
+	hob_arena_init(&arena, 64 << 20);
 	hob_str path = hob_str_of(a->path);
 	bool ok = overlay_file(engine, a->root, HOB_STR("cook.json"), &arena, out, err);
 	for (size_t i = 0; ok && i < path.len && i + sizeof file < sizeof name; i++) {
@@ -357,7 +359,7 @@ uint32_t job_dep_file(engine_job *job, hob_str relative)
 	hob_str path;
 	if (!hob_path_join(&job->arena, hob_path_dir(hob_str_of(a->path)), relative, &path, NULL))
 		return HOB_NONE;
-	uint32_t known = srv_graph_find(engine->graph, a->root, path);
+	uint32_t known = engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;
 	/* Not listed by the scan (ignored folder, or not there): ask the disk once. */

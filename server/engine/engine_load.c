@@ -14,6 +14,7 @@ typedef struct loader {
 	hob_arena scratch;
 	uint64_t printed[2]; /* the newest ingredients that were looked through, and */
 	bool preview;		 /* what they say */
+	bool placed;		 /* the rows are of the copy */
 	uint32_t count, capacity;
 } loader;
 
@@ -119,8 +120,10 @@ static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 	return load->preview;
 }
 
-/* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. */
-static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last)
+/* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. `whole`: the blobs
+ * of `good` are there. */
+static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last,
+					   bool whole)
 {
 	srv_engine *engine = load->engine;
 	const srv_asset_row *row = &load->rows[number];
@@ -157,7 +160,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	uint32_t outputs = good ? good->output_count : 0;
 	if ((a->settled == SRV_FRESH || a->settled == SRV_STALE) && outputs == 0)
 		a->has_last = false;
-	for (uint32_t i = 0; i < outputs; i++)
+	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
 			a->has_last = false;
 	publish_view_of(engine, a, good ? *good : (srv_recipe){0});
@@ -170,7 +173,7 @@ static void load_current(void *user, const srv_recipe *recipe)
 	loader *load = user;
 	const uint32_t *first = digest_map_find(&load->rows_of, &recipe->key);
 	for (uint32_t i = first ? *first : HOB_NONE; i != HOB_NONE; i = load->next[i])
-		load_asset(load, i, recipe, recipe);
+		load_asset(load, i, recipe, recipe, false);
 }
 
 static void load_other(loader *load, uint32_t number)
@@ -184,8 +187,30 @@ static void load_other(loader *load, uint32_t number)
 		!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &load->scratch, &good, &error);
 	bool has_last =
 		!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &load->scratch, &last, &error);
-	load_asset(load, number, has_good ? &good : NULL, has_last ? &last : NULL);
+	load_asset(load, number, has_good ? &good : NULL, has_last ? &last : NULL, false);
 	hob_arena_restore(&load->scratch, mark);
+}
+
+/* From the copy, which says where each recipe is. */
+static bool load_placed(loader *load, uint32_t number, hob_error *err)
+{
+	srv_store *store = load->engine->store;
+	const srv_asset_row *row = &load->rows[number];
+	srv_recipe good, last;
+	bool whole = false, other = row->last_place != row->good_place, unused;
+	hob_arena_mark mark = hob_arena_save(&load->scratch);
+	bool ok = (!row->good_place ||
+			   srv_store_recipe_at(store, row->good_place, &load->scratch, &good, &whole, err)) &&
+			  (!row->last_place || !other ||
+			   srv_store_recipe_at(store, row->last_place, &load->scratch, &last, &unused, err));
+	if (ok)
+		load_asset(load, number, row->good_place ? &good : NULL,
+				   !row->last_place ? NULL
+				   : other			? &last
+									: &good,
+				   whole);
+	hob_arena_restore(&load->scratch, mark);
+	return ok;
 }
 
 /* The assets in the order of their rows, which is that of their names; which rows want which recipe. */
@@ -202,8 +227,8 @@ static bool add_assets(loader *load, hob_error *err)
 		load->assets[i] = file == HOB_NONE ? HOB_NONE : engine_add_asset(engine, file);
 		load->next[i] = HOB_NONE;
 		bool fresh = false;
-		bool current =
-			load->assets[i] != HOB_NONE && !is_zero(&row->good) && hob_sha256_equal(&row->good, &row->last);
+		bool current = load->assets[i] != HOB_NONE && !load->placed && !is_zero(&row->good) &&
+					   hob_sha256_equal(&row->good, &row->last);
 		uint32_t *first = current ? digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
 		if (first && !fresh)
 			load->next[i] = *first;
@@ -219,10 +244,16 @@ static bool load_assets(loader *load, hob_error *err)
 	enum { MOST_OF_THE_PAST = 4 };
 	srv_engine *engine = load->engine;
 	srv_store_usage usage;
-	srv_store_measure(engine->store, &usage);
+	load->placed = srv_store_has_start(engine->store);
 	if (!add_assets(load, err))
 		return false;
-	if ((srv_store_has_start(engine->store) || usage.recipe_count / MOST_OF_THE_PAST <= load->count) &&
+	for (uint32_t i = 0; load->placed && i < load->count; i++)
+		if (load->assets[i] != HOB_NONE && !load_placed(load, i, err))
+			return false;
+	if (load->placed)
+		return true;
+	srv_store_measure(engine->store, &usage);
+	if (usage.recipe_count / MOST_OF_THE_PAST <= load->count &&
 		!srv_store_each_recipe(engine->store, load_current, load, err))
 		return false;
 	for (uint32_t i = 0; i < load->count; i++)

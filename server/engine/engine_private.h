@@ -131,6 +131,14 @@ typedef struct known_ingredients {
 	uint64_t hash[2]; /* of their text */
 } known_ingredients;
 
+/* What the newest scan listed. Only files that somebody asked for, assets and settings are in the graph too, which then knows
+ * better. */
+typedef struct listed_files {
+	srv_file_list *list; /* NULL before the first scan */
+	uint64_t tick;		 /* of the engine when it came */
+	uint32_t mark;
+} listed_files;
+
 struct srv_engine {
 	uv_loop_t *loop;
 	srv_engine_options options;
@@ -152,6 +160,7 @@ struct srv_engine {
 	srv_view_root *roots;
 	char **root_notes;
 	bool *scanned;
+	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
 	hob_error index_trouble; /* why the index cannot be made anew; the same */
 	hob_error trouble;		 /* why workers cannot be started; other threads read it under post_lock */
@@ -260,6 +269,13 @@ void engine_look_for_index(srv_engine *engine); /* once a second: somebody may h
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+/* engine_files.c */
+void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
+/* The file's number in the graph, where it comes to when it is listed; HOB_NONE: nothing is known of it. */
+uint32_t engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
+/* The same; what nobody knows of gets a number as well. HOB_NONE without memory. */
+uint32_t engine_file(srv_engine *engine, uint32_t root, hob_str path);
+void engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
 /* engine_inputs.c: settings, digests and dependencies of an asset */
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */

@@ -345,6 +345,15 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 				warnings - shown, shown > 0 ? "more " : "", a->full);
 }
 
+/* Those that follow the changes; which of them a listener's filter keeps is not known here. */
+static void told_clients(const srv_engine *engine, char out[32])
+{
+	uint32_t count = srv_events_listeners(engine->events);
+	out[0] = 0;
+	if (count > 0)
+		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
+}
+
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
@@ -366,15 +375,17 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
-	char time[32], size[32];
+	char time[32], size[32], told[32];
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		bytes += recipe->outputs[i].size;
+	told_clients(engine, told);
 	if (hit)
-		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s", a->full, srv_text_bytes(bytes, size));
+		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s%s", a->full, srv_text_bytes(bytes, size),
+				told);
 	else
-		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s", a->full,
-				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size));
+		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
+				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size), told);
 	if (!a->good_is_preview)
 		log_warnings(job, a, recipe->warnings);
 }

@@ -66,6 +66,13 @@ static void put_value(hob_buf *out, const char *name, const cJSON *value)
 	cJSON_free(text);
 }
 
+/* Numbers are floats: 0.100000001, as earlier versions wrote it, is 0.1. */
+static bool same_value(const cJSON *a, const cJSON *b)
+{
+	bool numbers = cJSON_IsNumber(a) && cJSON_IsNumber(b);
+	return numbers ? (float)a->valuedouble == (float)b->valuedouble : cJSON_Compare(a, b, true);
+}
+
 /* Every leaf of two ingredient lists; settings lose the group that holds them: "settings.lods.max" is "lods.max". */
 static void compare_values(comparison *c, const cJSON *from, const cJSON *to, const char *prefix)
 {
@@ -81,7 +88,7 @@ static void compare_values(comparison *c, const cJSON *from, const cJSON *to, co
 			compare_values(c, was, now, settings ? "" : name);
 			continue;
 		}
-		if (cJSON_Compare(was, now, true))
+		if (same_value(was, now))
 			continue;
 		const char *origin = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(c->origins, name));
 		open_change(c, "setting", hob_str_of(name));

@@ -16,7 +16,7 @@ struct srv_graph {
 	hob_arena names;
 	srv_file *files;
 	list *dependents; /* by file */
-	uint32_t count, capacity;
+	uint32_t count, capacity, settings;
 	uint32_t next; /* behind the file that was asked for last */
 	slot *table;   /* open addressing; size is a power of two, at most half full */
 	uint32_t table_size;
@@ -154,15 +154,16 @@ static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
 	return HOB_NONE;
 }
 
-uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path)
+uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path)
 {
 	if (graph->table_size == 0)
 		return HOB_NONE;
-	uint32_t next = find_next(graph, root, path);
-	if (next != HOB_NONE)
-		return next;
-	uint32_t found = slot_of(graph, tag_of(root, path), root, path)->file;
-	return found ? found - 1 : HOB_NONE;
+	uint32_t found = find_next(graph, root, path);
+	if (found == HOB_NONE)
+		found = slot_of(graph, tag_of(root, path), root, path)->file - 1; /* 0, a free slot, gives HOB_NONE */
+	if (found != HOB_NONE)
+		graph->next = found + 1;
+	return found;
 }
 
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
@@ -188,6 +189,7 @@ uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
 	uint32_t id = graph->count++;
 	graph->files[id] = (srv_file){.root = root, .path = name, .asset = HOB_NONE};
 	graph->dependents[id] = (list){0};
+	graph->settings += hob_str_ends_nocase(name, HOB_STR("cook.json"));
 	*found = (slot){tag, id + 1};
 	return id;
 }
@@ -200,6 +202,11 @@ srv_file *srv_graph_at(srv_graph *graph, uint32_t file)
 uint32_t srv_graph_count(const srv_graph *graph)
 {
 	return graph->count;
+}
+
+uint32_t srv_graph_settings(const srv_graph *graph)
+{
+	return graph->settings;
 }
 
 static bool grow_assets(srv_graph *graph, uint32_t asset)

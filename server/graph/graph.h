@@ -31,10 +31,12 @@ void srv_graph_free(srv_graph *graph);
 void srv_graph_reserve(srv_graph *graph, uint32_t files);
 /* The file's id; makes an entry (not existing) when there is none. HOB_NONE without memory. O(1) expected. */
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
-uint32_t srv_graph_find(const srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE when unknown */
+uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE when unknown */
 /* Valid until the next srv_graph_file. */
 srv_file *srv_graph_at(srv_graph *graph, uint32_t file);
 uint32_t srv_graph_count(const srv_graph *graph);
+/* How many, there or not, are named like settings ("cook.json", "duck.glb.cook.json"): without any nobody need look for them. */
+uint32_t srv_graph_settings(const srv_graph *graph);
 
 /* Replaces what `asset` (a caller's number, dense from 0) depends on; duplicates are fine. */
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);

@@ -550,14 +550,25 @@ static void warn_exposed(const srv_http *http)
 			http->exposed);
 }
 
-static void name_url(srv_http *http)
+/* Of every address; the one to open is the first of TCP, where "all addresses" are reached by this machine's own. */
+static void name_urls(srv_http *http)
 {
-	bool is_unix = strncmp(http->address, "unix:", 5) == 0;
-	snprintf(http->url, sizeof http->url, "%s%s",
-			 is_unix					  ? ""
-			 : http->daemons[LIBRARY_TLS] ? "https://"
-										  : "http://",
-			 http->address);
+	static const char four[] = "0.0.0.0:", six[] = "[::]:";
+	const char *scheme = http->daemons[LIBRARY_TLS] ? "https://" : "http://";
+	for (uint32_t i = 0; i < http->listener_count; i++) {
+		const char *address = http->addresses[i];
+		snprintf(http->urls[i], sizeof http->urls[i], "%s%s", http->is_unix[i] ? "" : scheme, address);
+		if (http->is_unix[i] || http->url[0])
+			continue;
+		if (strncmp(address, four, sizeof four - 1) == 0)
+			snprintf(http->url, sizeof http->url, "%s127.0.0.1:%s", scheme, address + sizeof four - 1);
+		else if (strncmp(address, six, sizeof six - 1) == 0)
+			snprintf(http->url, sizeof http->url, "%s[::1]:%s", scheme, address + sizeof six - 1);
+		else
+			memcpy(http->url, http->urls[i], sizeof http->url);
+	}
+	if (!http->url[0])
+		memcpy(http->url, http->urls[0], sizeof http->url);
 }
 
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
@@ -593,7 +604,7 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 												on_completed};
 	if (!library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
 		goto out;
-	name_url(http);
+	name_urls(http);
 	warn_exposed(http);
 	http->blobs = blob_cache_new(sources->store, blobs);
 	bool watched =
@@ -617,7 +628,12 @@ out:
 
 const char *srv_http_address(const srv_http *http)
 {
-	return http->address;
+	return http->addresses[0];
+}
+
+const char *srv_http_url_at(const srv_http *http, uint32_t index)
+{
+	return index < http->listener_count ? http->urls[index] : NULL;
 }
 
 const char *srv_http_url(const srv_http *http)

@@ -69,9 +69,13 @@ typedef struct srv_http srv_http;
  * certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* "127.0.0.1:7780", the first one as bound; "http://127.0.0.1:7780", or "unix:/run/hob.sock". */
+/* "127.0.0.1:7780", the first one as bound. */
 const char *srv_http_address(const srv_http *http);
+/* What a browser on this machine opens: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0; where there is none
+ * "unix:/run/hob.sock". */
 const char *srv_http_url(const srv_http *http);
+/* Each address as bound, in their order: "http://0.0.0.0:7780", "unix:/run/hob.sock"; NULL behind the last. */
+const char *srv_http_url_at(const srv_http *http, uint32_t index);
 /* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
 void srv_http_drain(srv_http *http);
 /* Answers under way, event streams not counted: what a clean stop waits for after srv_http_drain. Any thread. */

@@ -437,8 +437,9 @@ struct srv_http {
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
-	char *unix_path;						   /* to be unlinked at the end */
-	char address[128], url[144], exposed[128]; /* the first address that other machines reach */
+	char *unix_path; /* to be unlinked at the end */
+	char addresses[LISTENERS_MAX][128], urls[LISTENERS_MAX][144], url[144];
+	char exposed[128];	  /* the first address that other machines reach */
 	const char *web_root; /* the dashboard's files are read from there instead; NULL = those in the program */
 
 	pthread_t thread;

@@ -44,12 +44,18 @@ static void name_address(const struct sockaddr_storage *bound, char *out, size_t
 	}
 }
 
+/* Of the listener that was added last. */
+static char *newest_address(srv_http *http)
+{
+	return http->addresses[http->listener_count - 1];
+}
+
 static void remember_address(srv_http *http, int fd)
 {
 	struct sockaddr_storage bound;
 	socklen_t size = sizeof bound;
-	if (!http->address[0] && getsockname(fd, (struct sockaddr *)&bound, &size) == 0)
-		name_address(&bound, http->address, sizeof http->address);
+	if (getsockname(fd, (struct sockaddr *)&bound, &size) == 0)
+		name_address(&bound, newest_address(http), sizeof http->addresses[0]);
 }
 
 static bool open_inet(srv_http *http, int family, const void *host, uint16_t port, hob_str text,
@@ -97,8 +103,7 @@ static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err
 	if (!bind_and_listen(http, fd, (struct sockaddr *)&address, sizeof address, text, err))
 		return false;
 	http->unix_path = strdup(address.sun_path);
-	if (!http->address[0])
-		snprintf(http->address, sizeof http->address, "unix:%s", address.sun_path);
+	snprintf(newest_address(http), sizeof http->addresses[0], "unix:%s", address.sun_path);
 	return true;
 }
 
@@ -125,7 +130,7 @@ static bool open_one(srv_http *http, hob_str text, hob_error *err)
 			return false;
 		/* Both loopbacks, one port; a machine without IPv6 is served by the first. */
 		unsigned bound = number;
-		sscanf(http->address, "127.0.0.1:%u", &bound);
+		sscanf(newest_address(http), "127.0.0.1:%u", &bound);
 		hob_error ignored;
 		bool both = open_inet(http, AF_INET6, &six, (uint16_t)bound, text, &ignored);
 		(void)both;
@@ -176,9 +181,8 @@ static void name_unix(srv_http *http, const struct sockaddr_storage *address, so
 	size_t len =
 		size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 	bool abstract = len > 0 && local->sun_path[0] == 0;
-	if (!http->address[0])
-		snprintf(http->address, sizeof http->address, "unix:%s%.*s", abstract ? "@" : "",
-				 (int)(len - abstract), local->sun_path + abstract);
+	snprintf(newest_address(http), sizeof http->addresses[0], "unix:%s%.*s", abstract ? "@" : "",
+			 (int)(len - abstract), local->sun_path + abstract);
 }
 
 bool listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err)

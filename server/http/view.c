@@ -12,9 +12,17 @@
  * out is hung on the view that was newest until then: when that view dies no view that shows the record is
  * left. So publishing costs one copy of the pointer arrays and touches no record that stayed. */
 
+/* Most assets have the same settings, and many the same numbers. */
+typedef struct shared_text {
+	atomic_uint references;
+	size_t len;
+	char data[];
+} shared_text;
+
 typedef struct record {
 	srv_view_asset asset;
 	struct record *next_garbage;
+	shared_text *settings, *stats;
 } record;
 
 typedef struct view {
@@ -38,7 +46,10 @@ struct srv_views {
 	uint32_t change_count, change_capacity;
 	srv_view_root *roots;
 	uint32_t root_count;
+	shared_text *texts[64]; /* the newest of their hash */
 };
+
+enum { ID_LETTERS = 3, ID_BUCKETS = 36 * 36 * 36 };
 
 static const char *const state_names[] = {
 #define JOB_STATE(name, text, meaning) text,
@@ -91,13 +102,36 @@ static hob_str copy_text(char **at, hob_str s)
 	return (hob_str){copy, s.len};
 }
 
-static record *record_new(const srv_view_asset *asset)
+static void text_drop(shared_text *text)
+{
+	if (text && atomic_fetch_sub_explicit(&text->references, 1, memory_order_acq_rel) == 1)
+		free(text);
+}
+
+static shared_text *text_share(srv_views *views, hob_str s)
+{
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)s.data, s.len}, hash);
+	shared_text **known = &views->texts[hash[0] % HOB_COUNT_OF(views->texts)];
+	if (!*known || !hob_str_equal((hob_str){(*known)->data, (*known)->len}, s)) {
+		text_drop(*known);
+		*known = must(malloc(sizeof **known + s.len + 1));
+		atomic_init(&(*known)->references, 1);
+		(*known)->len = s.len;
+		char *at = (*known)->data;
+		copy_text(&at, s);
+	}
+	atomic_fetch_add_explicit(&(*known)->references, 1, memory_order_relaxed);
+	return *known;
+}
+
+static record *record_new(srv_views *views, const srv_view_asset *asset)
 {
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
 	hob_str quality = hob_str_of(asset->quality);
-	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	   asset->kind,	 asset->stats,
-							 asset->error, asset->reason, asset->settings, asset->audit, quality};
+	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	asset->kind,
+							 asset->error, asset->reason, asset->audit, quality};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -109,6 +143,8 @@ static record *record_new(const srv_view_asset *asset)
 	record *r = must(malloc(sizeof *r + outputs_size + deps_size + text_size));
 	r->asset = *asset;
 	r->next_garbage = NULL;
+	r->settings = text_share(views, asset->settings);
+	r->stats = text_share(views, asset->stats);
 	srv_view_output *outputs = (srv_view_output *)(r + 1);
 	srv_view_dep *deps = (srv_view_dep *)(outputs + asset->output_count);
 	char *at = (char *)(deps + asset->dep_count);
@@ -118,10 +154,10 @@ static record *record_new(const srv_view_asset *asset)
 	copy->path = copy_text(&at, asset->path);
 	copy->full = copy_text(&at, asset->full);
 	copy->kind = copy_text(&at, asset->kind);
-	copy->stats = copy_text(&at, asset->stats);
+	copy->stats = (hob_str){r->stats->data, r->stats->len};
 	copy->error = copy_text(&at, asset->error);
 	copy->reason = copy_text(&at, asset->reason);
-	copy->settings = copy_text(&at, asset->settings);
+	copy->settings = (hob_str){r->settings->data, r->settings->len};
 	copy->audit = copy_text(&at, asset->audit);
 	copy->quality = copy_text(&at, quality).data;
 	for (uint32_t i = 0; i < asset->output_count; i++) {
@@ -135,6 +171,15 @@ static record *record_new(const srv_view_asset *asset)
 	copy->outputs = outputs;
 	copy->deps = deps;
 	return r;
+}
+
+static void record_free(record *r)
+{
+	if (!r)
+		return;
+	text_drop(r->settings);
+	text_drop(r->stats);
+	free(r);
 }
 
 /* ---- order */
@@ -179,6 +224,39 @@ static id_order order_of(const srv_view_asset *asset)
 	return (id_order){letters, asset};
 }
 
+/* By its first letters; ids are digests, so as many begin with each. */
+static uint32_t bucket_of(const srv_view_asset *asset)
+{
+	uint32_t bucket = 0;
+	for (int i = 0; i < ID_LETTERS; i++)
+		bucket = bucket * 36 + (uint32_t)(asset->id[i] <= '9' ? asset->id[i] - '0' : asset->id[i] - 'a' + 10);
+	return bucket;
+}
+
+static void sort_ids(id_order *list, uint32_t count)
+{
+	if (count < ID_BUCKETS / 8) {
+		qsort(list, count, sizeof *list, by_id);
+		return;
+	}
+	uint32_t *places = must(calloc(ID_BUCKETS + 1, sizeof *places));
+	id_order *sorted = must(malloc(count * sizeof *sorted));
+	for (uint32_t i = 0; i < count; i++)
+		places[bucket_of(list[i].asset) + 1]++;
+	for (uint32_t i = 0; i < ID_BUCKETS; i++)
+		places[i + 1] += places[i];
+	for (uint32_t i = 0; i < count; i++)
+		sorted[places[bucket_of(list[i].asset)]++] = list[i];
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = i;
+		for (; at > 0 && by_id(&list[at - 1], &sorted[i]) > 0; at--)
+			list[at] = list[at - 1];
+		list[at] = sorted[i];
+	}
+	free(places);
+	free(sorted);
+}
+
 /* ---- views */
 
 static size_t roots_size(const srv_view_root *roots, uint32_t count)
@@ -215,7 +293,7 @@ static void free_garbage(record *garbage)
 {
 	while (garbage) {
 		record *next = garbage->next_garbage;
-		free(garbage);
+		record_free(garbage);
 		garbage = next;
 	}
 }
@@ -255,13 +333,15 @@ void srv_views_free(srv_views *views)
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		if (!views->changes[i].put)
 			free_const(views->changes[i].full.data);
-		free(views->changes[i].put);
+		record_free(views->changes[i].put);
 	}
 	view *last = views->newest;
 	assert(atomic_load(&last->references) == 1 && "a reader still holds a view");
 	for (uint32_t i = 0; i < last->open.count; i++)
-		free_const(last->open.assets[i]);
+		record_free((record *)(uintptr_t)last->open.assets[i]);
 	view_unref(last);
+	for (size_t i = 0; i < HOB_COUNT_OF(views->texts); i++)
+		text_drop(views->texts[i]);
 	free(views->changes);
 	free(views->roots);
 	pthread_mutex_destroy(&views->lock);
@@ -297,7 +377,7 @@ static change *change_add(srv_views *views)
 
 void srv_views_put(srv_views *views, const srv_view_asset *asset)
 {
-	record *r = record_new(asset);
+	record *r = record_new(views, asset);
 	change *c = change_add(views);
 	c->put = r;
 	c->full = r->asset.full;
@@ -336,7 +416,7 @@ static void sort_changes(srv_views *views)
 		if (last)
 			views->changes[kept++] = *c;
 		else if (c->put)
-			free(c->put);
+			record_free(c->put);
 		else
 			free_const(c->full.data);
 	}
@@ -413,8 +493,8 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 	for (uint32_t i = 0; i < views->change_count; i++)
 		if (views->changes[i].put)
 			in_list[come++] = order_of(&views->changes[i].put->asset);
-	qsort(out_list, gone, sizeof *out_list, by_id);
-	qsort(in_list, come, sizeof *in_list, by_id);
+	sort_ids(out_list, gone);
+	sort_ids(in_list, come);
 
 	uint32_t at = 0, count = 0, o = 0, n = 0;
 	while (o < gone || n < come) {

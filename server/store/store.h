@@ -154,6 +154,10 @@ bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena,
  * of looking each one up. */
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
+/* The recipe that an asset's row named by its place in the copy, between the same srv_store_read_begin and _end; its texts are
+ * valid as long. *whole: all of its outputs are in the cache. Some memory is of the arena. */
+bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv_recipe *out, bool *whole,
+						 hob_error *err) HOB_MUST_CHECK;
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
@@ -182,7 +186,8 @@ typedef struct srv_asset_row {
 	hob_sha256 good; /* recipe whose outputs are served; zero = never cooked */
 	hob_sha256 last; /* recipe of the newest attempt (differs from good after a failure) */
 	int64_t cooked_at_ms;
-	hob_str error; /* JSON, empty when fine */
+	hob_str error;					 /* JSON, empty when fine */
+	uint64_t good_place, last_place; /* read only: for srv_store_recipe_at; 0: to be looked up by its key */
 } srv_asset_row;
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;

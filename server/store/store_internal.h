@@ -46,7 +46,7 @@ typedef struct part_entry {
 /* index.start while it stands for the index; data is NULL when it does not. */
 typedef struct store_start {
 	uint8_t *data; /* of mmap */
-	size_t size, at, files_at, assets_at, recipes_at;
+	size_t size, at;
 } store_start;
 
 struct srv_store {

@@ -7,9 +7,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The file: this head, then blobs, parts, files, assets and recipes, each a row as below and then its texts. It is read by the
+/* The file: this head, then blobs, parts, files, recipes and assets, each a row as below and then its texts. It is read by the
  * program and the machine that wrote it, or not at all. */
-enum { START_FORMAT = 1 };
+enum { START_FORMAT = 2 };
 static const char file_name[] = "index.start";
 
 typedef struct start_head {
@@ -18,7 +18,8 @@ typedef struct start_head {
 	srv_stat index; /* index.db as it was left */
 	uint64_t size, hash[2];
 	uint64_t last_job, last_rev, recipe_count;
-	uint64_t blob_capacity, blobs, parts, files, assets, recipes;
+	uint64_t blob_capacity, blobs, parts, files, recipes, assets;
+	uint64_t files_at, recipes_at, assets_at;
 } start_head;
 
 typedef struct start_blob {
@@ -42,6 +43,7 @@ typedef struct start_asset {
 	hob_sha256 good, last;
 	uint64_t rev;
 	int64_t cooked_at_ms;
+	uint64_t good_at, last_at;		   /* recipes, in the file; 0: there is none */
 	uint32_t root, path, state, error; /* bytes */
 } start_asset;
 
@@ -51,7 +53,7 @@ typedef struct start_recipe {
 	int64_t cooked_at_ms;
 	uint64_t ingredients_at; /* in the file: many have the same */
 	uint32_t file_name, ingredients, stats, error;
-	uint32_t warnings, deps, outputs, unused;
+	uint32_t warnings, deps, outputs, whole;
 } start_recipe;
 
 typedef struct start_dep {
@@ -68,9 +70,10 @@ typedef struct start_output {
 /* ---- writing */
 
 typedef struct writer {
-	hob_buf out;
+	srv_store *store;
+	hob_buf out, assets;
 	start_head head;
-	digest_map wanted;						/* keys of the recipes that assets name */
+	digest_map wanted; /* of the recipes that assets name: uint64_t, where they are in `out`; 0: not there */
 	size_t ingredients_at, ingredients_end; /* the newest in `out` */
 } writer;
 
@@ -119,19 +122,19 @@ static void put_asset(void *user, const srv_asset_row *asset)
 {
 	writer *w = user;
 	bool fresh;
-	start_asset row = {asset->good,
-					   asset->last,
-					   asset->rev,
-					   asset->cooked_at_ms,
-					   (uint32_t)asset->root.len,
-					   (uint32_t)asset->path.len,
-					   (uint32_t)asset->state.len,
-					   (uint32_t)asset->error.len};
-	hob_buf_put(&w->out, &row, sizeof row);
-	hob_buf_put_str(&w->out, asset->root);
-	hob_buf_put_str(&w->out, asset->path);
-	hob_buf_put_str(&w->out, asset->state);
-	hob_buf_put_str(&w->out, asset->error);
+	start_asset row = {.good = asset->good,
+					   .last = asset->last,
+					   .rev = asset->rev,
+					   .cooked_at_ms = asset->cooked_at_ms,
+					   .root = (uint32_t)asset->root.len,
+					   .path = (uint32_t)asset->path.len,
+					   .state = (uint32_t)asset->state.len,
+					   .error = (uint32_t)asset->error.len};
+	hob_buf_put(&w->assets, &row, sizeof row);
+	hob_buf_put_str(&w->assets, asset->root);
+	hob_buf_put_str(&w->assets, asset->path);
+	hob_buf_put_str(&w->assets, asset->state);
+	hob_buf_put_str(&w->assets, asset->error);
 	if (!digest_map_put(&w->wanted, &asset->good, &fresh) ||
 		!digest_map_put(&w->wanted, &asset->last, &fresh))
 		w->out.failed = true;
@@ -141,8 +144,10 @@ static void put_asset(void *user, const srv_asset_row *asset)
 static void put_recipe(void *user, const srv_recipe *recipe)
 {
 	writer *w = user;
-	if (!digest_map_find(&w->wanted, &recipe->key) || w->out.failed)
+	uint64_t *place = digest_map_find(&w->wanted, &recipe->key);
+	if (!place || w->out.failed)
 		return;
+	*place = w->out.size;
 	bool same = w->ingredients_at > 0 &&
 				hob_str_equal(hob_str_sub(hob_buf_str(&w->out), w->ingredients_at, w->ingredients_end),
 							  recipe->ingredients);
@@ -159,7 +164,10 @@ static void put_recipe(void *user, const srv_recipe *recipe)
 						.error = (uint32_t)recipe->error.len,
 						.warnings = recipe->warnings,
 						.deps = recipe->dep_count,
-						.outputs = recipe->output_count};
+						.outputs = recipe->output_count,
+						.whole = true};
+	for (uint32_t i = 0; i < recipe->output_count; i++)
+		row.whole = row.whole && srv_blob_known(w->store, &recipe->outputs[i].digest);
 	hob_buf_put(&w->out, &row, sizeof row);
 	if (!same)
 		hob_buf_put_str(&w->out, recipe->ingredients);
@@ -183,19 +191,45 @@ static void put_recipe(void *user, const srv_recipe *recipe)
 	w->head.recipes++;
 }
 
+static uint64_t place_of(const writer *w, const hob_sha256 *key)
+{
+	const uint64_t *place = digest_map_find(&w->wanted, key);
+	return place ? *place : 0;
+}
+
+/* Behind the recipes, since they say where those are. */
+static void put_collected_assets(writer *w)
+{
+	for (size_t at = 0; at < w->assets.size && !w->assets.failed;) {
+		start_asset row;
+		memcpy(&row, w->assets.data + at, sizeof row);
+		row.good_at = place_of(w, &row.good);
+		row.last_at = place_of(w, &row.last);
+		memcpy(w->assets.data + at, &row, sizeof row);
+		at += sizeof row + row.root + row.path + row.state + row.error;
+	}
+	hob_buf_put_str(&w->out, hob_buf_str(&w->assets));
+	w->out.failed = w->out.failed || w->assets.failed;
+}
+
 bool store_start_collect(srv_store *store, hob_buf *out)
 {
-	writer w = {.head = {.magic = "HobStart", .format = START_FORMAT}};
+	writer w = {.store = store, .head = {.magic = "HobStart", .format = START_FORMAT}};
 	hob_error err;
-	digest_map_init(&w.wanted, 0);
+	digest_map_init(&w.wanted, sizeof(uint64_t));
 	hob_buf_put(&w.out, &w.head, sizeof w.head);
 	put_blobs(store, &w);
 	put_parts(store, &w);
 	srv_store_read_begin(store);
-	bool ok = srv_store_each_file(store, put_file, &w, &err) &&
-			  srv_store_each_asset(store, put_asset, &w, &err) &&
-			  srv_store_each_recipe(store, put_recipe, &w, &err);
+	w.head.files_at = w.out.size;
+	bool ok =
+		srv_store_each_file(store, put_file, &w, &err) && srv_store_each_asset(store, put_asset, &w, &err);
+	w.head.recipes_at = w.out.size;
+	ok = ok && srv_store_each_recipe(store, put_recipe, &w, &err);
 	srv_store_read_end(store);
+	w.head.assets_at = w.out.size;
+	put_collected_assets(&w);
+	hob_buf_release(&w.assets);
 	digest_map_release(&w.wanted);
 	w.head.schema = (uint32_t)srv_store_schema_version();
 	w.head.last_job = store->last_job;
@@ -353,7 +387,6 @@ bool store_start_read(srv_store *store, hob_error *err)
 	store->last_job = head.last_job;
 	store->last_rev = head.last_rev;
 	atomic_store(&store->recipe_count, head.recipe_count);
-	store->start.files_at = store->start.at;
 	return ok || hob_fail(err, MEMORY, "no memory left for the tables of blobs and parts");
 }
 
@@ -362,55 +395,42 @@ bool srv_store_has_start(const srv_store *store)
 	return store->start.data && !atomic_load(&store->marked);
 }
 
-/* Rows of the kinds before are passed over by reading them: the three are read one after the other. */
 void store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user)
 {
 	store_start *start = &store->start;
-	start->at = start->files_at;
-	for (uint64_t i = head_of(start).files; i > 0; i--) {
+	start_head head = head_of(start);
+	start->at = head.files_at;
+	for (uint64_t i = head.files; i > 0; i--) {
 		start_file row;
 		TAKE(start, row);
 		hob_str root = take_str(start, row.root), path = take_str(start, row.path);
 		each(user, &(srv_file_row){root, path, row.stat, row.digest});
 	}
-	start->assets_at = start->at;
-}
-
-static void skip_files(void *user, const srv_file_row *row)
-{
-	(void)user;
-	(void)row;
 }
 
 void store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user)
 {
 	store_start *start = &store->start;
-	if (start->assets_at == 0)
-		store_start_files(store, skip_files, NULL);
-	start->at = start->assets_at;
-	for (uint64_t i = head_of(start).assets; i > 0; i--) {
+	start_head head = head_of(start);
+	start->at = head.assets_at;
+	for (uint64_t i = head.assets; i > 0; i--) {
 		start_asset row;
 		TAKE(start, row);
 		srv_asset_row asset = {.rev = row.rev,
 							   .good = row.good,
 							   .last = row.last,
 							   .cooked_at_ms = row.cooked_at_ms,
+							   .good_place = row.good_at,
+							   .last_place = row.last_at,
 							   .root = take_str(start, row.root),
 							   .path = take_str(start, row.path),
 							   .state = take_str(start, row.state),
 							   .error = take_str(start, row.error)};
 		each(user, &asset);
 	}
-	start->recipes_at = start->at;
 }
 
-static void skip_assets(void *user, const srv_asset_row *row)
-{
-	(void)user;
-	(void)row;
-}
-
-static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out)
+static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, bool *whole)
 {
 	start_recipe row;
 	TAKE(start, row);
@@ -425,6 +445,7 @@ static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out)
 						.cooked_at_ms = row.cooked_at_ms,
 						.dep_count = row.deps,
 						.output_count = row.outputs};
+	*whole = row.whole;
 	if (row.ingredients_at == start->at)
 		take(start, row.ingredients);
 	out->file_name = take_str(start, row.file_name);
@@ -451,19 +472,30 @@ bool store_start_recipes(srv_store *store, void (*each)(void *user, const srv_re
 	store_start *start = &store->start;
 	hob_arena arena;
 	bool ok = true;
-	if (start->recipes_at == 0)
-		store_start_assets(store, skip_assets, NULL);
-	start->at = start->recipes_at;
+	start_head head = head_of(start);
+	start->at = head.recipes_at;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
-	for (uint64_t i = head_of(start).recipes; ok && i > 0; i--) {
+	for (uint64_t i = head.recipes; ok && i > 0; i--) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_recipe recipe;
-		ok = take_recipe(start, &arena, &recipe) || hob_fail_memory(err, &arena, "a recipe");
+		bool whole;
+		ok = take_recipe(start, &arena, &recipe, &whole) || hob_fail_memory(err, &arena, "a recipe");
 		if (ok)
 			each(user, &recipe);
 		hob_arena_restore(&arena, mark);
 	}
 	hob_arena_release(&arena);
+	return ok;
+}
+
+bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv_recipe *out, bool *whole,
+						 hob_error *err)
+{
+	assert(place >= sizeof(start_head) && place < store->start.size);
+	size_t at = store->start.at;
+	store->start.at = place;
+	bool ok = take_recipe(&store->start, arena, out, whole) || hob_fail_memory(err, arena, "a recipe");
+	store->start.at = at;
 	return ok;
 }

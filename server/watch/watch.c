@@ -36,7 +36,7 @@ watch_message *watch_message_new(watch_root *root, message_kind kind)
 
 static void free_message(watch_message *message)
 {
-	file_list_drop(message->files);
+	srv_file_list_drop(message->files);
 	path_set_release(&message->paths);
 	free(message);
 }
@@ -119,7 +119,7 @@ static void free_root(watch_root *root)
 	settle_clear(root);
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
-	file_list_drop(root->known);
+	srv_file_list_drop(root->known);
 	hob_arena_release(&root->link_arena);
 	free(root->links);
 	pthread_cond_destroy(&root->wake);
@@ -268,7 +268,12 @@ static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
 	pthread_condattr_t attributes;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_mutex_init(&root->lock, NULL);
+	/* Held for a system call at most, many thousand times in a scan: spinning costs less than sleeping. */
+	pthread_mutexattr_t kind;
+	pthread_mutexattr_init(&kind);
+	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&root->lock, &kind);
+	pthread_mutexattr_destroy(&kind);
 	pthread_cond_init(&root->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	root->watch = watch;
@@ -361,7 +366,7 @@ bool srv_watch_is_unread(const srv_watch *watch, hob_str path)
 	return file_list_is_unread(watch->delivered, path);
 }
 
-bool file_list_is_unread(const file_list *list, hob_str path)
+bool file_list_is_unread(const srv_file_list *list, hob_str path)
 {
 	for (size_t i = 0; i < list->unread.used; i++) {
 		hob_str above = list->unread.items[i].path;
@@ -372,13 +377,48 @@ bool file_list_is_unread(const file_list *list, hob_str path)
 	return false;
 }
 
-file_list *file_list_keep(file_list *list)
+srv_file_list *srv_watch_keep_list(srv_watch *watch)
+{
+	assert(watch->delivered);
+	return file_list_keep(watch->delivered);
+}
+
+/* The first entry that does not stand before `path`. */
+static size_t place_of(const srv_file_list *list, hob_str path)
+{
+	size_t low = 0, high = list->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (watch_compare_paths(list->entries[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const srv_file_entry *srv_file_list_find(const srv_file_list *list, hob_str path)
+{
+	size_t at = place_of(list, path);
+	return at < list->count && hob_str_equal(list->entries[at].path, path) ? &list->entries[at] : NULL;
+}
+
+const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str prefix, size_t *count)
+{
+	size_t at = place_of(list, prefix), end = at;
+	while (end < list->count && hob_str_starts(list->entries[end].path, prefix))
+		end++;
+	*count = end - at;
+	return list->entries + at;
+}
+
+srv_file_list *file_list_keep(srv_file_list *list)
 {
 	atomic_fetch_add(&list->references, 1);
 	return list;
 }
 
-void file_list_drop(file_list *list)
+void srv_file_list_drop(srv_file_list *list)
 {
 	if (!list || atomic_fetch_sub(&list->references, 1) > 1)
 		return;

@@ -46,7 +46,7 @@ typedef struct srv_file_entry {
 
 typedef struct srv_watch_callbacks {
 	void *user;
-	/* Complete list, sorted by path bytes; the memory is freed after the call. */
+	/* Complete list, sorted by path bytes; the memory is freed after the call unless srv_watch_keep_list is called in it. */
 	void (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
 	/* Paths that may have changed, without duplicates; a folder that was moved or removed is reported as the
 	 * folder's path with a trailing '/', meaning "everything below". */
@@ -85,6 +85,15 @@ bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
 /* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);
+/* In `scanned` only: the list as it was found, to be dropped by the caller (any thread). */
+typedef struct srv_file_list srv_file_list;
+srv_file_list *srv_watch_keep_list(srv_watch *watch);
+void srv_file_list_drop(srv_file_list *list); /* NULL is fine */
+/* O(log n); NULL: it is not listed. */
+const srv_file_entry *srv_file_list_find(const srv_file_list *list, hob_str path);
+/* The files whose path begins with `prefix`, in order. */
+const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str prefix, size_t *count);
+
 /* A file that somebody uses and that no scan may list, because it lies in a hidden or ignored folder or behind a link to a folder,
  * or was not there: it is reported under this name from now on, also when a folder or link on the way to it changes. False:
  * events tell of it anyway. True: what happened before this call may be unknown; the caller looks at it. Loop thread. */

@@ -68,7 +68,7 @@ static bool watch_folder(watch_root *root, const char *path)
 	int fd = srv_open_beneath(root->dir_fd, path, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0)
 		return false;
-	int wd = watch_add_raw(root, fd, hob_str_of(path));
+	int wd = watch_add_raw(root, fd, false, hob_str_of(path));
 	close(fd);
 	if (wd < 0 && root->limit[0])
 		watch_root_doubt(root, 0, root->limit);

@@ -23,7 +23,7 @@
 #include <stdatomic.h>
 
 /* A complete scan. Shared by the message that carries it and by a polling root. */
-typedef struct file_list {
+struct srv_file_list {
 	srv_file_entry *entries;
 	size_t count;
 	path_set
@@ -31,10 +31,9 @@ typedef struct file_list {
 	hob_arena *arenas;
 	uint32_t arena_count;
 	atomic_uint references;
-} file_list;
-file_list *file_list_keep(file_list *list);
-bool file_list_is_unread(const file_list *list, hob_str path);
-void file_list_drop(file_list *list); /* NULL is fine */
+};
+srv_file_list *file_list_keep(srv_file_list *list);
+bool file_list_is_unread(const srv_file_list *list, hob_str path);
 
 /* A symbolic link to a file inside the root: it changes when its target does. */
 typedef struct link_entry {
@@ -104,7 +103,7 @@ typedef struct watch_root {
 	bool missing, announced;
 	bool polling;
 	char why[300];
-	file_list *known; /* polling: the newest list */
+	srv_file_list *known; /* polling: the newest list */
 } watch_root;
 
 enum { WATCH_ROOTS_MAX = 256 };
@@ -116,7 +115,7 @@ typedef struct watch_message {
 	message_kind kind;
 	uint32_t root;
 	srv_watch_mode mode;
-	file_list *files;
+	srv_file_list *files;
 	path_set paths;
 	char why[300];
 	srv_watch_facts facts;
@@ -129,10 +128,10 @@ struct srv_watch {
 	void (*done)(void *user);
 	void *done_user;
 	bool closing;
-	const file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t queue_lock;
 	watch_message *first, **last;
+	srv_file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t roots_lock; /* guards the array; a root lives until close */
 	watch_root **roots;
@@ -184,17 +183,18 @@ void watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t no
 /* Adds the files whose real place, or a folder or link on the way to it, is in the batch. */
 void watch_extra_expand(watch_root *root, path_set *batch);
 
-/* An inotify watch; -1: there is none, and root->limit says so when a limit is reached. root->lock is held. */
-int watch_add_raw(watch_root *root, int fd, hob_str path);
+/* An inotify watch; -1: there is none, and root->limit says so when a limit is reached. `here`: fd is the calling thread's
+ * current folder too. root->lock is held. */
+int watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
 /* root->lock is NOT held. Adds the watch and puts the folder into the tree. */
-folder_watch watch_add_folder(watch_root *root, int fd, hob_str path);
+folder_watch watch_add_folder(watch_root *root, int fd, bool here, hob_str path);
 /* The same with the lock held. */
-folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path);
+folder_watch watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path);
 
 typedef struct scan_result {
-	file_list *files;
+	srv_file_list *files;
 	link_entry *links;
 	size_t link_count;
 	hob_arena link_arena;

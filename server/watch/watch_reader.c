@@ -67,7 +67,7 @@ static void crawl_one(reader *r, hob_str path)
 		look_again(root, path, errno);
 		return;
 	}
-	folder_watch added = watch_add_folder_locked(root, fd, path);
+	folder_watch added = watch_add_folder_locked(root, fd, false, path);
 	if (added == FOLDER_LIMIT)
 		watch_root_doubt(root, 0, root->limit);
 	if (added == FOLDER_WATCHED) {

@@ -54,7 +54,7 @@ static long read_number(const char *path)
 	return atol(text);
 }
 
-static int add_watch(watch_root *root, int fd, hob_str path)
+static int add_watch(watch_root *root, int fd, bool here, hob_str path)
 {
 	if (root->inotify_fd < 0) {
 		errno = EBADF;
@@ -65,6 +65,8 @@ static int add_watch(watch_root *root, int fd, hob_str path)
 		errno = ENOSPC;
 		return -1;
 	}
+	if (here)
+		return inotify_add_watch(root->inotify_fd, ".", MASK);
 	char self[32];
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
 	int wd = inotify_add_watch(root->inotify_fd, self, MASK);
@@ -79,9 +81,9 @@ static int add_watch(watch_root *root, int fd, hob_str path)
 	return inotify_add_watch(root->inotify_fd, full, MASK);
 }
 
-int watch_add_raw(watch_root *root, int fd, hob_str path)
+int watch_add_raw(watch_root *root, int fd, bool here, hob_str path)
 {
-	int wd = add_watch(root, fd, path);
+	int wd = add_watch(root, fd, here, path);
 	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
 		snprintf(root->limit, sizeof root->limit,
 				 "the limit of watched folders is reached (fs.inotify.max_user_watches = %ld, shared by all "
@@ -91,11 +93,11 @@ int watch_add_raw(watch_root *root, int fd, hob_str path)
 	return wd;
 }
 
-folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path)
+folder_watch watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path)
 {
 	if (root->inotify_fd < 0)
 		return FOLDER_GONE;
-	int wd = watch_add_raw(root, fd, path);
+	int wd = watch_add_raw(root, fd, here, path);
 	if (wd < 0)
 		return root->limit[0] ? FOLDER_LIMIT : FOLDER_GONE;
 	size_t slash = path.len;
@@ -120,10 +122,10 @@ folder_watch watch_add_folder_locked(watch_root *root, int fd, hob_str path)
 	return FOLDER_WATCHED;
 }
 
-folder_watch watch_add_folder(watch_root *root, int fd, hob_str path)
+folder_watch watch_add_folder(watch_root *root, int fd, bool here, hob_str path)
 {
 	pthread_mutex_lock(&root->lock);
-	folder_watch result = watch_add_folder_locked(root, fd, path);
+	folder_watch result = watch_add_folder_locked(root, fd, here, path);
 	pthread_mutex_unlock(&root->lock);
 	return result;
 }
@@ -193,7 +195,7 @@ static void set_polling(watch_root *root, const char *why)
 		set_mode(root, true, "polling every %u ms: %s", every, why);
 }
 
-static void post_scanned(watch_root *root, file_list *list)
+static void post_scanned(watch_root *root, srv_file_list *list)
 {
 	watch_message *scanned = watch_message_new(root, MESSAGE_SCANNED);
 	scanned->files = file_list_keep(list);
@@ -212,20 +214,20 @@ static void scan_missing(watch_root *root, int code)
 	root->held = root->want_scan = false;
 	settle_clear(root);
 	pthread_mutex_unlock(&root->lock);
-	file_list_drop(root->known);
+	srv_file_list_drop(root->known);
 	root->known = NULL;
 	root->missing = true;
 	char why[200];
 	snprintf(why, sizeof why, "the folder %.120s cannot be opened (%s); it is looked for again", root->path,
 			 strerror(code));
 	set_polling(root, why);
-	file_list *empty = calloc(1, sizeof *empty);
+	srv_file_list *empty = calloc(1, sizeof *empty);
 	if (!empty)
 		abort();
 	empty->entries = calloc(1, sizeof *empty->entries);
 	atomic_store(&empty->references, 1);
 	post_scanned(root, empty);
-	file_list_drop(empty);
+	srv_file_list_drop(empty);
 	atomic_fetch_add(&root->watch->scans, 1);
 }
 
@@ -378,9 +380,9 @@ static void scan(watch_root *root)
 		watch_root_look_again(root, result.unread);
 	pthread_mutex_unlock(&root->lock);
 	watch_wake_reader(root->watch);
-	file_list_drop(root->known);
+	srv_file_list_drop(root->known);
 	root->known = root->polling ? file_list_keep(result.files) : NULL;
-	file_list_drop(result.files);
+	srv_file_list_drop(result.files);
 }
 
 /* ---- polling */
@@ -424,7 +426,7 @@ typedef struct difference {
 	path_set ready; /* to be reported */
 } difference;
 
-static void compare_lists(const file_list *old, const file_list *young, difference *out)
+static void compare_lists(const srv_file_list *old, const srv_file_list *young, difference *out)
 {
 	size_t i = 0, k = 0;
 	out->changed = calloc(young->count + 1, sizeof *out->changed);
@@ -489,7 +491,7 @@ static void poll_once(watch_root *root)
 	free(result.links);
 	hob_arena_release(&result.link_arena);
 	if (result.stopped) {
-		file_list_drop(result.files);
+		srv_file_list_drop(result.files);
 		return;
 	}
 	compare_lists(root->known, result.files, &found);
@@ -507,7 +509,7 @@ static void poll_once(watch_root *root)
 	post_changed(root, &found.ready);
 	free(found.changed);
 	free(found.before);
-	file_list_drop(root->known);
+	srv_file_list_drop(root->known);
 	root->known = result.files;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -72,17 +73,33 @@ bool watch_link_target(int root_fd, const char *path, char *out, size_t room)
 
 /* ---- the crawl */
 
+typedef struct folder {
+	hob_str path;		 /* NUL-terminated, its last character is '/'; empty for the root */
+	uint32_t crawler;	 /* who listed it, and */
+	size_t first, count; /* which of its items lie in it, in order of names */
+} folder;
+
+typedef struct item {
+	srv_file_entry entry;
+	folder *below; /* NULL for a file */
+} item;
+
+typedef struct folder_stack {
+	folder **items;
+	size_t count, room;
+} folder_stack;
+
 typedef struct crawl_state {
 	watch_root *root;
 	bool add_watches;
 	uint64_t device;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	char **folders; /* a stack of paths that nobody looked at yet */
-	size_t folder_count, folder_room;
+	folder_stack shared; /* for crawlers that have none left */
 	unsigned busy;
 	path_set unread;
 	char why[200]; /* the first of them was not read */
+	atomic_uint waiting;
 	atomic_bool limit, stopped;
 	_Atomic(const char *) silent;
 } crawl_state;
@@ -95,8 +112,11 @@ typedef struct found_link {
 typedef struct crawler {
 	crawl_state *crawl;
 	pthread_t thread;
+	uint32_t number;
+	bool working, own_place;
 	hob_arena arena, link_arena;
-	srv_file_entry *entries;
+	folder_stack todo;
+	item *items;
 	size_t count, room;
 	found_link *links;
 	size_t link_count;
@@ -112,34 +132,66 @@ static void *must(void *memory)
 	return memory;
 }
 
-static void push_folder(crawl_state *crawl, char *path)
+static void push(folder_stack *stack, folder *f)
 {
-	pthread_mutex_lock(&crawl->lock);
-	if (crawl->folder_count == crawl->folder_room) {
-		crawl->folder_room = crawl->folder_room ? crawl->folder_room * 2 : 64;
-		crawl->folders = must(realloc(crawl->folders, crawl->folder_room * sizeof *crawl->folders));
+	if (stack->count == stack->room) {
+		stack->room = stack->room ? stack->room * 2 : 64;
+		stack->items = must(realloc(stack->items, stack->room * sizeof(folder *)));
 	}
-	crawl->folders[crawl->folder_count++] = path;
-	pthread_cond_signal(&crawl->more);
-	pthread_mutex_unlock(&crawl->lock);
+	stack->items[stack->count++] = f;
 }
 
-/* Waits for a folder; NULL when all are done. The caller says `done` with the one it took before. */
-static char *next_folder(crawl_state *crawl, bool done)
+/* The ones that were found first: more lies below them. */
+static void give_half(crawler *c)
 {
-	char *path = NULL;
-	pthread_mutex_lock(&crawl->lock);
-	crawl->busy -= done;
-	while (crawl->folder_count == 0 && crawl->busy > 0)
+	size_t count = c->todo.count / 2;
+	for (size_t i = 0; i < count; i++)
+		push(&c->crawl->shared, c->todo.items[i]);
+	c->todo.count -= count;
+	memmove(c->todo.items, c->todo.items + count, c->todo.count * sizeof(folder *));
+	pthread_cond_broadcast(&c->crawl->more);
+}
+
+static folder *take_shared(crawler *c)
+{
+	crawl_state *crawl = c->crawl;
+	crawl->busy -= c->working;
+	c->working = false;
+	atomic_fetch_add(&crawl->waiting, 1);
+	while (crawl->shared.count == 0 && crawl->busy > 0)
 		pthread_cond_wait(&crawl->more, &crawl->lock);
-	if (crawl->folder_count > 0) {
-		path = crawl->folders[--crawl->folder_count];
-		crawl->busy++;
-	} else {
+	atomic_fetch_sub(&crawl->waiting, 1);
+	if (crawl->shared.count == 0) {
 		pthread_cond_broadcast(&crawl->more);
+		return NULL;
 	}
+	crawl->busy++;
+	c->working = true;
+	return crawl->shared.items[--crawl->shared.count];
+}
+
+/* Waits for a folder; NULL when all are done. */
+static folder *next_folder(crawler *c)
+{
+	crawl_state *crawl = c->crawl;
+	bool asked = c->todo.count > 1 && atomic_load_explicit(&crawl->waiting, memory_order_relaxed) > 0;
+	if (c->todo.count > 0 && !asked)
+		return c->todo.items[--c->todo.count];
+	pthread_mutex_lock(&crawl->lock);
+	if (asked)
+		give_half(c);
+	folder *next = asked ? c->todo.items[--c->todo.count] : take_shared(c);
 	pthread_mutex_unlock(&crawl->lock);
-	return path;
+	return next;
+}
+
+static item *add_item(crawler *c)
+{
+	if (c->count == c->room) {
+		c->room = c->room ? c->room * 2 : 1024;
+		c->items = must(realloc(c->items, c->room * sizeof *c->items));
+	}
+	return &c->items[c->count++];
 }
 
 static void add_unread(crawl_state *crawl, hob_str path, int code)
@@ -156,14 +208,18 @@ static void add_unread(crawl_state *crawl, hob_str path, int code)
 
 static void add_file(crawler *c, hob_str path, const srv_stat *stat)
 {
-	if (c->count == c->room) {
-		c->room = c->room ? c->room * 2 : 1024;
-		c->entries = must(realloc(c->entries, c->room * sizeof *c->entries));
-	}
 	hob_str copy = hob_arena_str(&c->arena, path);
-	c->entries[c->count++] = (srv_file_entry){copy, *stat};
-	if (!copy.data)
-		abort();
+	must((void *)(uintptr_t)copy.data);
+	*add_item(c) = (item){.entry = {copy, *stat}};
+}
+
+static void add_folder(crawler *c, hob_str path)
+{
+	folder *f = must(HOB_NEW(&c->arena, folder, 1));
+	f->path = hob_arena_str(&c->arena, path);
+	must((void *)(uintptr_t)f->path.data);
+	*add_item(c) = (item){.entry.path = f->path, .below = f};
+	push(&c->todo, f);
 }
 
 static void add_link(crawler *c, hob_str path)
@@ -194,8 +250,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	if (watch_ignores(c->crawl->root, path))
 		return true;
 	if (kind == DT_DIR) {
-		c->path[len] = 0;
-		push_folder(c->crawl, must(strdup(c->path)));
+		add_folder(c, path);
 	} else if (kind == DT_REG && fstatat(folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
 		add_unread(c->crawl, path, errno);
 	} else if (kind == DT_REG && S_ISREG(info.st_mode)) {
@@ -221,64 +276,89 @@ static void check_mount(crawl_state *crawl, int fd)
 		atomic_store(&crawl->silent, silent);
 }
 
-static void crawl_folder(crawler *c, const char *path)
+static int by_name(const void *a, const void *b)
+{
+	return watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
+}
+
+/* Folders hold a few files mostly. */
+static void sort_items(item *items, size_t count)
+{
+	enum { FEW = 24 };
+	if (count > FEW) {
+		qsort(items, count, sizeof *items, by_name);
+		return;
+	}
+	for (size_t i = 1; i < count; i++) {
+		item moved = items[i];
+		size_t at = i;
+		for (; at > 0 && by_name(&items[at - 1], &moved) > 0; at--)
+			items[at] = items[at - 1];
+		items[at] = moved;
+	}
+}
+
+static void crawl_folder(crawler *c, folder *f)
 {
 	crawl_state *crawl = c->crawl;
-	int fd = srv_open_beneath(crawl->root->dir_fd, path, O_RDONLY | O_DIRECTORY, false);
+	f->crawler = c->number;
+	f->first = c->count;
+	hob_str path = hob_str_sub(f->path, 0, f->path.len - (f->path.len > 0));
+	int fd = srv_open_beneath(crawl->root->dir_fd, f->path.data, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0) {
-		add_unread(crawl, hob_str_of(path), errno);
+		add_unread(crawl, path, errno);
 		return;
 	}
 	check_mount(crawl, fd);
 	/* Watched first, listed second: what is made in between is seen twice rather than never. */
+	bool here = crawl->add_watches && c->own_place && fchdir(fd) == 0;
 	if (crawl->add_watches && !atomic_load(&crawl->limit) &&
-		watch_add_folder(crawl->root, fd, hob_str_of(path)) == FOLDER_LIMIT)
+		watch_add_folder(crawl->root, fd, here, path) == FOLDER_LIMIT)
 		atomic_store(&crawl->limit, true);
-	c->path_len = strlen(path);
-	memcpy(c->path, path, c->path_len);
-	if (c->path_len > 0)
-		c->path[c->path_len++] = '/';
-	add_unread(crawl, hob_str_of(path), watch_list_folder(fd, c->buffer, on_entry, c));
+	c->path_len = f->path.len;
+	memcpy(c->path, f->path.data, c->path_len);
+	add_unread(crawl, path, watch_list_folder(fd, c->buffer, on_entry, c));
 	close(fd);
-}
-
-static int by_path(const void *a, const void *b)
-{
-	return watch_compare_paths(((const srv_file_entry *)a)->path, ((const srv_file_entry *)b)->path);
+	f->count = c->count - f->first;
+	sort_items(c->items + f->first, f->count);
 }
 
 static void *crawler_main(void *argument)
 {
 	crawler *c = argument;
-	for (char *path = next_folder(c->crawl, false); path; path = next_folder(c->crawl, true)) {
+	/* A current folder of its own names each folder to the kernel at less than the way through /proc. */
+	c->own_place = c->crawl->add_watches && unshare(CLONE_FS) == 0;
+	for (folder *f = next_folder(c); f; f = next_folder(c)) {
 		if (atomic_load_explicit(&c->crawl->root->watch->stop, memory_order_relaxed))
 			atomic_store(&c->crawl->stopped, true);
 		if (!atomic_load(&c->crawl->stopped))
-			crawl_folder(c, path);
-		free(path);
+			crawl_folder(c, f);
 	}
-	if (c->count > 0)
-		qsort(c->entries, c->count, sizeof *c->entries, by_path);
+	/* No folder stays in use. */
+	if (c->own_place && chdir("/") != 0)
+		c->own_place = false;
 	return NULL;
 }
 
 /* ---- putting it together */
 
-static void merge_files(crawler *crawlers, uint32_t count, file_list *list)
+static void put_in_order(const crawler *crawlers, const folder *f, srv_file_list *list)
 {
-	size_t at[THREADS_MAX] = {0};
+	const item *items = crawlers[f->crawler].items + f->first;
+	for (size_t i = 0; i < f->count; i++)
+		if (items[i].below)
+			put_in_order(crawlers, items[i].below, list);
+		else
+			list->entries[list->count++] = items[i].entry;
+}
+
+static void merge_files(const crawler *crawlers, uint32_t count, const folder *top, srv_file_list *list)
+{
+	size_t room = 1;
 	for (uint32_t i = 0; i < count; i++)
-		list->count += crawlers[i].count;
-	list->entries = must(malloc((list->count + 1) * sizeof *list->entries));
-	for (size_t i = 0; i < list->count; i++) {
-		uint32_t best = HOB_NONE;
-		for (uint32_t k = 0; k < count; k++)
-			if (at[k] < crawlers[k].count &&
-				(best == HOB_NONE ||
-				 by_path(&crawlers[k].entries[at[k]], &crawlers[best].entries[at[best]]) < 0))
-				best = k;
-		list->entries[i] = crawlers[best].entries[at[best]++];
-	}
+		room += crawlers[i].count;
+	list->entries = must(malloc(room * sizeof *list->entries));
+	put_in_order(crawlers, top, list);
 }
 
 static int by_target(const void *a, const void *b)
@@ -309,10 +389,11 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 	uint32_t wanted = cores < 2 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (uint32_t)cores, count = 0;
 	pthread_mutex_init(&crawl.lock, NULL);
 	pthread_cond_init(&crawl.more, NULL);
-	push_folder(&crawl, must(strdup("")));
+	folder top = {.path = HOB_STR("")};
+	push(&crawl.shared, &top);
 	for (; count < wanted; count++) {
 		crawler *c = &crawlers[count];
-		*c = (crawler){.crawl = &crawl, .buffer = must(malloc(WATCH_LIST_BUFFER))};
+		*c = (crawler){.crawl = &crawl, .number = count, .buffer = must(malloc(WATCH_LIST_BUFFER))};
 		hob_arena_init(&c->arena, SIZE_MAX);
 		hob_arena_init(&c->link_arena, SIZE_MAX);
 		/* The first one is this thread itself. */
@@ -322,7 +403,7 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		}
 	}
 	crawler_main(&crawlers[0]);
-	file_list *list = must(calloc(1, sizeof *list));
+	srv_file_list *list = must(calloc(1, sizeof *list));
 	atomic_store(&list->references, 1);
 	list->arenas = must(calloc(count, sizeof *list->arenas));
 	list->arena_count = count;
@@ -336,13 +417,14 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		(scan_result){.files = list, .limit = crawl.limit, .silent = crawl.silent, .stopped = crawl.stopped};
 	list->unread = crawl.unread;
 	memcpy(out->unread, crawl.why, sizeof out->unread);
-	merge_files(crawlers, count, list);
+	merge_files(crawlers, count, &top, list);
 	merge_links(crawlers, count, out);
 	for (uint32_t i = 0; i < count; i++) {
-		free(crawlers[i].entries);
+		free(crawlers[i].items);
+		free(crawlers[i].todo.items);
 		hob_arena_release(&crawlers[i].link_arena);
 	}
-	free(crawl.folders);
+	free(crawl.shared.items);
 	pthread_cond_destroy(&crawl.more);
 	pthread_mutex_destroy(&crawl.lock);
 	atomic_fetch_add(&root->watch->scans, 1);

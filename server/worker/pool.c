@@ -148,10 +148,16 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	}
 	/* The first one starts beside what the caller does next; if it cannot, the loop tries again and says so, since what the
 	 * callbacks need is not there yet. */
-	(void)pool_spawn(&pool->workers[0], &(hob_error){0});
-	uv_timer_start(&pool->respawn, pool_on_respawn, 0, 0);
+	if (!pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
+		srv_pool_fill(pool);
 	*out = pool;
 	return true;
+}
+
+void srv_pool_fill(srv_pool *pool)
+{
+	if (!pool->closing && !uv_is_active((uv_handle_t *)&pool->respawn))
+		uv_timer_start(&pool->respawn, pool_on_respawn, 0, 0);
 }
 
 /* ---- jobs */

@@ -82,10 +82,13 @@ typedef struct srv_pool_options {
 	srv_sandbox_policy sandbox;
 	const int *root_fds; /* O_PATH or O_RDONLY directories; borrowed during srv_pool_new only (dup'ed) */
 	uint32_t root_count;
+	bool one_first; /* the others start with srv_pool_fill */
 } srv_pool_options;
 
 bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_pool_callbacks *callbacks,
 				  srv_pool **out, hob_error *err) HOB_MUST_CHECK;
+/* Starts the workers that are not there, in the next turn of the loop. */
+void srv_pool_fill(srv_pool *pool);
 /* Kills the workers, reaps them without blocking, closes handles, then done(user). */
 void srv_pool_close(srv_pool *pool, void (*done)(void *user), void *user);
 

@@ -357,6 +357,12 @@ class Contract(Scenario):
         self.ask(400, "PATCH", target, b"[1]", If_Match='"none"', **JSON)
         wrong = self.ask(422, "PATCH", target, {"lods": {"maxx": 2}}, If_Match='"none"').json()
         self.assertIn("lods.max", wrong["detail"])
+        for change, words in (({"lods": {"max": 99}}, ("'lods.max'", "1 to 7", "not 99")), ({"encode": "zip"}, ("'encode'", "raw, meshopt", '"zip"')),
+                              ({"meshlets": 1}, ("'meshlets'", "true or false", "not 1")), ({"scale": "ü" * 99}, ("'scale'", '"üü', "ü..."))):
+            wrong = self.ask(422, "PATCH", target, change, If_Match='"none"').json()
+            self.assertEqual((wrong["type"], wrong["code"]), ("/problems/settings-invalid", "config.invalid"))
+            for word in words:
+                self.assertIn(word, wrong["detail"])
         self.assertFalse((self.art / "props/a.obj.cook.json").exists())
         changed = self.ask(200, "PATCH", target, b'{"lods": {"max": 1}, "scale": 2}', If_Match='"none"',
                            Content_Type="application/merge-patch+json")
@@ -371,6 +377,7 @@ class Contract(Scenario):
         self.ask(412, "PATCH", target, {"scale": 3}, If_Match='"none"')
         again = self.ask(200, "PATCH", target, {"lods": None}, If_Match=changed.headers["etag"])
         self.assertEqual(again.json()["sidecar"]["value"], {"scale": 2})
+        self.assertIn(b'"error":0.1,', again.body, "as it was written, not as the float prints at full length")
         self.ask(428, "DELETE", target)
         self.ask(412, "DELETE", target, If_Match=changed.headers["etag"])
         self.ask(204, "DELETE", target, If_Match=again.headers["etag"])
@@ -429,6 +436,7 @@ class Contract(Scenario):
         self.assertEqual((dry["damaged"], dry["checked"]), (1, dry["total"]))
         self.assertEqual(run("/api/v1/verify", {})["damaged"], 1)
         self.daemon.wait_asset("art/props/a.obj", "fresh")
+        self.daemon.sync()  # a preview may have come first
         self.assertEqual(sha(self.ask(200, "GET", f"/blobs/{blob}").body), blob)
         self.assertEqual(run("/api/v1/verify?dry_run=1", None)["damaged"], 0)
         self.assertEqual(run("/api/v1/gc", {"dry_run": True})["freed_bytes"], 0)

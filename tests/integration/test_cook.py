@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from hobtest import DEADLINE, HOB, MODELS, Scenario, main, obj_text, png
+from hobtest import DEADLINE, HOB, MODELS, Scenario, bumpy_grid, main, obj_text, png
 
 
 def tree(folder):
@@ -237,6 +237,43 @@ class Cook(Scenario):
         self.cook(self.art, "--check", "--settings", '{"lods":{"max":2}} \n')
         self.cook(self.folder / "nowhere.obj", code=2)
         self.cook(code=2)
+
+    def test_settings_of_the_command_line_win_and_each_says_where_it_is_from(self):
+        self.put("deep/a.obj", bumpy_grid(30))
+        self.put("cook.json", '{"lods": {"max": 5, "ratio": 0.75}, "meshlets": false}')
+        self.put("deep/cook.json", '{"lods": {"max": 4}, "budget": {"triangles": 7}}')
+        self.put("deep/a.obj.cook.json", '{"lods": {"max": 3}}')
+        (self.folder / "hob.json").write_text('{"defaults": {"scale": 2, "meshlets": false, "lods": {"max": 2}}}')
+        (self.folder / "mine.json").write_text('{"lods": {"max": 1}, "scale": 3}')
+        (self.folder / "gate.json").write_text('{"triangles": 9000}')
+        report = self.folder / "report.json"
+
+        def told(*options, code=0):
+            self.cook("art", "-o", "out", "--report", report, *options, cwd=self.folder, code=code)
+            (item,) = json.loads(report.read_text())["assets"]
+            return item["settings"]
+
+        own = {"lods.max": {"value": 3, "origin": "deep/a.obj.cook.json"}, "lods.ratio": {"value": 0.75, "origin": "cook.json"},
+               "meshlets": {"value": False, "origin": str(self.folder / "hob.json")}, "scale": {"value": 2, "origin": str(self.folder / "hob.json")},
+               "budget.triangles": {"value": 7, "origin": "deep/cook.json"}}
+        self.assertEqual(told(code=4), own)
+        levels = lambda: len(json.loads(self.run_hob("inspect", "--json", "out/deep/a.obj.meshes").stdout)["records"]["LODS"])
+        self.assertEqual(levels(), 3)
+        self.assertEqual(told("--settings", '{"lods": {"max": 2}}', code=4), own | {"lods.max": {"value": 2, "origin": "--settings"}})
+        self.assertEqual(levels(), 2)
+        over = {name: {"value": value, "origin": "mine.json"} for name, value in {"lods.max": 1, "scale": 3}.items()}
+        self.assertEqual(told("--settings", "mine.json", "--budget", "gate.json"),
+                         own | over | {"budget.triangles": {"value": 9000, "origin": "gate.json"}})
+        self.assertEqual(levels(), 1)
+        shown = self.run_hob("inspect", "art/deep/a.obj").stdout
+        self.assertIn("setting  lods.max                 3  (art/deep/a.obj.cook.json)\n", shown)
+        done = self.cook("art", "--settings", "none.json", cwd=self.folder, code=2)
+        self.assertIn("--settings takes a JSON object or a file with one; 'none.json' cannot be read: No such file", done.stderr)
+        (self.folder / "mine.json").write_text('{"lodz": 1}')
+        self.assertIn("mine.json", self.cook("art", "--settings", "mine.json", cwd=self.folder, code=2).stderr)
+
+    def run_hob(self, *arguments):
+        return subprocess.run([HOB, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE, check=True)
 
 
 if __name__ == "__main__":

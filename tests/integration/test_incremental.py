@@ -1,9 +1,16 @@
 """A change cooks exactly what depends on it; counters prove it."""
+import hashlib
 import os
 import shutil
 import signal
 
 from hobtest import Scenario, children, main, obj_text, png
+
+
+def used(daemon):
+    """What every asset used or missed: path -> digest or None."""
+    items = daemon.get("/api/v1/assets?expand=deps").json()["items"]
+    return {dep["path"]: dep["hash"] for item in items for dep in item["deps"]}
 
 
 class Incremental(Scenario):
@@ -104,6 +111,40 @@ class Incremental(Scenario):
             daemon.sync()
             self.assertEqual(daemon.cooked(), cooked)
             self.assertEqual(daemon.blob("art/m0.obj", "materials"), materials)
+
+    def digest(self, name):
+        path = self.art / name
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+
+    def test_files_that_nobody_used_change_before_somebody_does(self):
+        """The first scan lists them; what becomes of them later counts."""
+        for name in ("tex/gone.png", "old/p.png", "tex/other.png", "tex/same.png"):
+            self.put(name, png(1, 2, 3))
+        with self.serve() as daemon:
+            daemon.sync()
+            (self.art / "tex/gone.png").unlink()
+            (self.art / "old").rename(self.art / "new")
+            self.put("tex/other.png", png(200, 2, 3))
+            daemon.sync()
+            pictures = {"g": "tex/gone.png", "o": "old/p.png", "n": "new/p.png", "c": "tex/other.png", "s": "tex/same.png"}
+            for name, picture in pictures.items():
+                self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\nmap_Kd {picture}\n")
+                self.put(f"{name}.obj", obj_text(3, mtl=f"{name}.mtl"))
+            daemon.sync()
+            digests = {picture: self.digest(picture) for picture in pictures.values()}
+            self.assertEqual([name for name in digests if not digests[name]], ["tex/gone.png", "old/p.png"])
+            self.assertLessEqual(digests.items(), used(daemon).items())
+            self.assertEqual(daemon.cooked(), 5)
+            self.put("tex/gone.png", png(1, 2, 3))
+            (self.art / "tex/same.png").unlink()
+            self.put("new/p.png", png(9, 2, 3))
+            daemon.sync()
+            digests = {picture: self.digest(picture) for picture in pictures.values()}
+            self.assertEqual([name for name in digests if not digests[name]], ["old/p.png", "tex/same.png"])
+            self.assertLessEqual(digests.items(), used(daemon).items())
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
 
     def test_copy_under_a_new_name_is_not_cooked(self):
         self.put("one.obj", obj_text(7))

@@ -1,5 +1,6 @@
 """`hob serve` in a terminal of its own: the keys, the terminal's modes after every way out, the browser, --once-ready."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -10,7 +11,7 @@ import sys
 import termios
 import time
 
-from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
 # What a shell with job control does for one job: its group has the terminal until it stops or ends. Says so on fd 3, is told
 # on fd 4 what to do next.
@@ -240,6 +241,25 @@ class Terminal(Scenario):
             self.assertIn(f"the page is http://127.0.0.1:{daemon.port}/", daemon.wait_log("there is no display"))
             self.assertEqual(read(), f"http://127.0.0.1:{daemon.port} {daemon.process.pid}\n")
             daemon.wait_log("the command ended with code 4")
+
+    def test_what_the_banner_tells(self):
+        self.put("good.obj", obj_text(2))
+        config, path, read = self.folder / "hob.json", self.folder / "hob.sock", self.fifo()
+        config.write_text(json.dumps({"sources": [{"name": "art", "path": "art"}, {"name": "art@mobile", "path": "art"}]}))
+        with Daemon([], self.cache, "--config", str(config), "--max-size", "3 GB", "--once-ready", f"echo $HOB_URL > '{self.folder}/fifo'",
+                    listen=f"unix:{path},127.0.0.1:0") as daemon:
+            url = f"http://127.0.0.1:{daemon.port}"
+            self.assertEqual(read(), url + "\n", "a socket that is named first is no address for HOB_URL")
+            daemon.sync()
+            banner = "".join(daemon.printed)
+            self.assertRegex(banner, rf"Open +{url}/\n.*also at +unix:{path}\n")
+            self.assertEqual(re.findall(r"Watching +(\S+)(?:  as (\S+))?", banner), [(str(self.art), ""), (str(self.art), "art@mobile")])
+            self.assertRegex(banner, r"Cache +\S+  \([0-9.]+ [KM]?B of 3\.0 GB\)")
+            self.put("good.obj", obj_text(3))
+            self.assertRegex(daemon.wait_log("  -> 1 client"), r"(preview|cooked|reused) art(@mobile)?/good\.obj .* [KM]?B  -> 1 client$")
+            daemon.process.send_signal(signal.SIGUSR1)
+            self.assertIn("as art ", daemon.wait_log("state watching"))
+            self.assertIn("as art@mobile ", daemon.wait_log("state watching"))
 
     def test_state_on_a_signal(self):
         self.put("good.obj", obj_text(2))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The reliability suite: kills, storms of file events, damage, cook processes that misbehave, calls of the system that fail, and
-thousands of edits in a row.
+"""The reliability suite: kills, storms of file events, damage, cook processes that misbehave, calls of the system that fail,
+power cuts, and thousands of edits in a row.
 
     python3 tests/integration/torture.py [--long] [--hob build/release/hob] [NAME...]
 
-Without --long the amounts are those of ./dev test. NAMEs are kills, storms, damage, workers, faults, soak; default: all. Each scenario
+Without --long the amounts are those of ./dev test. NAMEs are kills, storms, damage, workers, faults, power, soak; default: all. Each scenario
 prints its figures; the exit code is 1 when a promise was broken. HOB_SEED chooses other random moments.
 """
 import argparse
@@ -15,7 +15,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ("kills", "storms", "damage", "workers", "faults", "soak")
+NAMES = ("kills", "storms", "damage", "workers", "faults", "power", "soak")
 
 
 def main():

@@ -81,8 +81,16 @@ static void assets_come_back_after_close_without_commit(void **state)
 {
 	srv_store *store = open_store(*state, 0);
 	hob_error err;
-	srv_asset_row row = {HOB_STR("art"), {odd_path, sizeof odd_path - 1}, HOB_STR("failed"), 9, {{1}}, {{2}},
-						 1234567890123,	 HOB_STR("{\"code\":\"x\"}")};
+	srv_asset_row row = {HOB_STR("art"),
+						 {odd_path, sizeof odd_path - 1},
+						 HOB_STR("failed"),
+						 9,
+						 {{1}},
+						 {{2}},
+						 1234567890123,
+						 HOB_STR("{\"code\":\"x\"}"),
+						 0,
+						 0};
 	assert_ok(srv_store_put_asset(store, &row, &err), &err);
 	srv_store_close(store);
 	store = open_store(*state, 0);

@@ -91,7 +91,9 @@ static void fill(srv_store *store)
 							   {{i}},
 							   {{i}},
 							   -i,
-							   i % 7 ? HOB_STR("") : HOB_STR("{}")};
+							   i % 7 ? HOB_STR("") : HOB_STR("{}"),
+							   0,
+							   0};
 		assert_ok(srv_store_put_asset(store, &asset, &err), &err);
 	}
 	srv_job_row job = {.id = 77, .asset = HOB_STR("art/a"), .result = HOB_STR("cooked")};
@@ -133,6 +135,53 @@ static void copy_holds_what_the_index_holds(void **state)
 	assert_same_text(&by_copy, &by_index);
 	hob_buf_release(&by_copy);
 	hob_buf_release(&by_index);
+}
+
+typedef struct placed {
+	srv_store *store;
+	uint32_t rows;
+} placed;
+
+static void check_place(void *user, const srv_asset_row *row)
+{
+	placed *p = user;
+	hob_arena arena;
+	hob_error err;
+	srv_recipe recipe;
+	bool whole;
+	uint8_t i = row->good.bytes[0];
+	hob_arena_init(&arena, SIZE_MAX);
+	assert_int_equal(row->good_place, row->last_place);
+	assert_ok(srv_store_recipe_at(p->store, row->good_place, &arena, &recipe, &whole, &err), &err);
+	assert_true(hob_sha256_equal(&recipe.key, &row->good));
+	assert_int_equal(recipe.dep_count, i % 3);
+	assert_int_equal(recipe.output_count, i % 5 ? 2 : 0);
+	/* The blob of one is gone. */
+	assert_int_equal(whole, i != 7);
+	hob_arena_release(&arena);
+	p->rows++;
+}
+
+static void rows_of_the_copy_say_where_their_recipes_are(void **state)
+{
+	char name[128] = "cache/blobs/", text[HOB_SHA256_TEXT + 1];
+	hob_error err;
+	uint64_t size;
+	srv_store *store = open_store(*state, 0);
+	fill(store);
+	hob_sha256 blob = put_blob(store, "set7/m.obj");
+	hob_sha256_text(&blob, text);
+	snprintf(name + strlen(name), sizeof name - strlen(name), "%.2s/%s", text, text + 2);
+	assert_int_equal(unlink(folder_at(*state, name)), 0);
+	assert_int_equal(srv_blob_open(store, &blob, &size), -1);
+	srv_store_close(store);
+	placed p = {.store = open_store(*state, 0)};
+	srv_store_read_begin(p.store);
+	assert_true(srv_store_has_start(p.store));
+	assert_ok(srv_store_each_asset(p.store, check_place, &p, &err), &err);
+	srv_store_read_end(p.store);
+	assert_int_equal(p.rows, 40);
+	srv_store_close(p.store);
 }
 
 static void copy_counts_for_that_index_only(void **state)
@@ -217,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		store_test(copy_holds_what_the_index_holds),
+		store_test(rows_of_the_copy_say_where_their_recipes_are),
 		store_test(copy_counts_for_that_index_only),
 		store_test(what_is_written_ends_the_copy),
 		store_test(copy_does_not_count_after_a_kill),
