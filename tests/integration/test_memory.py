@@ -41,7 +41,7 @@ class Memory(Scenario):
     def peaks(self, daemon):
         found = {}
         for job in daemon.get("/api/v1/jobs?limit=50").json()["items"]:
-            if job["state"] == "done" or job["result"]:
+            if job["result"] == "cooked" and not job["cached"]:
                 found.setdefault(job["asset"], job["peak_bytes"])
         return found
 
