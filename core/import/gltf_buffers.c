@@ -10,10 +10,16 @@ static bool is_lfs_pointer(hob_bytes file)
 
 /* ---- containers */
 
+static bool too_short(hob_bytes file, hob_error *err)
+{
+	return hob_fail(err, TRUNCATED, "the GLB has %zu byte%s, its headers alone need 20", file.size,
+					HOB_PLURAL(file.size));
+}
+
 static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
 {
 	if (file.size < 20)
-		return hob_fail(err, TRUNCATED, "the GLB has %zu bytes, its headers alone need 20", file.size);
+		return too_short(file, err);
 	uint32_t version = hob_load_u32(file.data + 4), length = hob_load_u32(file.data + 8);
 	if (version == 1)
 		return hob_fail(err, OLD_VERSION,
@@ -56,6 +62,10 @@ bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err)
 	if (file.size >= 4 && hob_load_u32(file.data) == glb_magic)
 		return glb_container(g, file, text, err);
 	*text = (hob_str){(const char *)file.data, file.size};
+	/* Some programs write JSON under this name. */
+	bool named_glb = hob_str_equal_nocase(hob_path_extension(g->request->path), HOB_STR("glb"));
+	if (named_glb && hob_str_find(*text, HOB_STR("{"), 0) == SIZE_MAX && file.size < 20)
+		return too_short(file, err);
 	if (hob_str_starts(*text, HOB_STR("\xEF\xBB\xBF")))
 		*text = hob_str_sub(*text, 3, text->len);
 	return true;

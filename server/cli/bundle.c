@@ -3,7 +3,9 @@
 
 #include "../log/log.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* hob bundle: fetches the tar that repeats a cook. */
 
@@ -11,7 +13,7 @@ static int run_bundle(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *out = NULL;
 	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE",
-							 "where it goes; folders are made (NAME.tar of the asset or job)"},
+							 "where it goes, - is stdout; folders are made (NAME.tar of the asset or job)"},
 							CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -19,6 +21,9 @@ static int run_bundle(int argc, char **argv)
 	if (operands != 1)
 		return cli_usage_error(&cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
+	bool to_stdout = out && strcmp(out, "-") == 0;
+	if (to_stdout && isatty(1))
+		return cli_usage_error(&cli_bundle, "a tar is not for a terminal: use -o FILE, or a pipe");
 	char id[32], target[96], name[512], size[32];
 	int code = EXIT_GOOD;
 	uint64_t total = 0;
@@ -36,6 +41,12 @@ static int run_bundle(int argc, char **argv)
 	}
 	if (response.status != 200) {
 		code = cli_print_problem("hob bundle", &response);
+	} else if (to_stdout) {
+		bool wrote = fwrite(response.body.data, 1, response.body.size, stdout) == response.body.size &&
+					 fflush(stdout) == 0;
+		if (!wrote)
+			fprintf(stderr, "hob bundle: stdout cannot be written: %s\n", strerror(errno));
+		code = wrote ? EXIT_GOOD : EXIT_USAGE;
 	} else if (!cook_write_file(out ? out : name, (hob_bytes){response.body.data, response.body.size}, &total,
 								&error)) {
 		cli_print_error("hob bundle", &error);

@@ -40,7 +40,7 @@ typedef struct write_job {
 	srv_outcome *outcome;
 	hob_error error;
 	hob_notes notes; /* what the classic layout or glTF could not hold */
-	uint64_t bytes;
+	cook_bytes bytes;
 } write_job;
 
 /* ---- what people see */
@@ -79,7 +79,7 @@ static const char *show(hob_str text, shown *out)
 }
 
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
-						 uint64_t bytes)
+						 const cook_bytes *bytes)
 {
 	bool color = srv_color_wanted(2);
 	char time[32], size[32];
@@ -93,8 +93,12 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
 				show(hob_str_of(error->context), &text));
 	} else if (!r->quiet) {
-		fprintf(stderr, "%scooked%s  %s  %s  %s\n", color ? "\x1b[32m" : "", color ? "\x1b[0m" : "",
-				path.text, srv_text_duration(outcome->cook_ns, time), srv_text_bytes(bytes, size));
+		fprintf(stderr, "%scooked%s  %s  %s  %s", color ? "\x1b[32m" : "", color ? "\x1b[0m" : "", path.text,
+				srv_text_duration(outcome->cook_ns, time),
+				srv_text_bytes(bytes->written + bytes->reused, size));
+		if (bytes->reused > 0)
+			fprintf(stderr, ", %s of it there already", srv_text_bytes(bytes->reused, size));
+		fputc('\n', stderr);
 	}
 	if (outcome && outcome->has_result)
 		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
@@ -137,7 +141,12 @@ static void finish_if_over(run *r)
 static void write_run(uv_work_t *work)
 {
 	write_job *job = work->data;
-	if (!srv_check_outputs(&job->outcome->result, &job->error) || job->r->write.nothing)
+	const srv_result *result = &job->outcome->result;
+	if (!srv_check_outputs(result, &job->error))
+		return;
+	for (uint32_t i = 0; i < result->output_count && job->r->write.nothing; i++)
+		job->bytes.written += result->outputs[i].bytes.size;
+	if (job->r->write.nothing)
 		return;
 	job->notes.arena = &job->outcome->arena;
 	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
@@ -151,9 +160,10 @@ static void write_done(uv_work_t *work, int status)
 	run *r = job->r;
 	shown text;
 	r->writes_pending--;
-	r->bytes += job->bytes;
+	r->bytes += job->bytes.written;
 	r->cook_ns += job->outcome->cook_ns;
-	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL, job->bytes);
+	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
+				 &job->bytes);
 	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
 		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
 	srv_outcome_free(job->outcome);
@@ -176,7 +186,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 		} else {
 			if (outcome->stalled && entry->stalled)
 				srv_outcome_stalled_again(outcome);
-			report_entry(r, entry, outcome, &outcome->error, 0);
+			report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
 		}
 		srv_outcome_free(outcome);
 	} else {
@@ -213,7 +223,7 @@ static void feed(run *r)
 		if (!entry)
 			break;
 		if (entry->settings_error.code != HOB_ERR_OK) {
-			report_entry(r, entry, NULL, &entry->settings_error, 0);
+			report_entry(r, entry, NULL, &entry->settings_error, &(cook_bytes){0});
 			continue;
 		}
 		uint32_t left = r->plan.count - r->next;
@@ -224,7 +234,7 @@ static void feed(run *r)
 		if (!srv_pool_start(r->pool, entry, &job)) {
 			hob_error error;
 			hob_fail(&error, INTERNAL, "the cook process does not take this job");
-			report_entry(r, entry, NULL, &error, 0);
+			report_entry(r, entry, NULL, &error, &(cook_bytes){0});
 		}
 		show_progress(r);
 	}
@@ -344,7 +354,7 @@ static int finish(run *r, const char *report_path)
 	if (report_path &&
 		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
 		cli_print_error(r->who, &error);
-		return EXIT_INTERNAL;
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	return code;
 }
@@ -401,7 +411,7 @@ static int run_cook(int argc, char **argv)
 		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
 		 "settings for all, over those of cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
-		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report"},
+		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report; - is stdout"},
 		{"--budget", 0, CLI_TEXT, &budget, "FILE",
 		 "budgets for all, over those of cook.json: {\"triangles\": 20000, \"bytes\": 4000000}; exit code 4 "
 		 "above"},
@@ -457,8 +467,16 @@ static int run_cook(int argc, char **argv)
 		srv_config_release(&config);
 		return EXIT_USAGE;
 	}
+	if (report && strcmp(report, "-") == 0)
+		report = "/dev/stdout";
+	cook_write_options write = {.out = out, .classic = classic, .nothing = check};
+	if (report && !cook_report_place(report, &made, &write, &error)) {
+		cook_plan_release(&made);
+		srv_config_release(&config);
+		return cli_usage_error(&cli_cook, "%s", error.context);
+	}
 	cook_run_options how = {.who = "hob cook",
-							.write = {.out = out, .classic = classic, .nothing = check},
+							.write = write,
 							.config = &config,
 							.report = report,
 							.quiet = quiet,

@@ -216,7 +216,7 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	char full[PATH_MAX];
 	if (!realpath(path, full))
 		return hob_fail(err, USAGE, "'%s' cannot be opened: %s", path, strerror(errno));
-	size_t root = strlen(plan->root);
+	size_t root = strcmp(plan->root, "/") == 0 ? 0 : strlen(plan->root);
 	if (strncmp(full, plan->root, root) != 0 || (full[root] != '/' && full[root] != 0))
 		return hob_fail(err, USAGE, "'%s' is not below '%s'; name a common folder with --root", path,
 						plan->root);

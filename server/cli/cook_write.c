@@ -42,6 +42,13 @@ static bool fail_write(const char *path, hob_error *err)
 	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
+/* /dev/stdout and the like lead to what the process has open, which may be a file. */
+static bool is_of_process(const char *path)
+{
+	return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+		   strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
 bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
 {
 	char name[PATH_MAX], temp[PATH_MAX];
@@ -59,8 +66,10 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 		return false;
 	/* Nothing is renamed over a device or a pipe. */
 	struct stat info;
-	bool direct = stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-	int fd = open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool of_process = is_of_process(path);
+	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+	int fd = of_process ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+						: open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fail_write(path, err);
 	size_t done = 0;
@@ -118,7 +127,7 @@ static const char *texture_extension(hob_bytes bytes)
 }
 
 /* Textures are named by content, so that models which share one write it once. */
-static bool write_textures(const char *folder, uint32_t digits, const srv_result *result, uint64_t *bytes,
+static bool write_textures(const char *folder, uint32_t digits, const srv_result *result, cook_bytes *bytes,
 						   hob_error *err)
 {
 	for (uint32_t i = 0; i < result->output_count; i++) {
@@ -130,7 +139,9 @@ static bool write_textures(const char *folder, uint32_t digits, const srv_result
 		hob_sha256_text(&hash, digest);
 		snprintf(path, sizeof path, "%s/%.*s.%s", folder, (int)digits, digest,
 				 texture_extension(output->bytes));
-		if (access(path, F_OK) != 0 && !cook_write_file(path, output->bytes, bytes, err))
+		if (access(path, F_OK) == 0)
+			bytes->reused += output->bytes.size;
+		else if (!cook_write_file(path, output->bytes, &bytes->written, err))
 			return false;
 	}
 	return true;
@@ -151,19 +162,20 @@ static bool make_classic(const srv_result *result, hob_notes *notes, hob_classic
 
 /* A scene list names three files; the pictures go into the out_textures folder beside the materials' folder, as the
  * reference converter has it. */
-static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes, uint64_t *bytes,
-						hob_error *err)
+static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
+						cook_bytes *bytes, hob_error *err)
 {
 	hob_classic_files classic = {0};
 	hob_str materials = hob_str_of(entry->output_materials);
 	hob_str folder = hob_path_dir(hob_path_dir(materials));
 	char textures[PATH_MAX];
 	snprintf(textures, sizeof textures, "%.*s%sout_textures", HOB_FMT(folder), folder.len > 0 ? "/" : "");
-	bool ok = make_classic(result, notes, &classic, err) &&
-			  cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
-			  cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
-			  cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
-			  write_textures(textures, 16, result, bytes, err);
+	bool ok =
+		make_classic(result, notes, &classic, err) &&
+		cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), &bytes->written, err) &&
+		cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), &bytes->written, err) &&
+		cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), &bytes->written, err) &&
+		write_textures(textures, 16, result, bytes, err);
 	hob_classic_files_release(&classic);
 	return ok;
 }
@@ -183,16 +195,16 @@ static bool find_blob(void *user, const uint8_t sha256[32], hob_bytes *out, hob_
 }
 
 static bool write_glb(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  hob_notes *notes, uint64_t *bytes, hob_error *err)
+					  hob_notes *notes, cook_bytes *bytes, hob_error *err)
 {
 	char path[PATH_MAX];
 	srv_glb_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
 	return export_name(options->out, entry->path, path, err) &&
-		   export_write(&source, path, notes, bytes, err);
+		   export_write(&source, path, notes, &bytes->written, err);
 }
 
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  hob_notes *notes, uint64_t *bytes, hob_error *err)
+					  hob_notes *notes, cook_bytes *bytes, hob_error *err)
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
 	char path[PATH_MAX], ending[32];
@@ -205,10 +217,10 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(ending, sizeof ending, ".%s", names[i]);
 		ok = output.size == 0 || (cook_name_output(options->out, entry->path, ending, path, err) &&
-								  cook_write_file(path, output, bytes, err));
+								  cook_write_file(path, output, &bytes->written, err));
 	}
 	ok = ok && cook_name_output(options->out, entry->path, ".report.json", path, err) &&
-		 cook_write_file(path, srv_find_output(result, "report"), bytes, err);
+		 cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
 	if (!ok || !options->classic)
@@ -219,7 +231,7 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
 		ok = cook_name_output(options->out, entry->path, ending, path, err) &&
-			 cook_write_file(path, hob_buf_bytes(made[i]), bytes, err);
+			 cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
 	}
 	hob_classic_files_release(&classic);
 	return ok;
@@ -228,12 +240,13 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 /* ---- the report */
 
 void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
-					   const hob_error *error, uint64_t bytes)
+					   const hob_error *error, const cook_bytes *bytes)
 {
 	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  {\"path\":") : HOB_STR("\n  {\"path\":"));
 	hob_buf_put_json(report, hob_str_of(entry->path));
-	hob_buf_printf(report, ",\"state\":\"%s\",\"bytes\":%llu", error ? "failed" : "cooked",
-				   (unsigned long long)bytes);
+	hob_buf_printf(report, ",\"state\":\"%s\",\"bytes\":%llu,\"reused_bytes\":%llu",
+				   error ? "failed" : "cooked", (unsigned long long)(bytes->written + bytes->reused),
+				   (unsigned long long)bytes->reused);
 	if (outcome)
 		hob_buf_printf(report, ",\"cook_ms\":%.3f,\"peak_bytes\":%llu", (double)outcome->cook_ns / 1e6,
 					   (unsigned long long)outcome->peak_bytes);
@@ -263,13 +276,80 @@ void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outco
 	hob_buf_put(report, "}", 1);
 }
 
+static const char report_begin[] = "{\"hob\":\"";
+
+/* A former report, an empty file and what is no file (a pipe, /dev/stdout) may be written over. */
+static bool is_ours(const char *path)
+{
+	struct stat info;
+	char begin[sizeof report_begin] = "";
+	if (is_of_process(path) || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+		return true;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	return got == (ssize_t)sizeof begin - 1 && strcmp(begin, report_begin) == 0;
+}
+
+/* Names of the folder that is there, so that "out/../out/a" is "out/a". */
+static bool plain_path(const char *path, char out[PATH_MAX])
+{
+	char folder[PATH_MAX], real[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	if (!realpath(folder, real))
+		return snprintf(out, PATH_MAX, "%s", path) < PATH_MAX;
+	return snprintf(out, PATH_MAX, "%s/%s", real, slash ? slash + 1 : path) < PATH_MAX;
+}
+
+static bool same_place(const char *path, const char *output)
+{
+	char one[PATH_MAX], other[PATH_MAX];
+	return output && hob_str_equal(hob_path_name(hob_str_of(path)), hob_path_name(hob_str_of(output))) &&
+		   plain_path(path, one) && plain_path(output, other) && strcmp(one, other) == 0;
+}
+
+bool cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
+					   hob_error *err)
+{
+	static const char *const endings[] = {
+		".meshes",		   ".materials",		 ".scene",		  ".animations", ".report.json",
+		".classic.meshes", ".classic.materials", ".classic.scene"};
+	if (!is_ours(path))
+		return hob_fail(
+			err, USAGE,
+			"--report '%.120s': this file is no report of hob cook and would be lost; name another one",
+			path);
+	bool taken = false;
+	for (uint32_t i = 0; i < plan->count && !taken && !options->nothing; i++) {
+		const cook_entry *entry = &plan->entries[i];
+		char output[PATH_MAX];
+		hob_error ignored;
+		taken = same_place(path, entry->output_mesh) || same_place(path, entry->output_scene) ||
+				same_place(path, entry->output_materials);
+		for (size_t e = 0; e < HOB_COUNT_OF(endings) && !taken && !entry->output_mesh; e++)
+			taken = cook_name_output(options->out, entry->path, endings[e], output, &ignored) &&
+					same_place(path, output);
+	}
+	return !taken || hob_fail(err, USAGE,
+							  "--report '%.120s': an output of this run goes there; name another file", path);
+}
+
 bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked, uint32_t failed,
 					   hob_error *err)
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
-	hob_buf_printf(&text, "{\"hob\":\"%s\",\"cooked\":%u,\"failed\":%u,\"assets\":[", HOB_VERSION, cooked,
-				   failed);
+	/* What "new/x/../a" is depends on which folders there are. */
+	char name[PATH_MAX];
+	if (snprintf(name, sizeof name, "%s", path) < (int)sizeof name && !make_folders(name, err))
+		return false;
+	if (!is_ours(path))
+		return hob_fail(err, USAGE, "--report '%.120s': an output of this run went there; name another file",
+						path);
+	hob_buf_printf(&text, "%s%s\",\"cooked\":%u,\"failed\":%u,\"assets\":[", report_begin, HOB_VERSION,
+				   cooked, failed);
 	hob_buf_put_str(&text, hob_buf_str(entries));
 	hob_buf_put_str(&text, HOB_STR("\n]}\n"));
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")

@@ -15,17 +15,25 @@ typedef struct cook_write_options {
 bool cook_name_output(const char *out, const char *entry, const char *ending, char *path,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* Writes the files of one entry; *bytes = what was written; notes hear what the classic layout or glTF could not hold. Any thread.
+/* The size of what an entry becomes: what was written, and textures that were there already under the names of their bytes. */
+typedef struct cook_bytes {
+	uint64_t written, reused;
+} cook_bytes;
+
+/* Writes the files of one entry and adds to *bytes; notes hear what the classic layout or glTF could not hold. Any thread.
  * Errors: IO, DISK_FULL, MEMORY. */
 bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  hob_notes *notes, uint64_t *bytes, hob_error *err);
+					  hob_notes *notes, cook_bytes *bytes, hob_error *err);
 
 /* Writes by way of a temp file beside it; makes the folders; adds to *total. Errors: IO, DISK_FULL. */
 bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err) HOB_MUST_CHECK;
 
 /* Collects the JSON report: one object an entry. */
 void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
-					   const hob_error *error, uint64_t bytes);
+					   const hob_error *error, const cook_bytes *bytes);
+/* Whether the report may be written there: not over a file that is no report, nor where an output goes. Errors: USAGE. */
+bool cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
+					   hob_error *err) HOB_MUST_CHECK;
 bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked, uint32_t failed,
 					   hob_error *err) HOB_MUST_CHECK;
 

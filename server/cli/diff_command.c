@@ -8,11 +8,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* hob diff: two cooked files, or two revisions of an asset, output by output. */
 
 static const char who[] = "hob diff";
+#define OTHER_FILE                                                                                           \
+	"'%s' is a file, but no cooked one (.meshes .materials .scene .animations); 'hob cook' makes them of a " \
+	"model"
 
 /* One side: a file, or what a daemon served of an asset at a revision. */
 typedef struct side {
@@ -37,15 +41,21 @@ static bool is_cooked_file(const char *path)
 	hob_bytes bytes = {0};
 	hob_error error;
 	hob_str extension = hob_path_extension(hob_str_of(path));
+	bool cooked = false;
 	if (access(path, F_OK) != 0)
 		return false;
-	bool cooked = path[0] == '/' || path[0] == '.';
 	for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++)
 		cooked = cooked || hob_str_equal(extension, hob_str_of(extensions[i]));
 	if (!cooked && map_file(path, &bytes, &error))
 		cooked = hob_pack_is(bytes) || hob_classic_sniff(bytes) != HOB_CLASSIC_NOTHING;
 	unmap_file(&bytes);
 	return cooked;
+}
+
+static bool is_other_file(const char *path)
+{
+	struct stat info;
+	return !is_cooked_file(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 static void split(const char *operand, side *s)
@@ -189,6 +199,8 @@ static bool load(comparison *c, side *s)
 	hob_error error = {0};
 	if (!is_cooked_file(s->shown)) {
 		s->outputs = outputs_at(c, s);
+		if (!s->outputs && is_other_file(s->shown))
+			fprintf(stderr, "%s: " OTHER_FILE "\n", who, s->shown);
 		return s->outputs != NULL;
 	}
 	if (map_file(s->shown, &s->file, &error))
@@ -366,6 +378,10 @@ static int run_diff(int argc, char **argv)
 	if (operands == 0 || (operands == 1 && is_cooked_file(argv[1])))
 		return cli_usage_error(&cli_diff,
 							   "name two cooked files, or an asset of the daemon and its revisions");
+	for (int i = 1; i <= operands; i++)
+		/* "art/duck.glb" may be an asset that is called as its model below the current folder. */
+		if (is_other_file(argv[i]) && (!strchr(argv[i], '/') || argv[i][0] == '/' || argv[i][0] == '.'))
+			return cli_usage_error(&cli_diff, OTHER_FILE, argv[i]);
 	side a, b;
 	c.how = (hob_describe_options){.max_rows = rows, .color = srv_color_wanted(1)};
 	split(argv[1], &a);

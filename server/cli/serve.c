@@ -51,6 +51,13 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir,
 						strerror(errno ? errno : ENOTDIR));
 	}
+	if (strcmp(path, "/") == 0) {
+		free(path);
+		return hob_fail(err, USAGE,
+						"'%s' is the whole system with its devices and processes, and is not watched; "
+						"name the folder that holds the models",
+						dir);
+	}
 	if (d->root_count == ROOTS_MAX) {
 		free(path);
 		return hob_fail(err, USAGE, "at most %d folders can be watched", ROOTS_MAX);

@@ -297,6 +297,10 @@ class Queries(CommandLine):
         grids = self.hob("diff", *files, code=1)[0]
         self.assertRegex(grids, r"^  \d+ bytes -> \d+\n  MDSC: 1 element")
         self.assertNotIn("RNGS", grids)
+        for name in ("plain.txt", "other.txt"):
+            (self.folder / name).write_text("no model")
+            for path in (self.folder / name, os.path.relpath(self.folder / name)):
+                self.assertIn(f"'{path}' is a file, but no cooked one", self.hob("diff", path, old, code=2)[1])
         # The source below the current folder has the asset's name, and is no cooked file.
         here = subprocess.run([HOB, "diff", "art/duck.obj"], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE,
                               env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"), check=False)
@@ -399,6 +403,15 @@ class Bundles(CommandLine):
         self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith("hob-replay")], [])
         self.assertIn("the same:", subprocess.run([HOB, "replay", file], cwd="/", capture_output=True, text=True,
                                                   timeout=DEADLINE, check=True).stdout)
+
+    def test_a_bundle_through_a_pipe(self):
+        self.put("a.obj", obj_text(3))
+        self.start()
+        url = dict(os.environ, HOB_URL=f"127.0.0.1:{self.daemon.port}")
+        done = subprocess.run([HOB, "bundle", "art/a.obj", "-o", "-"], cwd=self.folder, env=url, capture_output=True, timeout=DEADLINE, check=True)
+        self.assertEqual(done.stderr, b"")
+        self.assertIn("files/a.obj", tarfile.open(fileobj=io.BytesIO(done.stdout)).getnames())
+        self.assertFalse((self.folder / "-").exists())
 
     def test_the_same_error_and_another_outcome(self):
         self.put("bad.gltf", GLTF % "gone.bin")

@@ -272,6 +272,65 @@ class Cook(Scenario):
         (self.folder / "mine.json").write_text('{"lodz": 1}')
         self.assertIn("mine.json", self.cook("art", "--settings", "mine.json", cwd=self.folder, code=2).stderr)
 
+    def test_bytes_are_those_of_the_asset_whoever_wrote_them(self):
+        self.put("wood.png", png(90, 60, 30, side=64))
+        for name in ("a", "b"):
+            self.put(f"{name}.mtl", "newmtl m\nmap_Kd wood.png\n")
+            self.put(f"{name}.obj", obj_text(5, mtl=f"{name}.mtl").replace("f 1 2 3", "vt 0 0\nf 1/1 2/1 3/1"))
+        report, out = self.folder / "report.json", self.folder / "out"
+        items = lambda: {item["path"]: item for item in json.loads(report.read_text())["assets"]}
+        self.cook("art", "-o", out, "--report", report)
+        first, texture = items(), next((out / "textures").iterdir()).stat().st_size
+        size = lambda name: texture + sum(path.stat().st_size for path in out.glob(f"{name}.obj.*"))
+        for name in ("a", "b"):
+            self.assertEqual(first[f"{name}.obj"]["bytes"], size(name))
+        # Both write it when neither finds it yet.
+        self.assertIn(sorted(item["reused_bytes"] for item in first.values()), ([0, texture], [0, 0]))
+        done = self.cook("art", "-o", out, "--report", report)
+        self.assertEqual({name: (item["bytes"], item["reused_bytes"]) for name, item in items().items()},
+                         {f"{name}.obj": (size(name), texture) for name in ("a", "b")})
+        self.assertEqual(done.stderr.count(" of it there already\n"), 2)
+        self.cook("art", "--check", "--report", report)
+        for name in ("a", "b"):  # the report inside tells times, whose digits may be more or fewer
+            self.assertAlmostEqual(items()[f"{name}.obj"]["bytes"], size(name), delta=50)
+
+    def test_a_report_takes_no_other_files_place(self):
+        self.put("a.obj", obj_text(2))
+        self.put("cook.json", "{}")
+        self.cook("art", "-o", "old")
+        (self.folder / "list.txt").write_text("mine")
+        before = tree(self.folder)
+        for taken in ("art/a.obj", "art/cook.json", "old/a.obj.meshes", "list.txt"):
+            self.assertIn(f"--report '{taken}': this file is no report", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)
+        (self.folder / "out").mkdir()
+        for taken in ("out/a.obj.meshes", self.folder / "out/../out/a.obj.report.json"):
+            self.assertIn(f"--report '{taken}': an output of this run goes there", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)
+        self.assertEqual(tree(self.folder), before)
+        self.cook("art", "-o", "new", "--report", "new/x/../a.obj.scene", code=2)  # known only when it is there
+        self.run_hob("inspect", "--validate", "new/a.obj.scene")
+        (self.folder / "empty.json").touch()
+        for free in ("empty.json", "empty.json", "made/report.json"):
+            self.cook("art", "-o", "out", "--report", free)
+            self.assertEqual(json.loads((self.folder / free).read_text())["cooked"], 1)
+        self.assertEqual(json.loads(self.cook("art", "-o", "out", "--report", "-").stdout)["cooked"], 1)
+        # A shell's redirection: the file stays the one that it opened, with what it held.
+        with open(self.folder / "list.txt", "a") as log:
+            subprocess.run([HOB, "cook", "art", "-q", "-o", "out", "--report", "/dev/stdout"], cwd=self.folder, stdout=log, timeout=DEADLINE, check=True)
+        self.assertTrue(os.path.islink("/dev/stdout"))
+        self.assertEqual(json.loads((self.folder / "list.txt").read_text().removeprefix("mine"))["cooked"], 1)
+
+    def test_the_whole_system_as_root_and_files_that_are_too_short(self):
+        path = self.put("a.obj", obj_text(2))
+        self.cook(path, "--root", "/", "-o", "out")
+        self.assertTrue((self.folder / f"out/{path.resolve()}.meshes").exists())
+        for data, why in ((b"x", "the GLB has 1 byte, its headers alone need 20"), (b"", "the GLB has 0 bytes"), (b"glTF" + bytes(9), "the GLB has 13 bytes"),
+                          (b"{", "JSON: the text ends early"), (b"<html>no such file, I am afraid</html>", "unexpected '<'")):
+            self.put("short.glb", data)
+            self.assertIn(why, self.cook(self.art / "short.glb", "--check", code=1).stderr)
+        served = subprocess.run([HOB, "serve", "/", "--cache", self.cache, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(served.returncode, 2)
+        self.assertIn("name the folder that holds the models", served.stderr)
+
     def run_hob(self, *arguments):
         return subprocess.run([HOB, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE, check=True)
 
