@@ -50,6 +50,7 @@ typedef struct srv_engine_options {
 	uint32_t root_count;
 	uint32_t workers, timeout_ms;
 	uint64_t memory_limit;
+	uint64_t form_limit; /* bytes that one form on request is made of */
 	srv_sandbox_policy sandbox;
 	const char *worker_path;
 	srv_engine_watch_mode watch_mode;
@@ -66,7 +67,7 @@ typedef struct srv_engine_times {
 	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
 } srv_engine_times;
 
-enum { SRV_DERIVE_MADE, SRV_DERIVE_USELESS, SRV_DERIVE_FAILED, SRV_DERIVE_RESULTS };
+enum { SRV_DERIVE_MADE, SRV_DERIVE_USELESS, SRV_DERIVE_FAILED, SRV_DERIVE_CANCELLED, SRV_DERIVE_RESULTS };
 
 /* Since start; written by the loop's thread, read by any. */
 typedef struct srv_engine_counters {

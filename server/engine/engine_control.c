@@ -270,9 +270,11 @@ static void classic_run(uv_work_t *work)
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
+	uint64_t room = engine_form_limit(job->engine);
 	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], UINT64_MAX, &job->error);
+		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], room, &job->error);
 		ok = packed[i].data != NULL;
+		room -= packed[i].size;
 	}
 	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};
 	ok = ok && hob_classic_from_packed(&set, &notes, &classic, &job->error);
@@ -324,9 +326,11 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	classic_work *job = calloc(1, sizeof *job);
 	uint32_t found = 0;
 	bool has = job && a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
-	bool made = false;
+	uint32_t made = 0;
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
-		made = made || hob_str_equal(recipe.outputs[i].name, hob_str_of(classic_names[0]));
+		for (int n = 0; n < 3; n++)
+			made += hob_str_equal(recipe.outputs[i].name, hob_str_of(classic_names[n])) &&
+					srv_blob_exists(engine->store, &recipe.outputs[i].digest);
 		for (int n = 0; n < 3; n++)
 			if (hob_str_equal(recipe.outputs[i].name, hob_str_of(packed_names[n]))) {
 				job->inputs[n] = recipe.outputs[i].digest;
@@ -334,7 +338,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 			}
 	}
 	hob_arena_release(&arena);
-	if (made) {
+	if (made == 3) {
 		control->answer(control, 200, HOB_STR("{}"));
 		free(job);
 	} else if (found != 3) {
@@ -420,6 +424,10 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		break;
 	case SRV_CONTROL_DERIVE:
 		engine_derive(engine, control);
+		break;
+	case SRV_CONTROL_ABANDONED:
+		control->answer(control, 204, (hob_str){0});
+		engine_derive_less(engine);
 		break;
 	}
 }

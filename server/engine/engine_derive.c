@@ -13,9 +13,13 @@
  * same answer.
  *
  *   asked --- in the store --------------------> 200 with its digest
- *     `--- WAITING --- RUNNING --- stored as a part --> 200 to everybody who asked meanwhile */
+ *     `--- WAITING --- RUNNING --- stored as a part --> 200 to everybody who asked meanwhile
+ *             `-----------`-- everybody has gone ----> 503, and nothing is stored
+ *
+ * Clients take turns: the n-th thing that a client waits for comes after the (n-1)-th of every other one, and what nobody waits
+ * for after all of them. */
 
-enum { RUNNING_MAX = 2, WAITING_MAX = 4096, GLB_PARTS = 4, GLB_BYTES_MAX = 1 << 29 };
+enum { RUNNING_MAX = 2, WAITING_MAX = 4096, GLB_PARTS = 4 };
 static const char *const glb_parts[GLB_PARTS] = {"meshes", "materials", "scene", "animations"};
 
 typedef struct asker {
@@ -27,6 +31,8 @@ struct derivation {
 	srv_engine *engine;
 	uv_work_t work;
 	bool running;
+	atomic_bool unwanted;
+	uint64_t client, turn; /* client 0: nobody waits */
 	srv_derived kind;
 	uint32_t level;
 	hob_sha256 key, of, blob;
@@ -50,9 +56,19 @@ static bool cut(derivation *d, hob_bytes from, hob_buf *out)
 }
 
 typedef struct stored_pictures {
-	srv_store *store;
+	derivation *of;
 	hob_bytes mapped;
 } stored_pictures;
+
+uint64_t engine_form_limit(const srv_engine *engine)
+{
+	return engine->options.form_limit > 0 ? engine->options.form_limit : UINT64_MAX;
+}
+
+static uint64_t most_bytes(const derivation *d)
+{
+	return engine_form_limit(d->engine);
+}
 
 static void unmap(hob_bytes *mapped)
 {
@@ -67,7 +83,9 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 	hob_sha256 digest;
 	memcpy(digest.bytes, sha256, sizeof digest.bytes);
 	unmap(&pictures->mapped);
-	pictures->mapped = engine_read_blob(pictures->store, &digest, GLB_BYTES_MAX, err);
+	if (atomic_load(&pictures->of->unwanted))
+		return hob_fail(err, CANCELLED, "nobody waits for it any more");
+	pictures->mapped = engine_read_blob(pictures->of->engine->store, &digest, most_bytes(pictures->of), err);
 	*out = pictures->mapped;
 	return out->data != NULL;
 }
@@ -75,7 +93,7 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 static bool make_glb(derivation *d, hob_buf *out)
 {
 	hob_bytes parts[GLB_PARTS] = {{0}};
-	stored_pictures pictures = {.store = d->engine->store};
+	stored_pictures pictures = {.of = d};
 	uint64_t bytes = 0;
 	bool ok = true;
 	hob_arena arena;
@@ -84,11 +102,9 @@ static bool make_glb(derivation *d, hob_buf *out)
 	for (int i = 0; i < GLB_PARTS && ok; i++) {
 		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
 			continue;
-		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], GLB_BYTES_MAX - bytes, &d->error);
+		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], most_bytes(d) - bytes, &d->error);
 		bytes += parts[i].size;
 		ok = parts[i].data != NULL;
-		if (!ok && d->error.code == HOB_ERR_LIMIT)
-			hob_error_append(&d->error, "hob export has no such bound");
 	}
 	srv_glb_source source = {{parts[0], parts[1], parts[2], parts[3]}, &pictures, find_picture};
 	ok = ok && srv_glb_make(&source, &notes, out, &d->error);
@@ -105,6 +121,8 @@ static void make(derivation *d, hob_bytes from, hob_buf *out)
 			  : d->kind == SRV_DERIVED_GZIP ? encode_gzip(from, out, &d->error)
 			  : d->kind == SRV_DERIVED_LOD	? cut(d, from, out)
 											: make_glb(d, out);
+	if (ok && atomic_load(&d->unwanted))
+		ok = hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
 	if (ok && srv_blob_put(d->engine->store, hob_buf_bytes(out), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
 }
@@ -115,7 +133,7 @@ static void derive_run(uv_work_t *work)
 	hob_buf out = {0};
 	hob_bytes from = {0};
 	if (d->kind != SRV_DERIVED_GLB)
-		from = engine_read_blob(d->engine->store, &d->of, UINT64_MAX, &d->error);
+		from = engine_read_blob(d->engine->store, &d->of, most_bytes(d), &d->error);
 	if (d->kind == SRV_DERIVED_GLB || from.data)
 		make(d, from, &out);
 	unmap(&from);
@@ -138,6 +156,8 @@ static void answer_all(derivation *d, const hob_error *error)
 		d->askers = first->next;
 		if (d->engine->closing)
 			engine_answer(first->control, 503, "http.draining", "Hob is stopping");
+		else if (error->code == HOB_ERR_CANCELLED)
+			engine_answer(first->control, 503, "http.unavailable", error->context);
 		else if (error->code != HOB_ERR_OK)
 			engine_refuse(first->control, 0, error);
 		else
@@ -157,20 +177,44 @@ static void remove_one(srv_engine *engine, derivation *d)
 
 static void start_some(srv_engine *engine);
 
+/* Whether everybody who waited has gone; what was ordered aside is wanted by those who come next. */
+static bool is_abandoned(const derivation *d)
+{
+	for (const asker *one = d->askers; one; one = one->next)
+		if (!atomic_load(&one->control->abandoned))
+			return false;
+	return true;
+}
+
+static void tell(const derivation *d, const char *what)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(&d->of, text);
+	srv_log(SRV_LOG_DEBUG, "derived", "%s of %.16s: %s", srv_derived_name(d->kind), text, what);
+}
+
 static void derive_done(uv_work_t *work, int status)
 {
 	(void)status;
 	derivation *d = work->data;
 	srv_engine *engine = d->engine;
 	hob_error error = d->error;
-	int result = SRV_DERIVE_FAILED;
+	if (error.code == HOB_ERR_CANCELLED && !engine->closing && !is_abandoned(d)) {
+		/* Somebody came while it was given up. */
+		d->running = false;
+		atomic_store(&d->unwanted, false);
+		start_some(engine);
+		engine_background_over(engine);
+		return;
+	}
+	int result = error.code == HOB_ERR_CANCELLED ? SRV_DERIVE_CANCELLED : SRV_DERIVE_FAILED;
 	if (error.code == HOB_ERR_OK && !engine->closing &&
 		srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
 		engine->store_dirty = true;
 		result = srv_derived_useless(&d->blob) ? SRV_DERIVE_USELESS : SRV_DERIVE_MADE;
 	}
-	if (result == SRV_DERIVE_FAILED && !engine->closing)
-		srv_log(SRV_LOG_DEBUG, "derived", "%s: %s", srv_derived_name(d->kind), error.context);
+	if (!engine->closing)
+		tell(d, result >= SRV_DERIVE_FAILED ? error.context : "made");
 	atomic_fetch_add(&engine->counters.derived[d->kind][result], 1);
 	remove_one(engine, d);
 	answer_all(d, &error);
@@ -179,25 +223,74 @@ static void derive_done(uv_work_t *work, int status)
 	engine_background_over(engine);
 }
 
+static void drop(derivation *d)
+{
+	srv_engine *engine = d->engine;
+	if (!engine->closing) {
+		(void)hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
+		atomic_fetch_add(&engine->counters.derived[d->kind][SRV_DERIVE_CANCELLED], 1);
+		tell(d, d->error.context);
+	}
+	remove_one(engine, d);
+	answer_all(d, &d->error);
+	free(d);
+}
+
+void engine_derive_less(srv_engine *engine)
+{
+	for (derivation *d = engine->derivations, *next; d; d = next) {
+		next = d->next;
+		if (!is_abandoned(d))
+			continue;
+		if (d->running)
+			atomic_store(&d->unwanted, true);
+		else
+			drop(d);
+	}
+}
+
+/* The waiting one whose turn it is; of the same turn the oldest. */
+static derivation *next_waiting(srv_engine *engine)
+{
+	derivation *best = NULL;
+	for (derivation *d = engine->derivations; d; d = d->next) {
+		if (d->running)
+			continue;
+		bool sooner = best && (best->client > 0) == (d->client > 0) ? d->turn < best->turn : d->client > 0;
+		if (!best || sooner)
+			best = d;
+	}
+	return best;
+}
+
 static void start_some(srv_engine *engine)
 {
 	uint32_t running = 0;
 	for (derivation *d = engine->derivations, *next; d; d = next) {
 		next = d->next;
-		if (!d->running && engine->closing) {
-			remove_one(engine, d);
-			answer_all(d, &d->error);
-			free(d);
-			continue;
-		}
-		if (!d->running && running < RUNNING_MAX) {
-			d->running = true;
-			d->work.data = d;
-			engine->background++;
-			uv_queue_work(engine->loop, &d->work, derive_run, derive_done);
-		}
-		running += d->running;
+		if (!d->running && engine->closing)
+			drop(d);
+		else
+			running += d->running;
 	}
+	for (derivation *d; running < RUNNING_MAX && (d = next_waiting(engine)); running++) {
+		d->running = true;
+		d->work.data = d;
+		engine->background++;
+		engine->derive_turn = d->client > 0 ? d->turn : engine->derive_turn;
+		uv_queue_work(engine->loop, &d->work, derive_run, derive_done);
+	}
+}
+
+static void take_turn(srv_engine *engine, derivation *d, uint64_t client)
+{
+	if (d->client > 0 || client == 0)
+		return;
+	d->turn = engine->derive_turn;
+	for (const derivation *other = engine->derivations; other; other = other->next)
+		if (other->client == client && other->turn >= d->turn)
+			d->turn = other->turn + 1;
+	d->client = client;
 }
 
 static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
@@ -254,6 +347,10 @@ void engine_derive(srv_engine *engine, srv_control *control)
 		answer_made(control, &wanted.blob);
 		return;
 	}
+	if (atomic_load(&control->abandoned)) {
+		engine_answer(control, 503, "http.unavailable", "nobody waits for it any more");
+		return;
+	}
 	asker *one = malloc(sizeof *one);
 	derivation *d = one ? find_or_add(engine, &wanted) : NULL;
 	if (!d) {
@@ -263,5 +360,8 @@ void engine_derive(srv_engine *engine, srv_control *control)
 	}
 	*one = (asker){control, d->askers};
 	d->askers = one;
+	atomic_store(&d->unwanted, false);
+	take_turn(engine, d, control->client);
+	tell(d, control->client > 0 ? "waited for" : "ordered");
 	start_some(engine);
 }

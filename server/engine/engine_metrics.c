@@ -90,7 +90,7 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 
 static void put_derived(hob_buf *out, srv_engine_counters *c)
 {
-	static const char *const results[SRV_DERIVE_RESULTS] = {"made", "useless", "failed"};
+	static const char *const results[SRV_DERIVE_RESULTS] = {"made", "useless", "failed", "cancelled"};
 	char labels[64];
 	metric_head(out, METRIC_derived);
 	for (int kind = 0; kind < SRV_DERIVED_COUNT; kind++)

@@ -197,6 +197,7 @@ struct srv_engine {
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
+	uint64_t derive_turn; /* of the one that was begun last */
 	struct engine_audit *audit;
 	struct engine_batch *batch;
 	atomic_bool stop_drawing;
@@ -348,6 +349,10 @@ void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better
 
 /* engine_derive.c */
 void engine_derive(srv_engine *engine, srv_control *control);
+/* Bytes that one form on request is made of at most. */
+uint64_t engine_form_limit(const srv_engine *engine);
+/* Lets go of what was ordered only by who has gone. */
+void engine_derive_less(srv_engine *engine);
 
 /* engine_audit.c */
 struct engine_audit *engine_audit_new(void);

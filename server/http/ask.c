@@ -123,9 +123,13 @@ enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const
 	if (!a)
 		return MHD_NO;
 	a->owner = r;
+	if (kind == SRV_CONTROL_DERIVE)
+		a->control.client = request_client(r);
 	r->ask = a;
 	r->asked++;
 	request_park(r);
+	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE)
+		atomic_store(&a->control.abandoned, true);
 	r->http->sources.control.post(r->http->sources.control.user, &a->control);
 	return MHD_YES;
 }
@@ -137,11 +141,21 @@ void ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest)
 		http->sources.control.post(http->sources.control.user, &a->control);
 }
 
+void ask_abandon(request *r)
+{
+	ask *a = r->ask;
+	if (!a || a->answered || r->http->stopping || a->control.kind != SRV_CONTROL_DERIVE ||
+		atomic_exchange(&a->control.abandoned, true))
+		return;
+	ask_aside(r->http, SRV_CONTROL_ABANDONED, NULL);
+}
+
 void ask_forget(request *r)
 {
 	ask *a = r->ask;
 	if (!a)
 		return;
+	ask_abandon(r);
 	r->ask = NULL;
 	pthread_mutex_lock(&a->box->lock);
 	bool free_now = a->answered;

@@ -14,11 +14,13 @@
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
 
+#include <stdatomic.h>
+
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; flag force: even if nothing changed. 202 {"job":991}, 409 */
 	SRV_CONTROL_WAIT, /* asset: answer when it is not queued or cooking any more, or shows its preview unless the flag
 					   * force wants the final cook, or after timeout_ms. 200 */
-	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist yet. 200, or 404, 422 ... */
+	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist (any more). 200, or 404, 422 ... */
 	SRV_CONTROL_SYNC, /* answer when every change made on disk before now is cooked or failed, or timeout_ms
 					   * is over; text: names of roots separated by '/', others are not waited for. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */
 	SRV_CONTROL_JOBS, /* number: only ids below (0 = newest), number2: limit, asset: only of it unless empty, text:
@@ -45,9 +47,11 @@ typedef enum srv_control_kind {
 	 * follows), 404 when there is none */
 	SRV_CONTROL_THUMBNAIL,
 	/* number: a srv_derived kind, number2: its level, digest: the blob that it is made of; or asset: the one whose GLB is
-	 * wanted. Answers when it is stored. 200 with its SHA-256 as text, 404 when it cannot be made of that, 422, 503, 507 */
+	 * wanted. Answers when it is stored. 200 with its SHA-256 as text, 404 when it cannot be made of that, 422 "cook.limit" when
+	 * it would be made of too much, 503, 507 */
 	SRV_CONTROL_DERIVE,
-	SRV_CONTROL_JOB /* number: JSON of one job. 200, 404 */
+	SRV_CONTROL_ABANDONED, /* some DERIVE was marked so since the last one. 204 */
+	SRV_CONTROL_JOB		   /* number: JSON of one job. 200, 404 */
 } srv_control_kind;
 
 typedef struct srv_control {
@@ -60,6 +64,8 @@ typedef struct srv_control {
 	bool force;
 	uint32_t timeout_ms;
 	void *user;
+	uint64_t client;	   /* of DERIVE: who asks, for turns; 0: nobody waits for it */
+	atomic_bool abandoned; /* of DERIVE: whoever asked has gone. It is answered all the same */
 	char etag[HOB_SHA256_TEXT +
 			  3]; /* set before the answer where the kind says so: an entity tag with its quotes */
 	/* status: an HTTP status; body: JSON (or text for LOG), valid during the call only. */

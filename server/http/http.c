@@ -405,6 +405,8 @@ static void on_gone(request *r)
 	r->gone_ms = r->http->now_ms;
 	if (r->stream)
 		stream_hang_up(r->stream);
+	else if (r->parked)
+		ask_abandon(r);
 }
 
 static void handle_events(srv_http *http, const struct epoll_event *events, int count)

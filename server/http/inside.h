@@ -272,6 +272,8 @@ ask *mailbox_take(mailbox *box);
 /* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are copied. */
 enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void ask_forget(request *r);
+/* The peer has closed its side: what is still to be made for it alone need not be. */
+void ask_abandon(request *r);
 /* Posts, and nobody waits for the answer. `rest` has no texts. */
 void ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 

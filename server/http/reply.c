@@ -170,11 +170,15 @@ enum MHD_Result reply_problem(request *r, problem_id id, const char *hint, const
 	return reply_problem_text(r, id, &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
 }
 
-/* 422 is what a cook makes of a model, but for settings that are none. */
-static problem_id problem_of(int status, hob_str code)
+/* 422 is what a cook makes of a model, but for settings that are none and forms that are too large. */
+static problem_id problem_of(const ask *a, hob_str code)
 {
+	int status = a->status;
+	bool form = a->control.kind == SRV_CONTROL_DERIVE || a->control.kind == SRV_CONTROL_CLASSIC;
 	if (status == 422 && hob_str_equal(code, HOB_STR("config.invalid")))
 		return PROBLEM_SETTINGS;
+	if (status == 422 && form && hob_str_equal(code, HOB_STR("cook.limit")))
+		return PROBLEM_FORM;
 	for (int i = 0; i < PROBLEM_COUNT; i++)
 		if (problem_kinds[i].status == status)
 			return (problem_id)i;
@@ -191,7 +195,7 @@ static enum MHD_Result reply_failed(request *r)
 	const ask *a = r->ask;
 	hob_str body = hob_buf_str(&a->body);
 	cJSON *object = cJSON_ParseWithLength(body.data ? body.data : "", body.len);
-	problem_id id = problem_of(a->status, member(object, "code"));
+	problem_id id = problem_of(a, member(object, "code"));
 	problem_text text = {
 		.code = member(object, "code"),
 		.detail = member(object, "detail"),

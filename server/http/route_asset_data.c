@@ -175,6 +175,13 @@ static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, c
 	return reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
 }
 
+/* What was made is in the store, and whole: a damaged one is dropped by this look, and made again. */
+static bool find_made(request *r, const hob_sha256 *key, hob_sha256 *digest)
+{
+	return srv_store_part(r->http->sources.store, key, digest) &&
+		   blob_find(r->http->blobs, digest, r->http->now_ms);
+}
+
 /* The output as it is, or without its finest levels: that is made once, and then a blob like any other. */
 static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, const srv_view_output *output,
 									const wish *w)
@@ -182,7 +189,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 	if (w->level == 0)
 		return reply_bytes(r, asset, &output->digest, NULL, w->redirect);
 	hob_sha256 key = srv_derived_key(SRV_DERIVED_LOD, w->level, &output->digest), digest;
-	if (srv_store_part(r->http->sources.store, &key, &digest))
+	if (find_made(r, &key, &digest))
 		return reply_bytes(r, asset, &digest, NULL, w->redirect);
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	if (!last || last->kind != SRV_CONTROL_DERIVE || !hob_sha256_equal(&last->digest, &output->digest))
@@ -204,7 +211,7 @@ static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const 
 			outputs[i] = output->digest;
 	}
 	hob_sha256 set = srv_derived_set(outputs), key = srv_derived_key(SRV_DERIVED_GLB, 0, &set), digest;
-	if (srv_store_part(r->http->sources.store, &key, &digest))
+	if (find_made(r, &key, &digest))
 		return reply_bytes(r, asset, &digest, "model/gltf-binary", w->redirect);
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	bool asked = last && last->kind == SRV_CONTROL_DERIVE && last->number == SRV_DERIVED_GLB;
@@ -242,13 +249,16 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 			&(problem_text){.detail = HOB_STR("only the output 'meshes' has levels of detail"),
 							.hint = HOB_STR("leave lod= out, or ask for output=meshes"),
 							.asset = asset->full});
-	if (output)
+	bool classic = hob_str_starts(w->output, HOB_STR("classic."));
+	bool lost = output && classic && !blob_find(r->http->blobs, &output->digest, r->http->now_ms);
+	bool asked = waited && r->ask->control.kind == SRV_CONTROL_CLASSIC;
+	if (output && (!lost || asked))
 		return reply_output(r, asset, output, w);
 	if (hob_str_equal(w->output, HOB_STR("glb")))
 		return reply_glb(r, asset, w);
-	if (!hob_str_starts(w->output, HOB_STR("classic.")))
+	if (!classic)
 		return reply_no_output(r, asset, w->output);
-	if (!waited || r->ask->control.kind != SRV_CONTROL_CLASSIC)
+	if (!asked)
 		return ask_loop(r, SRV_CONTROL_CLASSIC, w->full, NULL);
 	return r->ask->status >= 400 ? reply_answer(r, "application/json") : reply_no_output(r, asset, w->output);
 }

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import struct
 import subprocess
 import unittest
@@ -36,6 +37,8 @@ def noise(side):
 
 
 class Forms(Scenario):
+    NAME = "/a/art/grid.obj"
+
     def setUp(self):
         super().setUp()
         self.put("grid.obj", "mtllib grid.mtl\nusemtl m\n" + bumpy_grid(24))
@@ -156,6 +159,95 @@ class Forms(Scenario):
             again = self.form(daemon, "gzip")
             self.assertEqual((again.body, tag(again)), (first.body, tag(first)))
             self.assertEqual(made(daemon, "gzip"), 1)
+
+    def test_a_damaged_cut_or_file_is_made_again_at_once(self):
+        targets = [f"{self.NAME}?{query}" for query in ("lod=1", "output=glb", "output=classic.meshes", "output=classic.scene")]
+        with self.serve() as daemon:
+            self.begin(daemon)
+            first = {target: daemon.get(target) for target in targets}
+        for damage in ("cut", "changed", "gone"):
+            for answer in first.values():
+                sha = hashlib.sha256(answer.body).hexdigest()
+                file = self.cache / "blobs" / sha[:2] / sha[2:]
+                os.chmod(file, 0o644)
+                if damage == "gone":
+                    file.unlink()
+                else:
+                    file.write_bytes(answer.body[:-1] + b"?" * (damage == "changed"))
+            with self.serve() as daemon:
+                daemon.sync()
+                for target, answer in first.items():
+                    again = daemon.get(target)
+                    self.assertEqual((again.status, again.body == answer.body), (200, True), (target, damage, again.body[:300]))
+                    place = daemon.get(f"{target}&redirect=1").headers["location"]
+                    self.assertEqual(daemon.get(place).body, answer.body)
+                self.assertEqual((made(daemon, "lod"), made(daemon, "glb")), (1, 1), damage)
+
+    def test_what_is_made_of_too_much_is_refused(self):
+        with self.serve("--form-limit", "1000") as daemon:
+            self.begin(daemon)
+            for query in ("lod=1", "output=glb", "output=classic.meshes"):
+                problem = daemon.get(f"{self.name}?{query}")
+                self.assertEqual(problem.status, 422, query)
+                told = problem.json()
+                self.assertEqual((told["type"], told["code"]), ("/problems/form-too-large", "cook.limit"))
+                self.assertIn("1000", told["detail"])
+                self.assertIn("form_limit", told["hint"])
+            plain = self.form(daemon, "gzip")
+            self.assertEqual((plain.status, plain.body == self.whole, "content-encoding" in plain.headers), (200, True, False))
+        with self.serve("--form-limit", "0") as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.get(f"{self.name}?lod=1").status, 200, "no limit")
+
+    def large_blobs(self, daemon, count):
+        """Blobs that take a while to encode."""
+        noise_, hashes = random.Random(7).randbytes(1 << 20), []
+        for i in range(count):
+            body = b"%d" % i + noise_ + bytes(noise_[:1 << 19].hex(), "ascii") * 2
+            hashes.append(hashlib.sha256(body).hexdigest())
+            self.assertEqual(daemon.request("PUT", f"/blobs/{hashes[-1]}", body).status, 201)
+        return hashes
+
+    def want(self, daemon, sha, agent):
+        wire = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
+        wire.sendall(f"GET /blobs/{sha} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nAccept-Encoding: gzip\r\n"
+                     "Prefer: encoded\r\n\r\n".encode())
+        return wire
+
+    def test_what_nobody_waits_for_any_more_is_not_made(self):
+        count = 24
+        with self.serve("--log-level", "debug") as daemon:
+            hashes = self.large_blobs(daemon, count)
+            wires = [self.want(daemon, sha, "leaves") for sha in hashes]
+            stays = self.want(daemon, hashes[-1], "stays")
+            asked = [daemon.wait_log("waited for") for _ in range(count + 1)]
+            self.assertEqual(len(asked), count + 1)
+            for wire in wires:
+                wire.close()
+            self.assertTrue(stays.recv(100).startswith(b"HTTP/1.1 200"))
+            stays.close()
+            while made(daemon, "gzip") + made(daemon, "gzip", "cancelled") < count:
+                daemon.wait_log("gzip of")
+            self.assertGreater(made(daemon, "gzip", "cancelled"), 0)
+            self.assertTrue(any(f"gzip of {hashes[-1][:16]}: made" in line for line in daemon.log))
+            again = daemon.get(f"/blobs/{hashes[0]}", Accept_Encoding="gzip", Prefer="encoded")
+            self.assertEqual((again.status, again.headers["content-encoding"]), (200, "gzip"), "asked for again it is made")
+
+    def test_clients_take_turns(self):
+        count = 16
+        with self.serve("--log-level", "debug") as daemon:
+            hashes = self.large_blobs(daemon, count + 1)
+            many = [self.want(daemon, sha, "many") for sha in hashes[:-1]]
+            few = self.want(daemon, hashes[-1], "few")
+            for wire in [few, *many]:
+                self.assertTrue(wire.recv(100).startswith(b"HTTP/1.1 200"))
+                wire.close()
+            while sum("gzip of" in line and ": made" in line for line in daemon.log) <= count:
+                daemon.wait_log("gzip of")
+            lines = [line for line in daemon.log if "gzip of" in line]
+            mine = [i for i, line in enumerate(lines) if hashes[-1][:16] in line]
+            between = [line for line in lines[mine[0]:mine[1]] if ": made" in line]
+            self.assertLessEqual(len(between), 3, "two that ran, and at most one of the same turn\n" + "\n".join(lines))
 
     @unittest.skipUnless(shutil.which("curl"), "there is no curl")
     def test_curl(self):
