@@ -124,3 +124,15 @@ CREATE TABLE audit (
 	at_ms  INTEGER NOT NULL,
 	found  BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- @step 3
+
+-- The watched folders: where each was, which folder it was when its files were listed last, and since when it is missing (0: it
+-- is there). A missing one is served from this index if it was known.
+CREATE TABLE root (
+	name             BLOB PRIMARY KEY,
+	path             BLOB NOT NULL,
+	device           INTEGER NOT NULL,
+	inode            INTEGER NOT NULL,
+	missing_since_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

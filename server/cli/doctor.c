@@ -124,6 +124,7 @@ static int run_doctor(int argc, char **argv)
 		doctor_look_at_limits(&d);
 	}
 	doctor_look_at_daemon(&d);
+	doctor_look_at_roots(&d);
 	if (d.has_config) {
 		doctor_look_at_lock(&d);
 		doctor_look_at_addresses(&d);

@@ -39,6 +39,8 @@ void doctor_look_at_cache(doctor *d);
 void doctor_look_at_limits(doctor *d);
 void doctor_look_at_daemon(doctor *d);
 void doctor_look_at_lock(doctor *d); /* after the daemon */
+/* doctor_roots.c: what a daemon that runs says about its folders; after the daemon. */
+void doctor_look_at_roots(doctor *d);
 void doctor_look_at_addresses(doctor *d);
 void doctor_look_at_worker(doctor *d);
 

@@ -95,7 +95,7 @@ static void look_at_folder(doctor *d, const char *path)
 	if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
 		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' %s%s", path,
 								 errno ? "cannot be opened: " : "is no folder", errno ? strerror(errno) : ""),
-					  "create it, or correct 'sources' in hob.json");
+					  "mount or create it, or correct 'sources' in hob.json");
 		return;
 	}
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

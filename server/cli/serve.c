@@ -4,6 +4,7 @@
 #include "serve_notify.h"
 #include "preflight.h"
 
+#include "../fs/whole_path.h"
 #include "../http/json.h"
 
 #include <errno.h>
@@ -42,14 +43,15 @@ typedef struct daemon_state {
 
 /* ---- roots */
 
+/* One that is not there may be known of an earlier run: the cache says. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
-	char *path = realpath(dir, NULL);
+	char *path = srv_whole_path(dir);
 	struct stat info;
-	if (!path || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+	if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode))) {
+		int code = path ? ENOTDIR : errno;
 		free(path);
-		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir,
-						strerror(errno ? errno : ENOTDIR));
+		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir, strerror(code));
 	}
 	if (strcmp(path, "/") == 0) {
 		free(path);
@@ -190,12 +192,13 @@ static uint32_t count_stale(const srv_view *view)
 static void stop(void *user, const char *why);
 
 typedef struct paint {
-	const char *bold, *dim, *accent, *off;
+	const char *bold, *dim, *accent, *bad, *off;
 } paint;
 
 static paint choose_paint(void)
 {
-	static const paint colors = {"\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"}, plain = {"", "", "", ""};
+	static const paint colors = {"\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[31m", "\x1b[0m"},
+					   plain = {"", "", "", "", ""};
 	return srv_color_wanted(1) ? colors : plain;
 }
 
@@ -214,6 +217,11 @@ static void print_roots(const srv_view *view, const paint *p)
 {
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
+		if (root->missing_since_ms) {
+			printf("  %s➜  Missing   %.*s%s  %s(%.*s; its last good versions are served)%s\n", p->bad,
+				   HOB_FMT(root->path), p->off, p->dim, HOB_FMT(root->note), p->off);
+			continue;
+		}
 		hob_buf ending = {0};
 		hob_buf_printf(&ending, "/%.*s", HOB_FMT(root->name));
 		bool plain = hob_str_ends_nocase(root->path, hob_buf_str(&ending));
@@ -260,15 +268,18 @@ static void on_ready(void *user)
 	const srv_view *view = srv_views_take(d->views);
 	const paint p = choose_paint();
 	char time[32];
-	char stale_text[24] = "";
+	char stale_text[24] = "", missing_text[24] = "";
 	uint32_t stale = count_stale(view), fresh = view->states[SRV_FRESH] + view->states[SRV_STALE] - stale;
 	if (stale > 0)
 		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
+	if (view->states[SRV_MISSING] > 0)
+		snprintf(missing_text, sizeof missing_text, ", %u missing", view->states[SRV_MISSING]);
 	uint32_t broken = view->states[SRV_FAILED] + view->states[SRV_QUARANTINED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
-	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed)\n\n", p.bold, HOB_VERSION,
-		   p.off, srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken);
+	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed%s)\n\n", p.bold, HOB_VERSION,
+		   p.off, srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken,
+		   missing_text);
 	print_addresses(d->http, &p);
 	print_roots(view, &p);
 	print_cache(d, &p);

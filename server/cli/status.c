@@ -15,7 +15,8 @@ static void put_states(const cJSON *states, hob_buf *out)
 	cJSON_ArrayForEach(state, states)
 	{
 		bool listed = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
-					  strcmp(state->string, "quarantined") == 0 || strcmp(state->string, "stale") == 0;
+					  strcmp(state->string, "quarantined") == 0 || strcmp(state->string, "stale") == 0 ||
+					  strcmp(state->string, "missing") == 0;
 		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
 			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble, cli_state_color(state->string),
 						   state->string, cli_color_off(), listed ? "   hob ls --state " : "",
@@ -102,6 +103,12 @@ static void put_roots(const cJSON *roots, hob_buf *out)
 	{
 		const char *note = cli_text(item, "note");
 		bool noted = note[0] && strcmp(note, cli_text(item, "mode")) != 0;
+		const char *missing = cli_text(item, "missing_since");
+		if (missing[0]) {
+			hob_buf_printf(out, "  %smissing%s   %s  since %s: %s\n", cli_state_color("failed"),
+						   cli_color_off(), cli_text(item, "path"), missing, note);
+			continue;
+		}
 		hob_buf_printf(out, "  watching  %s  (%s, %s%s%s)\n", cli_text(item, "path"), cli_text(item, "mode"),
 					   cli_count(cli_number(item, "files"), "file", count), noted ? "; " : "",
 					   noted ? note : "");

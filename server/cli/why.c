@@ -32,6 +32,7 @@ static void print_reasons(const cJSON *reasons)
 				 {"asked", "somebody asked for it"},
 				 {"retry", "tried again"},
 				 {"check", "looked at after the start"},
+				 {"returned", "its folder is there again"},
 				 {"damaged-blob", "its cooked data was damaged"}};
 	const cJSON *reason;
 	cJSON_ArrayForEach(reason, reasons)
@@ -134,6 +135,9 @@ static void print_again(const char *url, const cJSON *asset)
 		if (strcmp(cli_text(root, "name"), cli_text(asset, "root")) != 0)
 			continue;
 		char path[4096];
+		if (cli_text(root, "missing_since")[0])
+			printf("  %smissing%s   since %s: %s\n", cli_state_color("failed"), cli_color_off(),
+				   cli_text(root, "missing_since"), cli_text(root, "note"));
 		char *settings = changed_settings(cli_member(asset, "settings"));
 		snprintf(path, sizeof path, "%s/%s", cli_text(root, "path"), cli_text(asset, "path"));
 		fputs("  again     hob cook ", stdout);

@@ -85,7 +85,7 @@ static void add_reason(asset *a, const char *kind, hob_str path)
 void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
 {
 	asset *a = &engine->assets[id];
-	if (!a->alive || engine->closing)
+	if (!a->alive || engine->closing || engine_root_is_away(engine, a->root))
 		return;
 	if (engine_joins(engine, id))
 		engine_join(engine, id);
@@ -95,6 +95,10 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	if (a->unfinished) {
 		a->unfinished = false;
 		a->retry_at = 0;
+	}
+	if (a->state == SRV_MISSING) {
+		a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
+		publish_view_later(engine, id);
 	}
 	if (a->job_id == 0)
 		a->job_id = ++engine->next_job;
@@ -118,7 +122,22 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 	srv_queue_push(engine->queue, id, engine_class(engine, a, priority), a->final_cook_ns);
 }
 
-static void asset_remove(srv_engine *engine, uint32_t id)
+void asset_drop_job(srv_engine *engine, uint32_t id)
+{
+	asset *a = &engine->assets[id];
+	srv_queue_remove(engine->queue, id);
+	if (a->job) {
+		a->job->abandoned = true;
+		if (a->job->on_worker)
+			srv_pool_cancel(engine->pool, a->job);
+	}
+	a->dirty_again = false;
+	a->job_id = 0;
+	hob_buf_clear(&a->reasons);
+	a->reason_count = 0;
+}
+
+void asset_remove(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
 	if (!a->alive)
@@ -128,14 +147,7 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 	else if (a->batched)
 		engine_leave(engine, id);
 	a->alive = false;
-	srv_queue_remove(engine->queue, id);
-	if (a->job) {
-		a->job->abandoned = true;
-		if (a->job->on_worker)
-			srv_pool_cancel(engine->pool, a->job);
-	}
-	a->dirty_again = false;
-	a->job_id = 0;
+	asset_drop_job(engine, id);
 	publish_removed(engine, a);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	free(a->inputs);
@@ -145,322 +157,11 @@ static void asset_remove(srv_engine *engine, uint32_t id)
 	a->audited_at_ms = a->audit_turn_ms = 0;
 	hob_buf_clear(&a->audit);
 	a->crashes = 0;
+	a->missing_told = false;
 	hob_buf_clear(&a->error);
-	hob_buf_clear(&a->reasons);
-	a->reason_count = 0;
-}
-
-/* ---- files */
-
-static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority priority, const char *kind)
-{
-	uint32_t count;
-	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
-	hob_str path = srv_graph_at(engine->graph, file)->path;
-	for (uint32_t i = 0; i < count; i++)
-		asset_dirty(engine, dependents[i], priority, kind, path);
-}
-
-void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
-{
-	uint32_t count;
-	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
-	const srv_file *f = srv_graph_at(engine->graph, file);
-	for (uint32_t i = 0; i < count; i++)
-		if (dependents[i] != but)
-			asset_dirty(engine, dependents[i], SRV_PRIORITY_REST, "changed", f->path);
-	if (f->asset != HOB_NONE && f->asset != but)
-		asset_dirty(engine, f->asset, SRV_PRIORITY_REST, "changed", f->path);
-}
-
-bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
-{
-	const asset *a = &engine->assets[id];
-	hob_str own = hob_str_of(a->path), suffix = HOB_STR(".cook.json"), dir = hob_path_dir(path);
-	if (a->root != root)
-		return false;
-	if (hob_str_ends_nocase(path, suffix))
-		return hob_str_equal(own, hob_str_sub(path, 0, path.len - suffix.len));
-	return hob_str_equal(hob_path_name(path), HOB_STR("cook.json")) &&
-		   (dir.len == 0 || (hob_str_starts(own, dir) && own.len > dir.len && own.data[dir.len] == '/'));
-}
-
-static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
-{
-	srv_file f = *srv_graph_at(engine->graph, file);
-	if (!hob_str_ends_nocase(f.path, HOB_STR("cook.json")))
-		return;
-	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine_settings_reach(engine, f.root, f.path, i))
-			asset_dirty(engine, i, priority, "settings", f.path);
-}
-
-static bool matches(const char *const *globs, hob_str path)
-{
-	for (uint32_t i = 0; globs && globs[i]; i++)
-		if (hob_glob_match(hob_str_of(globs[i]), path))
-			return true;
-	return false;
-}
-
-static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
-{
-	const srv_engine_root *root = &engine->options.roots[in];
-	return srv_pool_importer_for(engine->pool, path) && (!root->include || matches(root->include, path)) &&
-		   !matches(root->exclude, path);
-}
-
-void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
-{
-	srv_file *f = srv_graph_at(engine->graph, file);
-	bool existed = f->exists;
-	f->exists = true;
-	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_REST)
-		return;
-	/* An event says that the bytes may have changed even where the stat data says nothing. */
-	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_REST)
-		f->has_digest = false;
-	f->changed = ++engine->tick;
-	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
-	f->stat = *stat;
-	if (is_wanted(engine, f->root, f->path)) {
-		uint32_t id = engine_add_asset(engine, file);
-		if (id == HOB_NONE)
-			return;
-		asset *a = &engine->assets[id];
-		bool was_alive = a->alive;
-		a->alive = true;
-		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
-		if (!(known_version && a->has_last))
-			asset_dirty(engine, id, priority, was_alive ? "changed" : "added", hob_str_of(a->path));
-	} else if (f->asset != HOB_NONE) {
-		asset_remove(engine, f->asset); /* of an earlier configuration */
-	}
-	if (!known_version) {
-		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
-		/* The end of the first scan compares every recipe with what is there, settings included. */
-		if (engine->ready)
-			dirty_by_settings(engine, file, priority);
-	}
-}
-
-static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
-{
-	srv_file *f = srv_graph_at(engine->graph, file);
-	bool existed = f->exists;
-	f->exists = f->has_digest = false;
-	f->stat = (srv_stat){0};
-	f->changed = ++engine->tick;
-	uint32_t id = f->asset;
-	hob_error error;
-	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
-	if (id != HOB_NONE)
-		asset_remove(engine, id);
-	if (existed) {
-		dirty_dependents(engine, file, priority, "removed");
-		dirty_by_settings(engine, file, priority);
-	}
-}
-
-/* ---- watch callbacks */
-
-static void set_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
-{
-	free(engine->root_notes[root]);
-	engine->root_notes[root] = strdup(note ? note : "");
-	engine->roots[root].mode = mode;
-	engine->roots[root].note = hob_str_of(engine->root_notes[root]);
-	engine->view_dirty = true;
-}
-
-static void finish_first_scan(srv_engine *engine)
-{
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (!engine->scanned[i])
-			return;
-	engine->ready = true;
-	/* What an earlier run published is trusted only if every input is still what its recipe says. */
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
-		if (a->alive && !srv_queue_has(engine->queue, i) && !a->job && !asset_is_current(engine, a))
-			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
-	}
-	engine_count_waiting(engine);
-	engine_show(engine);
-	if (engine->callbacks.ready)
-		engine->callbacks.ready(engine->callbacks.user);
-}
-
-/* A cook that did not find its source says so before the event does; the asset is there until the event. */
-static bool is_known(const srv_engine *engine, const srv_file *f)
-{
-	return f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive);
-}
-
-static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
-{
-	srv_engine *engine = user;
-	if (engine->closing)
-		return;
-	engine_check_root(engine, root);
-	engine_batch_find(engine, root);
-	engine_gather_scan(engine, root);
-	uint32_t mark = ++engine->scan_mark;
-	for (size_t i = 0; i < count; i++) {
-		hob_str path = files[i].path;
-		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
-		uint32_t file =
-			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
-		if (file == HOB_NONE)
-			continue;
-		srv_graph_at(engine->graph, file)->mark = mark;
-		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
-	}
-	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
-		srv_file *f = srv_graph_at(engine->graph, i);
-		if (f->root != root || f->mark == mark || srv_watch_is_unread(engine->watch, f->path))
-			continue;
-		/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
-		uint32_t used;
-		srv_graph_dependents(engine->graph, i, &used);
-		srv_stat stat;
-		if (used > 0)
-			srv_watch_add_file(engine->watch, root, f->path);
-		bool unlisted =
-			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
-		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
-			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
-		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
-			file_gone(engine, i, SRV_PRIORITY_REST);
-	}
-	engine_take_list(engine, root, mark);
-	engine_gathered(engine);
-	engine->roots[root].files = count;
-	if (strcmp(engine->roots[root].mode, "scanning") == 0)
-		engine->roots[root].mode = "inotify";
-	engine->scan_rounds[root]++;
-	engine_scan_for_waiters(engine, root);
-	engine->counters.scans++;
-	engine->view_dirty = true;
-	if (!engine->scanned[root]) {
-		engine->scanned[root] = true;
-		finish_first_scan(engine);
-	}
-	/* Until now they would only have taken turns with the scan. */
-	srv_pool_fill(engine->pool);
-	engine_fill(engine);
-	engine_answer_waiters(engine);
-}
-
-/* The scan compares everything with what is known here, and repeats itself while it cannot see this file either. */
-static void look_again(srv_engine *engine, uint32_t root, hob_str path)
-{
-	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
-			HOB_FMT(engine->roots[root].name), HOB_FMT(path), strerror(errno));
-	srv_watch_rescan(engine->watch, root);
-}
-
-static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
-{
-	engine_find_below(engine, root, folder);
-	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
-		srv_file *f = srv_graph_at(engine->graph, i);
-		srv_stat stat;
-		if (f->root != root || !is_known(engine, f) || !hob_str_starts(f->path, folder))
-			continue;
-		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
-			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_CHANGED);
-		else if (srv_is_passing(errno))
-			look_again(engine, root, f->path);
-		else
-			file_gone(engine, i, SRV_PRIORITY_CHANGED);
-	}
-}
-
-static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
-{
-	srv_engine *engine = user;
-	if (engine->closing)
-		return;
-	engine_gather(engine, root, paths, count);
-	for (size_t i = 0; i < count; i++) {
-		hob_str path = paths[i];
-		srv_stat stat;
-		if (path.len > 0 && path.data[path.len - 1] == '/') {
-			folder_changed(engine, root, path);
-			continue;
-		}
-		if (srv_stat_path(engine->root_fds[root], path, &stat)) {
-			uint32_t file = engine_file(engine, root, path);
-			if (file != HOB_NONE)
-				engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
-		} else if (srv_is_passing(errno)) {
-			look_again(engine, root, path);
-		} else {
-			uint32_t file = engine_find_file(engine, root, path);
-			if (file != HOB_NONE)
-				file_gone(engine, file, SRV_PRIORITY_CHANGED);
-		}
-	}
-	engine_gathered(engine);
-	engine_fill(engine);
-}
-
-static void on_reset(void *user, uint32_t root, const char *why)
-{
-	srv_engine *engine = user;
-	engine->counters.resets++;
-	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots[root].name), why);
-	hob_buf data = {0};
-	hob_buf_put_str(&data, HOB_STR("{\"root\":"));
-	hob_buf_put_json(&data, engine->roots[root].name);
-	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
-	hob_buf_put_json(&data, hob_str_of(why));
-	hob_buf_put(&data, "}", 1);
-	srv_events_publish(engine->events, "reset", (hob_str){0}, hob_buf_str(&data));
-	hob_buf_release(&data);
-}
-
-static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
-{
-	srv_engine *engine = user;
-	static const char *const probes[] = {
-		[WATCH_PROBE_OFF] = "off",
-		[WATCH_PROBE_ARRIVES] = "passed",
-		[WATCH_PROBE_SILENT] = "failed",
-		[WATCH_PROBE_IMPOSSIBLE] = "not-possible",
-	};
-	srv_watch_facts facts;
-	set_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
-	srv_watch_tell(engine->watch, root, &facts);
-	engine->roots[root].file_system = facts.file_system;
-	engine->roots[root].probe = probes[facts.probed];
-	engine->roots[root].poll_ms = facts.poll_ms;
-	if (mode == SRV_WATCH_POLLING)
-		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots[root].name),
-				why ? why : "");
 }
 
 /* ---- pool callbacks */
-
-static bool start_watching(srv_engine *engine, hob_error *err)
-{
-	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode};
-	srv_watch_options options = {.force_polling = engine->options.watch_mode == SRV_ENGINE_POLL,
-								 .trust_events = engine->options.watch_mode == SRV_ENGINE_EVENTS,
-								 .probe = engine->options.watch_mode == SRV_ENGINE_AUTO &&
-										  !engine->options.no_probe,
-								 .poll_ms = engine->options.poll_ms,
-								 .held = true};
-	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
-		return false;
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (!srv_watch_add_root(engine->watch, i, engine->options.roots[i].path, err))
-			return false;
-	return true;
-}
 
 /* Importers are known only from the first worker on, and what is an asset depends on them. */
 static void on_pool_ready(void *user)
@@ -605,9 +306,13 @@ static void on_timer(uv_timer_t *timer)
 		srv_log(SRV_LOG_WARNING, "healing", "blob %s was damaged and is cooked again", text);
 	}
 	if (count > 0)
-		for (uint32_t i = 0; i < engine->asset_count; i++)
-			if (engine->assets[i].alive)
+		for (uint32_t i = 0; i < engine->asset_count; i++) {
+			asset *a = &engine->assets[i];
+			if (a->alive && engine_root_is_away(engine, a->root))
+				a->has_last = false; /* looked at when it is back */
+			else if (a->alive)
 				asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+		}
 	engine_keep_store(engine);
 	engine_sweep(engine, TIMER_MS);
 	engine_answer_waiters(engine);
@@ -618,22 +323,6 @@ static void on_timer(uv_timer_t *timer)
 }
 
 /* ---- life */
-
-static bool open_roots(srv_engine *engine, hob_error *err)
-{
-	for (uint32_t i = 0; i < engine->options.root_count; i++) {
-		const srv_engine_root *root = &engine->options.roots[i];
-		engine->root_fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (engine->root_fds[i] < 0)
-			return hob_fail(err, IO, "the folder '%s' cannot be opened: %s", root->path, strerror(errno));
-		engine->roots[i] = (srv_view_root){.name = hob_str_of(root->name),
-										   .path = hob_str_of(root->path),
-										   .mode = "scanning",
-										   .file_system = "unknown",
-										   .probe = "off"};
-	}
-	return true;
-}
 
 void srv_engine_free(srv_engine *engine)
 {
@@ -650,8 +339,10 @@ void srv_engine_free(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		if (engine->root_fds && engine->root_fds[i] >= 0)
 			close(engine->root_fds[i]);
-		if (engine->root_notes)
-			free(engine->root_notes[i]);
+		if (engine->root_states) {
+			free(engine->root_states[i].note);
+			free(engine->root_states[i].away);
+		}
 		if (engine->listed)
 			srv_file_list_drop(engine->listed[i].list);
 	}
@@ -664,7 +355,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->due);
 	free(engine->root_fds);
 	free(engine->roots);
-	free(engine->root_notes);
+	free(engine->root_states);
 	free(engine->root_settings);
 	free(engine->scanned);
 	free(engine->listed);
@@ -693,7 +384,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uint32_t roots = options->root_count;
 	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
 	engine->roots = calloc(roots + 1, sizeof *engine->roots);
-	engine->root_notes = calloc(roots + 1, sizeof *engine->root_notes);
+	engine->root_states = calloc(roots + 1, sizeof *engine->root_states);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
 	engine->listed = calloc(roots + 1, sizeof *engine->listed);
@@ -710,10 +401,10 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		engine->root_fds[i] = -1;
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
 		engine->root_settings[i] = options->roots[i].settings;
-	bool memory = engine->root_fds && engine->roots && engine->root_notes && engine->root_settings &&
+	bool memory = engine->root_fds && engine->roots && engine->root_states && engine->root_settings &&
 				  engine->scanned && engine->listed && engine->scan_rounds && engine->graph &&
 				  engine->queue && engine->batch;
-	if (!memory || !open_roots(engine, err)) {
+	if (!memory || !engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
 		srv_engine_free(engine);
@@ -744,7 +435,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->view_dirty = true;
 	*out = engine;
 	/* The folders are scanned and the first worker begins while this thread reads the index. */
-	return start_watching(engine, err) && engine_load(engine, err);
+	return engine_start_watching(engine, err) && engine_load(engine, err);
 }
 
 static void finish_close(srv_engine *engine)

@@ -9,6 +9,8 @@
  *                              FAILED, QUARANTINED <--------+                       STALE ----+
  *                                                           publish_bad: STALE stays STALE, with the error
  *   any ----- asset_remove ----> REMOVED (leaves the view)
+ *   any ----- engine_lose_root ----> MISSING ----- engine_welcome_root ----> as the newest job left it, or
+ *                                                  asset_dirty ----> QUEUED, STALE
  *
  * A job: digests of the source (and of what earlier recipes with this source needed) -> look-up -> either an
  * earlier recipe whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and

@@ -35,6 +35,15 @@ asset *engine_asked_asset(srv_engine *engine, srv_control *control)
 	return NULL;
 }
 
+void engine_answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
+{
+	hob_buf detail = {0};
+	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots[a->root].note));
+	hob_buf_put(&detail, "", 1);
+	engine_answer(control, 409, "source-missing", (const char *)detail.data);
+	hob_buf_release(&detail);
+}
+
 /* ---- waiting */
 
 /* Names are separated by '/', which none holds; no names are all. */
@@ -201,6 +210,10 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!a->importer) {
 		engine_answer(control, 409, "starting", "the cook processes are not ready yet");
+		return;
+	}
+	if (engine_root_is_away(engine, a->root)) {
+		engine_answer_missing(engine, control, a);
 		return;
 	}
 	/* A person asks: the memory of crashes and digests is not trusted. */

@@ -66,6 +66,11 @@ void job_end(engine_job *job)
 
 void job_fail(engine_job *job, const hob_error *error)
 {
+	engine_doubt_root(job->engine, job->engine->assets[job->asset].root);
+	if (job->abandoned) {
+		job_end(job);
+		return;
+	}
 	publish_bad(job, NULL, error, false);
 	record_job(job, "failed", NULL, error);
 	job_end(job);

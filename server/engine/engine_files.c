@@ -15,7 +15,7 @@ static uint32_t enter(srv_engine *engine, uint32_t root, const srv_file_entry *e
 	if (file == HOB_NONE)
 		return file;
 	srv_file *f = srv_graph_at(engine->graph, file);
-	f->exists = true;
+	f->exists = f->listed = true;
 	f->stat = entry->stat;
 	f->mark = engine->listed[root].mark;
 	f->changed = engine->listed[root].tick;

@@ -317,6 +317,9 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	job->outcome = outcome;
 	job->on_worker = false;
 	engine->counters.running--;
+	/* What was not found in a folder that is going says nothing about the model. */
+	if (!engine->closing && !job->abandoned)
+		engine_doubt_root(engine, a->root);
 	if (engine->closing || job->abandoned || outcome->cancelled) {
 		if (!engine->closing) {
 			engine->counters.cancelled++;

@@ -8,6 +8,8 @@ enum { AGAIN_MS = 5000 };
 
 static void store_assets(srv_engine *engine)
 {
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		engine_store_root(engine, i);
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (engine->assets[i].alive && engine->assets[i].rev > 0)
 			engine_store_asset(engine, &engine->assets[i]);

@@ -47,14 +47,15 @@ typedef struct asset {
 	hob_buf audit;		   /* JSON object: what was otherwise then; empty = nothing */
 	uint32_t reason_count;
 	engine_job *job;
-	uint64_t job_id;  /* of the job that is queued, or that follows the one under way; 0 = none */
-	bool dirty_again; /* became dirty while its job ran */
-	bool cancelled;	  /* its last cook, because of a newer save */
-	bool blocked;	  /* no worker could be started for it */
-	bool view_due;	  /* listed in `due`: its view is behind */
-	bool batched;	  /* its outcome is published with others' */
-	bool shown;		  /* clients have seen it with outputs */
-	uint32_t held;	  /* 1 + its place among what is held; 0: nothing is */
+	uint64_t job_id;   /* of the job that is queued, or that follows the one under way; 0 = none */
+	bool dirty_again;  /* became dirty while its job ran */
+	bool cancelled;	   /* its last cook, because of a newer save */
+	bool blocked;	   /* no worker could be started for it */
+	bool missing_told; /* an event said that it is missing, and none that it is back */
+	bool view_due;	   /* listed in `due`: its view is behind */
+	bool batched;	   /* its outcome is published with others' */
+	bool shown;		   /* clients have seen it with outputs */
+	uint32_t held;	   /* 1 + its place among what is held; 0: nothing is */
 	int64_t queued_at_ms;
 } asset;
 
@@ -124,6 +125,16 @@ typedef struct waiter {
 	bool some_roots;
 } waiter;
 
+/* What the view of a root does not hold. */
+typedef struct root_state {
+	const char *mode; /* as the watch says; static text */
+	char *note;
+	char *away;				  /* why it is missing; NULL: it is there */
+	bool known;				  /* of an earlier run */
+	uint64_t device, inode;	  /* of the folder that was listed last; 0 = none was */
+	int64_t missing_since_ms; /* as the index says */
+} root_state;
+
 typedef struct known_ingredients {
 	const srv_pool_importer *importer;
 	char extension[16];
@@ -158,7 +169,7 @@ struct srv_engine {
 	uint32_t due_count, due_capacity;
 	hob_arena scratch; /* of what returns before the next event; its first block stays */
 	srv_view_root *roots;
-	char **root_notes;
+	root_state *root_states;
 	bool *scanned;
 	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
@@ -217,10 +228,33 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* A settings file reaches the asset that it names, or all assets of its folder and below. */
 bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
+void asset_drop_job(srv_engine *engine,
+					uint32_t id); /* whatever is queued or under way for it comes to nothing */
+void asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
+void engine_flush(srv_engine *engine);				/* makes rows and views visible now */
+void engine_fill(srv_engine *engine);				/* starts as many jobs as there is room for */
+/* engine_watch.c */
+bool engine_start_watching(srv_engine *engine, hob_error *err);
+/* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
+void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+/* engine_root.c */
+/* Opens each, or a folder without anything in its place when it is missing and known of an earlier run. */
+bool engine_open_roots(srv_engine *engine, hob_error *err);
+bool engine_root_is_away(const srv_engine *engine, uint32_t root);
+/* Whether the folder that is open is the one that is there. */
+bool engine_root_holds(const srv_engine *engine, uint32_t root);
+void engine_doubt_root(srv_engine *engine, uint32_t root); /* loses it, and all its jobs, if it is gone */
 void engine_check_root(srv_engine *engine,
 					   uint32_t root); /* after each scan: is it still the folder that is open? */
-void engine_flush(srv_engine *engine); /* makes rows and views visible now */
-void engine_fill(srv_engine *engine);  /* starts as many jobs as there is room for */
+/* Of one without a file: it is another folder than the one that had the assets, as below a mount that is gone. */
+bool engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
+void engine_lose_empty_root(srv_engine *engine, uint32_t root);
+void engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
+/* It was listed: before its files are compared, and, if it was away (true), after that. */
+bool engine_find_root(srv_engine *engine, uint32_t root);
+void engine_welcome_root(srv_engine *engine, uint32_t root);
+void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);
+void engine_store_root(srv_engine *engine, uint32_t root);
 /* engine_order.c */
 /* The class of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
 srv_priority engine_class(srv_engine *engine, const asset *a, srv_priority priority);
@@ -268,8 +302,6 @@ void engine_blame_for(srv_engine *engine,
 bool engine_heal_index(srv_engine *engine);
 void engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
-/* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
-void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
 /* engine_files.c */
 void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
 /* The file's number in the graph, where it comes to when it is listed; HOB_NONE: nothing is known of it. */
@@ -324,6 +356,8 @@ void publish_blamed(srv_engine *engine, asset *a); /* its error names another as
 void publish_state(srv_engine *engine,
 				   asset *a); /* state changed without a new recipe: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);
+/* Their states changed together, and nothing else of them. */
+void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
 void publish_view(srv_engine *engine, asset *a);
 void publish_view_later(srv_engine *engine, uint32_t id); /* with the next engine_show */
 void engine_show(srv_engine *engine);					  /* the views as they are now, for every reader */
@@ -373,6 +407,8 @@ void engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
 asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
 void engine_answer(srv_control *control, int status, const char *code, const char *detail);
+void engine_answer_missing(const srv_engine *engine, srv_control *control,
+						   const asset *a);									  /* its root is away: 409 */
 void engine_refuse(srv_control *control, int status, const hob_error *error); /* 0: the status of its code */
 /* A copy of at most `most` bytes (else LIMIT), in pages of its own that the caller unmaps: a file that is cut off while it is mapped would end the daemon. Any thread. */
 hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);

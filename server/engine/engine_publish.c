@@ -37,6 +37,25 @@ static const char *quality_of(const asset *a)
 	return !a->has_good ? "" : a->good_is_preview ? "preview" : "final";
 }
 
+/* What is served of a root that is gone stays served, also where the record of its cook is gone with a damaged index. */
+static bool show_missing(srv_engine *engine, asset *a)
+{
+	const srv_view *view = srv_views_take(engine->views);
+	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
+	bool same = served && hob_sha256_equal(&served->recipe, &a->good);
+	if (same) {
+		srv_view_asset missing = *served;
+		missing.state = a->state;
+		missing.rev = a->rev;
+		missing.error = hob_buf_str(&a->error);
+		srv_views_put(engine->views, &missing);
+		a->view_due = false;
+		engine->view_dirty = true;
+	}
+	srv_view_drop(view);
+	return same;
+}
+
 void publish_view(srv_engine *engine, asset *a)
 {
 	if (a->held > 0) {
@@ -46,9 +65,9 @@ void publish_view(srv_engine *engine, asset *a)
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_recipe recipe = {0};
 	hob_error error;
-	if (!a->has_good || !srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error))
-		recipe = (srv_recipe){0};
-	publish_view_of(engine, a, recipe);
+	bool found = a->has_good && srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
+	if (a->state != SRV_MISSING || found || !a->has_good || !show_missing(engine, a))
+		publish_view_of(engine, a, found ? recipe : (srv_recipe){0});
 	hob_arena_restore(&engine->scratch, mark);
 }
 
@@ -103,8 +122,11 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
-	settings_text(engine, a, arena, &settings);
-	hob_str used = a->importer ? (hob_str){0} : ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
+	bool away = engine_root_is_away(engine, a->root); /* settings files included */
+	if (!away)
+		settings_text(engine, a, arena, &settings);
+	hob_str used =
+		a->importer && !away ? (hob_str){0} : ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
 	const srv_file *source = srv_graph_at(engine->graph, a->file);
 	srv_view_asset view = {.root = engine->roots[a->root].name,
 						   .path = hob_str_of(a->path),
@@ -127,7 +149,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .dep_count = deps ? a->input_count : 0,
 						   .outputs = outputs,
 						   .deps = deps,
-						   .settings = a->importer ? hob_buf_str(&settings) : used,
+						   .settings = settings.size > 0 ? hob_buf_str(&settings) : used,
 						   .quality = quality_of(a)};
 	srv_asset_id(view.full, view.id);
 	srv_views_put(engine->views, &view);
@@ -219,18 +241,47 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 	hob_buf_release(&data);
 }
 
+static void put_change_head(const srv_engine *engine, const asset *a, const char *kind, hob_buf *tail)
+{
+	char id[SRV_ASSET_ID + 1];
+	const char *variant = strchr(engine->options.roots[a->root].name, '@');
+	srv_asset_id(hob_str_of(a->full), id);
+	hob_buf_printf(tail, ",\"kind\":\"%s\",\"asset\":", kind);
+	hob_buf_put_json(tail, hob_str_of(a->full));
+	hob_buf_printf(tail, ",\"id\":\"%s\",\"variant\":", id);
+	hob_buf_put_json(tail, hob_str_of(variant ? variant + 1 : "default"));
+	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
+}
+
+void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
+{
+	engine_change *changes = calloc(count + 1, sizeof *changes);
+	hob_buf *tails = calloc(count + 1, sizeof *tails);
+	for (uint32_t i = 0; changes && tails && i < count; i++) {
+		asset *a = &engine->assets[ids[i]];
+		a->missing_told = a->state == SRV_MISSING;
+		put_change_head(engine, a, kind, &tails[i]);
+		if (a->error.size > 0) {
+			hob_buf_put_str(&tails[i], HOB_STR(",\"error\":"));
+			hob_buf_put_str(&tails[i], hob_buf_str(&a->error));
+		}
+		hob_buf_put_str(&tails[i], HOB_STR(",\"cause\":[]}"));
+		changes[i] = (engine_change){.a = a, .tail = hob_buf_str(&tails[i])};
+	}
+	if (changes && tails && count > 0)
+		publish_changes(engine, changes, count);
+	for (uint32_t i = 0; tails && i < count; i++)
+		hob_buf_release(&tails[i]);
+	free(tails);
+	free(changes);
+}
+
 static void publish_event(srv_engine *engine, asset *a, const char *kind, const srv_recipe *recipe, bool hit,
 						  hob_str reasons)
 {
-	char id[SRV_ASSET_ID + 1];
 	hob_buf tail = {0};
-	srv_asset_id(hob_str_of(a->full), id);
-	hob_buf_printf(&tail, ",\"kind\":\"%s\",\"asset\":", kind);
-	hob_buf_put_json(&tail, hob_str_of(a->full));
-	const char *variant = strchr(engine->options.roots[a->root].name, '@');
-	hob_buf_printf(&tail, ",\"id\":\"%s\",\"variant\":", id);
-	hob_buf_put_json(&tail, hob_str_of(variant ? variant + 1 : "default"));
-	hob_buf_printf(&tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
+	a->missing_told = false;
+	put_change_head(engine, a, kind, &tail);
 	bool good = recipe && recipe->error.len == 0;
 	if (good) {
 		char key[HOB_SHA256_TEXT + 1];
@@ -461,6 +512,9 @@ void publish_state(srv_engine *engine, asset *a)
 {
 	a->state = a->settled;
 	publish_view(engine, a);
+	uint32_t id = (uint32_t)(a - engine->assets);
+	if (a->missing_told)
+		publish_states(engine, &id, 1, "returned");
 }
 
 void publish_removed(srv_engine *engine, asset *a)
@@ -478,6 +532,11 @@ void publish_removed(srv_engine *engine, asset *a)
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
 	if (engine_hold(engine, a, true, &tail))
 		return;
+	if (engine->ready) {
+		publish_changes(engine, &(engine_change){.a = a, .removed = true, .tail = hob_buf_str(&tail)}, 1);
+		hob_buf_release(&tail);
+		return;
+	}
 	remove_rows(engine, a);
 	a->rev = ++engine->rev;
 	hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)a->rev);

@@ -1,27 +1,309 @@
 #include "engine_private.h"
 
+#include "../http/json.h"
 #include "../log/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A root that is gone is no deletion: its assets stay listed as missing and what was cooked of them stays served, until the
+ * folder is back and is compared like after any scan.
+ *
+ *             lose: it cannot be opened or read, or is another folder without a file
+ *   THERE  ------------------------------------------------------------------------->  AWAY
+ *          <-------------------------------------------------------------------------
+ *             find: a scan listed it */
+
+bool engine_root_is_away(const srv_engine *engine, uint32_t root)
+{
+	return engine->roots[root].missing_since_ms != 0;
+}
+
+/* ---- what is told and kept */
+
+static void show(srv_engine *engine, uint32_t root)
+{
+	const root_state *state = &engine->root_states[root];
+	bool away = engine_root_is_away(engine, root);
+	engine->roots[root].mode = away ? "missing" : state->mode;
+	engine->roots[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
+	engine->view_dirty = true;
+}
+
+void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
+{
+	root_state *state = &engine->root_states[root];
+	free(state->note);
+	state->note = strdup(note ? note : "");
+	state->mode = mode;
+	show(engine, root);
+}
+
+void engine_store_root(srv_engine *engine, uint32_t root)
+{
+	const root_state *state = &engine->root_states[root];
+	srv_root_row row = {engine->roots[root].name, engine->roots[root].path, state->device, state->inode,
+						engine->roots[root].missing_since_ms};
+	hob_error error;
+	if (!srv_store_put_root(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+}
+
+static void publish_root(srv_engine *engine, uint32_t root, const char *state)
+{
+	const srv_view_root *r = &engine->roots[root];
+	hob_buf data = {0};
+	json_open(&data, '{');
+	json_put_str(&data, "root", r->name);
+	json_put_str(&data, "state", hob_str_of(state));
+	json_key(&data, "missing_since");
+	if (r->missing_since_ms)
+		json_time(&data, r->missing_since_ms);
+	else
+		json_null(&data);
+	json_put_str(&data, "reason", r->missing_since_ms ? r->note : (hob_str){0});
+	json_close(&data, '}');
+	srv_events_publish(engine->events, "root", (hob_str){0}, hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+/* ---- is it there, and is it the same? */
+
+typedef enum look { LOOK_SAME, LOOK_OTHER, LOOK_GONE } look;
+
+static look look_at(const srv_engine *engine, uint32_t root)
+{
+	struct stat open_one, there;
+	char path[PATH_MAX];
+	/* With the dot it takes the right to search the folder. */
+	snprintf(path, sizeof path, "%s/.", engine->options.roots[root].path);
+	if (stat(path, &there) != 0)
+		return srv_is_passing(errno) ? LOOK_SAME : LOOK_GONE;
+	bool same = fstat(engine->root_fds[root], &open_one) != 0 ||
+				(there.st_dev == open_one.st_dev && there.st_ino == open_one.st_ino);
+	return same ? LOOK_SAME : LOOK_OTHER;
+}
+
+bool engine_root_holds(const srv_engine *engine, uint32_t root)
+{
+	return look_at(engine, root) == LOOK_SAME;
+}
 
 /* A root that was moved away, deleted or mounted over and is there again is another folder under the same name. The
  * descriptor keeps its number, because jobs in libuv's pool hold it. */
 void engine_check_root(srv_engine *engine, uint32_t root)
 {
-	struct stat open_one, there;
+	if (look_at(engine, root) == LOOK_SAME)
+		return;
 	int fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	bool known = fstat(fd, &there) == 0 && fstat(engine->root_fds[root], &open_one) == 0;
-	if (known && (there.st_dev != open_one.st_dev || there.st_ino != open_one.st_ino)) {
-		dup3(fd, engine->root_fds[root], O_CLOEXEC);
-		srv_pool_set_root(engine->pool, root, fd);
+	dup3(fd, engine->root_fds[root], O_CLOEXEC);
+	srv_pool_set_root(engine->pool, root, fd);
+	if (!engine_root_is_away(engine, root))
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));
-		for (uint32_t i = 0; i < engine->asset_count; i++)
-			if (engine->assets[i].root == root && engine->assets[i].job)
-				asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
-	}
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		if (engine->assets[i].root == root && engine->assets[i].job)
+			asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
 	close(fd);
+}
+
+static bool has_assets(const srv_engine *engine, uint32_t root)
+{
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		if (engine->assets[i].root == root && engine->assets[i].alive)
+			return true;
+	return false;
+}
+
+bool engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
+{
+	const root_state *state = &engine->root_states[root];
+	struct stat there;
+	bool same = fstat(engine->root_fds[root], &there) == 0 && there.st_dev == state->device &&
+				there.st_ino == state->inode;
+	return !same && has_assets(engine, root);
+}
+
+/* ---- lost and found */
+
+static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
+{
+	uint32_t *lost = malloc((engine->asset_count + 1) * sizeof *lost), count = 0;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (!a->alive || a->root != root)
+			continue;
+		if (a->job)
+			a->has_last = false;
+		if (a->batched)
+			engine_leave(engine, i);
+		asset_drop_job(engine, i);
+		a->state = SRV_MISSING;
+		publish_view_later(engine, i);
+		if (lost)
+			lost[count++] = i;
+	}
+	if (tell)
+		publish_states(engine, lost, count, "missing");
+	free(lost);
+}
+
+void engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
+{
+	root_state *state = &engine->root_states[root];
+	srv_view_root *r = &engine->roots[root];
+	bool news = !r->missing_since_ms, same = state->away && strcmp(state->away, why) == 0;
+	if (same && !news)
+		return;
+	char *copy = strdup(why);
+	if (!copy)
+		return;
+	free(state->away);
+	state->away = copy;
+	/* After a restart: since when the run before knew. */
+	bool known = news && state->missing_since_ms != 0;
+	if (news)
+		r->missing_since_ms = known ? state->missing_since_ms : engine_now_ms();
+	state->missing_since_ms = r->missing_since_ms;
+	show(engine, root);
+	if (news)
+		lose_assets(engine, root, !known);
+	if (news && !known)
+		engine_store_root(engine, root);
+	hob_buf since = {0};
+	put_time(&since, r->missing_since_ms);
+	srv_log(SRV_LOG_ERROR, "missing",
+			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
+			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);
+	hob_buf_release(&since);
+	engine_flush(engine); /* whoever is told sees it */
+	publish_root(engine, root, "missing");
+}
+
+void engine_doubt_root(srv_engine *engine, uint32_t root)
+{
+	char why[400];
+	if (look_at(engine, root) != LOOK_GONE)
+		return;
+	snprintf(why, sizeof why, "the folder %.200s cannot be opened", engine->options.roots[root].path);
+	engine_lose_root(engine, root, why);
+	srv_watch_rescan(engine->watch, root);
+}
+
+void engine_lose_empty_root(srv_engine *engine, uint32_t root)
+{
+	char why[400];
+	snprintf(why, sizeof why,
+			 "the folder %.200s is empty and another one than before, as below a mount that is gone; if it "
+			 "is meant to be "
+			 "empty, put any file into it",
+			 engine->options.roots[root].path);
+	engine_lose_root(engine, root, why);
+}
+
+bool engine_find_root(srv_engine *engine, uint32_t root)
+{
+	root_state *state = &engine->root_states[root];
+	struct stat info;
+	bool was_away = engine_root_is_away(engine, root) || state->missing_since_ms != 0, news = was_away;
+	if (fstat(engine->root_fds[root], &info) == 0) {
+		news = news || state->device != info.st_dev || state->inode != info.st_ino;
+		state->device = info.st_dev;
+		state->inode = info.st_ino;
+	}
+	free(state->away);
+	state->away = NULL;
+	state->missing_since_ms = engine->roots[root].missing_since_ms = 0;
+	show(engine, root);
+	if (news)
+		engine_store_root(engine, root);
+	return was_away;
+}
+
+/* Rows may be lost with the disk that was just gone. */
+static bool has_recipe(srv_engine *engine, const asset *a)
+{
+	srv_recipe recipe;
+	hob_error error;
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	bool found = !a->has_good || srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
+	hob_arena_restore(&engine->scratch, mark);
+	return found;
+}
+
+void engine_welcome_root(srv_engine *engine, uint32_t root)
+{
+	uint32_t *back = malloc((engine->asset_count + 1) * sizeof *back), count = 0;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (!a->alive || a->root != root || a->state != SRV_MISSING)
+			continue;
+		if (a->job || !asset_is_current(engine, a) || !has_recipe(engine, a)) {
+			asset_dirty(engine, i, SRV_PRIORITY_REST, "returned", hob_str_of(a->path));
+			continue;
+		}
+		a->state = a->settled;
+		publish_view_later(engine, i);
+		if (back)
+			back[count++] = i;
+	}
+	publish_states(engine, back, count, "returned");
+	free(back);
+	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
+			HOB_FMT(engine->roots[root].name), (unsigned long long)engine->roots[root].files,
+			HOB_PLURAL(engine->roots[root].files));
+	engine_flush(engine); /* whoever is told sees it */
+	publish_root(engine, root, "watched");
+}
+
+/* ---- start */
+
+static void load_root(void *user, const srv_root_row *row)
+{
+	srv_engine *engine = user;
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		root_state *state = &engine->root_states[i];
+		if (!hob_str_equal(row->name, hob_str_of(engine->options.roots[i].name)) ||
+			!hob_str_equal(row->path, hob_str_of(engine->options.roots[i].path)))
+			continue;
+		state->known = true;
+		state->device = row->device;
+		state->inode = row->inode;
+		state->missing_since_ms = row->missing_since_ms;
+	}
+}
+
+bool engine_open_roots(srv_engine *engine, hob_error *err)
+{
+	if (!srv_store_each_root(engine->store, load_root, engine, err))
+		return false;
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		const srv_engine_root *root = &engine->options.roots[i];
+		engine->root_fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int code = errno;
+		if (engine->root_fds[i] < 0 && !engine->root_states[i].known)
+			return hob_fail(err, IO,
+							"the folder '%s' cannot be opened (%s), and nothing is known of it from earlier; "
+							"mount or make it, or name another one",
+							root->path, strerror(code));
+		if (engine->root_fds[i] < 0)
+			engine->root_fds[i] = srv_store_open_nothing(engine->store);
+		if (engine->root_fds[i] < 0)
+			return hob_fail(err, IO, "cannot stand in for the missing folder '%s': %s", root->path,
+							strerror(errno));
+		engine->root_states[i].mode = "scanning";
+		engine->roots[i] = (srv_view_root){.name = hob_str_of(root->name),
+										   .path = hob_str_of(root->path),
+										   .mode = "scanning",
+										   .file_system = "unknown",
+										   .probe = "off"};
+	}
+	return true;
 }

@@ -316,6 +316,10 @@ void engine_settings(srv_engine *engine, srv_control *control)
 	asset *a = engine_asked_asset(engine, control);
 	if (!a)
 		return;
+	if (engine_root_is_away(engine, a->root)) {
+		engine_answer_missing(engine, control, a);
+		return;
+	}
 	hob_error error = {0};
 	bool reads = control->kind == SRV_CONTROL_SETTINGS;
 	layers *l = calloc(1, sizeof *l), *after = calloc(1, sizeof *after);

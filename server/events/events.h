@@ -21,7 +21,7 @@ typedef struct srv_events srv_events;
 
 typedef struct srv_event {
 	uint64_t seq;
-	const char *kind; /* "asset", "job", "log", "reset": static text */
+	const char *kind; /* "asset", "job", "log", "reset", "root": static text */
 	hob_str asset;	  /* "root/path", empty when it is about none: for filters */
 	hob_str data;	  /* one line of JSON */
 } srv_event;

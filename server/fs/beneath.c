@@ -102,7 +102,8 @@ bool srv_stat_path(int root_fd, hob_str path, srv_stat *out)
 bool srv_is_passing(int code)
 {
 	return code == EIO || code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN ||
-		   code == EINTR || code == ENOBUFS || code == ESTALE || code == ETIMEDOUT;
+		   code == EINTR || code == ENOBUFS || code == ESTALE || code == ETIMEDOUT || code == ENOTCONN ||
+		   code == EHOSTDOWN || code == EHOSTUNREACH || code == ENODEV || code == EREMOTEIO;
 }
 
 srv_writers srv_find_writers(int fd)

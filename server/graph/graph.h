@@ -16,6 +16,7 @@ typedef struct srv_file {
 	uint32_t root;
 	hob_str path; /* below the root; lives as long as the graph */
 	bool exists;
+	bool listed;	 /* caller's: scans list it */
 	bool has_digest; /* digest is of the version that `stat` names */
 	srv_stat stat;
 	hob_sha256 digest;

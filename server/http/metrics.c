@@ -105,7 +105,7 @@ static void put_view(hob_buf *out, const srv_view *view)
 		snprintf(labels, sizeof labels, "state=\"%s\"", srv_state_name((srv_state)i));
 		metric_u64(out, METRIC_assets, labels, view->states[i]);
 	}
-	static const char *const modes[] = {"inotify", "polling", "scanning"};
+	static const char *const modes[] = {"inotify", "polling", "scanning", "missing"};
 	metric_head(out, METRIC_watch_roots);
 	for (size_t m = 0; m < HOB_COUNT_OF(modes); m++) {
 		uint64_t count = 0;

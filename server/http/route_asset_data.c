@@ -81,7 +81,12 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 						 .members = hob_buf_str(&members)};
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(problem_kinds[PROBLEM_COOK_FAILED].meaning);
-	bool blocked = asset->state == SRV_BLOCKED;
+	bool missing = asset->state == SRV_MISSING, blocked = missing || asset->state == SRV_BLOCKED;
+	if (missing && !error) {
+		text.detail = HOB_STR("nothing was cooked of it before its folder went missing");
+		text.hint = HOB_STR(
+			"GET /api/v1/roots tells which folder is missing and why; it is cooked when the folder is back");
+	}
 	text.retry_after_s = blocked ? 10 : 0;
 	enum MHD_Result result =
 		reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);

@@ -57,12 +57,13 @@ typedef struct srv_view_asset {
 
 typedef struct srv_view_root {
 	hob_str name, path;
-	const char *mode; /* "inotify", "polling", "scanning": static text */
+	const char *mode; /* "inotify", "polling", "scanning", "missing": static text */
 	const char *file_system,
 		*probe;		  /* srv_watch_facts; probe: "off", "passed", "failed", "not-possible": static text */
 	uint32_t poll_ms; /* 0: not polling */
 	hob_str note;	  /* why, for people */
-	uint64_t files;
+	uint64_t files;	  /* of those that were seen last */
+	int64_t missing_since_ms; /* Unix time; 0: it is there */
 } srv_view_root;
 
 typedef struct srv_view {

@@ -51,6 +51,17 @@ int store_temporary(srv_store *store, char name[32])
 	return openat(store->tmp_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 }
 
+int srv_store_open_nothing(srv_store *store)
+{
+	char name[32];
+	snprintf(name, sizeof name, "nothing-%llu", (unsigned long long)atomic_fetch_add(&store->temporary, 1));
+	if (mkdirat(store->tmp_fd, name, 0700) != 0 && errno != EEXIST)
+		return -1;
+	int fd = openat(store->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unlinkat(store->tmp_fd, name, AT_REMOVEDIR);
+	return fd;
+}
+
 /* ---- the marker of a stop that is not clean: file "running", holding the boot id */
 
 static void read_boot_id(char out[BOOT_ID])

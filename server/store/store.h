@@ -195,6 +195,21 @@ bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_er
 bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user,
 						  hob_error *err) HOB_MUST_CHECK;
 
+/* An open folder that holds nothing and takes nothing, in place of one that is not there; -1 with errno. The caller's. */
+int srv_store_open_nothing(srv_store *store);
+
+/* ---- watched folders ------------------------------------------------------------------------------------------ */
+
+typedef struct srv_root_row {
+	hob_str name, path;		  /* path: absolute */
+	uint64_t device, inode;	  /* of the folder when its files were listed last */
+	int64_t missing_since_ms; /* Unix time; 0 = it was there */
+} srv_root_row;
+
+bool srv_store_put_root(srv_store *store, const srv_root_row *row, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_root_row *row), void *user,
+						 hob_error *err) HOB_MUST_CHECK;
+
 /* ---- memoised parts (textures, meshes): part key -> blob; the map may be asked from any thread ----------------- */
 
 bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob,

@@ -106,6 +106,39 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 	return ok;
 }
 
+/* ---- watched folders */
+
+bool srv_store_put_root(srv_store *store, const srv_root_row *row, hob_error *err)
+{
+	sqlite3_stmt *put = store_write(store, SQL_PUT_ROOT, err);
+	if (!put)
+		return false;
+	store_bind_str(put, 1, row->name);
+	store_bind_str(put, 2, row->path);
+	store_bind_u64(put, 3, row->device);
+	store_bind_u64(put, 4, row->inode);
+	store_bind_u64(put, 5, (uint64_t)row->missing_since_ms);
+	return store_run(store, put, err);
+}
+
+bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_root_row *row), void *user,
+						 hob_error *err)
+{
+	sqlite3_stmt *rows = store_read(store, SQL_EACH_ROOT, err);
+	bool ok = false;
+	while (rows && store_step(store, rows, &ok, err)) {
+		srv_root_row row = {
+			.name = store_column_str(rows, 0),
+			.path = store_column_str(rows, 1),
+			.device = store_column_u64(rows, 2),
+			.inode = store_column_u64(rows, 3),
+			.missing_since_ms = (int64_t)store_column_u64(rows, 4),
+		};
+		each(user, &row);
+	}
+	return ok;
+}
+
 /* ---- audits */
 
 bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err)

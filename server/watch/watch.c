@@ -94,6 +94,9 @@ static void deliver(srv_watch *watch, watch_message *message)
 			watch->facts[message->root] = message->facts;
 		watch->callbacks.mode(user, message->root, message->mode, message->why);
 		break;
+	case MESSAGE_GONE:
+		watch->callbacks.gone(user, message->root, message->why);
+		break;
 	}
 }
 

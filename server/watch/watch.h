@@ -4,6 +4,8 @@
  *   (none) ----------> SCANNING (per root) ---------> LIVE  ------------------------------> changed()
  *                          ^                           |
  *                          +--- overflow, watch limit, root came back: reset() then scan again
+ *                          |
+ *                          +--- the root cannot be opened or read: gone(), looked for every poll_ms
  *
  * The watcher gives hints, the scan is the truth: after every scan `scanned` receives the complete list of
  * files below the root with their stat data, and the caller compares. Between scans `changed` receives paths
@@ -55,6 +57,9 @@ typedef struct srv_watch_callbacks {
 	void (*reset)(void *user, uint32_t root, const char *why);
 	/* The mode of a root became known or changed ("polling every 2 s: network mount"). */
 	void (*mode)(void *user, uint32_t root, srv_watch_mode mode, const char *why);
+	/* Instead of `scanned`: the root is not there or cannot be read, so nothing is known about its files. `why` is for people and
+	 * names the folder. Comes again after each rescan that is asked for; `mode` and `scanned` follow when it is back. */
+	void (*gone)(void *user, uint32_t root, const char *why);
 } srv_watch_callbacks;
 
 typedef struct srv_watch_options {
@@ -81,7 +86,7 @@ typedef struct srv_watch srv_watch;
 bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
 				   srv_watch **out, hob_error *err) HOB_MUST_CHECK;
 /* Root indices are given by the caller, 0,1,2... `path` is absolute and NUL-terminated. A root that does not
- * exist (any more) is an empty root that is looked for again every poll_ms. */
+ * exist (any more), or cannot be read, is `gone` and looked for again every poll_ms. */
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
 /* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);

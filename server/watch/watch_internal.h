@@ -82,7 +82,7 @@ typedef struct watch_root {
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	int64_t
 		unread_wait_ns; /* from a scan that could not see everything to the next; 0 = the newest one could */
-	int dir_fd, inotify_fd; /* O_PATH of the root; -1 when it is missing. -1 when not watching */
+	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
 	dir_tree tree;
 	size_t counted; /* folders that watch->watches holds of this root */
@@ -101,6 +101,7 @@ typedef struct watch_root {
 	uint64_t device, inode;
 	watch_probed probed; /* of this device and inode */
 	bool missing, announced;
+	bool unreadable; /* missing although it can be opened: tried again without a word */
 	bool polling;
 	char why[300];
 	srv_file_list *known; /* polling: the newest list */
@@ -108,7 +109,13 @@ typedef struct watch_root {
 
 enum { WATCH_ROOTS_MAX = 256 };
 
-typedef enum message_kind { MESSAGE_SCANNED, MESSAGE_CHANGED, MESSAGE_RESET, MESSAGE_MODE } message_kind;
+typedef enum message_kind {
+	MESSAGE_SCANNED,
+	MESSAGE_CHANGED,
+	MESSAGE_RESET,
+	MESSAGE_MODE,
+	MESSAGE_GONE
+} message_kind;
 
 typedef struct watch_message {
 	struct watch_message *next;
@@ -202,6 +209,7 @@ typedef struct scan_result {
 	const char *silent; /* kind of a mount inside from which no events come */
 	char unread[200];	/* why something could not be looked at, the first one; empty: all could */
 	bool stopped;
+	int failed; /* errno: the root itself could not be read; 0 = it could */
 } scan_result;
 void watch_scan(watch_root *root, bool add_watches, scan_result *out);
 /* Target of a link below the root as a path below the root. */

@@ -204,7 +204,7 @@ static void post_scanned(watch_root *root, srv_file_list *list)
 
 /* ---- the root folder itself */
 
-static void scan_missing(watch_root *root, int code)
+static void lose_root(watch_root *root, int code)
 {
 	pthread_mutex_lock(&root->lock);
 	watch_root_close_inotify(root);
@@ -217,30 +217,31 @@ static void scan_missing(watch_root *root, int code)
 	srv_file_list_drop(root->known);
 	root->known = NULL;
 	root->missing = true;
-	char why[200];
-	snprintf(why, sizeof why, "the folder %.120s cannot be opened (%s); it is looked for again", root->path,
-			 strerror(code));
-	set_polling(root, why);
-	srv_file_list *empty = calloc(1, sizeof *empty);
-	if (!empty)
-		abort();
-	empty->entries = calloc(1, sizeof *empty->entries);
-	atomic_store(&empty->references, 1);
-	post_scanned(root, empty);
-	srv_file_list_drop(empty);
+	root->polling = root->announced = false;
+	watch_message *gone = watch_message_new(root, MESSAGE_GONE);
+	snprintf(gone->why, sizeof gone->why, "the folder %.200s cannot be %s (%s)", root->path,
+			 root->unreadable ? "read" : "opened", strerror(code));
+	watch_post(root->watch, gone);
 	atomic_fetch_add(&root->watch->scans, 1);
 }
 
 static int open_root(watch_root *root, struct stat *info)
 {
-	int fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, info) != 0) {
-		int why = errno;
+	int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* What is inside can be listed without the right to search the folder, and then not be looked at. */
+	if (fd >= 0 && fstatat(fd, ".", info, 0) != 0) {
+		int code = errno;
 		close(fd);
-		errno = why;
+		errno = code;
 		fd = -1;
 	}
 	return fd;
+}
+
+/* What does not pass until the next look is told: the root is gone. */
+static bool may_pass(const watch_root *root, int code)
+{
+	return srv_is_passing(code) && root->unread_wait_ns == 0 && !root->missing;
 }
 
 static void scan_later(watch_root *root, int code)
@@ -264,15 +265,16 @@ static bool prepare(watch_root *root, const char **why)
 	const srv_watch_options *options = &root->watch->options;
 	struct stat info;
 	int fd = open_root(root, &info);
-	if (fd < 0 && srv_is_passing(errno)) {
+	if (fd < 0 && may_pass(root, errno)) {
 		scan_later(root, errno);
 		return false;
 	}
 	if (fd < 0) {
-		scan_missing(root, errno);
+		int code = errno;
+		root->unreadable = false;
+		lose_root(root, code);
 		return false;
 	}
-	root->missing = false;
 	const char *silent = options->trust_events ? NULL : srv_silent_mount(fd);
 	if (info.st_dev != root->device || info.st_ino != root->inode || root->retry_inotify)
 		root->probed = WATCH_PROBE_OFF;
@@ -337,6 +339,16 @@ static void describe_mode(watch_root *root, const char *why, const char *nested)
 	}
 }
 
+/* A list with holes would pass for deleted files. */
+static void drop_scan(watch_root *root, scan_result *result)
+{
+	free(result->links);
+	hob_arena_release(&result->link_arena);
+	srv_file_list_drop(result->files);
+	root->unreadable = true;
+	lose_root(root, result->failed);
+}
+
 static void scan(watch_root *root)
 {
 	const char *why;
@@ -347,6 +359,11 @@ static void scan(watch_root *root)
 	if (watching)
 		watch_wake_reader(root->watch);
 	watch_scan(root, watching, &result);
+	if (result.failed && !result.stopped && !may_pass(root, result.failed)) {
+		drop_scan(root, &result);
+		return;
+	}
+	root->missing = root->unreadable = false;
 	if (root->watch->options.trust_events)
 		result.silent = NULL;
 	if (watching && (result.limit || result.silent)) {
@@ -488,6 +505,10 @@ static void poll_once(watch_root *root)
 	scan_result result;
 	difference found = {0};
 	watch_scan(root, false, &result);
+	if (result.failed && !result.stopped && !may_pass(root, result.failed)) {
+		drop_scan(root, &result);
+		return;
+	}
 	free(result.links);
 	hob_arena_release(&result.link_arena);
 	if (result.stopped) {
@@ -520,8 +541,10 @@ static void check_root(watch_root *root)
 {
 	struct stat info;
 	int fd = open_root(root, &info);
-	if (fd < 0 && srv_is_passing(errno))
+	if (fd < 0 && may_pass(root, errno)) {
+		scan_later(root, errno);
 		return;
+	}
 	bool same = fd >= 0 && !root->missing && info.st_dev == root->device && info.st_ino == root->inode;
 	if (fd >= 0)
 		close(fd);
@@ -532,6 +555,10 @@ static void check_root(watch_root *root)
 	}
 	if (fd < 0 && root->missing)
 		return;
+	if (root->missing && root->unreadable) {
+		scan(root);
+		return;
+	}
 	char why[200];
 	snprintf(why, sizeof why, "the folder %.120s %s", root->path,
 			 fd < 0			 ? "is gone"

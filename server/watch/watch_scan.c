@@ -101,6 +101,7 @@ typedef struct crawl_state {
 	char why[200]; /* the first of them was not read */
 	atomic_uint waiting;
 	atomic_bool limit, stopped;
+	atomic_int failed;
 	_Atomic(const char *) silent;
 } crawl_state;
 
@@ -298,6 +299,13 @@ static void sort_items(item *items, size_t count)
 	}
 }
 
+static void note_failure(crawl_state *crawl, hob_str path, int code)
+{
+	add_unread(crawl, path, code);
+	if (path.len == 0 && code != 0)
+		atomic_store(&crawl->failed, code);
+}
+
 static void crawl_folder(crawler *c, folder *f)
 {
 	crawl_state *crawl = c->crawl;
@@ -306,7 +314,7 @@ static void crawl_folder(crawler *c, folder *f)
 	hob_str path = hob_str_sub(f->path, 0, f->path.len - (f->path.len > 0));
 	int fd = srv_open_beneath(crawl->root->dir_fd, f->path.data, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0) {
-		add_unread(crawl, path, errno);
+		note_failure(crawl, path, errno);
 		return;
 	}
 	check_mount(crawl, fd);
@@ -317,7 +325,7 @@ static void crawl_folder(crawler *c, folder *f)
 		atomic_store(&crawl->limit, true);
 	c->path_len = f->path.len;
 	memcpy(c->path, f->path.data, c->path_len);
-	add_unread(crawl, path, watch_list_folder(fd, c->buffer, on_entry, c));
+	note_failure(crawl, path, watch_list_folder(fd, c->buffer, on_entry, c));
 	close(fd);
 	f->count = c->count - f->first;
 	sort_items(c->items + f->first, f->count);
@@ -413,8 +421,11 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		free(crawlers[i].buffer);
 		list->arenas[i] = crawlers[i].arena;
 	}
-	*out =
-		(scan_result){.files = list, .limit = crawl.limit, .silent = crawl.silent, .stopped = crawl.stopped};
+	*out = (scan_result){.files = list,
+						 .limit = crawl.limit,
+						 .silent = crawl.silent,
+						 .stopped = crawl.stopped,
+						 .failed = crawl.failed};
 	list->unread = crawl.unread;
 	memcpy(out->unread, crawl.why, sizeof out->unread);
 	merge_files(crawlers, count, &top, list);
@@ -425,6 +436,10 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		hob_arena_release(&crawlers[i].link_arena);
 	}
 	free(crawl.shared.items);
+	/* Without the right to search it, what is listed in the root cannot be looked at. */
+	struct stat info;
+	if (out->failed == 0 && fstatat(root->dir_fd, ".", &info, 0) != 0)
+		out->failed = errno;
 	pthread_cond_destroy(&crawl.more);
 	pthread_mutex_destroy(&crawl.lock);
 	atomic_fetch_add(&root->watch->scans, 1);

@@ -21,7 +21,6 @@ DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 20
 BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("GET", "/a/{root}/{path}", 507),  # a disk that fills between a cook and what is made of it
-    ("POST", "/api/v1/assets/{id}/cook", 409),  # only while the first worker starts
     ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
 NO_HASH = "0" * 64
 
@@ -504,6 +503,19 @@ class Contract(Scenario):
                 self.daemon.request("POST", "/api/v1/session", {"token": "no"})
             self.ask(429, "POST", "/api/v1/session", {"token": "no"})
             self.ask(429, "GET", "/api/v1/session", Cookie=f"hob_{self.daemon.port}=no")
+
+    def test_98_a_root_that_is_away(self):
+        away = self.folder / "away"
+        self.art.rename(away)
+        self.daemon.wait_asset("art/props/a.obj", "missing")
+        place = f"/api/v1/assets/{self.id}/settings"
+        self.ask(409, "POST", f"/api/v1/assets/{self.id}/cook", {})
+        self.ask(409, "GET", place)
+        self.ask(409, "PATCH", place, {"lods": {"max": 1}}, If_Match="*")
+        self.ask(409, "DELETE", place, If_Match="*")
+        self.ask(200, "GET", "/a/art/props/a.obj")
+        away.rename(self.art)
+        self.daemon.wait_asset("art/props/a.obj", "fresh")
 
     def test_99_nothing_declared_was_left_out(self):
         missing = set(contract.unseen()) - ELSEWHERE

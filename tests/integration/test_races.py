@@ -103,11 +103,11 @@ class Races(Scenario):
             daemon.sync()
             self.art.rename(self.folder / "old")
             daemon.sync()
-            self.assertEqual(daemon.assets(), {})
+            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "missing")
             self.art.mkdir()
             self.put("two.obj", obj_text(3))
             daemon.sync()
-            self.assertEqual(daemon.assets()["art/two.obj"]["state"], "fresh")
+            self.assertEqual({name: item["state"] for name, item in daemon.assets().items()}, {"art/two.obj": "fresh"})
 
     def test_dependency_that_no_scan_lists_is_cooked_once(self):
         self.put(".hidden/a.mtl", "newmtl m\nKd 1 0 0\n")

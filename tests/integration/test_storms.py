@@ -243,7 +243,8 @@ class Storms(Scenario):
         for turn in range(amount(2, 40)):
             shutil.rmtree(self.art)
             if turn % 2:
-                daemon.wait_names(set())
+                daemon.wait_event("root", lambda data: data["state"] == "missing")
+                self.assertLessEqual({item["state"] for item in daemon.assets().values()}, {"missing"})
             self.art.mkdir(exist_ok=True)
             for i in range(5):
                 self.put(f"d{turn}/m{i}.obj", obj_text(1 + i))

@@ -35,7 +35,7 @@ export const text = {
 	},
 	states: {
 		queued: 'Waiting', cooking: 'Cooking', fresh: 'Up to date', stale: 'Out of date', failed: 'Failed', blocked: 'Blocked',
-		quarantined: 'Set aside', missing: 'File missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Out of date, failed',
+		quarantined: 'Set aside', missing: 'Folder missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Out of date, failed',
 	},
 	stateMeaning: {
 		queued: 'Waits for its turn; nothing has been cooked from it yet.',
@@ -45,7 +45,7 @@ export const text = {
 		failed: 'Could not be cooked, and there is no earlier version.',
 		blocked: 'Waits for something else that failed.',
 		quarantined: 'Crashed the cook more than once; it is tried again when the file changes.',
-		missing: 'The file is gone for the moment.',
+		missing: 'Its folder is gone for the moment; the last good version is served.',
 		removed: 'The file was deleted.',
 		updating: 'The last good version is served while the new one is being cooked.',
 		preview: 'A quick version of the file on disk; the final one, which is smaller, is being cooked.',
@@ -63,9 +63,9 @@ export const text = {
 		emptyTitle: 'No models yet',
 		empty: 'Save or export a model (glTF, OBJ, FBX, …) into a watched folder and it appears here, cooked.',
 		scanning: 'Looking through the folders for the first time…',
-		mode: { inotify: 'watching', polling: 'looks every 2 s', scanning: 'first look under way' },
+		mode: { inotify: 'watching', polling: 'looks every 2 s', scanning: 'first look under way', missing: 'missing' },
 		activity: 'Cooked per minute', activityNone: 'Nothing was cooked in the last hour.', lastHour: 'last hour',
-		timeCook: 'Typical cook', timeWait: 'Typical wait', slowest: 'Slowest cook', uptime: 'Running for', hourCount: 'In this hour', more: 'More', pollingNote: 'is looked at every 2 seconds, because changes there are not reported',
+		timeCook: 'Typical cook', timeWait: 'Typical wait', slowest: 'Slowest cook', uptime: 'Running for', hourCount: 'In this hour', more: 'More', missingNote: 'is missing. Its assets are served as they were', pollingNote: 'is looked at every 2 seconds, because changes there are not reported',
 		reused: 'Found in the cache', listeners: 'Listening now', saved: 'Time saved', disk: 'On disk', oldest: 'Longest unused',
 	},
 	assets: {

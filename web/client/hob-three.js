@@ -239,7 +239,7 @@ export class HobLoader extends Loader {
 			heard++;
 			if (event.error) complain(errorOf(name, event.error));
 			else if (event.kind === 'removed') complain(new HobError('the source was removed', { file: name }));
-			else reload(event);
+			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event); /* else only the state differs */
 		};
 		/* What was saved between loading and listening, or while the daemon was away. */
 		const lookAgain = async () => {

@@ -143,7 +143,7 @@ static int watch_under_limit(watched *w, const char *sysctl, const char *number,
 		return 77;
 	hob_error err;
 	srv_watch_options options = {.poll_ms = 50};
-	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone};
 	if (!srv_watch_new(&w->loop, &options, &callbacks, &w->watch, &err) ||
 		!srv_watch_add_root(w->watch, 0, w->dir.path, &err))
 		return 1;
@@ -230,7 +230,7 @@ static void polling_sees_a_change_that_keeps_size_and_mtime(void **state)
 	wait_record(w, from, 'c', "a.glb");
 }
 
-static void missing_root_is_empty_until_it_comes(void **state)
+static void missing_root_is_gone_until_it_comes(void **state)
 {
 	watched *w = *state;
 	hob_error err;
@@ -240,10 +240,13 @@ static void missing_root_is_empty_until_it_comes(void **state)
 	start_watching(w, &options);
 	size_t from = w->count;
 	assert_true(srv_watch_add_root(w->watch, 1, path, &err));
-	wait_record(w, from, 's', NULL);
-	assert_int_equal(w->file_count, 0);
-	size_t mode = wait_record(w, from, 'm', "*cannot be opened");
-	assert_int_equal(w->records[mode].root, 1);
+	size_t gone = wait_record(w, from, 'g', "*cannot be opened (No such file or directory)");
+	assert_int_equal(w->records[gone].root, 1);
+	assert_int_equal(find_record(w, from, 's', NULL), SIZE_MAX);
+	/* Whoever asks for a scan is answered. */
+	from = w->count;
+	srv_watch_rescan(w->watch, 1);
+	wait_record(w, from, 'g', NULL);
 	from = w->count;
 	make_folder(w, "later");
 	size_t reset = wait_record(w, from, 'r', "*is there (again)");
@@ -255,7 +258,7 @@ static void missing_root_is_empty_until_it_comes(void **state)
 	wait_record(w, from, 'c', "later/a.glb");
 }
 
-static void removed_root_becomes_empty_and_comes_back(void **state)
+static void removed_root_is_gone_and_comes_back(void **state)
 {
 	watched *w = *state;
 	hob_error err;
@@ -271,9 +274,9 @@ static void removed_root_becomes_empty_and_comes_back(void **state)
 	from = w->count;
 	assert_int_equal(unlink(at(w, "root/a.glb")), 0);
 	assert_int_equal(rmdir(path), 0);
-	size_t reset = wait_record(w, from, 'r', NULL);
-	wait_record(w, reset, 's', NULL);
-	assert_int_equal(w->file_count, 0);
+	wait_record(w, from, 'g', "*root cannot be");
+	for (size_t i = from; i < w->count; i++)
+		assert_true(w->records[i].kind != 's' || w->records[i].root != 1);
 	from = w->count;
 	make_folder(w, "root");
 	save(w, "root/b.glb", "x");
@@ -283,6 +286,52 @@ static void removed_root_becomes_empty_and_comes_back(void **state)
 	from = w->count;
 	save(w, "root/c.glb", "x");
 	wait_record(w, from, 'c', "c.glb");
+}
+
+/* A list of what could still be read would pass for deleted files. */
+static void lose_the_right_to_read(watched *w, bool polling, mode_t left)
+{
+	bool was_root = geteuid() == 0;
+	srv_watch_options options = {.poll_ms = 20, .force_polling = polling};
+	save(w, "a.glb", "x");
+	if (was_root) {
+		/* Root reads everything: for this test the process is somebody else. */
+		assert_int_equal(chown(w->dir.path, 65534, 65534), 0);
+		assert_int_equal(seteuid(65534), 0);
+	}
+	start_watching(w, &options);
+	size_t from = w->count;
+	assert_int_equal(chmod(w->dir.path, left), 0);
+	wait_record(w, from, 'g', "*(Permission denied)");
+	assert_int_equal(find_record(w, from, 's', NULL), SIZE_MAX);
+	assert_int_equal(find_record(w, from, 'c', NULL), SIZE_MAX);
+	from = w->count;
+	assert_int_equal(chmod(w->dir.path, 0755), 0);
+	wait_record(w, from, 's', NULL);
+	assert_true(scan_has(w, "a.glb"));
+	stop_watching(w);
+	if (was_root)
+		assert_int_equal(seteuid(0), 0);
+}
+
+static void root_that_cannot_be_read_any_more_is_gone(void **state)
+{
+	lose_the_right_to_read(*state, false, 0);
+}
+
+static void polled_root_that_cannot_be_read_any_more_is_gone(void **state)
+{
+	lose_the_right_to_read(*state, true, 0);
+}
+
+static void root_whose_files_cannot_be_looked_at_is_gone(void **state)
+{
+	lose_the_right_to_read(*state, false, 0444);
+}
+
+static void polled_root_whose_files_cannot_be_looked_at_is_gone(void **state)
+{
+	lose_the_right_to_read(*state, true, 0444);
 }
 
 static void replaced_root_is_scanned_again(void **state)
@@ -296,8 +345,8 @@ static void replaced_root_is_scanned_again(void **state)
 	save(w, "up/root/old.glb", "x");
 	strcpy(path, at(w, "up/root"));
 	assert_true(srv_watch_new(&w->loop, &options,
-							  &(srv_watch_callbacks){w, on_scanned, on_changed, on_reset, on_mode}, &w->watch,
-							  &err));
+							  &(srv_watch_callbacks){w, on_scanned, on_changed, on_reset, on_mode, on_gone},
+							  &w->watch, &err));
 	assert_true(srv_watch_add_root(w->watch, 0, path, &err));
 	wait_record(w, 0, 's', NULL);
 	assert_true(scan_has(w, "old.glb"));
@@ -347,7 +396,7 @@ static void close_during_a_scan_is_clean(void **state)
 		snprintf(name, sizeof name, "d%d", i);
 		make_folder(w, name);
 	}
-	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone};
 	for (int i = 0; i < 20; i++) {
 		w->closed = false;
 		assert_true(srv_watch_new(&w->loop, NULL, &callbacks, &w->watch, &err));
@@ -398,8 +447,12 @@ int main(void)
 		watch_test(kernels_instance_limit_makes_the_root_poll),
 		watch_test(polling_does_not_report_a_file_that_is_being_written),
 		watch_test(polling_sees_a_change_that_keeps_size_and_mtime),
-		watch_test(missing_root_is_empty_until_it_comes),
-		watch_test(removed_root_becomes_empty_and_comes_back),
+		watch_test(missing_root_is_gone_until_it_comes),
+		watch_test(removed_root_is_gone_and_comes_back),
+		watch_test(root_that_cannot_be_read_any_more_is_gone),
+		watch_test(polled_root_that_cannot_be_read_any_more_is_gone),
+		watch_test(root_whose_files_cannot_be_looked_at_is_gone),
+		watch_test(polled_root_whose_files_cannot_be_looked_at_is_gone),
 		watch_test(replaced_root_is_scanned_again),
 		watch_test(once_scans_and_never_watches),
 		watch_test(close_during_a_scan_is_clean),

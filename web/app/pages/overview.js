@@ -102,7 +102,8 @@ function Working({ stats }) {
 
 function Warnings({ roots }) {
 	const polling = roots.items.filter((root) => root.mode === 'polling');
-	return polling.map((root) => html`<p class="banner warn"><${Icon} name="stale" /><span><strong>${root.name}</strong> ${words.pollingNote}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></p>`);
+	const missing = roots.items.filter((root) => root.missing_since);
+	return [...missing.map((root) => html`<p class="banner warn"><${Icon} name="failed" /><span><strong>${root.name}</strong> ${words.missingNote}: ${root.note} (<${Time} at=${root.missing_since} />)</span></p>`), ...polling.map((root) => html`<p class="banner warn"><${Icon} name="stale" /><span><strong>${root.name}</strong> ${words.pollingNote}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></p>`)];
 }
 
 export function Overview() {

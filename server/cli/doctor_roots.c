@@ -1,0 +1,27 @@
+#include "doctor.h"
+#include "query.h"
+
+/* What a daemon that runs says about its folders. */
+
+static void say_root(doctor *d, const cJSON *root)
+{
+	const char *path = cli_text(root, "path"), *since = cli_text(root, "missing_since");
+	if (since[0])
+		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is missing since %s: %s", path, since,
+								 cli_text(root, "note")),
+					  "mount it or move it back; until then its assets are served as they were");
+}
+
+void doctor_look_at_roots(doctor *d)
+{
+	cli_response response;
+	hob_error error = {0};
+	if (!d->daemon_runs ||
+		!cli_request(d->url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &error))
+		return;
+	cJSON *roots = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
+	const cJSON *root;
+	cJSON_ArrayForEach(root, cli_member(roots, "items")) say_root(d, root);
+	cJSON_Delete(roots);
+	cli_response_release(&response);
+}

@@ -1,0 +1,381 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- files */
+
+static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority priority, const char *kind)
+{
+	uint32_t count;
+	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	hob_str path = srv_graph_at(engine->graph, file)->path;
+	for (uint32_t i = 0; i < count; i++)
+		asset_dirty(engine, dependents[i], priority, kind, path);
+}
+
+void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
+{
+	uint32_t count;
+	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	for (uint32_t i = 0; i < count; i++)
+		if (dependents[i] != but)
+			asset_dirty(engine, dependents[i], SRV_PRIORITY_REST, "changed", f->path);
+	if (f->asset != HOB_NONE && f->asset != but)
+		asset_dirty(engine, f->asset, SRV_PRIORITY_REST, "changed", f->path);
+}
+
+bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
+{
+	const asset *a = &engine->assets[id];
+	hob_str own = hob_str_of(a->path), suffix = HOB_STR(".cook.json"), dir = hob_path_dir(path);
+	if (a->root != root)
+		return false;
+	if (hob_str_ends_nocase(path, suffix))
+		return hob_str_equal(own, hob_str_sub(path, 0, path.len - suffix.len));
+	return hob_str_equal(hob_path_name(path), HOB_STR("cook.json")) &&
+		   (dir.len == 0 || (hob_str_starts(own, dir) && own.len > dir.len && own.data[dir.len] == '/'));
+}
+
+static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
+{
+	srv_file f = *srv_graph_at(engine->graph, file);
+	if (!hob_str_ends_nocase(f.path, HOB_STR("cook.json")))
+		return;
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		if (engine_settings_reach(engine, f.root, f.path, i))
+			asset_dirty(engine, i, priority, "settings", f.path);
+}
+
+static bool matches(const char *const *globs, hob_str path)
+{
+	for (uint32_t i = 0; globs && globs[i]; i++)
+		if (hob_glob_match(hob_str_of(globs[i]), path))
+			return true;
+	return false;
+}
+
+static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
+{
+	const srv_engine_root *root = &engine->options.roots[in];
+	return srv_pool_importer_for(engine->pool, path) && (!root->include || matches(root->include, path)) &&
+		   !matches(root->exclude, path);
+}
+
+void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	bool existed = f->exists;
+	f->exists = true;
+	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_REST)
+		return;
+	/* An event says that the bytes may have changed even where the stat data says nothing. */
+	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_REST)
+		f->has_digest = false;
+	f->changed = ++engine->tick;
+	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
+	f->stat = *stat;
+	if (is_wanted(engine, f->root, f->path)) {
+		uint32_t id = engine_add_asset(engine, file);
+		if (id == HOB_NONE)
+			return;
+		asset *a = &engine->assets[id];
+		bool was_alive = a->alive;
+		a->alive = true;
+		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
+		if (!(known_version && a->has_last))
+			asset_dirty(engine, id, priority, was_alive ? "changed" : "added", hob_str_of(a->path));
+	} else if (f->asset != HOB_NONE) {
+		asset_remove(engine, f->asset); /* of an earlier configuration */
+	}
+	if (!known_version) {
+		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
+		/* The end of the first scan compares every recipe with what is there, settings included. */
+		if (engine->ready)
+			dirty_by_settings(engine, file, priority);
+	}
+}
+
+static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	bool existed = f->exists;
+	f->exists = f->has_digest = false;
+	if (f->listed)
+		engine->roots[f->root].files--;
+	f->listed = false;
+	engine->view_dirty = true;
+	f->stat = (srv_stat){0};
+	f->changed = ++engine->tick;
+	uint32_t id = f->asset;
+	hob_error error;
+	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->store_dirty = true;
+	if (id != HOB_NONE)
+		asset_remove(engine, id);
+	if (existed) {
+		dirty_dependents(engine, file, priority, "removed");
+		dirty_by_settings(engine, file, priority);
+	}
+}
+
+/* ---- watch callbacks */
+
+static void finish_first_scan(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (!engine->scanned[i])
+			return;
+	engine->ready = true;
+	/* What an earlier run published is trusted only if every input is still what its recipe says. */
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (a->alive && !engine_root_is_away(engine, a->root) && !srv_queue_has(engine->queue, i) &&
+			!a->job && !asset_is_current(engine, a))
+			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
+	}
+	engine_count_waiting(engine);
+	engine_show(engine);
+	if (engine->callbacks.ready)
+		engine->callbacks.ready(engine->callbacks.user);
+}
+
+/* A cook that did not find its source says so before the event does; the asset is there until the event. */
+static bool is_known(const srv_engine *engine, const srv_file *f)
+{
+	return f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive);
+}
+
+/* Rounds that somebody waits for are over however they ended. */
+static void end_scan(srv_engine *engine, uint32_t root)
+{
+	engine->scan_rounds[root]++;
+	engine_scan_for_waiters(engine, root);
+	engine->counters.scans++;
+	engine->view_dirty = true;
+	if (!engine->scanned[root]) {
+		engine->scanned[root] = true;
+		finish_first_scan(engine);
+	}
+	/* Until now they would only have taken turns with the scan. */
+	srv_pool_fill(engine->pool);
+	engine_fill(engine);
+	engine_answer_waiters(engine);
+}
+
+static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	uint32_t mark = ++engine->scan_mark;
+	for (size_t i = 0; i < count; i++) {
+		hob_str path = files[i].path;
+		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
+		uint32_t file =
+			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
+		if (file == HOB_NONE)
+			continue;
+		srv_graph_at(engine->graph, file)->mark = mark;
+		srv_graph_at(engine->graph, file)->listed = true;
+		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
+	}
+	engine->roots[root].files = count;
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
+		srv_file *f = srv_graph_at(engine->graph, i);
+		if (f->root != root || f->mark == mark)
+			continue;
+		if (srv_watch_is_unread(engine->watch, f->path)) {
+			engine->roots[root].files += f->listed;
+			continue;
+		}
+		f->listed = false;
+		/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
+		uint32_t used;
+		srv_graph_dependents(engine->graph, i, &used);
+		srv_stat stat;
+		if (used > 0)
+			srv_watch_add_file(engine->watch, root, f->path);
+		bool unlisted =
+			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
+		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
+			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
+		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
+			file_gone(engine, i, SRV_PRIORITY_REST);
+	}
+	engine_take_list(engine, root, mark);
+}
+
+static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return;
+	engine_check_root(engine, root);
+	if (count == 0 && !srv_watch_is_unread(engine->watch, (hob_str){0}) &&
+		engine_root_is_doubtful(engine, root)) {
+		engine_lose_empty_root(engine, root);
+	} else {
+		bool back = engine_find_root(engine, root);
+		engine_batch_find(engine, root);
+		engine_gather_scan(engine, root);
+		compare(engine, root, files, count);
+		engine_gathered(engine);
+		if (back)
+			engine_welcome_root(engine, root);
+	}
+	end_scan(engine, root);
+}
+
+static void on_gone(void *user, uint32_t root, const char *why)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return;
+	engine_lose_root(engine, root, why);
+	end_scan(engine, root);
+}
+
+/* What a scan lists: nothing hidden, nothing behind a link to a folder. */
+static bool is_listed(const srv_engine *engine, const srv_file *f)
+{
+	for (size_t i = 0; i < f->path.len; i++)
+		if (f->path.data[i] == '.' && (i == 0 || f->path.data[i - 1] == '/'))
+			return false;
+	char dir[PATH_MAX];
+	hob_str parent = hob_path_dir(f->path);
+	snprintf(dir, sizeof dir, "%.*s", HOB_FMT(parent));
+	int fd = srv_open_beneath(engine->root_fds[f->root], dir, O_PATH | O_DIRECTORY, false);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	if (!f->listed && is_listed(engine, f)) {
+		f->listed = true;
+		engine->roots[f->root].files++;
+		engine->view_dirty = true;
+	}
+	engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
+}
+
+/* The scan compares everything with what is known here, and repeats itself while it cannot see this file either. */
+static void look_again(srv_engine *engine, uint32_t root, hob_str path)
+{
+	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
+			HOB_FMT(engine->roots[root].name), HOB_FMT(path), strerror(errno));
+	srv_watch_rescan(engine->watch, root);
+}
+
+static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
+{
+	engine_find_below(engine, root, folder);
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
+		srv_file *f = srv_graph_at(engine->graph, i);
+		srv_stat stat;
+		if (f->root != root || (!is_known(engine, f) && !f->listed) || !hob_str_starts(f->path, folder))
+			continue;
+		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
+			file_there(engine, i, &stat);
+		else if (srv_is_passing(errno))
+			look_again(engine, root, f->path);
+		else
+			file_gone(engine, i, SRV_PRIORITY_CHANGED);
+	}
+}
+
+static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return;
+	engine_gather(engine, root, paths, count);
+	for (size_t i = 0; i < count; i++) {
+		hob_str path = paths[i];
+		srv_stat stat;
+		bool folder = path.len > 0 && path.data[path.len - 1] == '/';
+		bool there = !folder && srv_stat_path(engine->root_fds[root], path, &stat);
+		if (!folder && !there && srv_is_passing(errno)) {
+			look_again(engine, root, path);
+			continue;
+		}
+		/* What went with the whole root was not deleted. */
+		if (engine_root_is_away(engine, root) || (!there && !engine_root_holds(engine, root))) {
+			srv_watch_rescan(engine->watch, root);
+			break;
+		}
+		if (folder) {
+			folder_changed(engine, root, path);
+		} else if (there) {
+			uint32_t file = engine_file(engine, root, path);
+			if (file != HOB_NONE)
+				file_there(engine, file, &stat);
+		} else {
+			uint32_t file = engine_find_file(engine, root, path);
+			if (file != HOB_NONE)
+				file_gone(engine, file, SRV_PRIORITY_CHANGED);
+		}
+	}
+	engine_gathered(engine);
+	engine_fill(engine);
+}
+
+static void on_reset(void *user, uint32_t root, const char *why)
+{
+	srv_engine *engine = user;
+	engine->counters.resets++;
+	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots[root].name), why);
+	hob_buf data = {0};
+	hob_buf_put_str(&data, HOB_STR("{\"root\":"));
+	hob_buf_put_json(&data, engine->roots[root].name);
+	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
+	hob_buf_put_json(&data, hob_str_of(why));
+	hob_buf_put(&data, "}", 1);
+	srv_events_publish(engine->events, "reset", (hob_str){0}, hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
+{
+	srv_engine *engine = user;
+	static const char *const probes[] = {
+		[WATCH_PROBE_OFF] = "off",
+		[WATCH_PROBE_ARRIVES] = "passed",
+		[WATCH_PROBE_SILENT] = "failed",
+		[WATCH_PROBE_IMPOSSIBLE] = "not-possible",
+	};
+	srv_watch_facts facts;
+	engine_set_root_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
+	srv_watch_tell(engine->watch, root, &facts);
+	engine->roots[root].file_system = facts.file_system;
+	engine->roots[root].probe = probes[facts.probed];
+	engine->roots[root].poll_ms = facts.poll_ms;
+	if (mode == SRV_WATCH_POLLING)
+		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots[root].name),
+				why ? why : "");
+}
+
+bool engine_start_watching(srv_engine *engine, hob_error *err)
+{
+	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode, on_gone};
+	srv_watch_options options = {.force_polling = engine->options.watch_mode == SRV_ENGINE_POLL,
+								 .trust_events = engine->options.watch_mode == SRV_ENGINE_EVENTS,
+								 .probe = engine->options.watch_mode == SRV_ENGINE_AUTO &&
+										  !engine->options.no_probe,
+								 .poll_ms = engine->options.poll_ms,
+								 .held = true};
+	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
+		return false;
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (!srv_watch_add_root(engine->watch, i, engine->options.roots[i].path, err))
+			return false;
+	return true;
+}
