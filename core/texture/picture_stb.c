@@ -8,9 +8,10 @@
 #define STBI_NO_LINEAR
 #define STBI_NO_STDIO
 #define STBI_MAX_DIMENSIONS 16384
-/* The JPEG reader uses tables that a file did not give: zeros are harmless and the same each time. */
-#define STBI_MALLOC(size)		calloc(1, (size))
-#define STBI_REALLOC(old, size) realloc((old), (size))
+/* The JPEG reader uses tables that a file did not give: zeros are harmless and the same each time. Want of memory is noted,
+ * because stb_image may go on to say that it does not know the format. */
+#define STBI_MALLOC(size)		take(calloc(1, (size)))
+#define STBI_REALLOC(old, size) take(realloc((old), (size)))
 #define STBI_FREE(old)			free(old)
 /* Static, so that no other library of the process can call or be given these functions; the header declares some
  * that this selection does not define. */
@@ -24,6 +25,14 @@
 
 #include <stdlib.h>
 
+static _Thread_local bool starved;
+
+static void *take(void *memory)
+{
+	starved = starved || !memory;
+	return memory;
+}
+
 #ifdef __clang__
 /* Damaged files make the JPEG reader shift and multiply past 32 bits before it drops the result: undefined on paper
  * only, and in the way of the fuzzer. Bounds stay checked. */
@@ -34,6 +43,13 @@
 #ifdef __clang__
 #pragma clang attribute pop
 #endif
+
+static bool fail_stb(hob_error *err, const char *what)
+{
+	if (starved)
+		return hob_fail(err, MEMORY, "no memory left to read a picture");
+	return hob_fail(err, CORRUPT, "the %s damaged (%s)", what, stbi_failure_reason());
+}
 
 bool hob_tga_plausible(hob_bytes file)
 {
@@ -85,8 +101,9 @@ bool hob_stb_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	if (file.size > INT32_MAX)
 		return hob_fail(err, LIMIT, "the picture file has %zu bytes, more than 2 GiB", file.size);
 	int width, height, channels;
+	starved = false;
 	if (!stbi_info_from_memory(file.data, (int)file.size, &width, &height, &channels))
-		return hob_fail(err, CORRUPT, "the header is damaged (%s)", stbi_failure_reason());
+		return fail_stb(err, "header is");
 	if (width < 0 || height < 0)
 		return hob_fail(err, CORRUPT, "the header gives a size of %d x %d", width, height);
 	out->width = (uint32_t)width;
@@ -198,9 +215,10 @@ bool hob_stb_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (info->format == HOB_PICTURE_JPEG && !check_huffman(file, err))
 		return false;
 	int width, height, channels;
+	starved = false;
 	uint8_t *decoded = stbi_load_from_memory(file.data, (int)file.size, &width, &height, &channels, 0);
 	if (!decoded)
-		return hob_fail(err, CORRUPT, "the pixels are damaged (%s)", stbi_failure_reason());
+		return fail_stb(err, "pixels are");
 	hob_picture_info real = *info;
 	real.channels = (uint32_t)channels;
 	bool same =

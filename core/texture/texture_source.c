@@ -48,8 +48,12 @@ static found try_beside_model(const hob_texture_request *request, const hob_imag
 	hob_str name = last_part(image->path.len > 0 ? image->path : image->uri);
 	for (size_t i = 0; i < HOB_COUNT_OF(folders) && name.len > 0; i++) {
 		hob_str relative = hob_arena_printf(arena, "%s%.*s", folders[i], HOB_FMT(name)), candidate;
-		if (!relative.data || !hob_path_join(arena, request->folder, relative, &candidate, err))
-			return FOUND_NOT;
+		if (!relative.data) {
+			hob_fail_memory(err, arena, "a path");
+			return FOUND_BAD;
+		}
+		if (!hob_path_join(arena, request->folder, relative, &candidate, err))
+			return err->code == HOB_ERR_MEMORY ? FOUND_BAD : FOUND_NOT;
 		if (hob_str_equal(candidate, image->path))
 			continue;
 		found result = try_path(request->io, &candidate, out, err);
@@ -117,7 +121,8 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 	return true;
 }
 
-static void probe(const hob_image *image, hob_notes *notes, hob_texture_source *source)
+/* False only without memory: what the picture is stays unknown then. */
+static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *source, hob_error *err)
 {
 	if (image->raw_width > 0) {
 		uint64_t need = (uint64_t)image->raw_width * image->raw_height * 4;
@@ -137,14 +142,20 @@ static void probe(const hob_image *image, hob_notes *notes, hob_texture_source *
 						 "placeholder "
 						 "stands in",
 						 HOB_FMT(source->label), image->raw_width, image->raw_height, source->file.size);
-		return;
+		return true;
 	}
 	hob_error why = {0};
 	source->usable = hob_picture_probe(source->file, &source->info, &why);
+	if (why.code == HOB_ERR_MEMORY) {
+		if (err)
+			*err = why;
+		return hob_fail_in(err, "picture '%.*s'", HOB_FMT(source->label));
+	}
 	if (!source->usable)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
 					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),
 					 why.context);
+	return true;
 }
 
 static void digest_one(void *context, uint32_t index, uint32_t thread)
@@ -218,9 +229,7 @@ static bool read_source(const hob_texture_request *request, const hob_image *ima
 	bool embedded = image->bytes.size > 0 || (image->path.len == 0 && image->uri.len == 0);
 	if (!embedded && !read_file(request, image, arena, notes, source, err))
 		return false;
-	if (embedded || source->file.data)
-		probe(image, notes, source);
-	return true;
+	return (!embedded && !source->file.data) || probe(image, notes, source, err);
 }
 
 /* Where the part already is, or the next free place; NULL when there is no picture. */

@@ -38,6 +38,7 @@ struct blob_cache {
 	srv_store *store;
 	uint32_t count, max_entries;
 	blob *oldest, *newest; /* by last use */
+	bool refused; /* the newest that was not loaded was there, and could not be read or proved damaged */
 	blob *buckets[BUCKETS];
 };
 
@@ -170,6 +171,7 @@ static chosen_form plain_form(blob *b)
 static blob *load(blob_cache *cache, const hob_sha256 *digest)
 {
 	uint64_t size;
+	cache->refused = srv_blob_known(cache->store, digest);
 	int fd = srv_blob_open(cache->store, digest, &size);
 	if (fd < 0)
 		return NULL;
@@ -485,11 +487,12 @@ enum MHD_Result srv_route_blob(request *r)
 		return reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
 							 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
 	blob *b = blob_find(r->http->blobs, &digest, r->http->now_ms);
-	if (!b && srv_blob_known(r->http->sources.store, &digest))
+	if (!b && r->http->blobs->refused)
 		return reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
-			&(problem_text){.detail = HOB_STR("the blob is there and cannot be read at the moment"),
-							.hint = HOB_STR("try again; the machine is short of descriptors or memory"),
+			&(problem_text){.detail =
+								HOB_STR("the blob cannot be read at the moment, or proved damaged just now"),
+							.hint = HOB_STR("try again: what is damaged is cooked again"),
 							.retry_after_s = 1});
 	if (!b)
 		return reply_problem(r, PROBLEM_NOT_FOUND,
