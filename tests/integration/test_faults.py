@@ -6,8 +6,9 @@ import concurrent.futures
 import errno
 import hashlib
 import os
-import queue
 import pathlib
+import queue
+import random
 import shutil
 import signal
 import tempfile
@@ -15,8 +16,9 @@ import threading
 import unittest
 
 from faulty import Faults
-from hobtest import DEADLINE, Daemon, Scenario, amount, built_with, children, main, obj_text, png
+from hobtest import DEADLINE, LONG, Daemon, Scenario, amount, built_with, children, main, obj_text, png
 
+SEED = int(os.environ.get("HOB_SEED", "3"))
 DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # calls of a kind that fail one by one
 
 Point = collections.namedtuple("Point", "kinds error below cause")
@@ -159,6 +161,13 @@ class Life:
                     break
         return hits
 
+    def short_of_memory(self, number):
+        """One allocation of the daemon's own code is refused."""
+        with self.faults.fail("memory", errno.ENOMEM, first=number, times=1) as faults:
+            self.save()
+            self.settle(f"allocation {number}", Point("memory", errno.ENOMEM, "", SAVE))
+        return faults.page.failed
+
     def lasting(self, point):
         """All calls fail until the daemon has said so."""
         while not self.daemon.lines.empty():
@@ -248,6 +257,29 @@ class FaultsTest(Scenario):
         done = self.lives(Life.lasting, LASTING)
         print(f"faults: {len(done)} kinds of calls failed for a while, 0 wrong, all named and healed")
 
+
+    def test_memory_that_is_refused_once(self):
+        most = 120  # about what a save asks for
+        numbers = range(1, 4 * most) if LONG else random.Random(SEED).sample(range(1, most), 24)
+        done = self.lives(Life.short_of_memory, numbers)
+        self.assertGreater(sum(done.values()), len(done) // 2)
+        print(f"faults: {sum(done.values())} allocations were refused once, 0 wrong, all healed")
+
+    def test_memory_that_is_refused_for_good_ends_the_daemon_in_words(self):
+        life = Life(self, "life", self.truth)
+        published = life.daemon.blob(f"{ART}/b.obj")
+        with life.faults.fail("memory", errno.ENOMEM):
+            life.save()
+            self.assertEqual(life.daemon.process.wait(timeout=DEADLINE), 5)
+        while life.daemon.lines.get(timeout=DEADLINE) is not None:
+            pass
+        self.assertIn("no memory left", "\n".join(life.daemon.log))
+        self.assertNotIn("AddressSanitizer", "\n".join(life.daemon.log))
+        life.daemon = life.faults.serve([life.art], life.cache)
+        with life.daemon:
+            life.settle("a start after it", Point("memory", errno.ENOMEM, "", SAVE))
+            answer = life.daemon.get("/blobs/" + hashlib.sha256(published).hexdigest())
+            self.assertEqual((answer.status, answer.body), (200, published))
 
     def test_what_a_save_reads_does_not_grow_with_the_versions_that_are_known(self):
         life = Life(self, "life", self.truth)

@@ -92,11 +92,21 @@ static void add_text(const char *name, const char *text)
 static int lay_out(void **state)
 {
 	(void)state;
-	static const char *const samples[] = {
-		"box_small.obj",		  "box_small.mtl",			"AnimatedMorphCube.glb",	  "BoxVertexColors.glb",
-		"MultipleScenes.gltf",	  "SimpleSkin.gltf",		"skinAnimation.bin",		  "skinGeometry.bin",
-		"inverseBindMatrices.bin", "skinningData.bin",		"simpleSquare.bin",			  "simpleTriangle.bin",
-		"InterpolationTest.glb",  "TextureCoordinateTest.gltf", "TextureCoordinateTest.bin"};
+	static const char *const samples[] = {"box_small.obj",
+										  "box_small.mtl",
+										  "AnimatedMorphCube.glb",
+										  "BoxVertexColors.glb",
+										  "MultipleScenes.gltf",
+										  "SimpleSkin.gltf",
+										  "skinAnimation.bin",
+										  "skinGeometry.bin",
+										  "inverseBindMatrices.bin",
+										  "skinningData.bin",
+										  "simpleSquare.bin",
+										  "simpleTriangle.bin",
+										  "InterpolationTest.glb",
+										  "TextureCoordinateTest.gltf",
+										  "TextureCoordinateTest.bin"};
 	for (size_t i = 0; i < HOB_COUNT_OF(samples); i++) {
 		char place[256];
 		snprintf(place, sizeof place, "models/%s/%s", i < 2 ? "dungeon" : "simple", samples[i]);
@@ -107,9 +117,10 @@ static int lay_out(void **state)
 	add_sample("TextureCoordinateTemplate.png", "pictures/pngsuite/basn6a08.png");
 	add_text("flat.stl", "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
 						 "endloop\nendfacet\nendsolid s\n");
-	add_text("flat.ply", "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
-						 "property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n"
-						 "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
+	add_text("flat.ply",
+			 "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+			 "property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n"
+			 "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
 	add_text("both.merge", "{\"scenes\": [\"flat.stl\", {\"file\": \"SimpleSkin.gltf\", \"scale\": 2}]}");
 	return 0;
 }
@@ -150,9 +161,10 @@ static void assert_same(const subject *s, const hob_cook_result *made)
 	for (uint32_t i = 0; i < made->output_count; i++) {
 		const hob_cook_output *a = &s->calm.outputs[i], *b = &made->outputs[i];
 		assert_true(hob_str_equal(a->name, b->name));
-		if (is_output(a) && (a->bytes.size != b->bytes.size || memcmp(a->bytes.data, b->bytes.data, a->bytes.size)))
-			fail_msg("%s: '%.*s' is another one when allocation %llu of the cook fails", s->path, HOB_FMT(a->name),
-					 (unsigned long long)(fails + arena_fails));
+		if (is_output(a) &&
+			(a->bytes.size != b->bytes.size || memcmp(a->bytes.data, b->bytes.data, a->bytes.size)))
+			fail_msg("%s: '%.*s' is another one when allocation %llu of the cook fails", s->path,
+					 HOB_FMT(a->name), (unsigned long long)(fails + arena_fails));
 	}
 }
 
@@ -282,8 +294,8 @@ static void every_allocation_fails_once(void **state)
 	static const struct {
 		const char *what;
 		action act;
-	} acts[] = {{"cook", act_cook},		{"validate", act_validate}, {"classic", act_classic}, {"glb", act_glb},
-				{"cut", act_cut},		{"describe", act_describe}, {"texture", act_texture}};
+	} acts[] = {{"cook", act_cook}, {"validate", act_validate}, {"classic", act_classic}, {"glb", act_glb},
+				{"cut", act_cut},	{"describe", act_describe}, {"texture", act_texture}};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
 		hob_error err = {0};
 		subject s = {.path = cases[i].path, .settings = cases[i].settings};
@@ -316,8 +328,8 @@ static void arenas_run_dry(void **state)
 			arena_fails = 0;
 			harmless = ok ? harmless + 1 : 0;
 			if (!ok && err.code != HOB_ERR_MEMORY)
-				fail_msg("%s, arena allocation %llu: %s: %s", s.path, (unsigned long long)n, hob_err_name(err.code),
-						 err.context);
+				fail_msg("%s, arena allocation %llu: %s: %s", s.path, (unsigned long long)n,
+						 hob_err_name(err.code), err.context);
 		}
 		print_message("%s: %llu\n", s.path, (unsigned long long)n);
 		hob_cook_result_release(&s.calm);
