@@ -33,9 +33,9 @@ static void print_overview(FILE *out)
 		fprintf(out, "  %-12s %s\n", table[i].command->name, table[i].command->summary);
 	}
 	fputs("\n"
-		  "Run 'hob help COMMAND' for details. Exit codes: 0 ok, 1 assets failed, 2 usage\n"
-		  "or configuration, 3 daemon not reachable, 4 over budget, 5 internal error,\n"
-		  "130 interrupted.\n",
+		  "Run 'hob help COMMAND' for details, 'hob help environment' for variables. Exit\n"
+		  "codes: 0 ok, 1 assets failed, 2 usage or configuration, 3 daemon not reachable,\n"
+		  "4 over budget, 5 internal error, 130 interrupted.\n",
 		  out);
 }
 
@@ -104,6 +104,10 @@ static int run(int argc, char **argv)
 	if (argc < 2 || (asks_help && argc == 2)) {
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_GOOD;
+	}
+	if (asks_help && strcmp(argv[2], "environment") == 0) {
+		cli_print_environment();
+		return EXIT_GOOD;
 	}
 	const cli_command *command = find_command(asks_help ? argv[2] : name);
 	if (!command)

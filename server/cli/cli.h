@@ -68,5 +68,6 @@ void cli_print_error(const char *who, const hob_error *error);
 int cli_print_version(bool json);
 /* Where the daemon listens: --url, else HOB_URL, else http://127.0.0.1:7780. */
 const char *cli_default_url(void);
+void cli_print_environment(void); /* `hob help environment` */
 
 #endif

@@ -296,6 +296,8 @@ int cli_complete(const cli_command *const *commands, size_t command_count, int a
 	if (argc == 1 || (argc == 2 && strcmp(argv[0], "help") == 0)) {
 		for (size_t i = 0; i < command_count; i++)
 			offer(argv[argc - 1], commands[i]->name, commands[i]->summary);
+		if (argc == 2)
+			offer(argv[1], "environment", "variables that hob reads and sets");
 		if (argc == 1)
 			offer(argv[0], "help", "what a command does, with examples");
 		if (argc == 1)

@@ -6,13 +6,46 @@ hob=$1 out=$2
 mkdir -p "$out"
 version=$("$hob" --version | cut -d' ' -f2)
 
-table=$(dirname "$0")/../../schema/config.def
+table=$(dirname "$0")/../../schema/config.def cook=$(dirname "$0")/../../schema/settings.def
 
 # Text as it stands: a dot or quote at the begin of a line is no request, a backslash and a hyphen are themselves.
 verbatim() {
 	printf '.nf\n'
 	sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\\([.']\\)/\\\\\\&\\1/"
 	printf '.fi\n'
+}
+
+# One line of text: as verbatim, but filled.
+plain() {
+	printf '%s\n' "$1" | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\\([.']\\)/\\\\\\&\\1/"
+}
+
+# The keys of hob.json, from schema/config.def.
+keys() {
+	sed -n 's/^CONFIG([a-z_]*, \([a-z]*\), "\([^"]*\)", "\([^"]*\)", "\([^"]*\)", [^,]*, "[^"]*", "\([^"]*\)", "\(.*\)")$/\2|\1|\5|\4|\3|\6/p' \
+		"$table" |
+		while IFS='|' read -r key type default option variable doc; do
+			printf '.TP\n.B %s\n' "$(plain "$key")"
+			plain "$doc ($type${default:+, default $default}; $option, $variable)"
+		done
+}
+
+# Cook settings, from schema/settings.def.
+settings() {
+	sed -n -e 's/^SETTING(\([a-z_]*\), \([a-z0-9]*\), "\([^"]*\)", \([^,]*\), \([^,]*\), \([^,]*\), "\(.*\)")$/\3|\2|\4|\5|\6|\7|\1/p' "$cook" |
+		while IFS='|' read -r key type default least most doc field; do
+			case $type in
+			flag) [ "$default" = 0 ] && range='false or true, default false' || range='false or true, default true' ;;
+			choice)
+				range=$(sed -n "s/^SETTING_CHOICE($field, [0-9]*, \"\([^\"]*\)\")$/\1/p" "$cook" | paste -s -d ' ' -)
+				range="one of $range; default $(sed -n "s/^SETTING_CHOICE($field, $default, \"\([^\"]*\)\")$/\1/p" "$cook")"
+				;;
+			u32) range="whole number from $least to ${most%.0}, default $default" ;;
+			*) range="number from $least to $most, default $default" ;;
+			esac
+			printf '.TP\n.B %s\n' "$(plain "$key")"
+			plain "$doc ($range)"
+		done
 }
 
 {
@@ -24,14 +57,60 @@ verbatim() {
 		printf '.SS hob %s\n' "$command"
 		"$hob" help "$command" | tail -n +3 | verbatim
 	done
+	printf '.SH ENVIRONMENT\n'
+	"$hob" help environment | tail -n +3 | verbatim
 	printf '.SH SEE ALSO\n.BR hob (8),\n.BR hob.json (5)\n'
 } >"$out/hob.1"
 
 {
 	printf '.TH HOB.JSON 5 "" "hob %s" "File Formats"\n.SH NAME\nhob.json \\- configuration of the Hob daemon\n.SH DESCRIPTION\n' "$version"
 	"$hob" help config | tail -n +5 | verbatim
-	printf '.SH JSON SCHEMA\n'
-	"$hob" config --schema | sed -e 's/},"/},\n"/g' | verbatim
+	cat <<'ROFF'
+.SH FORMAT
+One JSON object. Keys that begin with // are comments. A key that is not known, a value of another type or out of its range is an
+error that names it. Relative paths begin at the file's own folder. A size is a number of bytes, or has a unit: "20 GiB", "500 MB".
+.PP
+.nf
+{
+  "sources": [
+    { "name": "art", "path": "art", "exclude": ["**/wip/**"] },
+    { "name": "art@mobile", "path": "art", "options": { "texture": { "max_size": 512 } } }
+  ],
+  "defaults": { "lods": { "max": 4 }, "texture": { "encoding": "bc" } },
+  "server": { "listen": "127.0.0.1:7780" },
+  "cache": { "dir": ".hob", "max_size": "20 GiB" }
+}
+.fi
+.SH SOURCES
+.TP
+.BR sources " (list of at most 32)"
+The watched folders; folders named on the command line take their place. Each has
+.B path
+and may have
+.B name
+(in URLs; default: the folder's own; a name with @VARIANT beside one of the same folder is a variant of it),
+.BR include " and " exclude
+(lists of globs of what is an asset) and
+.B options
+(cook settings of this folder).
+.TP
+.BR defaults " (object)"
+Cook settings of every folder.
+.SH KEYS
+Each with its type and default, the option of hob serve and the variable that win over it.
+ROFF
+	keys
+	cat <<'ROFF'
+.SH COOK SETTINGS
+Of
+.BR defaults ,
+of a source's
+.BR options ,
+of a folder's cook.json and a model's MODEL.cook.json; the nearest wins. "lods.max" is written
+{ "lods": { "max": 4 } }.
+ROFF
+	settings
+	printf '.SH JSON SCHEMA\nFor editors:\n.PP\n.nf\nhob config \\-\\-schema > hob.schema.json\n.fi\n'
 	printf '.SH SEE ALSO\n.BR hob (1),\n.BR hob (8)\n'
 } >"$out/hob.json.5"
 

@@ -1,4 +1,5 @@
 """What `cmake --install` leaves: programs that run from there, manual pages, and libraries that strangers link."""
+import json
 import os
 import pathlib
 import shutil
@@ -61,7 +62,19 @@ class Install(Scenario):
             for page in (prefix / "share/man").rglob("hob*.*"):
                 checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", str(page)], capture_output=True, text=True, check=False)
                 self.assertEqual(checked.stderr, "", page)
-        self.assertIn("max_size", (prefix / "share/man/man5/hob.json.5").read_text())
+        page = (prefix / "share/man/man5/hob.json.5").read_text()
+        schema = json.loads(self.run_in(hob, "config", "--schema"))
+        self.assertNotIn('"properties"', page, "for people")
+        for group in ("server", "cache", "cook", "watch", "audit", "log"):
+            for key in schema["properties"][group]["properties"]:
+                self.assertIn(f".B {group}.{key}\n", page)
+        for text in (".B cache.max_size\n", "\\-\\-max\\-size, HOB_CACHE_MAX_SIZE)", ".B lods.max\n", "(whole number from 1 to 7, default 7)",
+                     "(one of rgba8 bc astc source png; default rgba8)"):
+            self.assertIn(text, page)
+        listed = self.run_in(hob, "help", "environment")
+        for variable in ("HOB_URL", "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_LISTEN", "HOB_FORM_LIMIT", "HOB_PID", "NO_COLOR"):
+            self.assertIn(f"  {variable} ", listed)
+            self.assertIn(variable, manual)
         library = (BUILD / "libhob_client.a").read_bytes()
         sanitize = ["-fsanitize=address,undefined"] if b"__asan_init" in library else []
         sanitize += ["-fsanitize=thread"] if b"__tsan_init" in library else []
