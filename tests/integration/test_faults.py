@@ -24,8 +24,9 @@ DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # calls of a kind
 Point = collections.namedtuple("Point", "kinds error below cause")
 ART, CACHE = "art", "cache"
 # SQLite has words of its own.
-SAID = {errno.ENOSPC: ("No space left on device", "no room left"), errno.EIO: ("Input/output error", "disk I/O error")}
-SAVE, SCAN, KILL = "save", "scan", "kill of the cook processes"
+SAID = {errno.ENOSPC: ("No space left on device", "no room left", "unable to open database file"),
+        errno.EIO: ("Input/output error", "disk I/O error", "unable to open database file")}
+SAVE, SCAN, KILL, START = "save", "scan", "kill of the cook processes", "start"
 FIELDS = "&fields=root,path,state,outputs"
 
 
@@ -184,10 +185,42 @@ class Life:
         return faults.page.failed
 
 
+    def start(self, point, first, times):
+        """A start either ends with the reason in words or goes on; the next one has everything. True when it went on."""
+        what = f"{name_of(point)}, from call {first}, {times or 'all'}"
+        self.faults.arm(point.kinds, point.error, self.place(point), first=first, times=times)
+        self.daemon = self.faults.serve([self.art], self.cache, wait_ready=False)
+        if point.kinds == "spawn" and not times:
+            self.daemon.wait_log(os.strerror(point.error))
+            self.faults.disarm()
+        self.daemon.port = self.daemon.banner.get(timeout=DEADLINE)
+        self.faults.disarm()
+        started = self.daemon.port is not None
+        if started:
+            self.daemon.listen()
+            self.settle(what, point)
+            assert self.daemon.stop() == 0, what
+        else:
+            assert self.daemon.process.wait(timeout=DEADLINE) in (2, 5), what
+            while self.daemon.lines.get(timeout=DEADLINE) is not None:
+                pass
+            said = "\n".join(self.daemon.log)
+            assert any(word in said for word in SAID.get(point.error, [os.strerror(point.error)])), (what, said)
+        with self.faults.serve([self.art], self.cache) as self.daemon:
+            self.settle(what, point)
+            assert self.daemon.cooked() == 0, what
+        return started
+
+
 def name_of(point):
     return f"{point.kinds} {errno.errorcode[point.error]} in {point.below or 'any place'} at a {point.cause}"
 
 
+STARTS = [Point(kinds, error, below, START) for kinds, below, errors in (
+    ("open", CACHE, (errno.EMFILE, errno.EIO)), ("read", CACHE, (errno.EIO,)), ("create", CACHE, (errno.ENOSPC,)),
+    ("write", CACHE, (errno.ENOSPC, errno.EIO)), ("mkdir", CACHE, (errno.ENOSPC,)), ("map", CACHE, (errno.ENOMEM,)),
+    ("stat", CACHE, (errno.EIO,)), ("open", ART, (errno.EMFILE, errno.EIO)), ("stat", ART, (errno.EIO,)), ("list", ART, (errno.EIO,)),
+    ("thread", "", (errno.EAGAIN,)), ("watch", "", (errno.ENOSPC,)), ("spawn", "", (errno.EAGAIN,))) for error in errors]
 LASTING = [
     *(Point(kinds, error, below, cause) for kinds, below, cause, errors in (
         ("create", CACHE, SAVE, (errno.ENOSPC, errno.EMFILE, errno.EIO)), ("write", CACHE, SAVE, (errno.ENOSPC, errno.EIO)),
@@ -257,6 +290,14 @@ class FaultsTest(Scenario):
         done = self.lives(Life.lasting, LASTING)
         print(f"faults: {len(done)} kinds of calls failed for a while, 0 wrong, all named and healed")
 
+
+    def test_calls_that_fail_at_the_start(self):
+        turns = [(point, first, times) for point in STARTS for first, times in ((1, 0), *(((1, 1), (2, 1), (4, 1)) if LONG else ()))]
+        lives = [Life(self, f"life{i}", self.truth) for i in range(6)]
+        for life in lives:
+            life.daemon.stop()
+        done = self.spread(lives, lambda life, turn: life.start(*turn), turns)
+        print(f"faults: {len(done)} starts, {sum(done.values())} went on, the others ended in words; the next had everything")
 
     def test_memory_that_is_refused_once(self):
         most = 120  # about what a save asks for
