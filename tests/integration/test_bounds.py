@@ -1,0 +1,256 @@
+"""What others may cost: clients that are slow in five ways, by the hundred; requests with a byte or more wrong; no descriptor left;
+readers of what is thrown away; thousands of requests and cooks. Whoever asks properly is answered meanwhile, and what was taken is
+given back."""
+import contextlib
+import hashlib
+import http.client
+import os
+import pathlib
+import random
+import resource
+import socket
+import threading
+import time
+import unittest
+
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text
+
+SEED = int(os.environ.get("HOB_SEED", "13"))
+SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+HEAD = b"Host: localhost\r\n"
+MUTATIONS = int(os.environ.get("HOB_MUTATIONS", amount(3000, 300000)))
+FAIR = {"none", *map(str, (200, 206, 304, 400, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 504,
+                           505))}  # anything but a failure of the daemon's own
+EACH = amount(300, 1000)  # slow clients of each kind
+
+
+def bumps(i):
+    return obj_text(40 + i % 7, shift=i)
+
+
+class Bounds(Scenario):
+    def fds(self, daemon):
+        return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+
+    def wait_fds(self, daemon, most):
+        """Connections are closed a moment after their peer has gone."""
+        since = time.monotonic()
+        while (now := self.fds(daemon)) > most:
+            self.assertLess(time.monotonic() - since, DEADLINE, f"{now} descriptors, {most} were to be left")
+            daemon.get("/livez")
+        return now
+
+    def cpu(self, daemon):
+        fields = pathlib.Path(f"/proc/{daemon.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    # ---- clients
+
+    def test_slow_clients_by_the_hundred(self):
+        self.put("a.obj", obj_text(4000))
+        with self.serve() as daemon:
+            daemon.sync()
+            truth, before = daemon.blob("art/a.obj"), self.fds(daemon)
+            post = b"POST /api/v1/sync HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\n"
+            ways = {"silent": b"", "half a head": b"GET /livez HTTP/1.1\r\nX-Slow: ", "half a body": post + b"Content-Length: 100\r\n\r\n{",
+                    "half a chunk": post + b"Transfer-Encoding: chunked\r\n\r\n64\r\n{", "reads nothing": b"GET /a/art/a.obj HTTP/1.1\r\n" + HEAD + b"\r\n"}
+            crowd = []
+            for what, data in ways.items():
+                for _ in range(EACH):
+                    peer = socket.socket()
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    peer.connect(("127.0.0.1", daemon.port))
+                    with contextlib.suppress(OSError):
+                        peer.sendall(data)
+                    crowd.append(peer)
+            took, asked = [], 0
+            # A body may take half a minute, which the long form waits for; who has a whole answer is let go when he closes.
+            for peer in crowd[:amount(2, 4) * EACH]:
+                peer.settimeout(0.02)
+                while True:
+                    try:
+                        if not peer.recv(4096):
+                            break
+                    except ConnectionError:
+                        break
+                    except TimeoutError:
+                        asked += 1
+                        began = time.monotonic()
+                        if asked % 50 == 0:
+                            self.assertEqual(daemon.blob("art/a.obj"), truth)
+                        else:
+                            self.assertEqual(daemon.get("/livez").status, 200)
+                        took.append(time.monotonic() - began)
+            for peer in crowd:
+                peer.close()
+            left = self.wait_fds(daemon, before + 5)
+            took.sort()
+            print(f"bounds: {len(crowd)} slow clients, {amount(2, 4) * EACH} cut off, the others gone; meanwhile {asked} answers, the middle one in {took[len(took) // 2] * 1000:.1f} ms; "
+                  f"{before} descriptors before, {left} after")
+            self.assertGreater(asked, 10)
+
+    def mutated(self, chance, request):
+        data = bytearray(request)
+        for _ in range(chance.choice((1, 1, 1, 2, 5))):
+            at = chance.randrange(len(data))
+            how = chance.random()
+            if how < 0.4:
+                data[at] = chance.randrange(256)
+            elif how < 0.6:
+                del data[at:at + chance.randint(1, 9)]
+            elif how < 0.8:
+                data[at:at] = chance.choice((b"\r\n", b"\0", b" ", b"\t", b":", b"\n", b"%00", b"../", b"\xff", b"9" * 30, b"Host: x\r\n"))
+            else:
+                data[at:at] = data[max(0, at - chance.randint(1, 40)):at]
+        return bytes(data) + b"\r\n\r\n"
+
+    def answers(self, daemon, requests):
+        """Status and bytes of what comes back; all are sent before any is read."""
+        peers = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in requests]
+        for peer, request in zip(peers, requests):
+            with contextlib.suppress(OSError):
+                peer.sendall(request)
+                peer.shutdown(socket.SHUT_WR)
+        for peer in peers:
+            answer = b""
+            with peer, contextlib.suppress(ConnectionError):
+                while data := peer.recv(65536):
+                    answer += data
+            yield answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else "none", answer
+
+    def test_requests_with_something_wrong(self):
+        self.put("a.obj", obj_text(3))
+        requests = [b"GET /a/art/a.obj?output=meshes HTTP/1.1\r\n" + HEAD + b"Range: bytes=0-9, 20-30\r\nIf-None-Match: \"x\"\r\nAccept-Encoding: gzip\r\n\r\n",
+                    b"POST /api/v1/sync HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{\"timeout_ms\":1}",
+                    b"POST /api/v1/sync HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    b"10\r\n{\"timeout_ms\":1}\r\n0\r\n\r\n",
+                    b"GET /api/v1/assets?q=a&limit=2&fields=id,path&expand=deps HTTP/1.1\r\n" + HEAD + b"Origin: http://localhost\r\n\r\n",
+                    b"GET /api/v1/changes?since=0&wait=0 HTTP/1.1\r\n" + HEAD + b"Last-Event-ID: 5\r\n\r\n"]
+        chance = random.Random(SEED)
+        with self.serve() as daemon:
+            daemon.sync()
+            truth, before, statuses = daemon.blob("art/a.obj"), self.fds(daemon), {}
+            for turn in range(0, MUTATIONS, 50):
+                for status, answer in self.answers(daemon, [self.mutated(chance, chance.choice(requests)) for _ in range(50)]):
+                    self.assertIn(status, FAIR, (SEED, turn, answer[:200]))
+                    statuses[status] = statuses.get(status, 0) + 1
+                if turn % 500 == 0:
+                    self.assertEqual(daemon.blob("art/a.obj"), truth)
+            self.wait_fds(daemon, before + 5)
+            print(f"bounds: {sum(statuses.values())} requests with something wrong, seed {SEED}: {dict(sorted(statuses.items()))}")
+
+    # ---- descriptors, what is thrown away, what grows
+
+    def test_no_descriptor_is_left(self):
+        """Waiting for one costs nothing, and everything goes on once there are some."""
+        self.put("a.obj", obj_text(3))
+        with self.serve() as daemon:
+            daemon.sync()
+            before = self.fds(daemon)
+            limits = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (before + 20, limits[1]))
+            crowd = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in range(200)]
+            for peer in crowd:
+                peer.sendall(b"GET /livez HTTP/1.1\r\n" + HEAD)
+            self.put("b.obj", obj_text(5))  # what needs descriptors now is done when there are some
+            began, used = time.monotonic(), self.cpu(daemon)
+            for peer in crowd[:10]:  # until those who got in are let go, and others come after them
+                with contextlib.suppress(ConnectionError):
+                    peer.recv(4096)
+            share = (self.cpu(daemon) - used) / (time.monotonic() - began)
+            for peer in crowd:
+                peer.close()
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
+            daemon.sync()
+            self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
+            self.wait_fds(daemon, before + 5)
+            self.assertLess(share, 0.1 * (5 if built_with("tsan") else 1), "it spins while it waits")
+            print(f"bounds: {share * 100:.1f} % of a processor while no descriptor was left")
+
+    @unittest.skipUnless(SHIFTED_CLOCK.exists(), f"there is no {SHIFTED_CLOCK}: it belongs to builds with tests")
+    def test_what_is_read_is_whole_while_it_is_thrown_away(self):
+        """Ten versions of ten days ago, of which nine are nobody's: a collection takes them while they are read, and never the tenth."""
+        halt, whole, gone, broken, digests = threading.Event(), [0], [0], [], []
+        ago = ["env", f"LD_PRELOAD={SHIFTED_CLOCK}", "HOB_TEST_CLOCK_SHIFT=-864000", "ASAN_OPTIONS=verify_asan_link_order=0", HOB]
+        self.put("still.obj", obj_text(50))  # the oldest of all, read by nobody, and shown
+        with Daemon([self.art], self.cache, program=ago) as daemon:
+            daemon.sync()
+            for turn in range(amount(10, 60)):
+                self.put("a.obj", obj_text(3000, shift=turn))
+                daemon.sync()
+                digests.append(hashlib.sha256(daemon.blob("art/a.obj")).hexdigest())
+
+        def reader(port, chance):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+            try:
+                while not halt.is_set():
+                    for target in ("/blobs/" + chance.choice(digests), "/a/art/a.obj"):
+                        connection.request("GET", target)
+                        answer = connection.getresponse()
+                        body = answer.read()
+                        if answer.status == 200:
+                            assert hashlib.sha256(body).hexdigest() == answer.headers["ETag"].strip('"'), "other bytes than its name says"
+                            whole[0] += 1
+                        else:
+                            assert answer.status in (404, 503) and target[1] == "b", (target, answer.status, body[:200])
+                            gone[0] += 1
+                connection.close()
+            except Exception as error:  # for the main thread
+                broken.append(error)
+
+        with self.serve() as daemon:
+            daemon.sync()
+            used = daemon.get("/api/v1/stats").json()["cache"]["bytes"]
+            self.assertEqual(daemon.post("/api/v1/gc", {"max_bytes": used // 2}).status, 202)
+            kept = [digest for digest in digests if daemon.request("HEAD", "/blobs/" + digest).status == 200]
+            self.assertIn(digests[-1], kept, "what is shown was thrown away")
+            self.assertLess(len(kept), len(digests), "nothing was thrown away")
+            # The rest is read from now on while it goes; what was read a moment ago stays.
+            threads = [threading.Thread(target=reader, args=(daemon.port, random.Random(i))) for i in range(4)]
+            for thread in threads:
+                thread.start()
+            try:
+                for turn in range(amount(20, 400)):
+                    self.assertEqual(daemon.post("/api/v1/gc", {"max_bytes": 1}).status, 202)
+            finally:
+                halt.set()
+                for thread in threads:
+                    thread.join()
+            if broken:
+                raise broken[0]
+            self.assertEqual(hashlib.sha256(daemon.blob("art/a.obj")).hexdigest(), digests[-1])
+            self.assertGreater(len(daemon.blob("art/still.obj")), 0)
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0, "what is shown was thrown away")
+        self.assertGreater(whole[0], 0)
+        print(f"bounds: {turn + 1} collections, {whole[0]} whole bodies and {gone[0]} refusals meanwhile")
+
+    def test_requests_and_cooks_leave_nothing(self):
+        """Descriptors exactly, memory where no sanitizer keeps what was freed."""
+        options = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
+        os.environ["ASAN_OPTIONS"] = options
+        self.addCleanup(os.environ.pop, "ASAN_OPTIONS")
+        requests, cooks = amount(1500, 10000), amount(60, 1000)
+        with self.serve() as daemon:
+            seen = []
+            connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
+            for turn in range(5):
+                for i in range(cooks // 5):
+                    self.put(f"m{i % 10}.obj", bumps(turn * 1000 + i))
+                    daemon.sync()
+                for i in range(requests // 5):
+                    connection.request("GET", ("/a/art/m1.obj", "/api/v1/assets", "/metrics", "/livez", "/api/v1/nothing")[i % 5])
+                    connection.getresponse().read()
+                daemon.past.clear()
+                counters = daemon.counters()
+                seen.append((counters["process_open_fds"], counters["process_resident_memory_bytes"]))
+            connection.close()
+            self.assertLessEqual(seen[-1][0], seen[1][0] + 3, seen)
+            grown = seen[-1][1] - seen[1][1]
+            if amount(False, True) and not built_with("asan") and not built_with("tsan"):
+                self.assertLess(grown, 1 << 20, seen)
+            print(f"bounds: {requests} requests and {cooks} cooks, {seen[-1][0] - seen[1][0]:.0f} descriptors and {grown / 1e6:.2f} MB more")
+
+
+if __name__ == "__main__":
+    main()
