@@ -37,8 +37,68 @@ void srv_engine_index_trouble(void *user, hob_buf *out)
 	uv_mutex_unlock(&engine->post_lock);
 }
 
+static bool has_record(srv_engine *engine, const asset *a)
+{
+	srv_recipe recipe;
+	hob_error error;
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	bool found = srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
+	for (uint32_t i = 0; found && i < recipe.output_count; i++)
+		found = srv_blob_exists(engine->store, &recipe.outputs[i].digest);
+	hob_arena_restore(&engine->scratch, mark);
+	return found;
+}
+
+bool engine_serves(srv_engine *engine, const asset *a)
+{
+	return a->has_good && has_record(engine, a);
+}
+
+/* Whose cooked data or its record is lost is cooked again; how many. */
+static uint32_t cook_lost(srv_engine *engine)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; engine->ready && i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		if (!a->alive || !a->has_good || has_record(engine, a))
+			continue;
+		count++;
+		a->has_last = false;
+		asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+	}
+	return count;
+}
+
+static bool keep_folders(srv_engine *engine)
+{
+	uint32_t made;
+	size_t lost;
+	hob_error error;
+	if (uv_now(engine->loop) < engine->heal_at)
+		return false;
+	if (!srv_store_keep_folders(engine->store, &made, &lost, &error)) {
+		srv_log(SRV_LOG_ERROR, "cache", "%s", error.context);
+		engine->heal_at = uv_now(engine->loop) + AGAIN_MS;
+		tell_trouble(engine, &error);
+		return false;
+	}
+	if (made == 0)
+		return true;
+	srv_log(SRV_LOG_ERROR, "cache",
+			"folders of it were removed while this daemon uses them; they were made again, %zu blob%s lost",
+			lost, lost == 1 ? " is" : "s are");
+	tell_trouble(engine, &(hob_error){0});
+	if (srv_store_has_index(engine->store) && !srv_store_is_damaged(engine->store)) {
+		uint32_t count = cook_lost(engine);
+		srv_log(SRV_LOG_WARNING, "healing", "%u asset%s cooked again", count, count == 1 ? " is" : "s are");
+	}
+	return true;
+}
+
 void engine_look_for_index(srv_engine *engine)
 {
+	if (!keep_folders(engine))
+		return;
 	if (srv_store_is_damaged(engine->store) || srv_store_has_index(engine->store))
 		return;
 	srv_log(SRV_LOG_ERROR, "cache", "index.db was removed or replaced while this daemon uses it");
@@ -58,9 +118,16 @@ bool engine_heal_index(srv_engine *engine)
 	}
 	engine->counters.rebuilds++;
 	tell_trouble(engine, &(hob_error){0});
-	srv_log(
-		SRV_LOG_WARNING, "cache",
-		"the index was damaged and was rebuilt; nothing has to be cooked again, the history of jobs is lost");
+	uint32_t lost = cook_lost(engine);
+	if (lost > 0)
+		srv_log(SRV_LOG_WARNING, "cache",
+				"the index was damaged and was rebuilt; %u asset%s cooked again, the history of jobs is lost",
+				lost, lost == 1 ? " is" : "s are");
+	else
+		srv_log(
+			SRV_LOG_WARNING, "cache",
+			"the index was damaged and was rebuilt; nothing has to be cooked again, the history of jobs is "
+			"lost");
 	store_assets(engine);
 	if (!srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);

@@ -300,7 +300,8 @@ void engine_blame_for(srv_engine *engine,
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
 bool engine_heal_index(srv_engine *engine);
-void engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
+bool engine_serves(srv_engine *engine, const asset *a); /* its last good version, whole */
+void engine_look_for_index(srv_engine *engine);			/* once a second: somebody may have removed it */
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* engine_files.c */
 void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */

@@ -484,7 +484,7 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 			: message ? message
 					  : "",
 			error ? "" : "  (as known: the same inputs failed before)",
-			a->has_good ? "  (the last good version stays served)" : "");
+			engine_serves(engine, a) ? "  (the last good version stays served)" : "");
 	cJSON_Delete(known);
 }
 

@@ -130,7 +130,7 @@ static store_stop how_it_stopped(srv_store *store)
 
 /* ---- the folder */
 
-static bool make_folders(const char *path, hob_error *err)
+bool store_make_folders(const char *path, hob_error *err)
 {
 	char part[PATH_MAX];
 	size_t len = strlen(path);
@@ -215,7 +215,7 @@ static void sweep_temporary(srv_store *store)
 static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)
 {
 	bool made;
-	if (!make_folders(dir, err))
+	if (!store_make_folders(dir, err))
 		return false;
 	store->dir = realpath(dir, NULL);
 	if (!store->dir)

@@ -195,6 +195,9 @@ bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_er
 bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user,
 						  hob_error *err) HOB_MUST_CHECK;
 
+/* Makes the cache's folders again, and takes its lock again, when somebody removed them (*made of them), and forgets the blobs that
+ * are gone with them (*lost). LOCKED: another Hob took the cache meanwhile; nothing was touched. Loop thread. */
+bool srv_store_keep_folders(srv_store *store, uint32_t *made, size_t *lost, hob_error *err) HOB_MUST_CHECK;
 /* An open folder that holds nothing and takes nothing, in place of one that is not there; -1 with errno. The caller's. */
 int srv_store_open_nothing(srv_store *store);
 

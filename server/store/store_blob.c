@@ -100,6 +100,25 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
+size_t store_blobs_forget(srv_store *store)
+{
+	size_t count, lost = 0;
+	hob_sha256 *digests = srv_store_digests(store, &count);
+	for (size_t i = 0; digests && i < count; i++) {
+		if (srv_blob_exists(store, &digests[i]))
+			continue;
+		pthread_mutex_lock(&store->blob_lock);
+		if (digest_map_find(&store->blobs, &digests[i])) {
+			remove_entry(store, &digests[i]);
+			store->damaged_count++;
+			lost++;
+		}
+		pthread_mutex_unlock(&store->blob_lock);
+	}
+	free(digests);
+	return lost;
+}
+
 /* ---- put */
 
 int store_open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)

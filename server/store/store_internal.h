@@ -1,6 +1,7 @@
 /* store_internal.h - what the files of the store share.
  *
  *   store.c         folder, lock, marker of an unclean stop, open, close
+ *   store_folder.c  folders that are removed under a daemon
  *   store_index.c   what the index holds at open; making it anew from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
@@ -98,6 +99,7 @@ uint32_t store_now_s(srv_store *store);
 bool store_mark(srv_store *store, hob_error *err);
 /* The next open rebuilds the index, whatever a quick check would say. */
 void store_mark_damaged(srv_store *store);
+bool store_make_folders(const char *path, hob_error *err); /* with those above */
 /* hob_fail with the meaning of errno: DISK_FULL or IO. */
 bool store_fail_errno(hob_error *err, int code, const char *what, const char *name);
 bool store_write_all(int fd, const void *data, size_t size);
@@ -155,6 +157,8 @@ bool store_publish(srv_store *store, int fd, const char *temporary, bool named, 
 bool store_blobs_load(srv_store *store, hob_error *err);
 /* Makes the table agree with the folder after an unclean stop; new ones are marked `suspect`. */
 bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
+/* Forgets those whose file is not there; how many. */
+size_t store_blobs_forget(srv_store *store);
 /* Rows of changed blobs, within the open transaction. The set moves to *taken; give it back on failure. */
 bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
 /* Blobs used since their row was written join the changed ones. */

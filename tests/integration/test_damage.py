@@ -118,6 +118,38 @@ class Damage(Scenario):
             daemon.wait_asset("art/second.obj", "fresh")
             self.serves_all(daemon, self.facts(daemon))
 
+    # ---- removed under the daemon
+
+    def test_cache_removed_while_it_runs(self):
+        for i in range(3):
+            self.put(f"m{i}.obj", obj_text(5 + i))
+        for gone in (self.cache, self.cache / "blobs"):
+            with Daemon([self.art], self.cache) as daemon:
+                daemon.sync()
+                before = {name: daemon.blob(name) for name in daemon.assets()}
+                aside = self.folder / "aside"
+                gone.rename(aside)  # at once: what is removed piece by piece goes the same way
+                shutil.rmtree(aside)
+                daemon.wait_log("folders of it were removed while this daemon uses them")
+                fresh = set()
+                while fresh != set(before):
+                    fresh.add(daemon.wait_event("asset", lambda data: data["state"] == "fresh")["asset"])
+                daemon.sync()
+                self.assertEqual({name: daemon.blob(name) for name in before}, before)
+                self.serves_all(daemon, self.facts(daemon))
+                self.put("later.obj", obj_text(20))
+                daemon.wait_asset("art/later.obj", "fresh")
+                self.assertEqual([line for line in daemon.log if "stays served" in line or "nothing has to be" in line], [])
+                second = subprocess.run([HOB, "serve", str(self.art), "--cache", str(self.cache), "--listen", "127.0.0.1:0"],
+                                        capture_output=True, timeout=DEADLINE, text=True, check=False)
+                self.assertEqual(second.returncode, 2)
+                self.assertIn(f"another Hob (pid {daemon.process.pid}) uses the cache", second.stderr)
+            with Daemon([self.art], self.cache) as daemon:
+                daemon.sync()
+                self.assertEqual(daemon.cooked(), 0)
+                self.assertEqual({name: daemon.blob(name) for name in before}, before)
+            (self.art / "later.obj").unlink()
+
     # ---- wrong bytes
 
     def spoil_database(self, chance, path):
