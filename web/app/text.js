@@ -110,7 +110,7 @@ export const text = {
 	results: { cooked: 'Cooked', hit: 'From the cache', failed: 'Failed', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' },
 	jobStates: { queued: 'Waiting', checking: 'Checking files', cooking: 'Cooking', storing: 'Storing', running: 'Running', done: 'Done', import: 'Reading', meshes: 'Meshes', textures: 'Textures', write: 'Writing', scene: 'Scene', animations: 'Animations' },
 	history: {
-		trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', compare: 'Compare two cooks', from: 'From', to: 'to', change: 'Change', total: 'Cooked size', cookTime: 'Cook time',
+		what: 'What', trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', compare: 'Compare two cooks', from: 'From', to: 'to', change: 'Change', total: 'Cooked size', cookTime: 'Cook time',
 		same: 'same', sameSize: 'same size, other content', all: 'All cooks', when: 'When', result: 'Result', reason: 'Why', none: 'It has not been cooked yet.',
 		trendLabel: (first, last, count) => `Cooked size over ${count} cooks: from ${first} to ${last}`,
 	},

@@ -28,7 +28,7 @@ function Diff({ a, b }) {
 		...compared.filter((name) => a.stats?.[name] || b.stats?.[name]).map((name) => [text.asset.facts[name] ?? name, a.stats?.[name], b.stats?.[name], number]),
 		[words.cookTime, a.cook_ms, b.cook_ms, duration],
 		...names.map((name) => [name, sizeIn(a, name)?.size, sizeIn(b, name)?.size, size, sizeIn(a, name)?.hash !== sizeIn(b, name)?.hash])];
-	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col"></th><th scope="col" class="num">${exactTime(Date.parse(a.at))}</th><th scope="col" class="num">${exactTime(Date.parse(b.at))}</th><th scope="col" class="num">${words.change}</th></tr></thead>
+	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col"><span class="hidden">${words.what}</span></th><th scope="col" class="num">${exactTime(Date.parse(a.at))}</th><th scope="col" class="num">${exactTime(Date.parse(b.at))}</th><th scope="col" class="num">${words.change}</th></tr></thead>
 		<tbody>${rows.map(([name, from, to, format, other]) => html`<tr><td>${name}</td><td class="num">${from == null ? '–' : format(from)}</td><td class="num">${to == null ? '–' : format(to)}</td>
 			<td class="num">${from === to && other ? words.sameSize : html`<${Change} from=${from} to=${to} format=${format} />`}</td></tr>`)}</tbody></table></div>`;
 }
