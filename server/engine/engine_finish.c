@@ -60,10 +60,14 @@ static void learn_digests(engine_job *job, const srv_result *result)
 		hob_str path;
 		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
 			continue;
+		bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
 		uint32_t file = engine_file(engine, a->root, path);
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
+		/* Listed by a scan that is younger than the cook, as the cook read it, and no event told of it: that is no change. */
+		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->tick)
+			f->changed = job->tick;
 		if (f->changed > job->tick)
 			continue;
 		bool same = srv_stat_equal(&f->stat, &stat);

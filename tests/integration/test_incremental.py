@@ -50,6 +50,23 @@ class Incremental(Scenario):
             changed = {name for name in after if after[name]["rev"] != before[name]["rev"]}
             self.assertEqual(changed, {f"art/m{i}.obj" for i in range(4)})
 
+    def test_a_scan_during_a_cook_is_no_change(self):
+        self.put("a.mtl", "newmtl m\nKd 1 0 0\n")  # there before the daemon: listed by its scans, used by nobody yet
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            (worker,) = children(daemon.process.pid)
+            os.kill(worker, signal.SIGSTOP)
+            self.put("a.obj", obj_text(3, mtl="a.mtl"))
+            daemon.wait_event("job", lambda job: job["state"] == "cooking")
+            scans = daemon.counters()["hob_scans_total"]
+            self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 100}).status, 504)
+            while daemon.counters()["hob_scans_total"] == scans:
+                pass
+            os.kill(worker, signal.SIGCONT)
+            daemon.sync()
+            item = daemon.assets()["art/a.obj"]
+            self.assertEqual([job["result"] for job in daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"]], ["cooked"])
+
     def test_errors_of_a_merge_name_the_part_or_the_list(self):
         self.put("a.obj", obj_text(1))
         broken = '{"asset":{"version":"2.0"},\n"scene":0,,}'
