@@ -115,6 +115,8 @@ typedef struct crawler {
 	pthread_t thread;
 	uint32_t number;
 	bool working, own_place;
+	bool here;					/* the folder is the thread's current one */
+	bool has_file, has_foreign; /* the folder; foreign: of another device than the root */
 	hob_arena arena, link_arena;
 	folder_stack todo;
 	item *items;
@@ -240,6 +242,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 {
 	crawler *c = user;
 	size_t name_len = strlen(name), len = c->path_len + name_len;
+	int at = c->here ? AT_FDCWD : folder_fd;
 	if ((kind != DT_DIR && kind != DT_REG && kind != DT_LNK) || len + 2 > sizeof c->path)
 		return true;
 	memcpy(c->path + c->path_len, name, name_len);
@@ -252,9 +255,11 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 		return true;
 	if (kind == DT_DIR) {
 		add_folder(c, path);
-	} else if (kind == DT_REG && fstatat(folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+	} else if (kind == DT_REG && fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
 		add_unread(c->crawl, path, errno);
 	} else if (kind == DT_REG && S_ISREG(info.st_mode)) {
+		c->has_file = true;
+		c->has_foreign |= info.st_dev != c->crawl->device;
 		stat = srv_stat_of(&info);
 		add_file(c, path, &stat);
 	} else if (kind == DT_LNK && !srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
@@ -266,7 +271,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	return !atomic_load_explicit(&c->crawl->stopped, memory_order_relaxed);
 }
 
-/* Other file systems can be mounted inside. */
+/* Other file systems can be mounted inside: files that lie on the root's own tell that this is none. */
 static void check_mount(crawl_state *crawl, int fd)
 {
 	struct stat info;
@@ -317,15 +322,17 @@ static void crawl_folder(crawler *c, folder *f)
 		note_failure(crawl, path, errno);
 		return;
 	}
-	check_mount(crawl, fd);
+	c->here = c->own_place && fchdir(fd) == 0;
+	c->has_file = c->has_foreign = false;
 	/* Watched first, listed second: what is made in between is seen twice rather than never. */
-	bool here = crawl->add_watches && c->own_place && fchdir(fd) == 0;
 	if (crawl->add_watches && !atomic_load(&crawl->limit) &&
-		watch_add_folder(crawl->root, fd, here, path) == FOLDER_LIMIT)
+		watch_add_folder(crawl->root, fd, c->here, path) == FOLDER_LIMIT)
 		atomic_store(&crawl->limit, true);
 	c->path_len = f->path.len;
 	memcpy(c->path, f->path.data, c->path_len);
 	note_failure(crawl, path, watch_list_folder(fd, c->buffer, on_entry, c));
+	if (!c->has_file || c->has_foreign)
+		check_mount(crawl, fd);
 	close(fd);
 	f->count = c->count - f->first;
 	sort_items(c->items + f->first, f->count);
