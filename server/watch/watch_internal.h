@@ -175,8 +175,9 @@ void watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
 void watch_recount(watch_root *root);
 
-/* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. */
-watch_probed watch_probe(int dir_fd);
+/* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. *inotify_fd: without watches, the
+ * caller's, since closing one takes the kernel many milliseconds; records of a watch that it does not have may still come. -1: none. */
+watch_probed watch_probe(int dir_fd, int *inotify_fd);
 
 /* watch_extra.c; root->lock is held. */
 bool watch_extra_add(watch_root *root, hob_str path); /* false: events tell of it already, or it is known */

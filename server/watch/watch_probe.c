@@ -78,17 +78,19 @@ static bool arrives(int fd, const char *name)
 	return false;
 }
 
-watch_probed watch_probe(int dir_fd)
+watch_probed watch_probe(int dir_fd, int *inotify_fd)
 {
 	char name[64], self[32];
 	watch_probed result = WATCH_PROBE_IMPOSSIBLE;
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), wd;
+	*inotify_fd = fd;
 	if (fd < 0)
 		return result;
 	snprintf(self, sizeof self, "/proc/self/fd/%d", dir_fd);
 	name_probe(name);
 	remove_stale(dir_fd);
-	if (inotify_add_watch(fd, self, IN_CREATE) >= 0) {
+	wd = inotify_add_watch(fd, self, IN_CREATE);
+	if (wd >= 0) {
 		int file = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (file >= 0) {
 			bool noted = write(file, note, sizeof note - 1) == sizeof note - 1;
@@ -98,6 +100,7 @@ watch_probed watch_probe(int dir_fd)
 			result = arrives(fd, name) ? WATCH_PROBE_ARRIVES : WATCH_PROBE_SILENT;
 		}
 	}
-	close(fd);
+	if (wd >= 0)
+		inotify_rm_watch(fd, wd);
 	return result;
 }

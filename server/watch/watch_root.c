@@ -275,12 +275,13 @@ static bool prepare(watch_root *root, const char **why)
 		lose_root(root, code);
 		return false;
 	}
+	int spare = -1;
 	const char *silent = options->trust_events ? NULL : srv_silent_mount(fd);
 	if (info.st_dev != root->device || info.st_ino != root->inode || root->retry_inotify)
 		root->probed = WATCH_PROBE_OFF;
 	if (options->probe && !options->once && !options->force_polling && !silent &&
 		root->probed == WATCH_PROBE_OFF)
-		root->probed = watch_probe(fd);
+		root->probed = watch_probe(fd, &spare);
 	if (root->probed == WATCH_PROBE_SILENT)
 		silent = probe_silent;
 	pthread_mutex_lock(&root->lock);
@@ -296,7 +297,8 @@ static bool prepare(watch_root *root, const char **why)
 	root->retry_inotify = false;
 	*why = options->force_polling ? "asked for" : silent ? silent : root->limit[0] ? root->limit : NULL;
 	if (!options->once && !*why && root->inotify_fd < 0) {
-		root->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		root->inotify_fd = spare >= 0 ? spare : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		spare = -1;
 		if (root->inotify_fd < 0) {
 			snprintf(root->limit, sizeof root->limit,
 					 "no inotify instance can be had (%s; fs.inotify.max_user_instances = %ld, shared by all "
@@ -313,6 +315,8 @@ static bool prepare(watch_root *root, const char **why)
 	root->held = true;
 	root->scan_number++;
 	pthread_mutex_unlock(&root->lock);
+	if (spare >= 0)
+		close(spare);
 	return true;
 }
 
