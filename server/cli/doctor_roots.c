@@ -10,6 +10,9 @@ static void say_root(doctor *d, const cJSON *root)
 		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is missing since %s: %s", path, since,
 								 cli_text(root, "note")),
 					  "mount it or move it back; until then its assets are served as they were");
+	if (cli_text(root, "skipped")[0])
+		doctor_advise(doctor_say(d, DOCTOR_WARN, "folder", "'%s': %s", path, cli_text(root, "skipped")),
+					  "export such models to glTF or FBX; serve the folder that a link leads to as well");
 }
 
 void doctor_look_at_roots(doctor *d)

@@ -112,6 +112,8 @@ static void put_roots(const cJSON *roots, hob_buf *out)
 		hob_buf_printf(out, "  watching  %s  (%s, %s%s%s)\n", cli_text(item, "path"), cli_text(item, "mode"),
 					   cli_count(cli_number(item, "files"), "file", count), noted ? "; " : "",
 					   noted ? note : "");
+		if (cli_text(item, "skipped")[0])
+			hob_buf_printf(out, "  skipped   %s\n", cli_text(item, "skipped"));
 	}
 }
 

@@ -356,6 +356,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_fds);
 	free(engine->roots);
 	free(engine->root_states);
+	engine_skipped_free(engine->skipped, engine->options.root_count);
 	free(engine->root_settings);
 	free(engine->scanned);
 	free(engine->listed);
@@ -384,6 +385,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uint32_t roots = options->root_count;
 	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
 	engine->roots = calloc(roots + 1, sizeof *engine->roots);
+	engine->skipped = engine_skipped_new(roots);
 	engine->root_states = calloc(roots + 1, sizeof *engine->root_states);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
@@ -401,9 +403,9 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		engine->root_fds[i] = -1;
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
 		engine->root_settings[i] = options->roots[i].settings;
-	bool memory = engine->root_fds && engine->roots && engine->root_states && engine->root_settings &&
-				  engine->scanned && engine->listed && engine->scan_rounds && engine->graph &&
-				  engine->queue && engine->batch;
+	bool memory = engine->root_fds && engine->roots && engine->root_states && engine->skipped &&
+				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
+				  engine->graph && engine->queue && engine->batch;
 	if (!memory || !engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");

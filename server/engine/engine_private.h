@@ -170,6 +170,7 @@ struct srv_engine {
 	hob_arena scratch; /* of what returns before the next event; its first block stays */
 	srv_view_root *roots;
 	root_state *root_states;
+	struct engine_skipped *skipped; /* by root */
 	bool *scanned;
 	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
@@ -237,6 +238,13 @@ void engine_fill(srv_engine *engine);				/* starts as many jobs as there is room
 bool engine_start_watching(srv_engine *engine, hob_error *err);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+/* engine_skipped.c */
+struct engine_skipped *engine_skipped_new(uint32_t roots); /* NULL without memory */
+void engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
+void engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins anew */
+void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
+void engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
+void engine_show_skipped(srv_engine *engine, uint32_t root);
 /* engine_root.c */
 /* Opens each, or a folder without anything in its place when it is missing and known of an earlier run. */
 bool engine_open_roots(srv_engine *engine, hob_error *err);

@@ -108,8 +108,11 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
 	f->exists = f->has_digest = false;
-	if (f->listed)
+	if (f->listed) {
 		engine->roots[f->root].files--;
+		engine_skip_file(engine, f->root, f->path, false);
+		engine_show_skipped(engine, f->root);
+	}
 	f->listed = false;
 	engine->view_dirty = true;
 	f->stat = (srv_stat){0};
@@ -174,8 +177,11 @@ static void end_scan(srv_engine *engine, uint32_t root)
 static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	uint32_t mark = ++engine->scan_mark;
+	engine_skip_none(engine, root);
+	engine_skip_links(engine, root);
 	for (size_t i = 0; i < count; i++) {
 		hob_str path = files[i].path;
+		engine_skip_file(engine, root, path, true);
 		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
 		uint32_t file =
 			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
@@ -209,6 +215,7 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 			file_gone(engine, i, SRV_PRIORITY_REST);
 	}
 	engine_take_list(engine, root, mark);
+	engine_show_skipped(engine, root);
 }
 
 static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
@@ -262,6 +269,8 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 	if (!f->listed && is_listed(engine, f)) {
 		f->listed = true;
 		engine->roots[f->root].files++;
+		engine_skip_file(engine, f->root, f->path, true);
+		engine_show_skipped(engine, f->root);
 		engine->view_dirty = true;
 	}
 	engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);

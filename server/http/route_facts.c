@@ -145,6 +145,7 @@ enum MHD_Result srv_route_roots(request *r)
 		json_put_str(&body, "probe", hob_str_of(root->probe));
 		json_put_u64(&body, "poll_ms", root->poll_ms);
 		json_put_u64(&body, "files", root->files);
+		json_put_str(&body, "skipped", root->skipped);
 		json_key(&body, "missing_since");
 		json_time(&body, root->missing_since_ms);
 		json_close(&body, '}');

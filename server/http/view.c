@@ -263,7 +263,7 @@ static size_t roots_size(const srv_view_root *roots, uint32_t count)
 {
 	size_t size = sizeof *roots * count;
 	for (uint32_t i = 0; i < count; i++)
-		size += roots[i].name.len + roots[i].path.len + roots[i].note.len + 3;
+		size += roots[i].name.len + roots[i].path.len + roots[i].note.len + roots[i].skipped.len + 4;
 	return size;
 }
 
@@ -276,6 +276,7 @@ static srv_view_root *copy_roots(const srv_view_root *roots, uint32_t count)
 		copies[i].name = copy_text(&at, roots[i].name);
 		copies[i].path = copy_text(&at, roots[i].path);
 		copies[i].note = copy_text(&at, roots[i].note);
+		copies[i].skipped = copy_text(&at, roots[i].skipped);
 	}
 	return copies;
 }

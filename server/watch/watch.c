@@ -369,6 +369,12 @@ bool srv_watch_is_unread(const srv_watch *watch, hob_str path)
 	return file_list_is_unread(watch->delivered, path);
 }
 
+hob_str srv_watch_outside(const srv_watch *watch, size_t at)
+{
+	const path_set *outside = &watch->delivered->outside;
+	return at < outside->used ? outside->items[at].path : (hob_str){0};
+}
+
 bool file_list_is_unread(const srv_file_list *list, hob_str path)
 {
 	for (size_t i = 0; i < list->unread.used; i++) {
@@ -429,6 +435,7 @@ void srv_file_list_drop(srv_file_list *list)
 		hob_arena_release(&list->arenas[i]);
 	free(list->arenas);
 	path_set_release(&list->unread);
+	path_set_release(&list->outside);
 	free(list->entries);
 	free(list);
 }

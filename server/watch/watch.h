@@ -105,6 +105,8 @@ const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str pre
 bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
 /* Within `scanned`: whether the scan could not look at this path, so that its absence says nothing. A new scan follows by
  * itself, after 1 to 30 s. */
+/* Within `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
+hob_str srv_watch_outside(const srv_watch *watch, size_t at);
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);

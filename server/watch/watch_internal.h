@@ -28,6 +28,7 @@ struct srv_file_list {
 	size_t count;
 	path_set
 		unread; /* folders and files that could not be looked at: that they are not listed says nothing */
+	path_set outside; /* symbolic links that lead out of the root */
 	hob_arena *arenas;
 	uint32_t arena_count;
 	atomic_uint references;

@@ -97,7 +97,7 @@ typedef struct crawl_state {
 	pthread_cond_t more;
 	folder_stack shared; /* for crawlers that have none left */
 	unsigned busy;
-	path_set unread;
+	path_set unread, outside;
 	char why[200]; /* the first of them was not read */
 	atomic_uint waiting;
 	atomic_bool limit, stopped;
@@ -197,6 +197,15 @@ static item *add_item(crawler *c)
 	return &c->items[c->count++];
 }
 
+static void add_outside(crawl_state *crawl, hob_str path, int code)
+{
+	if (code != EXDEV)
+		return;
+	pthread_mutex_lock(&crawl->lock);
+	path_set_put(&crawl->outside, path);
+	pthread_mutex_unlock(&crawl->lock);
+}
+
 static void add_unread(crawl_state *crawl, hob_str path, int code)
 {
 	if (!srv_is_passing(code))
@@ -263,7 +272,9 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 		stat = srv_stat_of(&info);
 		add_file(c, path, &stat);
 	} else if (kind == DT_LNK && !srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
-		add_unread(c->crawl, path, errno);
+		int code = errno;
+		add_unread(c->crawl, path, code);
+		add_outside(c->crawl, path, code);
 	} else if (kind == DT_LNK) {
 		add_file(c, path, &stat);
 		add_link(c, path);
@@ -434,6 +445,7 @@ void watch_scan(watch_root *root, bool add_watches, scan_result *out)
 						 .stopped = crawl.stopped,
 						 .failed = crawl.failed};
 	list->unread = crawl.unread;
+	list->outside = crawl.outside;
 	memcpy(out->unread, crawl.why, sizeof out->unread);
 	merge_files(crawlers, count, &top, list);
 	merge_links(crawlers, count, out);

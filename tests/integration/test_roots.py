@@ -346,5 +346,34 @@ class Roots(Scenario):
             self.assertEqual(self.root(daemon)["files"], 2)
 
 
+    # ---- what becomes no asset
+
+    def test_what_is_skipped_is_told(self):
+        outside = self.folder / "outside.obj"
+        outside.write_text(obj_text(2))
+        self.put("a.obj", obj_text(1))
+        for name in ("one.usd", "sub/two.USD", "three.max", "notes.txt"):
+            self.put(name, "no reader")
+        (self.art / "out.obj").symlink_to(outside)
+        (self.art / "in.obj").symlink_to("a.obj")
+        with self.serve() as daemon:
+            daemon.sync()
+            daemon.sync()
+            self.assertEqual(states(daemon), {"art/a.obj": "fresh", "art/in.obj": "fresh"})
+            told = "3 files have no reader: 2 .usd, 1 .max; 1 symbolic link leads out of the folder"
+            self.assertEqual(self.root(daemon)["skipped"], told)
+            self.assertIn(f"skipped   {told}", self.hob(daemon, "status"))
+            doctor = self.hob(daemon, "doctor", str(self.art))
+            self.assertIn(told, " ".join(doctor.split()))
+            self.assertEqual(len([line for line in daemon.log if "skipped art/out.obj is a symbolic link that leads out" in line]), 1)
+            self.assertEqual(daemon.get("/api/v1/errors").json()["items"], [])
+            (self.art / "three.max").unlink()
+            (self.art / "out.obj").unlink()
+            self.put("b.obj", obj_text(3))
+            daemon.wait_asset("art/b.obj", "fresh")
+            daemon.sync()
+            self.assertEqual(self.root(daemon)["skipped"], "2 files have no reader: 2 .usd")
+
+
 if __name__ == "__main__":
     main()
