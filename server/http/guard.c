@@ -47,7 +47,17 @@ static const field fields[] = {
 
 static bool holds_controls(hob_str value)
 {
-	for (size_t i = 0; i < value.len; i++)
+	const uint64_t each = 0x0101010101010101u;
+	size_t i = 0;
+	for (; i + 8 <= value.len; i += 8) {
+		uint64_t eight, del;
+		memcpy(&eight, value.data + i, sizeof eight);
+		del = eight ^ 0x7F * each;
+		/* Eight bytes at a time: none below 0x20, none 0x7F. */
+		if ((((eight - 0x20 * each) & ~eight) | ((del - each) & ~del)) & 0x80 * each)
+			break;
+	}
+	for (; i < value.len; i++)
 		if (((uint8_t)value.data[i] < 0x20 && value.data[i] != '\t') || value.data[i] == 0x7F)
 			return true;
 	return false;
