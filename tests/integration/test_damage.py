@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 
@@ -149,6 +150,24 @@ class Damage(Scenario):
                 self.assertEqual(daemon.cooked(), 0)
                 self.assertEqual({name: daemon.blob(name) for name in before}, before)
             (self.art / "later.obj").unlink()
+
+    def test_cache_taken_by_another_meanwhile(self):
+        self.put("a.obj", obj_text(5))
+        with Daemon([self.art], self.cache) as first:
+            first.sync()
+            os.kill(first.process.pid, signal.SIGSTOP)
+            self.cache.rename(self.folder / "aside")
+            with Daemon([self.art], self.cache) as second:
+                second.sync()
+                os.kill(first.process.pid, signal.SIGCONT)
+                first.wait_log("another Hob uses what is there now")
+                self.put("b.obj", obj_text(6))
+                second.wait_asset("art/b.obj", "fresh")
+                self.serves_all(second, self.facts(second))
+                self.assertEqual([line for line in second.log if " cache " in line], [])
+            first.wait_log("folders of it were removed while this daemon uses them")
+            first.sync()
+            self.serves_all(first, self.facts(first))
 
     # ---- wrong bytes
 
