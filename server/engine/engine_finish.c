@@ -353,11 +353,13 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		store_outputs(job);
 		return;
 	}
+	/* What the daemon itself could not take says nothing about the model either. */
+	bool passing = is_transient(job->error.code) && (outcome->has_result || job->error.code == HOB_ERR_IO);
 	if (job->error.code == HOB_ERR_CHANGED && met_a_writer(job)) {
 		engine_wait_for_writer(job);
-	} else if (outcome->has_result && is_transient(job->error.code) && job->retries < RETRIES_MAX) {
+	} else if (passing && job->retries < RETRIES_MAX) {
 		retry(job);
-	} else if (outcome->has_result && is_transient(job->error.code)) {
+	} else if (passing) {
 		engine->counters.failed++;
 		publish_bad(job, NULL, &job->error, false);
 		record_job(job, "failed", NULL, &job->error);

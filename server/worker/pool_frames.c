@@ -234,6 +234,11 @@ void pool_on_socket(uv_poll_t *poll, int status, int events)
 			uv_poll_stop(poll);
 			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;
+		} else if (got == -3) {
+			pool_kill(w, HOB_ERR_IO,
+					  "too many open files to take what the cook process made; raise the daemon's limit "
+					  "(ulimit -n)");
+			return;
 		} else {
 			pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		}

@@ -1,6 +1,7 @@
 #include "protocol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,6 +29,15 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: %s", frame->type, strerror(errno));
+}
+
+/* A descriptor is dropped by the kernel when this process has none left for it, and when more come than one. */
+static bool has_descriptor(int socket)
+{
+	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
@@ -59,5 +69,5 @@ int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	return -2;
+	return message.msg_flags & MSG_CTRUNC && !has_descriptor(socket) ? -3 : -2;
 }

@@ -68,7 +68,7 @@ typedef struct srv_job_head {
 /* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). */
 bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
 /* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 when nothing is
- * there (EAGAIN), -2 on a malformed frame. *fd is -1 or a descriptor that now belongs to the caller. */
+ * there (EAGAIN), -2 on a malformed frame, -3 when this process has no descriptor left for the one that came. *fd is -1 or a descriptor that now belongs to the caller. */
 int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd);
 
 #endif

@@ -161,8 +161,10 @@ class Bounds(Scenario):
             for peer in crowd:
                 peer.close()
             resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
-            daemon.sync()
-            self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
+            # What failed for want of one says so, is no fault of the model, and is tried again by the clock.
+            while {(item["path"], item["state"]) for item in daemon.assets().values()} != {("a.obj", "fresh"), ("b.obj", "fresh")}:
+                self.assertNotIn("quarantined", {item["state"] for item in daemon.assets().values()}, daemon.log[-20:])
+                daemon.events.get(timeout=DEADLINE)
             self.wait_fds(daemon, before + 5)
             self.assertLess(share, 0.1 * (5 if built_with("tsan") else 1), "it spins while it waits")
             print(f"bounds: {share * 100:.1f} % of a processor while no descriptor was left")
