@@ -21,12 +21,12 @@ static void sync_done(uv_work_t *work, int status)
 	(void)status;
 	srv_engine *engine = work->data;
 	bool failed = engine->sync_error.code != HOB_ERR_OK;
-	if (failed && !engine->sync_failed)
+	if (failed && strcmp(engine->sync_error.context, engine->sync_said.context) != 0)
 		srv_log(SRV_LOG_ERROR, "store", "%s; a power cut may cost what was cooked since, until this succeeds",
 				engine->sync_error.context);
-	if (!failed && engine->sync_failed)
+	if (!failed && engine->sync_said.code != HOB_ERR_OK)
 		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
-	engine->sync_failed = failed;
+	engine->sync_said = engine->sync_error;
 	if (failed)
 		engine->synced_jobs = UINT64_MAX; /* not the number of jobs: again in a second */
 	engine->syncing = false;

@@ -200,8 +200,8 @@ struct srv_engine {
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
 	uv_work_t sync_work;
-	bool syncing, sync_failed;
-	hob_error sync_error; /* of the sync under way; {0} when it went well */
+	bool syncing;
+	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
 	uint32_t swept; /* the file that engine_sweep looked at last */
 	uint32_t handles, jobs_alive;

@@ -176,7 +176,8 @@ class Life:
         with self.faults.fail(point.kinds, point.error, self.place(point)) as faults:
             self.provoke(point)
             try:
-                while not any(word in self.daemon.wait_log("") for word in SAID.get(point.error, [os.strerror(point.error)])):
+                said = SAID.get(point.error, [os.strerror(point.error)])
+                while not (line := self.daemon.wait_log("")) or not any(word in line for word in said):
                     pass
             except queue.Empty:
                 raise AssertionError(f"nobody named the trouble of {name_of(point)}; {faults.page.failed} failed:\n" +
