@@ -11,7 +11,7 @@ const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const files = {
 	'dungeon/chest_gold.obj': model('dungeon/chest_gold.obj'), 'dungeon/chest_gold.mtl': model('dungeon/chest_gold.mtl'),
 	'dungeon/dungeon_texture.png': model('dungeon/dungeon_texture.png'), 'simple/spot.obj': model('simple/spot.obj'),
-	'simple/cube.glb': model('simple/AnimatedMorphCube.glb'), 'set/a.obj': objText(3), 'set/b.obj': objText(5),
+	'simple/cube.glb': model('simple/AnimatedMorphCube.glb'), 'set/a.obj': objText(3), 'set/b.obj': objText(60),
 };
 /* A bumpy surface of n x n squares: enough for levels of detail, and for a preview before them. */
 const surface = (n) => [...Array.from({ length: (n + 1) ** 2 }, (_, i) => `v ${i % (n + 1)} ${Math.sin(i * 0.7)} ${Math.floor(i / (n + 1))}`),
