@@ -256,8 +256,6 @@ void engine_fill(srv_engine *engine)
 	engine->filling = true;
 	while (!engine->closing && engine->pool_ready) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
-		if (priority > SRV_PRIORITY_WAITED && engine_is_held_back(engine))
-			break;
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
 		if (engine->jobs_alive >= srv_pool_size(engine->pool) + ahead)
 			break;
@@ -288,7 +286,7 @@ void engine_flush(srv_engine *engine)
 static void on_flush(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
-	engine_step_batch(engine);
+	engine_step_batches(engine);
 	bool changed = engine->view_dirty;
 	engine_flush(engine);
 	if (changed)
@@ -298,21 +296,7 @@ static void on_flush(uv_prepare_t *prepare)
 static void on_timer(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	hob_sha256 damaged[16];
-	size_t count = srv_store_take_damaged(engine->store, damaged, HOB_COUNT_OF(damaged));
-	for (size_t d = 0; d < count; d++) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&damaged[d], text);
-		srv_log(SRV_LOG_WARNING, "healing", "blob %s was damaged and is cooked again", text);
-	}
-	if (count > 0)
-		for (uint32_t i = 0; i < engine->asset_count; i++) {
-			asset *a = &engine->assets[i];
-			if (a->alive && engine_root_is_away(engine, a->root))
-				a->has_last = false; /* looked at when it is back */
-			else if (a->alive)
-				asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
-		}
+	engine_heal_blobs(engine);
 	engine_keep_store(engine);
 	engine_sweep(engine, TIMER_MS);
 	engine_answer_waiters(engine);
@@ -350,7 +334,7 @@ void srv_engine_free(srv_engine *engine)
 	srv_queue_free(engine->queue);
 	free(engine->thumbnails);
 	free(engine->audit);
-	engine_batch_free(engine->batch);
+	engine_batches_free(engine->batches);
 	free(engine->assets);
 	free(engine->due);
 	free(engine->root_fds);
@@ -395,7 +379,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->queue = srv_queue_new();
 	engine->thumbnails = engine_thumbnails_new();
 	engine->audit = engine_audit_new();
-	engine->batch = engine_batch_new(options);
+	engine->batches = engine_batches_new(options);
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -405,7 +389,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		engine->root_settings[i] = options->roots[i].settings;
 	bool memory = engine->root_fds && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
-				  engine->graph && engine->queue && engine->batch;
+				  engine->graph && engine->queue && engine->batches;
 	if (!memory || !engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");

@@ -4,27 +4,24 @@
 #include "../log/log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* What belongs together becomes visible together. A delivery of the watch is part of a batch while version control works on the
- * folder, or when it brings many files at once; what it makes dirty or removes is a member. A member's outcome is held: rows,
- * view and event are as before. When all members have theirs, and nothing more comes, they are published as one rev. */
+/* What belongs together becomes visible together. A delivery of the watch is part of its root's batch while version control
+ * works on the folder, or when it brings many files at once; what it makes dirty or removes is a member. A member's outcome is
+ * held: rows, view and event are as before. When all members have theirs, and nothing more comes, they are published as one rev. */
 
 enum {
-	MANY = 16,		  /* files in one delivery */
-	MANY_COMING = 3,  /* files still to be delivered, when the first of them is cooked already */
-	NEW_MS = 20,	  /* after a file that was not there before: it may be the first of many */
+	MANY = 16,		 /* files in one delivery */
+	MANY_COMING = 2, /* files still to be delivered, when the first of them is cooked already */
+	NEW_MS = 20, /* after a file that was not there before, or published alone: it may be the first of many */
 	QUIET_MS = 200,	  /* after the last one of many */
-	WAIT_MS = 500,	  /* for files that come and make nothing dirty */
+	COMING_MS = 300,  /* for files that come and make nothing dirty */
+	LOCKED_MS = 5000, /* with a lock: it may stay while somebody writes a message */
 	MOST_MS = 30000,  /* then what is there is published */
 	MOST_HELD = 8192, /* as well */
-	LOOK_MS = 25
+	LOOK_MS = 25,
+	COPIES_MAX = 8 /* working copies of one root */
 };
-
-typedef struct member {
-	uint32_t asset;
-	bool had_good;
-	hob_sha256 good; /* what is served meanwhile */
-} member;
 
 typedef struct held_change {
 	uint32_t asset; /* HOB_NONE: something newer took its place */
@@ -32,17 +29,30 @@ typedef struct held_change {
 	hob_buf tail; /* its JSON, from behind the rev */
 } held_change;
 
-struct engine_batch {
-	uv_timer_t timer;
-	bool open, gathering, locked, long_pause, has_new;
-	uint64_t opened_at, joined_at; /* uv_now */
-	member *members;
+typedef struct batch {
+	bool open, locked, long_pause, has_new;
+	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when one was published by itself */
+	uint32_t *members;
 	uint32_t member_count, member_room;
 	uint32_t over; /* so many from the first have their outcome */
 	held_change *held;
 	uint32_t held_count, held_room, held_live;
-	srv_vcs *vcs; /* by root */
+	srv_vcs copies[COPIES_MAX];
+	uint32_t copy_count;
+	char *looked_in; /* folder whose working copy was looked for last */
+} batch;
+
+struct engine_batches {
+	uv_timer_t timer;
+	batch *gathering;
+	uint32_t root_count, open_count;
+	batch of[]; /* by root */
 };
+
+static batch *batch_of(const srv_engine *engine, const asset *a)
+{
+	return &engine->batches->of[a->root];
+}
 
 static bool is_busy(const srv_engine *engine, uint32_t id)
 {
@@ -60,10 +70,18 @@ static bool somebody_waits(const srv_engine *engine, uint32_t id)
 
 /* ---- what is held */
 
+static void count_held(srv_engine *engine)
+{
+	uint32_t count = 0;
+	for (uint32_t r = 0; r < engine->batches->root_count; r++)
+		count += engine->batches->of[r].held_live;
+	engine->counters.held = count;
+}
+
 /* Takes the buffer. False without memory. */
 static bool hold(srv_engine *engine, asset *a, uint32_t id, bool removed, hob_buf *tail)
 {
-	struct engine_batch *b = engine->batch;
+	batch *b = batch_of(engine, a);
 	if (b->held_count == b->held_room) {
 		uint32_t room = b->held_room ? b->held_room * 2 : 64;
 		held_change *held = realloc(b->held, room * sizeof *held);
@@ -73,27 +91,29 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, bool removed, hob_bu
 		b->held_room = room;
 	}
 	b->held[b->held_count++] = (held_change){id, removed, *tail};
-	engine->counters.held = ++b->held_live;
+	b->held_live++;
 	a->held = b->held_count;
 	*tail = (hob_buf){0};
+	count_held(engine);
 	return true;
 }
 
 static void drop(srv_engine *engine, asset *a)
 {
-	struct engine_batch *b = engine->batch;
+	batch *b = batch_of(engine, a);
 	if (a->held == 0)
 		return;
 	held_change *h = &b->held[a->held - 1];
 	hob_buf_release(&h->tail);
 	h->asset = HOB_NONE;
-	engine->counters.held = --b->held_live;
+	b->held_live--;
 	a->held = 0;
+	count_held(engine);
 }
 
 bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
 {
-	struct engine_batch *b = engine->batch;
+	batch *b = batch_of(engine, a);
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!engine->ready || engine->closing)
 		return false;
@@ -106,15 +126,21 @@ bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
 		engine_join(engine, id);
 		b->has_new = b->has_new || is_new;
 	}
+	b->alone_at = a->batched || !(saved || removed) ? b->alone_at : uv_now(engine->loop);
 	if (!a->batched)
 		return false;
 	drop(engine, a);
 	return hold(engine, a, id, removed, tail);
 }
 
-static void publish(srv_engine *engine)
+/* What was held of a file that has come or gone since is history: what follows is on its way. */
+static bool is_true(const engine_change *change)
 {
-	struct engine_batch *b = engine->batch;
+	return change->removed == !change->a->alive;
+}
+
+static void publish(srv_engine *engine, batch *b)
+{
 	engine_change *changes = calloc(b->held_live + 1, sizeof *changes);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < b->held_count; i++) {
@@ -123,11 +149,13 @@ static void publish(srv_engine *engine)
 			continue;
 		asset *a = &engine->assets[h->asset];
 		a->held = 0;
+		engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)};
+		if (!is_true(&change))
+			continue;
 		if (changes)
-			changes[count++] = (engine_change){.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)};
+			changes[count++] = change;
 		else
-			publish_changes(
-				engine, &(engine_change){.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)}, 1);
+			publish_changes(engine, &change, 1);
 	}
 	if (count > 0)
 		publish_changes(engine, changes, count);
@@ -137,213 +165,252 @@ static void publish(srv_engine *engine)
 	for (uint32_t i = 0; i < b->held_count; i++)
 		hob_buf_release(&b->held[i].tail);
 	b->held_count = b->held_live = 0;
-	engine->counters.held = 0;
 	engine->counters.batches += count > 1;
+	count_held(engine);
 	free(changes);
 }
 
 /* ---- members */
 
+static void open_batch(srv_engine *engine, batch *b, hob_str root)
+{
+	b->open = true;
+	b->opened_at = uv_now(engine->loop);
+	if (engine->batches->open_count++ == 0)
+		uv_timer_start(&engine->batches->timer, engine_on_batch_timer, LOOK_MS, LOOK_MS);
+	if (b->locked)
+		srv_log(SRV_LOG_INFO, "holding",
+				"version control changes %.*s: what it changes is published together", HOB_FMT(root));
+}
+
 void engine_join(srv_engine *engine, uint32_t id)
 {
-	struct engine_batch *b = engine->batch;
 	asset *a = &engine->assets[id];
-	uint64_t now = uv_now(engine->loop);
+	batch *b = batch_of(engine, a);
+	b->joined_at = uv_now(engine->loop);
 	if (a->batched) {
 		b->over = 0;
-		b->joined_at = now;
 		return;
 	}
 	if (b->member_count == b->member_room) {
 		uint32_t room = b->member_room ? b->member_room * 2 : 64;
-		member *members = realloc(b->members, room * sizeof *members);
+		uint32_t *members = realloc(b->members, room * sizeof *members);
 		if (!members)
 			return;
 		b->members = members;
 		b->member_room = room;
 	}
-	if (!b->open) {
-		b->opened_at = now;
-		uv_timer_start(&b->timer, engine_on_batch_timer, LOOK_MS, LOOK_MS);
-		if (b->locked)
-			srv_log(SRV_LOG_INFO, "holding",
-					"version control changes %.*s: what it changes is published together",
-					HOB_FMT(engine->roots[a->root].name));
-	}
-	b->open = a->batched = true;
-	b->joined_at = now;
-	b->members[b->member_count++] = (member){id, a->has_good, a->good};
+	if (!b->open)
+		open_batch(engine, b, engine->roots[a->root].name);
+	a->batched = true;
+	b->members[b->member_count++] = id;
 }
 
 bool engine_joins(srv_engine *engine, uint32_t id)
 {
-	return engine->batch->gathering && !somebody_waits(engine, id);
+	return engine->batches->gathering == batch_of(engine, &engine->assets[id]) && !somebody_waits(engine, id);
 }
 
 void engine_leave(srv_engine *engine, uint32_t id)
 {
-	struct engine_batch *b = engine->batch;
 	asset *a = &engine->assets[id];
 	bool busy = is_busy(engine, id);
 	a->batched = false;
 	if (a->held == 0)
 		return;
-	held_change *h = &b->held[a->held - 1];
+	held_change *h = &batch_of(engine, a)->held[a->held - 1];
 	hob_buf tail = h->tail;
 	h->tail = (hob_buf){0};
-	bool removed = h->removed;
+	engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
-	if (!busy && removed == !a->alive)
-		publish_changes(engine, &(engine_change){.a = a, .removed = removed, .tail = hob_buf_str(&tail)}, 1);
+	if (!busy && is_true(&change))
+		publish_changes(engine, &change, 1);
 	hob_buf_release(&tail);
 }
 
-static void close_batch(srv_engine *engine)
+static void close_batch(srv_engine *engine, batch *b)
 {
-	struct engine_batch *b = engine->batch;
 	for (uint32_t i = 0; i < b->member_count; i++)
-		engine->assets[b->members[i].asset].batched = false;
+		engine->assets[b->members[i]].batched = false;
 	b->member_count = b->over = 0;
 	b->open = b->locked = b->long_pause = b->has_new = false;
-	uv_timer_stop(&b->timer);
+	if (--engine->batches->open_count == 0)
+		uv_timer_stop(&engine->batches->timer);
 }
 
 void engine_publish_held(srv_engine *engine)
 {
-	publish(engine);
-	close_batch(engine);
-}
-
-size_t engine_batch_keys(const srv_engine *engine, hob_sha256 *out)
-{
-	const struct engine_batch *b = engine->batch;
-	size_t count = 0;
-	for (uint32_t i = 0; i < b->member_count; i++)
-		if (b->members[i].had_good) {
-			if (out)
-				out[count] = b->members[i].good;
-			count++;
+	for (uint32_t r = 0; r < engine->batches->root_count; r++)
+		if (engine->batches->of[r].open) {
+			publish(engine, &engine->batches->of[r]);
+			close_batch(engine, &engine->batches->of[r]);
 		}
-	return count;
 }
 
-bool engine_in_batch(const srv_engine *engine)
+bool engine_in_batch(const srv_engine *engine, uint32_t root)
 {
-	return engine->batch->open;
+	return root == HOB_NONE ? engine->batches->open_count > 0 : engine->batches->of[root].open;
 }
 
 /* ---- when it begins and when it is over */
 
-static bool look_at_locks(srv_engine *engine)
+static bool is_locked(const batch *b)
 {
-	struct engine_batch *b = engine->batch;
 	bool locked = false;
-	for (uint32_t r = 0; r < engine->options.root_count && !locked; r++)
-		locked = srv_vcs_locked(&b->vcs[r]);
+	for (uint32_t i = 0; i < b->copy_count && !locked; i++)
+		locked = srv_vcs_locked(&b->copies[i]);
 	return locked;
+}
+
+static bool has_moved(batch *b)
+{
+	bool moved = false;
+	for (uint32_t i = 0; i < b->copy_count; i++)
+		moved = srv_vcs_moved(&b->copies[i]) || moved;
+	return moved;
+}
+
+static void add_copy(batch *b, const srv_vcs *copy)
+{
+	for (uint32_t i = 0; i < b->copy_count; i++)
+		if (strcmp(b->copies[i].index, copy->index) == 0)
+			return;
+	if (copy->index[0] && b->copy_count < COPIES_MAX)
+		b->copies[b->copy_count++] = *copy;
+}
+
+/* Working copies may lie below the root: submodules, or a folder of them. */
+static void look_below(srv_engine *engine, batch *b, uint32_t root, hob_str path)
+{
+	hob_str dir = hob_path_dir(path);
+	srv_vcs copy;
+	if (dir.len == 0 || (b->looked_in && hob_str_equal(hob_str_of(b->looked_in), dir)))
+		return;
+	free(b->looked_in);
+	b->looked_in = strndup(dir.data, dir.len);
+	srv_vcs_find_below(engine->options.roots[root].path, dir, &copy);
+	add_copy(b, &copy);
+}
+
+static bool look_at_copies(batch *b)
+{
+	bool moved = has_moved(b), locked = is_locked(b);
+	b->locked = locked || (b->open && b->locked);
+	b->long_pause = locked || moved || (b->open && b->long_pause);
+	return locked || moved;
 }
 
 void engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
-	struct engine_batch *b = engine->batch;
-	if (!engine->ready)
+	batch *b = &engine->batches->of[root];
+	uint64_t now = uv_now(engine->loop);
+	if (!engine->ready || count == 0)
 		return;
+	look_below(engine, b, root, paths[0]);
 	bool folders = false;
 	for (size_t i = 0; i < count && !folders; i++)
 		folders = paths[i].len > 0 && paths[i].data[paths[i].len - 1] == '/';
-	bool moved = srv_vcs_moved(&b->vcs[root]), locked = srv_vcs_locked(&b->vcs[root]);
 	bool many = count >= MANY || srv_watch_collecting(engine->watch) >= MANY_COMING;
-	bool more = b->open && uv_now(engine->loop) - b->joined_at < QUIET_MS;
-	b->gathering = moved || locked || many || folders || more;
-	b->locked = locked || (b->open && b->locked);
-	b->long_pause = locked || moved || (b->open && b->long_pause);
+	bool more = b->open && now - b->joined_at < QUIET_MS;
+	bool second = count > 1 && b->alone_at > 0 && now - b->alone_at < NEW_MS;
+	bool at_work = look_at_copies(b);
+	engine->batches->gathering = at_work || many || folders || more || second ? b : NULL;
 }
 
 void engine_gather_scan(srv_engine *engine, uint32_t root)
 {
-	engine->batch->gathering = engine->ready && engine->scanned[root];
+	batch *b = &engine->batches->of[root];
+	if (!engine->ready || !engine->scanned[root])
+		return;
+	look_at_copies(b);
+	engine->batches->gathering = b;
 }
 
 void engine_gathered(srv_engine *engine)
 {
-	engine->batch->gathering = false;
+	engine->batches->gathering = NULL;
 }
 
-bool engine_is_held_back(const srv_engine *engine)
+static uint64_t pause_of(const srv_engine *engine, uint32_t root)
 {
-	return engine->batch->open && engine->batch->locked;
+	const batch *b = &engine->batches->of[root];
+	if (b->long_pause || b->member_count >= MANY)
+		return QUIET_MS + engine->roots[root].poll_ms;
+	return b->has_new ? NEW_MS : 0;
 }
 
-void engine_step_batch(srv_engine *engine)
+static void step(srv_engine *engine, uint32_t root)
 {
-	struct engine_batch *b = engine->batch;
-	if (!b->open)
-		return;
-	while (b->over < b->member_count && !is_busy(engine, b->members[b->over].asset))
+	batch *b = &engine->batches->of[root];
+	while (b->over < b->member_count && !is_busy(engine, b->members[b->over]))
 		b->over++;
 	uint64_t now = uv_now(engine->loop), quiet = now - b->joined_at;
-	bool many = b->long_pause || b->member_count >= MANY;
-	bool coming = srv_watch_collecting(engine->watch) > 0 && quiet < WAIT_MS;
-	uint64_t pause = many ? QUIET_MS : b->has_new ? NEW_MS : 0;
-	bool over = b->over == b->member_count && !b->locked && !coming && quiet >= pause;
-	if (over) {
-		engine_publish_held(engine);
+	bool coming = srv_watch_collecting(engine->watch) > 0 && quiet < COMING_MS;
+	bool locked = b->locked && quiet < LOCKED_MS;
+	if (b->over == b->member_count && !locked && !coming && quiet >= pause_of(engine, root)) {
+		publish(engine, b);
+		close_batch(engine, b);
 		engine_answer_waiters(engine);
 	} else if (now - b->opened_at >= MOST_MS || b->held_live >= MOST_HELD) {
-		publish(engine);
+		publish(engine, b);
 		b->opened_at = now;
 	}
+}
+
+void engine_step_batches(srv_engine *engine)
+{
+	for (uint32_t r = 0; engine->batches->open_count > 0 && r < engine->batches->root_count; r++)
+		if (engine->batches->of[r].open)
+			step(engine, r);
 }
 
 void engine_on_batch_timer(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	struct engine_batch *b = engine->batch;
-	bool was = b->locked;
-	b->locked = b->locked && look_at_locks(engine);
-	if (was && !b->locked) {
-		b->joined_at = uv_now(engine->loop); /* its last files may still be on their way */
-		engine_fill(engine);
+	for (uint32_t r = 0; r < engine->batches->root_count; r++) {
+		batch *b = &engine->batches->of[r];
+		bool was = b->open && b->locked;
+		b->locked = was && is_locked(b);
+		if (was && !b->locked)
+			b->joined_at = uv_now(engine->loop); /* its last files may still be on their way */
 	}
-	engine_step_batch(engine);
+	engine_step_batches(engine);
 }
 
 /* ---- life */
 
-struct engine_batch *engine_batch_new(const srv_engine_options *options)
+struct engine_batches *engine_batches_new(const srv_engine_options *options)
 {
-	struct engine_batch *b = calloc(1, sizeof *b);
-	if (!b)
-		return NULL;
-	b->vcs = calloc(options->root_count + 1, sizeof *b->vcs);
-	for (uint32_t r = 0; b->vcs && r < options->root_count; r++)
-		srv_vcs_find(options->roots[r].path, &b->vcs[r]);
-	if (b->vcs)
-		return b;
-	free(b);
-	return NULL;
+	struct engine_batches *batches = calloc(1, sizeof *batches + options->root_count * sizeof *batches->of);
+	if (batches)
+		batches->root_count = options->root_count;
+	return batches;
 }
 
 uv_timer_t *engine_batch_timer(srv_engine *engine)
 {
-	return &engine->batch->timer;
+	return &engine->batches->timer;
 }
 
 void engine_batch_find(srv_engine *engine, uint32_t root)
 {
-	srv_vcs *vcs = &engine->batch->vcs[root];
-	if (!vcs->index[0])
-		srv_vcs_find(engine->options.roots[root].path, vcs);
+	srv_vcs copy;
+	batch *b = &engine->batches->of[root];
+	if (b->copy_count > 0)
+		return;
+	srv_vcs_find(engine->options.roots[root].path, &copy);
+	add_copy(b, &copy);
 }
 
-void engine_batch_free(struct engine_batch *b)
+void engine_batches_free(struct engine_batches *batches)
 {
-	if (!b)
-		return;
-	for (uint32_t i = 0; i < b->held_count; i++)
-		hob_buf_release(&b->held[i].tail);
-	free(b->members);
-	free(b->held);
-	free(b->vcs);
-	free(b);
+	for (uint32_t r = 0; batches && r < batches->root_count; r++) {
+		batch *b = &batches->of[r];
+		for (uint32_t i = 0; i < b->held_count; i++)
+			hob_buf_release(&b->held[i].tail);
+		free(b->members);
+		free(b->held);
+		free(b->looked_in);
+	}
+	free(batches);
 }

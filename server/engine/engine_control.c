@@ -113,7 +113,7 @@ static bool waits_for(const waiter *w, const asset *a)
 static bool all_idle(srv_engine *engine, const waiter *w)
 {
 	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
-		return !engine_in_batch(engine);
+		return !engine_in_batch(engine, HOB_NONE);
 	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
 		if (waits_for(w, &engine->assets[i]) && is_busy(engine, i))
 			return false;

@@ -51,13 +51,13 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 
 uint64_t engine_trim(srv_engine *engine, bool dry)
 {
-	size_t most = engine->asset_count * 2 + engine_batch_keys(engine, NULL);
-	live_keys live = {.keys = malloc((most + 1) * sizeof *live.keys)};
+	live_keys live = {.keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
 	if (!live.keys)
 		return 0;
-	live.count = engine_batch_keys(engine, live.keys);
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
+		if (a->shown)
+			live.keys[live.count++] = a->served;
 		if (a->alive && a->has_good)
 			live.keys[live.count++] = a->good;
 		if (a->alive && a->has_last)

@@ -141,6 +141,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	hob_buf_put_str(&a->error, row->error);
 	if (good) {
 		a->has_good = a->shown = true;
+		a->served = a->good;
 		a->good = row->good;
 		a->good_is_preview = is_preview(load, good, hash);
 		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;

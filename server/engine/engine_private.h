@@ -27,7 +27,7 @@ typedef struct asset {
 	bool alive;				  /* the source exists */
 	bool has_good, has_last, forced;
 	uint64_t rev;
-	hob_sha256 good, last, last_lookup, last_source;
+	hob_sha256 good, served, last, last_lookup, last_source;
 	uint64_t last_ingredients[2]; /* fast hash of how an earlier run printed them; zero: not known */
 	bool good_is_preview;		  /* the final cook of the same inputs is under way or still to come */
 	uint64_t final_cook_ns;		  /* of the newest final cook; 0 = not known */
@@ -211,7 +211,7 @@ struct srv_engine {
 	uint32_t derivation_count;
 	uint64_t derive_turn; /* of the one that was begun last */
 	struct engine_audit *audit;
-	struct engine_batch *batch;
+	struct engine_batches *batches;
 	atomic_bool stop_drawing;
 	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
@@ -273,8 +273,8 @@ void engine_wait_for_worker(engine_job *job); /* in the order of classes */
 bool engine_waits_for_worker(const engine_job *job);
 void engine_count_waiting(srv_engine *engine); /* for everybody to read */
 /* engine_batch.c: what belongs together is published as one rev */
-struct engine_batch *engine_batch_new(const srv_engine_options *options); /* NULL without memory */
-void engine_batch_free(struct engine_batch *batch);
+struct engine_batches *engine_batches_new(const srv_engine_options *options); /* NULL without memory */
+void engine_batches_free(struct engine_batches *batches);
 uv_timer_t *engine_batch_timer(srv_engine *engine);
 void engine_on_batch_timer(uv_timer_t *timer);
 void engine_batch_find(srv_engine *engine, uint32_t root); /* a root may become a working copy at any time */
@@ -288,11 +288,9 @@ void engine_join(srv_engine *engine, uint32_t id);
 void engine_leave(srv_engine *engine, uint32_t id);
 /* Takes the change's JSON from behind its rev and leaves an empty buffer. False: it is to be published now. */
 bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail);
-void engine_step_batch(srv_engine *engine);	  /* once per turn: publishes when nothing is missing */
+void engine_step_batches(srv_engine *engine); /* once per turn: publishes when nothing is missing */
 void engine_publish_held(srv_engine *engine); /* now, whatever is missing */
-bool engine_in_batch(const srv_engine *engine);
-bool engine_is_held_back(const srv_engine *engine); /* no cook begins: version control is at work */
-size_t engine_batch_keys(const srv_engine *engine, hob_sha256 *out); /* recipes served meanwhile; how many */
+bool engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
 /* engine_expect.c */
 uint64_t engine_expected_ns(const srv_engine *engine,
 							const asset *a);   /* of its next cook; 0 = nothing is known */
@@ -304,6 +302,8 @@ bool engine_has_memory(const srv_engine *engine, const engine_job *job);
 bool engine_blame(srv_engine *engine, asset *a);
 void engine_blame_for(srv_engine *engine,
 					  const asset *culprit); /* in the errors of those that failed before it did */
+/* engine_blobs.c */
+void engine_heal_blobs(srv_engine *engine); /* once a second */
 /* engine_heal.c */
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */

@@ -221,6 +221,7 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 		}
 		engine_store_asset(engine, a);
 		a->shown = a->has_good;
+		a->served = a->good;
 		if (changes[i].recipe)
 			publish_view_of(engine, a, *changes[i].recipe);
 		else
@@ -392,8 +393,8 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 		shown++;
 	}
 	if (warnings > shown)
-		srv_log(SRV_LOG_WARNING, "warning", "%s  %u %swarnings; hob why '%s' lists them", a->full,
-				warnings - shown, shown > 0 ? "more " : "", a->full);
+		srv_log(SRV_LOG_WARNING, "warning", "%s  %u %swarning%s; hob why '%s' tells", a->full,
+				warnings - shown, shown > 0 ? "more " : "", warnings - shown == 1 ? "" : "s", a->full);
 }
 
 /* Those that follow the changes; which of them a listener's filter keeps is not known here. */
@@ -469,11 +470,12 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
 	a->blocked = error && error->code == HOB_ERR_NO_WORKER;
+	bool no_room = error && error->code == HOB_ERR_DISK_FULL;
 	bool by_other = recipe && engine_blame(engine, a);
-	a->settled = a->has_good			  ? SRV_STALE
-				 : quarantined			  ? SRV_QUARANTINED
-				 : a->blocked || by_other ? SRV_BLOCKED
-										  : SRV_FAILED;
+	a->settled = a->has_good						 ? SRV_STALE
+				 : quarantined						 ? SRV_QUARANTINED
+				 : a->blocked || by_other || no_room ? SRV_BLOCKED
+													 : SRV_FAILED;
 	a->state = a->settled;
 	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
 	engine_blame_for(engine, a);

@@ -8,10 +8,11 @@
 
 static const struct {
 	const char *folder, *lock, *index;
+	bool empty_is_free;
 } systems[] = {
-	{".git", "index.lock", "index"},
-	{".hg", "wlock", "dirstate"},
-	{".svn", "wc.db-journal", "wc.db"},
+	{".git", "index.lock", "index", false},
+	{".hg", "wlock", "dirstate", false}, /* a symbolic link to nothing */
+	{".svn", "wc.db-journal", "wc.db", true},
 };
 
 static bool join(char *out, const char *folder, const char *name)
@@ -48,6 +49,7 @@ static bool find_in(const char *above, srv_vcs *out)
 			continue;
 		if (S_ISREG(info.st_mode) && !follow_file(above, place))
 			continue;
+		out->empty_is_free = systems[i].empty_is_free;
 		if (join(out->lock, place, systems[i].lock) && join(out->index, place, systems[i].index))
 			return true;
 	}
@@ -73,10 +75,26 @@ void srv_vcs_find(const char *folder, srv_vcs *out)
 		out->seen = stat_of_index(out);
 }
 
+void srv_vcs_find_below(const char *root, hob_str path, srv_vcs *out)
+{
+	char above[PATH_MAX];
+	*out = (srv_vcs){0};
+	size_t end = strlen(root);
+	if (snprintf(above, sizeof above, "%s/%.*s", root, HOB_FMT(path)) >= (int)sizeof above)
+		return;
+	while (strlen(above) > end && !find_in(above, out))
+		*strrchr(above, '/') = 0;
+	if (out->index[0])
+		out->seen = stat_of_index(out);
+}
+
 bool srv_vcs_locked(const srv_vcs *vcs)
 {
 	struct stat info;
-	return vcs->lock[0] && stat(vcs->lock, &info) == 0 && time(NULL) - info.st_mtime < SRV_VCS_LOCK_STALE;
+	if (!vcs->lock[0] || lstat(vcs->lock, &info) != 0 || (vcs->empty_is_free && info.st_size == 0))
+		return false;
+	time_t age = time(NULL) - info.st_mtime;
+	return age >= -1 && age < SRV_VCS_LOCK_STALE;
 }
 
 bool srv_vcs_moved(srv_vcs *vcs)

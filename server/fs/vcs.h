@@ -9,16 +9,19 @@
 
 #include <limits.h>
 
-/* Seconds. A lock that is older was left behind by a program that died. */
+/* Seconds. A lock that is older, or dated later than now, was left behind by a program that died. */
 enum { SRV_VCS_LOCK_STALE = 60 };
 
 typedef struct srv_vcs {
 	char lock[PATH_MAX], index[PATH_MAX]; /* empty: the folder is in no working copy */
+	bool empty_is_free;					  /* the lock stays behind, empty, after each operation */
 	srv_stat seen;						  /* of the index */
 } srv_vcs;
 
 /* `folder` is absolute. What holds now counts as seen. */
 void srv_vcs_find(const char *folder, srv_vcs *out);
+/* The working copy of `path` (a folder below `root`) that begins below `root`. */
+void srv_vcs_find_below(const char *root, hob_str path, srv_vcs *out);
 /* An operation is under way. */
 bool srv_vcs_locked(const srv_vcs *vcs);
 /* One has ended since the last call, or since srv_vcs_find. */

@@ -76,7 +76,7 @@ class Damage(Scenario):
             for i in range(3):
                 self.put(f"big{i}.obj", obj_text(3000, shift=i))
             for i in range(3):
-                item = daemon.wait_asset(f"art/big{i}.obj", "failed", "stale")
+                item = daemon.wait_asset(f"art/big{i}.obj", "blocked", "stale")
                 self.assertEqual(item["error"]["code"], "io.disk-full")
                 self.assertIn("free", item["error"]["hint"])
             self.assertEqual(daemon.blob("art/first.obj"), first)
@@ -352,6 +352,26 @@ class Damage(Scenario):
             self.assertEqual(self.facts(daemon), truth)
             for digest, _ in digests:
                 self.heals(daemon, digest)
+
+    def test_only_assets_with_a_damaged_blob_are_looked_at(self):
+        for i in range(20):
+            self.put(f"m{i}.obj", obj_text(1 + i))
+        with self.serve() as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+            spoiled = {f"art/m{i}.obj" for i in range(6)}
+            for name in spoiled:
+                digest = daemon.get(f"/a/{name}").headers["etag"].strip('"')
+                file = self.cache / "blobs" / digest[:2] / digest[2:]
+                os.chmod(file, 0o644)
+                file.write_bytes(b"x" + file.read_bytes()[1:])
+            daemon.post("/api/v1/verify")
+            self.assertIn("6 assets are cooked again", daemon.wait_log("healing"))
+            daemon.sync()
+            jobs = daemon.get("/api/v1/jobs?limit=500").json()["items"]
+            looked_at = [job["asset"] for job in jobs if any(why["kind"] == "damaged-blob" for why in job.get("reason", []))]
+            self.assertEqual(sorted(looked_at), sorted(spoiled))
+            self.assertEqual(self.facts(daemon), truth)
 
     # ---- time
 

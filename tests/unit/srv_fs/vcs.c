@@ -4,6 +4,7 @@
 #include "../temp_folder.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <utime.h>
 
 static temp_folder folder;
@@ -55,7 +56,7 @@ static void lock_and_index(const char *lock, const char *index, const char *root
 	assert_true(vcs.index[0]);
 	assert_false(srv_vcs_locked(&vcs));
 	assert_false(srv_vcs_moved(&vcs));
-	put(lock, "");
+	put(lock, strstr(lock, ".svn") ? "journal" : "");
 	assert_true(srv_vcs_locked(&vcs));
 	put(index, "12");
 	assert_true(srv_vcs_moved(&vcs));
@@ -63,6 +64,9 @@ static void lock_and_index(const char *lock, const char *index, const char *root
 	snprintf(path, sizeof path, "%s/%s", folder.path, lock);
 	assert_int_equal(utime(path, &(struct utimbuf){1000, 1000}), 0);
 	assert_false(srv_vcs_locked(&vcs)); /* left behind */
+	time_t later = time(NULL) + 86400;
+	assert_int_equal(utime(path, &(struct utimbuf){later, later}), 0);
+	assert_false(srv_vcs_locked(&vcs)); /* by a clock that was wrong */
 }
 
 static void git_in_the_folder(void **state)
@@ -92,8 +96,33 @@ static void git_worktree_and_submodule(void **state)
 static void mercurial_and_subversion(void **state)
 {
 	(void)state;
+	char path[512];
+	put("hg/.hg/dirstate", "1");
+	srv_vcs hg = find("hg");
+	snprintf(path, sizeof path, "%s/hg/.hg/wlock", folder.path);
+	assert_int_equal(symlink("host:4711", path), 0);
+	assert_true(srv_vcs_locked(&hg));
+	assert_int_equal(unlink(path), 0);
+	put("svn/.svn/wc.db", "1");
+	srv_vcs svn = find("svn");
+	put("svn/.svn/wc.db-journal", ""); /* as it stays after each operation */
+	assert_false(srv_vcs_locked(&svn));
 	lock_and_index("hg/.hg/wlock", "hg/.hg/dirstate", "hg");
 	lock_and_index("svn/.svn/wc.db-journal", "svn/.svn/wc.db", "svn");
+}
+
+static void git_below_the_folder(void **state)
+{
+	(void)state;
+	srv_vcs vcs;
+	put("a/town/.git/index", "1");
+	put("a/town/props/x.obj", "");
+	srv_vcs_find_below(folder.path, HOB_STR("a/town/props"), &vcs);
+	assert_true(vcs.index[0]);
+	put("a/town/.git/index.lock", "");
+	assert_true(srv_vcs_locked(&vcs));
+	srv_vcs_find_below(folder.path, HOB_STR("a"), &vcs);
+	assert_false(vcs.index[0]);
 }
 
 static void no_working_copy(void **state)
@@ -117,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(git_above_the_folder, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(git_worktree_and_submodule, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(mercurial_and_subversion, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(git_below_the_folder, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_working_copy, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
