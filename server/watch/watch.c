@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,8 +109,16 @@ size_t srv_watch_collecting(srv_watch *watch)
 	for (const watch_message *message = watch->first; message; message = message->next)
 		count += message->kind == MESSAGE_CHANGED ? message->paths.live : 0;
 	pthread_mutex_unlock(&watch->queue_lock);
-	for (uint32_t i = 0; i < watch->root_count; i++)
-		count += atomic_load(&watch->roots[i]->collected);
+	for (uint32_t i = 0; i < watch->root_count; i++) {
+		watch_root *root = watch->roots[i];
+		int unread = 0;
+		count += atomic_load(&root->collected);
+		if (pthread_mutex_trylock(&root->lock) != 0)
+			continue;
+		if (root->inotify_fd >= 0 && ioctl(root->inotify_fd, FIONREAD, &unread) == 0)
+			count += (size_t)unread / sizeof(struct inotify_event);
+		pthread_mutex_unlock(&root->lock);
+	}
 	return count;
 }
 

@@ -129,7 +129,7 @@ typedef struct srv_watch_facts {
 /* As of the newest `mode`. Loop thread. */
 void srv_watch_tell(const srv_watch *watch, uint32_t root, srv_watch_facts *out);
 
-/* Paths that have changed and will be delivered: nobody was called for them yet. Loop thread. */
+/* About how many changes are still to be delivered: paths that nobody was called for, and events that nobody has read. Loop thread. */
 size_t srv_watch_collecting(srv_watch *watch);
 
 /* Counters for /metrics. */
