@@ -588,7 +588,7 @@ class Doctor(CommandLine):
             found = self.look(self.art, self.art / "sub", self.folder / "none", code=1,
                               HOB_LISTEN=f"127.0.0.1:{taken.getsockname()[1]}", HOB_MEMORY="900 TiB", HOB_URL="127.0.0.1:1")
         self.assertIn(("fail", f"'{self.folder}/none' cannot be opened: No such file or directory",
-                       "create it, or correct 'sources' in hob.json"), found["folder"])
+                       "mount or create it, or correct 'sources' in hob.json"), found["folder"])
         self.assertTrue(any(f"'{self.art}/sub' lies in '{self.art}'" in text for _, text, _ in found["folder"]))
         self.assertIn("1 file from the future", found["clock"][0][1])
         self.assertEqual(found["address"][0][0], "fail")
