@@ -207,15 +207,20 @@ static void derive_done(uv_work_t *work, int status)
 		engine_background_over(engine);
 		return;
 	}
-	int result = error.code == HOB_ERR_CANCELLED ? SRV_DERIVE_CANCELLED : SRV_DERIVE_FAILED;
-	if (error.code == HOB_ERR_OK && !engine->closing &&
-		srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
-		engine->store_dirty = true;
-		result = srv_derived_useless(&d->blob) ? SRV_DERIVE_USELESS : SRV_DERIVE_MADE;
+	atomic_ullong *counts = engine->counters.derived[d->kind];
+	bool made = error.code == HOB_ERR_OK && !engine->closing;
+	int result = made ? srv_derived_useless(&d->blob) ? SRV_DERIVE_USELESS : SRV_DERIVE_MADE
+				 : error.code == HOB_ERR_CANCELLED ? SRV_DERIVE_CANCELLED
+												   : SRV_DERIVE_FAILED;
+	/* Counted before anybody can be given it. */
+	atomic_fetch_add(&counts[result], 1);
+	if (made && !srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
+		atomic_fetch_sub(&counts[result], 1);
+		atomic_fetch_add(&counts[result = SRV_DERIVE_FAILED], 1);
 	}
+	engine->store_dirty = engine->store_dirty || made;
 	if (!engine->closing)
 		tell(d, result >= SRV_DERIVE_FAILED ? error.context : "made");
-	atomic_fetch_add(&engine->counters.derived[d->kind][result], 1);
 	remove_one(engine, d);
 	answer_all(d, &error);
 	free(d);
