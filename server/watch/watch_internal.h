@@ -78,8 +78,8 @@ typedef struct watch_root {
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool want_scan, held; /* held: a scan is due or under way, changes are collected only */
-	bool retry_inotify;	  /* asked for by hand: try again after the watch limit was met */
+	bool want_scan, held;	   /* held: a scan is due or under way, changes are collected only */
+	atomic_bool retry_inotify; /* asked for by hand: try again after the watch limit was met */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	int64_t
 		unread_wait_ns; /* from a scan that could not see everything to the next; 0 = the newest one could */

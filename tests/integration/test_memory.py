@@ -61,7 +61,10 @@ class Memory(Scenario):
         """All that there are, once each waits behind its filter: one that is stopped while it starts would be given up."""
         while True:
             workers = children(daemon.process.pid)
-            states = [pathlib.Path(f"/proc/{worker}/status").read_text() for worker in workers]
+            try:
+                states = [pathlib.Path(f"/proc/{worker}/status").read_text() for worker in workers]
+            except OSError:  # one has ended since
+                continue
             if len(states) == 3 and all("State:\tS" in text and "Seccomp:\t2" in text for text in states):
                 return workers
 
