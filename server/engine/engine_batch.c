@@ -139,6 +139,25 @@ static bool is_true(const engine_change *change)
 	return change->removed == !change->a->alive;
 }
 
+/* False while the index could not be written: what was cooked is then cooked again and published by itself. */
+static bool has_recipe(srv_engine *engine, const engine_change *change)
+{
+	srv_recipe recipe;
+	hob_error error;
+	if (change->removed || !change->a->has_good)
+		return true;
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	bool found = srv_store_recipe(engine->store, &change->a->good, &engine->scratch, &recipe, &error);
+	hob_arena_restore(&engine->scratch, mark);
+	return found;
+}
+
+static void cook_again(srv_engine *engine, asset *a)
+{
+	a->batched = a->has_last = false;
+	asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_REST, "retry", (hob_str){0});
+}
+
 static void publish(srv_engine *engine, batch *b)
 {
 	engine_change *changes = calloc(b->held_live + 1, sizeof *changes);
@@ -152,6 +171,10 @@ static void publish(srv_engine *engine, batch *b)
 		engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)};
 		if (!is_true(&change))
 			continue;
+		if (!has_recipe(engine, &change)) {
+			cook_again(engine, a);
+			continue;
+		}
 		if (changes)
 			changes[count++] = change;
 		else
@@ -223,8 +246,10 @@ void engine_leave(srv_engine *engine, uint32_t id)
 	h->tail = (hob_buf){0};
 	engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
-	if (!busy && is_true(&change))
+	if (!busy && is_true(&change) && has_recipe(engine, &change))
 		publish_changes(engine, &change, 1);
+	else if (!busy && is_true(&change))
+		cook_again(engine, a);
 	hob_buf_release(&tail);
 }
 

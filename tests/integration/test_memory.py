@@ -108,7 +108,10 @@ class Memory(Scenario):
             self.assertEqual(self.cooking(daemon, "art/" + small), wanted)
         finally:
             for worker in workers:
-                os.kill(worker, signal.SIGCONT)
+                try:
+                    os.kill(worker, signal.SIGCONT)
+                except ProcessLookupError:  # given up meanwhile
+                    pass
         # Whoever waits comes when one that runs has ended.
         daemon.sync()
         self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
