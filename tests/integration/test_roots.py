@@ -269,10 +269,11 @@ class Roots(Scenario):
             with self.serve() as daemon:
                 self.assertEqual(states(daemon), dict.fromkeys(before, "missing"))
                 self.assertEqual({name: daemon.blob(name) for name in before}, before)
-                banner = "".join(daemon.printed)
+                daemon.wait_log("missing art since")
+                while "Sandbox" not in (banner := "".join(daemon.printed)):
+                    pass
                 self.assertIn("3 missing", banner)
                 self.assertIn(f"Missing   {self.art}", banner)
-                self.assertTrue([line for line in daemon.log if "missing art since" in line], daemon.log)
                 daemon.sync()
                 told = self.root(daemon)["missing_since"]
                 self.assertEqual(told, since or told)
