@@ -330,7 +330,8 @@ void srv_watch_rescan(srv_watch *watch, uint32_t index)
 		if (root->index != index)
 			continue;
 		pthread_mutex_lock(&root->lock);
-		root->want_scan = root->held = root->retry_inotify = true;
+		root->want_scan = root->held = true;
+		root->retry_inotify = true;
 		root->scan_at_ns = 0;
 		pthread_cond_signal(&root->wake);
 		pthread_mutex_unlock(&root->lock);
