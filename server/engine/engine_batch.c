@@ -139,17 +139,10 @@ static bool is_true(const engine_change *change)
 	return change->removed == !change->a->alive;
 }
 
-/* False while the index could not be written: what was cooked is then cooked again and published by itself. */
-static bool has_recipe(srv_engine *engine, const engine_change *change)
+/* Its recipe is not there where the index could not be written: it is cooked again then, and published by itself. */
+static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
-	srv_recipe recipe;
-	hob_error error;
-	if (change->removed || !change->a->has_good)
-		return true;
-	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = srv_store_recipe(engine->store, &change->a->good, &engine->scratch, &recipe, &error);
-	hob_arena_restore(&engine->scratch, mark);
-	return found;
+	return change->removed || !engine_has_lost_recipe(engine, change->a);
 }
 
 static void cook_again(srv_engine *engine, asset *a)
@@ -171,7 +164,7 @@ static void publish(srv_engine *engine, batch *b)
 		engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)};
 		if (!is_true(&change))
 			continue;
-		if (!has_recipe(engine, &change)) {
+		if (!can_be_shown(engine, &change)) {
 			cook_again(engine, a);
 			continue;
 		}
@@ -246,7 +239,7 @@ void engine_leave(srv_engine *engine, uint32_t id)
 	h->tail = (hob_buf){0};
 	engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
-	if (!busy && is_true(&change) && has_recipe(engine, &change))
+	if (!busy && is_true(&change) && can_be_shown(engine, &change))
 		publish_changes(engine, &change, 1);
 	else if (!busy && is_true(&change))
 		cook_again(engine, a);

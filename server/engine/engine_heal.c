@@ -37,21 +37,27 @@ void srv_engine_index_trouble(void *user, hob_buf *out)
 	uv_mutex_unlock(&engine->post_lock);
 }
 
-static bool has_record(srv_engine *engine, const asset *a)
+/* The recipe `good` can be read; `whole`: its blobs are there, too. */
+static bool has_record(srv_engine *engine, const asset *a, bool whole)
 {
 	srv_recipe recipe;
 	hob_error error;
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	bool found = srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
-	for (uint32_t i = 0; found && i < recipe.output_count; i++)
+	for (uint32_t i = 0; found && whole && i < recipe.output_count; i++)
 		found = srv_blob_exists(engine->store, &recipe.outputs[i].digest);
 	hob_arena_restore(&engine->scratch, mark);
 	return found;
 }
 
+bool engine_has_lost_recipe(srv_engine *engine, const asset *a)
+{
+	return a->has_good && !has_record(engine, a, false);
+}
+
 bool engine_serves(srv_engine *engine, const asset *a)
 {
-	return a->has_good && has_record(engine, a);
+	return a->has_good && has_record(engine, a, true);
 }
 
 /* Whose cooked data or its record is lost is cooked again; how many. */
@@ -60,7 +66,7 @@ static uint32_t cook_lost(srv_engine *engine)
 	uint32_t count = 0;
 	for (uint32_t i = 0; engine->ready && i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (!a->alive || !a->has_good || has_record(engine, a))
+		if (!a->alive || !a->has_good || has_record(engine, a, true))
 			continue;
 		count++;
 		a->has_last = false;

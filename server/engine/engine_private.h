@@ -309,7 +309,9 @@ void engine_heal_blobs(srv_engine *engine); /* once a second */
  * while rows are being read. */
 bool engine_heal_index(srv_engine *engine);
 bool engine_serves(srv_engine *engine, const asset *a); /* its last good version, whole */
-void engine_look_for_index(srv_engine *engine);			/* once a second: somebody may have removed it */
+bool engine_has_lost_recipe(srv_engine *engine,
+							const asset *a);	/* it was cooked well, and the record is gone */
+void engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
 void engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* engine_files.c */
 void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */

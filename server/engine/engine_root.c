@@ -227,17 +227,6 @@ bool engine_find_root(srv_engine *engine, uint32_t root)
 	return was_away;
 }
 
-/* Rows may be lost with the disk that was just gone. */
-static bool has_recipe(srv_engine *engine, const asset *a)
-{
-	srv_recipe recipe;
-	hob_error error;
-	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = !a->has_good || srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
-	hob_arena_restore(&engine->scratch, mark);
-	return found;
-}
-
 void engine_welcome_root(srv_engine *engine, uint32_t root)
 {
 	uint32_t *back = malloc((engine->asset_count + 1) * sizeof *back), count = 0;
@@ -245,7 +234,8 @@ void engine_welcome_root(srv_engine *engine, uint32_t root)
 		asset *a = &engine->assets[i];
 		if (!a->alive || a->root != root || a->state != SRV_MISSING)
 			continue;
-		if (a->job || !asset_is_current(engine, a) || !has_recipe(engine, a)) {
+		/* Rows may be lost with the disk that was just gone. */
+		if (a->job || !asset_is_current(engine, a) || engine_has_lost_recipe(engine, a)) {
 			asset_dirty(engine, i, SRV_PRIORITY_REST, "returned", hob_str_of(a->path));
 			continue;
 		}

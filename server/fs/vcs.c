@@ -1,10 +1,12 @@
 #include "vcs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct {
 	const char *folder, *lock, *index;
@@ -25,11 +27,12 @@ static bool join(char *out, const char *folder, const char *name)
 static bool follow_file(const char *above, char *place)
 {
 	char line[PATH_MAX], target[PATH_MAX];
-	FILE *file = fopen(place, "re");
-	bool good = file && fgets(line, sizeof line, file) && strncmp(line, "gitdir: ", 8) == 0;
-	if (file)
-		fclose(file);
-	if (!good)
+	int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t got = fd >= 0 ? read(fd, line, sizeof line - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	line[got > 0 ? got : 0] = 0;
+	if (strncmp(line, "gitdir: ", 8) != 0)
 		return false;
 	line[strcspn(line, "\r\n")] = 0;
 	if (line[8] == '/')

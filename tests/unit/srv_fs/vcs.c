@@ -135,6 +135,15 @@ static void no_working_copy(void **state)
 	put("odd/.git", "something else\n");
 	vcs = find("odd");
 	assert_false(vcs.index[0]);
+	put("empty/.git", "");
+	vcs = find("empty");
+	assert_false(vcs.index[0]);
+	static char huge[9000];
+	memset(huge, 'x', sizeof huge - 1);
+	memcpy(huge, "gitdir: ", 8);
+	put("huge/.git", huge);
+	vcs = find("huge");
+	assert_false(srv_vcs_locked(&vcs));
 	srv_vcs_find("/no/such/folder", &vcs);
 	assert_false(vcs.index[0]);
 }
