@@ -1,5 +1,5 @@
 #include "assimp_convert.h"
-#include "assimp_zip.h"
+#include "zip.h"
 
 #include <math.h>
 
@@ -87,8 +87,11 @@ static float zipped_unit(const hob_assimp_scene *scene)
 {
 	hob_bytes model;
 	hob_arena_mark mark = hob_arena_save(scene->request->scratch);
-	bool found = hob_assimp_zip_member(scene->request->scratch, scene->request->file,
-									   HOB_STR("3dmodel.model"), MODEL_PART_MAX, &model);
+	hob_zip zip;
+	hob_zip_member part;
+	bool found = hob_zip_open(scene->request->file, &zip) &&
+				 hob_zip_find_suffix(&zip, HOB_STR("3dmodel.model"), &part) &&
+				 hob_zip_unpack(scene->request->scratch, &part, MODEL_PART_MAX, &model);
 	float unit = found ? xml_unit((hob_str){(const char *)model.data, model.size}) : 0.001f;
 	hob_arena_restore(scene->request->scratch, mark);
 	return unit;

@@ -33,7 +33,7 @@ LIBRARIES = {
     r"cJSON_\w+": ["core/import/gltf*.c", "core/import/merge.c", "core/cook/settings.c", "core/cook/recipe.c"],
     r"meshopt_\w+": ["core/mesh/*.c", "core/formats/*.c", "core/import/gltf_meshopt.c"],
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
-    r"libdeflate_\w+": ["core/texture/*.c", "core/import/assimp_zip.c"],
+    r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
     # The client is not part of any cook: it is linked by renderers, and its work is sockets and a cache folder.

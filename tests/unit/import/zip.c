@@ -1,7 +1,7 @@
 /* Members of zip archives, and the unit of 3MF that is read from one. */
 #include "tests/unit/import/reader_fixture.h"
 
-#include "core/import/assimp_zip.h"
+#include "core/import/zip.h"
 
 #include <libdeflate.h>
 
@@ -72,6 +72,14 @@ static hob_buf make_zip(const member *members, uint32_t count, bool deflate)
 	return zip;
 }
 
+static bool zip_member(hob_arena *arena, hob_bytes file, hob_str suffix, size_t most, hob_bytes *out)
+{
+	hob_zip zip;
+	hob_zip_member found;
+	return hob_zip_open(file, &zip) && hob_zip_find_suffix(&zip, suffix, &found) &&
+		   hob_zip_unpack(arena, &found, most, out);
+}
+
 static const member some[] = {{"a.txt", "first"}, {"3D/3dModel.MODEL", "second second second second"}};
 
 static void members_are_found_stored_and_deflated(void **state)
@@ -82,16 +90,37 @@ static void members_are_found_stored_and_deflated(void **state)
 	for (int deflate = 0; deflate < 2; deflate++) {
 		hob_buf zip = make_zip(some, 2, deflate);
 		hob_bytes out;
-		assert_true(hob_assimp_zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("3dmodel.model"), 100, &out));
+		assert_true(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("3dmodel.model"), 100, &out));
 		assert_int_equal(out.size, strlen(some[1].text));
 		assert_memory_equal(out.data, some[1].text, out.size);
-		assert_false(hob_assimp_zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("3dmodel.model"), 10, &out));
-		assert_false(hob_assimp_zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("none"), 100, &out));
+		assert_false(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("3dmodel.model"), 10, &out));
+		assert_false(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("none"), 100, &out));
 		hob_buf_put(&zip, "a comment", 9);
-		assert_true(hob_assimp_zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("a.txt"), 100, &out));
+		assert_true(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("a.txt"), 100, &out));
 		hob_buf_release(&zip);
 	}
 	hob_arena_release(&arena);
+}
+
+static void members_are_walked_and_found_by_their_whole_name(void **state)
+{
+	(void)state;
+	hob_buf file = make_zip(some, 2, false);
+	hob_zip zip;
+	hob_zip_member found;
+	size_t at = 0;
+	assert_true(hob_zip_open(hob_buf_bytes(&file), &zip));
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(hob_zip_next(&zip, &at, &found));
+		assert_true(hob_str_equal(found.name, hob_str_of(some[i].name)));
+	}
+	assert_false(hob_zip_next(&zip, &at, &found));
+	assert_true(hob_zip_find(&zip, HOB_STR("a.txt"), &found));
+	assert_false(hob_zip_find(&zip, HOB_STR(".txt"), &found));
+	/* The first entry says that it is encrypted. */
+	file.data[zip.directory + 8] = 1;
+	assert_false(hob_zip_find(&zip, HOB_STR("a.txt"), &found));
+	hob_buf_release(&file);
 }
 
 static void damaged_archives_do_no_harm(void **state)
@@ -104,7 +133,7 @@ static void damaged_archives_do_no_harm(void **state)
 	for (size_t size = 0; size < zip.size; size++) {
 		uint8_t *cut = malloc(size ? size : 1);
 		memcpy(cut, zip.data, size);
-		assert_false(hob_assimp_zip_member(&arena, (hob_bytes){cut, size}, HOB_STR("model"), 4096, &out));
+		assert_false(zip_member(&arena, (hob_bytes){cut, size}, HOB_STR("model"), 4096, &out));
 		free(cut);
 	}
 	uint8_t *copy = malloc(zip.size);
@@ -112,7 +141,7 @@ static void damaged_archives_do_no_harm(void **state)
 		for (int flip = 1; flip < 256; flip *= 2) {
 			memcpy(copy, zip.data, zip.size);
 			copy[i] ^= (uint8_t)flip;
-			if (hob_assimp_zip_member(&arena, (hob_bytes){copy, zip.size}, HOB_STR("model"), 4096, &out))
+			if (zip_member(&arena, (hob_bytes){copy, zip.size}, HOB_STR("model"), 4096, &out))
 				assert_true(out.size <= 4096);
 		}
 	free(copy);
@@ -170,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_are_found_stored_and_deflated),
+		cmocka_unit_test(members_are_walked_and_found_by_their_whole_name),
 		cmocka_unit_test(damaged_archives_do_no_harm),
 		cmocka_unit_test(lengths_of_3mf_are_metres),
 	};
