@@ -1,5 +1,7 @@
 #include "hash.h"
 
+#include "../base/json_write.h"
+
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <assert.h>
 #include <openssl/sha.h>
@@ -26,6 +28,18 @@ void hob_sha256_text(const hob_sha256 *digest, char out[HOB_SHA256_TEXT + 1])
 		out[2 * i + 1] = digits[digest->bytes[i] & 15];
 	}
 	out[HOB_SHA256_TEXT] = 0;
+}
+
+void hob_json_digest(hob_buf *out, const hob_sha256 *digest)
+{
+	static const hob_sha256 zero;
+	if (hob_sha256_equal(digest, &zero)) {
+		hob_json_null(out);
+		return;
+	}
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	hob_json_str(out, hob_str_of(text));
 }
 
 static int digit(char c)

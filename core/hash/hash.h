@@ -20,6 +20,8 @@ bool hob_sha256_equal(const hob_sha256 *a, const hob_sha256 *b);
 void hob_sha256_text(const hob_sha256 *digest, char out[HOB_SHA256_TEXT + 1]);
 /* Accepts exactly 64 lower-case hex digits. */
 bool hob_sha256_parse(hob_str text, hob_sha256 *out);
+/* As a JSON item (core/base/json_write.h); null for zeros. */
+void hob_json_digest(hob_buf *out, const hob_sha256 *digest);
 
 /* First 128 bits of a fast non-cryptographic hash; never stored, but as a check of what this machine wrote. */
 void hob_fast_hash(hob_bytes data, uint64_t out[2]);

@@ -2,7 +2,7 @@
 #include "tls_client.h"
 #include "wrap.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 
 #include <stdio.h>
@@ -75,23 +75,23 @@ static void print_people(const doctor *d)
 static void print_json(const doctor *d, bool fails)
 {
 	hob_buf out = {0};
-	json_open(&out, '{');
-	json_put_str(&out, "version", HOB_STR(HOB_VERSION));
-	json_key(&out, "ok");
-	json_bool(&out, !fails);
-	json_key(&out, "checks");
-	json_open(&out, '[');
+	hob_json_open(&out, '{');
+	hob_json_put_str(&out, "version", HOB_STR(HOB_VERSION));
+	hob_json_key(&out, "ok");
+	hob_json_bool(&out, !fails);
+	hob_json_key(&out, "checks");
+	hob_json_open(&out, '[');
 	for (uint32_t i = 0; i < d->count; i++) {
 		const doctor_item *item = &d->items[i];
-		json_open(&out, '{');
-		json_put_str(&out, "name", hob_str_of(item->name));
-		json_put_str(&out, "state", hob_str_of(state_names[item->state]));
-		json_put_str(&out, "text", hob_str_of(item->text));
-		json_put_str(&out, "remedy", hob_str_of(item->remedy));
-		json_close(&out, '}');
+		hob_json_open(&out, '{');
+		hob_json_put_str(&out, "name", hob_str_of(item->name));
+		hob_json_put_str(&out, "state", hob_str_of(state_names[item->state]));
+		hob_json_put_str(&out, "text", hob_str_of(item->text));
+		hob_json_put_str(&out, "remedy", hob_str_of(item->remedy));
+		hob_json_close(&out, '}');
 	}
-	json_close(&out, ']');
-	json_close(&out, '}');
+	hob_json_close(&out, ']');
+	hob_json_close(&out, '}');
 	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
 	hob_buf_release(&out);
 }

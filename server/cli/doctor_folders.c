@@ -1,7 +1,7 @@
 #include "doctor.h"
 #include "query.h"
 
-#include "../watch/mounts.h"
+#include "../fs/mounts.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "preflight.h"
 
 #include "../log/log.h"
-#include "../watch/mounts.h"
+#include "../fs/mounts.h"
 #include "../worker/pool.h"
 
 #include <errno.h>

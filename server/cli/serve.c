@@ -5,7 +5,7 @@
 #include "preflight.h"
 
 #include "../fs/whole_path.h"
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -342,13 +342,13 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 	if (!pthread_equal(pthread_self(), d->loop_thread))
 		return;
 	hob_buf data = {0};
-	json_open(&data, '{');
-	json_key(&data, "time");
-	json_time(&data, (int64_t)(wall_ns() / 1000000));
-	json_put_str(&data, "level", hob_str_of(srv_log_level_name(level)));
-	json_put_str(&data, "event", hob_str_of(verb));
-	json_put_str(&data, "message", hob_str_of(text));
-	json_close(&data, '}');
+	hob_json_open(&data, '{');
+	hob_json_key(&data, "time");
+	hob_json_time(&data, (int64_t)(wall_ns() / 1000000));
+	hob_json_put_str(&data, "level", hob_str_of(srv_log_level_name(level)));
+	hob_json_put_str(&data, "event", hob_str_of(verb));
+	hob_json_put_str(&data, "message", hob_str_of(text));
+	hob_json_close(&data, '}');
 	srv_events_publish(d->events, "log", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }

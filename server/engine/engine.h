@@ -21,9 +21,9 @@
 #define SRV_ENGINE_H
 
 #include "../events/events.h"
-#include "../http/control.h"
-#include "../http/derived.h"
-#include "../http/view.h"
+#include "../control/control.h"
+#include "../derive/derived.h"
+#include "../view/view.h"
 #include "../queue/queue.h"
 #include "../store/store.h"
 #include "../worker/pool.h"

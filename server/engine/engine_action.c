@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <cjson/cJSON.h>
 #include <unistd.h>
@@ -11,53 +11,53 @@ enum { RECORD_ARENA = 64 << 20 };
 
 static void put_hash(hob_buf *out, const char *name, const hob_sha256 *digest)
 {
-	json_key(out, name);
-	json_digest(out, digest);
+	hob_json_key(out, name);
+	hob_json_digest(out, digest);
 }
 
 void engine_put_record(hob_buf *out, const srv_recipe *recipe)
 {
-	json_open(out, '{');
+	hob_json_open(out, '{');
 	put_hash(out, "key", &recipe->key);
 	put_hash(out, "lookup", &recipe->lookup);
 	put_hash(out, "source", &recipe->source);
-	json_put_str(out, "file_name", recipe->file_name);
-	json_key(out, "ingredients");
-	json_raw(out, recipe->ingredients);
-	json_key(out, "stats");
-	json_raw(out, recipe->stats);
-	json_put_u64(out, "warnings", recipe->warnings);
-	json_key(out, "cook_ms");
+	hob_json_put_str(out, "file_name", recipe->file_name);
+	hob_json_key(out, "ingredients");
+	hob_json_raw(out, recipe->ingredients);
+	hob_json_key(out, "stats");
+	hob_json_raw(out, recipe->stats);
+	hob_json_put_u64(out, "warnings", recipe->warnings);
+	hob_json_key(out, "cook_ms");
 	hob_buf_printf(out, "%.3f", (double)recipe->cook_ns / 1e6);
-	json_put_u64(out, "peak_bytes", recipe->peak_bytes);
-	json_key(out, "cooked_at");
-	json_time(out, recipe->cooked_at_ms);
-	json_key(out, "deps");
-	json_open(out, '[');
+	hob_json_put_u64(out, "peak_bytes", recipe->peak_bytes);
+	hob_json_key(out, "cooked_at");
+	hob_json_time(out, recipe->cooked_at_ms);
+	hob_json_key(out, "deps");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		json_open(out, '{');
-		json_put_str(out, "path", recipe->deps[i].path);
-		json_key(out, "hash");
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "path", recipe->deps[i].path);
+		hob_json_key(out, "hash");
 		if (recipe->deps[i].missing)
-			json_null(out);
+			hob_json_null(out);
 		else
-			json_digest(out, &recipe->deps[i].digest);
-		json_close(out, '}');
+			hob_json_digest(out, &recipe->deps[i].digest);
+		hob_json_close(out, '}');
 	}
-	json_close(out, ']');
-	json_key(out, "outputs");
-	json_open(out, '[');
+	hob_json_close(out, ']');
+	hob_json_key(out, "outputs");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < recipe->output_count; i++) {
-		json_open(out, '{');
-		json_put_str(out, "name", recipe->outputs[i].name);
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "name", recipe->outputs[i].name);
 		put_hash(out, "hash", &recipe->outputs[i].digest);
-		json_put_u64(out, "size", recipe->outputs[i].size);
-		json_close(out, '}');
+		hob_json_put_u64(out, "size", recipe->outputs[i].size);
+		hob_json_close(out, '}');
 	}
-	json_close(out, ']');
-	json_key(out, "error");
-	json_raw(out, recipe->error);
-	json_close(out, '}');
+	hob_json_close(out, ']');
+	hob_json_key(out, "error");
+	hob_json_raw(out, recipe->error);
+	hob_json_close(out, '}');
 }
 
 void engine_tell_action(srv_engine *engine, srv_control *control)

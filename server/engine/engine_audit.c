@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 
 #include <stdlib.h>
@@ -387,8 +387,8 @@ void engine_put_audit(const asset *a, hob_buf *out)
 	if (a->audited_at_ms == 0 || !a->has_good)
 		return;
 	hob_buf_put_str(out, HOB_STR("{\"at\":"));
-	json_time(out, a->audited_at_ms);
+	hob_json_time(out, a->audited_at_ms);
 	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->audit.size > 0 ? "false" : "true");
-	json_raw(out, hob_buf_str(&a->audit));
+	hob_json_raw(out, hob_buf_str(&a->audit));
 	hob_buf_put(out, "}", 1);
 }

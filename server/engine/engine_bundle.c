@@ -3,7 +3,7 @@
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
 #include "../fs/tar.h"
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,22 +182,22 @@ static void put_description(bundle_work *b, const asset *a, const srv_job_row *r
 {
 	const srv_engine_options *options = &b->engine->options;
 	hob_buf *out = &b->json;
-	json_open(out, '{');
-	json_put_u64(out, "bundle", 1);
-	json_put_str(out, "hob", HOB_STR(HOB_VERSION));
-	json_put_str(out, "asset", hob_str_of(a->full));
-	json_put_str(out, "path", hob_str_of(a->path));
-	json_key(out, "limits");
-	json_open(out, '{');
-	json_put_u64(out, "timeout_ms", options->timeout_ms);
-	json_put_u64(out, "memory_bytes", options->memory_limit);
-	json_close(out, '}');
-	json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
-	json_key(out, "job");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "bundle", 1);
+	hob_json_put_str(out, "hob", HOB_STR(HOB_VERSION));
+	hob_json_put_str(out, "asset", hob_str_of(a->full));
+	hob_json_put_str(out, "path", hob_str_of(a->path));
+	hob_json_key(out, "limits");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "timeout_ms", options->timeout_ms);
+	hob_json_put_u64(out, "memory_bytes", options->memory_limit);
+	hob_json_close(out, '}');
+	hob_json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
+	hob_json_key(out, "job");
 	engine_put_job(row, out);
-	json_key(out, "recipe");
+	hob_json_key(out, "recipe");
 	engine_put_record(out, recipe);
-	json_close(out, '}');
+	hob_json_close(out, '}');
 	hob_buf_put(out, "\n", 1);
 }
 

@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@ enum { PAST_SCANNED_MAX = 20000, PAST_STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX =
 
 static void put_reasons(hob_buf *out, hob_str members)
 {
-	json_key(out, "reason");
+	hob_json_key(out, "reason");
 	hob_buf_printf(out, "[%.*s]", HOB_FMT(members));
 }
 
 static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 {
-	json_key(out, name);
-	json_time(out, unix_ms);
+	hob_json_key(out, name);
+	hob_json_time(out, unix_ms);
 }
 
 static const char *live_state(const engine_job *job)
@@ -31,26 +31,26 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 {
 	const asset *a = &engine->assets[id];
 	const engine_job *job = a->job;
-	json_open(out, '{');
-	json_put_u64(out, "id", job ? job->id : a->job_id);
-	json_put_str(out, "kind", HOB_STR("cook"));
-	json_put_str(out, "asset", hob_str_of(a->full));
-	json_put_str(out, "state", hob_str_of(live_state(job)));
-	json_key(out, "result");
-	json_null(out);
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "id", job ? job->id : a->job_id);
+	hob_json_put_str(out, "kind", HOB_STR("cook"));
+	hob_json_put_str(out, "asset", hob_str_of(a->full));
+	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
+	hob_json_key(out, "result");
+	hob_json_null(out);
 	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->queued_at_ms);
 	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
-	json_key(out, "expected_ms");
+	hob_json_key(out, "expected_ms");
 	hob_buf_printf(out, "%.3f", (double)engine_expected_ns(engine, a) / 1e6);
 	if (job && job->on_worker) {
-		json_key(out, "progress");
+		hob_json_key(out, "progress");
 		hob_buf_printf(out, "%.3f", (double)job->progress);
-		json_put_str(out, "stage", hob_str_of(job->stage));
+		hob_json_put_str(out, "stage", hob_str_of(job->stage));
 	}
 	srv_priority class = job ? job->priority : srv_queue_priority(engine->queue, id);
-	json_put_str(out, "class", hob_str_of(srv_priority_name(class)));
+	hob_json_put_str(out, "class", hob_str_of(srv_priority_name(class)));
 	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->reasons));
-	json_close(out, '}');
+	hob_json_close(out, '}');
 }
 
 bool engine_was_known(const srv_job_row *row)
@@ -63,25 +63,25 @@ bool engine_was_known(const srv_job_row *row)
 
 void engine_put_job(const srv_job_row *row, hob_buf *out)
 {
-	json_open(out, '{');
-	json_put_u64(out, "id", row->id);
-	json_put_str(out, "kind", HOB_STR("cook"));
-	json_put_str(out, "asset", row->asset);
-	json_put_str(out, "state", HOB_STR("done"));
-	json_put_str(out, "result", row->result);
-	json_key(out, "cached");
-	json_bool(out, engine_was_known(row));
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "id", row->id);
+	hob_json_put_str(out, "kind", HOB_STR("cook"));
+	hob_json_put_str(out, "asset", row->asset);
+	hob_json_put_str(out, "state", HOB_STR("done"));
+	hob_json_put_str(out, "result", row->result);
+	hob_json_key(out, "cached");
+	hob_json_bool(out, engine_was_known(row));
 	put_time_member(out, "queued_at", row->queued_at_ms);
 	put_time_member(out, "started_at", row->started_at_ms);
 	put_time_member(out, "finished_at", row->finished_at_ms);
-	json_key(out, "cook_ms");
+	hob_json_key(out, "cook_ms");
 	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
-	json_put_u64(out, "peak_bytes", row->peak_bytes);
-	json_key(out, "reason");
-	json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	json_key(out, "error");
-	json_raw(out, row->error);
-	json_close(out, '}');
+	hob_json_put_u64(out, "peak_bytes", row->peak_bytes);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
+	hob_json_key(out, "error");
+	hob_json_raw(out, row->error);
+	hob_json_close(out, '}');
 }
 
 /* ---- lists */
@@ -179,12 +179,12 @@ static void answer_page(srv_control *control, const hob_buf *items, uint64_t nex
 {
 	hob_buf body = {0};
 	hob_buf_printf(&body, "{\"items\":[%.*s]", HOB_FMT(hob_buf_str(items)));
-	json_key(&body, "next");
+	hob_json_key(&body, "next");
 	if (next > 0)
 		hob_buf_printf(&body, "\"%llu\"", (unsigned long long)next);
 	else
-		json_null(&body);
-	json_close(&body, '}');
+		hob_json_null(&body);
+	hob_json_close(&body, '}');
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 }
@@ -217,37 +217,37 @@ static void put_version(srv_engine *engine, const srv_job_row *row, hob_buf *out
 	bool has = !hob_sha256_equal(&row->recipe, &none) &&
 			   srv_store_recipe(engine->store, &row->recipe, &arena, &recipe, &error);
 	uint64_t cooked = 0;
-	json_open(out, '{');
-	json_put_u64(out, "job", row->id);
-	json_put_str(out, "result", row->result);
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "job", row->id);
+	hob_json_put_str(out, "result", row->result);
 	put_time_member(out, "at", row->finished_at_ms);
-	json_key(out, "key");
-	json_digest(out, &row->recipe);
-	json_key(out, "source");
-	json_digest(out, &recipe.source);
-	json_key(out, "cook_ms");
+	hob_json_key(out, "key");
+	hob_json_digest(out, &row->recipe);
+	hob_json_key(out, "source");
+	hob_json_digest(out, &recipe.source);
+	hob_json_key(out, "cook_ms");
 	hob_buf_printf(out, "%.3f", (double)recipe.cook_ns / 1e6);
-	json_key(out, "stats");
-	json_raw(out, recipe.stats);
-	json_put_u64(out, "warnings", recipe.warnings);
-	json_key(out, "outputs");
-	json_open(out, '[');
+	hob_json_key(out, "stats");
+	hob_json_raw(out, recipe.stats);
+	hob_json_put_u64(out, "warnings", recipe.warnings);
+	hob_json_key(out, "outputs");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
-		json_open(out, '{');
-		json_put_str(out, "name", recipe.outputs[i].name);
-		json_key(out, "hash");
-		json_digest(out, &recipe.outputs[i].digest);
-		json_put_u64(out, "size", recipe.outputs[i].size);
-		json_close(out, '}');
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "name", recipe.outputs[i].name);
+		hob_json_key(out, "hash");
+		hob_json_digest(out, &recipe.outputs[i].digest);
+		hob_json_put_u64(out, "size", recipe.outputs[i].size);
+		hob_json_close(out, '}');
 		cooked += recipe.outputs[i].size;
 	}
-	json_close(out, ']');
-	json_put_u64(out, "cooked_bytes", cooked);
-	json_key(out, "reason");
-	json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	json_key(out, "error");
-	json_raw(out, row->error.len > 0 ? row->error : recipe.error);
-	json_close(out, '}');
+	hob_json_close(out, ']');
+	hob_json_put_u64(out, "cooked_bytes", cooked);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
+	hob_json_key(out, "error");
+	hob_json_raw(out, row->error.len > 0 ? row->error : recipe.error);
+	hob_json_close(out, '}');
 	hob_arena_release(&arena);
 }
 

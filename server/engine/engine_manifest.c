@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 #include "../store/digest_map.h"
 
 #include <cjson/cJSON.h>
@@ -138,7 +138,7 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 						HOB_FMT(full));
 	if (!digest_map_put(&m->seen, digest, &fresh))
 		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
-	json_str(&m->hashes, hob_str_of(text));
+	hob_json_str(&m->hashes, hob_str_of(text));
 	m->bytes += size;
 	return true;
 }
@@ -147,29 +147,29 @@ static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
 {
 	char id[SRV_ASSET_ID + 1];
 	srv_asset_id(full, id);
-	json_open(&m->assets, '{');
-	json_put_str(&m->assets, "asset", full);
-	json_put_str(&m->assets, "id", hob_str_of(id));
-	json_put_str(&m->assets, "state", state);
-	json_put_u64(&m->assets, "rev", rev);
-	json_key(&m->assets, "outputs");
-	json_open(&m->assets, '[');
+	hob_json_open(&m->assets, '{');
+	hob_json_put_str(&m->assets, "asset", full);
+	hob_json_put_str(&m->assets, "id", hob_str_of(id));
+	hob_json_put_str(&m->assets, "state", state);
+	hob_json_put_u64(&m->assets, "rev", rev);
+	hob_json_key(&m->assets, "outputs");
+	hob_json_open(&m->assets, '[');
 }
 
 static void close_asset(manifest *m)
 {
-	json_close(&m->assets, ']');
-	json_close(&m->assets, '}');
+	hob_json_close(&m->assets, ']');
+	hob_json_close(&m->assets, '}');
 }
 
 static bool put_output(manifest *m, hob_str full, hob_str name, const hob_sha256 *digest, uint64_t size)
 {
-	json_open(&m->assets, '{');
-	json_put_str(&m->assets, "name", name);
-	json_key(&m->assets, "hash");
-	json_digest(&m->assets, digest);
-	json_put_u64(&m->assets, "size", size);
-	json_close(&m->assets, '}');
+	hob_json_open(&m->assets, '{');
+	hob_json_put_str(&m->assets, "name", name);
+	hob_json_key(&m->assets, "hash");
+	hob_json_digest(&m->assets, digest);
+	hob_json_put_u64(&m->assets, "size", size);
+	hob_json_close(&m->assets, '}');
 	return add_hash(m, digest, size, full);
 }
 
@@ -229,15 +229,15 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 static void send_manifest(srv_control *control, const manifest *m)
 {
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_u64(&body, "rev", m->rev);
-	json_put_str(&body, "epoch", hob_str_of(srv_store_epoch(m->engine->store)));
-	json_key(&body, "assets");
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "rev", m->rev);
+	hob_json_put_str(&body, "epoch", hob_str_of(srv_store_epoch(m->engine->store)));
+	hob_json_key(&body, "assets");
 	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
-	json_key(&body, "hashes");
+	hob_json_key(&body, "hashes");
 	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
-	json_put_u64(&body, "bytes", m->bytes);
-	json_close(&body, '}');
+	hob_json_put_u64(&body, "bytes", m->bytes);
+	hob_json_close(&body, '}');
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 }

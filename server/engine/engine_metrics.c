@@ -1,7 +1,7 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
-#include "../http/metrics.h"
+#include "../../core/base/json_write.h"
+#include "../metrics/metrics.h"
 
 #include <stdio.h>
 
@@ -9,14 +9,14 @@
 
 static void one(hob_buf *out, metric id, uint64_t value)
 {
-	metric_head(out, id);
-	metric_u64(out, id, NULL, value);
+	srv_metric_head(out, id);
+	srv_metric_u64(out, id, NULL, value);
 }
 
 static void one_ns(hob_buf *out, metric id, uint64_t ns)
 {
-	metric_head(out, id);
-	metric_ns(out, id, NULL, ns);
+	srv_metric_head(out, id);
+	srv_metric_ns(out, id, NULL, ns);
 }
 
 static void put_times(hob_buf *out, const char *stage, srv_engine_times *times)
@@ -30,11 +30,11 @@ static void put_times(hob_buf *out, const char *stage, srv_engine_times *times)
 			snprintf(labels, sizeof labels, "stage=\"%s\",le=\"%g\"", stage, (double)bounds[i] / 1000);
 		else
 			snprintf(labels, sizeof labels, "stage=\"%s\",le=\"+Inf\"", stage);
-		metric_part(out, METRIC_cook_duration, "_bucket", labels, below, false);
+		srv_metric_part(out, METRIC_cook_duration, "_bucket", labels, below, false);
 	}
 	snprintf(labels, sizeof labels, "stage=\"%s\"", stage);
-	metric_part(out, METRIC_cook_duration, "_sum", labels, times->sum_ns, true);
-	metric_part(out, METRIC_cook_duration, "_count", labels, below, false);
+	srv_metric_part(out, METRIC_cook_duration, "_sum", labels, times->sum_ns, true);
+	srv_metric_part(out, METRIC_cook_duration, "_count", labels, below, false);
 }
 
 static uint64_t oldest_wait_ms(const srv_engine_counters *c)
@@ -45,16 +45,16 @@ static uint64_t oldest_wait_ms(const srv_engine_counters *c)
 
 static void put_cooks(hob_buf *out, srv_engine_counters *c)
 {
-	metric_head(out, METRIC_cook_results);
-	metric_u64(out, METRIC_cook_results, "result=\"cooked\"", c->cooked);
-	metric_u64(out, METRIC_cook_results, "result=\"preview\"", c->previewed);
-	metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
-	metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
-	metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
-	metric_head(out, METRIC_cook_parts);
-	metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts_made);
-	metric_u64(out, METRIC_cook_parts, "result=\"reused\"", c->parts_reused);
-	metric_head(out, METRIC_cook_duration);
+	srv_metric_head(out, METRIC_cook_results);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"cooked\"", c->cooked);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"preview\"", c->previewed);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
+	srv_metric_head(out, METRIC_cook_parts);
+	srv_metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts_made);
+	srv_metric_u64(out, METRIC_cook_parts, "result=\"reused\"", c->parts_reused);
+	srv_metric_head(out, METRIC_cook_duration);
 	put_times(out, "queue", &c->queued);
 	put_times(out, "cook", &c->cook);
 	put_times(out, "total", &c->total);
@@ -62,9 +62,9 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_queue_length, c->queue_length);
 	one_ns(out, METRIC_queue_oldest, oldest_wait_ms(c) * 1000000);
 	one(out, METRIC_jobs_running, c->running);
-	metric_head(out, METRIC_audits);
-	metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
-	metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
+	srv_metric_head(out, METRIC_audits);
+	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
+	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
 	one(out, METRIC_worker_crashes, c->crashed);
 	one(out, METRIC_worker_timeouts, c->timed_out);
 }
@@ -74,9 +74,9 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	srv_engine_counters *c = &engine->counters;
 	srv_store_usage usage;
 	srv_store_measure(engine->store, &usage);
-	metric_head(out, METRIC_cache_requests);
-	metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", c->hits);
-	metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses);
+	srv_metric_head(out, METRIC_cache_requests);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", c->hits);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses);
 	one_ns(out, METRIC_cache_saved, c->saved_ns);
 	one(out, METRIC_cache_size, usage.blob_bytes);
 	one(out, METRIC_cache_entries, usage.blob_count);
@@ -92,12 +92,12 @@ static void put_derived(hob_buf *out, srv_engine_counters *c)
 {
 	static const char *const results[SRV_DERIVE_RESULTS] = {"made", "useless", "failed", "cancelled"};
 	char labels[64];
-	metric_head(out, METRIC_derived);
+	srv_metric_head(out, METRIC_derived);
 	for (int kind = 0; kind < SRV_DERIVED_COUNT; kind++)
 		for (int result = 0; result < SRV_DERIVE_RESULTS; result++) {
 			snprintf(labels, sizeof labels, "kind=\"%s\",result=\"%s\"", srv_derived_name((srv_derived)kind),
 					 results[result]);
-			metric_u64(out, METRIC_derived, labels, c->derived[kind][result]);
+			srv_metric_u64(out, METRIC_derived, labels, c->derived[kind][result]);
 		}
 }
 
@@ -109,8 +109,8 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	put_cooks(out, c);
 	put_cache(out, engine);
 	snprintf(labels, sizeof labels, "layers=\"%s\"", srv_engine_sandbox(engine));
-	metric_head(out, METRIC_sandbox_info);
-	metric_u64(out, METRIC_sandbox_info, labels, 1);
+	srv_metric_head(out, METRIC_sandbox_info);
+	srv_metric_u64(out, METRIC_sandbox_info, labels, 1);
 	one(out, METRIC_revisions, c->published);
 	one(out, METRIC_batches, c->batches);
 	one(out, METRIC_changes_held, c->held);
@@ -127,49 +127,49 @@ void srv_engine_stats(void *user, hob_buf *out)
 	srv_engine_counters *c = &engine->counters;
 	srv_store_usage usage;
 	srv_store_measure(engine->store, &usage);
-	json_key(out, "queue");
-	json_open(out, '{');
-	json_put_u64(out, "length", c->queue_length);
-	json_put_u64(out, "running", c->running);
-	json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
-	json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
-	json_put_u64(out, "held", c->held);
+	hob_json_key(out, "queue");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "length", c->queue_length);
+	hob_json_put_u64(out, "running", c->running);
+	hob_json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
+	hob_json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
+	hob_json_put_u64(out, "held", c->held);
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
-		json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
-	json_close(out, '}');
-	json_key(out, "cooks");
-	json_open(out, '{');
-	json_put_u64(out, "cooked", c->cooked);
-	json_put_u64(out, "failed", c->failed);
-	json_put_u64(out, "cancelled", c->cancelled);
-	json_put_u64(out, "hits", c->hits);
-	json_put_u64(out, "misses", c->misses);
-	json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
-	json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
-	json_close(out, '}');
-	json_key(out, "audits");
-	json_open(out, '{');
-	json_put_u64(out, "same", c->audits_same);
-	json_put_u64(out, "different", c->audits_different);
-	json_close(out, '}');
-	json_key(out, "cache");
-	json_open(out, '{');
-	json_put_u64(out, "blobs", usage.blob_count);
-	json_put_u64(out, "bytes", usage.blob_bytes);
-	json_put_u64(out, "limit_bytes", usage.max_bytes);
-	json_put_u64(out, "disk_free_bytes", usage.disk_free_bytes);
-	json_put_u64(out, "evicted_bytes", usage.evicted_bytes);
-	json_put_u64(out, "damaged_blobs", usage.damaged_blobs);
-	json_put_u64(out, "oldest_idle_s", usage.oldest_idle_s);
-	json_put_u64(out, "recipes", usage.recipe_count);
-	json_put_u64(out, "parts", usage.part_count);
-	json_close(out, '}');
+		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
+	hob_json_close(out, '}');
+	hob_json_key(out, "cooks");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "cooked", c->cooked);
+	hob_json_put_u64(out, "failed", c->failed);
+	hob_json_put_u64(out, "cancelled", c->cancelled);
+	hob_json_put_u64(out, "hits", c->hits);
+	hob_json_put_u64(out, "misses", c->misses);
+	hob_json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
+	hob_json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
+	hob_json_close(out, '}');
+	hob_json_key(out, "audits");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "same", c->audits_same);
+	hob_json_put_u64(out, "different", c->audits_different);
+	hob_json_close(out, '}');
+	hob_json_key(out, "cache");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "blobs", usage.blob_count);
+	hob_json_put_u64(out, "bytes", usage.blob_bytes);
+	hob_json_put_u64(out, "limit_bytes", usage.max_bytes);
+	hob_json_put_u64(out, "disk_free_bytes", usage.disk_free_bytes);
+	hob_json_put_u64(out, "evicted_bytes", usage.evicted_bytes);
+	hob_json_put_u64(out, "damaged_blobs", usage.damaged_blobs);
+	hob_json_put_u64(out, "oldest_idle_s", usage.oldest_idle_s);
+	hob_json_put_u64(out, "recipes", usage.recipe_count);
+	hob_json_put_u64(out, "parts", usage.part_count);
+	hob_json_close(out, '}');
 	hob_buf trouble = {0};
 	srv_engine_trouble(engine, &trouble);
-	json_key(out, "trouble");
+	hob_json_key(out, "trouble");
 	if (trouble.size > 0)
-		json_str(out, hob_buf_str(&trouble));
+		hob_json_str(out, hob_buf_str(&trouble));
 	else
-		json_null(out);
+		hob_json_null(out);
 	hob_buf_release(&trouble);
 }

@@ -6,6 +6,7 @@
 
 #include "../../core/cook/recipe.h"
 #include "../graph/graph.h"
+#include "../watch/watch.h"
 #include "../queue/queue.h"
 
 typedef struct engine_job engine_job;

@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 
 #include <errno.h>
@@ -59,16 +59,16 @@ static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 {
 	const srv_view_root *r = &engine->roots[root];
 	hob_buf data = {0};
-	json_open(&data, '{');
-	json_put_str(&data, "root", r->name);
-	json_put_str(&data, "state", hob_str_of(state));
-	json_key(&data, "missing_since");
+	hob_json_open(&data, '{');
+	hob_json_put_str(&data, "root", r->name);
+	hob_json_put_str(&data, "state", hob_str_of(state));
+	hob_json_key(&data, "missing_since");
 	if (r->missing_since_ms)
-		json_time(&data, r->missing_since_ms);
+		hob_json_time(&data, r->missing_since_ms);
 	else
-		json_null(&data);
-	json_put_str(&data, "reason", r->missing_since_ms ? r->note : (hob_str){0});
-	json_close(&data, '}');
+		hob_json_null(&data);
+	hob_json_put_str(&data, "reason", r->missing_since_ms ? r->note : (hob_str){0});
+	hob_json_close(&data, '}');
 	srv_events_publish(engine->events, "root", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }
@@ -178,7 +178,7 @@ void engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 	if (news && !known)
 		engine_store_root(engine, root);
 	hob_buf since = {0};
-	put_time(&since, r->missing_since_ms);
+	hob_buf_put_time(&since, r->missing_since_ms);
 	srv_log(SRV_LOG_ERROR, "missing",
 			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
 			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);

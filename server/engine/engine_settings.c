@@ -1,7 +1,7 @@
 #include "engine_private.h"
 
 #include "../fs/beneath.h"
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -137,7 +137,7 @@ static void put_origins(const layers *l, hob_buf *out)
 	hob_settings built_in;
 	hob_settings_init(&built_in);
 	cJSON *initial = hob_settings_json(&built_in), *own = hob_settings_json(&l->own);
-	json_open(out, '{');
+	hob_json_open(out, '{');
 	for (size_t i = 0; i < HOB_COUNT_OF(setting_paths); i++) {
 		const char *path = setting_paths[i];
 		const char *origin =
@@ -145,9 +145,9 @@ static void put_origins(const layers *l, hob_buf *out)
 		for (uint32_t n = 0; n < l->count; n++)
 			if (says(l->items[n].json, setting_paths[i]))
 				origin = l->items[n].path;
-		json_put_str(out, setting_paths[i], hob_str_of(origin));
+		hob_json_put_str(out, setting_paths[i], hob_str_of(origin));
 	}
-	json_close(out, '}');
+	hob_json_close(out, '}');
 	cJSON_Delete(initial);
 	cJSON_Delete(own);
 }
@@ -157,23 +157,23 @@ static void tell(srv_control *control, layers *l)
 	hob_buf body = {0}, value = {0};
 	const layer *sidecar = sidecar_of(l);
 	hob_settings_print(&l->settings, &value);
-	json_open(&body, '{');
-	json_put_str(&body, "asset", control->asset);
-	json_key(&body, "settings");
-	json_raw(&body, hob_buf_str(&value));
-	json_key(&body, "origins");
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "asset", control->asset);
+	hob_json_key(&body, "settings");
+	hob_json_raw(&body, hob_buf_str(&value));
+	hob_json_key(&body, "origins");
 	put_origins(l, &body);
-	json_key(&body, "sidecar");
-	json_open(&body, '{');
-	json_put_str(&body, "path", hob_str_of(sidecar->path));
-	json_key(&body, "exists");
-	json_bool(&body, sidecar->there);
+	hob_json_key(&body, "sidecar");
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "path", hob_str_of(sidecar->path));
+	hob_json_key(&body, "exists");
+	hob_json_bool(&body, sidecar->there);
 	char *text = cJSON_PrintUnformatted(sidecar->json);
-	json_key(&body, "value");
-	json_raw(&body, hob_str_of(text));
+	hob_json_key(&body, "value");
+	hob_json_raw(&body, hob_str_of(text));
 	cJSON_free(text);
-	json_close(&body, '}');
-	json_close(&body, '}');
+	hob_json_close(&body, '}');
+	hob_json_close(&body, '}');
 	memcpy(control->etag, l->etag, sizeof l->etag);
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);

@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 
 #include <stdatomic.h>
@@ -29,38 +29,38 @@ struct engine_task {
 static void put_task(const engine_task *t, hob_buf *out)
 {
 	uint64_t done = t->done;
-	json_open(out, '{');
-	json_put_u64(out, "id", t->id);
-	json_put_str(out, "kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc"));
-	json_key(out, "asset");
-	json_null(out);
-	json_put_str(out, "state", t->finished ? HOB_STR("done") : HOB_STR("running"));
-	json_key(out, "result");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "id", t->id);
+	hob_json_put_str(out, "kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc"));
+	hob_json_key(out, "asset");
+	hob_json_null(out);
+	hob_json_put_str(out, "state", t->finished ? HOB_STR("done") : HOB_STR("running"));
+	hob_json_key(out, "result");
 	if (t->finished)
-		json_str(out, t->stop ? HOB_STR("cancelled") : HOB_STR("done"));
+		hob_json_str(out, t->stop ? HOB_STR("cancelled") : HOB_STR("done"));
 	else
-		json_null(out);
-	json_key(out, "dry_run");
-	json_bool(out, t->dry_run);
-	json_key(out, "progress");
+		hob_json_null(out);
+	hob_json_key(out, "dry_run");
+	hob_json_bool(out, t->dry_run);
+	hob_json_key(out, "progress");
 	hob_buf_printf(out, "%.3f", t->finished || t->total == 0 ? 1.0 : (double)done / (double)t->total);
-	json_key(out, "queued_at");
-	json_time(out, t->started_at_ms);
-	json_key(out, "started_at");
-	json_time(out, t->started_at_ms);
-	json_key(out, "finished_at");
-	json_time(out, t->finished_at_ms);
-	json_key(out, "reason");
-	json_raw(out, HOB_STR("[{\"kind\":\"asked\"}]"));
+	hob_json_key(out, "queued_at");
+	hob_json_time(out, t->started_at_ms);
+	hob_json_key(out, "started_at");
+	hob_json_time(out, t->started_at_ms);
+	hob_json_key(out, "finished_at");
+	hob_json_time(out, t->finished_at_ms);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, HOB_STR("[{\"kind\":\"asked\"}]"));
 	if (t->verifies) {
-		json_put_u64(out, "checked", done);
-		json_put_u64(out, "total", t->total);
-		json_put_u64(out, "damaged", t->damaged);
+		hob_json_put_u64(out, "checked", done);
+		hob_json_put_u64(out, "total", t->total);
+		hob_json_put_u64(out, "damaged", t->damaged);
 	} else {
-		json_put_u64(out, "freed_bytes", t->freed_bytes);
-		json_put_u64(out, "over_bytes", t->over_bytes);
+		hob_json_put_u64(out, "freed_bytes", t->freed_bytes);
+		hob_json_put_u64(out, "over_bytes", t->over_bytes);
 	}
-	json_close(out, '}');
+	hob_json_close(out, '}');
 }
 
 bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)

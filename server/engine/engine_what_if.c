@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static void put_name(question *q, hob_str path)
 {
 	hob_buf full = {0};
 	hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(q->engine->roots[q->root].name), HOB_FMT(path));
-	json_str(&q->items, hob_buf_str(&full));
+	hob_json_str(&q->items, hob_buf_str(&full));
 	hob_buf_release(&full);
 }
 
@@ -56,19 +56,19 @@ static void put_chain(question *q, uint32_t id)
 	srv_engine *engine = q->engine;
 	uint32_t count;
 	const uint32_t *deps = srv_graph_deps(engine->graph, id, &count);
-	json_key(&q->items, "chain");
-	json_open(&q->items, '[');
+	hob_json_key(&q->items, "chain");
+	hob_json_open(&q->items, '[');
 	put_name(q, q->path);
 	for (uint32_t i = 0; q->file != HOB_NONE && i < count; i++) {
 		uint32_t part = srv_graph_at(engine->graph, deps[i])->asset;
 		if (part == HOB_NONE || part == id || !engine->assets[part].alive || !uses(engine, part, q->file))
 			continue;
-		json_str(&q->items, hob_str_of(engine->assets[part].full));
+		hob_json_str(&q->items, hob_str_of(engine->assets[part].full));
 		break;
 	}
 	if (!hob_str_equal(hob_str_of(engine->assets[id].path), q->path))
-		json_str(&q->items, hob_str_of(engine->assets[id].full));
-	json_close(&q->items, ']');
+		hob_json_str(&q->items, hob_str_of(engine->assets[id].full));
+	hob_json_close(&q->items, ']');
 }
 
 static void add(question *q, uint32_t id, const char *use)
@@ -83,15 +83,15 @@ static void add(question *q, uint32_t id, const char *use)
 		return;
 	char name[SRV_ASSET_ID + 1];
 	srv_asset_id(hob_str_of(a->full), name);
-	json_open(&q->items, '{');
-	json_put_str(&q->items, "asset", hob_str_of(a->full));
-	json_put_str(&q->items, "id", hob_str_of(name));
-	json_put_str(&q->items, "state", hob_str_of(srv_state_name(a->state)));
-	json_put_str(&q->items, "use", hob_str_of(use));
-	json_key(&q->items, "expected_ms");
+	hob_json_open(&q->items, '{');
+	hob_json_put_str(&q->items, "asset", hob_str_of(a->full));
+	hob_json_put_str(&q->items, "id", hob_str_of(name));
+	hob_json_put_str(&q->items, "state", hob_str_of(srv_state_name(a->state)));
+	hob_json_put_str(&q->items, "use", hob_str_of(use));
+	hob_json_key(&q->items, "expected_ms");
 	hob_buf_printf(&q->items, "%.3f", (double)engine_expected_ns(q->engine, a) / 1e6);
 	put_chain(q, id);
-	json_close(&q->items, '}');
+	hob_json_close(&q->items, '}');
 }
 
 static void add_users(question *q)
@@ -139,20 +139,20 @@ static const char *explain(const question *q)
 static void answer(question *q, srv_control *control)
 {
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_str(&body, "file", control->text);
-	json_key(&body, "exists");
-	json_bool(&body, q->exists);
-	json_put_u64(&body, "count", q->count);
-	json_key(&body, "shared");
-	json_bool(&body, q->inputs > 1);
-	json_key(&body, "expected_ms");
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "file", control->text);
+	hob_json_key(&body, "exists");
+	hob_json_bool(&body, q->exists);
+	hob_json_put_u64(&body, "count", q->count);
+	hob_json_key(&body, "shared");
+	hob_json_bool(&body, q->inputs > 1);
+	hob_json_key(&body, "expected_ms");
 	hob_buf_printf(&body, "%.3f", (double)q->expected_ns / 1e6);
-	json_put_u64(&body, "unknown", count_unknown(q->engine));
-	json_put_str(&body, "explanation", hob_str_of(explain(q)));
-	json_key(&body, "assets");
+	hob_json_put_u64(&body, "unknown", count_unknown(q->engine));
+	hob_json_put_str(&body, "explanation", hob_str_of(explain(q)));
+	hob_json_key(&body, "assets");
 	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&q->items)));
-	json_close(&body, '}');
+	hob_json_close(&body, '}');
 	control->answer(control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 }

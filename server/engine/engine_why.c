@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-#include "../http/json.h"
+#include "../../core/base/json_write.h"
 
 #include <cjson/cJSON.h>
 
@@ -16,15 +16,15 @@ typedef struct comparison {
 static void put_digest(hob_buf *out, const hob_sha256 *digest)
 {
 	if (digest)
-		json_digest(out, digest);
+		hob_json_digest(out, digest);
 	else
-		json_null(out);
+		hob_json_null(out);
 }
 
 static void open_change(comparison *c, const char *kind, hob_str name)
 {
-	json_open(&c->changed, '{');
-	json_put_str(&c->changed, kind, name);
+	hob_json_open(&c->changed, '{');
+	hob_json_put_str(&c->changed, kind, name);
 }
 
 /* use: "added" or "dropped" when only one of the two cooks asked for the file at all. */
@@ -36,13 +36,13 @@ static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const
 		return;
 	}
 	open_change(c, "input", path);
-	json_key(&c->changed, "from");
+	hob_json_key(&c->changed, "from");
 	put_digest(&c->changed, from);
-	json_key(&c->changed, "to");
+	hob_json_key(&c->changed, "to");
 	put_digest(&c->changed, to);
 	if (use)
-		json_put_str(&c->changed, "use", hob_str_of(use));
-	json_close(&c->changed, '}');
+		hob_json_put_str(&c->changed, "use", hob_str_of(use));
+	hob_json_close(&c->changed, '}');
 }
 
 static const srv_recipe_dep *find_dep(const srv_recipe *recipe, hob_str path)
@@ -61,8 +61,8 @@ static const hob_sha256 *digest_of(const srv_recipe_dep *dep)
 static void put_value(hob_buf *out, const char *name, const cJSON *value)
 {
 	char *text = cJSON_PrintUnformatted(value);
-	json_key(out, name);
-	json_raw(out, hob_str_of(text));
+	hob_json_key(out, name);
+	hob_json_raw(out, hob_str_of(text));
 	cJSON_free(text);
 }
 
@@ -94,8 +94,8 @@ static void compare_values(comparison *c, const cJSON *from, const cJSON *to, co
 		open_change(c, "setting", hob_str_of(name));
 		put_value(&c->changed, "from", was);
 		put_value(&c->changed, "to", now);
-		json_put_str(&c->changed, "origin", hob_str_of(origin ? origin : "hob"));
-		json_close(&c->changed, '}');
+		hob_json_put_str(&c->changed, "origin", hob_str_of(origin ? origin : "hob"));
+		hob_json_close(&c->changed, '}');
 	}
 }
 
@@ -153,18 +153,18 @@ static const srv_job_row *find_previous(const srv_job_row *rows, uint32_t count,
 
 static void put_job(hob_buf *out, const char *name, const srv_job_row *row, const hob_sha256 *key)
 {
-	json_key(out, name);
+	hob_json_key(out, name);
 	if (!row) {
-		json_null(out);
+		hob_json_null(out);
 		return;
 	}
-	json_open(out, '{');
-	json_put_u64(out, "job", row->id);
-	json_key(out, "at");
-	json_time(out, row->finished_at_ms);
-	json_key(out, "same");
-	json_bool(out, hob_sha256_equal(&row->recipe, key));
-	json_close(out, '}');
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "job", row->id);
+	hob_json_key(out, "at");
+	hob_json_time(out, row->finished_at_ms);
+	hob_json_key(out, "same");
+	hob_json_bool(out, hob_sha256_equal(&row->recipe, key));
+	hob_json_close(out, '}');
 }
 
 typedef struct served {
@@ -283,7 +283,7 @@ void engine_why(srv_engine *engine, srv_control *control)
 				   count > 0 && engine_was_known(&rows[0]) ? "true" : "false");
 	hob_buf audit = {0};
 	engine_put_audit(a, &audit);
-	json_raw(&body, hob_buf_str(&audit));
+	hob_json_raw(&body, hob_buf_str(&audit));
 	hob_buf_put(&body, "}", 1);
 	hob_buf_release(&audit);
 	control->answer(control, 200, hob_buf_str(&body));

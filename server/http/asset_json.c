@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 static const char *const field_names[FIELD_COUNT] = {
 #define X(name) #name,
@@ -10,7 +10,7 @@ static const char *const field_names[FIELD_COUNT] = {
 
 static void put_link(hob_buf *out, const char *name, const char *before, hob_str what)
 {
-	json_key(out, name);
+	hob_json_key(out, name);
 	hob_buf_printf(out, "\"%s", before);
 	put_percent(out, what);
 	hob_buf_put(out, "\"", 1);
@@ -18,121 +18,121 @@ static void put_link(hob_buf *out, const char *name, const char *before, hob_str
 
 static void put_outputs(hob_buf *out, const srv_view_asset *asset)
 {
-	json_key(out, "outputs");
-	json_open(out, '[');
+	hob_json_key(out, "outputs");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		const srv_view_output *output = &asset->outputs[i];
 		char hash[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&output->digest, hash);
-		json_open(out, '{');
-		json_put_str(out, "name", output->name);
-		json_put_str(out, "hash", hob_str_of(hash));
-		json_put_u64(out, "size", output->size);
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "name", output->name);
+		hob_json_put_str(out, "hash", hob_str_of(hash));
+		hob_json_put_u64(out, "size", output->size);
 		put_link(out, "url", "/blobs/", hob_str_of(hash));
-		json_close(out, '}');
+		hob_json_close(out, '}');
 	}
-	json_close(out, ']');
+	hob_json_close(out, ']');
 }
 
 static void put_deps(hob_buf *out, const srv_view_asset *asset)
 {
-	json_key(out, "deps");
-	json_open(out, '[');
+	hob_json_key(out, "deps");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < asset->dep_count; i++) {
-		json_open(out, '{');
-		json_put_str(out, "path", asset->deps[i].path);
-		json_key(out, "missing");
-		json_bool(out, asset->deps[i].missing);
-		json_key(out, "hash");
-		json_digest(out, &asset->deps[i].digest);
-		json_close(out, '}');
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "path", asset->deps[i].path);
+		hob_json_key(out, "missing");
+		hob_json_bool(out, asset->deps[i].missing);
+		hob_json_key(out, "hash");
+		hob_json_digest(out, &asset->deps[i].digest);
+		hob_json_close(out, '}');
 	}
-	json_close(out, ']');
+	hob_json_close(out, ']');
 }
 
 static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 {
 	switch (field) {
 	case FIELD_id:
-		json_put_str(out, "id", hob_str_of(a->id));
+		hob_json_put_str(out, "id", hob_str_of(a->id));
 		break;
 	case FIELD_name:
-		json_put_str(out, "name", a->full);
+		hob_json_put_str(out, "name", a->full);
 		break;
 	case FIELD_path:
-		json_put_str(out, "path", a->path);
+		hob_json_put_str(out, "path", a->path);
 		/* Names on disk are bytes: those that are no text are given exactly as well. */
 		if (!hob_utf8_valid(a->path))
 			put_link(out, "path_encoded", "", a->path);
 		break;
 	case FIELD_root:
-		json_put_str(out, "root", a->root);
+		hob_json_put_str(out, "root", a->root);
 		break;
 	case FIELD_kind:
-		json_put_str(out, "kind", a->kind);
+		hob_json_put_str(out, "kind", a->kind);
 		break;
 	case FIELD_state:
-		json_put_str(out, "state", hob_str_of(srv_state_name(a->state)));
+		hob_json_put_str(out, "state", hob_str_of(srv_state_name(a->state)));
 		break;
 	case FIELD_quality:
-		json_put_str(out, "quality", hob_str_of(a->quality));
+		hob_json_put_str(out, "quality", hob_str_of(a->quality));
 		break;
 	case FIELD_rev:
-		json_put_u64(out, "rev", a->rev);
+		hob_json_put_u64(out, "rev", a->rev);
 		break;
 	case FIELD_cooked_at:
-		json_key(out, "cooked_at");
-		json_time(out, a->cooked_at_ms);
+		hob_json_key(out, "cooked_at");
+		hob_json_time(out, a->cooked_at_ms);
 		break;
 	case FIELD_cook_ms:
 		/* Rounded up, so that 0 means "never". */
-		json_put_u64(out, "cook_ms", a->cook_ns / 1000000 + (a->cook_ns % 1000000 > 0));
+		hob_json_put_u64(out, "cook_ms", a->cook_ns / 1000000 + (a->cook_ns % 1000000 > 0));
 		break;
 	case FIELD_bytes:
-		json_key(out, "bytes");
-		json_open(out, '{');
-		json_put_u64(out, "source", a->source_bytes);
-		json_put_u64(out, "cooked", a->cooked_bytes);
-		json_put_u64(out, "textures", http_texture_bytes(a));
-		json_close(out, '}');
+		hob_json_key(out, "bytes");
+		hob_json_open(out, '{');
+		hob_json_put_u64(out, "source", a->source_bytes);
+		hob_json_put_u64(out, "cooked", a->cooked_bytes);
+		hob_json_put_u64(out, "textures", http_texture_bytes(a));
+		hob_json_close(out, '}');
 		break;
 	case FIELD_stats:
-		json_key(out, "stats");
-		json_raw(out, a->stats);
+		hob_json_key(out, "stats");
+		hob_json_raw(out, a->stats);
 		break;
 	case FIELD_warnings:
-		json_put_u64(out, "warnings", a->warnings);
+		hob_json_put_u64(out, "warnings", a->warnings);
 		break;
 	case FIELD_error:
-		json_key(out, "error");
-		json_raw(out, a->error);
+		hob_json_key(out, "error");
+		hob_json_raw(out, a->error);
 		break;
 	case FIELD_links:
-		json_key(out, "links");
-		json_open(out, '{');
+		hob_json_key(out, "links");
+		hob_json_open(out, '{');
 		put_link(out, "self", "/api/v1/assets/", hob_str_of(a->id));
 		put_link(out, "data", "/a/", a->full);
-		json_close(out, '}');
+		hob_json_close(out, '}');
 		break;
 	case FIELD_source:
-		json_key(out, "source");
-		json_digest(out, &a->source);
+		hob_json_key(out, "source");
+		hob_json_digest(out, &a->source);
 		break;
 	case FIELD_recipe:
-		json_key(out, "recipe");
-		json_digest(out, &a->recipe);
+		hob_json_key(out, "recipe");
+		hob_json_digest(out, &a->recipe);
 		break;
 	case FIELD_reason:
-		json_key(out, "reason");
-		json_raw(out, a->reason);
+		hob_json_key(out, "reason");
+		hob_json_raw(out, a->reason);
 		break;
 	case FIELD_settings:
-		json_key(out, "settings");
-		json_raw(out, a->settings);
+		hob_json_key(out, "settings");
+		hob_json_raw(out, a->settings);
 		break;
 	case FIELD_audit:
-		json_key(out, "audit");
-		json_raw(out, a->audit);
+		hob_json_key(out, "audit");
+		hob_json_raw(out, a->audit);
 		break;
 	case FIELD_outputs:
 		put_outputs(out, a);
@@ -156,11 +156,11 @@ uint64_t http_texture_bytes(const srv_view_asset *asset)
 
 void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 {
-	json_open(out, '{');
+	hob_json_open(out, '{');
 	for (int i = 0; i < FIELD_COUNT; i++)
 		if (fields & 1u << i)
 			put_field(out, asset, (asset_field)i);
-	json_close(out, '}');
+	hob_json_close(out, '}');
 }
 
 /* Sets the bits of the names in `list`; false with a problem for one that is none. */

@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "derived.h"
+#include "../derive/derived.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #ifndef SRV_HTTP_H
 #define SRV_HTTP_H
 
-#include "control.h"
-#include "view.h"
+#include "../control/control.h"
+#include "../view/view.h"
 #include "../events/events.h"
 #include "../store/store.h"
 

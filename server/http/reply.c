@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 const problem_kind problem_kinds[PROBLEM_COUNT] = {
 #define PROBLEM(name, status, slug, title, meaning, hint) {status, slug, title, meaning, hint},
@@ -106,25 +106,25 @@ static bool asked_by_page(const request *r)
 void put_problem(hob_buf *out, problem_id id, const problem_text *text)
 {
 	const problem_kind *kind = &problem_kinds[id];
-	json_open(out, '{');
-	json_key(out, "type");
+	hob_json_open(out, '{');
+	hob_json_key(out, "type");
 	hob_buf_printf(out, "\"/problems/%s\"", kind->slug);
-	json_put_str(out, "title", hob_str_of(kind->title));
-	json_put_u64(out, "status", (uint64_t)kind->status);
+	hob_json_put_str(out, "title", hob_str_of(kind->title));
+	hob_json_put_u64(out, "status", (uint64_t)kind->status);
 	if (text->code.len > 0) {
-		json_put_str(out, "code", text->code);
+		hob_json_put_str(out, "code", text->code);
 	} else {
-		json_key(out, "code");
+		hob_json_key(out, "code");
 		hob_buf_printf(out, "\"http.%s\"", kind->slug);
 	}
-	json_put_str(out, "detail", text->detail);
-	json_put_str(out, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
+	hob_json_put_str(out, "detail", text->detail);
+	hob_json_put_str(out, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
 	if (text->asset.len > 0)
-		json_put_str(out, "asset", text->asset);
+		hob_json_put_str(out, "asset", text->asset);
 	if (text->instance.len > 0)
-		json_put_str(out, "instance", text->instance);
+		hob_json_put_str(out, "instance", text->instance);
 	hob_buf_put_str(out, text->members);
-	json_close(out, '}');
+	hob_json_close(out, '}');
 	hob_buf_put(out, "\n", 1);
 }
 

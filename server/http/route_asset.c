@@ -2,7 +2,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 enum { HISTORY_DEFAULT = 50, HISTORY_MAX = 200 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
-#include "derived.h"
-#include "json.h"
+#include "../derive/derived.h"
+#include "../../core/base/json_write.h"
 
 enum { LOD_MAX = 255 };
 
@@ -40,7 +40,7 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 	hob_buf_put_str(&members, HOB_STR(",\"outputs\":["));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		hob_buf_printf(&hint, " %.*s", HOB_FMT(asset->outputs[i].name));
-		json_str(&members, asset->outputs[i].name);
+		hob_json_str(&members, asset->outputs[i].name);
 	}
 	hob_buf_put_str(&members, HOB_STR("]"));
 	hob_buf_put_str(&hint,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets: filters, an order, and a cursor that names the last item given, so that a page costs the same
  * wherever it lies and nothing is given twice while assets come and go. */
@@ -358,9 +358,9 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 	if (p->count > shown)
 		put_cursor(&cursor, key_of(q, p->items[shown - 1]), p->items[shown - 1]->full);
 	if (!q->ndjson) {
-		json_open(&body, '{');
-		json_key(&body, "items");
-		json_open(&body, '[');
+		hob_json_open(&body, '{');
+		hob_json_key(&body, "items");
+		hob_json_open(&body, '[');
 	}
 	for (uint32_t i = 0; i < shown; i++) {
 		put_asset(&body, p->items[i], q->fields);
@@ -368,19 +368,19 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 			hob_buf_put(&body, "\n", 1);
 	}
 	if (!q->ndjson) {
-		json_close(&body, ']');
-		json_key(&body, "next");
+		hob_json_close(&body, ']');
+		hob_json_key(&body, "next");
 		if (cursor.size > 0)
-			json_str(&body, hob_buf_str(&cursor));
+			hob_json_str(&body, hob_buf_str(&cursor));
 		else
-			json_null(&body);
-		json_key(&body, "total");
+			hob_json_null(&body);
+		hob_json_key(&body, "total");
 		if (q->count)
-			json_u64(&body, p->total);
+			hob_json_u64(&body, p->total);
 		else
-			json_null(&body);
-		json_put_u64(&body, "rev", view->rev);
-		json_close(&body, '}');
+			hob_json_null(&body);
+		hob_json_put_u64(&body, "rev", view->rev);
+		hob_json_close(&body, '}');
 		hob_buf_put(&body, "\n", 1);
 	}
 	size_t size = body.size;

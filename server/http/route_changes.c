@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* GET /api/v1/changes: the event stream for those who would rather ask. Without events it parks until one comes. */
 
@@ -25,13 +25,13 @@ static void each_event(void *user, const srv_event *event)
 	if (!event_filter_passes(in->filter, event))
 		return;
 	in->count++;
-	json_open(&in->body, '{');
-	json_key(&in->body, "id");
+	hob_json_open(&in->body, '{');
+	hob_json_key(&in->body, "id");
 	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, event->seq);
-	json_put_str(&in->body, "event", hob_str_of(event->kind));
-	json_key(&in->body, "data");
-	json_raw(&in->body, event->data);
-	json_close(&in->body, '}');
+	hob_json_put_str(&in->body, "event", hob_str_of(event->kind));
+	hob_json_key(&in->body, "data");
+	hob_json_raw(&in->body, event->data);
+	hob_json_close(&in->body, '}');
 }
 
 static enum MHD_Result answer(request *r, reading *in, bool reset)
@@ -46,12 +46,12 @@ static enum MHD_Result answer(request *r, reading *in, bool reset)
 		hob_buf_release(&id);
 		return reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 	}
-	json_close(&in->body, ']');
-	json_key(&in->body, "next");
+	hob_json_close(&in->body, ']');
+	hob_json_key(&in->body, "next");
 	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, in->seq);
-	json_key(&in->body, "reset");
-	json_bool(&in->body, reset);
-	json_close(&in->body, '}');
+	hob_json_key(&in->body, "reset");
+	hob_json_bool(&in->body, reset);
+	hob_json_close(&in->body, '}');
 	hob_buf body = in->body;
 	in->body = (hob_buf){0};
 	return reply_json(r, MHD_HTTP_OK, &body);
@@ -69,9 +69,9 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 		r->poll_since = since == SINCE_SEQ ? seq : srv_events_newest(events);
 	}
 	reading in = {.filter = filter, .seq = r->poll_since, .limit = limit, .epoch = srv_events_epoch(events)};
-	json_open(&in.body, '{');
-	json_key(&in.body, "items");
-	json_open(&in.body, '[');
+	hob_json_open(&in.body, '{');
+	hob_json_key(&in.body, "items");
+	hob_json_open(&in.body, '[');
 	bool reset = since == SINCE_LOST;
 	while (!reset && in.count < limit) {
 		uint64_t before = in.seq;
@@ -142,15 +142,15 @@ enum MHD_Result srv_route_log(request *r)
 		return MHD_NO;
 	srv_events_read(events, oldest - 1, (uint32_t)held, each_line, &in);
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_key(&body, "items");
-	json_open(&body, '[');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "items");
+	hob_json_open(&body, '[');
 	for (uint32_t i = in.count > limit ? in.count - (uint32_t)limit : 0; i < in.count; i++) {
 		size_t begin = i > 0 ? in.ends[i - 1] : 0;
-		json_raw(&body, hob_str_sub(hob_buf_str(&in.text), begin, in.ends[i]));
+		hob_json_raw(&body, hob_str_sub(hob_buf_str(&in.text), begin, in.ends[i]));
 	}
-	json_close(&body, ']');
-	json_close(&body, '}');
+	hob_json_close(&body, ']');
+	hob_json_close(&body, '}');
 	hob_buf_release(&in.text);
 	free(in.ends);
 	return reply_json(r, MHD_HTTP_OK, &body);

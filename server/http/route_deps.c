@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each thing once. Outwards go the files that it
  * is made of, and theirs where they are assets themselves; inwards the assets that are made of it. */
@@ -83,24 +83,24 @@ static void add_users(walk *w, const srv_view_asset *target, uint32_t depth)
 
 static void put_found(hob_buf *out, const found *item, bool in)
 {
-	json_open(out, '{');
-	json_put_str(out, "path", item->path);
-	json_put_str(out, "root", item->root);
-	json_put_u64(out, "depth", item->depth);
-	json_key(out, "id");
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "path", item->path);
+	hob_json_put_str(out, "root", item->root);
+	hob_json_put_u64(out, "depth", item->depth);
+	hob_json_key(out, "id");
 	if (item->asset)
-		json_str(out, hob_str_of(item->asset->id));
+		hob_json_str(out, hob_str_of(item->asset->id));
 	else
-		json_null(out);
+		hob_json_null(out);
 	if (item->asset)
-		json_put_str(out, "state", hob_str_of(srv_state_name(item->asset->state)));
+		hob_json_put_str(out, "state", hob_str_of(srv_state_name(item->asset->state)));
 	if (!in) {
-		json_key(out, "missing");
-		json_bool(out, item->dep->missing);
-		json_key(out, "hash");
-		json_digest(out, &item->dep->digest);
+		hob_json_key(out, "missing");
+		hob_json_bool(out, item->dep->missing);
+		hob_json_key(out, "hash");
+		hob_json_digest(out, &item->dep->digest);
 	}
-	json_close(out, '}');
+	hob_json_close(out, '}');
 }
 
 enum MHD_Result srv_route_asset_deps(request *r)
@@ -125,17 +125,17 @@ enum MHD_Result srv_route_asset_deps(request *r)
 			(in ? add_users : add_made_of)(&w, at.asset, at.depth + 1);
 	}
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_str(&body, "id", hob_str_of(asset->id));
-	json_put_str(&body, "direction", direction);
-	json_key(&body, "items");
-	json_open(&body, '[');
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "id", hob_str_of(asset->id));
+	hob_json_put_str(&body, "direction", direction);
+	hob_json_key(&body, "items");
+	hob_json_open(&body, '[');
 	for (uint32_t i = 1; i < w.count; i++)
 		put_found(&body, &w.items[i], in);
-	json_close(&body, ']');
-	json_key(&body, "truncated");
-	json_bool(&body, w.cut);
-	json_close(&body, '}');
+	hob_json_close(&body, ']');
+	hob_json_key(&body, "truncated");
+	hob_json_bool(&body, w.cut);
+	hob_json_close(&body, '}');
 	srv_view_drop(w.view);
 	free(w.items);
 	return reply_json(r, MHD_HTTP_OK, &body);

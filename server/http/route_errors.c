@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* GET /api/v1/errors: what is broken, one item for each root cause. Assets that wait for a failed one are folded
  * under it; the same message from many assets is one item with a list. */
@@ -95,28 +95,28 @@ static uint32_t collect(const srv_view *view, fault *faults)
 
 static void put_group(hob_buf *out, const fault *group, uint32_t count)
 {
-	json_open(out, '{');
-	json_put_str(out, "code", group->code);
-	json_put_str(out, "message", group->message);
-	json_put_str(out, "hint", group->hint);
-	json_key(out, "location");
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "code", group->code);
+	hob_json_put_str(out, "message", group->message);
+	hob_json_put_str(out, "hint", group->hint);
+	hob_json_key(out, "location");
 	char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
-	json_raw(out, hob_str_of(place));
+	hob_json_raw(out, hob_str_of(place));
 	cJSON_free(place);
-	json_key(out, "root_cause");
+	hob_json_key(out, "root_cause");
 	if (group->cause.len > 0)
-		json_str(out, group->cause);
+		hob_json_str(out, group->cause);
 	else
-		json_null(out);
-	json_put_u64(out, "count", count);
-	json_key(out, "assets");
-	json_open(out, '[');
+		hob_json_null(out);
+	hob_json_put_u64(out, "count", count);
+	hob_json_key(out, "assets");
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
 		put_asset(out, group[i].asset,
 				  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
 					  1u << FIELD_links);
-	json_close(out, ']');
-	json_close(out, '}');
+	hob_json_close(out, ']');
+	hob_json_close(out, '}');
 }
 
 enum MHD_Result srv_route_errors(request *r)
@@ -134,20 +134,20 @@ enum MHD_Result srv_route_errors(request *r)
 	qsort(faults, count, sizeof *faults, compare_faults);
 	hob_buf body = {0};
 	uint32_t groups = 0;
-	json_open(&body, '{');
-	json_key(&body, "items");
-	json_open(&body, '[');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "items");
+	hob_json_open(&body, '[');
 	for (uint32_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && same_group_first(&faults[i], &faults[end]) == 0; end++)
 			;
 		if (groups++ < GROUPS_MAX)
 			put_group(&body, &faults[i], end - i);
 	}
-	json_close(&body, ']');
-	json_put_u64(&body, "groups", groups);
-	json_put_u64(&body, "assets", count);
-	json_put_u64(&body, "rev", view->rev);
-	json_close(&body, '}');
+	hob_json_close(&body, ']');
+	hob_json_put_u64(&body, "groups", groups);
+	hob_json_put_u64(&body, "assets", count);
+	hob_json_put_u64(&body, "rev", view->rev);
+	hob_json_close(&body, '}');
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_Delete(faults[i].error);
 	free(faults);

@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* Small resources about the daemon as a whole. */
 
@@ -9,30 +9,30 @@ enum MHD_Result srv_route_api(request *r)
 	srv_http *http = r->http;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_str(&body, "name", HOB_STR("hob"));
-	json_put_str(&body, "version", hob_str_of(http->sources.version));
-	json_put_u64(&body, "api", 1);
-	json_put_str(&body, "epoch", hob_str_of(srv_events_epoch(http->sources.events)));
-	json_put_u64(&body, "rev", view->rev);
-	json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
-	json_key(&body, "ready");
-	json_bool(&body, view->ready);
-	json_key(&body, "capabilities");
-	json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
-							"\"put\",\"actions\",\"manifest\",\"settings\"]"));
-	json_key(&body, "limits");
-	json_open(&body, '{');
-	json_put_u64(&body, "body_bytes", BODY_MAX);
-	json_put_u64(&body, "page_items", 1000);
-	json_put_u64(&body, "wait_seconds", WAIT_MAX_MS / 1000);
-	json_put_u64(&body, "connections", http->max_connections);
-	json_put_u64(&body, "listeners", http->max_events);
-	json_close(&body, '}');
-	json_key(&body, "links");
-	json_raw(&body, HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
-							"\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}"));
-	json_close(&body, '}');
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "name", HOB_STR("hob"));
+	hob_json_put_str(&body, "version", hob_str_of(http->sources.version));
+	hob_json_put_u64(&body, "api", 1);
+	hob_json_put_str(&body, "epoch", hob_str_of(srv_events_epoch(http->sources.events)));
+	hob_json_put_u64(&body, "rev", view->rev);
+	hob_json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
+	hob_json_key(&body, "ready");
+	hob_json_bool(&body, view->ready);
+	hob_json_key(&body, "capabilities");
+	hob_json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
+								"\"put\",\"actions\",\"manifest\",\"settings\"]"));
+	hob_json_key(&body, "limits");
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "body_bytes", BODY_MAX);
+	hob_json_put_u64(&body, "page_items", 1000);
+	hob_json_put_u64(&body, "wait_seconds", WAIT_MAX_MS / 1000);
+	hob_json_put_u64(&body, "connections", http->max_connections);
+	hob_json_put_u64(&body, "listeners", http->max_events);
+	hob_json_close(&body, '}');
+	hob_json_key(&body, "links");
+	hob_json_raw(&body, HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
+								"\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}"));
+	hob_json_close(&body, '}');
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -66,16 +66,16 @@ static void put_outputs(const srv_view *view, hob_buf *out)
 			kinds[k].count++;
 			kinds[k].bytes += output->size;
 		}
-	json_key(out, "by_output");
-	json_open(out, '[');
+	hob_json_key(out, "by_output");
+	hob_json_open(out, '[');
 	for (uint32_t k = 0; k < count; k++) {
-		json_open(out, '{');
-		json_put_str(out, "name", kinds[k].name);
-		json_put_u64(out, "count", kinds[k].count);
-		json_put_u64(out, "bytes", kinds[k].bytes);
-		json_close(out, '}');
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "name", kinds[k].name);
+		hob_json_put_u64(out, "count", kinds[k].count);
+		hob_json_put_u64(out, "bytes", kinds[k].bytes);
+		hob_json_close(out, '}');
 	}
-	json_close(out, ']');
+	hob_json_close(out, ']');
 }
 
 enum MHD_Result srv_route_stats(request *r)
@@ -87,42 +87,42 @@ enum MHD_Result srv_route_stats(request *r)
 		return result;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_put_u64(&body, "rev", view->rev);
-	json_key(&body, "ready");
-	json_bool(&body, view->ready);
-	json_key(&body, "assets");
-	json_open(&body, '{');
-	json_put_u64(&body, "total", view->count);
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "rev", view->rev);
+	hob_json_key(&body, "ready");
+	hob_json_bool(&body, view->ready);
+	hob_json_key(&body, "assets");
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "total", view->count);
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
-		json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
-	json_close(&body, '}');
+		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
+	hob_json_close(&body, '}');
 	uint64_t broken = 0, unequal = 0;
 	for (uint32_t i = 0; i < view->count; i++) {
 		broken += view->assets[i]->error.len > 0;
 		unequal += srv_view_is_unequal(view->assets[i]);
 	}
-	json_put_u64(&body, "broken", broken);
-	json_put_u64(&body, "unequal", unequal);
-	json_put_u64(&body, "outputs", view->outputs);
-	json_put_u64(&body, "warnings", view->warnings);
-	json_key(&body, "bytes");
-	json_open(&body, '{');
-	json_put_u64(&body, "source", view->source_bytes);
-	json_put_u64(&body, "cooked", view->cooked_bytes);
-	json_close(&body, '}');
-	json_key(&body, "http");
-	json_open(&body, '{');
-	json_put_u64(&body, "connections", http->connection_count);
-	json_put_u64(&body, "listeners", http->stream_count);
-	json_put_u64(&body, "response_bytes", http->response_bytes);
-	json_close(&body, '}');
-	json_put_u64(&body, "uptime_ms", (uint64_t)(http->now_ms - http->start_ms));
+	hob_json_put_u64(&body, "broken", broken);
+	hob_json_put_u64(&body, "unequal", unequal);
+	hob_json_put_u64(&body, "outputs", view->outputs);
+	hob_json_put_u64(&body, "warnings", view->warnings);
+	hob_json_key(&body, "bytes");
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "source", view->source_bytes);
+	hob_json_put_u64(&body, "cooked", view->cooked_bytes);
+	hob_json_close(&body, '}');
+	hob_json_key(&body, "http");
+	hob_json_open(&body, '{');
+	hob_json_put_u64(&body, "connections", http->connection_count);
+	hob_json_put_u64(&body, "listeners", http->stream_count);
+	hob_json_put_u64(&body, "response_bytes", http->response_bytes);
+	hob_json_close(&body, '}');
+	hob_json_put_u64(&body, "uptime_ms", (uint64_t)(http->now_ms - http->start_ms));
 	if (http->sources.stats)
 		http->sources.stats(http->sources.stats_user, &body);
 	if (outputs)
 		put_outputs(view, &body);
-	json_close(&body, '}');
+	hob_json_close(&body, '}');
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -131,27 +131,27 @@ enum MHD_Result srv_route_roots(request *r)
 {
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_key(&body, "items");
-	json_open(&body, '[');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "items");
+	hob_json_open(&body, '[');
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
-		json_open(&body, '{');
-		json_put_str(&body, "name", root->name);
-		json_put_str(&body, "path", root->path);
-		json_put_str(&body, "mode", hob_str_of(root->mode));
-		json_put_str(&body, "note", root->note);
-		json_put_str(&body, "file_system", hob_str_of(root->file_system));
-		json_put_str(&body, "probe", hob_str_of(root->probe));
-		json_put_u64(&body, "poll_ms", root->poll_ms);
-		json_put_u64(&body, "files", root->files);
-		json_put_str(&body, "skipped", root->skipped);
-		json_key(&body, "missing_since");
-		json_time(&body, root->missing_since_ms);
-		json_close(&body, '}');
+		hob_json_open(&body, '{');
+		hob_json_put_str(&body, "name", root->name);
+		hob_json_put_str(&body, "path", root->path);
+		hob_json_put_str(&body, "mode", hob_str_of(root->mode));
+		hob_json_put_str(&body, "note", root->note);
+		hob_json_put_str(&body, "file_system", hob_str_of(root->file_system));
+		hob_json_put_str(&body, "probe", hob_str_of(root->probe));
+		hob_json_put_u64(&body, "poll_ms", root->poll_ms);
+		hob_json_put_u64(&body, "files", root->files);
+		hob_json_put_str(&body, "skipped", root->skipped);
+		hob_json_key(&body, "missing_since");
+		hob_json_time(&body, root->missing_since_ms);
+		hob_json_close(&body, '}');
 	}
-	json_close(&body, ']');
-	json_close(&body, '}');
+	hob_json_close(&body, ']');
+	hob_json_close(&body, '}');
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -160,15 +160,15 @@ enum MHD_Result srv_route_clients(request *r)
 {
 	srv_http *http = r->http;
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_key(&body, "items");
-	json_open(&body, '[');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "items");
+	hob_json_open(&body, '[');
 	streams_put(http, &body);
-	json_close(&body, ']');
-	json_put_u64(&body, "count", http->stream_count);
-	json_put_u64(&body, "connections", http->connection_count);
-	json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
-	json_close(&body, '}');
+	hob_json_close(&body, ']');
+	hob_json_put_u64(&body, "count", http->stream_count);
+	hob_json_put_u64(&body, "connections", http->connection_count);
+	hob_json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
+	hob_json_close(&body, '}');
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
 
@@ -176,10 +176,10 @@ enum MHD_Result srv_route_config(request *r)
 {
 	srv_http *http = r->http;
 	hob_buf body = {0};
-	json_open(&body, '{');
+	hob_json_open(&body, '{');
 	if (http->sources.config)
 		http->sources.config(http->sources.config_user, &body);
-	json_close(&body, '}');
+	hob_json_close(&body, '}');
 	return reply_json(r, MHD_HTTP_OK, &body);
 }
 

@@ -2,7 +2,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* Signing in to the dashboard: the token goes into a cookie once and then comes with everything that a page asks for,
  * also with what cannot have header fields: event streams, pictures, downloads. */
@@ -10,13 +10,13 @@
 static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str *token)
 {
 	hob_buf body = {0};
-	json_open(&body, '{');
-	json_key(&body, "required");
-	json_bool(&body, r->http->access != NULL);
-	json_put_str(&body, "scope", hob_str_of(srv_scope_name(scope)));
-	json_key(&body, "expired");
-	json_bool(&body, r->head.session_over);
-	json_close(&body, '}');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "required");
+	hob_json_bool(&body, r->http->access != NULL);
+	hob_json_put_str(&body, "scope", hob_str_of(srv_scope_name(scope)));
+	hob_json_key(&body, "expired");
+	hob_json_bool(&body, r->head.session_over);
+	hob_json_close(&body, '}');
 	hob_buf_put(&body, "\n", 1);
 	size_t size = body.size;
 	struct MHD_Response *response = response_of(&body, "application/json");

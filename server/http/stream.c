@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* GET /api/v1/events. The ring of the change log is every listener's queue: a listener only holds the number of the
  * last event it was given and one buffer of formatted text. One that reads so slowly that the ring has moved on is told
@@ -57,10 +57,10 @@ static void put_reset(stream *s, const char *reason)
 	srv_events *events = s->request->http->sources.events;
 	s->seq = srv_events_newest(events);
 	put_event_head(&s->text, srv_events_epoch(events), s->seq, "reset");
-	json_open(&s->text, '{');
-	json_put_str(&s->text, "reason", hob_str_of(reason));
-	json_put_u64(&s->text, "oldest", srv_events_oldest(events));
-	json_close(&s->text, '}');
+	hob_json_open(&s->text, '{');
+	hob_json_put_str(&s->text, "reason", hob_str_of(reason));
+	hob_json_put_u64(&s->text, "oldest", srv_events_oldest(events));
+	hob_json_close(&s->text, '}');
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
 }
 
@@ -71,13 +71,13 @@ static void put_hello(stream *s)
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf_put_str(&s->text, HOB_STR("retry: 1000\n"));
 	put_event_head(&s->text, epoch, s->seq, "hello");
-	json_open(&s->text, '{');
-	json_put_str(&s->text, "name", HOB_STR("hob"));
-	json_put_str(&s->text, "version", hob_str_of(http->sources.version));
-	json_put_str(&s->text, "epoch", hob_str_of(epoch));
-	json_put_u64(&s->text, "rev", view->rev);
-	json_put_u64(&s->text, "seq", s->seq);
-	json_close(&s->text, '}');
+	hob_json_open(&s->text, '{');
+	hob_json_put_str(&s->text, "name", HOB_STR("hob"));
+	hob_json_put_str(&s->text, "version", hob_str_of(http->sources.version));
+	hob_json_put_str(&s->text, "epoch", hob_str_of(epoch));
+	hob_json_put_u64(&s->text, "rev", view->rev);
+	hob_json_put_u64(&s->text, "seq", s->seq);
+	hob_json_close(&s->text, '}');
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
 	srv_view_drop(view);
 }
@@ -236,11 +236,11 @@ static void note_client(stream *s)
 
 static void put_texts(hob_buf *out, const char *name, char *const *texts, uint32_t count)
 {
-	json_key(out, name);
-	json_open(out, '[');
+	hob_json_key(out, name);
+	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < count; i++)
-		json_str(out, hob_str_of(texts[i]));
-	json_close(out, ']');
+		hob_json_str(out, hob_str_of(texts[i]));
+	hob_json_close(out, ']');
 }
 
 void streams_put(srv_http *http, hob_buf *out)
@@ -249,17 +249,17 @@ void streams_put(srv_http *http, hob_buf *out)
 	uint64_t newest = srv_events_newest(http->sources.events);
 	uint32_t shown = 0;
 	for (const stream *s = http->streams; s && shown < SHOWN_MAX; s = s->next, shown++) {
-		json_open(out, '{');
-		json_put_str(out, "address", hob_str_of(s->address));
-		json_put_str(out, "agent", hob_str_of(s->agent));
-		json_key(out, "since");
-		json_time(out, s->began_ms);
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "address", hob_str_of(s->address));
+		hob_json_put_str(out, "agent", hob_str_of(s->agent));
+		hob_json_key(out, "since");
+		hob_json_time(out, s->began_ms);
 		put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
 		put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
-		json_put_u64(out, "uses", srv_uses_count(srv_events_uses(http->sources.events), s->client));
-		json_put_u64(out, "seq", s->seq);
-		json_put_u64(out, "behind", newest > s->seq ? newest - s->seq : 0);
-		json_close(out, '}');
+		hob_json_put_u64(out, "uses", srv_uses_count(srv_events_uses(http->sources.events), s->client));
+		hob_json_put_u64(out, "seq", s->seq);
+		hob_json_put_u64(out, "behind", newest > s->seq ? newest - s->seq : 0);
+		hob_json_close(out, '}');
 	}
 }
 

@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "json.h"
+#include "../../core/base/json_write.h"
 
 /* A variant is a source of its own on the same folder, with options of its own: "mobile" of the source "art" is called
  * "art@mobile". */
@@ -43,7 +43,7 @@ enum MHD_Result reply_no_variant(request *r, const srv_view *view, hob_str root,
 			continue;
 		hob_str other = hob_str_sub(name, root.len + 1, name.len);
 		hob_buf_printf(&hint, " %.*s", HOB_FMT(other));
-		json_str(&members, other);
+		hob_json_str(&members, other);
 	}
 	hob_buf_put_str(&members, HOB_STR("]"));
 	hob_buf_printf(

@@ -1,6 +1,6 @@
 #include "store_internal.h"
 
-#include "../watch/mounts.h"
+#include "../fs/mounts.h"
 
 #include <assert.h>
 #include <dirent.h>

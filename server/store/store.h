@@ -22,7 +22,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
-#include "../watch/watch.h"
+#include "../fs/beneath.h"
 
 typedef struct srv_store srv_store;
 

@@ -7,7 +7,7 @@
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
  *   watch_settle.c  which paths are delivered when
- *   dir_tree.c      the watched folders;  path_set.c  paths without duplicates;  beneath.c, mounts.c
+ *   dir_tree.c      the watched folders;  path_set.c  paths without duplicates
  *
  * Each root has an inotify instance of its own, so that closing it drops all its watches, an overflow concerns one root, and
  * roots may overlap. root->lock guards everything of a root that both its thread and the reader use; while the

@@ -1,6 +1,6 @@
 #include "watch_internal.h"
 #include "../fs/beneath.h"
-#include "mounts.h"
+#include "../fs/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

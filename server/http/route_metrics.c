@@ -1,53 +1,18 @@
-#include "metrics.h"
-
 #include "inside.h"
+
+#include "../metrics/metrics.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-static const struct {
-	const char *type, *name, *help;
-} table[] = {
-#define COUNTER(id, type, name, help) {#type, name, help},
-#include "../../schema/counters.def"
-#undef COUNTER
-};
-
-void metric_head(hob_buf *out, metric id)
-{
-	hob_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", table[id].name, table[id].help, table[id].name,
-				   table[id].type);
-}
-
-void metric_part(hob_buf *out, metric id, const char *suffix, const char *labels, uint64_t value, bool is_ns)
-{
-	hob_buf_printf(out, "%s%s%s%s%s ", table[id].name, suffix, labels ? "{" : "", labels ? labels : "",
-				   labels ? "}" : "");
-	if (is_ns)
-		hob_buf_printf(out, "%" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
-	else
-		hob_buf_printf(out, "%" PRIu64 "\n", value);
-}
-
-void metric_u64(hob_buf *out, metric id, const char *labels, uint64_t value)
-{
-	metric_part(out, id, "", labels, value, false);
-}
-
-void metric_ns(hob_buf *out, metric id, const char *labels, uint64_t nanoseconds)
-{
-	metric_part(out, id, "", labels, nanoseconds, true);
-}
-
 static void one(hob_buf *out, metric id, uint64_t value)
 {
-	metric_head(out, id);
-	metric_u64(out, id, NULL, value);
+	srv_metric_head(out, id);
+	srv_metric_u64(out, id, NULL, value);
 }
 
 /* ---- about the process */
@@ -87,8 +52,8 @@ static void put_process(hob_buf *out, const srv_http *http)
 {
 	struct rlimit files = {0};
 	getrlimit(RLIMIT_NOFILE, &files);
-	metric_head(out, METRIC_process_cpu);
-	metric_ns(out, METRIC_process_cpu, NULL, cpu_ns());
+	srv_metric_head(out, METRIC_process_cpu);
+	srv_metric_ns(out, METRIC_process_cpu, NULL, cpu_ns());
 	one(out, METRIC_process_memory, resident_bytes());
 	one(out, METRIC_process_fds, count_fds());
 	one(out, METRIC_process_max_fds, files.rlim_cur);
@@ -100,19 +65,19 @@ static void put_process(hob_buf *out, const srv_http *http)
 static void put_view(hob_buf *out, const srv_view *view)
 {
 	char labels[64];
-	metric_head(out, METRIC_assets);
+	srv_metric_head(out, METRIC_assets);
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++) {
 		snprintf(labels, sizeof labels, "state=\"%s\"", srv_state_name((srv_state)i));
-		metric_u64(out, METRIC_assets, labels, view->states[i]);
+		srv_metric_u64(out, METRIC_assets, labels, view->states[i]);
 	}
 	static const char *const modes[] = {"inotify", "polling", "scanning", "missing"};
-	metric_head(out, METRIC_watch_roots);
+	srv_metric_head(out, METRIC_watch_roots);
 	for (size_t m = 0; m < HOB_COUNT_OF(modes); m++) {
 		uint64_t count = 0;
 		for (uint32_t i = 0; i < view->root_count; i++)
 			count += strcmp(view->roots[i].mode, modes[m]) == 0;
 		snprintf(labels, sizeof labels, "mode=\"%s\"", modes[m]);
-		metric_u64(out, METRIC_watch_roots, labels, count);
+		srv_metric_u64(out, METRIC_watch_roots, labels, count);
 	}
 }
 
@@ -121,24 +86,24 @@ static void put_http(hob_buf *out, const srv_http *http)
 	char labels[160];
 	one(out, METRIC_events_clients, http->stream_count);
 	one(out, METRIC_http_connections, http->connection_count);
-	metric_head(out, METRIC_http_connections_refused);
-	metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", http->refused_full);
-	metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", http->closed_late);
-	metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", http->closed_for_room);
+	srv_metric_head(out, METRIC_http_connections_refused);
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", http->refused_full);
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", http->closed_late);
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", http->closed_for_room);
 	one(out, METRIC_http_tokens_refused, http->refused_token);
-	metric_head(out, METRIC_http_requests);
+	srv_metric_head(out, METRIC_http_requests);
 	for (int route = 0; route < ROUTE_COUNT; route++)
 		for (int i = 0; i < STATUS_SLOTS && http->requests[route].status[i]; i++) {
 			snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", route_pattern((route_id)route),
 					 http->requests[route].status[i]);
-			metric_u64(out, METRIC_http_requests, labels, http->requests[route].count[i]);
+			srv_metric_u64(out, METRIC_http_requests, labels, http->requests[route].count[i]);
 		}
 	one(out, METRIC_http_response_bytes, http->response_bytes);
 	one(out, METRIC_http_blob_cache, blob_cache_count(http->blobs));
-	metric_head(out, METRIC_http_encoded);
+	srv_metric_head(out, METRIC_http_encoded);
 	for (int i = 0; i < CODING_COUNT; i++) {
 		snprintf(labels, sizeof labels, "coding=\"%s\"", coding_name((coding_id)i));
-		metric_u64(out, METRIC_http_encoded, labels, http->encoded[i]);
+		srv_metric_u64(out, METRIC_http_encoded, labels, http->encoded[i]);
 	}
 	one(out, METRIC_http_encoded_saved, http->encoded_saved_bytes);
 }
@@ -150,8 +115,8 @@ enum MHD_Result srv_route_metrics(request *r)
 	hob_buf body = {0};
 	char labels[80];
 	snprintf(labels, sizeof labels, "version=\"%s\"", http->sources.version);
-	metric_head(&body, METRIC_build_info);
-	metric_u64(&body, METRIC_build_info, labels, 1);
+	srv_metric_head(&body, METRIC_build_info);
+	srv_metric_u64(&body, METRIC_build_info, labels, 1);
 	put_view(&body, view);
 	srv_view_drop(view);
 	put_http(&body, http);

@@ -1,6 +1,6 @@
 #include "tests/unit/support.h"
 
-#include "server/http/view.h"
+#include "server/view/view.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
