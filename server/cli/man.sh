@@ -88,7 +88,7 @@ The watched folders; folders named on the command line take their place. Each ha
 .B path
 and may have
 .B name
-(in URLs; default: the folder's own; a name with @VARIANT beside one of the same folder is a variant of it),
+(in URLs; default: the folder's own; a name with @PROFILE beside one of the same folder is a profile of it),
 .BR include " and " exclude
 (lists of globs of what is an asset) and
 .B options

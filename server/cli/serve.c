@@ -73,7 +73,7 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 			free(path);
 			return hob_fail(
 				err, USAGE,
-				"the folder '%s' is given twice; a variant with other options is a source called '%s@NAME'",
+				"the folder '%s' is given twice; a profile with other options is a source called '%s@NAME'",
 				dir, d->roots[i].name);
 		}
 		if (strcmp(d->roots[i].name, name) == 0) {
@@ -212,7 +212,7 @@ static void print_addresses(const srv_http *http, const paint *p)
 			printf("  %s➜%s  also at   %s\n", p->accent, p->off, url);
 }
 
-/* A root that is not called as its folder says so: a variant, the second of two folders of one name, a name of hob.json. */
+/* A root that is not called as its folder says so: a profile, the second of two folders of one name, a name of hob.json. */
 static void print_roots(const srv_view *view, const paint *p)
 {
 	for (uint32_t i = 0; i < view->root_count; i++) {

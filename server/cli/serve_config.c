@@ -63,7 +63,7 @@ void serve_engine_options(const srv_config *config, srv_engine_options *out)
 	*out = (srv_engine_options){.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
 								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
 								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
-								.form_limit = srv_config_number(config, SRV_CONFIG_form_limit),
+								.derived_limit = srv_config_number(config, SRV_CONFIG_derived_limit),
 								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
 										   : strcmp(sandbox, "off") == 0   ? SRV_SANDBOX_OFF
 																		   : SRV_SANDBOX_BEST_EFFORT,
@@ -71,7 +71,8 @@ void serve_engine_options(const srv_config *config, srv_engine_options *out)
 								.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
 											  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
 																			 : SRV_ENGINE_AUTO,
-								.audit_s = (uint32_t)srv_config_number(config, SRV_CONFIG_audit),
+								.audit_s =
+									(uint32_t)srv_config_number(config, SRV_CONFIG_reproducibility_interval),
 								.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
 }
 

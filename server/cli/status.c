@@ -27,23 +27,23 @@ static void put_states(const cJSON *states, hob_buf *out)
 static void put_queue(const cJSON *queue, hob_buf *out)
 {
 	static const struct {
-		const char *class, *words;
-	} urgent[] = {{"waited", "asked for now"},
-				  {"used", "in use by clients"},
+		const char *name, *words;
+	} urgent[] = {{"interactive", "asked for now"},
+				  {"in-use", "in use by clients"},
 				  {"changed", "just changed"},
-				  {"rest", "other"}};
+				  {"background", "other"}};
 	double waiting = cli_number(queue, "length");
 	char count[48];
-	if (cli_number(queue, "held") > 0)
-		hob_buf_printf(out, "  holding   %s, published together with what is still cooked\n",
-					   cli_count(cli_number(queue, "held"), "change", count));
+	if (cli_number(queue, "in_changeset") > 0)
+		hob_buf_printf(out, "  changeset %s finished, published when the rest is cooked\n",
+					   cli_count(cli_number(queue, "in_changeset"), "change", count));
 	if (cli_number(queue, "running") + waiting == 0)
 		return;
 	hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting", cli_number(queue, "running"), waiting);
 	const char *before = ": ";
 	for (size_t i = 0; i < HOB_COUNT_OF(urgent); i++)
-		if (cli_number(queue, urgent[i].class) > 0) {
-			hob_buf_printf(out, "%s%.0f %s", before, cli_number(queue, urgent[i].class), urgent[i].words);
+		if (cli_number(queue, urgent[i].name) > 0) {
+			hob_buf_printf(out, "%s%.0f %s", before, cli_number(queue, urgent[i].name), urgent[i].words);
 			before = ", ";
 		}
 	hob_buf_put(out, "\n", 1);
@@ -59,9 +59,9 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_duration((uint64_t)cli_number(stats, "uptime_ms") * 1000000, a),
 				   cli_count(cli_number(assets, "total"), "asset", count), cli_number(stats, "rev"));
 	put_states(assets, out);
-	if (cli_text(stats, "trouble")[0])
-		hob_buf_printf(out, "  %strouble%s   %s\n", cli_state_color("failed"), cli_color_off(),
-					   cli_text(stats, "trouble"));
+	if (cli_text(stats, "degraded")[0])
+		hob_buf_printf(out, "  %sdegraded%s   %s\n", cli_state_color("failed"), cli_color_off(),
+					   cli_text(stats, "degraded"));
 	put_queue(queue, out);
 	hob_buf_printf(out, "  models    %s (their own files only), %s cooked, %s\n",
 				   srv_text_bytes((uint64_t)cli_number(bytes, "source"), a),
@@ -74,17 +74,17 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_bytes((uint64_t)cli_number(cache, "disk_free_bytes"), b));
 }
 
-/* Whose cooks are not repeatable. */
-static void put_unequal(const char *url, const cJSON *stats, hob_buf *out)
+/* Assets whose outputs differ from cook to cook. */
+static void put_nondeterministic(const char *url, const cJSON *stats, hob_buf *out)
 {
 	int ignored;
-	double count = cli_number(stats, "unequal");
+	double count = cli_number(stats, "nondeterministic");
 	const cJSON *item;
 	if (count == 0)
 		return;
-	cJSON *list =
-		cli_ask_json("hob status", url, "/api/v1/assets?unequal=true&limit=3&fields=name", false, &ignored);
-	hob_buf_printf(out, "  %sunequal%s   cooked again, other outputs came of the same inputs: hob why",
+	cJSON *list = cli_ask_json("hob status", url, "/api/v1/assets?nondeterministic=true&limit=3&fields=name",
+							   false, &ignored);
+	hob_buf_printf(out, "  %snondeterministic%s  the same inputs gave different outputs: hob why",
 				   cli_state_color("failed"), cli_color_off());
 	cJSON_ArrayForEach(item, cli_member(list, "items"))
 	{
@@ -124,7 +124,7 @@ static int print_once(const char *url, hob_buf *out)
 	cJSON *roots = stats ? cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
 	if (stats)
 		put_stats(url, stats, out);
-	put_unequal(url, stats, out);
+	put_nondeterministic(url, stats, out);
 	put_roots(roots, out);
 	cJSON_Delete(stats);
 	cJSON_Delete(roots);

@@ -182,27 +182,25 @@ static void print_change(const cJSON *change)
 	}
 }
 
-static void print_audit(const cJSON *audit)
+static void print_reproducibility(const cJSON *check)
 {
-	const cJSON *found = cli_member(audit, "found"), *name;
-	if (!cJSON_IsObject(audit))
+	const cJSON *found = cli_member(check, "found"), *name;
+	if (!cJSON_IsObject(check))
 		return;
-	printf("  audited   ");
-	if (cJSON_IsTrue(cli_member(audit, "same")))
-		fputs("cooked again, the same came of it", stdout);
+	printf("  checked   ");
+	if (cJSON_IsTrue(cli_member(check, "same")))
+		fputs("cooked again, same outputs", stdout);
 	else if (cli_text(found, "message")[0])
-		printf("%scooked again from the same inputs, and failed:%s %s", cli_state_color("failed"),
+		printf("%scooked again from the same inputs and failed:%s %s", cli_state_color("failed"),
 			   cli_color_off(), cli_text(found, "message"));
 	else
-		printf("%scooked again from the same inputs, other now:%s", cli_state_color("failed"),
+		printf("%snondeterministic: the same inputs gave different%s", cli_state_color("failed"),
 			   cli_color_off());
 	cJSON_ArrayForEach(name, cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
-	printf("  %s%s%s\n", cli_dim(), cli_text(audit, "at"), cli_color_off());
-	if (cJSON_IsFalse(cli_member(audit, "same")))
-		print_line(
-			"hint",
-			"a cook or its record is not to be trusted: 'hob bundle' it for a report; cooking it again "
-			"(POST .../cook {\"force\":true}) makes a new record");
+	printf("  %s%s%s\n", cli_dim(), cli_text(check, "at"), cli_color_off());
+	if (cJSON_IsFalse(cli_member(check, "same")))
+		print_line("hint", "do not trust this cook: make a report with 'hob bundle'; POST .../cook "
+						   "{\"force\":true} cooks it again");
 }
 
 static void print_previous(const cJSON *why, const char *against)
@@ -238,7 +236,7 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	if (cli_number(why, "cook_ms") > 0)
 		printf("  took      %s%s\n", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time),
 			   cached ? " when it was cooked" : "");
-	print_audit(cli_member(why, "audit"));
+	print_reproducibility(cli_member(why, "reproducibility"));
 	if (cli_text(why, "key")[0])
 		printf("  key       %.16s\n", cli_text(why, "key"));
 	print_again(url, asset);

@@ -88,7 +88,7 @@ void srv_config_print(const srv_config *config, hob_buf *out);
  * False: there is no such schema. */
 bool srv_config_schema(hob_str file, hob_buf *out);
 
-/* Two sources may be of one folder when they are variants of each other: "art", "art@mobile", "art@vr". */
+/* Two sources may be of one folder when they are profiles of each other: "art", "art@mobile", "art@vr". */
 bool srv_config_is_variant(const char *name, const char *other);
 
 #endif

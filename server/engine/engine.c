@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Jobs under way beyond those on a worker, for each class: enough to keep the workers fed, few enough that the queue's order
- * counts. A class has those of the ones below it, too, so that it is never behind them. */
+/* Jobs under way beyond those on a worker, for each priority: enough to keep the workers fed, few enough that the queue's order
+ * counts. A priority has those of the ones below it, too, so that it is never behind them. */
 enum { AHEAD = 16, TIMER_MS = 1000 };
 
 int64_t engine_now_ms(void)
@@ -89,7 +89,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 		return;
 	if (engine_joins(engine, id))
 		engine_join(engine, id);
-	else if (a->batched && priority != SRV_PRIORITY_REST)
+	else if (a->batched && priority != SRV_PRIORITY_BACKGROUND)
 		engine_leave(engine, id);
 	add_reason(a, kind, path);
 	if (a->unfinished) {
@@ -107,7 +107,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 		/* A cook whose inputs are history only delays the one that is wanted; what is still being hashed or
 		 * stored finishes by itself. Of two in a row the second is left to finish: who saves faster than a cook
 		 * takes would never see any. */
-		if (a->job->on_worker && priority != SRV_PRIORITY_REST && !a->cancelled)
+		if (a->job->on_worker && priority != SRV_PRIORITY_BACKGROUND && !a->cancelled)
 			a->cancelled = srv_pool_cancel(engine->pool, a->job);
 		return;
 	}
@@ -119,7 +119,7 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
 		publish_view_later(engine, id);
 	}
-	srv_queue_push(engine->queue, id, engine_class(engine, a, priority), a->final_cook_ns);
+	srv_queue_push(engine->queue, id, engine_priority(engine, a, priority), a->final_cook_ns);
 }
 
 void asset_drop_job(srv_engine *engine, uint32_t id)
@@ -232,7 +232,7 @@ static void on_pool_trouble(void *user, const hob_error *why)
 	for (uint32_t i = 0; i < engine->asset_count && !why; i++)
 		if (engine->assets[i].blocked) {
 			engine->assets[i].blocked = false;
-			asset_dirty(engine, i, SRV_PRIORITY_REST, "retry", (hob_str){0});
+			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 		}
 	engine_fill(engine);
 }
@@ -517,7 +517,7 @@ void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 		engine->root_settings[i] = settings[i];
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (engine->assets[i].alive && !asset_is_current(engine, &engine->assets[i]))
-			asset_dirty(engine, i, SRV_PRIORITY_REST, "settings", HOB_STR("hob.json"));
+			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));
 	engine_fill(engine);
 }
 

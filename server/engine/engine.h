@@ -52,7 +52,7 @@ typedef struct srv_engine_options {
 	uint32_t root_count;
 	uint32_t workers, timeout_ms;
 	uint64_t memory_limit;
-	uint64_t form_limit; /* bytes that one form on request is made of */
+	uint64_t derived_limit; /* bytes that one form on request is made of */
 	srv_sandbox_policy sandbox;
 	const char *worker_path;
 	srv_engine_watch_mode watch_mode;

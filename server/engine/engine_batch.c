@@ -119,7 +119,7 @@ bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
 		return false;
 	/* Of many files the first comes alone: those behind it are on their way, or will be at once. */
 	bool saved =
-		a->job && (a->job->priority == SRV_PRIORITY_CHANGED || a->job->priority == SRV_PRIORITY_USED);
+		a->job && (a->job->priority == SRV_PRIORITY_CHANGED || a->job->priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown && !a->good_is_preview;
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
 	if (!a->batched && (many || is_new) && !somebody_waits(engine, id)) {
@@ -148,7 +148,7 @@ static bool can_be_shown(srv_engine *engine, const engine_change *change)
 static void cook_again(srv_engine *engine, asset *a)
 {
 	a->batched = a->has_last = false;
-	asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_REST, "retry", (hob_str){0});
+	asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 }
 
 static void publish(srv_engine *engine, batch *b)

@@ -50,7 +50,7 @@ void engine_heal_blobs(srv_engine *engine)
 		if (engine_root_is_away(engine, a->root))
 			a->has_last = false; /* looked at when it is back */
 		else
-			asset_dirty(engine, id, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+			asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	if (view)
 		srv_view_drop(view);

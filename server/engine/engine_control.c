@@ -196,7 +196,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
 	engine_leave(engine, id);
-	engine_raise(engine, id, SRV_PRIORITY_WAITED);
+	engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	add_waiter(engine, control, id);
 	engine_fill(engine);
 	engine_answer_waiters(engine);
@@ -220,7 +220,7 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	a->crashes = 0;
 	a->forced = control->force;
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
-	asset_dirty(engine, id, SRV_PRIORITY_WAITED, control->force ? "forced" : "asked", (hob_str){0});
+	asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, control->force ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->job_id;
 	engine_fill(engine);
 	hob_buf body = {0};
@@ -283,7 +283,7 @@ static void classic_run(uv_work_t *work)
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
-	uint64_t room = engine_form_limit(job->engine);
+	uint64_t room = engine_derived_limit(job->engine);
 	for (int i = 0; i < 3 && ok; i++) {
 		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], room, &job->error);
 		ok = packed[i].data != NULL;

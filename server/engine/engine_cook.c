@@ -35,7 +35,7 @@ void job_go_on(engine_job *job)
 	job->output_count = 0;
 	job->cooking = false;
 	job->previewed = true;
-	job->priority = SRV_PRIORITY_REST;
+	job->priority = SRV_PRIORITY_BACKGROUND;
 	uint32_t source = engine->assets[job->asset].file;
 	job_digests(job, &source, 1, job_lookup);
 	wake_twins(engine, twins);
@@ -55,7 +55,7 @@ void job_end(engine_job *job)
 	if (a->alive && a->dirty_again) {
 		a->dirty_again = false;
 		a->queued_at_ms = engine_now_ms();
-		srv_queue_push(engine->queue, id, engine_class(engine, a, SRV_PRIORITY_CHANGED), a->final_cook_ns);
+		srv_queue_push(engine->queue, id, engine_priority(engine, a, SRV_PRIORITY_CHANGED), a->final_cook_ns);
 	} else if (a->alive && !srv_queue_has(engine->queue, id)) {
 		hob_buf_clear(&a->reasons);
 		a->reason_count = 0;
@@ -259,7 +259,7 @@ static bool wants_preview(const engine_job *job)
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
 	const srv_engine *engine = job->engine;
 	const asset *a = &engine->assets[job->asset];
-	bool looked_at = job->priority <= SRV_PRIORITY_USED ||
+	bool looked_at = job->priority <= SRV_PRIORITY_IN_USE ||
 					 (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(engine->events) > 0);
 	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
 									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;

@@ -60,14 +60,14 @@ typedef struct stored_pictures {
 	hob_bytes mapped;
 } stored_pictures;
 
-uint64_t engine_form_limit(const srv_engine *engine)
+uint64_t engine_derived_limit(const srv_engine *engine)
 {
-	return engine->options.form_limit > 0 ? engine->options.form_limit : UINT64_MAX;
+	return engine->options.derived_limit > 0 ? engine->options.derived_limit : UINT64_MAX;
 }
 
 static uint64_t most_bytes(const derivation *d)
 {
-	return engine_form_limit(d->engine);
+	return engine_derived_limit(d->engine);
 }
 
 static void unmap(hob_bytes *mapped)

@@ -70,7 +70,7 @@ static uint32_t cook_lost(srv_engine *engine)
 			continue;
 		count++;
 		a->has_last = false;
-		asset_dirty(engine, i, SRV_PRIORITY_REST, "damaged-blob", (hob_str){0});
+		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	return count;
 }

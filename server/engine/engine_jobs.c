@@ -47,8 +47,8 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 		hob_buf_printf(out, "%.3f", (double)job->progress);
 		hob_json_put_str(out, "stage", hob_str_of(job->stage));
 	}
-	srv_priority class = job ? job->priority : srv_queue_priority(engine->queue, id);
-	hob_json_put_str(out, "class", hob_str_of(srv_priority_name(class)));
+	srv_priority priority = job ? job->priority : srv_queue_priority(engine->queue, id);
+	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
 	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->reasons));
 	hob_json_close(out, '}');
 }

@@ -85,7 +85,7 @@ static void retry_passing(srv_engine *engine)
 		bool unfinished = a->unfinished;
 		a->retry_at = 0;
 		a->unfinished = false;
-		asset_dirty(engine, i, SRV_PRIORITY_REST, unfinished ? "changed" : "retry",
+		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, unfinished ? "changed" : "retry",
 					unfinished ? hob_str_of(a->path) : (hob_str){0});
 	}
 }

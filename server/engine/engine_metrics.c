@@ -133,7 +133,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "running", c->running);
 	hob_json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
 	hob_json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
-	hob_json_put_u64(out, "held", c->held);
+	hob_json_put_u64(out, "in_changeset", c->held);
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
@@ -147,7 +147,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
 	hob_json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
 	hob_json_close(out, '}');
-	hob_json_key(out, "audits");
+	hob_json_key(out, "reproducibility");
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "same", c->audits_same);
 	hob_json_put_u64(out, "different", c->audits_different);
@@ -166,7 +166,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_close(out, '}');
 	hob_buf trouble = {0};
 	srv_engine_trouble(engine, &trouble);
-	hob_json_key(out, "trouble");
+	hob_json_key(out, "degraded");
 	if (trouble.size > 0)
 		hob_json_str(out, hob_buf_str(&trouble));
 	else

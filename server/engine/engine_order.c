@@ -2,11 +2,11 @@
 
 /* Whose turn it is: the class of what becomes dirty, and what raises it while it waits. */
 
-srv_priority engine_class(srv_engine *engine, const asset *a, srv_priority priority)
+srv_priority engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {
 	bool used =
-		priority > SRV_PRIORITY_USED && srv_uses_has(srv_events_uses(engine->events), hob_str_of(a->full));
-	return used ? SRV_PRIORITY_USED : priority;
+		priority > SRV_PRIORITY_IN_USE && srv_uses_has(srv_events_uses(engine->events), hob_str_of(a->full));
+	return used ? SRV_PRIORITY_IN_USE : priority;
 }
 
 void engine_wait_for_worker(engine_job *job)
@@ -50,8 +50,8 @@ void engine_raise_used(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
 		bool waits = srv_queue_has(engine->queue, i) || (a->job && engine_waits_for_worker(a->job));
-		if (waits && engine_class(engine, a, SRV_PRIORITY_REST) == SRV_PRIORITY_USED)
-			engine_raise(engine, i, SRV_PRIORITY_USED);
+		if (waits && engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
+			engine_raise(engine, i, SRV_PRIORITY_IN_USE);
 	}
 }
 

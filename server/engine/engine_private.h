@@ -265,12 +265,12 @@ void engine_welcome_root(srv_engine *engine, uint32_t root);
 void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);
 void engine_store_root(srv_engine *engine, uint32_t root);
 /* engine_order.c */
-/* The class of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
-srv_priority engine_class(srv_engine *engine, const asset *a, srv_priority priority);
+/* The priority of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
+srv_priority engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
 void engine_raise(srv_engine *engine, uint32_t id,
 				  srv_priority priority);	  /* while it waits, if that is more */
 void engine_raise_used(srv_engine *engine);	  /* once a second: what came to be used meanwhile */
-void engine_wait_for_worker(engine_job *job); /* in the order of classes */
+void engine_wait_for_worker(engine_job *job); /* in the order of priority */
 bool engine_waits_for_worker(const engine_job *job);
 void engine_count_waiting(srv_engine *engine); /* for everybody to read */
 /* engine_batch.c: what belongs together is published as one rev */
@@ -396,7 +396,7 @@ void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better
 /* engine_derive.c */
 void engine_derive(srv_engine *engine, srv_control *control);
 /* Bytes that one form on request is made of at most. */
-uint64_t engine_form_limit(const srv_engine *engine);
+uint64_t engine_derived_limit(const srv_engine *engine);
 /* Lets go of what was ordered only by who has gone. */
 void engine_derive_less(srv_engine *engine);
 

@@ -245,12 +245,12 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 static void put_change_head(const srv_engine *engine, const asset *a, const char *kind, hob_buf *tail)
 {
 	char id[SRV_ASSET_ID + 1];
-	const char *variant = strchr(engine->options.roots[a->root].name, '@');
+	const char *profile = strchr(engine->options.roots[a->root].name, '@');
 	srv_asset_id(hob_str_of(a->full), id);
 	hob_buf_printf(tail, ",\"kind\":\"%s\",\"asset\":", kind);
 	hob_buf_put_json(tail, hob_str_of(a->full));
-	hob_buf_printf(tail, ",\"id\":\"%s\",\"variant\":", id);
-	hob_buf_put_json(tail, hob_str_of(variant ? variant + 1 : "default"));
+	hob_buf_printf(tail, ",\"id\":\"%s\",\"profile\":", id);
+	hob_buf_put_json(tail, hob_str_of(profile ? profile + 1 : "default"));
 	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
 }
 

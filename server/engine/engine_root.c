@@ -236,7 +236,7 @@ void engine_welcome_root(srv_engine *engine, uint32_t root)
 			continue;
 		/* Rows may be lost with the disk that was just gone. */
 		if (a->job || !asset_is_current(engine, a) || engine_has_lost_recipe(engine, a)) {
-			asset_dirty(engine, i, SRV_PRIORITY_REST, "returned", hob_str_of(a->path));
+			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
 		}
 		a->state = a->settled;

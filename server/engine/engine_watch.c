@@ -27,9 +27,9 @@ void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	for (uint32_t i = 0; i < count; i++)
 		if (dependents[i] != but)
-			asset_dirty(engine, dependents[i], SRV_PRIORITY_REST, "changed", f->path);
+			asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
 	if (f->asset != HOB_NONE && f->asset != but)
-		asset_dirty(engine, f->asset, SRV_PRIORITY_REST, "changed", f->path);
+		asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
 }
 
 bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
@@ -74,10 +74,10 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
 	f->exists = true;
-	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_REST)
+	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_BACKGROUND)
 		return;
 	/* An event says that the bytes may have changed even where the stat data says nothing. */
-	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_REST)
+	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_BACKGROUND)
 		f->has_digest = false;
 	f->changed = ++engine->tick;
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
@@ -143,7 +143,7 @@ static void finish_first_scan(srv_engine *engine)
 		asset *a = &engine->assets[i];
 		if (a->alive && !engine_root_is_away(engine, a->root) && !srv_queue_has(engine->queue, i) &&
 			!a->job && !asset_is_current(engine, a))
-			asset_dirty(engine, i, SRV_PRIORITY_REST, "check", (hob_str){0});
+			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
 	}
 	engine_count_waiting(engine);
 	engine_show(engine);
@@ -189,7 +189,7 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 			continue;
 		srv_graph_at(engine->graph, file)->mark = mark;
 		srv_graph_at(engine->graph, file)->listed = true;
-		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_REST);
+		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_BACKGROUND);
 	}
 	engine->roots[root].files = count;
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
@@ -210,9 +210,9 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 		bool unlisted =
 			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
 		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
-			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_REST);
+			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_BACKGROUND);
 		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
-			file_gone(engine, i, SRV_PRIORITY_REST);
+			file_gone(engine, i, SRV_PRIORITY_BACKGROUND);
 	}
 	engine_take_list(engine, root, mark);
 	engine_show_skipped(engine, root);

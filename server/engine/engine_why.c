@@ -279,7 +279,7 @@ void engine_why(srv_engine *engine, srv_control *control)
 	hob_buf_put_str(&body, hob_buf_str(&c.changed));
 	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);
 	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
-	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s,\"audit\":", (double)now.cook_ns / 1e6,
+	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s,\"reproducibility\":", (double)now.cook_ns / 1e6,
 				   count > 0 && engine_was_known(&rows[0]) ? "true" : "false");
 	hob_buf audit = {0};
 	engine_put_audit(a, &audit);

@@ -130,8 +130,8 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_key(out, "settings");
 		hob_json_raw(out, a->settings);
 		break;
-	case FIELD_audit:
-		hob_json_key(out, "audit");
+	case FIELD_reproducibility:
+		hob_json_key(out, "reproducibility");
 		hob_json_raw(out, a->audit);
 		break;
 	case FIELD_outputs:

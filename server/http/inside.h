@@ -368,7 +368,8 @@ bool etag_in_list(hob_str list, hob_str tag);
 	X(cook_ms)                                                                                               \
 	X(bytes)                                                                                                 \
 	X(stats)                                                                                                 \
-	X(warnings) X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(audit)
+	X(warnings)                                                                                              \
+	X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(reproducibility)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,
@@ -391,14 +392,14 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset);
 /* True when outputs of an earlier or the present cook are there. */
 bool asset_has_good(const srv_view_asset *asset);
 
-/* ---- variants: the same folder cooked with other options ------------------------------------------------------------ */
+/* ---- profiles: the same folder cooked with other options ------------------------------------------------------------ */
 
-bool is_variant(hob_str variant); /* not "" or "default", which are the root itself */
-/* Appends the name of the root that holds the variant. */
-void put_variant_root(hob_buf *out, hob_str root, hob_str variant);
-bool variant_exists(const srv_view *view, hob_str root, hob_str variant);
-/* 404 with the variants that there are, and how to have this one. */
-enum MHD_Result reply_no_variant(request *r, const srv_view *view, hob_str root, hob_str variant);
+bool is_profile(hob_str profile); /* not "" or "default", which are the root itself */
+/* Appends the name of the root that holds the profile. */
+void put_profile_root(hob_buf *out, hob_str root, hob_str profile);
+bool profile_exists(const srv_view *view, hob_str root, hob_str profile);
+/* 404 with the profiles that there are, and how to have this one. */
+enum MHD_Result reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile);
 
 /* ---- the library ----------------------------------------------------------------------------------------------------- */
 

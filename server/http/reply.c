@@ -178,7 +178,7 @@ static problem_id problem_of(const ask *a, hob_str code)
 	if (status == 422 && hob_str_equal(code, HOB_STR("config.invalid")))
 		return PROBLEM_SETTINGS;
 	if (status == 422 && form && hob_str_equal(code, HOB_STR("cook.limit")))
-		return PROBLEM_FORM;
+		return PROBLEM_DERIVED;
 	for (int i = 0; i < PROBLEM_COUNT; i++)
 		if (problem_kinds[i].status == status)
 			return (problem_id)i;

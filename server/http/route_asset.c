@@ -94,7 +94,7 @@ enum MHD_Result srv_route_asset_settings_delete(request *r)
 
 typedef struct cook_wish {
 	bool force;
-	hob_buf variant;
+	hob_buf profile;
 } cook_wish;
 
 static bool read_cook(request *r, cook_wish *out, enum MHD_Result *result)
@@ -104,16 +104,16 @@ static bool read_cook(request *r, cook_wish *out, enum MHD_Result *result)
 		return true;
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	const cJSON *force = cJSON_GetObjectItemCaseSensitive(object, "force");
-	const cJSON *variant = cJSON_GetObjectItemCaseSensitive(object, "variant");
+	const cJSON *profile = cJSON_GetObjectItemCaseSensitive(object, "profile");
 	bool fine =
-		cJSON_IsObject(object) && (!force || cJSON_IsBool(force)) && (!variant || cJSON_IsString(variant));
+		cJSON_IsObject(object) && (!force || cJSON_IsBool(force)) && (!profile || cJSON_IsString(profile));
 	out->force = cJSON_IsTrue(force);
-	if (fine && variant)
-		hob_buf_put_str(&out->variant, hob_str_of(variant->valuestring));
+	if (fine && profile)
+		hob_buf_put_str(&out->profile, hob_str_of(profile->valuestring));
 	cJSON_Delete(object);
 	if (!fine)
 		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"force\":true} or nothing",
-								"the body is not a JSON object with a boolean 'force' and a text 'variant'");
+								"the body is not a JSON object with a boolean 'force' and a text 'profile'");
 	return fine;
 }
 
@@ -144,22 +144,22 @@ static enum MHD_Result cook(request *r, bool force)
 	return result;
 }
 
-/* The id of the asset's variant; false when a problem was sent. */
-static bool find_variant(request *r, hob_str variant, char id[SRV_ASSET_ID + 1], enum MHD_Result *result)
+/* The id of the asset's profile; false when a problem was sent. */
+static bool find_profile(request *r, hob_str profile, char id[SRV_ASSET_ID + 1], enum MHD_Result *result)
 {
 	const srv_view *view;
 	const srv_view_asset *asset;
 	if (!request_asset(r, &view, &asset, result))
 		return false;
-	bool exists = variant_exists(view, asset->root, variant);
+	bool exists = profile_exists(view, asset->root, profile);
 	if (exists) {
 		hob_buf full = {0};
-		put_variant_root(&full, asset->root, variant);
+		put_profile_root(&full, asset->root, profile);
 		hob_buf_printf(&full, "/%.*s", HOB_FMT(asset->path));
 		srv_asset_id(hob_buf_str(&full), id);
 		hob_buf_release(&full);
 	} else {
-		*result = reply_no_variant(r, view, asset->root, variant);
+		*result = reply_no_profile(r, view, asset->root, profile);
 	}
 	srv_view_drop(view);
 	return exists;
@@ -171,14 +171,14 @@ enum MHD_Result srv_route_asset_cook(request *r)
 	cook_wish wish;
 	if (!read_cook(r, &wish, &result))
 		return result;
-	hob_str asked = r->args[0], variant = hob_buf_str(&wish.variant);
+	hob_str asked = r->args[0], profile = hob_buf_str(&wish.profile);
 	char id[SRV_ASSET_ID + 1];
-	bool other = is_variant(variant);
-	if (!other || find_variant(r, variant, id, &result)) {
+	bool other = is_profile(profile);
+	if (!other || find_profile(r, profile, id, &result)) {
 		r->args[0] = other ? hob_str_of(id) : asked;
 		result = cook(r, wish.force);
 		r->args[0] = asked;
 	}
-	hob_buf_release(&wish.variant);
+	hob_buf_release(&wish.profile);
 	return result;
 }

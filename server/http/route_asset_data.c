@@ -277,17 +277,17 @@ enum MHD_Result srv_route_asset_data(request *r)
 		!request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
 	request_param(r, "output", &w.output);
-	hob_str variant = {0};
-	request_param(r, "variant", &variant);
+	hob_str profile = {0};
+	request_param(r, "profile", &profile);
 	hob_buf full = {0};
-	put_variant_root(&full, r->args[0], variant);
+	put_profile_root(&full, r->args[0], profile);
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
 	w.full = hob_buf_str(&full);
 	request_uses(r, w.full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
-	if (is_variant(variant) && !variant_exists(view, r->args[0], variant))
-		result = reply_no_variant(r, view, r->args[0], variant);
+	if (is_profile(profile) && !profile_exists(view, r->args[0], profile))
+		result = reply_no_profile(r, view, r->args[0], profile);
 	else if (full.failed)
 		result = MHD_NO;
 	else

@@ -16,7 +16,7 @@ static const char *const order_names[ORDER_COUNT] = {"path",  "cooked_at", "cook
 typedef struct query {
 	hob_str q, root, kind, path;
 	uint32_t states; /* bits */
-	bool any_state, warning, unequal, count, ndjson, down, has_cursor, has_path;
+	bool any_state, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
 	order order;
@@ -158,7 +158,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 	}
 	return read_states(r, q, result) && read_order(r, q, result) &&
 		   request_flag(r, "warning", false, result, &q->warning) &&
-		   request_flag(r, "unequal", false, result, &q->unequal) &&
+		   request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
 		   request_flag(r, "count", false, result, &q->count) &&
 		   request_number(r, "changed_since", 0, UINT64_MAX, 0, result, &q->changed_since) &&
 		   request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, result, &q->limit) &&
@@ -188,7 +188,8 @@ static bool contains_nocase(hob_str s, hob_str what)
 static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->any_state || q->states & 1u << a->state) && (!q->warning || a->warnings > 0) &&
-		   (!q->unequal || srv_view_is_unequal(a)) && (q->changed_since == 0 || a->rev > q->changed_since) &&
+		   (!q->nondeterministic || srv_view_is_nondeterministic(a)) &&
+		   (q->changed_since == 0 || a->rev > q->changed_since) &&
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&

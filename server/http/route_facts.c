@@ -97,13 +97,13 @@ enum MHD_Result srv_route_stats(request *r)
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
 	hob_json_close(&body, '}');
-	uint64_t broken = 0, unequal = 0;
+	uint64_t errors = 0, nondeterministic = 0;
 	for (uint32_t i = 0; i < view->count; i++) {
-		broken += view->assets[i]->error.len > 0;
-		unequal += srv_view_is_unequal(view->assets[i]);
+		errors += view->assets[i]->error.len > 0;
+		nondeterministic += srv_view_is_nondeterministic(view->assets[i]);
 	}
-	hob_json_put_u64(&body, "broken", broken);
-	hob_json_put_u64(&body, "unequal", unequal);
+	hob_json_put_u64(&body, "errors", errors);
+	hob_json_put_u64(&body, "nondeterministic", nondeterministic);
 	hob_json_put_u64(&body, "outputs", view->outputs);
 	hob_json_put_u64(&body, "warnings", view->warnings);
 	hob_json_key(&body, "bytes");

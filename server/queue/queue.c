@@ -22,9 +22,9 @@ struct srv_queue {
 const char *srv_priority_name(srv_priority priority)
 {
 	static const char *const names[] = {
-#define JOB_CLASS(name, text, meaning) text,
-#include "../../schema/job_classes.def"
-#undef JOB_CLASS
+#define JOB_PRIORITY(name, text, meaning) text,
+#include "../../schema/job_priorities.def"
+#undef JOB_PRIORITY
 	};
 	return names[priority];
 }

@@ -1,17 +1,17 @@
 /* queue.h - the order in which assets get their turn. Pure memory.
  *
- * A binary heap over assets (caller's numbers): first by class (schema/job_classes.def), then by expected cost
+ * A binary heap over assets (caller's numbers): first by priority (schema/job_priorities.def), then by expected cost
  * (smallest first, so that many small results are not behind one large one), then by age. Ageing: every 64th
- * pop takes the oldest entry whatever its class, so that nothing starves. */
+ * pop takes the oldest entry whatever its priority, so that nothing starves. */
 #ifndef SRV_QUEUE_H
 #define SRV_QUEUE_H
 
 #include "../../core/base/base.h"
 
 typedef enum srv_priority {
-#define JOB_CLASS(name, text, meaning) SRV_PRIORITY_##name,
-#include "../../schema/job_classes.def"
-#undef JOB_CLASS
+#define JOB_PRIORITY(name, text, meaning) SRV_PRIORITY_##name,
+#include "../../schema/job_priorities.def"
+#undef JOB_PRIORITY
 	SRV_PRIORITY_COUNT
 } srv_priority;
 

@@ -581,7 +581,7 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 	return found ? v->by_id[place] : NULL;
 }
 
-bool srv_view_is_unequal(const srv_view_asset *asset)
+bool srv_view_is_nondeterministic(const srv_view_asset *asset)
 {
 	return hob_str_find(asset->audit, HOB_STR("\"same\":false"), 0) != SIZE_MAX;
 }

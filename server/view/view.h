@@ -103,7 +103,7 @@ const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
 uint32_t srv_view_after(const srv_view *view, hob_str after);
 
 /* Cooked again, other outputs came of the same inputs. */
-bool srv_view_is_unequal(const srv_view_asset *asset);
+bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 
 /* Writes the id of "root/path". */
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1]);

@@ -453,7 +453,7 @@ class Contract(Scenario):
     def test_11_who_listens(self):
         clients = self.ask(200, "GET", "/api/v1/clients").json()
         self.assertEqual((clients["count"], clients["items"][0]["address"]), (1, "127.0.0.1"))
-        for path in ("roots", "config", "stats", "what-if?file=art/cook.json", "assets?unequal=true"):
+        for path in ("roots", "config", "stats", "what-if?file=art/cook.json", "assets?nondeterministic=true"):
             self.ask(200, "GET", f"/api/v1/{path}")
         for status, query in ((400, ""), (400, "?file=art/../../x"), (404, "?file=nowhere/x")):
             self.ask(status, "GET", "/api/v1/what-if" + query)

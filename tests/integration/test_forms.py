@@ -184,18 +184,18 @@ class Forms(Scenario):
                 self.assertEqual((made(daemon, "lod"), made(daemon, "glb")), (1, 1), damage)
 
     def test_what_is_made_of_too_much_is_refused(self):
-        with self.serve("--form-limit", "1000") as daemon:
+        with self.serve("--derived-limit", "1000") as daemon:
             self.begin(daemon)
             for query in ("lod=1", "output=glb", "output=classic.meshes"):
                 problem = daemon.get(f"{self.name}?{query}")
                 self.assertEqual(problem.status, 422, query)
                 told = problem.json()
-                self.assertEqual((told["type"], told["code"]), ("/problems/form-too-large", "cook.limit"))
+                self.assertEqual((told["type"], told["code"]), ("/problems/derived-too-large", "cook.limit"))
                 self.assertIn("1000", told["detail"])
-                self.assertIn("form_limit", told["hint"])
+                self.assertIn("derived_limit", told["hint"])
             plain = self.form(daemon, "gzip")
             self.assertEqual((plain.status, plain.body == self.whole, "content-encoding" in plain.headers), (200, True, False))
-        with self.serve("--form-limit", "0") as daemon:
+        with self.serve("--derived-limit", "0") as daemon:
             daemon.sync()
             self.assertEqual(daemon.get(f"{self.name}?lod=1").status, 200, "no limit")
 
@@ -380,12 +380,12 @@ class Variants(Scenario):
             items = daemon.assets()
             self.assertEqual({name: item["stats"]["lods"] for name, item in items.items()},
                              {"art/grid.obj": 5, "art@mobile/grid.obj": 2})
-            whole, small = (daemon.get(f"/a/art/grid.obj?variant={name}") for name in ("default", "mobile"))
+            whole, small = (daemon.get(f"/a/art/grid.obj?profile={name}") for name in ("default", "mobile"))
             self.assertEqual(tag(whole), tag(daemon.get("/a/art/grid.obj")))
             self.assertEqual(tag(small), tag(daemon.get("/a/art@mobile/grid.obj")))
             self.assertLess(len(small.body), len(whole.body))
-            none = daemon.get("/a/art/grid.obj?variant=vr")
-            self.assertEqual((none.status, none.json()["variants"]), (404, ["default", "mobile"]))
+            none = daemon.get("/a/art/grid.obj?profile=vr")
+            self.assertEqual((none.status, none.json()["profiles"]), (404, ["default", "mobile"]))
             self.assertIn("art@vr", none.json()["hint"])
             self.put("grid.obj", bumpy_grid(23))
             events = [daemon.wait_asset(name, "fresh") for name in ("art/grid.obj",)]
@@ -393,12 +393,12 @@ class Variants(Scenario):
             mobile = [data for kind, data in daemon.past if kind == "asset" and data["asset"] == "art@mobile/grid.obj"]
             while not any(data["state"] == "fresh" and data["kind"] == "cooked" for data in mobile):
                 mobile.append(daemon.wait_asset("art@mobile/grid.obj"))
-            self.assertEqual({data["variant"] for data in mobile} | {events[0]["variant"]}, {"mobile", "default"})
+            self.assertEqual({data["profile"] for data in mobile} | {events[0]["profile"]}, {"mobile", "default"})
             place = f"/api/v1/assets/{items['art/grid.obj']['id']}/cook"
-            cooked = daemon.request("POST", place, {"force": True, "variant": "mobile"}, {"Prefer": "wait=60"})
+            cooked = daemon.request("POST", place, {"force": True, "profile": "mobile"}, {"Prefer": "wait=60"})
             self.assertEqual((cooked.status, cooked.json()["root"]), (200, "art@mobile"))
-            self.assertEqual(daemon.post(place, {"variant": "vr"}).status, 404)
-            self.assertEqual(daemon.post(place, {"variant": 1}).status, 400)
+            self.assertEqual(daemon.post(place, {"profile": "vr"}).status, 404)
+            self.assertEqual(daemon.post(place, {"profile": 1}).status, 400)
 
     def test_a_folder_given_twice_is_refused(self):
         done = subprocess.run([HOB, "serve", str(self.art), str(self.art), "--cache", str(self.cache)], capture_output=True,

@@ -65,14 +65,14 @@ class Install(Scenario):
         page = (prefix / "share/man/man5/hob.json.5").read_text()
         schema = json.loads(self.run_in(hob, "config", "--schema"))
         self.assertNotIn('"properties"', page, "for people")
-        for group in ("server", "cache", "cook", "watch", "audit", "log"):
+        for group in ("server", "cache", "cook", "watch", "reproducibility", "log"):
             for key in schema["properties"][group]["properties"]:
                 self.assertIn(f".B {group}.{key}\n", page)
         for text in (".B cache.max_size\n", "\\-\\-max\\-size, HOB_CACHE_MAX_SIZE)", ".B lods.max\n", "(whole number from 1 to 7, default 7)",
                      "(one of rgba8 bc astc source png; default rgba8)"):
             self.assertIn(text, page)
         listed = self.run_in(hob, "help", "environment")
-        for variable in ("HOB_URL", "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_LISTEN", "HOB_FORM_LIMIT", "HOB_PID", "NO_COLOR"):
+        for variable in ("HOB_URL", "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_LISTEN", "HOB_DERIVED_LIMIT", "HOB_PID", "NO_COLOR"):
             self.assertIn(f"  {variable} ", listed)
             self.assertIn(variable, manual)
         library = (BUILD / "libhob_client.a").read_bytes()

@@ -71,10 +71,10 @@ class Order(Scenario):
             self.assertEqual(client["uses"], 1)
             worker = self.held(daemon)
             waiting = self.save_all(daemon)
-            self.assertEqual([(job["asset"], job["class"]) for job in waiting[:2]], [(held, "used"), (waiting[1]["asset"], "changed")])
-            self.assertEqual({job["class"] for job in waiting[1:]}, {"changed"})
+            self.assertEqual([(job["asset"], job["priority"]) for job in waiting[:2]], [(held, "in-use"), (waiting[1]["asset"], "changed")])
+            self.assertEqual({job["priority"] for job in waiting[1:]}, {"changed"})
             queue = daemon.get("/api/v1/stats").json()["queue"]
-            self.assertEqual([queue[key] for key in ("length", "running", "waited", "used", "changed", "rest")], [COUNT, 1, 0, 1, COUNT - 1, 0])
+            self.assertEqual([queue[key] for key in ("length", "running", "interactive", "in-use", "changed", "background")], [COUNT, 1, 0, 1, COUNT - 1, 0])
             status = subprocess.run([HOB, "status", "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True)
             self.assertIn(f"cooking   1 now, {COUNT} waiting: 1 in use by clients, {COUNT - 1} just changed", status.stdout)
             self.go_on(worker)
@@ -86,7 +86,7 @@ class Order(Scenario):
             daemon.sync()
             daemon.request("GET", f"/a/art/{self.name(COUNT - 1)}", headers={"User-Agent": "batch"})
             self.held(daemon)
-            self.assertEqual({job["class"] for job in self.save_all(daemon)}, {"changed"})
+            self.assertEqual({job["priority"] for job in self.save_all(daemon)}, {"changed"})
 
     def test_a_dependency_of_what_is_followed_and_what_comes_to_be_used(self):
         with self.serve("--jobs", "1") as daemon:
@@ -96,16 +96,16 @@ class Order(Scenario):
             self.save_all(daemon)
             self.put("bark.mtl", "newmtl bark\nKd 0 1 0\n")
             first = self.wait_jobs(daemon, COUNT + 1)[0]
-            self.assertEqual((first["asset"], first["class"]), ("art/tree.obj", "used"))
+            self.assertEqual((first["asset"], first["priority"]), ("art/tree.obj", "in-use"))
             # The last of those that wait, whatever step it has reached, is asked for: by name, and with a wish to wait.
             late, waited = (self.wait_jobs(daemon, COUNT + 1)[at]["asset"] for at in (-1, -2))
             daemon.get(f"/api/v1/assets?path={late}")
-            while self.jobs(daemon, "queued")[1]["class"] != "used":
+            while self.jobs(daemon, "queued")[1]["priority"] != "in-use":
                 daemon.get("/livez")
             self.assertEqual({job["asset"] for job in self.jobs(daemon, "queued")[:2]}, {"art/tree.obj", late})
             daemon.request("GET", f"/a/{waited}", headers={"Prefer": "wait=1"})
             job = self.jobs(daemon, "queued")[0]
-            self.assertEqual((job["asset"], job["class"]), (waited, "waited"))
+            self.assertEqual((job["asset"], job["priority"]), (waited, "interactive"))
             self.go_on(worker)
             order = self.cooked(daemon, 3)
             self.assertEqual((order[0], set(order[1:])), (waited, {"art/tree.obj", late}))

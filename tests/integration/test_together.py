@@ -109,7 +109,7 @@ class Together(Scenario):
             self.assertEqual(self.revs(daemon, moved), {rev + 1})
             shutil.rmtree(self.art / "moved")
             self.assertLessEqual(len(self.revs(daemon, {name.replace("pack", "moved") for name in own})), 4)
-            self.assertGreaterEqual(daemon.counters()["hob_batches_total"], 3)
+            self.assertGreaterEqual(daemon.counters()["hob_changesets_total"], 3)
 
     def test_locks(self):
         self.branches()

@@ -219,12 +219,12 @@ class Workers(Scenario):
             ready = daemon.get("/readyz")
             self.assertEqual(ready.status, 503)
             self.assertIn(b"not workers: '" + str(self.worker).encode(), ready.body)
-            self.assertIn("hob-worker", daemon.get("/api/v1/stats").json()["trouble"])
+            self.assertIn("hob-worker", daemon.get("/api/v1/stats").json()["degraded"])
             kept.rename(self.worker)
             self.assertEqual(daemon.wait_asset("art/new.obj", "fresh")["kind"], "recovered")
             self.assertEqual(daemon.sync()["failed"], [])
             self.assertEqual(daemon.get("/readyz").status, 200)
-            self.assertIsNone(daemon.get("/api/v1/stats").json()["trouble"])
+            self.assertIsNone(daemon.get("/api/v1/stats").json()["degraded"])
 
 
 if __name__ == "__main__":

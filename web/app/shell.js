@@ -39,7 +39,7 @@ export function Shell({ page, children }) {
 	const states = stats.data?.assets;
 	useEffect(() => setOpen(false), [path]);
 	const badges = {
-		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.broken} />`,
+		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
 		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${states ? states.queued + states.cooking : 0} />`,
 	};
 	return html`<div class="shell">

@@ -157,8 +157,8 @@ export const text = {
 	},
 	jobs: {
 		title: 'Jobs', running: 'Running', waiting: 'Waiting', done: 'Finished', more: (count) => `and ${count} more`, noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing waits.', noneDone: 'Nothing to show.',
-		classes: { waited: 'Asked for', used: 'In use', changed: 'Just changed' },
-		classMeaning: { waited: 'A client waits for it now: it goes first', used: 'A program that is connected shows it: it goes before others that changed', changed: 'It was saved a moment ago: it goes before what a scan found' },
+		priorities: { interactive: 'Interactive', 'in-use': 'In use', changed: 'Just changed' },
+		priorityMeaning: { interactive: 'A client waits for it now: cooked first', 'in-use': 'A connected program uses it: cooked before other changes', changed: 'Saved while the daemon ran: cooked before what a scan found' },
 		none: 'No jobs yet', noneDetail: 'As soon as a model is saved its cook is listed here.', kinds: { gc: 'Trim the cache', verify: 'Check the cache', cook: 'Cook' },
 		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When', actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress', known: 'Failed, as known', gone: 'The asset is gone.',
 	},

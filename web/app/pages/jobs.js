@@ -46,7 +46,7 @@ function Running({ jobs }) {
 function Waiting({ jobs }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
 	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${reasons(job)}</small></span>
-		${words.classes[job.class] && html`<span class="quiet" title=${words.classMeaning[job.class]}>${words.classes[job.class]}</span>`}
+		${words.priorities[job.priority] && html`<span class="quiet" title=${words.priorityMeaning[job.priority]}>${words.priorities[job.priority]}</span>`}
 		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${jobs.length > SHOWN && html`<div class="body quiet">${words.more(number(jobs.length - SHOWN))}</div>`}`;
 }
 

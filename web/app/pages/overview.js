@@ -17,9 +17,9 @@ function Counts({ stats }) {
 	const { assets, bytes } = stats;
 	return html`<div class="counts">
 		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br /><small>${size(bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
-		${shown.filter((state) => (assets[state] > 0 && !(state === 'failed' && assets.failed === stats.broken)) || always.includes(state)).map((state) => html`<a class="count" href="/ui/assets?state=${state}">
+		${shown.filter((state) => (assets[state] > 0 && !(state === 'failed' && assets.failed === stats.errors)) || always.includes(state)).map((state) => html`<a class="count" href="/ui/assets?state=${state}">
 			<b>${number(assets[state])}</b><${State} state=${state} /></a>`)}
-		<a class="count" href="/ui/errors"><b>${number(stats.broken)}</b><span class="state ${stats.broken ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.broken ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
+		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b><span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
 }
 
 function Problems({ errors, busy }) {

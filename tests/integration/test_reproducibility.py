@@ -7,10 +7,10 @@ from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text, png
 ART = {"a.obj": obj_text(3), "b.obj": obj_text(5, mtl="b.mtl"), "b.mtl": "newmtl m\nmap_Kd t.png\n", "t.png": png(9, 99, 200)}
 
 
-class Audit(Scenario):
-    def audits(self, daemon):
+class Reproducibility(Scenario):
+    def checks(self, daemon):
         counters = daemon.counters()
-        return [int(counters[f'hob_audits_total{{result="{result}"}}']) for result in ("same", "different")]
+        return [int(counters[f'hob_reproducibility_checks_total{{result="{result}"}}']) for result in ("same", "different")]
 
     def hob(self, *words):
         return subprocess.run([HOB, *words], capture_output=True, text=True, check=True, env=dict(os.environ, NO_COLOR="1")).stdout
@@ -37,38 +37,38 @@ class Audit(Scenario):
     def test_the_same_is_counted_and_nothing_else_changes(self):
         for name, data in ART.items():
             self.put(name, data)
-        with self.serve("--audit", "0") as daemon:
+        with self.serve("--reproducibility-interval", "0") as daemon:
             daemon.sync()
         self.age()
         before = self.used()
         blobs = sorted(path.name for path in (self.cache / "blobs").rglob("*"))
-        with self.serve("--audit", "1", "--log-level", "debug") as daemon:
+        with self.serve("--reproducibility-interval", "1", "--log-level", "debug") as daemon:
             rev = daemon.sync()["rev"]
             self.assertEqual({line.split("audit")[1].split()[0] for line in
                               (daemon.wait_log("the same came of it"), daemon.wait_log("the same came of it"))},
                              {"art/a.obj", "art/b.obj"})
             self.assertEqual(daemon.sync()["rev"], rev)
-            self.assertGreaterEqual(self.audits(daemon)[0], 2)
-            self.assertEqual((self.audits(daemon)[1], daemon.cooked()), (0, 0))
+            self.assertGreaterEqual(self.checks(daemon)[0], 2)
+            self.assertEqual((self.checks(daemon)[1], daemon.cooked()), (0, 0))
             counters = daemon.counters()
             self.assertEqual([counters[f'hob_cook_parts_total{{result="{word}"}}'] for word in ("made", "reused")], [0, 0])
             stats = daemon.get("/api/v1/stats").json()
-            self.assertGreaterEqual(stats["audits"]["same"], 2)
-            self.assertEqual((stats["audits"]["different"], stats["unequal"]), (0, 0))
-            self.assertEqual(daemon.assets("&unequal=true"), {})
-            for item in daemon.assets("&fields=root,path,audit").values():
-                self.assertEqual((item["audit"]["same"], item["audit"]["found"]), (True, None))
+            self.assertGreaterEqual(stats["reproducibility"]["same"], 2)
+            self.assertEqual((stats["reproducibility"]["different"], stats["nondeterministic"]), (0, 0))
+            self.assertEqual(daemon.assets("&nondeterministic=true"), {})
+            for item in daemon.assets("&fields=root,path,reproducibility").values():
+                self.assertEqual((item["reproducibility"]["same"], item["reproducibility"]["found"]), (True, None))
         self.assertEqual(self.used(), before)
         self.assertEqual(sorted(path.name for path in (self.cache / "blobs").rglob("*")), blobs)
-        with self.serve("--audit", "0") as daemon:  # it is remembered
-            for item in daemon.assets("&fields=root,path,audit").values():
-                self.assertTrue(item["audit"]["same"])
+        with self.serve("--reproducibility-interval", "0") as daemon:  # it is remembered
+            for item in daemon.assets("&fields=root,path,reproducibility").values():
+                self.assertTrue(item["reproducibility"]["same"])
 
     def spoiled(self):
         """A cache that believes a record from elsewhere, which names another model's meshes as those of art/a.obj."""
         self.put("a.obj", obj_text(3))
         self.put("other.obj", obj_text(40))
-        with Daemon([self.art], self.folder / "elsewhere", "--audit", "0") as elsewhere:
+        with Daemon([self.art], self.folder / "elsewhere", "--reproducibility-interval", "0") as elsewhere:
             elsewhere.sync()
             record, other = self.record(elsewhere, "art/a.obj"), self.record(elsewhere, "art/other.obj")
             blobs = {output["hash"]: elsewhere.get(f"/blobs/{output['hash']}").body for output in record["outputs"] + other["outputs"]}
@@ -76,7 +76,7 @@ class Audit(Scenario):
         record["outputs"] = [wrong if output["name"] == "meshes" else output for output in record["outputs"]]
         os.remove(self.art / "a.obj")
         os.remove(self.art / "other.obj")
-        with self.serve("--audit", "0") as daemon:
+        with self.serve("--reproducibility-interval", "0") as daemon:
             for hash, data in blobs.items():
                 self.assertIn(daemon.request("PUT", f"/blobs/{hash}", data).status, (200, 201))
             self.assertEqual(daemon.request("PUT", f"/actions/{record['key']}", record).status, 201)
@@ -87,47 +87,47 @@ class Audit(Scenario):
 
     def test_another_outcome_is_told(self):
         wrong = self.spoiled()
-        with self.serve("--audit", "1") as daemon:
+        with self.serve("--reproducibility-interval", "1") as daemon:
             rev = daemon.sync()["rev"]
             line = daemon.wait_log("art/a.obj  was cooked again from the same inputs; other now")
             self.assertIn('"meshes"', line)
-            item = daemon.assets("&unequal=true")["art/a.obj"]
+            item = daemon.assets("&nondeterministic=true")["art/a.obj"]
             asset = daemon.get(f"/api/v1/assets/{item['id']}").json()
-            self.assertFalse(asset["audit"]["same"])
-            self.assertEqual(asset["audit"]["found"], {"outputs": ["meshes"], "message": None})
-            # It stays as it was: to say so is all that an audit does.
+            self.assertFalse(asset["reproducibility"]["same"])
+            self.assertEqual(asset["reproducibility"]["found"], {"outputs": ["meshes"], "message": None})
+            # It stays as it was: the check only reports.
             self.assertEqual((asset["rev"], asset["state"]), (rev, "fresh"))
             self.assertIn(wrong, [output["hash"] for output in asset["outputs"]])
-            self.assertEqual(daemon.get(f"/api/v1/assets/{item['id']}/why").json()["audit"], asset["audit"])
+            self.assertEqual(daemon.get(f"/api/v1/assets/{item['id']}/why").json()["reproducibility"], asset["reproducibility"])
             stats = daemon.get("/api/v1/stats").json()
-            self.assertEqual(stats["unequal"], 1)
-            self.assertGreaterEqual(stats["audits"]["different"], 1)
+            self.assertEqual(stats["nondeterministic"], 1)
+            self.assertGreaterEqual(stats["reproducibility"]["different"], 1)
             url = f"http://127.0.0.1:{daemon.port}"
-            self.assertIn("unequal", self.hob("status", "--url", url))
+            self.assertIn("nondeterministic", self.hob("status", "--url", url))
             self.assertIn("hob why art/a.obj", self.hob("status", "--url", url))
-            self.assertIn("other now: meshes", self.hob("why", "art/a.obj", "--url", url))
-        with self.serve("--audit", "0") as daemon:
-            self.assertEqual(daemon.get("/api/v1/stats").json()["unequal"], 1)
+            self.assertIn("different meshes", self.hob("why", "art/a.obj", "--url", url))
+        with self.serve("--reproducibility-interval", "0") as daemon:
+            self.assertEqual(daemon.get("/api/v1/stats").json()["nondeterministic"], 1)
             # A cook that makes a new record makes the old finding history.
             item = daemon.assets()["art/a.obj"]
             daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
             daemon.sync()
             asset = daemon.get(f"/api/v1/assets/{item['id']}").json()
-            self.assertIsNone(asset["audit"])
+            self.assertIsNone(asset["reproducibility"])
             self.assertNotIn(wrong, [output["hash"] for output in asset["outputs"]])
-            self.assertEqual(daemon.get("/api/v1/stats").json()["unequal"], 0)
+            self.assertEqual(daemon.get("/api/v1/stats").json()["nondeterministic"], 0)
 
     def test_real_work_comes_first(self):
         self.put("large.obj", bumpy_grid(160))
-        with self.serve("--audit", "0", "--jobs", "1") as daemon:
+        with self.serve("--reproducibility-interval", "0", "--jobs", "1") as daemon:
             daemon.sync()
-        with self.serve("--audit", "1", "--jobs", "1", "--log-level", "debug") as daemon:
+        with self.serve("--reproducibility-interval", "1", "--jobs", "1", "--log-level", "debug") as daemon:
             daemon.sync()
             daemon.wait_log("is cooked again")
             self.put("small.obj", obj_text(2))
             daemon.wait_asset("art/small.obj", "fresh")
             daemon.wait_log("art/large.obj  gave way")
-            self.assertEqual(self.audits(daemon), [0, 0])
+            self.assertEqual(self.checks(daemon), [0, 0])
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="cancelled"}'], 0)
 
 

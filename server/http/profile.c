@@ -2,27 +2,27 @@
 
 #include "../../core/base/json_write.h"
 
-/* A variant is a source of its own on the same folder, with options of its own: "mobile" of the source "art" is called
+/* A profile is a source of its own on the same folder, with options of its own: "mobile" of the source "art" is called
  * "art@mobile". */
 
-bool is_variant(hob_str variant)
+bool is_profile(hob_str profile)
 {
-	return variant.len > 0 && !hob_str_equal(variant, HOB_STR("default"));
+	return profile.len > 0 && !hob_str_equal(profile, HOB_STR("default"));
 }
 
-void put_variant_root(hob_buf *out, hob_str root, hob_str variant)
+void put_profile_root(hob_buf *out, hob_str root, hob_str profile)
 {
 	hob_buf_put_str(out, root);
-	if (!is_variant(variant))
+	if (!is_profile(profile))
 		return;
 	hob_buf_put(out, "@", 1);
-	hob_buf_put_str(out, variant);
+	hob_buf_put_str(out, profile);
 }
 
-bool variant_exists(const srv_view *view, hob_str root, hob_str variant)
+bool profile_exists(const srv_view *view, hob_str root, hob_str profile)
 {
 	hob_buf name = {0};
-	put_variant_root(&name, root, variant);
+	put_profile_root(&name, root, profile);
 	bool found = false;
 	for (uint32_t i = 0; i < view->root_count; i++)
 		found = found || hob_str_equal(view->roots[i].name, hob_buf_str(&name));
@@ -30,13 +30,12 @@ bool variant_exists(const srv_view *view, hob_str root, hob_str variant)
 	return found;
 }
 
-enum MHD_Result reply_no_variant(request *r, const srv_view *view, hob_str root, hob_str variant)
+enum MHD_Result reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile)
 {
 	hob_buf detail = {0}, hint = {0}, members = {0};
-	hob_buf_printf(&detail, "the folder '%.*s' is not cooked as variant '%.*s'", HOB_FMT(root),
-				   HOB_FMT(variant));
-	hob_buf_printf(&hint, "there are: default");
-	hob_buf_put_str(&members, HOB_STR(",\"variants\":[\"default\""));
+	hob_buf_printf(&detail, "the folder '%.*s' has no profile '%.*s'", HOB_FMT(root), HOB_FMT(profile));
+	hob_buf_printf(&hint, "profiles of this folder: default");
+	hob_buf_put_str(&members, HOB_STR(",\"profiles\":[\"default\""));
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		hob_str name = view->roots[i].name;
 		if (name.len <= root.len + 1 || !hob_str_starts(name, root) || name.data[root.len] != '@')
@@ -46,10 +45,8 @@ enum MHD_Result reply_no_variant(request *r, const srv_view *view, hob_str root,
 		hob_json_str(&members, other);
 	}
 	hob_buf_put_str(&members, HOB_STR("]"));
-	hob_buf_printf(
-		&hint,
-		"; a source called '%.*s@%.*s' with the same path and other options in hob.json makes this one",
-		HOB_FMT(root), HOB_FMT(variant));
+	hob_buf_printf(&hint, "; to add this one, add a source '%.*s@%.*s' with the same path to hob.json",
+				   HOB_FMT(root), HOB_FMT(profile));
 	problem_text text = {
 		.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint), .members = hob_buf_str(&members)};
 	enum MHD_Result result = reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
