@@ -165,6 +165,13 @@ static bool repair_normals(bake_t *b)
 
 /* ---- weld */
 
+static void note_dropped(bake_t *b, uint32_t indices, const char *why)
+{
+	hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.degenerate-triangles",
+				 "mesh '%.*s': %u of %u triangles %s and were dropped", HOB_FMT(b->mesh.name), indices / 3,
+				 b->mesh.index_count / 3, why);
+}
+
 static bool weld(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
@@ -188,9 +195,7 @@ static bool weld(bake_t *b)
 			indices[i] = remap[m->indices[i]];
 	}
 	if (index_count < m->index_count)
-		hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.degenerate-triangles",
-					 "mesh '%.*s': %u of %u triangles name a vertex twice and were dropped", HOB_FMT(m->name),
-					 (m->index_count - index_count) / 3, m->index_count / 3);
+		note_dropped(b, m->index_count - index_count, "name a vertex twice");
 	m->indices = indices;
 	m->index_count = index_count;
 	if (kept < m->vertex_count)
@@ -275,6 +280,19 @@ static void note_end(bake_t *b, hob_lod_end end, uint32_t level_count, const hob
 			HOB_FMT(b->mesh.name), level_count, left);
 }
 
+static bool drop_collapsed(bake_t *b, hob_lod_level *level)
+{
+	hob_vertex_array *place = HOB_NEW(b->scratch, hob_vertex_array, hob_vertex_arrays_count(&b->mesh));
+	if (!place)
+		return short_of_memory(b, "the places of vertices");
+	uint32_t before = level->index_count;
+	level->index_count =
+		hob_weld_drop_collapsed(place, hob_vertex_arrays_place(&b->mesh, place), level->indices, before);
+	if (level->index_count < before)
+		note_dropped(b, before - level->index_count, "have two corners at one place");
+	return true;
+}
+
 static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count)
 {
 	hob_mesh *m = &b->mesh;
@@ -300,6 +318,8 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 						   .encoded = o->encoded};
 	hob_lod_end end;
 	if (!hob_lods_build(m, &lod, levels, level_count, &end, b->scratch, b->err))
+		return false;
+	if (!drop_collapsed(b, &levels[0]))
 		return false;
 	note_end(b, end, *level_count, &levels[*level_count - 1]);
 	return true;

@@ -15,6 +15,8 @@ typedef struct chain {
 	bool united;	   /* indices name one member of each family */
 	uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
+	hob_vertex_array *place; /* what says where a vertex is */
+	uint32_t place_count;
 	double error, limit; /* absolute */
 	hob_arena *arena;
 	hob_error *err;
@@ -72,6 +74,7 @@ static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_c
 					 attempt_t *out)
 {
 	part_t part = {0};
+	assert(target <= index_count / 3);
 	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->arena, &part, c->err))
 		return false;
 	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count), .index_count = index_count};
@@ -118,10 +121,11 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	memcpy(united, c->indices, c->index_count * sizeof *united);
 	hob_siblings_unite(&c->siblings, united, c->index_count);
 	uint32_t count = hob_weld_triangles(united, c->index_count, NULL, united);
-	attempt_t attempt;
+	attempt_t attempt = {.indices = united, .index_count = count};
 	if (count == 0)
 		return true;
-	if (!simplify(c, united, count, target, &attempt))
+	/* What uniting drops has no area: where it reaches the target, the shape is still the same. */
+	if (count / 3 > target && !simplify(c, united, count, target, &attempt))
 		return false;
 	if (is_better(&attempt, best, target)) {
 		*best = attempt;
@@ -154,26 +158,37 @@ static bool step(chain_t *c, hob_lod_end *end)
 	return true;
 }
 
-/* Writes the level that the chain has reached. */
-static bool emit(chain_t *c, hob_lod_level *out)
+/* Orders the triangles of a level for the caches. */
+static bool order(const chain_t *c, hob_lod_level *level)
 {
-	*out = (hob_lod_level){HOB_NEW(c->arena, uint32_t, c->index_count), c->index_count, (float)c->error};
-	if (!out->indices)
+	part_t part = {0};
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, c->arena,
+				   &part, c->err))
+		return false;
+	hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
+						c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST);
+	for (uint32_t i = 0; i < level->index_count; i++)
+		level->indices[i] = part.vertex[part.indices[i]];
+	return true;
+}
+
+/* Writes the level that the chain has reached, without the triangles that show nothing; true with an empty one when too few
+ * are gone from the `before` of the last level for it to be one of its own. */
+static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
+{
+	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, c->index_count), 0, (float)c->error};
+	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
-	memcpy(out->indices, c->indices, c->index_count * sizeof *out->indices);
+	memcpy(level.indices, c->indices, c->index_count * sizeof *level.indices);
+	level.index_count = hob_weld_drop_collapsed(c->place, c->place_count, level.indices, c->index_count);
+	if (level.index_count * 100ull > before * 85ull)
+		level.index_count = 0;
 	if (c->united)
-		hob_siblings_choose(&c->siblings, c->mesh, out->indices, out->index_count);
-	part_t part = {0};
-	bool ok = take_part(c->mesh->position, c->mesh->vertex_count, out->indices, out->index_count, c->arena,
-						&part, c->err);
-	if (ok) {
-		hob_order_triangles(part.indices, out->index_count, part.positions, part.vertex_count,
-							c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST);
-		for (uint32_t i = 0; i < out->index_count; i++)
-			out->indices[i] = part.vertex[part.indices[i]];
-	}
+		hob_siblings_choose(&c->siblings, c->mesh, level.indices, level.index_count);
+	bool ok = level.index_count == 0 || order(c, &level);
 	hob_arena_restore(c->arena, mark);
+	*out = level;
 	return ok;
 }
 
@@ -185,11 +200,23 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	memcpy(c->indices, level->indices, level->index_count * sizeof *c->indices);
 	c->index_count = level->index_count;
+	c->place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(mesh));
+	if (!c->place)
+		return hob_fail_memory(c->err, c->arena, "levels of detail");
+	c->place_count = hob_vertex_arrays_place(mesh, c->place);
 	c->limit =
 		(double)c->options->error * (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
 		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->indices, c->index_count, c->arena,
 							   &c->pieces, c->err);
+}
+
+static uint32_t count_shown(const chain_t *c)
+{
+	uint32_t shown = 0;
+	for (uint32_t i = 0; i < c->index_count; i += 3)
+		shown += hob_weld_is_collapsed(c->place, c->place_count, c->indices + i) ? 0 : 3;
+	return shown;
 }
 
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
@@ -205,8 +232,8 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 	chain_t c = {.mesh = mesh, .options = options, .arena = arena, .err = err};
 	if (!begin(&c, &levels[0]))
 		return false;
-	uint32_t count = 1;
-	for (*end = HOB_LOD_END_MAX; count < options->max; count++) {
+	uint32_t count = 1, shown = count_shown(&c);
+	for (*end = HOB_LOD_END_MAX; count < options->max;) {
 		if (c.index_count / 3 <= HOB_LOD_SMALL)
 			*end = HOB_LOD_END_SMALL;
 		hob_arena_mark mark = hob_arena_save(arena);
@@ -216,8 +243,10 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 			return false;
 		if (*end != HOB_LOD_END_MAX)
 			break;
-		if (!emit(&c, &levels[count]))
+		if (!emit(&c, shown, &levels[count]))
 			return false;
+		if (levels[count].index_count > 0)
+			shown = levels[count++].index_count;
 	}
 	*level_count = count;
 	return true;

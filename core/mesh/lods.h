@@ -32,6 +32,9 @@ enum { HOB_LOD_SMALL = 64 };
 
 /* Appends coarser levels behind levels[0], which the caller fills with the full mesh.
  *
+ * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the simplifier what hangs
+ * together. No coarser level has any.
+ *
  * Each level is simplified from the one before, on its own vertices alone. Nothing moves and nothing is blended: a
  * coarser level names a subset of the vertices of the mesh, so their attributes hold. Vertices at one place that differ in
  * an attribute are a seam: it is collapsed along itself and never torn open or smeared. Where seams hold up

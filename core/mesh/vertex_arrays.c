@@ -44,6 +44,19 @@ void hob_vertex_arrays_list(const hob_mesh *mesh, hob_vertex_array *out)
 	collect(mesh, out);
 }
 
+uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out)
+{
+	hob_mesh bare = {.position = mesh->position,
+					 .influence_count = mesh->influence_count,
+					 .joints = mesh->joints,
+					 .weights = mesh->weights};
+	uint32_t count = collect(&bare, out);
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		if (mesh->targets[t].position)
+			out[count++] = (hob_vertex_array){mesh->targets[t].position, 12, true};
+	return count;
+}
+
 /* A NULL source gives NULL and succeeds. */
 static bool gather(const void *source, size_t size, const uint32_t *from, uint32_t count, hob_arena *arena,
 				   void **out)

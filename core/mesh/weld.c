@@ -111,3 +111,24 @@ uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const
 	}
 	return count;
 }
+
+bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3])
+{
+	return equal(arrays, array_count, corner[0], corner[1]) ||
+		   equal(arrays, array_count, corner[1], corner[2]) ||
+		   equal(arrays, array_count, corner[2], corner[0]);
+}
+
+uint32_t hob_weld_drop_collapsed(const hob_vertex_array *arrays, uint32_t array_count, uint32_t *indices,
+								 uint32_t index_count)
+{
+	assert(index_count % 3 == 0);
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < index_count; i += 3) {
+		if (hob_weld_is_collapsed(arrays, array_count, indices + i))
+			continue;
+		memmove(indices + count, indices + i, 3 * sizeof *indices);
+		count += 3;
+	}
+	return count;
+}

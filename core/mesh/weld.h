@@ -6,14 +6,16 @@
 
 /* Builds the remap old vertex -> new vertex.
  *
- * arrays        [array_count] what has to be equal; exactly equal, but for -0, which equals +0. NaN equals
- * itself bit by bit. indices       [index_count] u32, each < vertex_count (asserted); vertices that no index
- * names are unused. NULL with index_count 0: every vertex counts as used. remap         [vertex_count] out:
- * HOB_NONE when unused, else the new vertex. New vertices are numbered in the order of their first occurrence
- * among the old ones. from          [vertex_count] out: from[new] is the old vertex that is kept, the first
- * of its equals scratch       hob_weld_scratch_size(vertex_count) bytes, 8-byte aligned; contents do not
- * matter Returns       number of new vertices. Cannot fail. Cost          O(vertex_count * bytes of a vertex)
- * expected. Source        an open-addressing table over a multiplicative hash of all attributes; compare
+ * arrays        [array_count] what has to be equal: exactly, but -0 equals +0. NaN equals itself bit by bit.
+ * indices       [index_count] u32, each < vertex_count (asserted); vertices that no index names are unused.
+ *               NULL with index_count 0: every vertex counts as used.
+ * remap         [vertex_count] out: HOB_NONE when unused, else the new vertex. New vertices are numbered in the
+ *               order of their first occurrence among the old ones.
+ * from          [vertex_count] out: from[new] is the old vertex that is kept, the first of its equals.
+ * scratch       hob_weld_scratch_size(vertex_count) bytes, 8-byte aligned; contents do not matter.
+ * Returns       number of new vertices. Cannot fail.
+ * Cost          O(vertex_count * bytes of a vertex) expected.
+ * Source        an open-addressing table over a multiplicative hash of all attributes; compare
  *               meshopt_generateVertexRemapMulti, which tells -0 from +0 and needs indices. */
 uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, uint32_t *remap, uint32_t *from,
@@ -27,5 +29,17 @@ size_t hob_weld_scratch_size(uint32_t vertex_count);
  * Returns       number of indices written, a multiple of 3. Order is kept. */
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
 							uint32_t *out);
+
+/* Whether two of a triangle's corners are equal in every one of `arrays`: it shows nothing.
+ *
+ * arrays        [array_count] what makes a corner's place: positions, and whatever moves them (hob_vertex_arrays_place) */
+bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3]);
+
+/* Drops such triangles.
+ *
+ * indices       [index_count] in and out; index_count a multiple of 3
+ * Returns       number of indices left, a multiple of 3. Order is kept. */
+uint32_t hob_weld_drop_collapsed(const hob_vertex_array *arrays, uint32_t array_count, uint32_t *indices,
+								 uint32_t index_count);
 
 #endif

@@ -162,7 +162,8 @@ static void full_bake_keeps_the_surface(void **state)
 	hob_mesh mesh = shape_ball(&f->input, 64, 48);
 	hob_baked_mesh b = bake(f, &mesh, everything);
 	check_invariants(&b);
-	assert_int_equal(b.mesh.index_count, 6 * 64 * 48);
+	/* At each pole one triangle of every two is a line. */
+	assert_int_equal(b.mesh.index_count, 6 * 64 * 47);
 	assert_true(b.lod_count >= 4);
 	assert_in_range(b.lods[b.lod_count - 1].index_count / 3, 1, 200);
 	double volume = 0;
@@ -230,7 +231,7 @@ static void preview_has_one_level_and_all_triangles(void **state)
 	hob_baked_mesh b = bake(f, &mesh, options);
 	check_invariants(&b);
 	assert_int_equal(b.lod_count, 1);
-	assert_int_equal(b.mesh.index_count, 6 * 32 * 24);
+	assert_int_equal(b.mesh.index_count, 6 * 32 * 23);
 	assert_true(b.meshlet_count > 0);
 }
 
@@ -355,7 +356,7 @@ static void same_input_gives_same_bytes(void **state)
 static void triangles_keep_their_order_when_asked(void **state)
 {
 	fixture_t *f = *state;
-	hob_mesh mesh = shape_ball(&f->input, 24, 16);
+	hob_mesh mesh = shape_grid(&f->input, 24, 0.1f, true, true);
 	hob_mesh_options options = everything;
 	options.quantized = false;
 	uint32_t moved[2] = {0, 0};

@@ -1,0 +1,172 @@
+#include "../shapes.h"
+#include "core/mesh/bake.h"
+#include "core/mesh/lods.h"
+
+static hob_arena arena, scratch;
+
+static int begin(void **state)
+{
+	(void)state;
+	hob_arena_init(&arena, (size_t)1 << 30);
+	hob_arena_init(&scratch, (size_t)1 << 30);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	hob_arena_release(&arena);
+	hob_arena_release(&scratch);
+	return 0;
+}
+
+/* A rippled square whose places each have three vertices of different normals, with triangles between the vertices of one place
+ * and a neighbour: bevels of no width, `per_place` of them, as modelling tools leave them. */
+static hob_mesh bevelled_grid(uint32_t n, uint32_t per_place)
+{
+	hob_mesh grid = shape_grid(&arena, n, 0.1f, true, false);
+	uint32_t places = grid.vertex_count;
+	hob_mesh mesh = shape_mesh(&arena, 3 * places, grid.index_count + 3 * per_place * places);
+	mesh.normal = shape_alloc(&arena, mesh.vertex_count, 12);
+	for (uint32_t v = 0; v < mesh.vertex_count; v++) {
+		memcpy(mesh.position + 3 * v, grid.position + 3 * (v % places), 12);
+		mesh.normal[3 * v + v / places] = 1;
+	}
+	memcpy(mesh.indices, grid.indices, grid.index_count * sizeof *mesh.indices);
+	uint32_t *corner = mesh.indices + grid.index_count;
+	for (uint32_t p = 0; p < places; p++)
+		for (uint32_t i = 0; i < per_place; i++, corner += 3) {
+			corner[0] = p + i % 3 * places;
+			corner[1] = p + (i + 1) % 3 * places;
+			corner[2] = (p + 1 + i / 3) % places;
+		}
+	return mesh;
+}
+
+static uint32_t build(const hob_mesh *mesh, hob_lod_options options, hob_lod_level *levels)
+{
+	levels[0] = (hob_lod_level){mesh->indices, mesh->index_count, 0};
+	uint32_t count = 1;
+	hob_lod_end why;
+	hob_error err = {0};
+	assert_true(hob_lods_build(mesh, &options, levels, &count, &why, &arena, &err));
+	for (uint32_t l = 1; l < count; l++) {
+		assert_true(levels[l].index_count > 0 && levels[l].index_count % 3 == 0);
+		assert_true(levels[l].index_count < levels[l - 1].index_count);
+		assert_true(isfinite(levels[l].error) && levels[l].error >= levels[l - 1].error);
+		for (uint32_t i = 0; i < levels[l].index_count; i++)
+			assert_true(levels[l].indices[i] < mesh->vertex_count);
+	}
+	return count;
+}
+
+static const hob_lod_options seven = {.max = 7, .ratio = 0.5f, .error = 0.1f};
+
+/* Uniting vertices at one place leaves fewer triangles than the step is to leave. */
+static void triangles_of_no_width_go_first(void **state)
+{
+	(void)state;
+	hob_mesh mesh = bevelled_grid(24, 6);
+	hob_lod_level levels[7];
+	uint32_t count = build(&mesh, seven, levels);
+	assert_true(count >= 4);
+	for (uint32_t l = 1; l < count; l++)
+		assert_true(levels[l].index_count <= (6u * 24 * 24 >> l) * 1.2 && levels[l].error > 0);
+}
+
+static double area(const hob_mesh *m, const uint32_t *corner)
+{
+	const float *a = m->position + 3 * (size_t)corner[0], *b = m->position + 3 * (size_t)corner[1],
+				*c = m->position + 3 * (size_t)corner[2];
+	double u[3], v[3], n[3];
+	for (int k = 0; k < 3; k++)
+		u[k] = (double)b[k] - (double)a[k], v[k] = (double)c[k] - (double)a[k];
+	for (int k = 0; k < 3; k++)
+		n[k] = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+	return sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+}
+
+static hob_baked_mesh bake(const hob_mesh *mesh)
+{
+	const hob_mesh_options options = {.lod_max = 7, .lod_error = 0.1f};
+	hob_baked_mesh out;
+	hob_error err = {0};
+	assert_true(hob_mesh_bake(mesh, &options, &arena, &scratch, NULL, &out, &err));
+	return out;
+}
+
+static void no_level_draws_triangles_between_vertices_of_one_place(void **state)
+{
+	(void)state;
+	hob_mesh mesh = bevelled_grid(24, 6);
+	hob_baked_mesh b = bake(&mesh);
+	assert_int_equal(b.lods[0].index_count, 6 * 24 * 24);
+	assert_true(b.lod_count > 1);
+	for (uint32_t i = 0; i < b.index_count; i += 3)
+		assert_true(area(&b.mesh, b.indices + i) > 0);
+}
+
+/* What has no width at rest may have some when it moves. */
+static void triangles_that_open_in_motion_stay(void **state)
+{
+	(void)state;
+	hob_mesh mesh = bevelled_grid(8, 6);
+	hob_morph_target target = {.name = HOB_STR("open"),
+							   .position = shape_alloc(&arena, mesh.vertex_count, 12)};
+	for (uint32_t v = 0; v < mesh.vertex_count; v++)
+		target.position[3 * v + 1] = (float)(v / 81);
+	mesh.targets = &target;
+	mesh.target_count = 1;
+	hob_baked_mesh b = bake(&mesh);
+	assert_int_equal(b.lods[0].index_count, mesh.index_count);
+	mesh.target_count = 0;
+	mesh.influence_count = 4;
+	mesh.joints = shape_alloc(&arena, mesh.vertex_count, 8);
+	mesh.weights = shape_alloc(&arena, mesh.vertex_count, 16);
+	for (uint32_t v = 0; v < mesh.vertex_count; v++)
+		mesh.joints[4 * v] = (uint16_t)(v / 81), mesh.weights[4 * v] = 1;
+	b = bake(&mesh);
+	assert_int_equal(b.lods[0].index_count, mesh.index_count);
+}
+
+/* Meshes that cannot shrink, and such as are hardly there. */
+static void odd_meshes_end_the_chain_quietly(void **state)
+{
+	(void)state;
+	hob_lod_level levels[7];
+	hob_mesh none = shape_mesh(&arena, 0, 0), one = shape_mesh(&arena, 3, 3);
+	one.position[3] = one.position[8] = 1;
+	for (uint32_t i = 0; i < 3; i++)
+		one.indices[i] = i;
+	assert_int_equal(build(&none, seven, levels), 1);
+	assert_int_equal(build(&one, seven, levels), 1);
+	hob_mesh leaves = shape_leaves(&arena, 10000);
+	build(&leaves, seven, levels);
+	hob_mesh line = shape_grid(&arena, 40, 0, true, false), place = shape_grid(&arena, 40, 0, true, false);
+	for (uint32_t v = 0; v < line.vertex_count; v++)
+		line.position[3 * v + 2] = 0;
+	memset(place.position, 0, place.vertex_count * 12);
+	build(&line, seven, levels);
+	build(&place, seven, levels);
+	for (uint32_t per_place = 1; per_place < 20; per_place += 3) {
+		hob_mesh mesh = bevelled_grid(12, per_place);
+		build(&mesh, seven, levels);
+		hob_lod_options hard = {.max = 7, .ratio = 0.95f, .error = 1, .lock_border = true};
+		build(&mesh, hard, levels);
+		hard.ratio = 0.05f;
+		build(&mesh, hard, levels);
+		bake(&mesh);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(triangles_of_no_width_go_first),
+		TEST(no_level_draws_triangles_between_vertices_of_one_place),
+		TEST(triangles_that_open_in_motion_stay),
+		TEST(odd_meshes_end_the_chain_quietly),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
