@@ -51,6 +51,8 @@ size_t hob_str_find(hob_str s, hob_str what, size_t from);
  * HOB_GLOB_BYTES_MAX matches nothing. */
 enum { HOB_GLOB_BYTES_MAX = 512 };
 bool hob_glob_match(hob_str pattern, hob_str text);
+/* Whether one of them matches; NULL-terminated, NULL is none. */
+bool hob_glob_match_any(const char *const *patterns, hob_str text);
 /* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */

@@ -166,3 +166,11 @@ hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance)
 	}
 	return best;
 }
+
+bool hob_glob_match_any(const char *const *patterns, hob_str text)
+{
+	for (uint32_t i = 0; patterns && patterns[i]; i++)
+		if (hob_glob_match(hob_str_of(patterns[i]), text))
+			return true;
+	return false;
+}

@@ -486,19 +486,22 @@ static int run_cook(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_cook = {"cook", "PATH...", "cook models once and exit, without a daemon",
-							  "PATH is a model, a folder (every model below it), or a scene list (a JSON "
-							  "array of {input_scene, output_mesh,\n"
-							  "output_scene, output_materials, scale, calculate_LODs, merge_instances}), "
-							  "whose outputs go where it says, in the\n"
-							  "classic layout. Results are written beside each other as OUT/<path>.meshes, "
-							  ".materials, .scene, .animations and\n"
-							  ".report.json, textures as OUT/textures/<hash>.ktx2. A folder's cook.json and "
-							  "a model's MODEL.cook.json count; what --settings says wins over them.\n"
-							  "\n"
-							  "Examples:\n"
-							  "  hob cook art/ -o build/ --report build/report.json\n"
-							  "  hob cook art/ --check --budget budget.json\n"
-							  "  hob cook duck.glb -o out/ --classic\n"
-							  "  hob cook data/sceneconverter.json\n",
-							  run_cook};
+const cli_command cli_cook = {
+	"cook", "PATH...", "cook models once and exit, without a daemon",
+	"PATH is a model, a folder (every model below it), or a scene list (a JSON "
+	"array of {input_scene, output_mesh,\n"
+	"output_scene, output_materials, scale, calculate_LODs, merge_instances}), "
+	"whose outputs go where it says, in the\n"
+	"classic layout. Results are written beside each other as OUT/<path>.meshes, "
+	".materials, .scene, .animations and\n"
+	".report.json, textures as OUT/textures/<hash>.ktx2. A folder's cook.json and "
+	"a model's MODEL.cook.json count; what --settings says wins over them.\n"
+	"In a folder that is a source of hob.json, the source's options, include and exclude "
+	"count; a model that PATH names is cooked all the same.\n"
+	"\n"
+	"Examples:\n"
+	"  hob cook art/ -o build/ --report build/report.json\n"
+	"  hob cook art/ --check --budget budget.json\n"
+	"  hob cook duck.glb -o out/ --classic\n"
+	"  hob cook data/sceneconverter.json\n",
+	run_cook};

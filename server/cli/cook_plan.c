@@ -2,6 +2,7 @@
 #include "scene_list.h"
 #include "setting_origins.h"
 
+#include "../settings/chain.h"
 #include "../worker/root_io.h"
 
 #include <cjson/cJSON.h>
@@ -18,41 +19,51 @@ enum { DEPTH_MAX = 128 };
 
 /* ---- settings */
 
-/* cook.json of every folder from the root down, then the sidecar. */
-static bool overlay_settings(const char *root, const char *path, hob_settings *settings,
-							 setting_origins *origins, hob_error *err)
+typedef struct overlaying {
+	hob_settings *settings;
+	setting_origins *origins;
+} overlaying;
+
+static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 {
-	char name[PATH_MAX * 2];
-	size_t length = strlen(path);
-	for (size_t i = 0; i <= length; i++) {
-		if (i > 0 && i < length && path[i] != '/')
-			continue;
-		if (i == length)
-			snprintf(name, sizeof name, "%s/%s.cook.json", root, path);
-		else
-			snprintf(name, sizeof name, "%s/%.*s%scook.json", root, (int)i, path, i > 0 ? "/" : "");
-		size_t size;
-		char *text = access(name, F_OK) == 0 ? scene_list_text(name, &size) : NULL;
-		bool ok = !text || hob_settings_overlay(settings, (hob_str){text, size}, hob_str_of(name), err);
-		free(text);
-		if (!ok)
-			return false;
-		setting_origins_layer(origins, settings, name + strlen(root) + 1);
-	}
+	overlaying *o = user;
+	if (layer->exists && !hob_settings_overlay(o->settings, layer->text, layer->path, err))
+		return false;
+	setting_origins_layer(o->origins, o->settings, layer->path.data);
 	return true;
 }
 
-static const hob_settings *base_settings(const cook_plan *plan, const cook_plan_options *options,
-										 const char *path)
+/* The configured source that holds the model, and the model's path below it; NULL: none does. */
+static const cook_plan_source *source_of(const cook_plan *plan, const char *path, hob_str *below)
 {
-	char full[PATH_MAX * 2], source[PATH_MAX];
-	snprintf(full, sizeof full, "%s/%s", plan->root, path);
-	for (uint32_t i = 0; options->config && i < options->config->source_count; i++) {
-		size_t length = realpath(options->config->sources[i].path, source) ? strlen(source) : SIZE_MAX;
-		if (length != SIZE_MAX && strncmp(full, source, length) == 0 && full[length] == '/')
-			return &options->config->sources[i].settings;
+	char full[PATH_MAX * 2];
+	hob_str whole = {full, (size_t)snprintf(full, sizeof full, "%s/%s", plan->root, path)};
+	for (uint32_t i = 0; i < plan->source_count; i++) {
+		hob_str root = hob_str_of(plan->sources[i].root);
+		if (hob_str_starts(whole, root) && whole.data[root.len] == '/') {
+			*below = hob_str_sub(whole, root.len + 1, whole.len);
+			return &plan->sources[i];
+		}
 	}
-	return &options->settings;
+	return NULL;
+}
+
+static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *err)
+{
+	uint32_t count = config ? config->source_count : 0;
+	plan->sources = calloc(count + 1, sizeof *plan->sources);
+	if (!plan->sources)
+		return hob_fail(err, MEMORY, "no memory left for the sources");
+	for (uint32_t i = 0; i < count; i++) {
+		cook_plan_source source = {.of = &config->sources[i],
+								   .root = realpath(config->sources[i].path, NULL)};
+		source.root_fd = source.root ? open(source.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		if (source.root_fd >= 0)
+			plan->sources[plan->source_count++] = source;
+		else
+			free(source.root);
+	}
+	return true;
 }
 
 /* What the command line says is over everything else; of that the budget comes last: a gate that something could open is
@@ -76,13 +87,17 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 static bool settle(const cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
 				   const char *list, cook_entry *entry, hob_error *err)
 {
-	const hob_settings *base = base_settings(plan, options, entry->path);
+	hob_str below = hob_str_of(entry->path);
+	const cook_plan_source *source = source_of(plan, entry->path, &below);
+	const hob_settings *base = source ? &source->of->settings : &options->settings;
+	int root_fd = source ? source->root_fd : plan->root_fd;
 	setting_origins origins;
+	overlaying over = {&entry->settings, &origins};
 	setting_origins_init(&origins);
 	entry->settings = *base;
 	setting_origins_layer(&origins, base,
 						  options->config && options->config->file ? options->config->file : "hob.json");
-	if (!overlay_settings(plan->root, entry->path, &entry->settings, &origins, &entry->settings_error))
+	if (!srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
 		entry->settings = *base;
 	if (scene) {
 		scene_list_settings(scene, &entry->settings);
@@ -181,6 +196,15 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+/* As the daemon has it: what its source does not include, or excludes. */
+static bool is_left_out(const cook_plan *plan, const char *path)
+{
+	hob_str below;
+	const cook_plan_source *source = source_of(plan, path, &below);
+	return source && ((source->of->include && !hob_glob_match_any(source->of->include, below)) ||
+					  hob_glob_match_any(source->of->exclude, below));
+}
+
 static bool add_folder(cook_plan *plan, const cook_plan_options *options, const char *path, int depth,
 					   hob_error *err)
 {
@@ -199,8 +223,9 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 		if (ok && length < (int)sizeof child && lstat(full, &info) == 0) {
 			if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX)
 				ok = add_folder(plan, options, child, depth + 1, err);
-			else if (S_ISREG(info.st_mode) ||
-					 (S_ISLNK(info.st_mode) && stat(full, &info) == 0 && S_ISREG(info.st_mode)))
+			else if ((S_ISREG(info.st_mode) ||
+					  (S_ISLNK(info.st_mode) && stat(full, &info) == 0 && S_ISREG(info.st_mode))) &&
+					 !is_left_out(plan, child))
 				ok = add_entry(plan, options, child, NULL, NULL, err) != NULL;
 		}
 		free(list[i]);
@@ -304,6 +329,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 		ok = plan->root_fd >= 0 ||
 			 hob_fail(err, USAGE, "'%s' cannot be opened: %s", plan->root, strerror(errno));
 	}
+	ok = ok && open_sources(plan, options->config, err);
 	for (uint32_t i = 0; ok && i < count; i++) {
 		char path[PATH_MAX];
 		struct stat info;
@@ -353,6 +379,11 @@ void cook_plan_release(cook_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		free_entry(&plan->entries[i]);
+	for (uint32_t i = 0; i < plan->source_count; i++) {
+		close(plan->sources[i].root_fd);
+		free(plan->sources[i].root);
+	}
+	free(plan->sources);
 	free(plan->entries);
 	free(plan->root);
 	if (plan->root_fd >= 0)

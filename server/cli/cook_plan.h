@@ -18,9 +18,18 @@ typedef struct cook_entry {
 	bool named, again; /* named: on the command line; again: killed its worker once */
 } cook_entry;
 
+/* A folder of the configuration's `sources` that exists. */
+typedef struct cook_plan_source {
+	const srv_config_source *of;
+	char *root; /* absolute, without links */
+	int root_fd;
+} cook_plan_source;
+
 typedef struct cook_plan {
 	char *root; /* absolute */
 	int root_fd;
+	cook_plan_source *sources;
+	uint32_t source_count;
 	cook_entry *entries; /* folders' models sorted by path */
 	uint32_t count, capacity;
 	bool again; /* some entry has its flag set */
@@ -29,7 +38,8 @@ typedef struct cook_plan {
 typedef struct cook_plan_options {
 	const char *root; /* NULL: current folder if every path is below it, else the folder of the only path */
 	hob_settings settings; /* for all, before cook.json and sidecars */
-	/* The settings of its sources stand for `settings` in the models below them; may be NULL. */
+	/* Its sources: a model below one has the source's settings for `settings`, its cook.json files count from the source's
+	 * folder down, and a folder's models that the source leaves out are not cooked. The plan refers to it. May be NULL. */
 	const srv_config *config;
 	/* A settings object that wins over all of them, checked by the caller, and what it is called; may be NULL. */
 	const char *over, *over_origin;

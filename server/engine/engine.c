@@ -329,6 +329,8 @@ void srv_engine_free(srv_engine *engine)
 		}
 		if (engine->listed)
 			srv_file_list_drop(engine->listed[i].list);
+		if (engine->settings_caches)
+			srv_settings_cache_free(engine->settings_caches[i]);
 	}
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
@@ -342,6 +344,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_states);
 	engine_skipped_free(engine->skipped, engine->options.root_count);
 	free(engine->root_settings);
+	free(engine->settings_caches);
 	free(engine->scanned);
 	free(engine->listed);
 	free(engine->scan_rounds);
@@ -372,6 +375,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->skipped = engine_skipped_new(roots);
 	engine->root_states = calloc(roots + 1, sizeof *engine->root_states);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
+	engine->settings_caches = calloc(roots + 1, sizeof *engine->settings_caches);
 	engine->scanned = calloc(roots + 1, sizeof *engine->scanned);
 	engine->listed = calloc(roots + 1, sizeof *engine->listed);
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
@@ -387,7 +391,10 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		engine->root_fds[i] = -1;
 	for (uint32_t i = 0; engine->root_settings && i < roots; i++)
 		engine->root_settings[i] = options->roots[i].settings;
-	bool memory = engine->root_fds && engine->roots && engine->root_states && engine->skipped &&
+	bool caches = engine->settings_caches;
+	for (uint32_t i = 0; caches && i < roots; i++)
+		caches = (engine->settings_caches[i] = srv_settings_cache_new());
+	bool memory = engine->root_fds && caches && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
 				  engine->graph && engine->queue && engine->batches;
 	if (!memory || !engine_open_roots(engine, err)) {
@@ -513,8 +520,10 @@ void engine_background_over(srv_engine *engine)
 
 void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 {
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		engine->root_settings[i] = settings[i];
+		srv_settings_forget(engine->settings_caches[i]);
+	}
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (engine->assets[i].alive && !asset_is_current(engine, &engine->assets[i]))
 			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));

@@ -5,61 +5,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_FILE_MAX = 1 << 20, HASH_HERE_BYTES = 64 << 10 };
+enum { HASH_HERE_BYTES = 64 << 10 };
 
 /* ---- settings of one asset */
 
-static bool overlay_file(srv_engine *engine, uint32_t root, hob_str path, hob_arena *arena,
-						 hob_settings *settings, hob_error *err)
-{
-	uint32_t file = srv_graph_find(engine->graph, root, path);
-	if (file == HOB_NONE || !srv_graph_at(engine->graph, file)->exists)
-		return true;
-	hob_str name = hob_arena_str(arena, path);
-	char *text = HOB_NEW(arena, char, SETTINGS_FILE_MAX);
-	if (!name.data || !text)
-		return hob_fail_memory(err, arena, "settings");
-	int fd = srv_open_beneath(engine->root_fds[root], name.data, O_RDONLY, true);
-	ssize_t got = fd >= 0 ? read(fd, text, SETTINGS_FILE_MAX) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (got < 0)
-		return hob_fail(err, CONFIG, "%.*s cannot be read: %s", HOB_FMT(path), strerror(errno));
-	if (got == SETTINGS_FILE_MAX)
-		return hob_fail(err, CONFIG, "%.*s is larger than 1 MiB", HOB_FMT(path));
-	return hob_settings_overlay(settings, (hob_str){text, (size_t)got}, path, err);
-}
-
-/* The root's, then each cook.json from the root's top down to the asset's folder, then the sidecar. */
 static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out, hob_error *err)
 {
-	static const char file[] = "cook.json";
 	char name[PATH_MAX];
-	hob_arena arena;
 	*out = engine->root_settings[a->root];
 	if (srv_graph_settings(engine->graph) == 0)
 		return true;
-	hob_arena_init(&arena, 64 << 20);
-	hob_str path = hob_str_of(a->path);
-	bool ok = overlay_file(engine, a->root, HOB_STR("cook.json"), &arena, out, err);
-	for (size_t i = 0; ok && i < path.len && i + sizeof file < sizeof name; i++) {
-		name[i] = path.data[i];
-		if (path.data[i] != '/')
-			continue;
-		memcpy(name + i + 1, file, sizeof file - 1);
-		ok = overlay_file(engine, a->root, (hob_str){name, i + sizeof file}, &arena, out, err);
-	}
-	if (ok && path.len + sizeof file < sizeof name) {
-		name[path.len] = '.';
-		memcpy(name + path.len + 1, file, sizeof file - 1);
-		ok = overlay_file(engine, a->root, (hob_str){name, path.len + sizeof file}, &arena, out, err);
-	}
-	hob_arena_release(&arena);
-	return ok;
+	int length = snprintf(name, sizeof name, "%s.cook.json", a->path);
+	uint32_t sidecar =
+		length < (int)sizeof name ? srv_graph_find(engine->graph, a->root, hob_str_of(name)) : HOB_NONE;
+	bool has_sidecar = sidecar != HOB_NONE && srv_graph_at(engine->graph, sidecar)->exists;
+	return srv_settings_resolve(engine->settings_caches[a->root], engine->root_fds[a->root],
+								&engine->root_settings[a->root], hob_str_of(a->path), has_sidecar, out, err);
 }
 
 bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err)

@@ -8,6 +8,7 @@
 #include "../graph/graph.h"
 #include "../watch/watch.h"
 #include "../queue/queue.h"
+#include "../settings/chain.h"
 
 typedef struct engine_job engine_job;
 typedef struct engine_task engine_task;
@@ -164,7 +165,8 @@ struct srv_engine {
 	srv_queue *queue;
 	int *root_fds;
 	hob_settings *root_settings;
-	known_ingredients printed; /* the newest that were printed */
+	srv_settings_cache **settings_caches; /* by root */
+	known_ingredients printed;			  /* the newest that were printed */
 	uint32_t *
 		due; /* assets whose view is made before the next one is published: most become another thing by then */
 	uint32_t due_count, due_capacity;

@@ -106,6 +106,7 @@ void engine_check_root(srv_engine *engine, uint32_t root)
 		return;
 	dup3(fd, engine->root_fds[root], O_CLOEXEC);
 	srv_pool_set_root(engine->pool, root, fd);
+	srv_settings_forget(engine->settings_caches[root]);
 	if (!engine_root_is_away(engine, root))
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));
 	for (uint32_t i = 0; i < engine->asset_count; i++)

@@ -1,19 +1,14 @@
 #include "engine_private.h"
 
-#include "../fs/beneath.h"
 #include "../../core/base/json_write.h"
+#include "../settings/chain.h"
+#include "../settings/sidecar.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-/* Settings of one asset as people see and change them. Layers, the last wins: built-in, the daemon's own, each cook.json
- * from the root down, the sidecar MODEL.cook.json. Only the sidecar is ever written, as a whole and by rename. */
-
-enum { FILE_MAX = 1 << 20, LAYERS_MAX = 64, NAME_BYTES = 256 };
+/* The settings of one asset as people see and change them: what is in force, and which layer says so. */
 
 static const char *const setting_paths[] = {
 #define SETTING(field, type, path, value, min, max, doc) path,
@@ -24,87 +19,68 @@ static const char *const setting_paths[] = {
 };
 
 typedef struct layer {
-	char *path; /* below the root */
-	hob_buf text;
+	char *path; /* below the root; NULL: without memory */
 	cJSON *json;
-	bool there;
 } layer;
 
 typedef struct layers {
-	layer items[LAYERS_MAX]; /* outermost folder first, the sidecar last */
-	uint32_t count;
-	hob_settings own, settings;		/* own: of the daemon for this root */
-	char etag[HOB_SHA256_TEXT + 3]; /* of the sidecar */
+	layer *items; /* those that exist, outermost folder first, the sidecar last; owned */
+	uint32_t count, capacity;
+	hob_settings own, settings; /* own: of the daemon for this root */
+	char *sidecar_path;			/* owned */
+	bool has_sidecar;
+	char etag[SRV_SIDECAR_TAG]; /* of the sidecar */
 } layers;
-
-static bool read_file(int root_fd, const char *path, hob_buf *out, bool *there, hob_error *err)
-{
-	int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
-	*there = fd >= 0;
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ||
-			   hob_fail(err, IO, "%s cannot be read: %s", path, strerror(errno));
-	uint8_t *room = hob_buf_grow(out, FILE_MAX);
-	ssize_t got = room ? read(fd, room, FILE_MAX) : -1;
-	close(fd);
-	if (got < 0 || got == FILE_MAX)
-		return hob_fail(err, CONFIG, "%s cannot be read or is larger than 1 MiB", path);
-	out->size -= FILE_MAX - (size_t)got;
-	return true;
-}
 
 static void release(layers *l)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
 		cJSON_Delete(l->items[i].json);
-		hob_buf_release(&l->items[i].text);
 		free(l->items[i].path);
 	}
-	free(l);
+	free(l->items);
+	free(l->sidecar_path);
 }
 
-static layer *sidecar_of(layers *l)
+static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 {
-	return &l->items[l->count - 1];
-}
-
-static void make_etag(layers *l)
-{
-	const layer *sidecar = sidecar_of(l);
-	char text[HOB_SHA256_TEXT + 1] = "none";
-	hob_sha256 digest = hob_sha256_of(hob_buf_bytes(&sidecar->text));
-	if (sidecar->there)
-		hob_sha256_text(&digest, text);
-	snprintf(l->etag, sizeof l->etag, "\"%s\"", text);
-}
-
-/* Reads every layer; without `checked` what is wrong in them is no error. */
-static bool load(srv_engine *engine, const asset *a, bool checked, layers *l, hob_error *err)
-{
-	hob_str path = hob_str_of(a->path);
-	l->own = l->settings = engine->root_settings[a->root];
-	for (size_t i = 0; i <= path.len; i++) {
-		bool top = i == 0, end = i == path.len;
-		if ((!top && !end && path.data[i] != '/') || l->count == LAYERS_MAX)
-			continue;
-		layer *at = &l->items[l->count++];
-		int printed = end	? asprintf(&at->path, "%s.cook.json", a->path)
-					  : top ? asprintf(&at->path, "cook.json")
-							: asprintf(&at->path, "%.*s/cook.json", (int)i, path.data);
-		if (printed < 0) {
-			at->path = NULL;
+	if (l->count == l->capacity) {
+		uint32_t capacity = l->capacity ? l->capacity * 2 : 8;
+		layer *items = realloc(l->items, capacity * sizeof *items);
+		if (!items)
 			return hob_fail(err, MEMORY, "no memory left to read settings");
-		}
-		if (!read_file(engine->root_fds[a->root], at->path, &at->text, &at->there, err))
-			return false;
-		if (!at->there)
-			continue;
-		at->json = cJSON_ParseWithLength((const char *)at->text.data, at->text.size);
-		if (!hob_settings_overlay(&l->settings, hob_buf_str(&at->text), hob_str_of(at->path), err) && checked)
-			return false;
+		l->items = items;
+		l->capacity = capacity;
 	}
-	make_etag(l);
-	return true;
+	l->items[l->count++] = (layer){.path = strndup(from->path.data, from->path.len),
+								   .json = cJSON_ParseWithLength(from->text.data, from->text.len)};
+	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
+}
+
+/* What is wrong in a layer is told by the cook; here the layer only says nothing. */
+static bool take_layer(void *user, const srv_layer *from, hob_error *err)
+{
+	layers *l = user;
+	hob_error wrong;
+	if (from->sidecar) {
+		l->sidecar_path = strndup(from->path.data, from->path.len);
+		l->has_sidecar = from->exists;
+		srv_sidecar_tag(from->exists, from->text, l->etag);
+		if (!l->sidecar_path)
+			return hob_fail(err, MEMORY, "no memory left to read settings");
+	}
+	if (from->exists && !hob_settings_overlay(&l->settings, from->text, from->path, &wrong) &&
+		wrong.code != HOB_ERR_CONFIG) {
+		*err = wrong;
+		return false;
+	}
+	return !from->exists || add_layer(l, from, err);
+}
+
+static bool load(srv_engine *engine, const asset *a, layers *l, hob_error *err)
+{
+	*l = (layers){.own = engine->root_settings[a->root], .settings = engine->root_settings[a->root]};
+	return srv_settings_walk(engine->root_fds[a->root], hob_str_of(a->path), take_layer, l, err);
 }
 
 /* ---- telling */
@@ -152,10 +128,10 @@ static void put_origins(const layers *l, hob_buf *out)
 	cJSON_Delete(own);
 }
 
-static void tell(srv_control *control, layers *l)
+static void tell(srv_control *control, const layers *l)
 {
 	hob_buf body = {0}, value = {0};
-	const layer *sidecar = sidecar_of(l);
+	const cJSON *sidecar = l->has_sidecar ? l->items[l->count - 1].json : NULL;
 	hob_settings_print(&l->settings, &value);
 	hob_json_open(&body, '{');
 	hob_json_put_str(&body, "asset", control->asset);
@@ -165,10 +141,10 @@ static void tell(srv_control *control, layers *l)
 	put_origins(l, &body);
 	hob_json_key(&body, "sidecar");
 	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "path", hob_str_of(sidecar->path));
+	hob_json_put_str(&body, "path", hob_str_of(l->sidecar_path));
 	hob_json_key(&body, "exists");
-	hob_json_bool(&body, sidecar->there);
-	char *text = cJSON_PrintUnformatted(sidecar->json);
+	hob_json_bool(&body, l->has_sidecar);
+	char *text = cJSON_PrintUnformatted(sidecar);
 	hob_json_key(&body, "value");
 	hob_json_raw(&body, hob_str_of(text));
 	cJSON_free(text);
@@ -184,131 +160,24 @@ cJSON *engine_setting_origins(srv_engine *engine, const asset *a)
 {
 	hob_error ignored;
 	hob_buf text = {0};
-	layers *l = calloc(1, sizeof *l);
-	if (l && load(engine, a, false, l, &ignored))
-		put_origins(l, &text);
-	if (l)
-		release(l);
+	layers l;
+	if (load(engine, a, &l, &ignored))
+		put_origins(&l, &text);
+	release(&l);
 	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
 	hob_buf_release(&text);
 	return json;
 }
 
-/* ---- changing */
-
-/* RFC 7396. */
-static cJSON *merge(cJSON *target, const cJSON *patch)
+static void tell_now(srv_engine *engine, const asset *a, srv_control *control)
 {
-	if (!cJSON_IsObject(patch)) {
-		cJSON_Delete(target);
-		return cJSON_Duplicate(patch, true);
-	}
-	if (!cJSON_IsObject(target)) {
-		cJSON_Delete(target);
-		target = cJSON_CreateObject();
-	}
-	const cJSON *item;
-	cJSON_ArrayForEach(item, patch)
-	{
-		cJSON *old = cJSON_DetachItemFromObjectCaseSensitive(target, item->string);
-		if (cJSON_IsNull(item))
-			cJSON_Delete(old);
-		else
-			cJSON_AddItemToObject(target, item->string, merge(old, item));
-	}
-	return target;
-}
-
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t step = write(fd, data, size);
-		if (step <= 0)
-			return false;
-		data += step;
-		size -= (size_t)step;
-	}
-	return true;
-}
-
-static int open_folder(srv_engine *engine, const asset *a, const char *path, const char **name)
-{
-	char folder[4096] = "";
-	const char *slash = strrchr(path, '/');
-	*name = slash ? slash + 1 : path;
-	if (slash)
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-	return srv_open_beneath(engine->root_fds[a->root], folder, O_RDONLY | O_DIRECTORY, true);
-}
-
-static bool write_file(srv_engine *engine, const asset *a, const char *path, const char *text, hob_error *err)
-{
-	const char *name;
-	char temporary[NAME_BYTES];
-	int folder = open_folder(engine, a, path, &name);
-	snprintf(temporary, sizeof temporary, ".%.200s.hob-new", name);
-	int fd = -1;
-	if (folder >= 0) {
-		unlinkat(folder, temporary, 0);
-		fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-	}
-	bool ok = fd >= 0 && write_all(fd, text, strlen(text)) && write_all(fd, "\n", 1) && fsync(fd) == 0 &&
-			  renameat(folder, temporary, folder, name) == 0;
-	if (!ok) {
-		int code = errno;
-		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(code));
-		if (code == ENOSPC || code == EDQUOT)
-			err->code = HOB_ERR_DISK_FULL;
-		if (fd >= 0)
-			unlinkat(folder, temporary, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (folder >= 0)
-		close(folder);
-	return ok;
-}
-
-static bool patch(srv_engine *engine, const asset *a, srv_control *control, layers *l, hob_error *err)
-{
-	layer *sidecar = sidecar_of(l);
-	cJSON *change = cJSON_ParseWithLength(control->text.data, control->text.len);
-	if (!cJSON_IsObject(change)) {
-		cJSON_Delete(change);
-		return hob_fail(err, BAD_REQUEST, "the body is not a JSON object such as {\"lods\":{\"max\":3}}");
-	}
-	if (sidecar->there && !cJSON_IsObject(sidecar->json)) {
-		cJSON_Delete(change);
-		return hob_fail(err, CONFIG, "%s is not a JSON object: mend it, or DELETE these settings",
-						sidecar->path);
-	}
-	sidecar->json = merge(sidecar->json, change);
-	cJSON_Delete(change);
-	char *text = cJSON_Print(sidecar->json);
-	hob_settings checked = engine->root_settings[a->root];
-	bool ok = text ? hob_settings_overlay(&checked, hob_str_of(text), hob_str_of(sidecar->path), err)
-				   : hob_fail(err, MEMORY, "no memory left for the settings");
-	ok = ok && write_file(engine, a, sidecar->path, text, err);
-	cJSON_free(text);
-	return ok;
-}
-
-static bool remove_sidecar(srv_engine *engine, const asset *a, const layers *l, hob_error *err)
-{
-	const char *name, *path = l->items[l->count - 1].path;
-	int folder = open_folder(engine, a, path, &name);
-	bool ok = folder >= 0 && (unlinkat(folder, name, 0) == 0 || errno == ENOENT);
-	if (!ok)
-		(void)hob_fail(err, IO, "%s cannot be deleted: %s", path, strerror(errno));
-	if (folder >= 0)
-		close(folder);
-	return ok;
-}
-
-static bool fits(const layers *l, hob_str tag)
-{
-	return hob_str_equal(tag, hob_str_of(l->etag)) ||
-		   (hob_str_equal(tag, HOB_STR("*")) && l->items[l->count - 1].there);
+	hob_error error;
+	layers l;
+	if (load(engine, a, &l, &error))
+		tell(control, &l);
+	else
+		engine_refuse(control, 0, &error);
+	release(&l);
 }
 
 void engine_settings(srv_engine *engine, srv_control *control)
@@ -320,30 +189,21 @@ void engine_settings(srv_engine *engine, srv_control *control)
 		engine_answer_missing(engine, control, a);
 		return;
 	}
-	hob_error error = {0};
-	bool reads = control->kind == SRV_CONTROL_SETTINGS;
-	layers *l = calloc(1, sizeof *l), *after = calloc(1, sizeof *after);
-	if (!l || !after || !load(engine, a, false, l, &error)) {
-		if (!l || !after)
-			(void)hob_fail(&error, MEMORY, "no memory left to read settings");
-		engine_refuse(control, 0, &error);
-	} else if (reads) {
-		tell(control, l);
-	} else if (!fits(l, control->tag)) {
+	hob_error error;
+	int root_fd = engine->root_fds[a->root];
+	hob_str path = hob_str_of(a->path);
+	srv_sidecar_result result = SRV_SIDECAR_DONE;
+	if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
+		result = srv_sidecar_delete(root_fd, path, control->tag, &error);
+	else if (control->kind == SRV_CONTROL_SETTINGS_PATCH)
+		result = srv_sidecar_patch(root_fd, path, control->tag, control->text, &error);
+	if (result == SRV_SIDECAR_CHANGED)
 		engine_answer(control, 412, "http.precondition-failed",
 					  "the sidecar is not what If-Match names any more");
-	} else if (control->kind == SRV_CONTROL_SETTINGS_DELETE) {
-		if (remove_sidecar(engine, a, l, &error))
-			control->answer(control, 204, (hob_str){0});
-		else
-			engine_refuse(control, 0, &error);
-	} else if (!patch(engine, a, control, l, &error) || !load(engine, a, false, after, &error)) {
+	else if (result == SRV_SIDECAR_FAILED)
 		engine_refuse(control, 0, &error);
-	} else {
-		tell(control, after);
-	}
-	if (l)
-		release(l);
-	if (after)
-		release(after);
+	else if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
+		control->answer(control, 204, (hob_str){0});
+	else
+		tell_now(engine, a, control);
 }

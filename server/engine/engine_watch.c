@@ -35,38 +35,30 @@ void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
-	hob_str own = hob_str_of(a->path), suffix = HOB_STR(".cook.json"), dir = hob_path_dir(path);
-	if (a->root != root)
-		return false;
-	if (hob_str_ends_nocase(path, suffix))
-		return hob_str_equal(own, hob_str_sub(path, 0, path.len - suffix.len));
-	return hob_str_equal(hob_path_name(path), HOB_STR("cook.json")) &&
-		   (dir.len == 0 || (hob_str_starts(own, dir) && own.len > dir.len && own.data[dir.len] == '/'));
+	return a->root == root && srv_settings_reaches(path, hob_str_of(a->path));
+}
+
+static bool is_settings(hob_str path)
+{
+	return hob_str_ends_nocase(path, HOB_STR("cook.json"));
 }
 
 static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
 {
 	srv_file f = *srv_graph_at(engine->graph, file);
-	if (!hob_str_ends_nocase(f.path, HOB_STR("cook.json")))
+	if (!is_settings(f.path))
 		return;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (engine_settings_reach(engine, f.root, f.path, i))
 			asset_dirty(engine, i, priority, "settings", f.path);
 }
 
-static bool matches(const char *const *globs, hob_str path)
-{
-	for (uint32_t i = 0; globs && globs[i]; i++)
-		if (hob_glob_match(hob_str_of(globs[i]), path))
-			return true;
-	return false;
-}
-
 static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 {
 	const srv_engine_root *root = &engine->options.roots[in];
-	return srv_pool_importer_for(engine->pool, path) && (!root->include || matches(root->include, path)) &&
-		   !matches(root->exclude, path);
+	return srv_pool_importer_for(engine->pool, path) &&
+		   (!root->include || hob_glob_match_any(root->include, path)) &&
+		   !hob_glob_match_any(root->exclude, path);
 }
 
 void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
@@ -80,6 +72,8 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_BACKGROUND)
 		f->has_digest = false;
 	f->changed = ++engine->tick;
+	if (is_settings(f->path))
+		srv_settings_forget(engine->settings_caches[f->root]);
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
 	if (is_wanted(engine, f->root, f->path)) {
@@ -108,6 +102,8 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
 	f->exists = f->has_digest = false;
+	if (is_settings(f->path))
+		srv_settings_forget(engine->settings_caches[f->root]);
 	if (f->listed) {
 		engine->roots[f->root].files--;
 		engine_skip_file(engine, f->root, f->path, false);
@@ -182,7 +178,7 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 	for (size_t i = 0; i < count; i++) {
 		hob_str path = files[i].path;
 		engine_skip_file(engine, root, path, true);
-		bool wanted = is_wanted(engine, root, path) || hob_str_ends_nocase(path, HOB_STR("cook.json"));
+		bool wanted = is_wanted(engine, root, path) || is_settings(path);
 		uint32_t file =
 			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
 		if (file == HOB_NONE)

@@ -29,6 +29,7 @@ MAY = {
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
     "server/service": ["core/base"],
+    "server/settings": ["core/base", "core/hash", "core/cook", "server/fs"],
     "server/watch": ["core/base", "server/fs"],
     "server/graph": ["core/base", "core/hash", "server/fs", "server/watch"],
     "server/queue": ["core/base"],
@@ -42,13 +43,13 @@ MAY = {
     "server/derive": ["core/base", "core/hash"],
     "server/metrics": ["core/base", "schema"],
     "server/engine": ["core/base", "server/fs", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
-                      "server/queue", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control", "server/view",
+                      "server/queue", "server/settings", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control", "server/view",
                       "server/derive", "server/metrics", "schema"],
     "server/http": ["core/base", "server/fs", "core/hash", "server/log", "server/auth", "server/events", "server/store", "server/control",
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
-                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/fs"],
+                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/settings", "server/fs"],
     "server": ["server/cli"],
 }
 # What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.

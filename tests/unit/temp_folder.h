@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct temp_folder {
@@ -43,6 +44,21 @@ __attribute__((format(printf, 2, 3))) static inline const char *folder_at(temp_f
 	vsnprintf(folder->text + used, sizeof folder->text - used, fmt, args);
 	va_end(args);
 	return folder->text;
+}
+
+/* Writes a file inside, and the folders that it needs. */
+static inline void folder_put(const temp_folder *folder, const char *name, const char *text)
+{
+	char path[8192];
+	snprintf(path, sizeof path, "%s/%s", folder->path, name);
+	for (char *slash = strchr(path + strlen(folder->path) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	FILE *file = fopen(path, "w");
+	if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+		abort();
 }
 
 #endif

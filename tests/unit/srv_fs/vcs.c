@@ -25,17 +25,7 @@ static int tear_down(void **state)
 
 static void put(const char *name, const char *text)
 {
-	char path[512];
-	snprintf(path, sizeof path, "%s/%s", folder.path, name);
-	for (char *slash = strchr(path + strlen(folder.path) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(path, 0777);
-		*slash = '/';
-	}
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	folder_put(&folder, name, text);
 }
 
 static srv_vcs find(const char *name)

@@ -1,0 +1,54 @@
+/* chain.h - where the cook settings of one model come from.
+ *
+ * Layers, the last wins: the root's own settings, cook.json of every folder from the root down to the model's, then the
+ * model's sidecar (duck.glb.cook.json). The root's own settings belong to the caller; the files are walked here and
+ * nowhere else.
+ *
+ * Files are opened beneath the root. What is no regular file, and a link that leaves the root, counts as no file. There is
+ * no limit on depth but PATH_MAX. Any thread; a cache belongs to one thread at a time. */
+#ifndef SRV_SETTINGS_CHAIN_H
+#define SRV_SETTINGS_CHAIN_H
+
+#include "../../core/base/base.h"
+#include "../../core/cook/settings.h"
+
+enum { SRV_SETTINGS_FILE_MAX = 1 << 20 };
+
+typedef struct srv_layer {
+	hob_str path; /* below the root, NUL behind it */
+	hob_str text; /* empty when there is no file */
+	bool exists, sidecar;
+} srv_layer;
+
+/* Returns false with *err to end the walk. The layer is valid during the call. */
+typedef bool srv_layer_fn(void *user, const srv_layer *layer, hob_error *err);
+
+/* Calls `each` for every layer of `asset` (path below the root), outermost first, the sidecar last, files that do not
+ * exist included.
+ * Errors: CONFIG (a file that cannot be read, or is larger than SRV_SETTINGS_FILE_MAX), IO (the device or the machine
+ * fails, worth another try), MEMORY, and what `each` returns. */
+bool srv_settings_walk(int root_fd, hob_str asset, srv_layer_fn *each, void *user,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* Reads one settings file the way the walk does; appends to *text. Errors as above. */
+bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exists,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* Whether the settings file `file` is a layer of `asset`; both below the same root. */
+bool srv_settings_reaches(hob_str file, hob_str asset);
+
+/* The folders of one root with their settings resolved, for a caller that asks for many assets and hears of changes. */
+typedef struct srv_settings_cache srv_settings_cache;
+
+srv_settings_cache *srv_settings_cache_new(void);		 /* NULL without memory */
+void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is fine */
+/* Drops what is known: a cook.json changed, or the root's own settings, or the root is another folder. */
+void srv_settings_forget(srv_settings_cache *cache);
+/* own           the root's own settings, the same in every call until srv_settings_forget
+ * has_sidecar   false: the caller knows that there is none, and it is not looked for
+ * Errors        those of the walk, and CONFIG for a file with wrong settings. IO and MEMORY are not remembered.
+ * Cost          one look-up for a known folder, plus the sidecar */
+bool srv_settings_resolve(srv_settings_cache *cache, int root_fd, const hob_settings *own, hob_str asset,
+						  bool has_sidecar, hob_settings *out, hob_error *err) HOB_MUST_CHECK;
+
+#endif

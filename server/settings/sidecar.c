@@ -1,0 +1,177 @@
+#include "sidecar.h"
+#include "chain.h"
+
+#include "../fs/beneath.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { TEMPORARY_NAME = 256 };
+
+typedef struct sidecar {
+	char path[PATH_MAX];
+	hob_buf text;
+	bool exists;
+} sidecar;
+
+void srv_sidecar_tag(bool exists, hob_str text, char out[SRV_SIDECAR_TAG])
+{
+	char digits[HOB_SHA256_TEXT + 1] = "none";
+	hob_sha256 digest = hob_sha256_of((hob_bytes){(const uint8_t *)text.data, text.len});
+	if (exists)
+		hob_sha256_text(&digest, digits);
+	snprintf(out, SRV_SIDECAR_TAG, "\"%s\"", digits);
+}
+
+static bool open_sidecar(int root_fd, hob_str asset, sidecar *out, hob_error *err)
+{
+	*out = (sidecar){0};
+	int length = snprintf(out->path, sizeof out->path, "%.*s.cook.json", HOB_FMT(asset));
+	if (asset.len == 0 || length >= (int)sizeof out->path)
+		return hob_fail(err, CONFIG, "the model's path is too long for a sidecar");
+	return srv_settings_read(root_fd, out->path, &out->text, &out->exists, err);
+}
+
+static bool matches(const sidecar *s, hob_str if_match)
+{
+	char tag[SRV_SIDECAR_TAG];
+	srv_sidecar_tag(s->exists, hob_buf_str(&s->text), tag);
+	return hob_str_equal(if_match, hob_str_of(tag)) || (s->exists && hob_str_equal(if_match, HOB_STR("*")));
+}
+
+/* Beneath the root, without following a link in the last part. */
+static int open_folder(int root_fd, const char *path, const char **name)
+{
+	char folder[PATH_MAX] = "";
+	const char *slash = strrchr(path, '/');
+	*name = slash ? slash + 1 : path;
+	if (slash)
+		memcpy(folder, path, (size_t)(slash - path));
+	return srv_open_beneath(root_fd, folder, O_RDONLY | O_DIRECTORY, true);
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t step = write(fd, data, size);
+		if (step <= 0)
+			return false;
+		data += step;
+		size -= (size_t)step;
+	}
+	return true;
+}
+
+static bool write_sidecar(int root_fd, const char *path, const char *text, hob_error *err)
+{
+	const char *name;
+	char temporary[TEMPORARY_NAME];
+	int folder = open_folder(root_fd, path, &name), fd = -1;
+	snprintf(temporary, sizeof temporary, ".%.200s.hob-new", name);
+	if (folder >= 0) {
+		unlinkat(folder, temporary, 0);
+		fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	}
+	bool ok = fd >= 0 && write_all(fd, text, strlen(text)) && write_all(fd, "\n", 1) && fsync(fd) == 0 &&
+			  renameat(folder, temporary, folder, name) == 0;
+	if (!ok) {
+		int code = errno;
+		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(code));
+		if (code == ENOSPC || code == EDQUOT)
+			err->code = HOB_ERR_DISK_FULL;
+		if (fd >= 0)
+			unlinkat(folder, temporary, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (folder >= 0)
+		close(folder);
+	return ok;
+}
+
+static cJSON *merge(cJSON *target, const cJSON *patch)
+{
+	if (!cJSON_IsObject(patch)) {
+		cJSON_Delete(target);
+		return cJSON_Duplicate(patch, true);
+	}
+	if (!cJSON_IsObject(target)) {
+		cJSON_Delete(target);
+		target = cJSON_CreateObject();
+	}
+	const cJSON *item;
+	cJSON_ArrayForEach(item, patch)
+	{
+		cJSON *old = cJSON_DetachItemFromObjectCaseSensitive(target, item->string);
+		if (cJSON_IsNull(item))
+			cJSON_Delete(old);
+		else
+			cJSON_AddItemToObject(target, item->string, merge(old, item));
+	}
+	return target;
+}
+
+static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
+{
+	cJSON *change = cJSON_ParseWithLength(patch.data, patch.len);
+	cJSON *value = s->exists ? cJSON_ParseWithLength((const char *)s->text.data, s->text.size) : NULL;
+	char *text = NULL;
+	hob_settings checked;
+	hob_settings_init(&checked);
+	bool ok = cJSON_IsObject(change) ||
+			  hob_fail(err, BAD_REQUEST, "the body is not a JSON object such as {\"lods\":{\"max\":3}}");
+	ok = ok && (!s->exists || cJSON_IsObject(value) ||
+				hob_fail(err, CONFIG, "%s is not a JSON object: mend it, or DELETE these settings", s->path));
+	if (ok) {
+		value = merge(value, change);
+		text = cJSON_Print(value);
+		ok = text || hob_fail(err, MEMORY, "no memory left for the settings");
+	}
+	ok = ok && hob_settings_overlay(&checked, hob_str_of(text), hob_str_of(s->path), err) &&
+		 write_sidecar(root_fd, s->path, text, err);
+	cJSON_free(text);
+	cJSON_Delete(value);
+	cJSON_Delete(change);
+	return ok;
+}
+
+srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_match, hob_str patch,
+									 hob_error *err)
+{
+	sidecar s;
+	srv_sidecar_result result = SRV_SIDECAR_FAILED;
+	if (open_sidecar(root_fd, asset, &s, err))
+		result = !matches(&s, if_match)			  ? SRV_SIDECAR_CHANGED
+				 : apply(&s, root_fd, patch, err) ? SRV_SIDECAR_DONE
+												  : SRV_SIDECAR_FAILED;
+	hob_buf_release(&s.text);
+	return result;
+}
+
+static bool delete_sidecar(int root_fd, const char *path, hob_error *err)
+{
+	const char *name;
+	int folder = open_folder(root_fd, path, &name);
+	bool ok = folder >= 0 && (unlinkat(folder, name, 0) == 0 || errno == ENOENT);
+	if (!ok)
+		(void)hob_fail(err, IO, "%s cannot be deleted: %s", path, strerror(errno));
+	if (folder >= 0)
+		close(folder);
+	return ok;
+}
+
+srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match, hob_error *err)
+{
+	sidecar s;
+	srv_sidecar_result result = SRV_SIDECAR_FAILED;
+	if (open_sidecar(root_fd, asset, &s, err))
+		result = !matches(&s, if_match)					? SRV_SIDECAR_CHANGED
+				 : delete_sidecar(root_fd, s.path, err) ? SRV_SIDECAR_DONE
+														: SRV_SIDECAR_FAILED;
+	hob_buf_release(&s.text);
+	return result;
+}

@@ -1,0 +1,29 @@
+/* sidecar.h - changing the settings of one model: its sidecar duck.glb.cook.json, and no other file.
+ *
+ * The sidecar's name is made from the model's path. A change is written as a whole file and renamed into place, so a reader
+ * sees the old file or the new one. If-Match guards against lost updates; two writers in this process must take turns. */
+#ifndef SRV_SETTINGS_SIDECAR_H
+#define SRV_SETTINGS_SIDECAR_H
+
+#include "../../core/base/base.h"
+#include "../../core/hash/hash.h"
+
+enum { SRV_SIDECAR_TAG = HOB_SHA256_TEXT + 3 };
+
+typedef enum srv_sidecar_result {
+	SRV_SIDECAR_DONE,
+	SRV_SIDECAR_CHANGED, /* it is not what `if_match` names; nothing was done */
+	SRV_SIDECAR_FAILED	 /* see *err */
+} srv_sidecar_result;
+
+/* The entity tag of a sidecar, with its quotes: the digest of its text, or "none" without a file. */
+void srv_sidecar_tag(bool exists, hob_str text, char out[SRV_SIDECAR_TAG]);
+/* Applies a JSON merge patch (RFC 7396). asset: path below the root; if_match: a tag, or * for any file that exists.
+ * Errors: BAD_REQUEST (no JSON object), CONFIG (wrong settings, or the file is no JSON object), IO, DISK_FULL, MEMORY. */
+srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_match, hob_str patch,
+									 hob_error *err) HOB_MUST_CHECK;
+/* Deletes it; none is fine. Errors: IO, CONFIG (it cannot be read). */
+srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match,
+									  hob_error *err) HOB_MUST_CHECK;
+
+#endif
