@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import contract
@@ -38,6 +39,14 @@ def amount(short, long):
 def built_with(sanitizer):
     """Whether the daemon is one with "asan" or "tsan", whose runtimes take memory of their own."""
     return f"__{sanitizer}_init".encode() in pathlib.Path(HOB).read_bytes()
+
+
+def until(holds, what):
+    """Asks again until holds() is true, and returns what it returned. For facts that no event reports."""
+    end = time.monotonic() + DEADLINE
+    while not (value := holds()):
+        assert time.monotonic() < end, f"{what} did not happen within {DEADLINE:.0f} s"
+    return value
 
 
 class Answer:

@@ -11,7 +11,7 @@ import subprocess
 import tarfile
 import threading
 
-from hobtest import DEADLINE, HOB, Scenario, bumpy_grid, main, obj_text, png
+from hobtest import DEADLINE, HOB, Scenario, bumpy_grid, main, obj_text, png, until
 
 GLTF = ('{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],'
         '"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],'
@@ -322,8 +322,7 @@ class Queries(CommandLine):
                                    env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"))
         self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
         self.assertIn(f"job {number}", process.stdout.readline())
-        while self.daemon.get("/api/v1/clients").json()["count"] < 2:
-            pass
+        until(lambda: self.daemon.get("/api/v1/clients").json()["count"] >= 2, "a second client")
         self.put("bad.gltf", (GLTF % "a.bin").replace('"uri":"a.bin",', '"uri":"data:;base64,' + 48 * "A" + '",'))
         for line in process.stdout:
             if line.startswith("job "):
@@ -629,8 +628,7 @@ class Watching(CommandLine):
         return process
 
     def listening(self):
-        while self.daemon.get("/api/v1/clients").json()["count"] < 2:
-            pass
+        until(lambda: self.daemon.get("/api/v1/clients").json()["count"] >= 2, "a second client")
 
     def test_a_command_for_each_change_whatever_the_file_is_called(self):
         self.start()

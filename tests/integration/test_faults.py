@@ -172,7 +172,7 @@ class Life:
     def lasting(self, point):
         """All calls fail until the daemon has said so."""
         while not self.daemon.lines.empty():
-            self.daemon.lines.get()
+            self.daemon.lines.get_nowait()
         with self.faults.fail(point.kinds, point.error, self.place(point)) as faults:
             self.provoke(point)
             try:

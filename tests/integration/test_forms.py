@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import zlib
 
-from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, bumpy_grid, main
+from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, bumpy_grid, main, until
 
 NODE = shutil.which("node")
 
@@ -151,8 +151,7 @@ class Forms(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             job = daemon.post("/api/v1/verify").json()["job"]
-            while daemon.get(f"/api/v1/jobs/{job}").json()["state"] not in ("done", "finished"):
-                daemon.sync()
+            until(lambda: daemon.get(f"/api/v1/jobs/{job}").json()["state"] in ("done", "finished"), "the end of verify")
             self.assertEqual(daemon.get(f"/api/v1/jobs/{job}").json()["damaged"], 1)
             plain = daemon.get(self.name, Accept_Encoding="gzip")
             self.assertEqual(plain.body, self.whole)

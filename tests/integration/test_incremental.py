@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 
-from hobtest import Scenario, children, main, obj_text, png
+from hobtest import Scenario, children, main, obj_text, png, until
 
 
 def used(daemon):
@@ -60,8 +60,7 @@ class Incremental(Scenario):
             daemon.wait_event("job", lambda job: job["state"] == "cooking")
             scans = daemon.counters()["hob_scans_total"]
             self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 100}).status, 504)
-            while daemon.counters()["hob_scans_total"] == scans:
-                pass
+            until(lambda: daemon.counters()["hob_scans_total"] > scans, "another scan")
             os.kill(worker, signal.SIGCONT)
             daemon.sync()
             item = daemon.assets()["art/a.obj"]
@@ -318,8 +317,7 @@ class Incremental(Scenario):
                 (worker,) = children(daemon.process.pid)
                 os.kill(worker, signal.SIGSTOP)
                 self.put("b.obj", text)
-                while not (jobs := daemon.get("/api/v1/jobs?state=cooking").json()["items"]):
-                    pass
+                jobs = until(lambda: daemon.get("/api/v1/jobs?state=cooking").json()["items"], "a cook")
                 os.kill(worker, signal.SIGCONT)
                 daemon.sync()
                 self.assertEqual([job["asset"] for job in jobs], ["art/b.obj"])

@@ -4,7 +4,7 @@ import pathlib
 import signal
 import subprocess
 
-from hobtest import HOB, Scenario, children, main, obj_text
+from hobtest import HOB, Scenario, children, main, obj_text, until
 
 COUNT = 40
 
@@ -28,8 +28,7 @@ class Order(Scenario):
 
     def wait_jobs(self, daemon, count):
         """Until so many wait, all looked up; the worker stands still."""
-        while len(self.jobs(daemon, "queued")) < count or self.jobs(daemon, "checking"):
-            daemon.get("/livez")
+        until(lambda: len(self.jobs(daemon, "queued")) >= count and not self.jobs(daemon, "checking"), f"a queue of {count}")
         return self.jobs(daemon, "queued")
 
     def held(self, daemon):
@@ -100,8 +99,7 @@ class Order(Scenario):
             # The last of those that wait, whatever step it has reached, is asked for: by name, and with a wish to wait.
             late, waited = (self.wait_jobs(daemon, COUNT + 1)[at]["asset"] for at in (-1, -2))
             daemon.get(f"/api/v1/assets?path={late}")
-            while self.jobs(daemon, "queued")[1]["priority"] != "in-use":
-                daemon.get("/livez")
+            until(lambda: self.jobs(daemon, "queued")[1]["priority"] == "in-use", "the higher priority")
             self.assertEqual({job["asset"] for job in self.jobs(daemon, "queued")[:2]}, {"art/tree.obj", late})
             daemon.request("GET", f"/a/{waited}", headers={"Prefer": "wait=1"})
             job = self.jobs(daemon, "queued")[0]

@@ -16,7 +16,7 @@ import unittest
 
 from disk_states import LINK, MKDIR, RENAME, SYNC, SYNC_ALL, TRUNCATE, UNLINK, WAYS, Disk, read_trace, same_as
 from faulty import preloadable
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text, png
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text, png, until
 
 STATES = int(os.environ.get("HOB_POWER_STATES", amount(32, 2000)))
 SEED = int(os.environ.get("HOB_SEED", "11"))
@@ -82,8 +82,8 @@ class Power(Scenario):
 
     def reached_disk(self, daemon, mark):
         """Until the daemon has synced what it knew at this mark; each look is a request."""
-        while not any(record.what == SYNC_ALL and record.mark >= mark for record in read_trace(self.trace)):
-            daemon.get("/livez")
+        until(lambda: daemon.get("/livez") and any(record.what == SYNC_ALL and record.mark >= mark for record in
+                                                   read_trace(self.trace)), "the sync of the disk")
 
     def record(self):
         """Two daemons that stop in order and one that is killed between them; [(files, facts)] by mark."""

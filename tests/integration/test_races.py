@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 
-from hobtest import Scenario, built_with, bumpy_grid, main, obj_text
+from hobtest import Scenario, built_with, bumpy_grid, main, obj_text, until
 
 
 class Races(Scenario):
@@ -40,13 +40,18 @@ class Races(Scenario):
         daemon.wait_event("job", lambda data: data["state"] == "cooking")
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
-        while True:
+
+        def has_imported():
             (job,) = [job for job in daemon.get("/api/v1/jobs").json()["items"] if job["state"] == "cooking"]
             if job["stage"] not in ("", "import"):
-                return worker
+                return True
             os.kill(worker, signal.SIGCONT)
             daemon.get("/livez")
             os.kill(worker, signal.SIGSTOP)
+            return False
+
+        until(has_imported, "the end of the import")
+        return worker
 
     def test_dependency_that_goes_or_changes_during_the_first_cook(self):
         """Nobody knows yet that the cook uses it, so its event reaches nobody."""
@@ -59,8 +64,7 @@ class Races(Scenario):
                 worker = self.hold_after_reading(daemon)
                 change()
                 self.put(f"after-{name}.obj", obj_text(len(name)))
-                while f"art/after-{name}.obj" not in daemon.assets():
-                    pass
+                until(lambda: f"art/after-{name}.obj" in daemon.assets(), f"the asset after-{name}.obj")
                 os.kill(worker, signal.SIGCONT)
                 daemon.sync()
                 daemon.get(f"/a/art/{name}.obj?final=1", Prefer="wait=60")

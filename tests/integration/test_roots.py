@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text
+from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text, until
 
 MEEK = [] if os.getuid() else ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
 
@@ -270,8 +270,7 @@ class Roots(Scenario):
                 self.assertEqual(states(daemon), dict.fromkeys(before, "missing"))
                 self.assertEqual({name: daemon.blob(name) for name in before}, before)
                 daemon.wait_log("missing art since")
-                while "Sandbox" not in (banner := "".join(daemon.printed)):
-                    pass
+                banner = until(lambda: "Sandbox" in "".join(daemon.printed) and "".join(daemon.printed), "the banner")
                 self.assertIn("3 missing", banner)
                 self.assertIn(f"Missing   {self.art}", banner)
                 daemon.sync()

@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from hobtest import Daemon, Scenario, main, meshes, obj_text
+from hobtest import Daemon, Scenario, main, meshes, obj_text, until
 
 COUNT = 60
 
@@ -127,8 +127,7 @@ class Together(Scenario):
             daemon.wait_log("holding")
             (other / "o.obj").write_text(obj_text(2))  # version control is not at work here
             self.assertEqual(daemon.wait_asset("other/o.obj", "fresh")["rev"], rev + 1)
-            while daemon.assets()["art/d0/m0.obj"]["state"] != "stale":
-                pass
+            until(lambda: daemon.assets()["art/d0/m0.obj"]["state"] == "stale", "the stale state of a held asset")
             answer = daemon.get("/a/art/d0/m0.obj", Prefer="wait=60")  # somebody wants it now
             self.assertEqual((answer.status, answer.headers["cook-state"]), (200, "fresh"))
             self.assertNotEqual(answer.body, before)

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, obj_text, until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SAVES = int(os.environ.get("HOB_SAVES", amount(6, 300)))
@@ -263,8 +263,7 @@ class Torn(Scenario):
                     self.assertEqual(shown.body, first)
                 finish()
                 daemon.wait_asset("art/a.obj", "fresh")
-                while daemon.get("/api/v1/jobs?state=cooking").json()["items"]:
-                    pass
+                until(lambda: not daemon.get("/api/v1/jobs?state=cooking").json()["items"], "the end of all cooks")
                 daemon.sync()
                 self.assertEqual(daemon.assets()["art/a.obj"]["state"], "fresh")
                 self.assertEqual(daemon.cooked(), cooked + 3 + whole)

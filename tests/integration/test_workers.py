@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 
@@ -63,8 +63,8 @@ class Workers(Scenario):
             self.assertEqual(sync().json()["failed"], ["art/lie.rogue"])
             self.assertEqual(sync(roots=["other"]).json()["failed"], [])
             (other / "hang.rogue").write_text("hang")
-            while "other/hang.rogue" not in daemon.assets():
-                self.assertEqual(sync(roots=["other"], timeout_ms=500).status, 504)
+            until(lambda: sync(roots=["other"], timeout_ms=500).status == 504 and "other/hang.rogue" in daemon.assets(),
+                  "the asset hang.rogue")
             self.put("lie-again.rogue", "lie")
             answer = sync(roots=["art"])
             self.assertEqual((answer.status, sorted(answer.json()["failed"])), (200, ["art/lie-again.rogue", "art/lie.rogue"]))

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, and
+no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
+import ast
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COLUMNS = 130
+
+
+def tracked(ending):
+    listed = subprocess.run(["git", "ls-files", "*" + ending], cwd=ROOT, capture_output=True, text=True, check=False)
+    paths = [ROOT / name for name in listed.stdout.splitlines()] if listed.returncode == 0 else [
+        path for path in ROOT.rglob("*" + ending) if not {"node_modules", "build"} & set(path.relative_to(ROOT).parts)]
+    return [path for path in paths if path.exists()]
+
+
+def wide_lines(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if len(line) > COLUMNS and not line.lstrip().startswith("|"):
+            yield f"{path.relative_to(ROOT)}:{number}: {len(line)} columns, more than {COLUMNS}"
+
+
+def waits(call):
+    """A call that blocks until something comes or its own deadline passes."""
+    name = getattr(call.func, "attr", "")
+    return name.startswith(("wait", "readline")) or any(word.arg == "timeout" for word in call.keywords)
+
+
+def is_busy(loop):
+    """Asks again and again, and only asks: its body does nothing, or makes a request whose answer nobody looks at."""
+    calls = [node for node in ast.walk(loop) if isinstance(node, ast.Call)]
+    idle = all(isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+               and getattr(statement.value.func, "attr", "") in ("get", "sync")) for statement in loop.body)
+    return idle and not any(waits(call) for call in calls)
+
+
+def endless_loops(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.While) and is_busy(node):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}: polls without a deadline; use hobtest.until()"
+
+
+def main():
+    findings = [finding for path in tracked(".md") for finding in wide_lines(path)]
+    findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
+    print("\n".join(findings) or "text: every line of Markdown fits, every scenario has its deadlines")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
