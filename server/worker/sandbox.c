@@ -8,6 +8,7 @@
 #include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -71,19 +72,42 @@ static void drop_capabilities(void)
 }
 
 static const int allowed[] = {
-	SCMP_SYS(read),			SCMP_SYS(write),		   SCMP_SYS(readv),
-	SCMP_SYS(writev),		SCMP_SYS(pread64),		   SCMP_SYS(pwrite64),
-	SCMP_SYS(lseek),		SCMP_SYS(close),		   SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),	SCMP_SYS(openat2),		   SCMP_SYS(getdents64),
-	SCMP_SYS(fcntl),		SCMP_SYS(ftruncate),	   SCMP_SYS(memfd_create),
-	SCMP_SYS(munmap),		SCMP_SYS(mremap),		   SCMP_SYS(madvise),
-	SCMP_SYS(brk),			SCMP_SYS(futex),		   SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq),			SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),	   SCMP_SYS(exit),
-	SCMP_SYS(exit_group),	SCMP_SYS(sched_yield),	   SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(getrandom),	SCMP_SYS(clock_gettime),   SCMP_SYS(getrusage),
-	SCMP_SYS(recvmsg),		SCMP_SYS(sendmsg),		   SCMP_SYS(gettid),
-	SCMP_SYS(getpid),		SCMP_SYS(restart_syscall),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(openat2),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(restart_syscall),
 };
 
 #ifndef HOB_SANITIZED
@@ -118,6 +142,20 @@ static const int refused[] = {
 	SCMP_SYS(mbind),
 };
 #endif
+
+/* fcntl's other commands turn a descriptor that is shared with the daemon against it: F_SETOWN, F_SETSIG and O_ASYNC send
+ * it a signal, F_SETPIPE_SZ and locks hold resources of the user. F_SETSIG of SIGURG goes before a lease: see beneath.c. */
+static bool allow_fcntl(scmp_filter_ctx filter)
+{
+	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	 F_GETFL,
+								   F_ADD_SEALS,		F_GET_SEALS, F_SETLEASE, F_GETLEASE};
+	bool ok = true;
+	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)
+		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+									SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i])) == 0;
+	return ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2, SCMP_A1(SCMP_CMP_EQ, F_SETSIG),
+								  SCMP_A2(SCMP_CMP_EQ, SIGURG)) == 0;
+}
 
 static bool enter_seccomp(bool makes_code)
 {
@@ -155,6 +193,12 @@ static bool enter_seccomp(bool makes_code)
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
+	/* Huge pages would be taken from everybody's pool. */
+	ok = ok && seccomp_rule_add(
+				   filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
+				   SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0;
+	ok = ok && (makes_code ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 0) == 0
+						   : allow_fcntl(filter));
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;

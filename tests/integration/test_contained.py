@@ -11,12 +11,12 @@ import struct
 import unittest
 import zlib
 
-from hobtest import HOB, Daemon, Scenario, children, main, obj_text, png
+from hobtest import HOB, Daemon, Scenario, children, main, obj_text, png, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 CANARY = b"HOB-CANARY-7f3a91"
 ATTACKS = ("password", "above", "environment", "list", "make", "change", "remove", "rename", "program", "local", "datagrams", "trace",
-           "memory", "signal", "code", "handle", "ring", "user")
+           "memory", "signal", "code", "handle", "ring", "user", "own", "choose", "async", "huge", "lock")
 FLOATS = b"".join(struct.pack("<3f", *p) for p in ((0, 0, 0), (1, 0, 0), (0, 1, 0)))
 
 
@@ -173,6 +173,7 @@ class Contained(Scenario):
             may = 1 << 2 | 1 << 28 if os.geteuid() == 0 else 0
             looked = 0
             for pid in children(daemon.process.pid):
+                until(lambda pid=pid: self.status(pid)["Seccomp"] == "2", f"the sandbox of process {pid}")  # one may just have started
                 status = self.status(pid)
                 self.assertEqual((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"))
                 self.assertEqual(int(status["CapEff"], 16) & ~may, 0)

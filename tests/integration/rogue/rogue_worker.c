@@ -198,6 +198,33 @@ static long become_user(void)
 	return getuid() == 0 ? setuid(1) : setuid(0);
 }
 
+/* The socket to the daemon is shared with it: whoever owns it gets its signals. */
+static long own_socket(void)
+{
+	return fcntl(SRV_WORKER_SOCKET, F_SETOWN, getppid());
+}
+
+static long choose_signal(void)
+{
+	return fcntl(SRV_WORKER_SOCKET, F_SETSIG, SIGKILL);
+}
+
+static long make_asynchronous(void)
+{
+	return fcntl(SRV_WORKER_SOCKET, F_SETFL, O_ASYNC | O_NONBLOCK);
+}
+
+static long take_huge_pages(void)
+{
+	return memfd_create("huge", MFD_HUGETLB);
+}
+
+static long lock_socket(void)
+{
+	struct flock lock = {.l_type = F_WRLCK};
+	return fcntl(SRV_WORKER_SOCKET, F_OFD_SETLK, &lock) == 0 || errno == EBADF ? 0 : -1;
+}
+
 static void attack(const char *name)
 {
 	static const struct {
@@ -222,6 +249,11 @@ static void attack(const char *name)
 		{"handle", open_by_handle},
 		{"ring", ring},
 		{"user", become_user},
+		{"own", own_socket},
+		{"choose", choose_signal},
+		{"async", make_asynchronous},
+		{"huge", take_huge_pages},
+		{"lock", lock_socket},
 	};
 	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
 		if (strncmp(name, attacks[i].name, strlen(attacks[i].name)) == 0)
