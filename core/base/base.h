@@ -152,6 +152,10 @@ void hob_buf_printf(hob_buf *buf, const char *fmt, ...) HOB_PRINTF(2, 3);
 uint8_t *hob_buf_grow(hob_buf *buf, size_t size);
 /* Appends `s` as a JSON string with quotes: invalid UTF-8 becomes U+FFFD, control characters \u00XX. */
 void hob_buf_put_json(hob_buf *buf, hob_str s);
+/* Appends a JSON number that gives `value` back when read; null for what is not finite. */
+void hob_buf_put_double(hob_buf *buf, double value);
+/* True when `text` is one JSON value (RFC 8259) in valid UTF-8, nested at most `depth` (up to 1024) deep. */
+bool hob_json_valid(hob_str text, uint32_t depth);
 hob_bytes hob_buf_bytes(const hob_buf *buf);
 hob_str hob_buf_str(const hob_buf *buf);
 

@@ -334,6 +334,7 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->animations = c->animations.clip_count;
 	stats->cameras = c->scene.camera_count;
 	stats->lights = c->scene.light_count;
+	stats->extras = c->scene.extra_count;
 }
 
 static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
@@ -363,6 +364,7 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 		out->stats.warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
 	out->outputs = outputs;
 	out->output_count = count;
+	c->report.scene = &c->scene;
 	if (!hob_report_print(&c->report, out, &c->memory->report))
 		return hob_fail(err, MEMORY, "no memory left for the report");
 	outputs[count] = (hob_cook_output){HOB_STR("report"), hob_buf_bytes(&c->memory->report)};

@@ -56,6 +56,7 @@ typedef struct hob_cook_output {
 typedef struct hob_cook_stats {
 	uint64_t triangles, vertices, bytes;
 	uint32_t meshes, lods, materials, textures, nodes, skins, animations, cameras, lights, warnings;
+	uint32_t extras; /* things with custom properties */
 } hob_cook_stats;
 
 typedef struct hob_cook_result {

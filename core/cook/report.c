@@ -21,9 +21,41 @@ static void put_counts(const hob_cook_stats *s, hob_buf *out)
 		out,
 		"\"counts\":{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,"
 		"\"textures\":%u,\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,"
-		"\"warnings\":%u}",
+		"\"extras\":%u,\"warnings\":%u}",
 		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
-		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->warnings);
+		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras, s->warnings);
+}
+
+/* ,"extras":[{"of":"node","index":3,"name":"body","values":{...},"extensions":{...}}] */
+static void put_extras(const hob_baked_scene *scene, hob_buf *out)
+{
+	static const char *const kinds[] = {"file", "scene", "node", "material"};
+	size_t start = out->size;
+	uint32_t i = 0;
+	hob_buf_put_str(out, HOB_STR(",\"extras\":["));
+	for (; i < scene->extra_count; i++) {
+		const hob_baked_extra *extra = &scene->extras[i];
+		if (out->size - start + extra->extras.values.len + extra->extras.extensions.len > HOB_REPORT_EXTRAS)
+			break;
+		hob_buf_printf(out, "%s{\"of\":\"%s\",\"index\":%u", i > 0 ? "," : "", kinds[extra->kind],
+					   extra->index);
+		if (extra->kind != HOB_EXTRA_FILE) {
+			hob_buf_put_str(out, HOB_STR(",\"name\":"));
+			hob_buf_put_json(out, extra->kind == HOB_EXTRA_SCENE  ? scene->scenes[extra->index].name
+								  : extra->kind == HOB_EXTRA_NODE ? scene->names[extra->index]
+																  : scene->material_names[extra->index]);
+		}
+		if (extra->extras.values.len > 0) {
+			hob_buf_put_str(out, HOB_STR(",\"values\":"));
+			hob_buf_put_str(out, extra->extras.values);
+		}
+		if (extra->extras.extensions.len > 0) {
+			hob_buf_put_str(out, HOB_STR(",\"extensions\":"));
+			hob_buf_put_str(out, extra->extras.extensions);
+		}
+		hob_buf_put(out, "}", 1);
+	}
+	hob_buf_printf(out, "],\"extras_left_out\":%u", scene->extra_count - i);
 }
 
 bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out)
@@ -50,6 +82,8 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 		hob_buf_printf(out, ",\"count\":%u}", note->count);
 	}
 	hob_buf_printf(out, "],\"notes_dropped\":%u", result->notes.dropped);
+	if (report->scene && report->scene->extra_count > 0)
+		put_extras(report->scene, out);
 	if (report->stage_count > 1 && report->stages[0].began_ns > 0) {
 		hob_buf_put_str(out, HOB_STR(",\"timings_us\":{"));
 		for (uint32_t i = 0; i + 1 < report->stage_count; i++)

@@ -3,8 +3,10 @@
 #define HOB_REPORT_H
 
 #include "cook.h"
+#include "../model/baked.h"
 
-enum { HOB_REPORT_STAGES = 12 };
+/* EXTRAS: bytes of custom properties that the report repeats at most; the scene has all of them. */
+enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
 
 typedef struct hob_report {
 	struct {
@@ -15,6 +17,7 @@ typedef struct hob_report {
 	const char *importer;
 	uint32_t importer_version;
 	hob_str generator;
+	const hob_baked_scene *scene; /* whose extras are repeated; NULL = none */
 } hob_report;
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);

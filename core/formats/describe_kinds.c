@@ -262,6 +262,37 @@ static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
 	text_more(t, lights.count, "  ");
 }
 
+static void put_extras(text_writer *t, const hob_pack *pack)
+{
+	static const struct {
+		const char *what;
+		uint32_t names; /* section of the names of things of this kind, 0 = none */
+	} kinds[] = {{"file", 0}, {"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}};
+	hob_pack_array extras = hob_pack_find(pack, HOB_PK_XTRA);
+	if (extras.count)
+		text_heading(t, "%u of extras: custom properties of the source", extras.count);
+	for (uint32_t i = 0; i < text_rows(t, extras.count); i++) {
+		const hob_pk_extra *extra = HOB_PACK_AT(hob_pk_extra, extras, i);
+		hob_str values = hob_pack_string(pack, extra->values);
+		hob_str extensions = hob_pack_string(pack, extra->extensions);
+		hob_buf_printf(t->out, "  %s", kinds[extra->kind].what);
+		if (extra->kind != HOB_PK_EXTRA_FILE)
+			hob_buf_printf(t->out, " %u", extra->index);
+		if (kinds[extra->kind].names) {
+			hob_pack_array names = hob_pack_find(pack, kinds[extra->kind].names);
+			hob_buf_put(t->out, " ", 1);
+			text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, names, extra->index)));
+		}
+		hob_buf_put(t->out, ":", 1);
+		if (values.len > 0)
+			text_json(t, "", values);
+		if (extensions.len > 0)
+			text_json(t, values.len > 0 ? ", extensions" : " extensions", extensions);
+		hob_buf_put(t->out, "\n", 1);
+	}
+	text_more(t, extras.count, "  ");
+}
+
 void text_scene(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array scenes = hob_pack_find(pack, HOB_PK_SCNS), nodes = hob_pack_find(pack, HOB_PK_HIER);
@@ -279,6 +310,7 @@ void text_scene(text_writer *t, const hob_pack *pack)
 		put_node(t, pack, i);
 	text_more(t, nodes.count, "  ");
 	put_cameras_and_lights(t, pack);
+	put_extras(t, pack);
 }
 
 /* ---- animations ---- */

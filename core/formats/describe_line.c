@@ -29,15 +29,32 @@ void text_floats(text_writer *t, const float *values, size_t count)
 	}
 }
 
+/* Foreign text may hold anything: control characters must not reach a terminal. */
+static void put_harmless(text_writer *t, hob_str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.data[i];
+		hob_buf_put(t->out, (uint8_t)c < ' ' || c == 127 ? "?" : &text.data[i], 1);
+	}
+}
+
 void text_name(text_writer *t, hob_str name)
 {
-	/* A name may hold anything: control characters must not reach a terminal. */
 	hob_buf_put(t->out, "'", 1);
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.data[i];
-		hob_buf_put(t->out, (uint8_t)c < ' ' || c == 127 ? "?" : &name.data[i], 1);
-	}
+	put_harmless(t, name);
 	hob_buf_put(t->out, "'", 1);
+}
+
+void text_json(text_writer *t, const char *what, hob_str json)
+{
+	enum { LONGEST = 300 };
+	size_t end = json.len > LONGEST ? LONGEST : json.len;
+	while (end > 0 && end < json.len && ((uint8_t)json.data[end] & 0xC0) == 0x80)
+		end--;
+	hob_buf_printf(t->out, "%s ", what);
+	put_harmless(t, hob_str_sub(json, 0, end));
+	if (end < json.len)
+		hob_buf_printf(t->out, "... (%zu bytes, --json shows all)", json.len);
 }
 
 void text_id(text_writer *t, const char *what, uint32_t id)

@@ -19,6 +19,8 @@ uint32_t text_rows(const text_writer *t, uint32_t count);
 void text_more(text_writer *t, uint32_t count, const char *indent);
 void text_floats(text_writer *t, const float *values, size_t count);
 void text_name(text_writer *t, hob_str name);
+/* " what {json}" on one line, cut when it is very long. */
+void text_json(text_writer *t, const char *what, hob_str json);
 /* ", mesh 3" or ", no mesh". */
 void text_id(text_writer *t, const char *what, uint32_t id);
 /* ", has tangents, lines": the names of the bits that are set. */

@@ -288,8 +288,9 @@ static void note_lost_slots(glb_writer *w, const hob_pk_material *m)
 				HOB_FMT(hob_pack_string(&w->materials, m->name)));
 }
 
-static void put_material(glb_writer *w, const hob_pk_material *m)
+static void put_material(glb_writer *w, uint32_t index)
 {
+	const hob_pk_material *m = HOB_PACK_AT(hob_pk_material, hob_pack_find(&w->materials, HOB_PK_MATL), index);
 	hob_buf *out = glb_next(&w->gltf_materials);
 	hob_buf_put(out, "{", 1);
 	size_t start = out->size;
@@ -313,6 +314,7 @@ static void put_material(glb_writer *w, const hob_pk_material *m)
 		hob_buf_printf(out, ",\"doubleSided\":true");
 	extension_writer e = {.w = w, .out = out, .m = m};
 	put_extensions(&e, m->emissive_strength * over);
+	glb_extras(w, out, HOB_PK_EXTRA_MATERIAL, index);
 	glb_drop_comma(out, start);
 	hob_buf_put(out, "}", 1);
 	note_lost_slots(w, m);
@@ -334,6 +336,6 @@ bool glb_put_materials(glb_writer *w)
 	if (!put_textures(w))
 		return false;
 	for (uint32_t i = 0; i < materials.count; i++)
-		put_material(w, HOB_PACK_AT(hob_pk_material, materials, i));
+		put_material(w, i);
 	return true;
 }

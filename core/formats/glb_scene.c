@@ -172,6 +172,7 @@ static bool put_node(scene_writer *s, uint32_t node)
 	if (light != HOB_PK_NONE)
 		hob_buf_printf(json, ",\"extensions\":{\"%s\":{\"light\":%u}}", glb_extension_names[GLB_LIGHTS],
 					   light);
+	glb_extras(s->w, json, HOB_PK_EXTRA_NODE, node);
 	glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 	if (HOB_PACK_AT(hob_pk_trs, s->trs, node)->flags & HOB_PK_NODE_SHEAR)
@@ -237,8 +238,9 @@ static void put_light(glb_writer *w, const hob_pk_light *l)
 	hob_buf_put(json, "}", 1);
 }
 
-static void put_scene(glb_roots *r, const hob_pk_scene *scene)
+static void put_scene(glb_roots *r, uint32_t index)
 {
+	const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, hob_pack_find(&r->w->scene, HOB_PK_SCNS), index);
 	hob_pack_array roots = hob_pack_find(&r->w->scene, HOB_PK_ROOT);
 	hob_buf *json = glb_next(&r->w->scenes);
 	hob_buf_put(json, "{", 1);
@@ -247,6 +249,7 @@ static void put_scene(glb_roots *r, const hob_pk_scene *scene)
 	if (scene->root_count)
 		glb_roots_put(r, json, HOB_PACK_AT(uint32_t, roots, scene->root_first), scene->root_count,
 					  roots.stride);
+	glb_extras(r->w, json, HOB_PK_EXTRA_SCENE, index);
 	glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 }
@@ -295,6 +298,6 @@ bool glb_put_scene(glb_writer *w)
 	for (uint32_t i = 0; i < lights.count; i++)
 		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i));
 	for (uint32_t i = 0; i < scenes.count; i++)
-		put_scene(&roots, HOB_PACK_AT(hob_pk_scene, scenes, i));
+		put_scene(&roots, i);
 	return true;
 }

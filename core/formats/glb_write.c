@@ -41,6 +41,22 @@ static void put_extensions(glb_writer *w, hob_buf *out)
 	hob_buf_put(out, "}", 1);
 }
 
+void glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index)
+{
+	const hob_pk_extra *extra = hob_pack_extra(&w->scene, kind, index);
+	if (!extra)
+		return;
+	hob_str values = hob_pack_string(&w->scene, extra->values);
+	if (values.len > 0) {
+		hob_buf_put_str(out, HOB_STR(",\"extras\":"));
+		hob_buf_put_str(out, values);
+	}
+	if (extra->extensions)
+		hob_note_add(
+			w->notes, HOB_NOTE_INFO, "glb.extensions-dropped",
+			"extensions that Hob does not know are left out: they may name nodes by the source's numbers");
+}
+
 static uint32_t default_scene(const glb_writer *w)
 {
 	hob_pack_array scenes = hob_pack_find(&w->scene, HOB_PK_SCNS);
@@ -61,8 +77,9 @@ static void put_json(glb_writer *w, hob_buf *out)
 				 {"samplers", &w->samplers},   {"cameras", &w->cameras},
 				 {"skins", &w->skins},		   {"animations", &w->clips},
 				 {"accessors", &w->accessors}, {"bufferViews", &w->views}};
-	hob_buf_printf(out, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"Hob\"},\"scene\":%u",
-				   default_scene(w));
+	hob_buf_printf(out, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"Hob\"");
+	glb_extras(w, out, HOB_PK_EXTRA_FILE, 0);
+	hob_buf_printf(out, "},\"scene\":%u", default_scene(w));
 	put_extensions(w, out);
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
 		put_list(out, lists[i].key, lists[i].list);

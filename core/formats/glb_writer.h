@@ -68,6 +68,10 @@ void glb_floats(hob_buf *out, const char *key, const float *values, size_t count
 void glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
 void glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
 
+/* ,"extras":... of an extra_kind, unless there are none. Unknown extensions are not written: they name things by the
+ * numbers of the source. */
+void glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
+
 /* Members are written with a comma in front; this drops the first one of the object that began at `start`. */
 void glb_drop_comma(hob_buf *out, size_t start);
 

@@ -25,7 +25,7 @@ void *pack_alloc(pack_builder *b, size_t count, size_t size)
 
 void pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, hob_error *err)
 {
-	*b = (pack_builder){.options = options, .out = out, .err = err};
+	*b = (pack_builder){.options = options, .out = out, .err = err, .ver_minor = 1};
 	b->arena = options->scratch;
 	if (!b->arena) {
 		hob_arena_init(&b->own, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
@@ -403,7 +403,7 @@ static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
 	hob_pk_header header = {
 		.endian = HOB_PK_ENDIAN,
 		.ver_major = HOB_PK_VERSION_MAJOR,
-		.ver_minor = HOB_PK_VERSION_MINOR,
+		.ver_minor = b->ver_minor,
 		.kind = kind,
 		.flags = flags | HOB_PK_FILE_RAW,
 		.section_count = b->section_count,

@@ -1,5 +1,7 @@
 #include "pack_check.h"
 
+#include "../base/limits.h"
+
 #include <float.h>
 
 typedef struct scene_checker {
@@ -191,6 +193,38 @@ static bool check_scenes(const scene_checker *c)
 	return true;
 }
 
+static bool check_json(const scene_checker *c, uint32_t string, bool object)
+{
+	if (!check_name(c->file, string))
+		return false;
+	hob_str text = hob_str_of(string ? (const char *)c->file->strings + string : "");
+	CHECK(c->file, text.len == 0 || hob_json_valid(text, (uint32_t)HOB_LIMIT_JSON_DEPTH), "not JSON: '%.40s'",
+		  text.data);
+	CHECK(c->file, !object || text.len == 0 || text.data[0] == '{', "no JSON object: '%.40s'", text.data);
+	return true;
+}
+
+static bool check_extras(const scene_checker *c, uint32_t scene_count)
+{
+	check_section extras = check_find(c->file, HOB_PK_XTRA);
+	const uint32_t limits[] = {1, scene_count, c->node_count, HOB_PK_NONE};
+	uint32_t kind = 0, next = 0;
+	for (uint32_t i = 0; i < extras.entry.count; i++) {
+		hob_pk_extra extra;
+		check_read(&extras, i, &extra, sizeof extra);
+		CHECK(c->file, extra.kind < HOB_COUNT_OF(limits), "extra %u has kind %u", i, extra.kind);
+		CHECK(c->file, extra.kind > kind || (extra.kind == kind && extra.index >= next),
+			  "extra %u stands out of order", i);
+		CHECK(c->file, extra.index < limits[extra.kind], "extra %u: index %u of %u", i, extra.index,
+			  limits[extra.kind]);
+		if (!check_json(c, extra.values, false) || !check_json(c, extra.extensions, true))
+			return hob_fail_in(c->file->err, "extra %u", i);
+		kind = extra.kind;
+		next = extra.index + 1;
+	}
+	return true;
+}
+
 bool check_scene(const check_file *file)
 {
 	scene_checker c = {
@@ -213,5 +247,6 @@ bool check_scene(const check_file *file)
 		   check_links(&c, HOB_PK_LSKN, HOB_PK_NONE, "skin") &&
 		   check_links(&c, HOB_PK_LWGT, weights.entry.count, "weight") &&
 		   check_all_finite(file, &weights, "weight") && check_cameras(&c, &cameras) &&
-		   check_lights(&c, &lights) && check_scenes(&c);
+		   check_lights(&c, &lights) && check_scenes(&c) &&
+		   check_extras(&c, check_find(file, HOB_PK_SCNS).entry.count);
 }

@@ -18,6 +18,24 @@ static const known_section known[] = {
 #include "../../schema/formats/packed.def"
 };
 
+const hob_pk_extra *hob_pack_extra(const hob_pack *scene, uint32_t kind, uint32_t index)
+{
+	hob_pack_array extras = hob_pack_find(scene, HOB_PK_XTRA);
+	uint64_t wanted = (uint64_t)kind << 32 | index;
+	for (uint32_t first = 0, end = extras.data ? extras.count : 0; first < end;) {
+		uint32_t middle = first + (end - first) / 2;
+		const hob_pk_extra *extra = HOB_PACK_AT(hob_pk_extra, extras, middle);
+		uint64_t at = (uint64_t)extra->kind << 32 | extra->index;
+		if (at == wanted)
+			return extra;
+		if (at < wanted)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
+}
+
 hob_fourcc hob_fourcc_text(uint32_t fourcc)
 {
 	hob_fourcc out = {{0}};

@@ -67,6 +67,10 @@ hob_str hob_pack_string(const hob_pack *pack, uint32_t offset);
  */
 uint32_t hob_pack_link(hob_pack_array links, uint32_t node);
 
+/* What the source says beyond the format about `index` of an extra_kind (HOB_PK_EXTRA_NODE ...) in a scene file; NULL when
+ * that is nothing. O(log extras). */
+const hob_pk_extra *hob_pack_extra(const hob_pack *scene, uint32_t kind, uint32_t index);
+
 /* Name of a section type or kind as text, for messages: 4 characters and a NUL. */
 typedef struct hob_fourcc {
 	char text[5];

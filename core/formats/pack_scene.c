@@ -6,6 +6,7 @@ _Static_assert(sizeof(hob_baked_hierarchy) == sizeof(hob_pk_hierarchy), "written
 _Static_assert(sizeof(hob_baked_link) == sizeof(hob_pk_link), "written as it is");
 _Static_assert(HOB_PK_NODE_MIRRORED == (int)HOB_NODE_MIRRORED, "tables and baked.h disagree");
 _Static_assert(HOB_PK_CAMERA_ORTHOGRAPHIC == (int)HOB_CAMERA_ORTHOGRAPHIC, "tables and model.h disagree");
+_Static_assert(HOB_PK_EXTRA_MATERIAL == (int)HOB_EXTRA_MATERIAL, "tables and baked.h disagree");
 _Static_assert(HOB_PK_LIGHT_SPOT == (int)HOB_LIGHT_SPOT, "tables and model.h disagree");
 
 static void put_trs(pack_builder *b, const hob_baked_scene *scene)
@@ -91,6 +92,22 @@ static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
 	pack_add(b, HOB_PK_ROOT, scene->scene_roots, scene->scene_root_count, sizeof *scene->scene_roots);
 }
 
+static void put_extras(pack_builder *b, const hob_baked_scene *scene)
+{
+	if (scene->extra_count == 0)
+		return;
+	hob_pk_extra *extras = PACK_NEW(b, hob_pk_extra, scene->extra_count);
+	for (uint32_t i = 0; i < scene->extra_count && extras; i++)
+		extras[i] = (hob_pk_extra){
+			.kind = scene->extras[i].kind,
+			.index = scene->extras[i].index,
+			.values = pack_string(b, scene->extras[i].extras.values),
+			.extensions = pack_string(b, scene->extras[i].extras.extensions),
+		};
+	pack_add(b, HOB_PK_XTRA, extras, scene->extra_count, sizeof *extras);
+	b->ver_minor = 2;
+}
+
 bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *options, hob_buf *out,
 					hob_error *err)
 {
@@ -114,5 +131,6 @@ bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *option
 	put_cameras(&b, scene);
 	put_lights(&b, scene);
 	put_scenes(&b, scene);
+	put_extras(&b, scene);
 	return pack_end(&b, HOB_PK_KIND_SCNE, 0);
 }

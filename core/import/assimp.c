@@ -89,7 +89,7 @@ static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
 	for (uint32_t i = 0; i < model->node_count; i++)
 		if (model->nodes[i].parent == HOB_NONE)
 			model->scene_roots[model->scene_root_count++] = i;
-	model->scenes[0] = (hob_scene){HOB_STR(""), 0, roots};
+	model->scenes[0] = (hob_scene){.root_count = roots};
 	model->scene_count = 1;
 	return true;
 }

@@ -47,7 +47,7 @@ static const struct {
 	{"KHR_animation_pointer", "bake the animation to node channels"},
 };
 
-static bool is_supported(const char *extension)
+bool hob_gltf_knows(const char *extension)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(supported); i++)
 		if (strcmp(extension, supported[i]) == 0)
@@ -66,7 +66,7 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 			return hob_fail(err, CORRUPT, "extensionsRequired must hold names");
 		if (strstr(item->valuestring, "_meshopt_compression"))
 			g->meshopt_required = true;
-		if (is_supported(item->valuestring))
+		if (hob_gltf_knows(item->valuestring))
 			continue;
 		const char *remedy = "export without it";
 		for (size_t i = 0; i < HOB_COUNT_OF(remedies); i++)
@@ -77,9 +77,12 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 						item->valuestring, remedy);
 	}
 	for (const cJSON *item = used ? used->child : NULL; item; item = item->next)
-		if (cJSON_IsString(item) && !is_supported(item->valuestring))
+		if (cJSON_IsString(item) && !hob_gltf_knows(item->valuestring))
 			hob_gltf_note(g, "extension-ignored",
-						  "the extension '%.64s' is not supported; what it adds is lost", item->valuestring);
+						  "the extension '%.64s' is not supported; it is kept as JSON on nodes, materials, "
+						  "scenes and the "
+						  "file, and draws nothing",
+						  item->valuestring);
 	return true;
 }
 
@@ -174,6 +177,22 @@ static bool read_lists(hob_gltf *g, hob_error *err)
 		   hob_fail_memory(err, g->scratch, "the lists of the file");
 }
 
+/* ---- extras of the file: of `asset`, where exporters put them, or else of the top level */
+
+static bool keep_file_extras(hob_gltf *g, hob_error *err)
+{
+	hob_extras of_asset = {0}, *out = &g->model.extras;
+	if (!hob_gltf_extras(g, g->root, out, err) ||
+		!hob_gltf_extras(g, hob_gltf_get(g->root, "asset"), &of_asset, err))
+		return false;
+	if (out->values.len > 0 && of_asset.values.len > 0)
+		hob_gltf_info(g, "extras-twice",
+					  "the top level and 'asset' both have extras; those of 'asset' are kept");
+	if (of_asset.values.len > 0)
+		out->values = of_asset.values;
+	return true;
+}
+
 /* ---- the trunk */
 
 static bool import_document(hob_gltf *g, hob_error *err)
@@ -185,7 +204,8 @@ static bool import_document(hob_gltf *g, hob_error *err)
 	return hob_gltf_import_images(g, err) && hob_gltf_import_materials(g, err) &&
 		   hob_gltf_import_meshes(g, err) && hob_gltf_import_cameras(g, err) &&
 		   hob_gltf_import_lights(g, err) && hob_gltf_import_nodes(g, err) &&
-		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err);
+		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err) &&
+		   keep_file_extras(g, err);
 }
 
 static bool import_gltf(const hob_import_request *request, hob_model *out, hob_error *err)
@@ -223,7 +243,7 @@ static const char *const extensions[] = {"gltf", "glb", NULL};
 
 const hob_importer hob_gltf_importer = {
 	.name = "gltf",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,

@@ -316,7 +316,8 @@ static bool read_alpha(hob_gltf *g, const cJSON *json, hob_material *out, hob_er
 static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
 {
 	hob_material_init(out);
-	if (!hob_gltf_name(g, json, &out->name, err) || !read_alpha(g, json, out, err))
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
+		!read_alpha(g, json, out, err))
 		return false;
 	const char *name = out->name.data ? out->name.data : "";
 	const cJSON *objects[PLACE_COUNT] = {[IN_MATERIAL] = json};

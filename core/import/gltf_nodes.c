@@ -222,8 +222,8 @@ static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
 	const cJSON *light;
 	node->source = id;
 	node->light = HOB_NONE;
-	return hob_gltf_name(g, json, &node->name, err) && read_transform(g, id, json, node, err) &&
-		   read_mesh_use(g, id, json, node, err) &&
+	return hob_gltf_name(g, json, &node->name, err) && hob_gltf_extras(g, json, &node->extras, err) &&
+		   read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
 		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&
 		   hob_gltf_extension(json, "KHR_lights_punctual", &light, err) &&
 		   (!light || hob_gltf_id(light, "light", g->lights.count, &node->light, err));

@@ -61,6 +61,7 @@ typedef struct hob_gltf {
 	uint32_t *node_ids;				 /* [nodes.count] source node -> model node */
 	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between two primitives */
 	uint32_t vertex_place_count;
+	size_t extras_bytes; /* kept so far */
 	hob_model model;
 } hob_gltf;
 
@@ -188,6 +189,12 @@ bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 /* A whole accessor of floats in `arena`; `width` as above. */
 bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
 						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_extras.c: what Hob keeps without reading ---- */
+
+/* object.extras and those of object.extensions that Hob does not know, as text. */
+bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads it */
 
 /* ---- the parts of the model ---- */
 

@@ -80,6 +80,7 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
 		if (!hob_gltf_name(g, g->scenes.items[i], &scene->name, err) ||
+			!hob_gltf_extras(g, g->scenes.items[i], &scene->extras, err) ||
 			!hob_gltf_ids(g->scratch, g->scenes.items[i], "nodes", g->nodes.count, &ids[i],
 						  &scene->root_count, err))
 			return hob_fail_in(err, "scenes[%u] '%s'", i, hob_gltf_label(g->scenes.items[i]));

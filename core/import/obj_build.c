@@ -391,7 +391,7 @@ static bool build_all(builder *b, hob_error *err)
 			return false;
 	b->model->mesh_ref_count = b->model->mesh_count;
 	b->model->scene_root_count = objects;
-	b->model->scenes[0] = (hob_scene){HOB_STR(""), 0, objects};
+	b->model->scenes[0] = (hob_scene){.root_count = objects};
 	b->model->scene_count = 1;
 	if (b->polygon.careless > 0)
 		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
@@ -428,7 +428,7 @@ static bool build_cloud(builder *b, hob_error *err)
 		return false;
 	b->model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
 	b->model->nodes[0].mesh_count = 1;
-	b->model->scenes[0] = (hob_scene){HOB_STR(""), 0, 1};
+	b->model->scenes[0] = (hob_scene){.root_count = 1};
 	b->model->mesh_count = b->model->mesh_ref_count = b->model->node_count = 1;
 	b->model->scene_count = b->model->scene_root_count = 1;
 	return true;

@@ -93,7 +93,7 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 		model->mesh_refs[i] = model->scene_roots[i] = i;
 	}
 	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;
-	model->scenes[0] = (hob_scene){HOB_STR(""), 0, count};
+	model->scenes[0] = (hob_scene){.root_count = count};
 	hob_shape_plain_material(&model->materials[0], HOB_STR(""));
 	model->scene_count = model->material_count = 1;
 	return true;

@@ -85,7 +85,7 @@ static uint64_t hash_sampler(const hob_sampler *sampler)
 /* The material as bytes without padding; -0 becomes +0 by the addition. */
 typedef struct material_key {
 	uint32_t modes[3];
-	float factors[(sizeof(hob_material) - sizeof(hob_str)) / sizeof(float)];
+	float factors[(sizeof(hob_material) - sizeof(hob_str) - sizeof(hob_extras)) / sizeof(float)];
 	uint32_t factor_count;
 } material_key_t;
 
@@ -120,7 +120,9 @@ static bool same_material(const void *context, uint32_t a, uint32_t b)
 	const hob_material *x = (const hob_material *)context + a, *y = (const hob_material *)context + b;
 	material_key_t left, right;
 	make_key(x, &left), make_key(y, &right);
-	return hob_str_equal(x->name, y->name) && memcmp(&left, &right, sizeof left) == 0;
+	return hob_str_equal(x->name, y->name) && hob_str_equal(x->extras.values, y->extras.values) &&
+		   hob_str_equal(x->extras.extensions, y->extras.extensions) &&
+		   memcmp(&left, &right, sizeof left) == 0;
 }
 
 static uint64_t hash_material(const hob_material *material)

@@ -19,8 +19,8 @@ typedef struct hob_material_options {
  *                into emissive_strength without a change of the product.
  * Empty slots    of extensions the material does not have, and where a factor of zero hides the texture. A sampler or
  *                uv set of a slot without picture is reset, so that equal materials compare equal.
- * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields and the
- *                name. Materials that differ in name alone stay apart: people and programs find them by name. The
+ * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields, the
+ *                name and the extras. Materials that differ in name alone stay apart: people and programs find them by name. The
  *                first of equals is kept, order stays.
  * Dropped        pictures and samplers that no slot of any material uses. Materials that no mesh uses stay.
  *

@@ -141,6 +141,20 @@ typedef struct hob_baked_links {
 	hob_baked_link *items; /* sorted by node; a node has at most one link of a kind */
 } hob_baked_links;
 
+typedef enum hob_extra_kind {
+	HOB_EXTRA_FILE,
+	HOB_EXTRA_SCENE,
+	HOB_EXTRA_NODE,
+	HOB_EXTRA_MATERIAL
+} hob_extra_kind;
+
+/* Extras that are not empty, and what has them. */
+typedef struct hob_baked_extra {
+	hob_extra_kind kind;
+	uint32_t index; /* of the scene, node or material; 0 for the file */
+	hob_extras extras;
+} hob_baked_extra;
+
 /* Each source node is a node; each mesh of a node is a child node "<name>_Mesh_<i>" with identity transform
  * that stands before the node's own children. Depth-first pre-order. */
 typedef struct hob_baked_scene {
@@ -165,6 +179,8 @@ typedef struct hob_baked_scene {
 	uint32_t camera_count, light_count;
 	hob_camera *cameras;
 	hob_light *lights;
+	uint32_t extra_count;
+	hob_baked_extra *extras; /* sorted by kind, then index */
 	hob_str *material_names; /* [material_count] for the classic file */
 	uint32_t material_count;
 } hob_baked_scene;

@@ -257,6 +257,39 @@ static bool check_pre_order(const hob_model *model, hob_error *err)
 	return true;
 }
 
+/* Checks the text and adds its size to *total. */
+static bool check_extras(const hob_extras *extras, uint64_t *total, hob_error *err)
+{
+	const hob_str texts[] = {extras->values, extras->extensions};
+	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++) {
+		*total += texts[i].len;
+		if (texts[i].len > 0 && !hob_json_valid(texts[i], (uint32_t)HOB_LIMIT_JSON_DEPTH))
+			return hob_fail(err, CORRUPT, "extras are not JSON: '%.*s'",
+							(int)(texts[i].len < 40 ? texts[i].len : 40), texts[i].data);
+	}
+	if (extras->extensions.len > 0 && extras->extensions.data[0] != '{')
+		return hob_fail(err, CORRUPT, "the extensions in extras are no object");
+	return *total <= HOB_LIMIT_EXTRAS_BYTES ||
+		   hob_fail(err, LIMIT, "extras of more than %llu bytes", HOB_LIMIT_EXTRAS_BYTES);
+}
+
+static bool check_all_extras(const hob_model *model, hob_error *err)
+{
+	uint64_t total = 0;
+	if (!check_extras(&model->extras, &total, err))
+		return hob_fail_in(err, "extras of the file");
+	for (uint32_t i = 0; i < model->scene_count; i++)
+		if (!check_extras(&model->scenes[i].extras, &total, err))
+			return hob_fail_in(err, "scene %u", i);
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (!check_extras(&model->nodes[i].extras, &total, err))
+			return hob_fail_in(err, "node %u", i);
+	for (uint32_t i = 0; i < model->material_count; i++)
+		if (!check_extras(&model->materials[i].extras, &total, err))
+			return hob_fail_in(err, "material %u", i);
+	return true;
+}
+
 static bool check_node(const hob_model *model, const hob_node *node, hob_error *err)
 {
 	if (!check_floats(node->translation, 3, "translation", err) ||
@@ -400,5 +433,5 @@ bool hob_model_check(const hob_model *model, hob_error *err)
 		if (model->mesh_refs[i] >= model->mesh_count)
 			return hob_fail(err, CORRUPT, "mesh reference %u is mesh %u of %u", i, model->mesh_refs[i],
 							model->mesh_count);
-	return check_pre_order(model, err) && check_scenes(model, err);
+	return check_pre_order(model, err) && check_scenes(model, err) && check_all_extras(model, err);
 }

@@ -15,6 +15,21 @@ enum {
 	HOB_COLOR_SETS = 4,
 };
 
+/* ---- extras: what the source says beyond this model ---------------------------------------------------- */
+
+/* Custom properties as JSON text: glTF's `extras` and unknown `extensions`, FBX user properties, USD customData. They are
+ * carried into the .scene, `hob inspect`, the API and the exported GLB, unchanged and not looked into.
+ *
+ * values      one JSON value, an object from every importer that makes it itself: {"health":10}. hob_buf_put_json and
+ *             hob_buf_put_double (base.h) write its parts. Empty: there are none
+ * extensions  a JSON object with one member for each glTF extension that Hob does not know. Empty: there are none
+ *
+ * Both are valid JSON and UTF-8, at most HOB_LIMIT_JSON_DEPTH deep. All of a model together are at most
+ * HOB_LIMIT_EXTRAS_BYTES: an importer that meets more leaves the rest out with one warning. */
+typedef struct hob_extras {
+	hob_str values, extensions;
+} hob_extras;
+
 /* ---- meshes: one draw each (glTF's "primitive"): one material, one topology ------------------------- */
 
 typedef enum hob_topology { HOB_TRIANGLES, HOB_LINES, HOB_POINTS } hob_topology;
@@ -169,6 +184,7 @@ typedef struct hob_material {
 	float iridescence, iridescence_ior, iridescence_min, iridescence_max; /* thickness in nanometres */
 	float diffuse_transmission, diffuse_transmission_color[3];
 	hob_texture_ref slots[HOB_SLOT_COUNT];
+	hob_extras extras;
 } hob_material;
 
 /* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats
@@ -192,11 +208,13 @@ typedef struct hob_node {
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
 	uint32_t skin, camera, light;
 	uint32_t weight_first, weight_count; /* node's own morph weights in hob_model.weights; count 0 = mesh's */
+	hob_extras extras;
 } hob_node;
 
 typedef struct hob_scene {
 	hob_str name;
 	uint32_t root_first, root_count; /* range in hob_model.scene_roots */
+	hob_extras extras;
 } hob_scene;
 
 typedef enum hob_camera_type { HOB_CAMERA_PERSPECTIVE, HOB_CAMERA_ORTHOGRAPHIC } hob_camera_type;
@@ -258,6 +276,7 @@ typedef struct hob_clip {
 
 typedef struct hob_model {
 	hob_str generator; /* tool named by the source, may be empty */
+	hob_extras extras; /* of the file as a whole */
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;
 	hob_material *materials;

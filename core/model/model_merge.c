@@ -228,6 +228,7 @@ static void join_scenes(hob_model *m, const hob_model *const *models, uint32_t m
 {
 	uint32_t base = 0;
 	m->scenes[0].name = models[0]->scenes[models[0]->default_scene].name;
+	m->scenes[0].extras = models[0]->scenes[models[0]->default_scene].extras;
 	for (uint32_t i = 0; i < model_count; base += models[i++]->node_count)
 		append_roots(m, models[i], &models[i]->scenes[models[i]->default_scene], base);
 	m->scenes[0].root_count = m->scene_root_count;
@@ -238,7 +239,8 @@ static void join_scenes(hob_model *m, const hob_model *const *models, uint32_t m
 			const hob_scene *scene = &models[i]->scenes[s];
 			if (s == models[i]->default_scene)
 				continue;
-			m->scenes[m->scene_count++] = (hob_scene){scene->name, m->scene_root_count, scene->root_count};
+			m->scenes[m->scene_count++] =
+				(hob_scene){scene->name, m->scene_root_count, scene->root_count, scene->extras};
 			append_roots(m, models[i], scene, base);
 		}
 }
@@ -259,7 +261,7 @@ bool hob_model_merge(const hob_model *const *models, uint32_t model_count, hob_a
 	assert(model_count > 0);
 	totals_t totals = count(models, model_count);
 	totals.roots = count_roots(models, model_count);
-	hob_model merged = {.generator = models[0]->generator};
+	hob_model merged = {.generator = models[0]->generator, .extras = models[0]->extras};
 	if (!check_limits(&totals, err))
 		return false;
 	if (!allocate(&totals, arena, &merged))

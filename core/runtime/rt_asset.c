@@ -285,6 +285,28 @@ uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node)
 	return rt_link(RT_ASSET(asset)->light_links, node);
 }
 
+/* ---- extras */
+
+const char *hob_rt_extras(const hob_rt_asset *asset, uint32_t kind, uint32_t index, const char **extensions)
+{
+	const rt_asset *a = RT_ASSET(asset);
+	uint64_t wanted = (uint64_t)kind << 32 | index;
+	const hob_pk_extra *found = NULL;
+	for (uint32_t first = 0, end = a->extras.count; first < end && !found;) {
+		uint32_t middle = first + (end - first) / 2;
+		const hob_pk_extra *at = RT_AT(hob_pk_extra, a->extras, middle);
+		if (rt_extra_key(at) == wanted)
+			found = at;
+		else if (rt_extra_key(at) < wanted)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (extensions)
+		*extensions = rt_string(a->scene_text, found ? found->extensions : 0);
+	return rt_string(a->scene_text, found ? found->values : 0);
+}
+
 /* ---- materials */
 
 const hob_pk_material *hob_rt_material(const hob_rt_asset *asset, uint32_t material)

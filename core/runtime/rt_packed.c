@@ -63,6 +63,7 @@ static bool find_scene(rt_asset *a, hob_rt_error *error)
 		{HOB_PK_LGTS, sizeof(hob_pk_light), &a->lights},
 		{HOB_PK_SCNS, sizeof(hob_pk_scene), &a->scenes},
 		{HOB_PK_ROOT, sizeof(uint32_t), &a->roots},
+		{HOB_PK_XTRA, sizeof(hob_pk_extra), &a->extras},
 	};
 	if (!find_all(&a->scene_pack, wanted, sizeof wanted / sizeof wanted[0], error))
 		return false;
@@ -236,6 +237,19 @@ static bool check_scenes(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
+static bool check_extras(const rt_asset *a, hob_rt_error *error)
+{
+	for (uint32_t i = 0; i < a->extras.count; i++) {
+		const hob_pk_extra *extra = RT_AT(hob_pk_extra, a->extras, i);
+		if (!check_name(a->scene_text, extra->values, error) ||
+			!check_name(a->scene_text, extra->extensions, error))
+			return rt_fail_in(error, "extra", i);
+		if (i > 0 && rt_extra_key(extra) <= rt_extra_key(RT_AT(hob_pk_extra, a->extras, i - 1)))
+			return rt_fail(error, HOB_RT_CORRUPT, "extra %u stands out of order", i);
+	}
+	return true;
+}
+
 static bool check_materials(const rt_asset *a, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->materials.count; i++) {
@@ -266,5 +280,5 @@ static bool check_materials(const rt_asset *a, hob_rt_error *error)
 bool rt_packed_fill(rt_asset *a, hob_rt_error *error)
 {
 	return fill_nodes(a, error) && check_scene_links(a, error) && check_scenes(a, error) &&
-		   check_materials(a, error) && rt_packed_meshes_fill(a, error);
+		   check_extras(a, error) && check_materials(a, error) && rt_packed_meshes_fill(a, error);
 }

@@ -81,7 +81,7 @@ typedef struct rt_asset {
 	/* scene */
 	rt_array hierarchy, trs, local, node_names; /* hob_pk_hierarchy, hob_pk_trs, hob_pk_mat4, u32 */
 	rt_array mesh_links, material_links, camera_links, light_links, skin_links, weight_links;
-	rt_array node_weights, cameras, lights, scenes, roots;
+	rt_array node_weights, cameras, lights, scenes, roots, extras;
 	uint32_t *parents;	/* [node_count] */
 	uint32_t *subtrees; /* [node_count]; NULL when subtrees are not contiguous (merged classic scenes) */
 	uint64_t *by_name;	/* [named_count] hash << 32 | node, ascending */
@@ -120,6 +120,10 @@ typedef struct rt_asset {
 /* ---- rt_asset.c */
 const char *rt_string(rt_text text, uint32_t offset);
 uint32_t rt_link(rt_array links, uint32_t node); /* HOB_RT_NONE when there is none */
+static inline uint64_t rt_extra_key(const hob_pk_extra *extra)
+{
+	return (uint64_t)extra->kind << 32 | extra->index;
+}
 uint32_t rt_hash(const char *name);
 /* Sorts ascending; `room` has space for as many. */
 void rt_sort(uint64_t *keys, uint64_t *room, size_t count);

@@ -175,6 +175,30 @@ static bool fill_nodes(const hob_model *model, hob_baked_scene *s, hob_arena *ar
 	return true;
 }
 
+/* ---- extras */
+
+static void add_extra(hob_baked_scene *s, hob_extra_kind kind, uint32_t index, const hob_extras *extras)
+{
+	if (extras->values.len + extras->extensions.len > 0)
+		s->extras[s->extra_count++] = (hob_baked_extra){kind, index, *extras};
+}
+
+static bool fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
+{
+	s->extras = HOB_NEW(arena, hob_baked_extra,
+						1 + (size_t)model->scene_count + model->node_count + model->material_count);
+	if (!s->extras)
+		return false;
+	add_extra(s, HOB_EXTRA_FILE, 0, &model->extras);
+	for (uint32_t i = 0; i < model->scene_count; i++)
+		add_extra(s, HOB_EXTRA_SCENE, i, &model->scenes[i].extras);
+	for (uint32_t i = 0; i < model->node_count; i++)
+		add_extra(s, HOB_EXTRA_NODE, s->node_of_model[i], &model->nodes[i].extras);
+	for (uint32_t i = 0; i < model->material_count; i++)
+		add_extra(s, HOB_EXTRA_MATERIAL, i, &model->materials[i].extras);
+	return true;
+}
+
 static bool check_globals(const hob_baked_scene *s, hob_error *err)
 {
 	for (size_t i = 0; i < 16 * (size_t)s->node_count; i++)
@@ -195,7 +219,8 @@ bool hob_scene_bake(const hob_model *model, const hob_baked_mesh *meshes, hob_ar
 		return hob_fail(err, LIMIT, "%llu nodes with one for each mesh of a node, the limit is %llu",
 						(unsigned long long)counts.nodes, HOB_LIMIT_NODES);
 	hob_baked_scene s = {0};
-	if (!allocate(model, &counts, arena, &s) || !fill_nodes(model, &s, arena))
+	if (!allocate(model, &counts, arena, &s) || !fill_nodes(model, &s, arena) ||
+		!fill_extras(model, &s, arena))
 		return hob_fail_memory(err, arena, "the scene");
 	if (!check_globals(&s, err))
 		return false;

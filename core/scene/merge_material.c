@@ -183,7 +183,7 @@ static bool extend_scenes(merge_t *w, const hob_model *source, const uint32_t *l
 				roots[at++] = source->node_count + i;
 		for (uint32_t r = 0; r < scene->root_count; r++)
 			listed[from[r]] = false;
-		scenes[s] = (hob_scene){scene->name, first, at - first};
+		scenes[s] = (hob_scene){scene->name, first, at - first, scene->extras};
 	}
 	m->scenes = scenes;
 	m->scene_roots = roots;

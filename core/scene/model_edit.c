@@ -67,7 +67,7 @@ static void edit_nodes(const hob_model *m, const uint32_t *to, edit_t *e)
 			if (root != HOB_NONE)
 				e->roots[e->root_count++] = root;
 		}
-		e->scenes[s] = (hob_scene){scene.name, first, e->root_count - first};
+		e->scenes[s] = (hob_scene){scene.name, first, e->root_count - first, scene.extras};
 	}
 }
 

@@ -91,9 +91,10 @@ static void stats_json(const srv_result *result, hob_buf *out)
 	hob_buf_printf(
 		out,
 		"{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,\"textures\":%u,"
-		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,\"over_budget\":[",
+		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,\"extras\":%u,\"over_"
+		"budget\":[",
 		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
-		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights);
+		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras);
 	hob_str budget = HOB_STR("budget.");
 	for (uint32_t i = 0, listed = 0; i < result->note_count; i++) {
 		hob_str code = result->notes[i].code;

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBC = set("""
     aligned_alloc calloc free malloc realloc
     memchr memcmp memcpy memmem memmove memset strchr strcmp strlen strncmp strnlen strrchr strstr
-    qsort qsort_r snprintf vsnprintf strtol
+    qsort qsort_r snprintf vsnprintf strtod strtol
     acos acosf asin asinf atan atan2 atan2f atanf cbrt cbrtf ceil ceilf copysign copysignf cos cosf exp exp2 exp2f expf
     fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp hypot hypotf isnan ldexp ldexpf llround
     llroundf log log10 log2 log2f logf lrint lrintf lround lroundf modf nearbyint nearbyintf nextafter nextafterf pow powf rint

@@ -11,7 +11,7 @@
 /** Numbers with a name: enumerators and bits. */
 export const constants = {
 	VERSION_MAJOR: 1,
-	VERSION_MINOR: 1,
+	VERSION_MINOR: 2,
 	ENDIAN: 16909060,
 	TABLE_ALIGN: 16,
 	GPU_ALIGN: 256,
@@ -119,6 +119,10 @@ export const constants = {
 	LIGHT_DIRECTIONAL: 0,
 	LIGHT_POINT: 1,
 	LIGHT_SPOT: 2,
+	EXTRA_FILE: 0,
+	EXTRA_SCENE: 1,
+	EXTRA_NODE: 2,
+	EXTRA_MATERIAL: 3,
 	STEP: 0,
 	LINEAR: 1,
 	CUBICSPLINE: 2,
@@ -392,6 +396,12 @@ export const records = {
 		['root_count', 'u32', 8, 0],
 		['flags', 'u32', 12, 0],
 	] },
+	extra: { bytes: 16, fields: [
+		['kind', 'u32', 0, 0],
+		['index', 'u32', 4, 0],
+		['values', 'u32', 8, 0, true],
+		['extensions', 'u32', 12, 0, true],
+	] },
 	clip: { bytes: 48, fields: [
 		['name', 'u32', 0, 0, true],
 		['channel_first', 'u32', 4, 0],
@@ -462,6 +472,7 @@ export const sectionTypes = {
 	LGTS: { kind: 'SCNE', element: 'light', gpu: false },
 	SCNS: { kind: 'SCNE', element: 'scene', gpu: false },
 	ROOT: { kind: 'SCNE', element: 'u32', gpu: false },
+	XTRA: { kind: 'SCNE', element: 'extra', gpu: false },
 	CLIP: { kind: 'ANIM', element: 'clip', gpu: false },
 	CHAN: { kind: 'ANIM', element: 'channel', gpu: false },
 	SMPL: { kind: 'ANIM', element: 'sampler', gpu: false },

@@ -66,6 +66,7 @@ export class SceneBuilder {
 		this.nodeNames = scene.rows('NAMS');
 		this.cameras = scene.rows('CAMS');
 		this.lights = scene.rows('LGTS');
+		this.extras = new Map(scene.rows('XTRA').map((extra) => [`${extra.kind} ${extra.index}`, extra]));
 		this.skins = anims ? anims.rows('SKIN') : [];
 		this.joints = anims ? anims.array(anims.find('JNTS')) : new Uint32Array();
 		this.bones = new Set(this.joints);
@@ -91,7 +92,21 @@ export class SceneBuilder {
 		this.#bindSkins();
 		group.animations = this.#clips();
 		group.userData.variants = this.materials.variants;
+		this.#keepExtras(group, c.EXTRA_SCENE, Math.max(0, scenes.indexOf(chosen)));
+		group.userData.file = this.#keepExtras({ userData: {} }, c.EXTRA_FILE, 0).userData;
 		return group;
+	}
+
+	/** Custom properties of the source, as they were: userData.extras, and userData.extensions where Hob knows none of them. */
+	#keepExtras(object, kind, index) {
+		const found = this.extras.get(`${kind} ${index}`);
+		if (found?.values) object.userData.extras = JSON.parse(found.values);
+		if (found?.extensions) object.userData.extensions = JSON.parse(found.extensions);
+		return object;
+	}
+
+	async #material(index, kind, geometry) {
+		return this.#keepExtras(await this.materials.materialFor(index, kind, geometry), c.EXTRA_MATERIAL, index);
 	}
 
 	async #makeNode(node) {
@@ -99,6 +114,7 @@ export class SceneBuilder {
 		const object = (mesh !== NONE && (await this.#makeMesh(node, mesh))) || (this.bones.has(node) ? new THREE.Bone() : new THREE.Object3D());
 		object.name = this.names.make(this.nodeNames[node], `node_${node}`);
 		if (this.nodeNames[node]) object.userData.name = this.nodeNames[node];
+		this.#keepExtras(object, c.EXTRA_NODE, node);
 		this.#place(object, node);
 		const camera = this.scene.link('LCAM', node);
 		if (camera !== NONE) object.add(this.#named(makeCamera(this.cameras[camera]), 'camera'));
@@ -132,7 +148,7 @@ export class SceneBuilder {
 		if (!read) return null;
 		const { geometry, mesh, targets } = read;
 		const kind = kinds[mesh.topology];
-		const material = await this.materials.materialFor(this.scene.link('LMAT', node), kind, geometry);
+		const material = await this.#material(this.scene.link('LMAT', node), kind, geometry);
 		const skin = this.#ownOrParents('LSKN', node);
 		const Type = kind === 'points' ? THREE.Points : kind === 'lines' ? THREE.LineSegments
 			: skin !== NONE && geometry.hasAttribute('skinIndex') ? THREE.SkinnedMesh : THREE.Mesh;
@@ -165,7 +181,7 @@ export class SceneBuilder {
 		const out = {};
 		for (let i = 0; i < mesh.variant_count; i++) {
 			const row = this.geometry.pack.row(table, mesh.variant_first + i);
-			out[this.materials.variants[row.variant]] = await this.materials.materialFor(row.material, kind, geometry);
+			out[this.materials.variants[row.variant]] = await this.#material(row.material, kind, geometry);
 		}
 		return out;
 	}

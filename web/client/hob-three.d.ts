@@ -13,7 +13,8 @@ export interface HobParts {
 	blob?: (sha256: string, image: object) => Promise<ArrayBuffer | Uint8Array>;
 }
 
-/** A group; `animations` are its clips, userData.variants names, userData.rev the change shown, userData.transfer {fetched, bytes}. */
+/** A group; `animations` are its clips, userData.variants names, userData.rev the change shown, userData.transfer {fetched, bytes}, userData.file the
+ * source's own extras; nodes, materials and the group have userData.extras where the source gives custom properties. */
 export class HobLoader extends Loader<Group> {
 	constructor(manager?: LoadingManager);
 	lod: number;

@@ -11,6 +11,8 @@
  * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and `three/addons/`
  * come from an import map or a bundler. A page of another origin needs the daemon's permission.
  *
+ * Custom properties of the source (glTF's extras, FBX user properties) are in `userData.extras` of nodes, materials and the
+ * group, those of the whole file in `userData.file.extras` of the group.
  * `userData.rev` is the change that is shown, `userData.transfer` {fetched, bytes} how much of it came over the network.
  * With `loader.keepData` a model keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as
  * packs, {geometry, pictures} as readers; selectLod and tools need it.

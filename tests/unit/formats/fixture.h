@@ -266,7 +266,14 @@ static hob_baked_link fixture_material_links[2] = {{2, 0}, {4, 1}};
 static hob_baked_link fixture_camera_links[1] = {{5, 0}}, fixture_light_links[1] = {{5, 1}};
 static hob_baked_link fixture_skin_links[1] = {{3, 0}}, fixture_weight_links[1] = {{3, 0}};
 static float fixture_weights[2] = {0.25f, 0.75f};
-static hob_scene fixture_scenes[2] = {{{"main", 4}, 0, 1}, {{"all", 3}, 1, 2}};
+static hob_scene fixture_scenes[2] = {{.name = {"main", 4}, .root_count = 1},
+									  {.name = {"all", 3}, .root_first = 1, .root_count = 2}};
+static hob_baked_extra fixture_extras[4] = {
+	{HOB_EXTRA_FILE, 0, {{"{\"author\":\"somebody\"}", 21}, {NULL, 0}}},
+	{HOB_EXTRA_SCENE, 1, {{"\"all of it\"", 11}, {NULL, 0}}},
+	{HOB_EXTRA_NODE, 3, {{"{\"health\":10}", 13}, {"{\"EXT_x\":{\"a\":[1]}}", 19}}},
+	{HOB_EXTRA_MATERIAL, 1, {{"{\"health\":10}", 13}, {NULL, 0}}},
+};
 static uint32_t fixture_scene_roots[3] = {0, 0, 6};
 static hob_camera fixture_cameras[1] = {{{"eye", 3}, HOB_CAMERA_PERSPECTIVE, 0.75f, 0, 0.125f, INFINITY}};
 static hob_light fixture_lights[2] = {
@@ -306,7 +313,9 @@ static void fixture_scene(hob_baked_scene *s)
 						   .camera_count = 1,
 						   .light_count = 2,
 						   .cameras = fixture_cameras,
-						   .lights = fixture_lights};
+						   .lights = fixture_lights,
+						   .extra_count = HOB_COUNT_OF(fixture_extras),
+						   .extras = fixture_extras};
 }
 
 /* ---- animations ---- */

@@ -212,6 +212,26 @@ static void extensions_that_are_used_are_declared(void **state)
 	release(&g);
 }
 
+static void extras_are_kept(void **state)
+{
+	(void)state;
+	glb_fixture g;
+	make(&g);
+	const cJSON *node = NULL;
+	cJSON_ArrayForEach(node, at(g.json, "nodes"))
+	{
+		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(node, "name"));
+		assert_int_equal(cJSON_HasObjectItem(node, "extras"), name && strcmp(name, "shoulder") == 0);
+		if (cJSON_HasObjectItem(node, "extras"))
+			assert_true(at(at(node, "extras"), "health")->valuedouble == 10);
+		assert_null(cJSON_GetObjectItem(cJSON_GetObjectItem(node, "extensions"), "EXT_x"));
+	}
+	assert_string_equal(at(nth(g.json, "scenes", 1), "extras")->valuestring, "all of it");
+	assert_true(at(at(nth(g.json, "materials", 1), "extras"), "health")->valuedouble == 10);
+	assert_string_equal(at(at(at(g.json, "asset"), "extras"), "author")->valuestring, "somebody");
+	release(&g);
+}
+
 static void clips_without_channels_are_left_out_and_times_are_shared(void **state)
 {
 	(void)state;
@@ -300,6 +320,7 @@ int main(void)
 	/* The last ones change the fixture's static tables. */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_are_well_formed),
+		cmocka_unit_test(extras_are_kept),
 		cmocka_unit_test(mesh_children_go_back_into_their_nodes),
 		cmocka_unit_test(a_named_mesh_child_stays_a_node),
 		cmocka_unit_test(vertices_are_dequantised_and_skinning_kept),

@@ -130,7 +130,7 @@ static inline const hob_model *model_of(made *m)
 {
 	if (!convert(m))
 		fail_msg("%s", m->error.context);
-	static hob_scene one = {{"", 0}, 0, 0};
+	static hob_scene one;
 	m->model.scenes = &one;
 	m->model.scene_count = 1;
 	if (!hob_model_check(&m->model, &m->error))

@@ -28,6 +28,12 @@ static void everything_of_a_model_is_there(void **state)
 	assert_int_equal(hob_rt_node_camera(asset, 1), HOB_RT_NONE);
 	assert_int_equal(hob_rt_node_light(asset, 7), 0);
 	assert_true(isinf(hob_rt_light(asset, 0)->range));
+	const char *extensions;
+	assert_string_equal(hob_rt_extras(asset, HOB_PK_EXTRA_FILE, 0, NULL), "[1]");
+	assert_string_equal(hob_rt_extras(asset, HOB_PK_EXTRA_NODE, 5, &extensions), "{\"health\":10}");
+	assert_string_equal(extensions, "{\"EXT_x\":{}}");
+	assert_string_equal(hob_rt_extras(asset, HOB_PK_EXTRA_NODE, 4, &extensions), "");
+	assert_string_equal(extensions, "");
 	uint32_t count;
 	assert_int_equal(hob_rt_deltas(asset, 0, &count)[0].vertex, 5);
 	assert_int_equal(count, 1);

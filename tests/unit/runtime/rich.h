@@ -37,6 +37,10 @@ static inline hob_rt_blob rich_scene(void)
 	camera.name = maker_text(m, "eye");
 	light.name = maker_text(m, "sunlight");
 	light.range = INFINITY;
+	hob_pk_extra extras[2] = {{HOB_PK_EXTRA_FILE, 0, 0, 0}, {HOB_PK_EXTRA_NODE, 5, 0, 0}};
+	extras[0].values = maker_text(m, "[1]");
+	extras[1].values = maker_text(m, "{\"health\":10}");
+	extras[1].extensions = maker_text(m, "{\"EXT_x\":{}}");
 	maker_add(m, HOB_PK_LMSH, meshes, 2, sizeof meshes[0]);
 	maker_add(m, HOB_PK_LMAT, materials, 1, sizeof materials[0]);
 	maker_add(m, HOB_PK_LSKN, skins, 1, sizeof skins[0]);
@@ -46,6 +50,7 @@ static inline hob_rt_blob rich_scene(void)
 	maker_add(m, HOB_PK_WGTS, node_weights, 2, sizeof node_weights[0]);
 	maker_add(m, HOB_PK_CAMS, &camera, 1, sizeof camera);
 	maker_add(m, HOB_PK_LGTS, &light, 1, sizeof light);
+	maker_add(m, HOB_PK_XTRA, extras, 2, sizeof extras[0]);
 	return maker_finish(m, HOB_PK_KIND_SCNE);
 }
 

@@ -208,7 +208,7 @@ static void every_scene_keeps_its_roots(void **state)
 	uint32_t a = model_node(&m, "a", HOB_NONE);
 	model_show(&m, a, grid);
 	model_node(&m, "b", HOB_NONE);
-	m.scenes[1] = (hob_scene){HOB_STR("second"), 1, 1};
+	m.scenes[1] = (hob_scene){.name = HOB_STR("second"), .root_first = 1, .root_count = 1};
 	m.scene_count = 2;
 	m.default_scene = 1;
 	hob_baked_scene s = bake(&m, NULL);

@@ -98,7 +98,7 @@ static void instances_of_different_scenes_stay_apart(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		model_show(&m, model_node(&m, "tile", HOB_NONE), tile);
 	m.scenes[0].root_count = 2;
-	m.scenes[1] = (hob_scene){HOB_STR("b"), 2, 2};
+	m.scenes[1] = (hob_scene){.name = HOB_STR("b"), .root_first = 2, .root_count = 2};
 	m.scene_count = 2;
 	hob_error err = {0};
 	assert_true(hob_model_merge_instances(&m, &arena, &scratch, NULL, &err));
@@ -252,7 +252,7 @@ static void merged_models_stand_side_by_side(void **state)
 {
 	(void)state;
 	hob_model a = tiles(), b = tiles(), out;
-	b.scenes[1] = (hob_scene){HOB_STR("extra"), 0, 1};
+	b.scenes[1] = (hob_scene){.name = HOB_STR("extra"), .root_count = 1};
 	b.scene_count = 2;
 	const hob_model *both[] = {&a, &b};
 	hob_error err = {0};
