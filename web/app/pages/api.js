@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
+import { quoteShell } from '../snippets.js';
 import { CopyButton, Empty, Icon, Resource } from '../ui.js';
 
 const words = text.api;
@@ -27,7 +28,7 @@ function Operation({ document, path, method, operation }) {
 	const plain = method === 'get' && !path.includes('{');
 	return html`<li class="operation"><h2><button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}><${Icon} name=${open ? 'down' : 'right'} /><b class="method">${method.toUpperCase()}</b><code class="anywhere">${path}</code><span class="quiet">${operation.summary}</span></button></h2>
 		${open && html`<div class="body stack">${operation.description && html`<p><${Prose} value=${operation.description} /></p>`}
-			<p class="pickers"><${CopyButton} value=${`curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} '${url}'`} label=${words.copyCurl} />${plain && html`<a class="button small" href=${path} target="_blank" rel="noreferrer">${words.open}</a>`}</p>
+			<p class="pickers"><${CopyButton} value=${`curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoteShell(url)}`} label=${words.copyCurl} />${plain && html`<a class="button small" href=${path} target="_blank" rel="noreferrer">${words.open}</a>`}</p>
 			${parameters.length > 0 && html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.parameter}</th><th scope="col">${words.where}</th><th scope="col">${words.type}</th><th scope="col">${words.meaning}</th></tr></thead><tbody>
 				${parameters.map((one) => html`<tr><td><code>${one.name}</code>${one.required && html` <small>${words.required}</small>`}</td><td>${one.in}</td><td class="anywhere"><code>${typeOf(one.schema)}</code></td><td><${Prose} value=${one.description} />${one.schema?.default !== undefined && html` <small>${words.byDefault} ${String(one.schema.default)}</small>`}</td></tr>`)}</tbody></table></div>`}
 			<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.answer}</th><th scope="col">${words.meaning}</th></tr></thead><tbody>${Object.entries(operation.responses).map(([status, one]) => html`<tr><td><code>${status}</code></td><td>${resolve(document, one)?.description}</td></tr>`)}</tbody></table></div>

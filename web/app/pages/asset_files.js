@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { percent, size } from '../format.js';
+import { snippets } from '../snippets.js';
 import { BundleButton, CopyButton, Icon, Panel } from '../ui.js';
 
 const words = text.asset;
@@ -21,16 +22,9 @@ function Outputs({ asset }) {
 			<td class="num"><a class="button small" href=${output.url} download=${fileName(asset, output.name)}><${Icon} name="download" />${text.download}</a></td></tr>`)}</tbody></table></div>`;
 }
 
-const snippets = {
-	curl: (asset, origin) => `curl -f '${origin}${asset.links.data}?output=meshes' -o '${fileName(asset, 'meshes')}'`,
-	js: (asset, origin) => `import { HobLoader } from '${origin}/client/hob-three.js';\n\nconst loader = new HobLoader().setPath('${origin}/a/');\nconst model = await loader.loadAsync('${asset.root}/${asset.path}');\nscene.add(model);\nloader.watch(model, () => render());   // new data as soon as the file is saved`,
-	c: (asset, origin) => `hobc_client *client = NULL;\nhobc_options options = {.url = "${origin}"};\nif (hobc_open(&options, &client) == HOBC_OK)\n\thobc_get(client, "${asset.root}/${asset.path}", "meshes", on_blob, NULL, NULL);`,
-	python: (asset, origin) => `import hob\n\nclient = hob.Client("${origin}")\ndata = client.get("${asset.root}/${asset.path}", "meshes")`,
-};
-
 function Use({ asset }) {
 	return html`<div class="body stack">${Object.entries(snippets).map(([language, make]) => {
-		const code = make(asset, location.origin);
+		const code = make(asset, location.origin, fileName(asset, 'meshes'));
 		return html`<div class="snippet"><div class="bar"><h3>${words.languages[language]}</h3><${CopyButton} value=${code} /></div><pre tabindex="0">${code}</pre></div>`;
 	})}</div>`;
 }

@@ -1,0 +1,34 @@
+// Lines to copy: how to fetch an asset from each language. A file's name is foreign text, and whoever pastes a line runs it, so
+// every name goes through the quoting of its language.
+
+// What an editor does not show, or shows in another order than a compiler reads it.
+const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const hex = (char, digits) => char.codePointAt(0).toString(16).padStart(digits, '0');
+const octal = (char) => [...new TextEncoder().encode(char)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+const backslash = String.raw`\$&`;
+
+export const quoteShell = (value) => `'${value.replaceAll("'", String.raw`'\''`)}'`;
+export const quoteJs = (value) => `'${value.replace(/[\\']/g, backslash).replace(unseen, (char) => `\\u{${hex(char, 1)}}`)}'`;
+// \? because ?? may begin a trigraph; octal because three digits end it, where \x would take the letters behind it.
+export const quoteC = (value) => `"${value.replace(/[\\"?]/g, backslash).replace(unseen, octal)}"`;
+export const quotePython = (value) => `"${value.replace(/[\\"]/g, backslash).replace(unseen, (char) => `\\U${hex(char, 8)}`)}"`;
+
+const nameOf = (asset) => `${asset.root}/${asset.path}`;
+
+export const snippets = {
+	curl: (asset, origin, file) => `curl -f ${quoteShell(`${origin}${asset.links.data}?output=meshes`)} -o ${quoteShell(file)}`,
+	js: (asset, origin) => `import { HobLoader } from ${quoteJs(`${origin}/client/hob-three.js`)};
+
+const loader = new HobLoader().setPath(${quoteJs(`${origin}/a/`)});
+const model = await loader.loadAsync(${quoteJs(nameOf(asset))});
+scene.add(model);
+loader.watch(model, () => render());   // new data as soon as the file is saved`,
+	c: (asset, origin) => `hobc_client *client = NULL;
+hobc_options options = {.url = ${quoteC(origin)}};
+if (hobc_open(&options, &client) == HOBC_OK)
+	hobc_get(client, ${quoteC(nameOf(asset))}, "meshes", on_blob, NULL, NULL);`,
+	python: (asset, origin) => `import hob
+
+client = hob.Client(${quotePython(origin)})
+data = client.get(${quotePython(nameOf(asset))}, "meshes")`,
+};
