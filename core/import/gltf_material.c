@@ -262,7 +262,7 @@ static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, c
 		!hob_gltf_object(json, "specularGlossinessTexture", &gloss_map, err))
 		return false;
 	memcpy(how.diffuse_factor, diffuse, sizeof how.diffuse_factor);
-	hob_texture_ref base = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, gloss = base;
+	hob_texture_ref base = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}}, gloss = base;
 	if (diffuse_map && !read_texture(g, diffuse_map, &base, name, err))
 		return hob_fail_in(err, "diffuseTexture");
 	if (gloss_map && !read_texture(g, gloss_map, &gloss, name, err))

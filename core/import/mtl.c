@@ -172,11 +172,29 @@ static void read_value(mtl_reader *r, hob_str word, hob_str line)
 typedef struct map_options {
 	float scale[2], offset[2], bump;
 	bool clamp;
+	hob_channel_choice channel;
 } map_options;
 
 static bool next_is_number(hob_str line, float *out)
 {
 	return number_of(hob_text_word(&line), out);
+}
+
+/* -imfchan: which channel of the picture is the scalar. m is the matte, l the luminance; z is not in a picture. */
+static hob_channel_choice channel_of(hob_str word)
+{
+	static const struct {
+		const char *name;
+		hob_channel_choice channel;
+	} known[] = {{"r", HOB_CHANNEL_R},
+				 {"g", HOB_CHANNEL_G},
+				 {"b", HOB_CHANNEL_B},
+				 {"m", HOB_CHANNEL_A},
+				 {"l", HOB_CHANNEL_LUMINANCE}};
+	for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(known[i].name)))
+			return known[i].channel;
+	return HOB_CHANNEL_OF_SLOT;
 }
 
 /* Takes the options off the line, so that the file name is left. */
@@ -211,6 +229,8 @@ static void take_options(hob_str *line, map_options *options)
 			options->clamp = hob_str_equal_nocase(argument, HOB_STR("on"));
 		else if (hob_str_equal(word, HOB_STR("-bm")) && number_of(argument, &value))
 			options->bump = value;
+		else if (hob_str_equal_nocase(word, HOB_STR("-imfchan")))
+			options->channel = channel_of(argument);
 		float *pair = word.data[1] == 'o' ? options->offset : word.data[1] == 's' ? options->scale : NULL;
 		for (int k = 0; pair && word.len == 2 && k < 2 && k < count; k++)
 			pair[k] = values[k];
@@ -272,6 +292,7 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 	ref->scale[1] = options->scale[1];
 	ref->offset[0] = options->offset[0];
 	ref->offset[1] = 1 - options->scale[1] - options->offset[1];
+	ref->channel = options->channel;
 	if (options->clamp) {
 		ref->sampler = r->clamp_sampler;
 		r->clamped = true;
@@ -283,7 +304,7 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 
 static bool read_map(mtl_reader *r, size_t map, hob_str line, hob_error *err)
 {
-	map_options options = {{1, 1}, {0, 0}, 1, false};
+	map_options options = {.scale = {1, 1}, .bump = 1};
 	take_options(&line, &options);
 	hob_str file = hob_text_trim(line);
 	if (file.len >= 2 && file.data[0] == '"' && file.data[file.len - 1] == '"')

@@ -108,7 +108,7 @@ static void make_key(const hob_material *m, material_key_t *key)
 	for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++) {
 		const hob_texture_ref *ref = &m->slots[s];
 		float transform[5] = {ref->offset[0], ref->offset[1], ref->scale[0], ref->scale[1], ref->rotation};
-		uint32_t ids[3] = {ref->image, ref->sampler, ref->uv_set};
+		uint32_t ids[4] = {ref->image, ref->sampler, ref->uv_set, (uint32_t)ref->channel};
 		memcpy(&key->factors[key->factor_count], ids, sizeof ids);
 		key->factor_count += 3;
 		put_floats(key, transform, 5);

@@ -112,11 +112,22 @@ typedef struct hob_made_image {
 	float diffuse_factor[3], specular_factor[3], glossiness;
 } hob_made_image;
 
+/* Which number of a picture is a scalar map (opacity, roughness, metallic). */
+typedef enum hob_channel_choice {
+	HOB_CHANNEL_OF_SLOT, /* what the slot says below */
+	HOB_CHANNEL_R,
+	HOB_CHANNEL_G,
+	HOB_CHANNEL_B,
+	HOB_CHANNEL_A,
+	HOB_CHANNEL_LUMINANCE
+} hob_channel_choice;
+
 typedef struct hob_texture_ref {
 	uint32_t image;	  /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
 	uint32_t sampler; /* HOB_NONE = repeat, linear */
 	uint32_t uv_set;
 	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T * R * S * uv; scale default 1 */
+	hob_channel_choice channel;			 /* OPACITY, ROUGHNESS and METALLIC alone look at it */
 } hob_texture_ref;
 
 typedef enum hob_alpha_mode { HOB_ALPHA_OPAQUE, HOB_ALPHA_MASK, HOB_ALPHA_BLEND } hob_alpha_mode;
@@ -126,9 +137,10 @@ typedef enum hob_slot {
 	HOB_SLOT_BASE_COLOR,  /* sRGB, a = opacity */
 	HOB_SLOT_METAL_ROUGH, /* G roughness, B metallic */
 	HOB_SLOT_NORMAL,
-	HOB_SLOT_OCCLUSION,		  /* R */
-	HOB_SLOT_EMISSIVE,		  /* sRGB */
-	HOB_SLOT_OPACITY,		  /* separate opacity map (OBJ map_d ...): R, or A when it has alpha */
+	HOB_SLOT_OCCLUSION, /* R */
+	HOB_SLOT_EMISSIVE,	/* sRGB */
+	/* Separate opacity map (OBJ map_d ...): A when some alpha is below 1, else the luminance of RGB. */
+	HOB_SLOT_OPACITY,
 	HOB_SLOT_SPECULAR,		  /* A */
 	HOB_SLOT_SPECULAR_COLOR,  /* sRGB */
 	HOB_SLOT_CLEARCOAT,		  /* R */
@@ -277,6 +289,7 @@ typedef struct hob_clip {
 typedef struct hob_model {
 	hob_str generator; /* tool named by the source, may be empty */
 	hob_extras extras; /* of the file as a whole */
+	float unit;		   /* metres that 1 was in the source: importers multiplied by it; 0 = 1 */
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;
 	hob_material *materials;
@@ -300,6 +313,12 @@ typedef struct hob_model {
 /* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present
  * for their counts, at least one scene. An importer that breaks one has a bug or met a bad file: CORRUPT. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
+
+/* Cuts the name of each clip behind its last '|' (Blender and Assimp write "rig|Walk"); names stay unique: a later clip gets
+ * "Walk_2". Nothing is cut that would leave nothing. MEMORY. O(clip_count squared). */
+bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+/* Gives clip `index` the name, or name_2, name_3 ... when an earlier clip has it. False without memory. */
+bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
 
 /* What hob_mesh_repair_directions did, for a note. */
 typedef struct hob_direction_repair {

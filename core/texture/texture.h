@@ -40,7 +40,7 @@
 #include "../model/model.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-#define HOB_TEXTURE_VERSION 4
+#define HOB_TEXTURE_VERSION 5
 
 typedef struct hob_texture_request {
 	const hob_io *io;

@@ -5,8 +5,8 @@ enum { CHECKER_SIDE = 64, CHECKER_CELL = 8 };
 
 typedef struct input {
 	hob_picture picture;
-	uint32_t source; /* HOB_NONE: not loaded */
-	bool missing;
+	uint32_t source;			/* HOB_NONE: not loaded */
+	bool missing, sees_through; /* sees_through: some alpha is below 1 */
 } input;
 
 static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_picture *out, hob_error *err)
@@ -67,6 +67,23 @@ static const input *input_of(const input inputs[4], uint32_t count, uint32_t sou
 	return NULL;
 }
 
+static bool sees_through(const hob_picture *picture)
+{
+	size_t count = picture->has_alpha ? 4 * (size_t)picture->width * picture->height : 0;
+	for (size_t i = 3; i < count; i += 4)
+		if (hob_picture_byte(picture, i) < 255)
+			return true;
+	return false;
+}
+
+static void take_luminance(const hob_picture *picture, uint8_t *to)
+{
+	for (size_t i = 0, count = 4 * (size_t)picture->width * picture->height; i < count; i += 4)
+		to[i] = (uint8_t)((77u * hob_picture_byte(picture, i) + 150u * hob_picture_byte(picture, i + 1) +
+						   29u * hob_picture_byte(picture, i + 2)) >>
+						  8);
+}
+
 /* Several pictures, or channels out of their places, into one of eight bits. */
 static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
 				const hob_parallel *parallel, hob_arena *arena, hob_picture *out, hob_error *err)
@@ -84,6 +101,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		bool is_color = recipe->use == HOB_USE_COLOR && recipe->in[0].source == in->source;
 		if (in->missing && !make_placeholder(recipe->use, is_color, arena, &in->picture, err))
 			return false;
+		in->sees_through = sees_through(&in->picture);
 		/* Only what is read as colour is light; a mask that becomes alpha is a number. */
 		hob_use use = is_color ? HOB_USE_COLOR : HOB_USE_DATA;
 		if (in->picture.depth == HOB_DEPTH_FLOAT)
@@ -104,8 +122,11 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 				to[4 * i] = 255;
 			continue;
 		}
-		size_t channel =
-			from == HOB_FROM_OPACITY ? (in->picture.has_alpha ? 3 : 0) : (size_t)(from - HOB_FROM_R);
+		if (from == HOB_FROM_LUMINANCE || (from == HOB_FROM_OPACITY && !in->sees_through)) {
+			take_luminance(&in->picture, to);
+			continue;
+		}
+		size_t channel = from == HOB_FROM_OPACITY ? 3 : (size_t)(from - HOB_FROM_R);
 		for (size_t i = 0; i < pixels; i++)
 			to[4 * i] = hob_picture_byte(&in->picture, 4 * i + channel);
 	}

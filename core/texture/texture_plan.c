@@ -144,6 +144,25 @@ static bool packable(planner *p, const hob_material *m, hob_slot first, hob_slot
 
 /* ---- the slots that are more than one picture in one slot */
 
+static hob_texture_from chosen(const hob_texture_ref *ref, hob_texture_from otherwise)
+{
+	static const hob_texture_from from[] = {
+		[HOB_CHANNEL_R] = HOB_FROM_R,
+		[HOB_CHANNEL_G] = HOB_FROM_G,
+		[HOB_CHANNEL_B] = HOB_FROM_B,
+		[HOB_CHANNEL_A] = HOB_FROM_A,
+		[HOB_CHANNEL_LUMINANCE] = HOB_FROM_LUMINANCE,
+	};
+	return ref->channel == HOB_CHANNEL_OF_SLOT ? otherwise : from[ref->channel];
+}
+
+static void keep_scalar(planner *p, hob_material *m, hob_slot slot, hob_texture_from otherwise)
+{
+	hob_texture_recipe r = plain(p, &m->slots[slot], HOB_USE_DATA, R);
+	r.in[0].from = chosen(&m->slots[slot], otherwise);
+	put(p, m, slot, &r);
+}
+
 static void plan_base_color(planner *p, hob_material *m)
 {
 	bool base = has(m, HOB_SLOT_BASE_COLOR), opacity = has(m, HOB_SLOT_OPACITY);
@@ -157,9 +176,7 @@ static void plan_base_color(planner *p, hob_material *m)
 	if (opacity && m->alpha_mode == HOB_ALPHA_OPAQUE)
 		m->alpha_mode = HOB_ALPHA_MASK;
 	if (opacity && !packed) {
-		hob_texture_recipe mask = plain(p, &m->slots[HOB_SLOT_OPACITY], HOB_USE_DATA, R);
-		mask.in[0].from = HOB_FROM_OPACITY;
-		put(p, m, HOB_SLOT_OPACITY, &mask);
+		keep_scalar(p, m, HOB_SLOT_OPACITY, HOB_FROM_OPACITY);
 	}
 	if (!base && !packed)
 		return;
@@ -173,7 +190,8 @@ static void plan_base_color(planner *p, hob_material *m)
 		uint32_t mask = canonical(p, m->slots[HOB_SLOT_OPACITY].image);
 		bool own =
 			mask == r.in[0].source && p->sources[mask].usable && p->sources[mask].info.channels % 2 == 0;
-		r.in[3] = (hob_texture_input){mask, own ? HOB_FROM_A : HOB_FROM_OPACITY};
+		r.in[3] = (hob_texture_input){
+			mask, chosen(&m->slots[HOB_SLOT_OPACITY], own ? HOB_FROM_A : HOB_FROM_OPACITY)};
 		r.flags = HOB_IMAGE_OPACITY_PACKED;
 		for (int k = 0; !base && k < 3; k++)
 			r.in[k] = (hob_texture_input){HOB_NONE, HOB_FROM_ONE};
@@ -200,7 +218,7 @@ static void plan_metal_rough(planner *p, hob_material *m, hob_texture_recipe *r,
 			continue;
 		if (*have ? !packable(p, m, HOB_SLOT_METAL_ROUGH, parts[i], "metallic and roughness")
 				  : !mixable(p, &m->slots[parts[i]])) {
-			keep_mask(p, m, parts[i], R);
+			keep_scalar(p, m, parts[i], HOB_FROM_R);
 			continue;
 		}
 		if (!*have) {
@@ -210,7 +228,8 @@ static void plan_metal_rough(planner *p, hob_material *m, hob_texture_recipe *r,
 				r->in[k] = (hob_texture_input){HOB_NONE, HOB_FROM_ONE};
 			*have = true;
 		}
-		r->in[1 + i] = (hob_texture_input){canonical(p, m->slots[parts[i]].image), HOB_FROM_R};
+		r->in[1 + i] = (hob_texture_input){canonical(p, m->slots[parts[i]].image),
+										   chosen(&m->slots[parts[i]], HOB_FROM_R)};
 		clear(m, parts[i]);
 	}
 }

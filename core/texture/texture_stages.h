@@ -37,7 +37,8 @@ typedef enum hob_texture_from {
 	HOB_FROM_G,
 	HOB_FROM_B,
 	HOB_FROM_A,
-	HOB_FROM_OPACITY, /* A when the picture has alpha, else R */
+	HOB_FROM_LUMINANCE, /* of the stored codes: (77 R + 150 G + 29 B) / 256, as stb_image turns colour into grey */
+	HOB_FROM_OPACITY, /* A when some alpha is below 1, else LUMINANCE */
 	HOB_FROM_ONE	  /* 255, no source */
 } hob_texture_from;
 

@@ -137,6 +137,29 @@ static void maps_fill_their_slots(void **state)
 	}
 }
 
+static void imfchan_chooses_the_channel(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body;
+		hob_channel_choice channel;
+	} cases[] = {
+		{"map_d -imfchan r a.png", HOB_CHANNEL_R},
+		{"map_d -imfchan g -clamp on a.png", HOB_CHANNEL_G},
+		{"map_d -IMFCHAN B a.png", HOB_CHANNEL_B},
+		{"map_d -imfchan m a.png", HOB_CHANNEL_A},
+		{"map_d -imfchan l a.png", HOB_CHANNEL_LUMINANCE},
+		{"map_d -imfchan z a.png", HOB_CHANNEL_OF_SLOT},
+		{"map_d a.png", HOB_CHANNEL_OF_SLOT},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		reader *r = with_material(cases[i].body);
+		assert_int_equal(material_of(r)->slots[HOB_SLOT_OPACITY].channel, cases[i].channel);
+		assert_name(image_in(r, HOB_SLOT_OPACITY)->path, "a.png");
+		reader_free(r);
+	}
+}
+
 static void a_metal_map_makes_metal(void **state)
 {
 	(void)state;
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(the_pbr_extension_is_read),
 		cmocka_unit_test(opacity_is_d_or_else_one_minus_tr),
 		cmocka_unit_test(maps_fill_their_slots),
+		cmocka_unit_test(imfchan_chooses_the_channel),
 		cmocka_unit_test(a_metal_map_makes_metal),
 		cmocka_unit_test(options_stand_before_the_file),
 		cmocka_unit_test(normal_maps_behind_bump_are_recognised),
