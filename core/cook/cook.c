@@ -97,7 +97,8 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .result = &c->memory->result,
 							  .scratch = &c->memory->scratch,
 							  .notes = c->notes,
-							  .parallel = request->parallel};
+							  .parallel = request->parallel,
+							  .keep_units = request->settings.units == HOB_UNITS_SOURCE};
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
 	bool ok = importer->import(&ask, &c->model, err);
 	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
@@ -108,6 +109,22 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	*used = importer;
 	return ok && (hob_model_check(&c->model, err) ||
 				  hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name));
+}
+
+/* ---- lengths: the setting `scale`, and the source's own numbers where they are asked for */
+
+static bool scale_model(cook *c, hob_error *err)
+{
+	const hob_settings *s = &c->request->settings;
+	float unit = c->model.unit > 0 ? c->model.unit : 1;
+	bool keep = s->units == HOB_UNITS_SOURCE, other = unit < 1 || unit > 1;
+	if (other && !keep)
+		hob_note_add(
+			c->notes, HOB_NOTE_INFO, "import.units",
+			"lengths are in metres: those of the file times %g; the setting units: source keeps its numbers",
+			(double)unit);
+	float factor = keep ? s->scale / unit : s->scale;
+	return factor == 1.0f || hob_model_scale(&c->model, factor, &c->memory->result, err);
 }
 
 /* ---- texture coordinates that nothing looks up */
@@ -388,7 +405,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	hob_report_importer(&c->report, importer->name, importer->version, c->model.generator);
 
 	stage(c, "scene", 0.2f);
-	if (s->scale != 1.0f && !hob_model_scale(&c->model, s->scale, result, err))
+	if (!scale_model(c, err) || (s->short_clip_names && !hob_model_short_clip_names(&c->model, result, err)))
 		return false;
 	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
 		return false;

@@ -8,6 +8,7 @@ typedef float hob_setting_f32;
 typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
 
 enum { HOB_VERTICES_FLOAT32, HOB_VERTICES_QUANTIZED };
+enum { HOB_UNITS_METRES, HOB_UNITS_SOURCE };
 enum { HOB_ENCODE_RAW, HOB_ENCODE_MESHOPT };
 enum { HOB_TEXTURE_RGBA8, HOB_TEXTURE_BC, HOB_TEXTURE_ASTC, HOB_TEXTURE_SOURCE, HOB_TEXTURE_PNG };
 enum { HOB_QUALITY_FAST, HOB_QUALITY_GOOD, HOB_QUALITY_BEST };

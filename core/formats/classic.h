@@ -28,7 +28,8 @@ void hob_classic_files_release(hob_classic_files *files);
  * Positions, texture coordinates and normals are dequantised; normals are zero where there are none. Levels beyond
  * the seventh are dropped. Meshes without triangles keep their number but are linked to no node. A mesh of the
  * default material makes one more material, the last. World matrices are those of the scene file. Maps are sorted.
- * A texture file is "out_textures/<first 16 hex digits of its blob>.png" for a PNG blob, else the image's name.
+ * A texture file is "out_textures/<SHA-256 of its blob>.<ending>", a name relative to the folder of the .materials file:
+ * ending ktx2, png, or that of the source's name for a source file that was kept.
  * Errors: as hob_pack_validate_set; LIMIT when a size does not fit 32 bits; MEMORY. */
 bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
 							 hob_error *err) HOB_MUST_CHECK;

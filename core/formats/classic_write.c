@@ -1,6 +1,7 @@
 #include "classic.h"
 
 #include "../base/limits.h"
+#include "../hash/hash.h"
 #include "pack_geometry.h"
 
 typedef struct classic_writer {
@@ -190,13 +191,27 @@ typedef struct texture_list {
 	uint32_t *place; /* [images] index in names, or HOB_NONE */
 } texture_list;
 
+/* A kept source file ends as its own name does. */
+static hob_str texture_ending(const classic_writer *w, const hob_pk_image *image)
+{
+	enum { LONGEST = 8 };
+	if (image->container != HOB_PK_IMAGE_SOURCE_FILE)
+		return image->container == HOB_PK_IMAGE_PNG ? HOB_STR("png") : HOB_STR("ktx2");
+	hob_str ending = hob_path_extension(hob_pack_string(&w->materials, image->name));
+	bool plain = ending.len > 0 && ending.len <= LONGEST;
+	for (size_t i = 0; i < ending.len && plain; i++)
+		plain = (ending.data[i] >= '0' && ending.data[i] <= '9') ||
+				((ending.data[i] | 32) >= 'a' && (ending.data[i] | 32) <= 'z');
+	return plain ? ending : HOB_STR("bin");
+}
+
 static hob_str texture_name(classic_writer *w, const hob_pk_image *image)
 {
-	if (image->container != HOB_PK_IMAGE_PNG)
-		return hob_pack_string(&w->materials, image->name);
-	const uint8_t *d = image->cooked_sha256;
-	return hob_arena_printf(w->arena, "out_textures/%02x%02x%02x%02x%02x%02x%02x%02x.png", d[0], d[1], d[2],
-							d[3], d[4], d[5], d[6], d[7]);
+	hob_sha256 digest;
+	char text[HOB_SHA256_TEXT + 1];
+	memcpy(digest.bytes, image->cooked_sha256, sizeof digest.bytes);
+	hob_sha256_text(&digest, text);
+	return hob_arena_printf(w->arena, "out_textures/%s.%.*s", text, HOB_FMT(texture_ending(w, image)));
 }
 
 static uint64_t texture_of(classic_writer *w, texture_list *list, const hob_pk_material *material,

@@ -139,5 +139,6 @@ void hob_assimp_space(hob_assimp_scene *scene)
 		memcpy(scene->axes, z_up, sizeof z_up);
 	scene->turned = memcmp(scene->axes, identity, sizeof identity) != 0;
 	float unit = unit_of(scene);
-	scene->unit = unit > 0 && unit < 1e6f ? unit : 1;
+	scene->unit = unit > 0 && unit < 1e6f && !scene->request->keep_units ? unit : 1;
+	scene->model->unit = scene->unit;
 }

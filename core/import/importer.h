@@ -9,6 +9,13 @@
 #include "../base/base.h"
 #include "../model/model.h"
 
+/* The .merge files that an import stands in, innermost first. */
+typedef struct hob_import_chain {
+	hob_str path;
+	uint32_t *scenes; /* of all lists together, so far */
+	const struct hob_import_chain *above;
+} hob_import_chain;
+
 typedef struct hob_import_request {
 	const hob_io *io;
 	hob_str path;		/* of the source below the root: "props/duck.gltf" */
@@ -17,6 +24,10 @@ typedef struct hob_import_request {
 	hob_arena *scratch; /* freed by the caller after the import */
 	hob_notes *notes;
 	const hob_parallel *parallel; /* may be NULL */
+	/* Lengths keep the numbers of the file and model->unit stays 0; an importer that cannot do so states its unit, and the
+	 * caller divides by it. */
+	bool keep_units;
+	const hob_import_chain *chain; /* NULL: the source is no part of a .merge file */
 } hob_import_request;
 
 typedef struct hob_importer {

@@ -11,6 +11,7 @@ typedef struct list {
 	const hob_import_request *request;
 	hob_str folder;
 	hob_model *models;
+	hob_import_chain chain; /* the request's with this list in front */
 	hob_error *err;
 } list_t;
 
@@ -45,6 +46,14 @@ static bool read_entry(const cJSON *json, uint32_t index, entry_t *out, hob_erro
 	return out->file || hob_fail(err, CORRUPT, "scenes[%u] has no \"file\": NAME", index);
 }
 
+static bool is_inside(const list_t *l, hob_str path)
+{
+	for (const hob_import_chain *c = &l->chain; c; c = c->above)
+		if (hob_str_equal(c->path, path))
+			return true;
+	return false;
+}
+
 /* Errors inside the part name it in a way that tells them from those of the list; server/engine/engine_error.c reads it. */
 static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
@@ -53,10 +62,14 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 	if (!hob_path_join(request->scratch, l->folder, name, &ask.path, l->err))
 		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
 	const hob_importer *importer = hob_importer_for(ask.path);
-	if (!importer || importer == &hob_merge_importer)
+	if (!importer)
 		return hob_fail(l->err, UNSUPPORTED,
 						"a merged scene is a model, not a '.%.*s' file; scenes[%u] '%.*s'",
 						HOB_FMT(hob_path_extension(ask.path)), index, HOB_FMT(name));
+	if (is_inside(l, ask.path))
+		return hob_fail(l->err, CORRUPT, "'%.*s' merges itself: take it off this list; scenes[%u] '%.*s'",
+						HOB_FMT(ask.path), index, HOB_FMT(name));
+	ask.chain = &l->chain;
 	if (!request->io->read(request->io->user, ask.path, &ask.file, l->err))
 		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
 	bool ok = importer->import(&ask, out, l->err);
@@ -64,6 +77,15 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 		ok = hob_importer_for_old(importer)->import(&ask, out, l->err);
 	return (ok && hob_model_check(out, l->err)) ||
 		   hob_fail_in(l->err, "in '%.*s', scenes[%u]", HOB_FMT(name), index);
+}
+
+/* What the setting `units` goes back to: models of one unit have it together. */
+static float common_unit(const hob_model *models, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (models[i].unit < models[0].unit || models[i].unit > models[0].unit)
+			return 0;
+	return models[0].unit;
 }
 
 static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_model *out)
@@ -82,11 +104,15 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 		if (!import_one(l, i, hob_str_of(entry.file), &l->models[i]))
 			return false;
 		hob_arena_restore(request->scratch, mark);
-		if (!hob_model_scale(&l->models[i], entry.scale, request->result, l->err))
+		float unit = request->keep_units && l->models[i].unit > 0 ? l->models[i].unit : 1;
+		if (!hob_model_scale(&l->models[i], entry.scale / unit, request->result, l->err))
 			return hob_fail_in(l->err, "scenes[%u] '%s'", i, entry.file);
 		all[i] = &l->models[i];
 	}
-	return hob_model_merge(all, count, request->result, request->scratch, out, l->err);
+	if (!hob_model_merge(all, count, request->result, request->scratch, out, l->err))
+		return false;
+	out->unit = request->keep_units ? 0 : common_unit(l->models, count);
+	return true;
 }
 
 static bool check_keys(const cJSON *root, hob_str path, hob_error *err)
@@ -101,7 +127,11 @@ static bool check_keys(const cJSON *root, hob_str path, hob_error *err)
 
 static bool import_merge(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	list_t l = {.request = request, .folder = hob_path_dir(request->path), .err = err};
+	uint32_t own = 0;
+	list_t l = {.request = request,
+				.folder = hob_path_dir(request->path),
+				.chain = {request->path, request->chain ? request->chain->scenes : &own, request->chain},
+				.err = err};
 	const cJSON *root;
 	bool repaired;
 	hob_str text = {(const char *)request->file.data, request->file.size};
@@ -112,8 +142,9 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 	if (count == 0)
 		return hob_fail(err, CORRUPT,
 						"a merge names the files of its scenes: {\"scenes\": [\"a.gltf\", \"b.obj\"]}");
-	if (count > HOB_LIMIT_MERGED_SCENES)
-		return hob_fail(err, LIMIT, "%u scenes to merge; the limit is %llu", count,
+	*l.chain.scenes += count;
+	if (*l.chain.scenes > HOB_LIMIT_MERGED_SCENES)
+		return hob_fail(err, LIMIT, "%u scenes to merge; the limit is %llu", *l.chain.scenes,
 						(unsigned long long)HOB_LIMIT_MERGED_SCENES);
 	return check_keys(root, request->path, err) && import_scenes(&l, scenes, count, out);
 }
@@ -138,7 +169,7 @@ static const char *const extensions[] = {"merge", NULL};
 
 const hob_importer hob_merge_importer = {
 	.name = "merge",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = import_merge,
 	.library_version = library_version,

@@ -166,25 +166,14 @@ static bool append_skins(hob_model *m, const hob_model *in, hob_arena *arena)
 	return true;
 }
 
-static bool name_taken(const hob_model *m, uint32_t clip_count, hob_str name)
-{
-	for (uint32_t i = 0; i < clip_count; i++)
-		if (hob_str_equal(m->clips[i].name, name))
-			return true;
-	return false;
-}
-
 static bool append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < in->clip_count; i++) {
 		uint32_t at = m->clip_count + i;
 		hob_clip *clip = &m->clips[at];
 		*clip = in->clips[i];
-		for (uint32_t n = 2; name_taken(m, at, clip->name); n++) {
-			clip->name = hob_arena_printf(arena, "%.*s_%u", HOB_FMT(in->clips[i].name), n);
-			if (!clip->name.data)
-				return false;
-		}
+		if (!hob_model_name_clip(m, at, clip->name, arena))
+			return false;
 		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
 		if (!clip->channels)
 			return false;

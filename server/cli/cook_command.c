@@ -228,6 +228,7 @@ static void feed(run *r)
 		}
 		uint32_t left = r->plan.count - r->next;
 		srv_pool_job job = {.path = hob_str_of(entry->path),
+							.text = hob_str_of(entry->text),
 							.settings = entry->settings,
 							.profile = HOB_PROFILE_FINAL,
 							.threads = left >= srv_pool_size(r->pool) ? 1 : 0};

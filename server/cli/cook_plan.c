@@ -2,6 +2,7 @@
 #include "scene_list.h"
 #include "setting_origins.h"
 
+#include "../../core/formats/number_text.h"
 #include "../settings/chain.h"
 #include "../worker/root_io.h"
 
@@ -249,16 +250,53 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	return true;
 }
 
+/* A .merge file for the parts, their names relative to the root. */
+static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **out, hob_error *err)
+{
+	char path[PATH_MAX];
+	hob_buf text = {0};
+	bool ok = true;
+	hob_buf_put_str(&text, HOB_STR("{\"scenes\":["));
+	for (uint32_t i = 0; i < scene->part_count && ok; i++) {
+		ok = below_root(plan, scene->parts[i].file, path, err);
+		hob_buf_put_str(&text, i > 0 ? HOB_STR(",{\"file\":") : HOB_STR("{\"file\":"));
+		hob_buf_put_json(&text, hob_str_of(ok ? path : ""));
+		hob_buf_put_str(&text, HOB_STR(",\"scale\":"));
+		hob_put_f32(&text, scene->parts[i].scale);
+		hob_buf_put_str(&text, HOB_STR("}"));
+	}
+	hob_buf_put(&text, "]}", 3);
+	*out = ok && !text.failed ? strdup((const char *)text.data) : NULL;
+	hob_buf_release(&text);
+	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");
+}
+
+/* "bistro" of "data/bistro.scene": what a merge is called, at the root, where its parts' names begin. */
+static void merge_path(const scene_entry *scene, char path[PATH_MAX])
+{
+	hob_str name = hob_path_name(hob_str_of(scene->output_scene)), ending = hob_path_extension(name);
+	snprintf(path, PATH_MAX, "%.*s.merge", (int)(name.len - (ending.len > 0 ? ending.len + 1 : 0)),
+			 name.data);
+}
+
 /* An input that is not there is the failure of its entry alone. */
 static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
 					  hob_error *err)
 {
 	char path[PATH_MAX];
 	hob_error absent = {0};
-	bool there = below_root(plan, scene->input, path, &absent);
-	cook_entry *entry = add_entry(plan, options, there ? path : scene->input, scene, list, err);
-	if (!entry)
+	char *text = NULL;
+	bool there = scene->input ? below_root(plan, scene->input, path, &absent)
+							  : merge_text(plan, scene, &text, &absent);
+	if (!scene->input)
+		merge_path(scene, path);
+	cook_entry *entry =
+		add_entry(plan, options, there || !scene->input ? path : scene->input, scene, list, err);
+	if (!entry) {
+		free(text);
 		return false;
+	}
+	entry->text = text;
 	if (!there) {
 		(void)hob_fail_in(&absent, "named in %s", list);
 		entry->settings_error = absent;
@@ -356,6 +394,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 static void free_entry(cook_entry *entry)
 {
 	free(entry->path);
+	free(entry->text);
 	free(entry->output_mesh);
 	free(entry->output_scene);
 	free(entry->output_materials);

@@ -8,6 +8,7 @@
 
 typedef struct cook_entry {
 	char *path; /* below the root */
+	char *text; /* what a .merge file at `path` would hold: "merge" of a scene list; NULL: the file itself */
 	hob_settings settings;
 	char *origins;										 /* setting_origins_text; NULL: not told */
 	char *output_mesh, *output_scene, *output_materials; /* of a scene list, else NULL */

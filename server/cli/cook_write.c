@@ -127,8 +127,7 @@ static const char *texture_extension(hob_bytes bytes)
 }
 
 /* Textures are named by content, so that models which share one write it once. */
-static bool write_textures(const char *folder, uint32_t digits, const srv_result *result, cook_bytes *bytes,
-						   hob_error *err)
+static bool write_textures(const char *folder, const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
 	for (uint32_t i = 0; i < result->output_count; i++) {
 		const hob_cook_output *output = &result->outputs[i];
@@ -137,8 +136,7 @@ static bool write_textures(const char *folder, uint32_t digits, const srv_result
 		char path[PATH_MAX], digest[HOB_SHA256_TEXT + 1];
 		hob_sha256 hash = hob_sha256_of(output->bytes);
 		hob_sha256_text(&hash, digest);
-		snprintf(path, sizeof path, "%s/%.*s.%s", folder, (int)digits, digest,
-				 texture_extension(output->bytes));
+		snprintf(path, sizeof path, "%s/%s.%s", folder, digest, texture_extension(output->bytes));
 		if (access(path, F_OK) == 0)
 			bytes->reused += output->bytes.size;
 		else if (!cook_write_file(path, output->bytes, &bytes->written, err))
@@ -160,37 +158,94 @@ static bool make_classic(const srv_result *result, hob_notes *notes, hob_classic
 	return hob_classic_from_packed(&set, notes, classic, err);
 }
 
-/* A scene list names three files; the pictures go into the out_textures folder beside the materials' folder, as the
- * reference converter has it. */
+/* ---- the pictures that a classic .materials file names, in out_textures beside it */
+
+static hob_bytes find_texture(const srv_result *result, const hob_sha256 *digest)
+{
+	for (uint32_t i = 0; i < result->output_count; i++) {
+		if (!hob_str_starts(result->outputs[i].name, HOB_STR("textures/")))
+			continue;
+		hob_sha256 hash = hob_sha256_of(result->outputs[i].bytes);
+		if (hob_sha256_equal(&hash, digest))
+			return result->outputs[i].bytes;
+	}
+	return (hob_bytes){0};
+}
+
+/* The same picture under a second name: another link to one file where the disk can do it. */
+static bool write_again(const char *first, const char *path, hob_bytes picture, cook_bytes *bytes,
+						hob_error *err)
+{
+	char folders[PATH_MAX];
+	if (snprintf(folders, sizeof folders, "%s", path) >= (int)sizeof folders)
+		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
+	if (access(path, F_OK) == 0)
+		return true;
+	return make_folders(folders, err) && ((first[0] && link(first, path) == 0) || errno == EEXIST ||
+										  cook_write_file(path, picture, &bytes->written, err));
+}
+
+/* `folder` is that of the .materials file, "" or with its slash; `others` that of files which may hold the same pictures
+ * by name. */
+static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
+								 const srv_result *result, cook_bytes *bytes, hob_error *err)
+{
+	hob_classic_materials view;
+	hob_str name;
+	if (!hob_classic_open_materials(hob_buf_bytes(materials), &view, err))
+		return false;
+	while (hob_classic_strings_next(&view.files, &name)) {
+		hob_str file = hob_path_name(name);
+		hob_sha256 digest;
+		char path[PATH_MAX], first[PATH_MAX];
+		hob_bytes picture = {0};
+		if (file.len > HOB_SHA256_TEXT && hob_sha256_parse(hob_str_sub(file, 0, HOB_SHA256_TEXT), &digest))
+			picture = find_texture(result, &digest);
+		if (!picture.data)
+			return hob_fail(err, INTERNAL, "the picture '%.*s' was not cooked", HOB_FMT(name));
+		snprintf(first, sizeof first, "%s%.*s", others, HOB_FMT(file));
+		if (snprintf(path, sizeof path, "%s%.*s", folder, HOB_FMT(name)) >= (int)sizeof path)
+			return hob_fail(err, IO, "the path of the picture '%.*s' is too long", HOB_FMT(name));
+		if (!write_again(first, path, picture, bytes, err))
+			return false;
+	}
+	return true;
+}
+
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
+}
+
+/* A scene list names three files. A program that takes the names in the .materials file as they are, from the current
+ * folder, finds the pictures as well. */
 static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
 						cook_bytes *bytes, hob_error *err)
 {
 	hob_classic_files classic = {0};
-	hob_str materials = hob_str_of(entry->output_materials);
-	hob_str folder = hob_path_dir(hob_path_dir(materials));
-	char textures[PATH_MAX];
-	snprintf(textures, sizeof textures, "%.*s%sout_textures", HOB_FMT(folder), folder.len > 0 ? "/" : "");
+	char folder[PATH_MAX], textures[PATH_MAX + 16];
+	folder_of(entry->output_materials, folder);
+	snprintf(textures, sizeof textures, "%sout_textures/", folder);
 	bool ok =
 		make_classic(result, notes, &classic, err) &&
 		cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), &bytes->written, err) &&
 		cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), &bytes->written, err) &&
 		cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), &bytes->written, err) &&
-		write_textures(textures, 16, result, bytes, err);
+		write_named_textures(folder, "", &classic.materials, result, bytes, err) &&
+		write_named_textures("", textures, &classic.materials, result, bytes, err);
 	hob_classic_files_release(&classic);
 	return ok;
 }
 
 static bool find_blob(void *user, const uint8_t sha256[32], hob_bytes *out, hob_error *err)
 {
-	const srv_result *result = user;
+	hob_sha256 digest;
 	(void)err;
-	for (uint32_t i = 0; i < result->output_count; i++) {
-		if (!hob_str_starts(result->outputs[i].name, HOB_STR("textures/")))
-			continue;
-		hob_sha256 hash = hob_sha256_of(result->outputs[i].bytes);
-		if (memcmp(hash.bytes, sha256, sizeof hash.bytes) == 0)
-			*out = result->outputs[i].bytes;
-	}
+	memcpy(digest.bytes, sha256, sizeof digest.bytes);
+	hob_bytes found = find_texture(user, &digest);
+	if (found.data)
+		*out = found;
 	return true;
 }
 
@@ -222,7 +277,7 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	ok = ok && cook_name_output(options->out, entry->path, ".report.json", path, err) &&
 		 cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
-	ok = ok && write_textures(path, HOB_SHA256_TEXT, result, bytes, err);
+	ok = ok && write_textures(path, result, bytes, err);
 	if (!ok || !options->classic)
 		return ok;
 	hob_classic_files classic = {0};
@@ -232,6 +287,12 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
 		ok = cook_name_output(options->out, entry->path, ending, path, err) &&
 			 cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
+	}
+	char folder[PATH_MAX], textures[PATH_MAX];
+	if (ok) {
+		folder_of(path, folder);
+		snprintf(textures, sizeof textures, "%s/textures/", options->out);
+		ok = write_named_textures(folder, textures, &classic.materials, result, bytes, err);
 	}
 	hob_classic_files_release(&classic);
 	return ok;

@@ -75,6 +75,12 @@ static bool find_models(conversion *c, hob_error *err)
 		return hob_fail(err, MEMORY, "no memory left for the list of models");
 	for (uint32_t i = 0; i < c->list.count; i++) {
 		c->models[i].scene = &c->list.entries[i];
+		if (!c->list.entries[i].input)
+			return hob_fail(
+				err, USAGE,
+				"entry %u is a 'merge': write its models into a .merge file, {\"scenes\": [...]}, and name "
+				"that as 'input_scene'",
+				i);
 		if (!place(c->list.entries[i].input, c->models[i].path, err))
 			return false;
 		if (i == 0)
@@ -94,15 +100,19 @@ static bool find_models(conversion *c, hob_error *err)
 
 static bool same_settings(const scene_entry *a, const scene_entry *b)
 {
-	return a->scale == b->scale && a->lods == b->lods && a->merge_instances == b->merge_instances;
+	return a->scale == b->scale && a->lods == b->lods && a->merge_instances == b->merge_instances &&
+		   a->merge_materials == b->merge_materials && a->name_rules == b->name_rules;
 }
 
 static void put_settings(hob_buf *out, const scene_entry *scene)
 {
 	hob_buf_put_str(out, HOB_STR("{ \"scale\": "));
 	hob_put_f32(out, scene->scale);
-	hob_buf_printf(out, ", \"calculate_LODs\": %s, \"merge_instances\": %s", scene->lods ? "true" : "false",
-				   scene->merge_instances ? "true" : "false");
+	hob_buf_printf(out,
+				   ", \"units\": \"source\", \"calculate_LODs\": %s, \"merge_instances\": %s, "
+				   "\"merge_materials\": %s, \"name_rules\": %s",
+				   scene->lods ? "true" : "false", scene->merge_instances ? "true" : "false",
+				   scene->merge_materials ? "true" : "false", scene->name_rules ? "true" : "false");
 }
 
 /* A model whose entry differs from the first one's has settings of its own beside it. */
@@ -161,9 +171,10 @@ static bool convert(conversion *c, const char *path, hob_error *err)
 {
 	if (!scene_list_read(path, &c->list, err))
 		return false;
-	if (c->list.count == 0 || c->list.count > MODELS_MAX)
-		return hob_fail(err, USAGE, "%s: a list of 1 to %d scenes can be converted; name its folders instead",
-						path, MODELS_MAX);
+	if (c->list.count > MODELS_MAX)
+		return hob_fail(err, USAGE,
+						"%s: a list of at most %d scenes can be converted; name its folders instead", path,
+						MODELS_MAX);
 	return find_models(c, err) && write_sidecars(c, err);
 }
 

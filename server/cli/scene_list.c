@@ -32,8 +32,9 @@ char *scene_list_text(const char *path, size_t *size)
 
 static bool check_keys(const cJSON *item, int index, const char *list, hob_error *err)
 {
-	static const char *const known[] = {"input_scene", "output_mesh",	 "output_scene",   "output_materials",
-										"scale",	   "calculate_LODs", "merge_instances"};
+	static const char *const known[] = {
+		"input_scene",	  "output_mesh",	 "output_scene", "output_materials", "scale",
+		"calculate_LODs", "merge_instances", "merge",		 "merge_materials",	 "name_rules"};
 	for (const cJSON *key = item->child; key; key = key->next) {
 		bool found = strncmp(key->string, "//", 2) == 0;
 		for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
@@ -50,7 +51,54 @@ static char *copy_string(const cJSON *object, const char *key)
 	return text ? strdup(text) : NULL;
 }
 
-static bool read_entry(const cJSON *item, int index, const char *list, scene_entry *out, hob_error *err)
+static bool is_length(const cJSON *scale)
+{
+	return cJSON_IsNumber(scale) && scale->valuedouble > 0 && scale->valuedouble <= 1e9;
+}
+
+/* A part that names the output of an entry above is that entry's input at its scale. */
+static bool read_part(const cJSON *item, const scene_list *above, scene_part *out)
+{
+	const char *file = cJSON_GetStringValue(item);
+	const cJSON *scale = NULL;
+	if (cJSON_IsObject(item)) {
+		file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "file"));
+		scale = cJSON_GetObjectItemCaseSensitive(item, "scale");
+		if (scale && !is_length(scale))
+			return false;
+	}
+	if (!file)
+		return false;
+	out->scale = scale ? (float)scale->valuedouble : 1;
+	for (uint32_t i = 0; i < above->count; i++) {
+		const scene_entry *entry = &above->entries[i];
+		if (!entry->input || strcmp(entry->output_scene, file) != 0)
+			continue;
+		file = entry->input;
+		out->scale *= entry->scale;
+		break;
+	}
+	out->file = strdup(file);
+	return out->file != NULL;
+}
+
+static bool read_merge(const cJSON *merge, const scene_list *above, scene_entry *out)
+{
+	out->parts = calloc((size_t)cJSON_GetArraySize(merge) + 1, sizeof *out->parts);
+	for (const cJSON *item = cJSON_IsArray(merge) ? merge->child : NULL; item && out->parts;
+		 item = item->next)
+		if (!read_part(item, above, &out->parts[out->part_count++]))
+			return false;
+	return out->parts && out->part_count > 0;
+}
+
+static bool is_flag(const cJSON *item)
+{
+	return !item || cJSON_IsBool(item);
+}
+
+static bool read_entry(const cJSON *item, int index, const char *list, const scene_list *above,
+					   scene_entry *out, hob_error *err)
 {
 	if (!cJSON_IsObject(item))
 		return hob_fail(err, CONFIG, "%s: entry %d is not an object", list, index);
@@ -58,22 +106,34 @@ static bool read_entry(const cJSON *item, int index, const char *list, scene_ent
 		return false;
 	const cJSON *scale = cJSON_GetObjectItemCaseSensitive(item, "scale");
 	const cJSON *lods = cJSON_GetObjectItemCaseSensitive(item, "calculate_LODs");
-	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge_instances");
+	const cJSON *fold = cJSON_GetObjectItemCaseSensitive(item, "merge_instances");
+	const cJSON *join = cJSON_GetObjectItemCaseSensitive(item, "merge_materials");
+	const cJSON *rules = cJSON_GetObjectItemCaseSensitive(item, "name_rules");
+	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge");
 	*out = (scene_entry){.input = copy_string(item, "input_scene"),
 						 .output_mesh = copy_string(item, "output_mesh"),
 						 .output_scene = copy_string(item, "output_scene"),
 						 .output_materials = copy_string(item, "output_materials"),
 						 .scale = scale ? (float)scale->valuedouble : 1.0f,
 						 .lods = cJSON_IsTrue(lods),
-						 .merge_instances = cJSON_IsTrue(merge)};
-	if (!out->input)
-		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing", list, index);
-	if ((scale && !(cJSON_IsNumber(scale) && scale->valuedouble > 0)) || (lods && !cJSON_IsBool(lods)) ||
-		(merge && !cJSON_IsBool(merge)))
-		return hob_fail(err, CONFIG,
-						"%s: entry %d: 'scale' must be a number above 0, 'calculate_LODs' and "
-						"'merge_instances' true or false",
-						list, index);
+						 .merge_instances = cJSON_IsTrue(fold),
+						 .merge_materials = cJSON_IsTrue(join),
+						 .name_rules = !cJSON_IsFalse(rules)};
+	if (!out->input == !merge)
+		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing%s", list, index,
+						merge ? " or stands beside 'merge': one of the two" : "; or 'merge' with several");
+	if (merge && !read_merge(merge, above, out))
+		return hob_fail(
+			err, CONFIG,
+			"%s: entry %d: 'merge' must be a list of one or more models: NAME, or {\"file\": NAME, "
+			"\"scale\": NUMBER}",
+			list, index);
+	if ((scale && !is_length(scale)) || !is_flag(lods) || !is_flag(fold) || !is_flag(join) || !is_flag(rules))
+		return hob_fail(
+			err, CONFIG,
+			"%s: entry %d: 'scale' must be a number above 0, 'calculate_LODs', 'merge_instances', "
+			"'merge_materials' and 'name_rules' true or false",
+			list, index);
 	return (out->output_mesh && out->output_scene && out->output_materials) ||
 		   hob_fail(err, CONFIG,
 					"%s: entry %d: 'output_mesh', 'output_scene' and 'output_materials' must be file names",
@@ -91,7 +151,9 @@ static cJSON *parse(const char *path, const char *text, size_t size, hob_error *
 		hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", path, line);
 	else if (!cJSON_IsArray(list))
 		hob_fail(err, CONFIG, "%s: a scene list must be a JSON array of scenes", path);
-	if (cJSON_IsArray(list))
+	else if (!list->child)
+		hob_fail(err, CONFIG, "%s: the scene list is empty: there is nothing to cook", path);
+	if (cJSON_IsArray(list) && list->child)
 		return list;
 	cJSON_Delete(list);
 	return NULL;
@@ -111,7 +173,7 @@ bool scene_list_read(const char *path, scene_list *list, hob_error *err)
 	list->entries = calloc((size_t)cJSON_GetArraySize(root) + 1, sizeof *list->entries);
 	bool ok = list->entries || hob_fail(err, MEMORY, "no memory left for the list of models");
 	for (const cJSON *item = root->child; item && ok; item = item->next) {
-		ok = read_entry(item, (int)list->count, path, &list->entries[list->count], err);
+		ok = read_entry(item, (int)list->count, path, list, &list->entries[list->count], err);
 		list->count++;
 	}
 	cJSON_Delete(root);
@@ -124,7 +186,10 @@ void scene_list_settings(const scene_entry *entry, hob_settings *settings)
 {
 	settings->scale = entry->scale;
 	settings->lod_max = entry->lods ? 7 : 1;
+	settings->units = HOB_UNITS_SOURCE;
 	settings->merge_instances = entry->merge_instances ? 1 : 0;
+	settings->merge_materials = entry->merge_materials ? 1 : 0;
+	settings->name_rules = entry->name_rules ? 1 : 0;
 	settings->texture_encoding = HOB_TEXTURE_PNG;
 	settings->texture_max_size = 512;
 }
@@ -132,6 +197,9 @@ void scene_list_settings(const scene_entry *entry, hob_settings *settings)
 void scene_list_release(scene_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
+		for (uint32_t n = 0; n < list->entries[i].part_count; n++)
+			free(list->entries[i].parts[n].file);
+		free(list->entries[i].parts);
 		free(list->entries[i].input);
 		free(list->entries[i].output_mesh);
 		free(list->entries[i].output_scene);

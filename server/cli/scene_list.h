@@ -1,14 +1,27 @@
 /* scene_list.h - the reference converter's list of scenes: a JSON array of {input_scene, output_mesh, output_scene,
- * output_materials, scale, calculate_LODs, merge_instances}. Keys that begin with "//" are comments. */
+ * output_materials, scale, calculate_LODs, merge_instances}. Keys that begin with "//" are comments.
+ *
+ * Beyond the reference's keys: "merge": [...] in the place of "input_scene" makes one asset of several, each the name of a
+ * model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which stands for that entry's input and
+ * scale (what the reference's mergeBistro does); "merge_materials": true joins the meshes of each material;
+ * "name_rules": false leaves the guesses from names out. */
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H
 
 #include "../../core/cook/settings.h"
 
-typedef struct scene_entry {
-	char *input, *output_mesh, *output_scene, *output_materials; /* as written; never NULL */
+typedef struct scene_part {
+	char *file;
 	float scale;
-	bool lods, merge_instances;
+} scene_part;
+
+typedef struct scene_entry {
+	char *input; /* as written; NULL: `parts` stand for it */
+	scene_part *parts;
+	uint32_t part_count;
+	char *output_mesh, *output_scene, *output_materials; /* as written; never NULL */
+	float scale;
+	bool lods, merge_instances, merge_materials, name_rules;
 } scene_entry;
 
 typedef struct scene_list {

@@ -486,7 +486,14 @@ enum MHD_Result srv_route_blob(request *r)
 	if (!hob_sha256_parse(r->args[0], &digest))
 		return reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
 							 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
-	blob *b = blob_find(r->http->blobs, &digest, r->http->now_ms);
+	return reply_named_blob(r, &digest, NULL);
+}
+
+enum MHD_Result reply_named_blob(request *r, const hob_sha256 *digest, const char *type)
+{
+	char hash[HOB_SHA256_TEXT + 1];
+	blob *b = blob_find(r->http->blobs, digest, r->http->now_ms);
+	hob_sha256_text(digest, hash);
 	if (!b && r->http->blobs->refused)
 		return reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
@@ -497,6 +504,6 @@ enum MHD_Result srv_route_blob(request *r)
 	if (!b)
 		return reply_problem(r, PROBLEM_NOT_FOUND,
 							 "ask for the asset by name under /a/: it tells the blob of its newest cook",
-							 "there is no blob %.*s", HOB_FMT(r->args[0]));
-	return reply_blob(r, b, NULL);
+							 "there is no blob %s", hash);
+	return reply_blob(r, b, type ? &(blob_headers){.type = type} : NULL);
 }

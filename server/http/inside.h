@@ -339,6 +339,8 @@ typedef struct blob_headers {
 	bool as_it_is;					  /* never encoded: it is compressed, or somebody else's file */
 } blob_headers;
 enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra);
+/* What GET /blobs/{sha256} answers; type: Content-Type, NULL: just bytes. */
+enum MHD_Result reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 
 /* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was sent. */
 typedef struct upload upload;

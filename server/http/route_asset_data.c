@@ -15,7 +15,9 @@ enum { LOD_MAX = 255 };
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
  *   classic.* that was never asked for -> CLASSIC -------------------------> again
- *   lod=k, glb, never asked for --------> DERIVE --------------------------> again */
+ *   lod=k, glb, never asked for --------> DERIVE --------------------------> again
+ *
+ * A classic .materials file names its pictures relative to its own place: FOLDER/out_textures/<sha256>.png is the blob. */
 
 static const srv_view_output *find_output(const srv_view_asset *asset, hob_str name)
 {
@@ -268,6 +270,22 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	return r->ask->status >= 400 ? reply_answer(r, "application/json") : reply_no_output(r, asset, w->output);
 }
 
+static bool names_picture(hob_str path, hob_sha256 *digest)
+{
+	hob_str file = hob_path_name(path), folder = hob_path_dir(path);
+	return hob_str_equal(hob_path_name(folder), HOB_STR("out_textures")) && file.len > HOB_SHA256_TEXT &&
+		   file.data[HOB_SHA256_TEXT] == '.' &&
+		   hob_sha256_parse(hob_str_sub(file, 0, HOB_SHA256_TEXT), digest);
+}
+
+static const char *picture_type(hob_str ending)
+{
+	return hob_str_equal(ending, HOB_STR("png"))	? "image/png"
+		   : hob_str_equal(ending, HOB_STR("jpg"))	? "image/jpeg"
+		   : hob_str_equal(ending, HOB_STR("ktx2")) ? "image/ktx2"
+													: "application/octet-stream";
+}
+
 enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
@@ -284,14 +302,21 @@ enum MHD_Result srv_route_asset_data(request *r)
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
 	w.full = hob_buf_str(&full);
-	request_uses(r, w.full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view_asset *asset = srv_view_find(view, w.full);
+	hob_sha256 picture;
+	if (!asset && names_picture(r->args[1], &picture)) {
+		srv_view_drop(view);
+		hob_buf_release(&full);
+		return reply_named_blob(r, &picture, picture_type(hob_path_extension(r->args[1])));
+	}
+	request_uses(r, w.full);
 	if (is_profile(profile) && !profile_exists(view, r->args[0], profile))
 		result = reply_no_profile(r, view, r->args[0], profile);
 	else if (full.failed)
 		result = MHD_NO;
 	else
-		result = decide(r, srv_view_find(view, w.full), &w);
+		result = decide(r, asset, &w);
 	srv_view_drop(view);
 	hob_buf_release(&full);
 	return result;

@@ -180,14 +180,16 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	srv_pool *pool = w->pool;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 	srv_job_head head = {what->settings, what->profile,
-						 what->threads ? what->threads : (uint32_t)uv_available_parallelism()};
-	if (sizeof head + what->path.len + 1 > sizeof payload)
+						 what->threads ? what->threads : (uint32_t)uv_available_parallelism(),
+						 (uint32_t)what->path.len, 0};
+	size_t size = sizeof head + what->path.len + what->text.len;
+	if (size + 1 > sizeof payload)
 		return false;
 	memcpy(payload, &head, sizeof head);
 	memcpy(payload + sizeof head, what->path.data, what->path.len);
-	srv_frame frame = {.type = SRV_FRAME_JOB,
-					   .number = what->root,
-					   .payload_size = (uint32_t)(sizeof head + what->path.len)};
+	if (what->text.len > 0)
+		memcpy(payload + sizeof head + what->path.len, what->text.data, what->text.len);
+	srv_frame frame = {.type = SRV_FRAME_JOB, .number = what->root, .payload_size = (uint32_t)size};
 	hob_error error;
 	limit_cpu(pool, w, head.threads);
 	if (!srv_frame_send(w->socket, &frame, payload, -1, &error)) {

@@ -95,6 +95,7 @@ void srv_pool_close(srv_pool *pool, void (*done)(void *user), void *user);
 typedef struct srv_pool_job {
 	uint32_t root;
 	hob_str path; /* copied */
+	hob_str text; /* copied; when not empty, `path` holds this and no file is looked for */
 	hob_settings settings;
 	hob_profile profile;
 	uint32_t threads; /* 0 = all */

@@ -62,7 +62,8 @@ typedef struct srv_start {
 typedef struct srv_job_head {
 	hob_settings settings;
 	uint32_t profile, threads;
-	/* the path follows */
+	uint32_t path_size, reserved;
+	/* the path follows, and behind it the text that it stands for, if any */
 } srv_job_head;
 
 /* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). */

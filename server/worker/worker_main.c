@@ -169,7 +169,29 @@ static void forget_peak(const worker *w)
 	(void)done;
 }
 
-static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path)
+/* A source that came with the job, in front of the folder. */
+typedef struct sent_source {
+	hob_io below;
+	hob_str path;
+	hob_bytes text;
+} sent_source;
+
+static bool sent_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
+{
+	sent_source *source = user;
+	if (!hob_str_equal(path, source->path))
+		return source->below.read(source->below.user, path, out, err);
+	*out = source->text;
+	return true;
+}
+
+static bool sent_find(void *user, hob_str path, hob_str *found)
+{
+	sent_source *source = user;
+	return source->below.find_nocase(source->below.user, path, found);
+}
+
+static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path, hob_bytes text)
 {
 	uint64_t began = clock_ns();
 	forget_peak(w);
@@ -180,7 +202,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	hob_error error = {0};
 	srv_result result = {0};
 	if (io) {
-		hob_io table = srv_root_io_table(io);
+		sent_source sent = {srv_root_io_table(io), path, text};
+		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find} : sent.below;
 		hob_cook_request request = {.io = &table,
 									.path = path,
 									.settings = head->settings,
@@ -232,11 +255,16 @@ static void run_job(worker *w, const srv_frame *frame)
 		return;
 	}
 	memcpy(&head, w->payload, sizeof head);
-	size_t len = frame->payload_size - sizeof head;
-	char path[SRV_FRAME_PAYLOAD];
+	size_t size = frame->payload_size - sizeof head, len = head.path_size;
+	char path[SRV_FRAME_PAYLOAD], text[SRV_FRAME_PAYLOAD];
+	if (len > size) {
+		w->broken = true;
+		return;
+	}
 	memcpy(path, w->payload + sizeof head, len);
 	path[len] = 0;
-	cook_job(w, frame->number, &head, (hob_str){path, len});
+	memcpy(text, w->payload + sizeof head + len, size - len);
+	cook_job(w, frame->number, &head, (hob_str){path, len}, (hob_bytes){(uint8_t *)text, size - len});
 }
 
 /* ---- start */

@@ -101,7 +101,7 @@ class Config(Scenario):
         (self.folder / "hob.json").unlink()
         self.assertIn("is there already", self.hob("init", "--from", "list.json").stderr)  # the sidecar
         (self.folder / "list.json").write_text("[]")
-        self.assertIn("1 to 200 scenes", self.hob("init", "--from", "list.json").stderr)
+        self.assertIn("the scene list is empty", self.hob("init", "--from", "list.json").stderr)
 
     def test_config_for_people_says_units_and_origins(self):
         self.write({"cache": {"max_size": "20 GiB"}, "cook": {"memory_limit": "8 GB"}, "defaults": {"lods": {"max": 3}},

@@ -64,7 +64,7 @@ class Cook(Scenario):
             self.assertEqual(data[:4], bytes.fromhex("78563412"))
             self.assertTrue((self.folder / f"data/meshes/t{i}.scene").exists())
         materials = (self.folder / "data/meshes/t0.materials").read_bytes()
-        names = [path.name for path in (self.folder / "data/out_textures").iterdir()]
+        names = [path.name for path in (self.folder / "data/meshes/out_textures").iterdir()]
         self.assertEqual(len(names), 1)
         self.assertIn(b"out_textures/" + names[0].encode(), materials)
 

@@ -113,9 +113,11 @@ static void materials_file_has_the_reference_bytes(void **state)
 	assert_memory_equal(f->data + 68, maps, 48);
 	assert_true(number(f, 116 + 48) == 0.75f);
 	assert_int_equal(word(f, 116 + 60), 7);
-	/* String list: the KTX2 image by its name, the PNG by its blob. */
+	/* String list: the KTX2 image and the PNG, both by their blobs. */
 	static const char files[] =
-		"\x02\0\0\0\x12\0\0\0textures/brick.png\0\x21\0\0\0out_textures/f0f1f2f3f4f5f6f7.png";
+		"\x02\0\0\0\x52\0\0\0out_textures/"
+		"000306090c0f1215181b1e2124272a2d303336393c3f4245484b4e5154575a5d.ktx2"
+		"\0\x51\0\0\0out_textures/f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff000102030405060708090a0b0c0d0e0f.png";
 	assert_int_equal(f->size, 4 + 224 + sizeof files);
 	assert_memory_equal(f->data + 228, files, sizeof files);
 	release(&c);

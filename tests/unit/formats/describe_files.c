@@ -110,7 +110,7 @@ static void classic_files_are_described(void **state)
 	const hob_buf *bytes[] = {&files.meshes, &files.materials, &files.scene};
 	static const char *const parts[3][2] = {
 		{"classic meshes file", "0: 4 vertices, triangles 2 1, box (0 0 0) to (2 1 0)"},
-		{"1: albedo 1 1 1 0.25", "'textures/brick.png'"},
+		{"1: albedo 1 1 1 0.25", "'out_textures/000306090c0f"},
 		{"8 nodes, 2 with a mesh", "'shoulder_Mesh_0'"},
 	};
 	static const char *const tables[] = {"boxes", "files", "materialNames"};

@@ -77,7 +77,7 @@ static void lists_that_cannot_be_followed_say_why(void **state)
 		{"{\"scenes\": [\"one.obj\",", HOB_ERR_CORRUPT, "line 1"},
 		{"{\"scenes\": [\"one.obj\"], \"merge_materials\": true}", HOB_ERR_CORRUPT,
 		 "no 'merge_materials'; settings stand in 'all.merge.cook.json'"},
-		{"{\"scenes\": [\"all.merge\"]}", HOB_ERR_UNSUPPORTED, "not a '.merge' file"},
+		{"{\"scenes\": [\"all.merge\"]}", HOB_ERR_CORRUPT, "'town/all.merge' merges itself"},
 		{"{\"scenes\": [\"m.mtl\"]}", HOB_ERR_UNSUPPORTED, "not a '.mtl' file"},
 		{"{\"scenes\": [\"gone.obj\"]}", HOB_ERR_MISSING_FILE, "town/gone.obj"},
 		{"{\"scenes\": [\"../../etc/x.obj\"]}", HOB_ERR_OUTSIDE, "scenes[0]"},
@@ -89,6 +89,49 @@ static void lists_that_cannot_be_followed_say_why(void **state)
 			fail_msg("%s gave %s: %s", wrong[i].list, hob_err_name(r->error.code), r->error.context);
 		reader_free(r);
 	}
+}
+
+static void lists_may_name_lists(void **state)
+{
+	(void)state;
+	reader *r =
+		merge("{\"scenes\": [\"../half.merge\", \"one.obj\", {\"file\": \"../half.merge\", \"scale\": 2}]}");
+	reader_add(r, "half.merge", "{\"scenes\": [\"parts/other.obj\", \"town/one.obj\"]}");
+	reader_model(r);
+	assert_int_equal(r->model.mesh_count, 5);
+	assert_float_equal(r->model.meshes[0].position[0], 5, 0);
+	assert_float_equal(r->model.meshes[3].position[0], 10, 0);
+	reader_free(r);
+}
+
+static void a_circle_of_lists_is_told(void **state)
+{
+	(void)state;
+	reader *r = merge("{\"scenes\": [\"one.obj\", \"../half.merge\"]}");
+	reader_add(r, "half.merge", "{\"scenes\": [\"town/all.merge\"]}");
+	assert_false(reader_run(r));
+	assert_int_equal(r->error.code, HOB_ERR_CORRUPT);
+	assert_non_null(strstr(r->error.context, "'town/all.merge' merges itself"));
+	assert_non_null(strstr(r->error.context, "scenes[1]"));
+	reader_free(r);
+}
+
+/* Each list doubles the next: none is too long, all together are. */
+static void nested_lists_do_not_multiply(void **state)
+{
+	(void)state;
+	reader *r =
+		merge("{\"scenes\": [\"1.merge\", \"1.merge\", \"1.merge\", \"1.merge\", \"1.merge\", \"1.merge\"]}");
+	char many[2048];
+	size_t at = (size_t)snprintf(many, sizeof many, "{\"scenes\": [");
+	for (int i = 0; i < 100; i++)
+		at += (size_t)snprintf(many + at, sizeof many - at, "%s\"one.obj\"", i ? "," : "");
+	snprintf(many + at, sizeof many - at, "]}");
+	reader_add(r, "town/1.merge", many);
+	assert_false(reader_run(r));
+	assert_int_equal(r->error.code, HOB_ERR_LIMIT);
+	assert_non_null(strstr(r->error.context, "scenes to merge; the limit is 256"));
+	reader_free(r);
 }
 
 static void short_memory_is_an_error(void **state)
@@ -118,6 +161,9 @@ int main(void)
 		cmocka_unit_test(a_model_may_stand_there_twice),
 		cmocka_unit_test(each_may_have_a_scale_of_its_own),
 		cmocka_unit_test(lists_that_cannot_be_followed_say_why),
+		cmocka_unit_test(lists_may_name_lists),
+		cmocka_unit_test(a_circle_of_lists_is_told),
+		cmocka_unit_test(nested_lists_do_not_multiply),
 		cmocka_unit_test(short_memory_is_an_error),
 		cmocka_unit_test(its_version_holds_those_of_all_readers),
 	};
