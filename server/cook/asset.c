@@ -1,0 +1,312 @@
+#include "asset.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What a cell asks for besides the new state. */
+enum {
+	P = 1,		/* publish */
+	T = 2,		/* touch */
+	N = 4,		/* there is a `next`: add the reason */
+	L = 8,		/* forget the newest cook */
+	I = 16,		/* ignored on purpose */
+	DETACH = 32 /* the job's result comes to nothing */
+};
+enum { NONE = SRV_ASSET_STATES };
+
+typedef struct cell {
+	uint8_t to, todo;
+} cell;
+
+#define ABSENT	 SRV_ASSET_ABSENT
+#define AWAY	 SRV_ASSET_AWAY
+#define IDLE	 SRV_ASSET_IDLE
+#define BACKOFF	 SRV_ASSET_BACKOFF
+#define WRITER	 SRV_ASSET_WRITER
+#define QUEUED	 SRV_ASSET_QUEUED
+#define WORKING	 SRV_ASSET_WORKING
+#define OUTDATED SRV_ASSET_OUTDATED
+#define NEVER                                                                                                \
+	{                                                                                                        \
+		NONE, 0                                                                                              \
+	}
+#define SKIP                                                                                                 \
+	{                                                                                                        \
+		NONE, I                                                                                              \
+	}
+
+/* clang-format off */
+static const cell table[SRV_ASSET_EVENTS][SRV_ASSET_STATES] = {
+	/*                       ABSENT           AWAY             IDLE             BACKOFF          WRITER           QUEUED           WORKING               OUTDATED */
+	[SRV_ASSET_RESTORED]     = {{IDLE, T},      NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
+	[SRV_ASSET_FORGOTTEN]    = {SKIP,           NEVER,           {IDLE, L | T},   NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
+	[SRV_ASSET_DIRTY]        = {{QUEUED, N | T},{QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N},     {OUTDATED, N | T},    {OUTDATED, N}},
+	[SRV_ASSET_GONE]         = {SKIP,           {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L | DETACH}, {ABSENT, P | L | DETACH}},
+	[SRV_ASSET_LOST]         = {SKIP,           SKIP,            {AWAY, P},       {AWAY, P},       {AWAY, P},       {AWAY, P},       {AWAY, P | L | DETACH}, {AWAY, P | L | DETACH}},
+	[SRV_ASSET_BACK]         = {NEVER,          {IDLE, P},       NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
+	[SRV_ASSET_CLOCK]        = {NEVER,          NEVER,           NEVER,           {QUEUED, N | T}, {QUEUED, N | T}, NEVER,           NEVER,                NEVER},
+	[SRV_ASSET_WORKERS_BACK] = {SKIP,           SKIP,            SKIP,            {QUEUED, N | T}, SKIP,            SKIP,            SKIP,                 SKIP},
+	[SRV_ASSET_BEGIN]        = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           {WORKING, 0},    NEVER,                NEVER},
+	[SRV_ASSET_PREVIEW]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {WORKING, P},         {QUEUED, P}},
+	[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P},            {QUEUED, P}},
+	[SRV_ASSET_SAME]         = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, T},            {QUEUED, T}},
+	[SRV_ASSET_BAD]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P},            {QUEUED, P}},
+	[SRV_ASSET_PASSING]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {BACKOFF, P | L},     {QUEUED, P | L}},
+	[SRV_ASSET_HALF_WRITTEN] = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {WRITER, T},          {QUEUED, T}},
+	[SRV_ASSET_STOPPED]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P | L},   {IDLE, P | L},        {QUEUED, T}},
+	[SRV_ASSET_CUT]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                {QUEUED, T}},
+	[SRV_ASSET_ROOT_CAUSE]   = {SKIP,           SKIP,            {IDLE, P},       {BACKOFF, P},    SKIP,            SKIP,            SKIP,                 SKIP},
+	[SRV_ASSET_LOST_RECORD]  = {SKIP,           {AWAY, L},       {QUEUED, N | T | L}, {QUEUED, N | T | L}, SKIP,    SKIP,            {OUTDATED, N | T | L}, SKIP},
+};
+/* clang-format on */
+
+static bool has_job(srv_asset_state state)
+{
+	return state == WORKING || state == OUTDATED;
+}
+
+static bool has_next(srv_asset_state state)
+{
+	return state == QUEUED || state == OUTDATED || state == WRITER;
+}
+
+bool srv_asset_is_sound(const srv_asset *a)
+{
+	bool waits = a->state == BACKOFF || a->state == WRITER;
+	return a->state < SRV_ASSET_STATES && (a->job != NULL) == has_job(a->state) &&
+		   (a->next.id != 0) == has_next(a->state) && (a->retry.at_ms != 0) == waits &&
+		   (has_job(a->state) || (!a->on_worker && !a->cooking && !a->job_previewed && !a->job_cut)) &&
+		   a->next.why_count <= SRV_ASSET_REASONS_MAX && (a->state != ABSENT || !a->has_good);
+}
+
+static void add_reason(srv_asset_next *next, const char *kind, hob_str path)
+{
+	assert(kind);
+	if (next->why_count >= SRV_ASSET_REASONS_MAX)
+		return;
+	if (next->why_count++ > 0)
+		hob_buf_put(&next->why, ",", 1);
+	hob_buf_printf(&next->why, "{\"kind\":\"%s\"", kind);
+	if (path.len > 0) {
+		hob_buf_put_str(&next->why, HOB_STR(",\"path\":"));
+		hob_buf_put_json(&next->why, path);
+	}
+	hob_buf_put(&next->why, "}", 1);
+}
+
+static void want_next(srv_asset *a, const srv_asset_event *e)
+{
+	srv_asset_next *next = &a->next;
+	if (next->id == 0) {
+		next->id = ++*e->last_job;
+		next->queued_at_ms = e->at_ms;
+		next->priority = e->priority;
+	}
+	if (e->priority < next->priority)
+		next->priority = e->priority;
+	next->force = next->force || e->force;
+	add_reason(next, e->reason, e->path);
+}
+
+static void drop_next(srv_asset *a, srv_asset_next *taken)
+{
+	if (taken)
+		*taken = a->next;
+	else
+		hob_buf_release(&a->next.why);
+	a->next = (srv_asset_next){0};
+}
+
+static void end_job(srv_asset *a)
+{
+	a->job = NULL;
+	a->job_keep = a->job_cut = a->job_previewed = a->on_worker = a->cooking = false;
+}
+
+static void back_off(srv_asset *a, uint64_t now_ms)
+{
+	uint32_t wait = a->retry.wait_ms * 2;
+	wait = wait < SRV_ASSET_BACKOFF_MS ? SRV_ASSET_BACKOFF_MS : wait;
+	a->retry.wait_ms = wait > SRV_ASSET_BACKOFF_MAX_MS ? SRV_ASSET_BACKOFF_MAX_MS : wait;
+	a->retry.at_ms = now_ms + a->retry.wait_ms;
+}
+
+/* Only real news is worth a cook's time, and of two saves in a row the second cook finishes. */
+static bool cuts(const srv_asset *a, const srv_asset_event *e)
+{
+	return e->kind == SRV_ASSET_DIRTY && has_job(a->state) && a->on_worker && !a->job_keep && !a->job_cut &&
+		   e->priority != SRV_PRIORITY_BACKGROUND;
+}
+
+static void note_result(srv_asset *a, const srv_asset_event *e)
+{
+	switch (e->kind) {
+	case SRV_ASSET_RESTORED:
+		a->has_good = e->has_good;
+		a->good_is_preview = e->good_is_preview;
+		a->error = e->error;
+		break;
+	case SRV_ASSET_PREVIEW:
+	case SRV_ASSET_GOOD:
+		a->has_good = true;
+		a->good_is_preview = e->kind == SRV_ASSET_PREVIEW;
+		a->error = SRV_ASSET_FINE;
+		break;
+	case SRV_ASSET_BAD:
+	case SRV_ASSET_PASSING:
+		assert(e->error != SRV_ASSET_FINE);
+		a->error = e->error;
+		break;
+	case SRV_ASSET_STOPPED:
+		a->error = a->state == OUTDATED ? a->error : SRV_ASSET_FAILED;
+		break;
+	case SRV_ASSET_ROOT_CAUSE:
+		a->error = SRV_ASSET_BY_OTHER;
+		break;
+	case SRV_ASSET_FORGOTTEN:
+	case SRV_ASSET_GONE:
+		a->has_good = a->good_is_preview = false;
+		a->error = SRV_ASSET_FINE;
+		break;
+	default:
+		break;
+	}
+	if (e->kind == SRV_ASSET_GOOD || e->kind == SRV_ASSET_SAME || e->kind == SRV_ASSET_BAD ||
+		e->kind == SRV_ASSET_STOPPED || e->kind == SRV_ASSET_GONE)
+		a->retry.wait_ms = 0;
+}
+
+static void plan_retry(srv_asset *a, const srv_asset_event *e)
+{
+	if (a->state == WRITER)
+		a->retry.at_ms = e->now_ms + SRV_ASSET_WRITER_MS;
+	else if (a->state == BACKOFF && e->kind == SRV_ASSET_PASSING && e->error == SRV_ASSET_NO_WORKER)
+		a->retry.at_ms = SRV_ASSET_NEVER;
+	else if (a->state == BACKOFF && e->kind == SRV_ASSET_PASSING)
+		back_off(a, e->now_ms);
+	else if (a->state != BACKOFF)
+		a->retry.at_ms = 0;
+}
+
+srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
+{
+	assert(a && e && e->kind < SRV_ASSET_EVENTS && srv_asset_is_sound(a));
+	cell c = table[e->kind][a->state];
+	srv_asset_todo todo = {0};
+	bool not_theirs = e->kind == SRV_ASSET_WORKERS_BACK && a->error != SRV_ASSET_NO_WORKER;
+	bool nobodys =
+		e->kind == SRV_ASSET_ROOT_CAUSE &&
+		(a->error == SRV_ASSET_FINE || a->error == SRV_ASSET_NO_WORKER); /* that waits for workers */
+	if ((c.todo & I) || not_theirs || nobodys)
+		return todo;
+	assert(c.to != NONE && "this event cannot come in this state");
+	srv_asset_state from = a->state, to = (srv_asset_state)c.to;
+	todo.cut = cuts(a, e);
+	todo.detach = c.todo & DETACH ? a->job : NULL;
+	todo.dequeue = from == QUEUED && to != QUEUED && e->kind != SRV_ASSET_BEGIN;
+	todo.queue = to == QUEUED;
+	todo.publish = c.todo & P;
+	todo.touch = c.todo & T;
+	todo.forget_last = (c.todo & L) || (e->kind == SRV_ASSET_BAD && !e->kept);
+	note_result(a, e);
+	if (c.todo & N)
+		want_next(a, e);
+	if (e->kind == SRV_ASSET_CUT)
+		a->next.keep = true;
+	if (e->kind == SRV_ASSET_HALF_WRITTEN && from == WORKING) {
+		assert(e->taken && e->taken->id != 0); /* the job gives its number and its reasons back */
+		a->next = *e->taken;
+		a->next.keep = a->job_keep;
+	}
+	bool keep = a->next.keep;
+	if (has_job(from) && !has_job(to))
+		end_job(a);
+	if (has_next(from) && !has_next(to))
+		drop_next(a, e->taken);
+	if (e->kind == SRV_ASSET_BEGIN) {
+		assert(e->job);
+		a->job = e->job;
+		a->job_keep = keep;
+	}
+	a->job_previewed = a->job_previewed || (e->kind == SRV_ASSET_PREVIEW && to == WORKING);
+	a->job_cut = a->job_cut || todo.cut;
+	a->state = to;
+	plan_retry(a, e);
+	assert(srv_asset_is_sound(a));
+	return todo;
+}
+
+void srv_asset_release(srv_asset *a)
+{
+	hob_buf_release(&a->next.why);
+}
+
+void srv_asset_set_worker(srv_asset *a, bool on)
+{
+	assert(has_job(a->state));
+	a->on_worker = on;
+	a->cooking = a->cooking || on;
+}
+
+bool srv_asset_raise(srv_asset *a, srv_priority priority)
+{
+	assert(priority < SRV_PRIORITY_COUNT);
+	if (a->next.id == 0 || a->next.priority <= priority)
+		return false;
+	a->next.priority = priority;
+	return a->state == QUEUED;
+}
+
+bool srv_asset_is_alive(const srv_asset *a)
+{
+	return a->state != ABSENT;
+}
+
+bool srv_asset_is_busy(const srv_asset *a)
+{
+	return a->state == QUEUED || has_job(a->state);
+}
+
+bool srv_asset_shows_preview(const srv_asset *a)
+{
+	return a->state == WORKING && a->job_previewed && a->good_is_preview;
+}
+
+bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms)
+{
+	return a->retry.at_ms != 0 && now_ms >= a->retry.at_ms;
+}
+
+srv_state srv_asset_settled(const srv_asset *a)
+{
+	switch (a->error) {
+	case SRV_ASSET_FINE:
+		return a->has_good ? SRV_FRESH : SRV_QUEUED;
+	case SRV_ASSET_BY_OTHER:
+	case SRV_ASSET_NO_ROOM:
+	case SRV_ASSET_NO_WORKER:
+		return a->has_good ? SRV_STALE : SRV_BLOCKED;
+	case SRV_ASSET_DIED:
+		return a->has_good ? SRV_STALE : SRV_QUARANTINED;
+	default:
+		return a->has_good ? SRV_STALE : SRV_FAILED;
+	}
+}
+
+srv_state srv_asset_public(const srv_asset *a)
+{
+	switch (a->state) {
+	case ABSENT:
+		return SRV_REMOVED;
+	case AWAY:
+		return SRV_MISSING;
+	case IDLE:
+	case BACKOFF:
+		return srv_asset_settled(a);
+	default:
+		break;
+	}
+	if (a->has_good)
+		return srv_asset_shows_preview(a) ? SRV_FRESH : SRV_STALE;
+	return a->cooking ? SRV_COOKING : SRV_QUEUED;
+}

@@ -1,0 +1,148 @@
+/* asset.h - the state of one asset.
+ *
+ * One enum and one table (asset.c): each cell says where an event leads, what to do then, or that the event cannot come in
+ * that state, which asserts. srv_asset_apply alone writes the fields and returns what its caller has to do: the queue, the
+ * job and publishing belong to others. Pure memory, no clock.
+ *
+ *   ABSENT    there is no source          WRITER    an input is half-written: looked at again soon
+ *   AWAY      its root is missing         QUEUED    waits in the queue
+ *   IDLE      nothing to do               WORKING   a job runs on what is on disk
+ *   BACKOFF   the newest failure is not   OUTDATED  a job runs, and `next` follows it
+ *             the model's: tried again
+ *
+ * Always true: `job` iff WORKING or OUTDATED. `next.id` iff QUEUED, OUTDATED or WRITER. `retry.at_ms` iff BACKOFF (perhaps
+ * never) or WRITER. In the queue iff QUEUED, which the caller keeps true. */
+#ifndef SRV_ASSET_H
+#define SRV_ASSET_H
+
+#include "../../core/base/base.h"
+#include "../queue/queue.h"
+#include "../view/view.h"
+
+struct srv_job;
+
+typedef enum srv_asset_state {
+	SRV_ASSET_ABSENT,
+	SRV_ASSET_AWAY,
+	SRV_ASSET_IDLE,
+	SRV_ASSET_BACKOFF,
+	SRV_ASSET_WRITER,
+	SRV_ASSET_QUEUED,
+	SRV_ASSET_WORKING,
+	SRV_ASSET_OUTDATED,
+	SRV_ASSET_STATES
+} srv_asset_state;
+
+typedef enum srv_asset_event_kind {
+	SRV_ASSET_RESTORED,	 /* from an earlier run; has_good, good_is_preview, error */
+	SRV_ASSET_FORGOTTEN, /* what was restored proved wrong */
+	SRV_ASSET_DIRTY, /* reason, path, priority, force: what it is cooked from may have changed, or somebody asks */
+	SRV_ASSET_GONE,			/* its source was deleted or excluded */
+	SRV_ASSET_LOST,			/* its root is missing */
+	SRV_ASSET_BACK,			/* the root is there again, and nothing changed */
+	SRV_ASSET_CLOCK,		/* srv_asset_is_due said so; path: its own */
+	SRV_ASSET_WORKERS_BACK, /* cook processes can be started again */
+	SRV_ASSET_BEGIN,		/* job, taken: its turn came; the caller has taken it out of the queue */
+	SRV_ASSET_PREVIEW,		/* the job has a preview, and goes on to the final cook unless it is outdated */
+	SRV_ASSET_GOOD,			/* the job's result is good */
+	SRV_ASSET_SAME,			/* the newest result is right still */
+	SRV_ASSET_BAD,			/* error, kept: the cook failed, and would again */
+	SRV_ASSET_PASSING,		/* error: the cook failed for a reason that goes away */
+	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished and no event told */
+	SRV_ASSET_STOPPED,		/* taken (from the queue): a person cancelled it */
+	SRV_ASSET_CUT,			/* the worker was stopped for a newer save */
+	SRV_ASSET_ROOT_CAUSE,	/* it failed because of another asset */
+	SRV_ASSET_LOST_RECORD,	/* what was cooked, or the record of it, is damaged; reason */
+	SRV_ASSET_EVENTS
+} srv_asset_event_kind;
+
+/* What the newest finished job said. */
+typedef enum srv_asset_error {
+	SRV_ASSET_FINE,
+	SRV_ASSET_FAILED,
+	SRV_ASSET_DIED,		 /* killed its worker more than once */
+	SRV_ASSET_BY_OTHER,	 /* fails with an asset that it is made of */
+	SRV_ASSET_TRANSIENT, /* input, output */
+	SRV_ASSET_NO_ROOM,
+	SRV_ASSET_NO_WORKER
+} srv_asset_error;
+
+enum {
+	SRV_ASSET_REASONS_MAX = 8,
+	SRV_ASSET_WRITER_MS = 500,
+	SRV_ASSET_BACKOFF_MS = 1000,
+	SRV_ASSET_BACKOFF_MAX_MS = 60000
+};
+#define SRV_ASSET_NEVER UINT64_MAX
+
+/* The job to come. */
+typedef struct srv_asset_next {
+	uint64_t id; /* 0: none */
+	int64_t queued_at_ms;
+	srv_priority priority;
+	bool force;	 /* cook whatever is remembered */
+	bool keep;	 /* a newer save does not cut it: who saves faster than a cook takes would never see any */
+	hob_buf why; /* members of a JSON array */
+	uint32_t why_count;
+} srv_asset_next;
+
+typedef struct srv_asset {
+	srv_asset_state state;
+	srv_asset_next next;
+	struct srv_job *job;
+	bool job_keep, job_cut, job_previewed; /* of `job` */
+	bool on_worker, cooking;			   /* now; since the job's first try began */
+	bool has_good, good_is_preview;
+	srv_asset_error error;
+	struct {
+		uint64_t at_ms; /* of the loop's clock */
+		uint32_t wait_ms;
+	} retry;
+} srv_asset;
+
+typedef struct srv_asset_event {
+	srv_asset_event_kind kind;
+	uint64_t now_ms;	/* of the loop's clock */
+	int64_t at_ms;		/* Unix time */
+	uint64_t *last_job; /* the newest job id that was given out; raised when `next` takes one */
+	const char *reason;
+	hob_str path; /* may be empty */
+	srv_priority priority;
+	bool force, kept, has_good, good_is_preview;
+	srv_asset_error error;
+	struct srv_job *job;
+	srv_asset_next *taken; /* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then */
+} srv_asset_event;
+
+/* What the caller has to do, in this order. */
+typedef struct srv_asset_todo {
+	struct srv_job *detach; /* its result comes to nothing; the asset may begin another at once */
+	bool cut;				/* stop the job's worker; CUT follows */
+	bool dequeue, queue;	/* `queue`: with next.priority, or raise it to that */
+	bool forget_last;		/* nothing is known of the newest cook: the next one looks at everything */
+	bool publish;			/* a change for clients */
+	bool touch;				/* the view is behind, and no event is due */
+} srv_asset_todo;
+
+srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *event);
+void srv_asset_release(srv_asset *a);
+
+/* Its job is on a worker from now on, or not any more. */
+void srv_asset_set_worker(srv_asset *a, bool on);
+/* The job to come gets its turn earlier. True: so it has to be raised in the queue, too. */
+bool srv_asset_raise(srv_asset *a, srv_priority priority);
+
+bool srv_asset_is_alive(const srv_asset *a);
+/* Queued or under way: whoever waits for it waits on. */
+bool srv_asset_is_busy(const srv_asset *a);
+/* Shows a preview of the very inputs that its job cooks. */
+bool srv_asset_shows_preview(const srv_asset *a);
+bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms);
+/* As clients see it. */
+srv_state srv_asset_public(const srv_asset *a);
+/* The same, as if nothing were queued or under way. */
+srv_state srv_asset_settled(const srv_asset *a);
+/* Whether everything that must always be true is. */
+bool srv_asset_is_sound(const srv_asset *a);
+
+#endif

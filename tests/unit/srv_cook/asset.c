@@ -1,0 +1,401 @@
+#include "tests/unit/support.h"
+
+#include "server/cook/asset.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The table once more, as text: new state by its first letters, '.' ignored, '-' cannot come. Lower case "p" behind it:
+ * publishes. Columns: absent away idle backoff writer queued working outdated. */
+static const struct {
+	srv_asset_event_kind kind;
+	const char *cells[SRV_ASSET_STATES];
+} grid[] = {
+	{SRV_ASSET_RESTORED, {"ID", "-", "-", "-", "-", "-", "-", "-"}},
+	{SRV_ASSET_FORGOTTEN, {".", "-", "ID", "-", "-", "-", "-", "-"}},
+	{SRV_ASSET_DIRTY, {"QU", "QU", "QU", "QU", "QU", "QU", "OU", "OU"}},
+	{SRV_ASSET_GONE, {".", "ABp", "ABp", "ABp", "ABp", "ABp", "ABp", "ABp"}},
+	{SRV_ASSET_LOST, {".", ".", "AWp", "AWp", "AWp", "AWp", "AWp", "AWp"}},
+	{SRV_ASSET_BACK, {"-", "IDp", "-", "-", "-", "-", "-", "-"}},
+	{SRV_ASSET_CLOCK, {"-", "-", "-", "QU", "QU", "-", "-", "-"}},
+	{SRV_ASSET_WORKERS_BACK, {".", ".", ".", "QU", ".", ".", ".", "."}},
+	{SRV_ASSET_BEGIN, {"-", "-", "-", "-", "-", "WO", "-", "-"}},
+	{SRV_ASSET_PREVIEW, {"-", "-", "-", "-", "-", "-", "WOp", "QUp"}},
+	{SRV_ASSET_GOOD, {"-", "-", "-", "-", "-", "-", "IDp", "QUp"}},
+	{SRV_ASSET_SAME, {"-", "-", "-", "-", "-", "-", "ID", "QU"}},
+	{SRV_ASSET_BAD, {"-", "-", "-", "-", "-", "-", "IDp", "QUp"}},
+	{SRV_ASSET_PASSING, {"-", "-", "-", "-", "-", "-", "BAp", "QUp"}},
+	{SRV_ASSET_HALF_WRITTEN, {"-", "-", "-", "-", "-", "-", "WR", "QU"}},
+	{SRV_ASSET_STOPPED, {"-", "-", "-", "-", "-", "IDp", "IDp", "QU"}},
+	{SRV_ASSET_CUT, {"-", "-", "-", "-", "-", "-", "-", "QU"}},
+	{SRV_ASSET_ROOT_CAUSE, {".", ".", "IDp", "BAp", ".", ".", ".", "."}},
+	{SRV_ASSET_LOST_RECORD, {".", "AW", "QU", "QU", ".", ".", "OU", "."}},
+};
+static const char *const letters[SRV_ASSET_STATES] = {"AB", "AW", "ID", "BA", "WR", "QU", "WO", "OU"};
+
+static uint64_t last_job;
+static int a_job;
+
+static srv_asset_event event(srv_asset_event_kind kind)
+{
+	return (srv_asset_event){.kind = kind,
+							 .now_ms = 1000,
+							 .at_ms = 5000,
+							 .last_job = &last_job,
+							 .reason = "changed",
+							 .path = HOB_STR("a.obj"),
+							 .priority = SRV_PRIORITY_CHANGED,
+							 .error = SRV_ASSET_NO_ROOM,
+							 .kept = true,
+							 .job = (struct srv_job *)&a_job};
+}
+
+/* Applies, and keeps what was handed over. */
+static srv_asset_todo apply(srv_asset *a, srv_asset_event e)
+{
+	srv_asset_next taken = {0};
+	if (e.kind == SRV_ASSET_HALF_WRITTEN && a->state == SRV_ASSET_WORKING)
+		taken = (srv_asset_next){.id = 77, .queued_at_ms = 4000};
+	e.taken = &taken;
+	bool gives = e.kind == SRV_ASSET_HALF_WRITTEN;
+	srv_asset_todo todo = srv_asset_apply(a, &e);
+	if (!gives)
+		hob_buf_release(&taken.why);
+	return todo;
+}
+
+static srv_asset_todo send(srv_asset *a, srv_asset_event_kind kind)
+{
+	return apply(a, event(kind));
+}
+
+/* By the shortest way. */
+static srv_asset at_state(srv_asset_state state)
+{
+	srv_asset a = {0};
+	if (state == SRV_ASSET_ABSENT)
+		return a;
+	send(&a, SRV_ASSET_DIRTY);
+	if (state == SRV_ASSET_QUEUED)
+		return a;
+	if (state == SRV_ASSET_AWAY) {
+		send(&a, SRV_ASSET_LOST);
+		return a;
+	}
+	send(&a, SRV_ASSET_BEGIN);
+	switch (state) {
+	case SRV_ASSET_IDLE:
+		send(&a, SRV_ASSET_BAD);
+		break;
+	case SRV_ASSET_BACKOFF: {
+		srv_asset_event e = event(SRV_ASSET_PASSING);
+		e.error = SRV_ASSET_NO_WORKER;
+		apply(&a, e);
+		break;
+	}
+	case SRV_ASSET_WRITER:
+		send(&a, SRV_ASSET_HALF_WRITTEN);
+		break;
+	case SRV_ASSET_OUTDATED:
+		send(&a, SRV_ASSET_DIRTY);
+		break;
+	default:
+		break;
+	}
+	assert_int_equal(a.state, state);
+	return a;
+}
+
+static bool dies(srv_asset *a, srv_asset_event_kind kind)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		struct rlimit none = {0};
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGABRT, SIG_DFL);
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+		send(a, kind);
+		_exit(0);
+	}
+	int status = 0;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void every_cell_is_as_the_table_says(void **unused)
+{
+	(void)unused;
+	assert_int_equal(HOB_COUNT_OF(grid), SRV_ASSET_EVENTS);
+	for (size_t row = 0; row < HOB_COUNT_OF(grid); row++)
+		for (int from = 0; from < SRV_ASSET_STATES; from++) {
+			const char *cell = grid[row].cells[from];
+			srv_asset a = at_state((srv_asset_state)from);
+			if (grid[row].kind == SRV_ASSET_ROOT_CAUSE && from == SRV_ASSET_BACKOFF)
+				a.error = SRV_ASSET_NO_ROOM;
+			if (cell[0] == '-') {
+				if (!dies(&a, grid[row].kind))
+					fail_msg("event %d is taken in %s", grid[row].kind, letters[from]);
+				srv_asset_release(&a);
+				continue;
+			}
+			srv_asset_todo todo = send(&a, grid[row].kind);
+			const char *to = cell[0] == '.' ? letters[from] : cell;
+			if (memcmp(letters[a.state], to, 2) != 0)
+				fail_msg("event %d in %s leads to %s", grid[row].kind, letters[from], letters[a.state]);
+			bool publishes = cell[0] != '.' && cell[2] == 'p';
+			if (todo.publish != publishes)
+				fail_msg("event %d in %s: published %d", grid[row].kind, letters[from], todo.publish);
+			srv_asset_release(&a);
+		}
+}
+
+/* Events that can come, in any order: the invariants hold after each, and whoever does what is asked has the asset in the
+ * queue exactly while it is QUEUED. */
+static void a_random_walk_keeps_every_invariant(void **unused)
+{
+	(void)unused;
+	enum { STEPS = 1000000 };
+	uint32_t seed = 7, seen[SRV_ASSET_STATES] = {0};
+	srv_asset a = {0};
+	bool queued = false;
+	for (uint32_t step = 0; step < STEPS; step++) {
+		seed = seed * 1664525u + 1013904223u;
+		size_t row = (seed >> 8) % HOB_COUNT_OF(grid);
+		if (grid[row].cells[a.state][0] == '-')
+			continue;
+		srv_asset_event e = event(grid[row].kind);
+		e.priority = (srv_priority)((seed >> 20) % SRV_PRIORITY_COUNT);
+		e.force = (seed >> 24) & 1;
+		e.kept = (seed >> 25) & 1;
+		e.now_ms = 1000 + step;
+		e.error = (seed >> 26) & 1 ? SRV_ASSET_NO_WORKER : SRV_ASSET_FAILED;
+		if (e.kind == SRV_ASSET_BEGIN)
+			queued = false; /* popped */
+		srv_asset_state from = a.state;
+		srv_asset_todo todo = apply(&a, e);
+		if (e.kind == SRV_ASSET_BEGIN && (seed & 1))
+			srv_asset_set_worker(&a, true);
+		queued = todo.dequeue ? false : todo.queue ? true : queued;
+		assert_true(srv_asset_is_sound(&a));
+		assert_int_equal(queued, a.state == SRV_ASSET_QUEUED);
+		if (todo.cut)
+			assert_int_equal(a.state, SRV_ASSET_OUTDATED);
+		/* What is fresh for everybody is what is on disk, as far as anybody knows. */
+		if (srv_asset_public(&a) == SRV_FRESH)
+			assert_true(a.state == SRV_ASSET_IDLE || a.state == SRV_ASSET_BACKOFF ||
+						srv_asset_shows_preview(&a));
+		if (a.state == SRV_ASSET_IDLE && from != SRV_ASSET_IDLE && a.error == SRV_ASSET_FINE && a.has_good &&
+			e.kind != SRV_ASSET_BACK && e.kind != SRV_ASSET_RESTORED)
+			assert_true(from == SRV_ASSET_WORKING);
+		seen[a.state]++;
+	}
+	for (int i = 0; i < SRV_ASSET_STATES; i++)
+		assert_true(seen[i] > 100);
+	srv_asset_release(&a);
+}
+
+static void a_wait_doubles_to_a_minute(void **unused)
+{
+	(void)unused;
+	static const uint32_t waits[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	for (size_t i = 0; i < HOB_COUNT_OF(waits); i++) {
+		srv_asset_event e = event(SRV_ASSET_PASSING);
+		e.error = SRV_ASSET_TRANSIENT;
+		assert_true(apply(&a, e).forget_last);
+		assert_int_equal(a.retry.at_ms, 1000 + waits[i]);
+		assert_false(srv_asset_is_due(&a, 999 + waits[i]));
+		assert_true(srv_asset_is_due(&a, 1000 + waits[i]));
+		assert_true(send(&a, SRV_ASSET_CLOCK).queue);
+		send(&a, SRV_ASSET_BEGIN);
+	}
+	send(&a, SRV_ASSET_GOOD);
+	send(&a, SRV_ASSET_DIRTY);
+	send(&a, SRV_ASSET_BEGIN);
+	send(&a, SRV_ASSET_PASSING);
+	assert_int_equal(a.retry.at_ms, 2000);
+	srv_asset_release(&a);
+}
+
+static void without_workers_only_workers_help(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_BACKOFF);
+	assert_false(srv_asset_is_due(&a, 1ull << 40));
+	assert_int_equal(srv_asset_public(&a), SRV_BLOCKED);
+	send(&a, SRV_ASSET_WORKERS_BACK);
+	assert_int_equal(a.state, SRV_ASSET_QUEUED);
+	srv_asset_release(&a);
+	a = at_state(SRV_ASSET_WORKING);
+	send(&a, SRV_ASSET_PASSING); /* no room */
+	send(&a, SRV_ASSET_WORKERS_BACK);
+	assert_int_equal(a.state, SRV_ASSET_BACKOFF);
+	srv_asset_release(&a);
+}
+
+static void eight_reasons_are_kept(void **unused)
+{
+	(void)unused;
+	srv_asset a = {0};
+	char name[] = "0.obj";
+	for (int i = 0; i < 12; i++) {
+		srv_asset_event e = event(SRV_ASSET_DIRTY);
+		name[0] = (char)('a' + i);
+		e.path = hob_str_of(name);
+		apply(&a, e);
+	}
+	assert_int_equal(a.next.why_count, 8);
+	assert_true(hob_str_find(hob_buf_str(&a.next.why), HOB_STR("{\"kind\":\"changed\",\"path\":\"h.obj\"}"),
+							 0) != SIZE_MAX);
+	assert_true(hob_str_find(hob_buf_str(&a.next.why), HOB_STR("i.obj"), 0) == SIZE_MAX);
+	srv_asset_release(&a);
+}
+
+static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	assert_false(send(&a, SRV_ASSET_DIRTY).cut); /* not on a worker */
+	send(&a, SRV_ASSET_GOOD);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_set_worker(&a, true);
+	srv_asset_event background = event(SRV_ASSET_DIRTY);
+	background.priority = SRV_PRIORITY_BACKGROUND;
+	assert_false(apply(&a, background).cut);
+	assert_true(send(&a, SRV_ASSET_DIRTY).cut);
+	assert_false(send(&a, SRV_ASSET_DIRTY).cut); /* once is enough */
+	send(&a, SRV_ASSET_CUT);
+	assert_true(a.next.keep);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_set_worker(&a, true);
+	assert_false(send(&a, SRV_ASSET_DIRTY).cut);
+	send(&a, SRV_ASSET_GOOD);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_set_worker(&a, true);
+	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* that was one whole cook */
+	srv_asset_release(&a);
+}
+
+static void a_result_of_older_bytes_is_stale(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_OUTDATED);
+	assert_true(send(&a, SRV_ASSET_GOOD).queue);
+	assert_int_equal(srv_asset_public(&a), SRV_STALE);
+	send(&a, SRV_ASSET_BEGIN);
+	assert_int_equal(srv_asset_public(&a), SRV_STALE);
+	send(&a, SRV_ASSET_GOOD);
+	assert_int_equal(srv_asset_public(&a), SRV_FRESH);
+	srv_asset_release(&a);
+}
+
+static void a_preview_is_fresh_until_a_newer_save(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
+	srv_asset_set_worker(&a, true);
+	assert_int_equal(srv_asset_public(&a), SRV_COOKING);
+	srv_asset_set_worker(&a, false);
+	assert_int_equal(srv_asset_public(&a), SRV_COOKING);
+	send(&a, SRV_ASSET_PREVIEW);
+	assert_true(srv_asset_shows_preview(&a));
+	assert_int_equal(srv_asset_public(&a), SRV_FRESH);
+	send(&a, SRV_ASSET_DIRTY);
+	assert_false(srv_asset_shows_preview(&a));
+	assert_int_equal(srv_asset_public(&a), SRV_STALE);
+	srv_asset_release(&a);
+}
+
+static void who_asks_by_force_gets_it_whatever_others_ask(void **unused)
+{
+	(void)unused;
+	srv_asset a = {0};
+	srv_asset_event e = event(SRV_ASSET_DIRTY);
+	e.force = true;
+	apply(&a, e);
+	send(&a, SRV_ASSET_DIRTY);
+	assert_true(a.next.force);
+	srv_asset_next taken = {0};
+	srv_asset_event begin = event(SRV_ASSET_BEGIN);
+	begin.taken = &taken;
+	srv_asset_apply(&a, &begin);
+	assert_true(taken.force);
+	assert_int_equal(taken.why_count, 2);
+	/* Half-written: the job goes back with its number, its reasons and its force. */
+	srv_asset_event half = event(SRV_ASSET_HALF_WRITTEN);
+	uint64_t id = taken.id;
+	half.taken = &taken;
+	srv_asset_apply(&a, &half);
+	assert_int_equal(a.next.id, id);
+	assert_int_equal(a.retry.at_ms, 1500);
+	send(&a, SRV_ASSET_CLOCK);
+	assert_true(a.next.force && a.next.id == id);
+	srv_asset_release(&a);
+}
+
+static void what_is_deleted_is_forgotten(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	send(&a, SRV_ASSET_GOOD);
+	send(&a, SRV_ASSET_DIRTY);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_todo todo = send(&a, SRV_ASSET_GONE);
+	assert_ptr_equal(todo.detach, &a_job);
+	assert_true(todo.forget_last && !a.has_good);
+	assert_int_equal(srv_asset_public(&a), SRV_REMOVED);
+	send(&a, SRV_ASSET_DIRTY); /* saved again while the old job still runs */
+	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
+	srv_asset_release(&a);
+}
+
+static void a_raise_never_lowers(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_QUEUED);
+	assert_false(srv_asset_raise(&a, SRV_PRIORITY_BACKGROUND));
+	assert_true(srv_asset_raise(&a, SRV_PRIORITY_INTERACTIVE));
+	srv_asset_release(&a);
+	a = at_state(SRV_ASSET_OUTDATED);
+	assert_false(srv_asset_raise(&a, SRV_PRIORITY_INTERACTIVE)); /* nothing is in the queue */
+	assert_int_equal(a.next.priority, SRV_PRIORITY_INTERACTIVE);
+	srv_asset_release(&a);
+}
+
+static void the_error_makes_the_settled_state(void **unused)
+{
+	(void)unused;
+	static const srv_state without[] = {SRV_QUEUED, SRV_FAILED,	 SRV_QUARANTINED, SRV_BLOCKED,
+										SRV_FAILED, SRV_BLOCKED, SRV_BLOCKED};
+	for (size_t i = 0; i < HOB_COUNT_OF(without); i++) {
+		srv_asset a = {.state = SRV_ASSET_IDLE, .error = (srv_asset_error)i};
+		assert_int_equal(srv_asset_settled(&a), without[i]);
+		a.has_good = true;
+		assert_int_equal(srv_asset_settled(&a), i == SRV_ASSET_FINE ? SRV_FRESH : SRV_STALE);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_cell_is_as_the_table_says),
+		cmocka_unit_test(a_random_walk_keeps_every_invariant),
+		cmocka_unit_test(a_wait_doubles_to_a_minute),
+		cmocka_unit_test(without_workers_only_workers_help),
+		cmocka_unit_test(eight_reasons_are_kept),
+		cmocka_unit_test(of_two_saves_in_a_row_the_second_cook_finishes),
+		cmocka_unit_test(a_result_of_older_bytes_is_stale),
+		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
+		cmocka_unit_test(who_asks_by_force_gets_it_whatever_others_ask),
+		cmocka_unit_test(what_is_deleted_is_forgotten),
+		cmocka_unit_test(a_raise_never_lowers),
+		cmocka_unit_test(the_error_makes_the_settled_state),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
