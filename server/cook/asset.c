@@ -213,6 +213,8 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 		want_next(a, e);
 	if (e->kind == SRV_ASSET_CUT)
 		a->next.keep = true;
+	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == OUTDATED)
+		a->next.force = a->next.force || e->force; /* what was asked for is still to be done */
 	if (e->kind == SRV_ASSET_HALF_WRITTEN && from == WORKING) {
 		assert(e->taken && e->taken->id != 0); /* the job gives its number and its reasons back */
 		a->next = *e->taken;

@@ -2,6 +2,7 @@
 
 #include "../log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ uint32_t engine_add_asset(srv_engine *engine, uint32_t file)
 	}
 	uint32_t id = engine->asset_count++;
 	asset *a = &engine->assets[id];
-	*a = (asset){.file = file, .root = f->root, .full = (char *)full.data, .state = SRV_QUEUED};
+	*a = (asset){.file = file, .root = f->root, .full = (char *)full.data};
 	a->path = a->full + path_at;
 	a->importer = engine->pool_ready ? srv_pool_importer_for(engine->pool, f->path) : NULL;
 	f->asset = id;
@@ -67,98 +68,96 @@ uint32_t engine_asset_by_name(srv_engine *engine, hob_str full)
 	return HOB_NONE;
 }
 
-static void add_reason(asset *a, const char *kind, hob_str path)
+static void detach(srv_engine *engine, engine_job *job)
 {
-	enum { REASONS_MAX = 8 };
-	if (a->reason_count >= REASONS_MAX)
-		return;
-	if (a->reason_count++ > 0)
-		hob_buf_put(&a->reasons, ",", 1);
-	hob_buf_printf(&a->reasons, "{\"kind\":\"%s\"", kind);
-	if (path.len > 0) {
-		hob_buf_put_str(&a->reasons, HOB_STR(",\"path\":"));
-		hob_buf_put_json(&a->reasons, path);
-	}
-	hob_buf_put(&a->reasons, "}", 1);
+	job->abandoned = true;
+	if (job->on_worker)
+		srv_pool_cancel(engine->pool, job);
 }
 
-void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
 {
 	asset *a = &engine->assets[id];
-	if (!a->alive || engine->closing || engine_root_is_away(engine, a->root))
+	if (engine->closing)
+		return (srv_asset_todo){0};
+	event.now_ms = uv_now(engine->loop);
+	event.at_ms = engine_now_ms();
+	event.last_job = &engine->next_job;
+	srv_asset_todo todo = srv_asset_apply(&a->life, &event);
+	if (todo.detach)
+		detach(engine, todo.detach);
+	if (todo.cut)
+		srv_pool_cancel(engine->pool, a->life.job);
+	if (todo.dequeue)
+		srv_queue_remove(engine->queue, id);
+	if (todo.queue)
+		srv_queue_push(engine->queue, id, engine_priority(engine, a, a->life.next.priority),
+					   a->final_cook_ns);
+	if (todo.forget_last)
+		a->has_last = false;
+	if (todo.touch)
+		publish_view_later(engine, id);
+	engine->view_dirty = true;
+	return todo;
+}
+
+static void dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+{
+	asset *a = &engine->assets[id];
+	if (engine->closing || engine_root_is_away(engine, a->root))
 		return;
 	if (engine_joins(engine, id))
 		engine_join(engine, id);
 	else if (a->batched && priority != SRV_PRIORITY_BACKGROUND)
 		engine_leave(engine, id);
-	add_reason(a, kind, path);
-	if (a->unfinished) {
-		a->unfinished = false;
-		a->retry_at = 0;
-	}
-	if (a->state == SRV_MISSING) {
-		a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
-		publish_view_later(engine, id);
-	}
-	if (a->job_id == 0)
-		a->job_id = ++engine->next_job;
-	if (a->job) {
-		a->dirty_again = true;
-		/* A cook whose inputs are history only delays the one that is wanted; what is still being hashed or
-		 * stored finishes by itself. Of two in a row the second is left to finish: who saves faster than a cook
-		 * takes would never see any. */
-		if (a->job->on_worker && priority != SRV_PRIORITY_BACKGROUND && !a->cancelled)
-			a->cancelled = srv_pool_cancel(engine->pool, a->job);
-		return;
-	}
-	if (!srv_queue_has(engine->queue, id)) {
-		a->queued_at_ms = engine_now_ms();
-		if (a->state != SRV_FRESH && a->state != SRV_STALE)
-			a->state = SRV_QUEUED;
-		else
-			a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
-		publish_view_later(engine, id);
-	}
-	srv_queue_push(engine->queue, id, engine_priority(engine, a, priority), a->final_cook_ns);
+	engine_apply(engine, id,
+				 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
+								   .reason = kind,
+								   .path = path,
+								   .priority = priority,
+								   .force = strcmp(kind, "forced") == 0});
 }
 
-void asset_drop_job(srv_engine *engine, uint32_t id)
+void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
 {
-	asset *a = &engine->assets[id];
-	srv_queue_remove(engine->queue, id);
-	if (a->job) {
-		a->job->abandoned = true;
-		if (a->job->on_worker)
-			srv_pool_cancel(engine->pool, a->job);
-	}
-	a->dirty_again = false;
-	a->job_id = 0;
-	hob_buf_clear(&a->reasons);
-	a->reason_count = 0;
+	if (srv_asset_is_alive(&engine->assets[id].life))
+		dirty(engine, id, priority, kind, path);
+}
+
+void asset_found(srv_engine *engine, uint32_t id, srv_priority priority)
+{
+	const asset *a = &engine->assets[id];
+	dirty(engine, id, priority, srv_asset_is_alive(&a->life) ? "changed" : "added", hob_str_of(a->path));
+}
+
+void asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
+{
+	engine_apply(
+		engine, id,
+		(srv_asset_event){
+			.kind = SRV_ASSET_DIRTY, .reason = "changed", .path = path, .priority = SRV_PRIORITY_CHANGED});
 }
 
 void asset_remove(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
-	if (!a->alive)
+	if (!srv_asset_is_alive(&a->life))
 		return;
 	if (engine_joins(engine, id))
 		engine_join(engine, id);
 	else if (a->batched)
 		engine_leave(engine, id);
-	a->alive = false;
-	asset_drop_job(engine, id);
+	if (!engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
+		return;
 	publish_removed(engine, a);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	free(a->inputs);
 	a->inputs = NULL;
 	a->input_count = 0;
-	a->has_good = a->has_last = false;
 	a->audited_at_ms = a->audit_turn_ms = 0;
 	hob_buf_clear(&a->audit);
-	a->crashes = 0;
-	a->missing_told = false;
 	hob_buf_clear(&a->error);
+	hob_buf_clear(&a->why);
 }
 
 /* ---- pool callbacks */
@@ -230,10 +229,10 @@ static void on_pool_trouble(void *user, const hob_error *why)
 	engine->no_workers = why && srv_pool_alive(engine->pool) == 0;
 	engine_feed_workers(engine);
 	for (uint32_t i = 0; i < engine->asset_count && !why; i++)
-		if (engine->assets[i].blocked) {
-			engine->assets[i].blocked = false;
-			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
-		}
+		engine_apply(engine, i,
+					 (srv_asset_event){.kind = SRV_ASSET_WORKERS_BACK,
+									   .reason = "retry",
+									   .priority = SRV_PRIORITY_BACKGROUND});
 	engine_fill(engine);
 }
 
@@ -262,7 +261,8 @@ void engine_fill(srv_engine *engine)
 		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
 			break;
-		job_begin(engine, id, priority);
+		if (!job_begin(engine, id, priority))
+			break;
 	}
 	engine->filling = false;
 	engine_count_waiting(engine);
@@ -317,7 +317,8 @@ void srv_engine_free(srv_engine *engine)
 		free(a->full);
 		free(a->inputs);
 		hob_buf_release(&a->error);
-		hob_buf_release(&a->reasons);
+		hob_buf_release(&a->why);
+		srv_asset_release(&a->life);
 		hob_buf_release(&a->audit);
 	}
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
@@ -339,6 +340,7 @@ void srv_engine_free(srv_engine *engine)
 	engine_batches_free(engine->batches);
 	free(engine->assets);
 	free(engine->due);
+	free(engine->active);
 	free(engine->root_fds);
 	free(engine->roots);
 	free(engine->root_states);
@@ -496,7 +498,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 void job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	engine->assets[job->asset].job = NULL;
+	assert(engine->closing || engine->assets[job->asset].life.job != job);
 	for (uint32_t i = 0; i < engine->active_count; i++)
 		if (engine->active[i] == job) {
 			engine->active[i] = engine->active[--engine->active_count];
@@ -525,7 +527,7 @@ void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 		srv_settings_forget(engine->settings_caches[i]);
 	}
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].alive && !asset_is_current(engine, &engine->assets[i]))
+		if (srv_asset_is_alive(&engine->assets[i].life) && !asset_is_current(engine, &engine->assets[i]))
 			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));
 	engine_fill(engine);
 }

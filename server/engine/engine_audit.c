@@ -80,7 +80,8 @@ static uint32_t choose(srv_engine *engine)
 	uint32_t best = HOB_NONE;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		bool whole = a->alive && a->importer && a->state == SRV_FRESH && a->has_good && !a->good_is_preview &&
+		bool whole = srv_asset_is_alive(&a->life) && a->importer && a->life.state == SRV_ASSET_IDLE &&
+					 a->life.error == SRV_ASSET_FINE && a->life.has_good && !a->life.good_is_preview &&
 					 a->has_last && hob_sha256_equal(&a->good, &a->last);
 		if (whole && (best == HOB_NONE || a->audit_turn_ms < engine->assets[best].audit_turn_ms))
 			best = i;
@@ -140,7 +141,8 @@ void engine_go_on_auditing(srv_engine *engine)
 	asset *a = &engine->assets[audit->asset];
 	hob_ingredients ingredients;
 	hob_error error;
-	bool same = a->alive && a->has_good && hob_sha256_equal(&a->good, &audit->recipe);
+	bool same =
+		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->good, &audit->recipe);
 	if (is_busy(engine) || !same || !asset_is_current(engine, a) ||
 		!asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
 		finish(engine);
@@ -188,7 +190,8 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
 {
 	struct engine_audit *audit = engine->audit;
-	if (outcome->cancelled || !a->alive || !a->has_good || !hob_sha256_equal(&a->good, &audit->recipe))
+	if (outcome->cancelled || !srv_asset_is_alive(&a->life) || !a->life.has_good ||
+		!hob_sha256_equal(&a->good, &audit->recipe))
 		return false;
 	for (uint32_t i = 0; outcome->has_result && i < outcome->result.dep_count; i++)
 		if (!same_input(engine, a, &outcome->result.deps[i], &audit->arena))
@@ -269,7 +272,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 	engine->store_dirty = true;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (!a->alive || !a->has_good || !hob_sha256_equal(&a->good, &audit->recipe))
+		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || !hob_sha256_equal(&a->good, &audit->recipe))
 			continue;
 		a->audited_at_ms = a->audit_turn_ms = row.at_ms;
 		hob_buf_clear(&a->audit);
@@ -384,7 +387,7 @@ void engine_recall_audit(srv_engine *engine, asset *a, bool anew)
 
 void engine_put_audit(const asset *a, hob_buf *out)
 {
-	if (a->audited_at_ms == 0 || !a->has_good)
+	if (a->audited_at_ms == 0 || !a->life.has_good)
 		return;
 	hob_buf_put_str(out, HOB_STR("{\"at\":"));
 	hob_json_time(out, a->audited_at_ms);

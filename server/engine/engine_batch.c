@@ -25,7 +25,7 @@ enum {
 
 typedef struct held_change {
 	uint32_t asset; /* HOB_NONE: something newer took its place */
-	bool removed;
+	srv_state state;
 	hob_buf tail; /* its JSON, from behind the rev */
 } held_change;
 
@@ -57,7 +57,7 @@ static batch *batch_of(const srv_engine *engine, const asset *a)
 static bool is_busy(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
-	return a->batched && (a->job || a->dirty_again || srv_queue_has(engine->queue, id));
+	return a->batched && srv_asset_is_busy(&a->life);
 }
 
 static bool somebody_waits(const srv_engine *engine, uint32_t id)
@@ -79,7 +79,7 @@ static void count_held(srv_engine *engine)
 }
 
 /* Takes the buffer. False without memory. */
-static bool hold(srv_engine *engine, asset *a, uint32_t id, bool removed, hob_buf *tail)
+static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob_buf *tail)
 {
 	batch *b = batch_of(engine, a);
 	if (b->held_count == b->held_room) {
@@ -90,7 +90,7 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, bool removed, hob_bu
 		b->held = held;
 		b->held_room = room;
 	}
-	b->held[b->held_count++] = (held_change){id, removed, *tail};
+	b->held[b->held_count++] = (held_change){id, state, *tail};
 	b->held_live++;
 	a->held = b->held_count;
 	*tail = (hob_buf){0};
@@ -111,16 +111,16 @@ static void drop(srv_engine *engine, asset *a)
 	count_held(engine);
 }
 
-bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
+bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail)
 {
+	bool removed = state == SRV_REMOVED;
 	batch *b = batch_of(engine, a);
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!engine->ready || engine->closing)
 		return false;
 	/* Of many files the first comes alone: those behind it are on their way, or will be at once. */
-	bool saved =
-		a->job && (a->job->priority == SRV_PRIORITY_CHANGED || a->job->priority == SRV_PRIORITY_IN_USE);
-	bool is_new = saved && !removed && !a->shown && !a->good_is_preview;
+	bool saved = job && (job->priority == SRV_PRIORITY_CHANGED || job->priority == SRV_PRIORITY_IN_USE);
+	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview;
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
 	if (!a->batched && (many || is_new) && !somebody_waits(engine, id)) {
 		engine_join(engine, id);
@@ -130,19 +130,19 @@ bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail)
 	if (!a->batched)
 		return false;
 	drop(engine, a);
-	return hold(engine, a, id, removed, tail);
+	return hold(engine, a, id, state, tail);
 }
 
 /* What was held of a file that has come or gone since is history: what follows is on its way. */
 static bool is_true(const engine_change *change)
 {
-	return change->removed == !change->a->alive;
+	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life);
 }
 
 /* Its recipe is not there where the index could not be written: it is cooked again then, and published by itself. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
-	return change->removed || !engine_has_lost_recipe(engine, change->a);
+	return change->state == SRV_REMOVED || !engine_has_lost_recipe(engine, change->a);
 }
 
 static void cook_again(srv_engine *engine, asset *a)
@@ -161,7 +161,7 @@ static void publish(srv_engine *engine, batch *b)
 			continue;
 		asset *a = &engine->assets[h->asset];
 		a->held = 0;
-		engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&h->tail)};
+		engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&h->tail)};
 		if (!is_true(&change))
 			continue;
 		if (!can_be_shown(engine, &change)) {
@@ -237,7 +237,7 @@ void engine_leave(srv_engine *engine, uint32_t id)
 	held_change *h = &batch_of(engine, a)->held[a->held - 1];
 	hob_buf tail = h->tail;
 	h->tail = (hob_buf){0};
-	engine_change change = {.a = a, .removed = h->removed, .tail = hob_buf_str(&tail)};
+	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
 	if (!busy && is_true(&change) && can_be_shown(engine, &change))
 		publish_changes(engine, &change, 1);

@@ -4,9 +4,7 @@
 
 static bool is_broken(const asset *a)
 {
-	return a->alive && a->error.size > 0 &&
-		   (a->settled == SRV_FAILED || a->settled == SRV_QUARANTINED || a->settled == SRV_BLOCKED ||
-			a->settled == SRV_STALE);
+	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
 /* That the message names the file tells its failure from one of the asset's own. */
@@ -44,9 +42,10 @@ void engine_blame_for(srv_engine *engine, const asset *culprit)
 	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		asset *a = &engine->assets[users[i]];
-		if (a == culprit || a->job || !is_broken(a) || !engine_blame(engine, a))
+		bool rests = a->life.state == SRV_ASSET_IDLE || a->life.state == SRV_ASSET_BACKOFF;
+		if (a == culprit || !rests || !is_broken(a) || !engine_blame(engine, a))
 			continue;
-		a->state = a->settled = a->has_good ? SRV_STALE : SRV_BLOCKED;
-		publish_blamed(engine, a);
+		if (engine_apply(engine, users[i], (srv_asset_event){.kind = SRV_ASSET_ROOT_CAUSE}).publish)
+			publish_blamed(engine, a);
 	}
 }

@@ -252,7 +252,7 @@ void engine_bundle(srv_engine *engine, srv_control *control)
 	srv_recipe recipe;
 	bool found = find_job(engine, control, &b->arena, &row, &recipe);
 	uint32_t id = found ? engine_asset_by_name(engine, row.asset) : HOB_NONE;
-	if (id == HOB_NONE || !engine->assets[id].alive) {
+	if (id == HOB_NONE || !srv_asset_is_alive(&engine->assets[id].life)) {
 		engine_answer(control, 404, "http.not-found",
 					  found ? "the asset of this job is not there any more"
 							: "no such job is over, or it left no record of what it read");

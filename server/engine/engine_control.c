@@ -29,7 +29,7 @@ void engine_refuse(srv_control *control, int status, const hob_error *error)
 asset *engine_asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = engine_asset_by_name(engine, control->asset);
-	if (id != HOB_NONE && engine->assets[id].alive)
+	if (id != HOB_NONE && srv_asset_is_alive(&engine->assets[id].life))
 		return &engine->assets[id];
 	engine_answer(control, 404, "http.not-found", "no such asset");
 	return NULL;
@@ -95,14 +95,14 @@ static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
 static bool is_busy(srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
-	return a->job || a->dirty_again || a->held > 0 || srv_queue_has(engine->queue, id);
+	return srv_asset_is_busy(&a->life) || a->held > 0;
 }
 
 /* A preview answers whoever does not insist on the final cook. */
 static bool has_preview(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
-	return a->job && a->job->previewed && a->good_is_preview && !a->dirty_again;
+	return srv_asset_shows_preview(&a->life);
 }
 
 static bool waits_for(const waiter *w, const asset *a)
@@ -112,8 +112,11 @@ static bool waits_for(const waiter *w, const asset *a)
 
 static bool all_idle(srv_engine *engine, const waiter *w)
 {
+	bool held = false;
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		held = held || ((!w->some_roots || w->rounds[i] > 0) && engine_in_batch(engine, i));
 	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
-		return !engine_in_batch(engine, HOB_NONE);
+		return !held;
 	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
 		if (waits_for(w, &engine->assets[i]) && is_busy(engine, i))
 			return false;
@@ -135,7 +138,7 @@ static void answer_sync(srv_engine *engine, const waiter *w)
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->rev);
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		if (!a->alive || a->error.size == 0 || !waits_for(w, a))
+		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !waits_for(w, a))
 			continue;
 		if (!first)
 			hob_buf_put(&body, ",", 1);
@@ -216,12 +219,10 @@ static void control_cook(srv_engine *engine, srv_control *control)
 		engine_answer_missing(engine, control, a);
 		return;
 	}
-	/* A person asks: the memory of crashes and digests is not trusted. */
-	a->crashes = 0;
-	a->forced = control->force;
+	/* A person asks: the memory of digests is not trusted. */
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
 	asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, control->force ? "forced" : "asked", (hob_str){0});
-	uint64_t job = a->job_id;
+	uint64_t job = a->life.next.id;
 	engine_fill(engine);
 	hob_buf body = {0};
 	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
@@ -338,7 +339,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	hob_error error;
 	classic_work *job = calloc(1, sizeof *job);
 	uint32_t found = 0;
-	bool has = job && a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	bool has = job && a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
 	uint32_t made = 0;
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
 		for (int n = 0; n < 3; n++)

@@ -12,6 +12,7 @@ static void wake_twins(srv_engine *engine, engine_job *twin)
 {
 	while (twin) {
 		engine_job *next = twin->list_next;
+		twin->twin_of = NULL;
 		if (twin->abandoned || engine->closing)
 			job_end(twin);
 		else
@@ -25,7 +26,7 @@ void job_go_on(engine_job *job)
 	srv_engine *engine = job->engine;
 	engine_job *twins = job->twins;
 	job->twins = NULL;
-	if (job->abandoned || engine->closing || engine->assets[job->asset].dirty_again) {
+	if (job->abandoned || engine->closing || engine->assets[job->asset].life.job != job) {
 		wake_twins(engine, twins);
 		job_end(job);
 		return;
@@ -45,21 +46,11 @@ void job_go_on(engine_job *job)
 void job_end(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	uint32_t id = job->asset;
 	engine_job *twins = job->twins;
 	job_free(job);
 	wake_twins(engine, twins);
 	if (engine->closing)
 		return;
-	asset *a = &engine->assets[id];
-	if (a->alive && a->dirty_again) {
-		a->dirty_again = false;
-		a->queued_at_ms = engine_now_ms();
-		srv_queue_push(engine->queue, id, engine_priority(engine, a, SRV_PRIORITY_CHANGED), a->final_cook_ns);
-	} else if (a->alive && !srv_queue_has(engine->queue, id)) {
-		hob_buf_clear(&a->reasons);
-		a->reason_count = 0;
-	}
 	engine->view_dirty = true;
 	engine_fill(engine);
 }
@@ -71,7 +62,7 @@ void job_fail(engine_job *job, const hob_error *error)
 		job_end(job);
 		return;
 	}
-	publish_bad(job, NULL, error, false);
+	publish_bad(job, NULL, error);
 	record_job(job, "failed", NULL, error);
 	job_end(job);
 }
@@ -131,10 +122,11 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 		return;
 	}
 	uint32_t count = 0;
+	hob_str changed = {0};
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = job_dep_file(job, recipe->deps[i].path);
 		if (file == HOB_NONE) {
-			a->dirty_again |= job->blind.code != HOB_ERR_OK;
+			changed = job->blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
 			continue;
 		}
 		files[count] = file;
@@ -144,7 +136,7 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	for (uint32_t i = 0; i < count; i++) {
 		bool later = job->outcome && srv_graph_at(engine->graph, files[i])->changed > job->tick;
 		if (later || was_missed(engine, files[i], job->asset))
-			a->dirty_again = true;
+			changed = srv_graph_at(engine->graph, files[i])->path;
 	}
 	free(a->inputs);
 	a->inputs = inputs;
@@ -156,6 +148,8 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	memset(a->last_ingredients, 0, sizeof a->last_ingredients);
 	if (!srv_graph_set_deps(engine->graph, job->asset, files, count))
 		srv_log(SRV_LOG_ERROR, "memory", "dependencies of %s could not be kept", a->full);
+	if (changed.len > 0)
+		asset_outdated(engine, job->asset, changed);
 }
 
 static void step_match(engine_job *job);
@@ -212,7 +206,7 @@ void job_lookup(engine_job *job)
 			hob_fail(&error, IO, "'%s' cannot be looked at: %s", a->path, strerror(errno));
 			job_fail(job, &error);
 		} else {
-			job_end(job);
+			engine_wait_for_writer(job);
 		}
 		return;
 	}
@@ -240,9 +234,9 @@ static void take_recipe(engine_job *job, const srv_recipe *recipe)
 		engine->counters.saved_ns += recipe->cook_ns;
 	job_remember_inputs(job, recipe);
 	if (same)
-		publish_state(engine, a);
+		publish_same(job, recipe);
 	else if (recipe->error.len > 0)
-		publish_bad(job, recipe, NULL, false);
+		publish_bad(job, recipe, NULL);
 	else
 		publish_good(job, recipe, true);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
@@ -290,11 +284,13 @@ static bool join_twin(engine_job *job)
 	srv_engine *engine = job->engine;
 	for (uint32_t i = 0; i < engine->active_count; i++) {
 		engine_job *other = engine->active[i];
-		if (other == job || !other->cooking || other->force ||
+		if (other == job || !other->cooking || other->force || other->abandoned ||
 			!hob_sha256_equal(&other->lookup, &job->lookup))
 			continue;
 		job->list_next = other->twins;
 		other->twins = job;
+		job->twin_of = other;
+		engine_raise_job(other, job->priority);
 		return true;
 	}
 	return false;
@@ -364,39 +360,52 @@ void engine_feed_workers(srv_engine *engine)
 		job->on_worker = true;
 		job->tick = engine->tick;
 		job->started_at_ms = engine_now_ms();
-		if (!a->has_good)
-			a->state = SRV_COOKING;
+		srv_asset_set_worker(&a->life, true);
 		publish_job(job, "cooking");
 		publish_view(engine, a);
 		engine->counters.running++;
 	}
 }
 
-void job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
+static bool add_active(srv_engine *engine, engine_job *job)
+{
+	if (engine->active_count == engine->active_capacity) {
+		uint32_t capacity = engine->active_capacity ? engine->active_capacity * 2 : 64;
+		engine_job **active = realloc(engine->active, capacity * sizeof *active);
+		if (!active)
+			return false;
+		engine->active = active;
+		engine->active_capacity = capacity;
+	}
+	engine->active[engine->active_count++] = job;
+	engine->jobs_alive++;
+	return true;
+}
+
+bool job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = &engine->assets[id];
-	if (!a->alive || a->job || !a->importer)
-		return;
 	engine_job *job = calloc(1, sizeof *job);
-	if (!job)
-		return;
+	if (!job || !add_active(engine, job)) {
+		free(job);
+		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
+		return false;
+	}
+	srv_asset_next next = {0};
+	engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &next});
 	job->engine = engine;
 	job->asset = id;
 	job->priority = priority;
-	job->id = a->job_id > 0 ? a->job_id : ++engine->next_job;
-	a->job_id = 0;
-	job->queued_at_ms = a->queued_at_ms;
+	job->id = next.id;
+	job->queued_at_ms = next.queued_at_ms;
 	job->started_at_ms = engine_now_ms();
-	job->force = a->forced;
-	a->forced = false;
-	job->reasons = a->reasons;
-	a->reasons = (hob_buf){0};
-	a->reason_count = 0;
+	job->force = next.force;
+	job->reasons = next.why;
+	job->reason_count = next.why_count;
+	hob_buf_clear(&a->why);
+	hob_buf_put_str(&a->why, hob_buf_str(&job->reasons));
 	hob_arena_init(&job->arena, JOB_ARENA);
-	a->job = job;
-	engine->jobs_alive++;
-	if (engine->active_count < HOB_COUNT_OF(engine->active))
-		engine->active[engine->active_count++] = job;
 	uint32_t source = a->file;
 	job_digests(job, &source, 1, job_lookup);
+	return true;
 }

@@ -324,7 +324,7 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	hob_error error;
 	srv_recipe recipe;
 	hob_arena_init(&arena, 16 << 20);
-	bool has = a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	bool has = a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
 	uint32_t found = 0;
 	for (uint32_t i = 0; has && i < recipe.output_count; i++)
 		for (uint32_t p = 0; p < GLB_PARTS; p++)

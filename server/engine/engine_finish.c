@@ -154,7 +154,6 @@ static void finish_good(engine_job *job)
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->outcome->cook_ns;
-	a->crashes = 0;
 	job_remember_inputs(job, &recipe);
 	publish_good(job, &recipe, false);
 	hob_buf_release(&stats);
@@ -192,7 +191,7 @@ static void finish_crash(engine_job *job)
 	engine_put_limits(job, &recipe);
 	keep_recipe(job, &recipe);
 	job_remember_inputs(job, &recipe);
-	publish_bad(job, &recipe, &job->error, a->crashes > 1);
+	publish_bad(job, &recipe, &job->error);
 	record_job(job, "failed", &recipe.key, &job->error);
 	hob_buf_release(&error);
 	job_end(job);
@@ -227,9 +226,8 @@ static void finish_failed(engine_job *job)
 	learn_digests(job, result);
 	keep_recipe(job, &recipe);
 	engine->counters.failed++;
-	engine->assets[job->asset].crashes = 0;
 	job_remember_inputs(job, &recipe);
-	publish_bad(job, &recipe, &job->error, false);
+	publish_bad(job, &recipe, &job->error);
 	record_job(job, "failed", &recipe.key, &job->error);
 	hob_buf_release(&error);
 	job_end(job);
@@ -268,7 +266,7 @@ static void store_done(uv_work_t *work, int status)
 		finish_good(job);
 	} else {
 		engine->counters.failed++;
-		publish_bad(job, NULL, &job->error, false);
+		publish_bad(job, NULL, &job->error);
 		record_job(job, "failed", NULL, &job->error);
 		job_end(job);
 	}
@@ -325,11 +323,16 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	/* What was not found in a folder that is going says nothing about the model. */
 	if (!engine->closing && !job->abandoned)
 		engine_doubt_root(engine, a->root);
+	if (!job->abandoned)
+		srv_asset_set_worker(&a->life, false);
 	if (engine->closing || job->abandoned || outcome->cancelled) {
 		if (!engine->closing) {
 			engine->counters.cancelled++;
-			if (job->stopped && !a->dirty_again)
-				publish_cancelled(engine, a, hob_buf_str(&job->reasons));
+			if (job->stopped && !job->abandoned)
+				publish_cancelled(engine, a, job, NULL);
+			else if (!job->abandoned)
+				engine_apply(engine, job->asset,
+							 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->force});
 			record_job(job, "cancelled", NULL, NULL);
 		}
 		job_end(job);
@@ -340,7 +343,6 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	job->stalled = outcome->stalled;
 	if (outcome->stalled && !stalled_first)
 		srv_outcome_stalled_again(outcome);
-	a->cancelled = a->cancelled && other_source;
 	job->error = outcome->error;
 	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
 	if (!outcome->ok) {
@@ -362,7 +364,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		retry(job);
 	} else if (passing) {
 		engine->counters.failed++;
-		publish_bad(job, NULL, &job->error, false);
+		publish_bad(job, NULL, &job->error);
 		record_job(job, "failed", NULL, &job->error);
 		job_end(job);
 	} else if (outcome->has_result) {
@@ -378,9 +380,9 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		engine->counters.crashed += !timeout;
 		/* One that had not looked at any file died of something else. */
 		bool begun = job->outcome->touched_count > 0 || job->retries >= RETRIES_MAX;
-		a->crashes += begun;
+		job->crashes += begun;
 		/* Once more: a crash may be the machine's (memory), a second one is the file's. */
-		if (!timeout && (!begun || a->crashes == 1))
+		if (!timeout && (!begun || job->crashes == 1))
 			retry(job);
 		else
 			step_crashed(job);

@@ -11,7 +11,7 @@ static void store_assets(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
 		engine_store_root(engine, i);
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].alive && engine->assets[i].rev > 0)
+		if (srv_asset_is_alive(&engine->assets[i].life) && engine->assets[i].rev > 0)
 			engine_store_asset(engine, &engine->assets[i]);
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
@@ -52,12 +52,12 @@ static bool has_record(srv_engine *engine, const asset *a, bool whole)
 
 bool engine_has_lost_recipe(srv_engine *engine, const asset *a)
 {
-	return a->has_good && !has_record(engine, a, false);
+	return a->life.has_good && !has_record(engine, a, false);
 }
 
 bool engine_serves(srv_engine *engine, const asset *a)
 {
-	return a->has_good && has_record(engine, a, true);
+	return a->life.has_good && has_record(engine, a, true);
 }
 
 /* Whose cooked data or its record is lost is cooked again; how many. */
@@ -66,7 +66,7 @@ static uint32_t cook_lost(srv_engine *engine)
 	uint32_t count = 0;
 	for (uint32_t i = 0; engine->ready && i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (!a->alive || !a->has_good || has_record(engine, a, true))
+		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || has_record(engine, a, true))
 			continue;
 		count++;
 		a->has_last = false;

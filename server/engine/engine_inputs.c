@@ -198,17 +198,17 @@ void engine_keep_young(srv_engine *engine)
 
 void engine_wait_for_writer(engine_job *job)
 {
-	enum { LOOK_AGAIN_MS = 500 };
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	if (!a->dirty_again) {
-		a->unfinished = true;
-		a->retry_at = uv_now(engine->loop) + LOOK_AGAIN_MS;
-		a->job_id = job->id;
-		a->forced = job->force;
-		a->state = a->has_good ? SRV_STALE : SRV_QUEUED;
-		publish_view_later(engine, job->asset);
-	}
+	srv_asset_next again = {.id = job->id,
+							.queued_at_ms = job->queued_at_ms,
+							.priority = job->priority,
+							.force = job->force,
+							.why = job->reasons,
+							.why_count = job->reason_count};
+	engine_apply(engine, job->asset,
+				 (srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &again, .force = job->force});
+	if (engine->assets[job->asset].life.state == SRV_ASSET_WRITER)
+		job->reasons = (hob_buf){0};
 	job_end(job);
 }
 

@@ -22,7 +22,7 @@ static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 
 static const char *live_state(const engine_job *job)
 {
-	if (!job || engine_waits_for_worker(job))
+	if (!job || engine_waits_for_worker(job) || job->twin_of)
 		return "queued";
 	return job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
 }
@@ -30,15 +30,15 @@ static const char *live_state(const engine_job *job)
 static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 {
 	const asset *a = &engine->assets[id];
-	const engine_job *job = a->job;
+	const engine_job *job = a->life.job;
 	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", job ? job->id : a->job_id);
+	hob_json_put_u64(out, "id", job ? job->id : a->life.next.id);
 	hob_json_put_str(out, "kind", HOB_STR("cook"));
 	hob_json_put_str(out, "asset", hob_str_of(a->full));
 	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
 	hob_json_key(out, "result");
 	hob_json_null(out);
-	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->queued_at_ms);
+	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->life.next.queued_at_ms);
 	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
 	hob_json_key(out, "expected_ms");
 	hob_buf_printf(out, "%.3f", (double)engine_expected_ns(engine, a) / 1e6);
@@ -49,7 +49,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	}
 	srv_priority priority = job ? job->priority : srv_queue_priority(engine->queue, id);
 	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
-	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->reasons));
+	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->life.next.why));
 	hob_json_close(out, '}');
 }
 
@@ -101,9 +101,9 @@ static bool listed(hob_str list, hob_str word)
 
 static bool wanted_live(const srv_control *control, const asset *a)
 {
-	int64_t queued = a->job ? a->job->queued_at_ms : a->queued_at_ms;
+	int64_t queued = a->life.job ? a->life.job->queued_at_ms : a->life.next.queued_at_ms;
 	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
-		   listed(control->text, hob_str_of(live_state(a->job))) && queued >= control->since_ms;
+		   listed(control->text, hob_str_of(live_state(a->life.job))) && queued >= control->since_ms;
 }
 
 static uint32_t put_live(srv_engine *engine, const srv_control *control, uint32_t limit, hob_buf *items)
@@ -113,7 +113,7 @@ static uint32_t put_live(srv_engine *engine, const srv_control *control, uint32_
 		engine_put_tasks(engine, false, items);
 	for (uint32_t i = 0; i < engine->asset_count && given < limit; i++) {
 		const asset *a = &engine->assets[i];
-		if (a->job && !engine_waits_for_worker(a->job) && wanted_live(control, a)) {
+		if (a->life.job && !engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
 			put_live_job(engine, i, items);
 			given++;
 		}
@@ -281,7 +281,7 @@ static uint32_t find_live(const srv_engine *engine, uint64_t id)
 {
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		if (id > 0 && (a->job ? a->job->id == id : a->job_id == id))
+		if (id > 0 && (a->life.job ? a->life.job->id == id : a->life.next.id == id))
 			return i;
 	}
 	return HOB_NONE;
@@ -329,33 +329,33 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	asset *a = &engine->assets[id];
 	hob_buf reasons = {0};
 	hob_error error;
-	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&a->reasons)));
-	srv_job_row row = {.id = a->job_id,
+	srv_asset_next next = {0};
+	publish_cancelled(engine, a, NULL, &next);
+	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&next.why)));
+	srv_job_row row = {.id = next.id,
 					   .asset = hob_str_of(a->full),
 					   .reason = hob_buf_str(&reasons),
 					   .result = HOB_STR("cancelled"),
-					   .queued_at_ms = a->queued_at_ms,
+					   .queued_at_ms = next.queued_at_ms,
 					   .finished_at_ms = engine_now_ms()};
-	srv_queue_remove(engine->queue, id);
-	a->job_id = 0;
 	if (srv_store_put_job(engine->store, &row, &error))
 		engine->store_dirty = true;
 	engine->counters.cancelled++;
 	engine->counters.jobs++;
-	publish_cancelled(engine, a, hob_buf_str(&a->reasons));
-	hob_buf_clear(&a->reasons);
-	a->reason_count = 0;
+	hob_buf_release(&next.why);
 	hob_buf_release(&reasons);
 }
 
+/* For a worker, or for the same cook of a copy. */
 static bool cancel_waiting(srv_engine *engine, engine_job *job)
 {
-	for (engine_job **at = &engine->waiting; *at; at = &(*at)->list_next) {
+	for (engine_job **at = job->twin_of ? &job->twin_of->twins : &engine->waiting; *at;
+		 at = &(*at)->list_next) {
 		if (*at != job)
 			continue;
 		*at = job->list_next;
 		engine->counters.cancelled++;
-		publish_cancelled(engine, &engine->assets[job->asset], hob_buf_str(&job->reasons));
+		publish_cancelled(engine, &engine->assets[job->asset], job, NULL);
 		record_job(job, "cancelled", NULL, NULL);
 		job_end(job);
 		return true;
@@ -369,7 +369,7 @@ void engine_cancel_job(srv_engine *engine, srv_control *control)
 	hob_arena_init(&arena, 16 << 20);
 	srv_job_row row;
 	uint32_t id = find_live(engine, control->number);
-	engine_job *job = id != HOB_NONE ? engine->assets[id].job : NULL;
+	engine_job *job = id != HOB_NONE ? engine->assets[id].life.job : NULL;
 	bool done = id == HOB_NONE && engine_find_job(engine, control, &arena, &row);
 	hob_arena_release(&arena);
 	if (id == HOB_NONE) {

@@ -58,9 +58,9 @@ uint64_t engine_trim(srv_engine *engine, bool dry)
 		const asset *a = &engine->assets[i];
 		if (a->shown)
 			live.keys[live.count++] = a->served;
-		if (a->alive && a->has_good)
+		if (srv_asset_is_alive(&a->life) && a->life.has_good)
 			live.keys[live.count++] = a->good;
-		if (a->alive && a->has_last)
+		if (srv_asset_is_alive(&a->life) && a->has_last)
 			live.keys[live.count++] = a->last;
 	}
 	qsort(live.keys, live.count, sizeof *live.keys, compare);
@@ -80,13 +80,13 @@ static void retry_passing(srv_engine *engine)
 	uint64_t now = uv_now(engine->loop);
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (a->retry_at == 0 || now < a->retry_at || a->job)
-			continue;
-		bool unfinished = a->unfinished;
-		a->retry_at = 0;
-		a->unfinished = false;
-		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, unfinished ? "changed" : "retry",
-					unfinished ? hob_str_of(a->path) : (hob_str){0});
+		bool half_written = a->life.state == SRV_ASSET_WRITER;
+		if (srv_asset_is_due(&a->life, now))
+			engine_apply(engine, i,
+						 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
+										   .reason = half_written ? "changed" : "retry",
+										   .path = half_written ? hob_str_of(a->path) : (hob_str){0},
+										   .priority = SRV_PRIORITY_BACKGROUND});
 	}
 }
 
@@ -95,9 +95,9 @@ static void note_oldest(srv_engine *engine)
 	int64_t oldest = 0;
 	for (uint32_t i = 0; srv_queue_count(engine->queue) > 0 && i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		if (!a->job && a->job_id > 0 && srv_queue_has(engine->queue, i) &&
-			(oldest == 0 || a->queued_at_ms < oldest))
-			oldest = a->queued_at_ms;
+		if (!a->life.job && a->life.next.id > 0 && srv_queue_has(engine->queue, i) &&
+			(oldest == 0 || a->life.next.queued_at_ms < oldest))
+			oldest = a->life.next.queued_at_ms;
 	}
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }

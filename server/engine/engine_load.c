@@ -120,6 +120,17 @@ static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 	return load->preview;
 }
 
+/* What the row's state says of its error. */
+static srv_asset_error error_of(const srv_asset_row *row)
+{
+	srv_state state = SRV_QUEUED;
+	(void)!srv_state_parse(row->state, &state);
+	return row->error.len == 0		  ? SRV_ASSET_FINE
+		   : state == SRV_BLOCKED	  ? SRV_ASSET_BY_OTHER
+		   : state == SRV_QUARANTINED ? SRV_ASSET_DIED
+									  : SRV_ASSET_FAILED;
+}
+
 /* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. `whole`: the blobs
  * of `good` are there. */
 static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last,
@@ -132,21 +143,16 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	uint64_t hash[2];
 	load->assets[number] = HOB_NONE;
-	if (!srv_state_parse(row->state, &a->settled))
-		a->settled = SRV_QUEUED;
-	a->alive = true;
-	a->state = a->settled;
+	srv_asset_event restored = {.kind = SRV_ASSET_RESTORED, .has_good = good != NULL, .error = error_of(row)};
 	a->rev = row->rev;
 	a->cooked_at_ms = row->cooked_at_ms;
 	hob_buf_put_str(&a->error, row->error);
 	if (good) {
-		a->has_good = a->shown = true;
-		a->served = a->good;
-		a->good = row->good;
-		a->good_is_preview = is_preview(load, good, hash);
-		a->final_cook_ns = a->good_is_preview ? 0 : good->cook_ns;
+		a->shown = true;
+		a->served = a->good = row->good;
+		restored.good_is_preview = is_preview(load, good, hash);
+		a->final_cook_ns = restored.good_is_preview ? 0 : good->cook_ns;
 		a->peak_bytes = good->peak_bytes;
-		take_audit(load, a);
 	}
 	if (last) {
 		a->last = row->last;
@@ -159,7 +165,13 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	}
 	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
 	uint32_t outputs = good ? good->output_count : 0;
-	if ((a->settled == SRV_FRESH || a->settled == SRV_STALE) && outputs == 0)
+	srv_asset_apply(&a->life, &restored);
+	a->told = srv_asset_settled(&a->life);
+	if (good)
+		take_audit(load, a);
+	bool was_good =
+		hob_str_equal(row->state, HOB_STR("fresh")) || hob_str_equal(row->state, HOB_STR("stale"));
+	if (was_good && outputs == 0)
 		a->has_last = false;
 	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
@@ -270,10 +282,10 @@ static void forget_loaded(srv_engine *engine)
 		srv_graph_at(engine->graph, i)->has_digest = false;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		a->has_good = a->has_last = false;
+		srv_asset_apply(&a->life, &(srv_asset_event){.kind = SRV_ASSET_FORGOTTEN});
+		a->has_last = false;
 		a->audited_at_ms = 0;
 		hob_buf_clear(&a->audit);
-		a->state = a->settled = SRV_QUEUED;
 		hob_buf_clear(&a->error);
 		publish_view_of(engine, a, (srv_recipe){0});
 	}

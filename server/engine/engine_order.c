@@ -23,22 +23,28 @@ bool engine_waits_for_worker(const engine_job *job)
 	return job->cooking && !job->on_worker && !job->outcome;
 }
 
+void engine_raise_job(engine_job *job, srv_priority priority)
+{
+	srv_engine *engine = job->engine;
+	for (; job && job->priority > priority; job = job->twin_of) {
+		job->priority = priority;
+		engine_job **at = &engine->waiting;
+		while (*at && *at != job)
+			at = &(*at)->list_next;
+		if (*at) {
+			*at = job->list_next;
+			engine_wait_for_worker(job);
+		}
+	}
+}
+
 void engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 {
-	const asset *a = &engine->assets[id];
-	engine_job *job = a->job;
-	if (srv_queue_has(engine->queue, id))
+	asset *a = &engine->assets[id];
+	if (srv_asset_raise(&a->life, priority))
 		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
-	if (!job || job->priority <= priority)
-		return;
-	job->priority = priority;
-	engine_job **at = &engine->waiting;
-	while (*at && *at != job)
-		at = &(*at)->list_next;
-	if (*at) {
-		*at = job->list_next;
-		engine_wait_for_worker(job);
-	}
+	if (a->life.job)
+		engine_raise_job(a->life.job, priority);
 }
 
 void engine_raise_used(srv_engine *engine)
@@ -49,7 +55,8 @@ void engine_raise_used(srv_engine *engine)
 	engine->uses_seen = changes;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		bool waits = srv_queue_has(engine->queue, i) || (a->job && engine_waits_for_worker(a->job));
+		bool waits = srv_queue_has(engine->queue, i) ||
+					 (a->life.job && (engine_waits_for_worker(a->life.job) || a->life.job->twin_of));
 		if (waits && engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
 			engine_raise(engine, i, SRV_PRIORITY_IN_USE);
 	}

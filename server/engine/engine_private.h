@@ -5,12 +5,13 @@
 #include "engine.h"
 
 #include "../../core/cook/recipe.h"
+#include "../cook/asset.h"
 #include "../graph/graph.h"
 #include "../watch/watch.h"
 #include "../queue/queue.h"
 #include "../settings/chain.h"
 
-typedef struct engine_job engine_job;
+typedef struct srv_job engine_job;
 typedef struct engine_task engine_task;
 typedef struct derivation derivation;
 
@@ -25,40 +26,26 @@ typedef struct asset {
 	uint32_t file, root;
 	char *path, *full; /* owned */
 	const srv_pool_importer *importer;
-	srv_state state, settled; /* settled: what the newest finished job said */
-	bool alive;				  /* the source exists */
-	bool has_good, has_last, forced;
+	srv_asset life; /* changed by engine_apply alone */
+	bool has_last;
 	uint64_t rev;
 	hob_sha256 good, served, last, last_lookup, last_source;
 	uint64_t last_ingredients[2]; /* fast hash of how an earlier run printed them; zero: not known */
-	bool good_is_preview;		  /* the final cook of the same inputs is under way or still to come */
 	uint64_t final_cook_ns;		  /* of the newest final cook; 0 = not known */
 	uint64_t peak_bytes;		  /* the same */
 	int64_t cooked_at_ms;
-	uint64_t retry_at; /* uv_now: when a failure that is not the model's is tried again; 0 = never */
-	uint32_t retry_wait_ms;
-	bool
-		unfinished; /* a file of its last job was being written: it is looked at again soon, or when an event tells */
-	uint32_t crashes;	 /* of workers in a row on the same inputs */
 	asset_input *inputs; /* of recipe `last`, without the source */
 	uint32_t input_count;
 	hob_buf error;		   /* JSON, empty when fine */
-	hob_buf reasons;	   /* JSON array members: why it became dirty */
+	hob_buf why;		   /* JSON array members: what its newest job was for */
 	int64_t audited_at_ms; /* 0 = `good` was not cooked again to compare */
 	int64_t audit_turn_ms; /* when it was last its turn, whatever came of it */
 	hob_buf audit;		   /* JSON object: what was otherwise then; empty = nothing */
-	uint32_t reason_count;
-	engine_job *job;
-	uint64_t job_id;   /* of the job that is queued, or that follows the one under way; 0 = none */
-	bool dirty_again;  /* became dirty while its job ran */
-	bool cancelled;	   /* its last cook, because of a newer save */
-	bool blocked;	   /* no worker could be started for it */
-	bool missing_told; /* an event said that it is missing, and none that it is back */
-	bool view_due;	   /* listed in `due`: its view is behind */
-	bool batched;	   /* its outcome is published with others' */
-	bool shown;		   /* clients have seen it with outputs */
-	uint32_t held;	   /* 1 + its place among what is held; 0: nothing is */
-	int64_t queued_at_ms;
+	srv_state told;		   /* what the newest event said, or an earlier run published */
+	bool view_due;		   /* listed in `due`: its view is behind */
+	bool batched;		   /* its outcome is published with others' */
+	bool shown;			   /* clients have seen it with outputs */
+	uint32_t held;		   /* 1 + its place among what is held; 0: nothing is */
 } asset;
 
 typedef struct hash_item {
@@ -74,7 +61,7 @@ typedef struct hash_item {
 	hob_sha256 digest;
 } hash_item;
 
-struct engine_job {
+struct srv_job {
 	srv_engine *engine;
 	uint32_t asset;
 	uint64_t id;
@@ -88,8 +75,10 @@ struct engine_job {
 		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	uint32_t retries;
-	uint64_t tick; /* of the engine when the worker began */
+	uint32_t crashes; /* of workers, on what is on disk now */
+	uint64_t tick;	  /* of the engine when the worker began */
 	hob_buf reasons;
+	uint32_t reason_count;
 	hob_arena arena;
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
@@ -108,8 +97,9 @@ struct engine_job {
 	uint32_t output_count;
 	char stage[32];
 	float progress;
-	struct engine_job *list_next; /* waiting for a worker, or for its twin */
-	struct engine_job *twins;	  /* jobs with the same lookup, which start over when this one has ended */
+	engine_job *list_next; /* waiting for a worker, or for its twin */
+	engine_job *twins;	   /* jobs with the same lookup, which start over when this one has ended */
+	engine_job *twin_of;
 };
 
 /* A digest that a restart may not believe yet, because the file had just been written when it was read. */
@@ -185,9 +175,9 @@ struct srv_engine {
 	uint32_t scan_mark;
 	asset *assets;
 	uint32_t asset_count, asset_capacity;
-	engine_job *waiting;	 /* have missed the cache and wait for a worker, most urgent first */
-	engine_job *active[512]; /* jobs under way, in no order */
-	uint32_t active_count;
+	engine_job *waiting; /* have missed the cache and wait for a worker, most urgent first */
+	engine_job **active; /* jobs under way, in no order */
+	uint32_t active_count, active_capacity;
 	young_file *young;
 	uint32_t young_count, young_capacity;
 	waiter *waiters;
@@ -232,8 +222,12 @@ void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const c
 void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* A settings file reaches the asset that it names, or all assets of its folder and below. */
 bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
-void asset_drop_job(srv_engine *engine,
-					uint32_t id); /* whatever is queued or under way for it comes to nothing */
+/* Changes the asset's state and does what that asks for, but publishing, which is the caller's when it is asked for. */
+srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
+/* There is a file for it, new or not: it becomes an asset, and is cooked. */
+void asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
+/* What its job read is history. */
+void asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
 void asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
 void engine_flush(srv_engine *engine);				/* makes rows and views visible now */
 void engine_fill(srv_engine *engine);				/* starts as many jobs as there is room for */
@@ -270,7 +264,9 @@ void engine_store_root(srv_engine *engine, uint32_t root);
 /* The priority of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
 srv_priority engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
 void engine_raise(srv_engine *engine, uint32_t id,
-				  srv_priority priority);	  /* while it waits, if that is more */
+				  srv_priority priority); /* while it waits, if that is more */
+/* With what it waits for: the same cook of a copy. */
+void engine_raise_job(engine_job *job, srv_priority priority);
 void engine_raise_used(srv_engine *engine);	  /* once a second: what came to be used meanwhile */
 void engine_wait_for_worker(engine_job *job); /* in the order of priority */
 bool engine_waits_for_worker(const engine_job *job);
@@ -290,7 +286,7 @@ void engine_join(srv_engine *engine, uint32_t id);
 /* From now on it is published by itself, and what is held of it now: somebody wants it, or it was saved again. */
 void engine_leave(srv_engine *engine, uint32_t id);
 /* Takes the change's JSON from behind its rev and leaves an empty buffer. False: it is to be published now. */
-bool engine_hold(srv_engine *engine, asset *a, bool removed, hob_buf *tail);
+bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
 void engine_step_batches(srv_engine *engine); /* once per turn: publishes when nothing is missing */
 void engine_publish_held(srv_engine *engine); /* now, whatever is missing */
 bool engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
@@ -339,7 +335,8 @@ uint32_t job_dep_file(engine_job *job, hob_str relative);
 void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
 void engine_keep_young(srv_engine *engine); /* once a second: those that have stood still */
 /* engine_cook.c: a job from its begin to its worker */
-void job_begin(srv_engine *engine, uint32_t id, srv_priority priority);
+bool job_begin(srv_engine *engine, uint32_t id,
+			   srv_priority priority); /* false: no memory; it stays queued */
 void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
 void job_fail(engine_job *job, const hob_error *error); /* ends it; kept under no key */
 void job_remember_inputs(engine_job *job, const srv_recipe *recipe);
@@ -357,18 +354,20 @@ bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
 /* engine_publish.c */
 typedef struct engine_change {
 	asset *a;
-	bool removed;
+	srv_state state;		  /* as its JSON says */
 	hob_str tail;			  /* its JSON from behind the rev */
 	const srv_recipe *recipe; /* `good`, when it is in hand; NULL */
 } engine_change;
 /* As one rev: rows and views are there before the events. */
 void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
-void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined);
-void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons);
+void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error);
+/* By a person. job: NULL of what is queued, whose `next` is handed over then. */
+void publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
 void publish_blamed(srv_engine *engine, asset *a); /* its error names another asset now */
-void publish_state(srv_engine *engine,
-				   asset *a); /* state changed without a new recipe: view and job event only */
+void publish_same(
+	engine_job *job,
+	const srv_recipe *recipe); /* the recipe is the current one already: view and job event only */
 void publish_removed(srv_engine *engine, asset *a);
 /* Their states changed together, and nothing else of them. */
 void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);

@@ -34,7 +34,7 @@ static hob_str kind_of(const asset *a, const srv_recipe *recipe)
 
 static const char *quality_of(const asset *a)
 {
-	return !a->has_good ? "" : a->good_is_preview ? "preview" : "final";
+	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
 }
 
 /* What is served of a root that is gone stays served, also where the record of its cook is gone with a damaged index. */
@@ -45,7 +45,7 @@ static bool show_missing(srv_engine *engine, asset *a)
 	bool same = served && hob_sha256_equal(&served->recipe, &a->good);
 	if (same) {
 		srv_view_asset missing = *served;
-		missing.state = a->state;
+		missing.state = srv_asset_public(&a->life);
 		missing.rev = a->rev;
 		missing.error = hob_buf_str(&a->error);
 		srv_views_put(engine->views, &missing);
@@ -65,8 +65,9 @@ void publish_view(srv_engine *engine, asset *a)
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_recipe recipe = {0};
 	hob_error error;
-	bool found = a->has_good && srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
-	if (a->state != SRV_MISSING || found || !a->has_good || !show_missing(engine, a))
+	bool found =
+		a->life.has_good && srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
+	if (a->life.state != SRV_ASSET_AWAY || found || !a->life.has_good || !show_missing(engine, a))
 		publish_view_of(engine, a, found ? recipe : (srv_recipe){0});
 	hob_arena_restore(&engine->scratch, mark);
 }
@@ -118,7 +119,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 								 a->inputs[i].digest};
 	hob_buf reasons = {0}, settings = {0}, audit = {0};
 	engine_put_audit(a, &audit);
-	const hob_buf *why = a->job ? &a->job->reasons : &a->reasons;
+	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
@@ -132,7 +133,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .path = hob_str_of(a->path),
 						   .full = hob_str_of(a->full),
 						   .kind = kind_of(a, &recipe),
-						   .state = a->state,
+						   .state = srv_asset_public(&a->life),
 						   .rev = a->rev,
 						   .cooked_at_ms = a->cooked_at_ms,
 						   .cook_ns = recipe.cook_ns,
@@ -166,12 +167,12 @@ void engine_store_asset(srv_engine *engine, asset *a)
 {
 	srv_asset_row row = {.root = engine->roots[a->root].name,
 						 .path = hob_str_of(a->path),
-						 .state = hob_str_of(srv_state_name(a->settled)),
+						 .state = hob_str_of(srv_state_name(srv_asset_settled(&a->life))),
 						 .rev = a->rev,
 						 .cooked_at_ms = a->cooked_at_ms,
 						 .error = hob_buf_str(&a->error)};
 	hob_error error;
-	if (a->has_good)
+	if (a->life.has_good)
 		row.good = a->good;
 	if (a->has_last)
 		row.last = a->last;
@@ -215,12 +216,13 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 		a->rev = engine->rev;
 		hob_buf_printf(&all, "%s{\"rev\":%llu", i > 0 ? "\n" : "", (unsigned long long)engine->rev);
 		hob_buf_put_str(&all, changes[i].tail);
-		if (changes[i].removed) {
+		a->told = changes[i].state;
+		if (changes[i].state == SRV_REMOVED) {
 			remove_rows(engine, a);
 			continue;
 		}
 		engine_store_asset(engine, a);
-		a->shown = a->has_good;
+		a->shown = a->life.has_good;
 		a->served = a->good;
 		if (changes[i].recipe)
 			publish_view_of(engine, a, *changes[i].recipe);
@@ -251,7 +253,8 @@ static void put_change_head(const srv_engine *engine, const asset *a, const char
 	hob_buf_put_json(tail, hob_str_of(a->full));
 	hob_buf_printf(tail, ",\"id\":\"%s\",\"profile\":", id);
 	hob_buf_put_json(tail, hob_str_of(profile ? profile + 1 : "default"));
-	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a), srv_state_name(a->state));
+	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a),
+				   srv_state_name(srv_asset_public(&a->life)));
 }
 
 void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
@@ -260,14 +263,14 @@ void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, con
 	hob_buf *tails = calloc(count + 1, sizeof *tails);
 	for (uint32_t i = 0; changes && tails && i < count; i++) {
 		asset *a = &engine->assets[ids[i]];
-		a->missing_told = a->state == SRV_MISSING;
 		put_change_head(engine, a, kind, &tails[i]);
 		if (a->error.size > 0) {
 			hob_buf_put_str(&tails[i], HOB_STR(",\"error\":"));
 			hob_buf_put_str(&tails[i], hob_buf_str(&a->error));
 		}
 		hob_buf_put_str(&tails[i], HOB_STR(",\"cause\":[]}"));
-		changes[i] = (engine_change){.a = a, .tail = hob_buf_str(&tails[i])};
+		changes[i] =
+			(engine_change){.a = a, .state = srv_asset_public(&a->life), .tail = hob_buf_str(&tails[i])};
 	}
 	if (changes && tails && count > 0)
 		publish_changes(engine, changes, count);
@@ -277,11 +280,10 @@ void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, con
 	free(changes);
 }
 
-static void publish_event(srv_engine *engine, asset *a, const char *kind, const srv_recipe *recipe, bool hit,
-						  hob_str reasons)
+static void publish_event(srv_engine *engine, asset *a, const engine_job *job, const char *kind,
+						  const srv_recipe *recipe, bool hit, hob_str reasons)
 {
 	hob_buf tail = {0};
-	a->missing_told = false;
 	put_change_head(engine, a, kind, &tail);
 	bool good = recipe && recipe->error.len == 0;
 	if (good) {
@@ -299,8 +301,9 @@ static void publish_event(srv_engine *engine, asset *a, const char *kind, const 
 	hob_buf_put_str(&tail, HOB_STR(",\"cause\":["));
 	hob_buf_put_str(&tail, reasons);
 	hob_buf_put_str(&tail, HOB_STR("]}"));
-	if (!engine_hold(engine, a, false, &tail))
-		publish_changes(engine, &(engine_change){a, false, hob_buf_str(&tail), good ? recipe : NULL}, 1);
+	srv_state state = srv_asset_public(&a->life);
+	if (!engine_hold(engine, a, job, state, &tail))
+		publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? recipe : NULL}, 1);
 	hob_buf_release(&tail);
 }
 
@@ -411,22 +414,20 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	bool recovered = a->error.size > 0;
-	a->state = a->settled = SRV_FRESH;
-	a->retry_at = a->retry_wait_ms = 0;
-	a->blocked = false;
-	bool other = !a->has_good || !hob_sha256_equal(&a->good, &recipe->key);
-	a->has_good = true;
+	bool other = !a->life.has_good || !hob_sha256_equal(&a->good, &recipe->key);
+	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
+	engine_apply(engine, job->asset, (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->good = recipe->key;
 	if (!hit || other)
 		engine_recall_audit(engine, a, !hit);
-	a->good_is_preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
-	if (!a->good_is_preview) {
+	if (!a->life.good_is_preview) {
 		a->final_cook_ns = recipe->cook_ns;
 		a->peak_bytes = recipe->peak_bytes;
 	}
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
-	publish_event(engine, a, recovered ? "recovered" : "cooked", recipe, hit, hob_buf_str(&job->reasons));
+	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
+				  hob_buf_str(&job->reasons));
 	char time[32], size[32], told[32];
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
@@ -436,52 +437,54 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s%s", a->full, srv_text_bytes(bytes, size),
 				told);
 	else
-		srv_log(SRV_LOG_INFO, a->good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
+		srv_log(SRV_LOG_INFO, a->life.good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
 				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size), told);
-	if (!a->good_is_preview)
+	if (!a->life.good_is_preview)
 		log_warnings(job, a, recipe->warnings);
 }
 
-/* A full disk, a missing permission, a file that would not stand still: nothing in the inputs will change when it is
- * over, so the clock has to ask again. */
-static void plan_retry(srv_engine *engine, asset *a, const hob_error *error)
+/* What a known failure says in its JSON. */
+static bool is_crash(const srv_recipe *recipe, const hob_error *error)
 {
-	enum { FIRST_MS = 1000, MOST_MS = 60000 };
-	bool passing = error && (error->code == HOB_ERR_IO || error->code == HOB_ERR_DISK_FULL ||
-							 error->code == HOB_ERR_CHANGED);
-	uint32_t wait = a->retry_wait_ms * 2;
-	a->retry_wait_ms = !passing ? 0 : wait < FIRST_MS ? FIRST_MS : wait > MOST_MS ? MOST_MS : wait;
-	a->retry_at = passing ? uv_now(engine->loop) + a->retry_wait_ms : 0;
+	return error ? error->code == HOB_ERR_CRASHED
+				 : hob_str_find(recipe->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
-void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error, bool quarantined)
+/* A full disk, a missing permission, a file that would not stand still: nothing in the inputs changes when it is over, so
+ * the clock has to ask again. */
+static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error, bool by_other)
+{
+	hob_err_code code = error ? error->code : HOB_ERR_OK;
+	if (code == HOB_ERR_NO_WORKER)
+		return SRV_ASSET_NO_WORKER;
+	if (code == HOB_ERR_DISK_FULL)
+		return SRV_ASSET_NO_ROOM;
+	if (code == HOB_ERR_IO || code == HOB_ERR_CHANGED)
+		return SRV_ASSET_TRANSIENT;
+	return is_crash(recipe, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
+}
+
+void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
-	if (!recipe) {
-		/* A cause that is not kept under a key: the next start tries again. */
-		a->has_last = false;
-	}
-	plan_retry(engine, a, error);
 	hob_buf text = {0};
 	if (error)
 		error_json(error, recipe || job->outcome ? "cook" : "prepare", &text);
 	hob_buf_clear(&a->error);
 	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	a->blocked = error && error->code == HOB_ERR_NO_WORKER;
-	bool no_room = error && error->code == HOB_ERR_DISK_FULL;
-	bool by_other = recipe && engine_blame(engine, a);
-	a->settled = a->has_good						 ? SRV_STALE
-				 : quarantined						 ? SRV_QUARANTINED
-				 : a->blocked || by_other || no_room ? SRV_BLOCKED
-													 : SRV_FAILED;
-	a->state = a->settled;
-	publish_event(engine, a, "failed", recipe, false, hob_buf_str(&job->reasons));
+	srv_asset_error class = classify(recipe, error, recipe && engine_blame(engine, a));
+	bool passing = class >= SRV_ASSET_TRANSIENT;
+	engine_apply(engine, job->asset,
+				 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
+								   .error = class,
+								   .kept = recipe != NULL});
+	publish_event(engine, a, job, "failed", recipe, false, hob_buf_str(&job->reasons));
 	engine_blame_for(engine, a);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
-	srv_log(SRV_LOG_ERROR, a->blocked ? "blocked" : "failed", "%s  %s%s%s", a->full,
+	srv_log(SRV_LOG_ERROR, class == SRV_ASSET_NO_WORKER ? "blocked" : "failed", "%s  %s%s%s", a->full,
 			error	  ? error->context
 			: message ? message
 					  : "",
@@ -490,33 +493,46 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	cJSON_Delete(known);
 }
 
-void publish_cancelled(srv_engine *engine, asset *a, hob_str reasons)
+void publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next)
 {
 	hob_error error;
 	hob_buf text = {0};
+	uint32_t id = (uint32_t)(a - engine->assets);
+	/* What a newer change waits behind is not told: that one follows. */
+	if (!engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}).publish)
+		return;
 	(void)hob_fail(&error, CANCELLED, "the cook was cancelled");
 	error_json(&error, "cook", &text);
-	a->has_last = false;
 	hob_buf_clear(&a->error);
 	error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	a->state = a->settled = a->has_good ? SRV_STALE : SRV_FAILED;
-	publish_event(engine, a, "failed", NULL, false, reasons);
+	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->reasons : &next->why));
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
 }
 
 void publish_blamed(srv_engine *engine, asset *a)
 {
-	publish_event(engine, a, "failed", NULL, false, (hob_str){0});
+	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0});
 }
 
-void publish_state(srv_engine *engine, asset *a)
+/* What clients heard last was of older bytes, or was dropped with its changeset. */
+static bool is_news(const asset *a)
 {
-	a->state = a->settled;
+	return srv_asset_public(&a->life) == SRV_FRESH &&
+		   (a->told != SRV_FRESH || !a->shown || !hob_sha256_equal(&a->served, &a->good));
+}
+
+void publish_same(engine_job *job, const srv_recipe *recipe)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
+	engine_apply(engine, job->asset, (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_SAME});
 	publish_view(engine, a);
-	uint32_t id = (uint32_t)(a - engine->assets);
-	if (a->missing_told)
-		publish_states(engine, &id, 1, "returned");
+	if (a->told == SRV_MISSING)
+		publish_states(engine, &job->asset, 1, "returned");
+	else if (is_news(a))
+		publish_event(engine, a, job, "cooked", recipe, true, hob_buf_str(&job->reasons));
 }
 
 void publish_removed(srv_engine *engine, asset *a)
@@ -524,7 +540,6 @@ void publish_removed(srv_engine *engine, asset *a)
 	char id[SRV_ASSET_ID + 1];
 	hob_buf tail = {0}, data = {0};
 	hob_error error;
-	a->state = SRV_REMOVED;
 	a->view_due = false;
 	hob_buf_clear(&a->error);
 	srv_asset_id(hob_str_of(a->full), id);
@@ -532,14 +547,16 @@ void publish_removed(srv_engine *engine, asset *a)
 	hob_buf_put_json(&tail, hob_str_of(a->full));
 	hob_buf_printf(&tail, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
-	if (engine_hold(engine, a, true, &tail))
+	if (engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
 	if (engine->ready) {
-		publish_changes(engine, &(engine_change){.a = a, .removed = true, .tail = hob_buf_str(&tail)}, 1);
+		publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},
+						1);
 		hob_buf_release(&tail);
 		return;
 	}
 	remove_rows(engine, a);
+	a->told = SRV_REMOVED;
 	a->rev = ++engine->rev;
 	hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)a->rev);
 	hob_buf_put_str(&data, hob_buf_str(&tail));

@@ -110,7 +110,7 @@ void engine_check_root(srv_engine *engine, uint32_t root)
 	if (!engine_root_is_away(engine, root))
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].root == root && engine->assets[i].job)
+		if (engine->assets[i].root == root && engine->assets[i].life.job)
 			asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
 	close(fd);
 }
@@ -118,7 +118,7 @@ void engine_check_root(srv_engine *engine, uint32_t root)
 static bool has_assets(const srv_engine *engine, uint32_t root)
 {
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].root == root && engine->assets[i].alive)
+		if (engine->assets[i].root == root && srv_asset_is_alive(&engine->assets[i].life))
 			return true;
 	return false;
 }
@@ -139,14 +139,12 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 	uint32_t *lost = malloc((engine->asset_count + 1) * sizeof *lost), count = 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (!a->alive || a->root != root)
+		if (!srv_asset_is_alive(&a->life) || a->root != root)
 			continue;
-		if (a->job)
-			a->has_last = false;
 		if (a->batched)
 			engine_leave(engine, i);
-		asset_drop_job(engine, i);
-		a->state = SRV_MISSING;
+		if (!engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_LOST}).publish)
+			continue;
 		publish_view_later(engine, i);
 		if (lost)
 			lost[count++] = i;
@@ -233,14 +231,14 @@ void engine_welcome_root(srv_engine *engine, uint32_t root)
 	uint32_t *back = malloc((engine->asset_count + 1) * sizeof *back), count = 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (!a->alive || a->root != root || a->state != SRV_MISSING)
+		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
 		/* Rows may be lost with the disk that was just gone. */
-		if (a->job || !asset_is_current(engine, a) || engine_has_lost_recipe(engine, a)) {
+		if (!asset_is_current(engine, a) || engine_has_lost_recipe(engine, a)) {
 			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
 		}
-		a->state = a->settled;
+		engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_BACK});
 		publish_view_later(engine, i);
 		if (back)
 			back[count++] = i;

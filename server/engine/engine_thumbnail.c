@@ -63,7 +63,8 @@ static bool gather(srv_engine *engine, const asset *a, uint32_t size, srv_thumbn
 	hob_error error;
 	uint32_t found = 0;
 	*out = (srv_thumbnail_input){.size = size};
-	bool has = a->has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	/* What is held back is not drawn before it is published. */
+	bool has = a->shown && srv_store_recipe(engine->store, &a->served, &arena, &recipe, &error);
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
 		const srv_recipe_output *output = &recipe.outputs[i];
 		if (hob_str_equal(output->name, HOB_STR("meshes")))
@@ -118,7 +119,7 @@ static void draw_done(uv_work_t *work, int status)
 		srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
 		engine->store_dirty = true;
 		atomic_fetch_add(&engine->counters.thumbnails, 1);
-		if (a->alive)
+		if (srv_asset_is_alive(&a->life))
 			publish_drawn(engine, a, d->input.size);
 	} else if (!engine->closing) {
 		t->hopeless[t->hopeless_count++ % HOPELESS_MAX] = d->key;
@@ -140,7 +141,7 @@ void engine_draw_thumbnails(srv_engine *engine)
 		hob_sha256 blob;
 		if (!d)
 			return;
-		bool needed = a->alive && gather(engine, a, next.size, &d->input);
+		bool needed = srv_asset_is_alive(&a->life) && gather(engine, a, next.size, &d->input);
 		d->key = srv_thumbnail_key(&d->input);
 		if (!needed || is_hopeless(t, &d->key) || srv_store_part(engine->store, &d->key, &blob)) {
 			free(d);

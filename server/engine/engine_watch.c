@@ -81,11 +81,9 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 		if (id == HOB_NONE)
 			return;
 		asset *a = &engine->assets[id];
-		bool was_alive = a->alive;
-		a->alive = true;
 		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
 		if (!(known_version && a->has_last))
-			asset_dirty(engine, id, priority, was_alive ? "changed" : "added", hob_str_of(a->path));
+			asset_found(engine, id, priority);
 	} else if (f->asset != HOB_NONE) {
 		asset_remove(engine, f->asset); /* of an earlier configuration */
 	}
@@ -137,8 +135,8 @@ static void finish_first_scan(srv_engine *engine)
 	/* What an earlier run published is trusted only if every input is still what its recipe says. */
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (a->alive && !engine_root_is_away(engine, a->root) && !srv_queue_has(engine->queue, i) &&
-			!a->job && !asset_is_current(engine, a))
+		if (srv_asset_is_alive(&a->life) && !engine_root_is_away(engine, a->root) &&
+			!srv_queue_has(engine->queue, i) && !a->life.job && !asset_is_current(engine, a))
 			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
 	}
 	engine_count_waiting(engine);
@@ -150,7 +148,7 @@ static void finish_first_scan(srv_engine *engine)
 /* A cook that did not find its source says so before the event does; the asset is there until the event. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
-	return f->exists || (f->asset != HOB_NONE && engine->assets[f->asset].alive);
+	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&engine->assets[f->asset].life));
 }
 
 /* Rounds that somebody waits for are over however they ended. */

@@ -61,7 +61,8 @@ static void put_chain(question *q, uint32_t id)
 	put_name(q, q->path);
 	for (uint32_t i = 0; q->file != HOB_NONE && i < count; i++) {
 		uint32_t part = srv_graph_at(engine->graph, deps[i])->asset;
-		if (part == HOB_NONE || part == id || !engine->assets[part].alive || !uses(engine, part, q->file))
+		if (part == HOB_NONE || part == id || !srv_asset_is_alive(&engine->assets[part].life) ||
+			!uses(engine, part, q->file))
 			continue;
 		hob_json_str(&q->items, hob_str_of(engine->assets[part].full));
 		break;
@@ -74,7 +75,7 @@ static void put_chain(question *q, uint32_t id)
 static void add(question *q, uint32_t id, const char *use)
 {
 	const asset *a = &q->engine->assets[id];
-	if (!a->alive || q->listed[id])
+	if (!srv_asset_is_alive(&a->life) || q->listed[id])
 		return;
 	q->listed[id] = true;
 	q->expected_ns += engine_expected_ns(q->engine, a);
@@ -86,7 +87,7 @@ static void add(question *q, uint32_t id, const char *use)
 	hob_json_open(&q->items, '{');
 	hob_json_put_str(&q->items, "asset", hob_str_of(a->full));
 	hob_json_put_str(&q->items, "id", hob_str_of(name));
-	hob_json_put_str(&q->items, "state", hob_str_of(srv_state_name(a->state)));
+	hob_json_put_str(&q->items, "state", hob_str_of(srv_state_name(srv_asset_public(&a->life))));
 	hob_json_put_str(&q->items, "use", hob_str_of(use));
 	hob_json_key(&q->items, "expected_ms");
 	hob_buf_printf(&q->items, "%.3f", (double)engine_expected_ns(q->engine, a) / 1e6);
@@ -117,7 +118,7 @@ static uint32_t count_unknown(const srv_engine *engine)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		count += engine->assets[i].alive && !engine->assets[i].has_last;
+		count += srv_asset_is_alive(&engine->assets[i].life) && !engine->assets[i].has_last;
 	return count;
 }
 

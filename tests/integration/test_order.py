@@ -109,6 +109,39 @@ class Order(Scenario):
             self.assertEqual((order[0], set(order[1:])), (waited, {"art/tree.obj", late}))
             daemon.sync()
 
+    def copies(self, daemon):
+        """Two files with the same bytes behind other saves: the second waits for the cook of the first."""
+        for i in range(5):
+            self.put(self.name(i), obj_text(5, i))
+        self.wait_jobs(daemon, 5)
+        for name in ("first.obj", "second.obj"):
+            self.put(name, obj_text(11))
+            self.wait_jobs(daemon, 6 if name == "first.obj" else 7)
+
+    def test_a_copy_that_is_waited_for_brings_the_cook_of_the_other_forward(self):
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            worker = self.held(daemon)
+            self.copies(daemon)
+            daemon.request("GET", "/a/art/second.obj", headers={"Prefer": "wait=1"})
+            urgent = {job["asset"] for job in self.jobs(daemon, "queued") if job["priority"] == "interactive"}
+            self.assertEqual(urgent, {"art/first.obj", "art/second.obj"})
+            self.go_on(worker)
+            self.assertEqual(self.cooked(daemon, 1), ["art/first.obj"])
+            daemon.sync()
+
+    def test_a_copy_that_waits_can_be_cancelled(self):
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            worker = self.held(daemon)
+            self.copies(daemon)
+            (job,) = [job["id"] for job in self.jobs(daemon, "queued") if job["asset"] == "art/second.obj"]
+            self.assertEqual(daemon.request("DELETE", f"/api/v1/jobs/{job}").status, 202)
+            self.go_on(worker)
+            daemon.sync()
+            states = {name: item["state"] for name, item in daemon.assets().items()}
+            self.assertEqual((states["art/first.obj"], states["art/second.obj"]), ("fresh", "failed"))
+
 
 if __name__ == "__main__":
     main()
