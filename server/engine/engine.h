@@ -1,16 +1,6 @@
 /* engine.h - where the modules meet: watch -> graph -> queue -> worker -> store -> events and views.
  *
- * State of one asset (each arrow names the function in engine_*.c that performs it):
- *
- *         engine_add_asset                 job_begin                publish_good
- *   (none) ------------> QUEUED -----------------------> COOKING -----------------> FRESH <---+
- *                                                           |                         |       | publish_good
- *                                              publish_bad  |            asset_dirty  v       |
- *                              FAILED, QUARANTINED <--------+                       STALE ----+
- *                                                           publish_bad: STALE stays STALE, with the error
- *   any ----- asset_remove ----> REMOVED (leaves the view)
- *   any ----- engine_lose_root ----> MISSING ----- engine_welcome_root ----> as the newest job left it, or
- *                                                  asset_dirty ----> QUEUED, STALE
+ * The states of an asset and what moves it from one to another: cook/asset.h.
  *
  * A job: digests of the source (and of what earlier recipes with this source needed) -> look-up -> either an
  * earlier recipe whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and
