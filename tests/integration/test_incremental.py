@@ -188,13 +188,12 @@ class Incremental(Scenario):
             daemon.sync()
             self.assertGreater(daemon.assets()["art/one.obj"]["warnings"], 0)
             self.put("late.mtl", "newmtl m\nKd 1 0 0\n")
-            daemon.wait_asset("art/one.obj", "fresh")
-            self.assertEqual(daemon.assets()["art/one.obj"]["warnings"], 0)
+            until(lambda: daemon.assets()["art/one.obj"]["warnings"] == 0, "the warning's end")
             self.put("late.mtl", "newmtl m\nKd 0 1 0\n")
             daemon.wait_asset("art/one.obj", "fresh")
             (self.art / "late.mtl").unlink()
-            daemon.wait_asset("art/one.obj", "fresh")
-            self.assertGreater(daemon.assets()["art/one.obj"]["warnings"], 0)
+            # On a slow machine a preview of the save before is fresh, too: the view says when this one is over.
+            until(lambda: daemon.assets()["art/one.obj"]["warnings"] > 0, "the warning of a missing material")
 
     def test_settings_file_touches_what_it_covers(self):
         self.put("a/one.obj", obj_text(3))
