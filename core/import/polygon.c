@@ -29,19 +29,22 @@ static void newell_normal(const float *position, const uint32_t *corners, uint32
 	}
 }
 
-/* Drops the axis along which the polygon is seen best, so that it appears counter-clockwise. */
-static void project(const float *position, const uint32_t *corners, uint32_t count, corner2 *out)
+void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t count, int axes[2])
 {
 	double normal[3];
 	newell_normal(position, corners, count, normal);
 	int drop = fabs(normal[0]) > fabs(normal[1]) ? 0 : 1;
 	if (fabs(normal[2]) >= fabs(normal[drop]))
 		drop = 2;
-	int x = (drop + 1) % 3, y = (drop + 2) % 3;
-	if (normal[drop] < 0) {
-		int swap = x;
-		x = y, y = swap;
-	}
+	bool front = !(normal[drop] < 0);
+	axes[!front] = (drop + 1) % 3, axes[front] = (drop + 2) % 3;
+}
+
+static void project(const float *position, const uint32_t *corners, uint32_t count, corner2 *out)
+{
+	int axes[2];
+	hob_polygon_axes(position, corners, count, axes);
+	int x = axes[0], y = axes[1];
 	const float *origin = position + (size_t)corners[0] * 3;
 	for (uint32_t i = 0; i < count; i++) {
 		const float *p = position + (size_t)corners[i] * 3;

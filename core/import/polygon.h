@@ -28,4 +28,20 @@ void hob_polygon_release(hob_polygon *polygon);
 bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
 							 uint32_t count, uint32_t *triangles) HOB_MUST_CHECK;
 
+/* The two axes in which the polygon is seen best; drawn along them it runs counter-clockwise. */
+void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t count, int axes[2]);
+
+/* Joins the holes of a polygon to its rim, so that it becomes one ring that visits some corners twice and can be cut into
+ * triangles.
+ *
+ * corners    [sum of rings] indices into position, ring after ring, the rim first
+ * rings      [ring_count] corners of each ring, 3 at least
+ * joined     room for sum + 2 * (ring_count - 1): numbers of corners
+ * *count     how many were written. A hole for which the budget of point tests is used up is left out
+ * False only when memory is short. O(corners * holes).
+ * Source     Eberly, "Triangulation by Ear Clipping", section 3 */
+bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
+							const uint32_t *rings, uint32_t ring_count, uint32_t *joined,
+							uint32_t *count) HOB_MUST_CHECK;
+
 #endif

@@ -33,6 +33,7 @@ LIBRARIES = {
     r"cJSON_\w+": ["core/import/gltf*.c", "core/import/merge.c", "core/cook/settings.c", "core/cook/recipe.c"],
     r"meshopt_\w+": ["core/mesh/*.c", "core/formats/*.c", "core/import/gltf_meshopt.c"],
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
+    r"XML_\w+": ["core/import/xml.c"],
     r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
@@ -47,7 +48,7 @@ PROGRAMS = {
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
-                   "astcenc", "stdc++"},
+                   "astcenc", "stdc++", "expat"},
 }
 COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
 # Code that meets foreign bytes and is compiled in rather than linked: never in the daemon.

@@ -1,0 +1,37 @@
+/* collada_curve.h - the curves of an animation: numbers over time, as <sampler> states them.
+ *
+ * STEP, LINEAR and BEZIER segments; HERMITE and CARDINAL ones become BEZIER, BSPLINE ones LINEAR (noted). Control points stay
+ * within the times of their segment, so that each time has one value. Before the first key and behind the last the curve
+ * is still. */
+#ifndef HOB_COLLADA_CURVE_H
+#define HOB_COLLADA_CURVE_H
+
+#include "collada_private.h"
+
+typedef enum hob_collada_mode { HOB_COLLADA_LINEAR, HOB_COLLADA_STEP, HOB_COLLADA_BEZIER } hob_collada_mode;
+
+typedef struct hob_collada_curve {
+	uint32_t key_count, width;
+	float *times;	/* [key_count] strictly rising */
+	float *values;	/* [key_count][width] */
+	uint8_t *modes; /* [key_count] of the segment behind each key */
+	float *in,
+		*out; /* [key_count][width][2] control points (time, value) before and behind each key; NULL without BEZIER */
+} hob_collada_curve;
+
+/* What kinds of segments there are. */
+typedef struct hob_collada_curve_kinds {
+	bool step, linear, cubic,
+		bent; /* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: others */
+} hob_collada_curve_kinds;
+
+/* Reads <sampler>; *out is empty (key_count 0) when it holds no keys. Lives in scratch. */
+bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_curve *out,
+							hob_error *err) HOB_MUST_CHECK;
+
+hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
+
+/* Value of component k at time t, and its slope. `left`: as it is just before t. slope may be NULL. O(log keys). */
+double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t, bool left, double *slope);
+
+#endif

@@ -1,0 +1,452 @@
+#include "xml.h"
+
+#include "../base/limits.h"
+#include "number.h"
+#include "text.h"
+
+#include <expat.h>
+
+/* expat copies what it is given and looks at an unfinished token again with each piece. */
+enum { PIECE = 8 << 20, NAMES = 1024 };
+
+typedef struct open_element {
+	hob_xml_element *element, *last_child;
+} open_element;
+
+typedef struct builder {
+	hob_arena *arena;
+	hob_bytes file;
+	const hob_xml_taker *taker;
+	XML_Parser parser;
+	hob_xml *out;
+	hob_error *err;
+	hob_str names[NAMES]; /* open addressing; a full table copies */
+	uint32_t name_count;
+	hob_buf open;	  /* open_element */
+	uint32_t skipped; /* depth below an element that was taken */
+	uint32_t depth;
+	/* Text of the innermost element: a run of the file, or copied. */
+	size_t text_from, text_to;
+	bool copied, closed; /* closed: a child has begun, the rest does not count */
+	hob_buf text;
+	bool failed;
+} builder;
+
+static void stop(builder *b)
+{
+	b->failed = true;
+	XML_StopParser(b->parser, XML_FALSE);
+}
+
+static hob_str intern(builder *b, const char *name)
+{
+	const char *colon = strncmp(name, "xmlns", 5) == 0 ? NULL : strchr(name, ':');
+	hob_str wanted = hob_str_of(colon ? colon + 1 : name);
+	uint32_t hash = 2166136261u;
+	for (size_t i = 0; i < wanted.len; i++)
+		hash = (hash ^ (uint8_t)wanted.data[i]) * 16777619u;
+	uint32_t at = (hash ^ hash >> 15) & (NAMES - 1);
+	while (b->names[at].data && !hob_str_equal(b->names[at], wanted))
+		at = (at + 1) & (NAMES - 1);
+	if (b->names[at].data)
+		return b->names[at];
+	hob_str kept = hob_arena_str(b->arena, wanted);
+	if (b->name_count < NAMES / 2) {
+		b->names[at] = kept;
+		b->name_count++;
+	}
+	return kept;
+}
+
+static open_element *innermost(builder *b)
+{
+	return b->open.size == 0 ? NULL
+							 : (open_element *)(void *)(b->open.data + b->open.size - sizeof(open_element));
+}
+
+/* ---- text */
+
+static bool is_blank_text(hob_str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((uint8_t)text.data[i] > ' ')
+			return false;
+	return true;
+}
+
+static bool end_text(builder *b)
+{
+	open_element *top = innermost(b);
+	hob_str text = b->copied
+					   ? hob_buf_str(&b->text)
+					   : (hob_str){(const char *)b->file.data + b->text_from, b->text_to - b->text_from};
+	if (top && !b->closed && text.len > 0 && !is_blank_text(text)) {
+		top->element->text = b->copied ? hob_arena_str(b->arena, text) : text;
+		if (!top->element->text.data)
+			return hob_fail_memory(b->err, b->arena, "text");
+	}
+	b->text_from = b->text_to = 0;
+	b->copied = false;
+	hob_buf_clear(&b->text);
+	return true;
+}
+
+/* True when the piece stands in the file as it is, right behind what came before. */
+static bool follows(builder *b, const char *piece, size_t len)
+{
+	XML_Index at = XML_GetCurrentByteIndex(b->parser);
+	if (at < 0 || (size_t)at > b->file.size || len > b->file.size - (size_t)at || b->copied)
+		return false;
+	const uint8_t *source = b->file.data + at;
+	size_t taken = len;
+	if (len == 1 && piece[0] == '\n' && source[0] == '\r')
+		taken = (size_t)at + 1 < b->file.size && source[1] == '\n' ? 2 : 1;
+	else if (memcmp(source, piece, len) != 0)
+		return false;
+	if (b->text_to == 0)
+		b->text_from = (size_t)at;
+	else if (b->text_to != (size_t)at)
+		return false;
+	b->text_to = (size_t)at + taken;
+	return true;
+}
+
+static void XMLCALL on_text(void *user, const XML_Char *piece, int len)
+{
+	builder *b = user;
+	if (b->failed || b->skipped > 0 || b->closed || b->open.size == 0 || follows(b, piece, (size_t)len))
+		return;
+	if (!b->copied)
+		hob_buf_put(&b->text, b->file.data + b->text_from, b->text_to - b->text_from);
+	b->copied = true;
+	hob_buf_put(&b->text, piece, (size_t)len);
+	if (b->text.failed) {
+		hob_error_set(b->err, HOB_ERR_MEMORY, __FILE__, __LINE__, "no memory left for text");
+		stop(b);
+	}
+}
+
+/* ---- elements */
+
+static bool copy_attributes(builder *b, hob_xml_element *element, const XML_Char **from)
+{
+	while (from[element->attribute_count * 2])
+		element->attribute_count++;
+	if (element->attribute_count == 0)
+		return true;
+	hob_xml_attribute *to = HOB_NEW(b->arena, hob_xml_attribute, element->attribute_count);
+	if (!to)
+		return false;
+	element->attributes = to;
+	for (uint32_t i = 0; i < element->attribute_count; i++) {
+		to[i].name = intern(b, from[i * 2]);
+		to[i].value = hob_arena_str(b->arena, hob_str_of(from[i * 2 + 1]));
+		if (!to[i].name.data || !to[i].value.data)
+			return false;
+	}
+	return true;
+}
+
+/* Attributes of an element that may be taken are borrowed from expat until the call is over. */
+static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attributes)
+{
+	enum { MOST = 32 };
+	hob_xml_attribute list[MOST];
+	hob_xml_element element = {.name = intern(b, name), .attributes = list};
+	const open_element *top = innermost(b);
+	if (!b->taker || !top)
+		return false;
+	for (; attributes[element.attribute_count * 2] && element.attribute_count < MOST;
+		 element.attribute_count++)
+		list[element.attribute_count] =
+			(hob_xml_attribute){intern(b, attributes[element.attribute_count * 2]),
+								hob_str_of(attributes[element.attribute_count * 2 + 1])};
+	bool failed = false;
+	element.line = (uint32_t)XML_GetCurrentLineNumber(b->parser);
+	bool taken = b->taker->take(b->taker->user, top->element, &element, &failed, b->err);
+	if (failed)
+		stop(b);
+	return taken;
+}
+
+static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
+{
+	hob_xml_element *element = HOB_NEW(b->arena, hob_xml_element, 1);
+	open_element opened = {element, NULL};
+	if (b->out->element_count >= HOB_LIMIT_XML_ELEMENTS)
+		return hob_fail(b->err, LIMIT, "more than %llu XML elements", HOB_LIMIT_XML_ELEMENTS);
+	if (!element)
+		return hob_fail_memory(b->err, b->arena, "XML elements");
+	element->name = intern(b, name);
+	element->line = (uint32_t)XML_GetCurrentLineNumber(b->parser);
+	element->number = b->out->element_count++;
+	if (!element->name.data || !copy_attributes(b, element, attributes))
+		return hob_fail_memory(b->err, b->arena, "XML elements");
+	open_element *top = innermost(b);
+	if (!top) {
+		b->out->root = element;
+	} else {
+		element->parent = top->element;
+		if (top->last_child)
+			top->last_child->next = element;
+		else
+			top->element->first = element;
+		top->last_child = element;
+	}
+	hob_buf_put(&b->open, &opened, sizeof opened);
+	b->closed = false;
+	return !b->open.failed || hob_fail(b->err, MEMORY, "no memory left for XML elements");
+}
+
+static void XMLCALL on_begin(void *user, const XML_Char *name, const XML_Char **attributes)
+{
+	builder *b = user;
+	if (b->failed)
+		return;
+	if (++b->depth > HOB_LIMIT_XML_DEPTH) {
+		hob_error_set(b->err, HOB_ERR_LIMIT, __FILE__, __LINE__, "XML elements are nested deeper than %llu",
+					  HOB_LIMIT_XML_DEPTH);
+		stop(b);
+		return;
+	}
+	if (b->skipped > 0 || is_taken(b, name, attributes)) {
+		b->skipped++;
+		return;
+	}
+	if (!b->failed && (!end_text(b) || !begin(b, name, attributes)))
+		stop(b);
+}
+
+static void XMLCALL on_end(void *user, const XML_Char *name)
+{
+	builder *b = user;
+	(void)name;
+	if (b->failed)
+		return;
+	b->depth--;
+	if (b->skipped > 0) {
+		b->skipped--;
+		return;
+	}
+	if (!end_text(b)) {
+		stop(b);
+		return;
+	}
+	b->open.size -= sizeof(open_element);
+	b->closed = true;
+}
+
+/* ---- what is refused */
+
+static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter, const XML_Char *value,
+							  int value_length, const XML_Char *base, const XML_Char *system_id,
+							  const XML_Char *public_id, const XML_Char *notation)
+{
+	builder *b = user;
+	(void)is_parameter, (void)value, (void)value_length, (void)base, (void)system_id, (void)public_id;
+	(void)notation;
+	if (b->failed)
+		return;
+	hob_error_set(b->err, HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
+				  "line %lu declares the XML entity '%.60s', which no model needs; remove the declaration",
+				  (unsigned long)XML_GetCurrentLineNumber(b->parser), name);
+	stop(b);
+}
+
+static int XMLCALL on_encoding(void *user, const XML_Char *name, XML_Encoding *encoding)
+{
+	(void)user, (void)name;
+	for (int i = 0; i < 256; i++)
+		encoding->map[i] = i;
+	return XML_STATUS_OK;
+}
+
+/* NULL leaves it to the file's first line. */
+static const char *encoding_of(hob_bytes file, bool decoded)
+{
+	hob_str text = {(const char *)file.data, file.size};
+	if (decoded)
+		return "UTF-8";
+	hob_str head = hob_str_sub(text, 0, 200);
+	size_t end = hob_str_find(head, HOB_STR("?>"), 0);
+	size_t said = hob_str_find(head, HOB_STR("encoding"), 0);
+	bool says = end != SIZE_MAX && said < end;
+	bool says_utf8 = false;
+	for (size_t i = says ? said : end; says && i + 5 <= end; i++)
+		says_utf8 = says_utf8 || hob_str_equal_nocase(hob_str_sub(head, i, i + 5), HOB_STR("utf-8"));
+	return says && !says_utf8 ? NULL : hob_utf8_valid(text) ? "UTF-8" : "ISO-8859-1";
+}
+
+/* ---- all */
+
+static bool feed(builder *b)
+{
+	for (size_t at = 0; at < b->file.size;) {
+		size_t piece = b->file.size - at < PIECE ? b->file.size - at : PIECE;
+		bool last = at + piece == b->file.size;
+		if (XML_Parse(b->parser, (const char *)b->file.data + at, (int)piece, last) == XML_STATUS_OK) {
+			at += piece;
+			continue;
+		}
+		enum XML_Error code = XML_GetErrorCode(b->parser);
+		if (b->failed)
+			return false;
+		if (code == XML_ERROR_NO_MEMORY)
+			return hob_fail(b->err, MEMORY, "no memory left for XML");
+		if (code == XML_ERROR_NO_ELEMENTS && last && b->out->root)
+			return hob_fail(b->err, TRUNCATED, "the XML ends before its last element; copy the file again");
+		return hob_fail(b->err, CORRUPT, "line %lu, column %lu: %s",
+						(unsigned long)XML_GetCurrentLineNumber(b->parser),
+						(unsigned long)XML_GetCurrentColumnNumber(b->parser) + 1, XML_ErrorString(code));
+	}
+	return b->out->root || hob_fail(b->err, EMPTY, "the file holds no XML element");
+}
+
+bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out, hob_error *err)
+{
+	hob_str text = hob_text_decode(arena, file);
+	if (!text.data)
+		return hob_fail_memory(err, arena, "the text");
+	bool decoded = text.data != (const char *)file.data;
+	hob_xml tree = {0};
+	builder *b = HOB_NEW(arena, builder, 1);
+	if (!b)
+		return hob_fail_memory(err, arena, "XML elements");
+	hob_error unheard = {0};
+	*b = (builder){.arena = arena,
+				   .file = {(const uint8_t *)text.data, text.len},
+				   .taker = taker,
+				   .out = &tree,
+				   .err = err ? err : &unheard};
+	b->parser = XML_ParserCreate(encoding_of(b->file, decoded));
+	if (!b->parser)
+		return hob_fail(err, MEMORY, "no memory left for XML");
+	XML_SetUserData(b->parser, b);
+	/* Else expat asks the system for random bytes, which the sandbox may refuse. A process reads one model: colliding names
+	 * cost that model its time, no other. */
+	XML_SetHashSalt(b->parser, 0x486F62);
+	XML_SetElementHandler(b->parser, on_begin, on_end);
+	XML_SetCharacterDataHandler(b->parser, on_text);
+	XML_SetEntityDeclHandler(b->parser, on_entity);
+	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
+	bool done = feed(b);
+	XML_ParserFree(b->parser);
+	hob_buf_release(&b->open);
+	hob_buf_release(&b->text);
+	if (done)
+		*out = tree;
+	return done;
+}
+
+const char *hob_xml_version(void)
+{
+	return XML_ExpatVersion();
+}
+
+/* ---- questions */
+
+hob_str hob_xml_attr(const hob_xml_element *element, hob_str name)
+{
+	for (uint32_t i = 0; element && i < element->attribute_count; i++)
+		if (hob_str_equal(element->attributes[i].name, name))
+			return element->attributes[i].value;
+	return (hob_str){0};
+}
+
+uint32_t hob_xml_attr_u32(const hob_xml_element *element, hob_str name, uint32_t otherwise)
+{
+	hob_str value = hob_text_trim(hob_xml_attr(element, name));
+	int64_t number;
+	if (value.len == 0 || !hob_number_int(value.data, value.data + value.len, &number) || number < 0 ||
+		number >= HOB_NONE)
+		return otherwise;
+	return (uint32_t)number;
+}
+
+double hob_xml_attr_double(const hob_xml_element *element, hob_str name, double otherwise)
+{
+	double number;
+	return hob_xml_doubles(hob_xml_attr(element, name), &number, 1) == 1 ? number : otherwise;
+}
+
+const hob_xml_element *hob_xml_child(const hob_xml_element *element, hob_str name)
+{
+	const hob_xml_element *child = element ? element->first : NULL;
+	while (child && !hob_xml_is(child, name))
+		child = child->next;
+	return child;
+}
+
+const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name)
+{
+	do
+		element = element->next;
+	while (element && !hob_xml_is(element, name));
+	return element;
+}
+
+const hob_xml_element *hob_xml_find(const hob_xml_element *element, const char *path)
+{
+	while (element && *path) {
+		const char *slash = strchr(path, '/');
+		size_t len = slash ? (size_t)(slash - path) : strlen(path);
+		element = hob_xml_child(element, (hob_str){path, len});
+		path += path[len] ? len + 1 : len;
+	}
+	return element;
+}
+
+hob_str hob_xml_text(const hob_xml_element *element)
+{
+	return element ? hob_text_trim(element->text) : (hob_str){0};
+}
+
+/* Some exporters wrote numbers as their user's country does: 0,5 is half a unit. */
+static const char *read_number(const char *at, const char *end, double *out)
+{
+	char text[64];
+	const char *behind = hob_number_double(at, end, out);
+	if (!behind || behind + 1 >= end || *behind != ',' || !hob_is_digit(behind[1]))
+		return behind;
+	size_t len = 0;
+	for (behind = at; behind < end && (uint8_t)*behind > ' '; behind++)
+		if (len < sizeof text)
+			text[len++] = *behind == ',' ? '.' : *behind;
+	return hob_number_double(text, text + len, out) ? behind : NULL;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (uint8_t)*at <= ' ')
+		at++;
+	return at;
+}
+
+uint32_t hob_xml_floats(hob_str text, float *out, uint32_t count)
+{
+	const char *at = text.data, *end = text.data + text.len;
+	uint32_t read = 0;
+	while (read < count && (at = skip_blanks(at, end)) < end) {
+		const char *behind = hob_number_float(at, end, &out[read]);
+		if (behind && behind < end && *behind == ',') {
+			double value;
+			behind = read_number(at, end, &value);
+			out[read] = hob_number_to_float(value);
+		}
+		if (!behind)
+			break;
+		at = behind;
+		read++;
+	}
+	return read;
+}
+
+uint32_t hob_xml_doubles(hob_str text, double *out, uint32_t count)
+{
+	const char *at = text.data, *end = text.data + text.len;
+	uint32_t read = 0;
+	while (read < count && (at = skip_blanks(at, end)) < end &&
+		   (at = read_number(at, end, &out[read])) != NULL)
+		read++;
+	return read;
+}
