@@ -97,7 +97,7 @@ srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event eve
 		a->has_last = false;
 	if (todo.touch)
 		publish_view_later(engine, id);
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	return todo;
 }
 
@@ -212,7 +212,7 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 	if (!srv_blob_put(engine->store, bytes, &blob, &error) ||
 		!srv_store_put_part(engine->store, &part, &blob, &error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 }
 
 static void on_pool_trouble(void *user, const hob_error *why)
@@ -268,18 +268,16 @@ void engine_fill(srv_engine *engine)
 	engine_count_waiting(engine);
 }
 
+static void show(void *engine)
+{
+	engine_show(engine);
+}
+
 /* One view and one transaction for all that this turn changed. */
 void engine_flush(srv_engine *engine)
 {
-	hob_error error = {0};
 	engine_heal_index(engine);
-	if (engine->store_dirty && !srv_store_commit(engine->store, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = false;
-	if (!engine->view_dirty)
-		return;
-	engine_show(engine);
-	engine->view_dirty = false;
+	srv_publish_turn(&engine->publish, show, engine);
 }
 
 /* Once per turn, before the loop sleeps. */
@@ -287,7 +285,7 @@ static void on_flush(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
 	engine_step_batches(engine);
-	bool changed = engine->view_dirty;
+	bool changed = engine->publish.view;
 	engine_flush(engine);
 	if (changed)
 		engine_answer_waiters(engine);
@@ -340,6 +338,7 @@ void srv_engine_free(srv_engine *engine)
 	engine_batches_free(engine->batches);
 	free(engine->assets);
 	free(engine->due);
+	srv_publish_release(&engine->publish);
 	free(engine->active);
 	free(engine->root_fds);
 	free(engine->roots);
@@ -368,8 +367,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->loop = loop;
 	engine->options = *options;
 	engine->callbacks = *callbacks;
-	engine->store = store;
-	engine->events = events;
+	engine->store = engine->publish.store = store;
+	engine->events = engine->publish.events = events;
 	engine->views = views;
 	uint32_t roots = options->root_count;
 	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
@@ -427,7 +426,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->handles = 4;
 	uv_prepare_start(&engine->flush, on_flush);
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	*out = engine;
 	/* The folders are scanned and the first worker begins while this thread reads the index. */
 	return engine_start_watching(engine, err) && engine_load(engine, err);
@@ -477,6 +476,7 @@ static void on_pool_closed(void *user)
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
 	engine_publish_held(engine);
+	engine_flush(engine);
 	engine->closing = true;
 	atomic_store(&engine->stop_drawing, true);
 	engine->closed = done;

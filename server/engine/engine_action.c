@@ -217,7 +217,7 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 	}
 	if (!srv_store_put_recipe(engine->store, &recipe, err))
 		return hob_err_http(err->code);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 	engine_flush(engine);
 	return 201;
 }

@@ -255,7 +255,7 @@ static void show(srv_engine *engine, const asset *a)
 		srv_view_asset fresh = *served;
 		fresh.audit = hob_buf_str(&audit);
 		srv_views_put(engine->views, &fresh);
-		engine->view_dirty = true;
+		engine->publish.view = true;
 	}
 	srv_view_drop(view);
 	hob_buf_release(&audit);
@@ -269,7 +269,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 	hob_error error;
 	if (!srv_store_put_audit(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || !hob_sha256_equal(&a->good, &audit->recipe))

@@ -316,7 +316,7 @@ static void classic_done(uv_work_t *work, int status)
 	hob_error error = job->error;
 	if (error.code == HOB_ERR_OK &&
 		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
-		engine->store_dirty = true;
+		engine->publish.rows = true;
 		publish_view(engine, &engine->assets[job->asset]);
 		engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));

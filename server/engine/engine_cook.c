@@ -51,7 +51,7 @@ void job_end(engine_job *job)
 	wake_twins(engine, twins);
 	if (engine->closing)
 		return;
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	engine_fill(engine);
 }
 

@@ -218,7 +218,7 @@ static void derive_done(uv_work_t *work, int status)
 		atomic_fetch_sub(&counts[result], 1);
 		atomic_fetch_add(&counts[result = SRV_DERIVE_FAILED], 1);
 	}
-	engine->store_dirty = engine->store_dirty || made;
+	engine->publish.rows = engine->publish.rows || made;
 	if (!engine->closing)
 		tell(d, result >= SRV_DERIVE_FAILED ? error.context : "made");
 	remove_one(engine, d);

@@ -129,7 +129,7 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 				(engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
 	if (!kept)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	job->engine->store_dirty = true;
+	job->engine->publish.rows = true;
 	hob_buf_release(&ingredients);
 }
 

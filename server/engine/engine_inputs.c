@@ -139,7 +139,7 @@ static void store_file(srv_engine *engine, uint32_t file)
 	hob_error error;
 	if (!srv_store_put_file(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 }
 
 static bool has_whole_seconds(const srv_stat *stat)

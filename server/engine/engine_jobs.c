@@ -339,7 +339,7 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 					   .queued_at_ms = next.queued_at_ms,
 					   .finished_at_ms = engine_now_ms()};
 	if (srv_store_put_job(engine->store, &row, &error))
-		engine->store_dirty = true;
+		engine->publish.rows = true;
 	engine->counters.cancelled++;
 	engine->counters.jobs++;
 	hob_buf_release(&next.why);

@@ -70,7 +70,7 @@ uint64_t engine_trim(srv_engine *engine, bool dry)
 	if (freed > 0 && !dry)
 		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
 				srv_text_bytes(freed, text));
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 	free(live.keys);
 	return freed;
 }

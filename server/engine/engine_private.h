@@ -6,6 +6,7 @@
 
 #include "../../core/cook/recipe.h"
 #include "../cook/asset.h"
+#include "../cook/publish.h"
 #include "../graph/graph.h"
 #include "../watch/watch.h"
 #include "../queue/queue.h"
@@ -189,7 +190,7 @@ struct srv_engine {
 	uv_mutex_t post_lock;
 	srv_control **post_queue;
 	uint32_t post_count, post_capacity;
-	bool view_dirty, store_dirty;
+	srv_publish publish;
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
 	uv_work_t sync_work;

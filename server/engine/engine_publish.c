@@ -50,7 +50,7 @@ static bool show_missing(srv_engine *engine, asset *a)
 		missing.error = hob_buf_str(&a->error);
 		srv_views_put(engine->views, &missing);
 		a->view_due = false;
-		engine->view_dirty = true;
+		engine->publish.view = true;
 	}
 	srv_view_drop(view);
 	return same;
@@ -88,7 +88,7 @@ void publish_view_later(srv_engine *engine, uint32_t id)
 		engine->due_capacity = capacity;
 	}
 	engine->due[engine->due_count++] = id;
-	a->view_due = engine->view_dirty = true;
+	a->view_due = engine->publish.view = true;
 }
 
 void engine_show(srv_engine *engine)
@@ -154,7 +154,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .quality = quality_of(a)};
 	srv_asset_id(view.full, view.id);
 	srv_views_put(engine->views, &view);
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	hob_buf_release(&reasons);
 	hob_buf_release(&settings);
 	hob_buf_release(&audit);
@@ -178,7 +178,7 @@ void engine_store_asset(srv_engine *engine, asset *a)
 		row.last = a->last;
 	if (!srv_store_put_asset(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 }
 
 static void put_outputs(const srv_recipe *recipe, hob_buf *out)
@@ -201,11 +201,11 @@ static void remove_rows(srv_engine *engine, asset *a)
 	if (!srv_store_delete_asset(engine->store, engine->roots[a->root].name, hob_str_of(a->path), &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	srv_views_remove(engine->views, hob_str_of(a->full));
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	a->shown = false;
 }
 
-/* The row and the view are there before anybody can ask because of the event. */
+/* The row and the view are there before anybody can ask because of the event: all leave at the end of the turn. */
 void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
 {
 	hob_buf all = {0}, data = {0};
@@ -231,14 +231,14 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 		engine->counters.published++;
 	}
 	srv_change_row row = {engine->rev, HOB_STR("asset"), hob_buf_str(&all)};
-	if (!srv_store_put_change(engine->store, &row, &error) || !srv_store_commit(engine->store, &error))
+	if (!srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine_show(engine);
+	engine->publish.rows = engine->publish.view = true;
 	for (uint32_t i = 0; i < count; i++) {
 		hob_buf_clear(&data);
 		hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)engine->rev);
 		hob_buf_put_str(&data, changes[i].tail);
-		srv_events_publish(engine->events, "asset", hob_str_of(changes[i].a->full), hob_buf_str(&data));
+		srv_publish_event(&engine->publish, "asset", hob_str_of(changes[i].a->full), hob_buf_str(&data));
 	}
 	hob_buf_release(&all);
 	hob_buf_release(&data);
@@ -317,7 +317,7 @@ void publish_job(engine_job *job, const char *state)
 	if (job->on_worker)
 		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)engine_expected_ns(engine, a) / 1e6);
 	hob_buf_put(&data, "}", 1);
-	srv_events_publish(engine->events, "job", hob_str_of(a->full), hob_buf_str(&data));
+	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
 }
 
@@ -373,7 +373,7 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 	hob_error failed;
 	if (!srv_store_put_job(engine->store, &row, &failed))
 		srv_log(SRV_LOG_ERROR, "store", "%s", failed.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 	engine->counters.jobs++;
 	publish_job(job, result);
 	hob_buf_release(&reasons);
@@ -563,8 +563,8 @@ void publish_removed(srv_engine *engine, asset *a)
 	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
 	if (!srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
-	srv_events_publish(engine->events, "asset", hob_str_of(a->full), hob_buf_str(&data));
+	engine->publish.rows = true;
+	srv_publish_event(&engine->publish, "asset", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&tail);
 	hob_buf_release(&data);
 }

@@ -32,7 +32,7 @@ static void show(srv_engine *engine, uint32_t root)
 	bool away = engine_root_is_away(engine, root);
 	engine->roots[root].mode = away ? "missing" : state->mode;
 	engine->roots[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
-	engine->view_dirty = true;
+	engine->publish.view = true;
 }
 
 void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
@@ -52,7 +52,7 @@ void engine_store_root(srv_engine *engine, uint32_t root)
 	hob_error error;
 	if (!srv_store_put_root(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 }
 
 static void publish_root(srv_engine *engine, uint32_t root, const char *state)
@@ -69,7 +69,7 @@ static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 		hob_json_null(&data);
 	hob_json_put_str(&data, "reason", r->missing_since_ms ? r->note : (hob_str){0});
 	hob_json_close(&data, '}');
-	srv_events_publish(engine->events, "root", (hob_str){0}, hob_buf_str(&data));
+	srv_publish_event(&engine->publish, "root", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }
 

@@ -86,7 +86,7 @@ void engine_show_skipped(srv_engine *engine, uint32_t root)
 	free(s->text);
 	s->text = text.failed ? NULL : strdup((const char *)text.data);
 	engine->roots[root].skipped = hob_str_of(s->text ? s->text : "");
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	hob_buf_release(&list);
 	hob_buf_release(&text);
 }

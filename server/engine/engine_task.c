@@ -116,7 +116,7 @@ static void publish(const engine_task *t)
 	hob_buf data = {0};
 	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"kind\":\"%s\"}", (unsigned long long)t->id,
 				   t->finished ? "done" : "running", t->verifies ? "verify" : "gc");
-	srv_events_publish(t->engine->events, "job", (hob_str){0}, hob_buf_str(&data));
+	srv_publish_event(&t->engine->publish, "job", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }
 

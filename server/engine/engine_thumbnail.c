@@ -102,7 +102,7 @@ static void publish_drawn(srv_engine *engine, const asset *a, uint32_t size)
 	hob_buf_printf(&data, "{\"id\":\"%s\",\"size\":%u,\"asset\":", id, size);
 	hob_buf_put_json(&data, hob_str_of(a->full));
 	hob_buf_put(&data, "}", 1);
-	srv_events_publish(engine->events, "thumbnail", hob_str_of(a->full), hob_buf_str(&data));
+	srv_publish_event(&engine->publish, "thumbnail", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
 }
 
@@ -117,7 +117,7 @@ static void draw_done(uv_work_t *work, int status)
 	t->running = NULL;
 	if (!engine->closing && error.code == HOB_ERR_OK &&
 		srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
-		engine->store_dirty = true;
+		engine->publish.rows = true;
 		atomic_fetch_add(&engine->counters.thumbnails, 1);
 		if (srv_asset_is_alive(&a->life))
 			publish_drawn(engine, a, d->input.size);

@@ -108,14 +108,14 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		engine_show_skipped(engine, f->root);
 	}
 	f->listed = false;
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	f->stat = (srv_stat){0};
 	f->changed = ++engine->tick;
 	uint32_t id = f->asset;
 	hob_error error;
 	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->store_dirty = true;
+	engine->publish.rows = true;
 	if (id != HOB_NONE)
 		asset_remove(engine, id);
 	if (existed) {
@@ -157,7 +157,7 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	engine->scan_rounds[root]++;
 	engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
-	engine->view_dirty = true;
+	engine->publish.view = true;
 	if (!engine->scanned[root]) {
 		engine->scanned[root] = true;
 		finish_first_scan(engine);
@@ -265,7 +265,7 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 		engine->roots[f->root].files++;
 		engine_skip_file(engine, f->root, f->path, true);
 		engine_show_skipped(engine, f->root);
-		engine->view_dirty = true;
+		engine->publish.view = true;
 	}
 	engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
@@ -342,7 +342,7 @@ static void on_reset(void *user, uint32_t root, const char *why)
 	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
 	hob_buf_put_json(&data, hob_str_of(why));
 	hob_buf_put(&data, "}", 1);
-	srv_events_publish(engine->events, "reset", (hob_str){0}, hob_buf_str(&data));
+	srv_publish_event(&engine->publish, "reset", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }
 

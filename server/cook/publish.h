@@ -1,0 +1,34 @@
+/* publish.h - what leaves the loop, at the end of a turn and in this order: rows are committed, the view is shown, events are
+ * sent. So whoever hears of something finds it: in the index, in the view, by any question.
+ *
+ * Loop thread. Rows and records of the view are put where they belong during the turn (`rows` and `view` say that there are
+ * some); events wait here. */
+#ifndef SRV_PUBLISH_H
+#define SRV_PUBLISH_H
+
+#include "../events/events.h"
+#include "../store/store.h"
+
+typedef struct srv_publish_item {
+	const char *kind; /* static text */
+	size_t asset_size, size;
+} srv_publish_item;
+
+typedef struct srv_publish {
+	srv_store *store;
+	srv_events *events;
+	bool rows, view; /* something was put and is not committed, not shown */
+	bool turning;
+	srv_publish_item *items; /* events, oldest first; their texts one behind the other in `text` */
+	uint32_t count, capacity;
+	hob_buf text;
+} srv_publish;
+
+/* Copies. `kind` is static text. Without memory the event is sent at once, behind those that wait. */
+void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str data);
+/* Ends the turn. A commit that fails is logged, and what is in memory is shown all the same: the next start cooks again what
+ * the index does not know. show(user): makes the newest view; only called when `view` is set. True when it was. */
+bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user);
+void srv_publish_release(srv_publish *p);
+
+#endif
