@@ -1,6 +1,7 @@
 #include "gpu_format.h"
 
 #include "astc.h"
+#include "basis.h"
 #include "blocks.h"
 
 #include <zstd.h>
@@ -10,7 +11,9 @@ bool hob_gpu_decodable(const hob_gpu_texture *texture)
 	if (texture->mask_bits > 0)
 		return true;
 	hob_gpu_format format;
-	if (texture->basis || !hob_gpu_format_find(texture->vk_format, &format))
+	if (texture->basis)
+		return texture->basis_model != 0;
+	if (!hob_gpu_format_find(texture->vk_format, &format))
 		return false;
 	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float) ||
 		   (format.codec == HOB_GPU_ASTC && hob_astc_available());
@@ -25,6 +28,11 @@ void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
 	out->mips = texture->level_count;
 	out->vk_format = texture->vk_format;
 	out->opaque_codec = !hob_gpu_decodable(texture);
+	if (texture->basis) {
+		out->channels = hob_basis_channels(texture);
+		out->depth = HOB_DEPTH_8;
+		return;
+	}
 	out->channels = known ? format.channels : texture->mask_bits == 0 || texture->masks[3] != 0 ? 4 : 3;
 	/* A normal map or a pair of masks in two channels must not turn into grey and alpha. */
 	if (out->channels == 2)
@@ -119,7 +127,8 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 	hob_picture_info info = {0};
 	hob_gpu_describe(texture, &info);
 	if (info.opaque_codec)
-		return hob_fail(err, UNSUPPORTED, "format %u is not one that Hob unpacks", texture->vk_format);
+		return hob_fail(err, UNSUPPORTED, "%s %u is not one that Hob unpacks",
+						texture->basis ? "Basis Universal of HDR with format" : "format", texture->vk_format);
 	hob_picture picture;
 	hob_bytes raw;
 	if (!hob_picture_new(&info, arena, &picture, err))
@@ -129,6 +138,13 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 		return false;
 	hob_gpu_format format = {0};
 	size_t count = (size_t)info.width * info.height;
+	if (texture->basis) {
+		if (!hob_basis_decode(texture, raw, arena, picture.pixels, err))
+			return false;
+		hob_arena_restore(arena, mark);
+		*out = picture;
+		return true;
+	}
 	if (texture->mask_bits == 0 && !hob_gpu_format_find(texture->vk_format, &format))
 		return hob_fail(err, INTERNAL, "format %u has no description", texture->vk_format);
 	if (texture->mask_bits > 0)

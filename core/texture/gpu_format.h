@@ -72,9 +72,12 @@ uint32_t hob_level_count(uint32_t width, uint32_t height);
 typedef struct hob_gpu_texture {
 	uint32_t vk_format; /* 0: Basis Universal, or a DDS described by masks */
 	uint32_t width, height, level_count;
-	bool zstd;			/* levels are zstd frames of `raw_bytes` each */
-	bool basis;			/* Basis Universal: for a transcoder */
-	uint32_t mask_bits; /* DDS: bits a pixel, and the bits of R, G, B, A within it */
+	bool zstd;				   /* levels are zstd frames of `raw_bytes` each */
+	bool basis;				   /* Basis Universal: basis.h */
+	uint8_t basis_model;	   /* HOB_BASIS_*; 0: one that Hob does not unpack */
+	uint8_t basis_channels[2]; /* channel ids of the first two samples */
+	hob_bytes basis_global;	   /* BasisLZ's codebooks */
+	uint32_t mask_bits;		   /* DDS: bits a pixel, and the bits of R, G, B, A within it */
 	uint32_t masks[4];
 	hob_bytes levels[HOB_GPU_LEVELS];
 	uint64_t raw_bytes[HOB_GPU_LEVELS];

@@ -1,6 +1,7 @@
 #include "ktx2.h"
 
 #include "../base/limits.h"
+#include "basis.h"
 
 enum { SCHEME_NONE, SCHEME_BASIS_LZ, SCHEME_ZSTD };
 
@@ -51,6 +52,8 @@ bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
 			return hob_fail(err, CORRUPT, "level %u has %llu bytes, its size and format need %zu", i,
 							(unsigned long long)t.raw_bytes[i], need);
 	}
+	if (t.basis && !hob_basis_open(file, &t, err))
+		return false;
 	*out = t;
 	return true;
 }

@@ -46,7 +46,7 @@ typedef struct hob_picture_info {
 	hob_depth depth;
 	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
 	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
-	bool opaque_codec;	/* Basis Universal, BC6H, ETC2 ...: can be passed on as it is, not decoded */
+	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can be passed on as it is, not decoded */
 } hob_picture_info;
 
 /* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a missing

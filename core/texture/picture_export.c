@@ -37,9 +37,6 @@ static bool write_pixels(hob_bytes blob, uint32_t flags, hob_arena *arena, hob_b
 	hob_picture picture;
 	if (!hob_ktx2_open(blob, &texture, err))
 		return false;
-	if (texture.basis)
-		return hob_fail(err, UNSUPPORTED,
-						"Basis Universal is passed on, not unpacked; give the model PNG or JPEG pictures");
 	if (!hob_gpu_decode(&texture, arena, &picture, err) ||
 		(picture.depth == HOB_DEPTH_FLOAT && !narrow(&picture, arena, err)))
 		return false;

@@ -71,6 +71,7 @@ static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
 	hob_key_u64(&keyer, "png", b->request->png);
 	hob_key_u64(&keyer, "encoding", s->texture_encoding);
 	hob_key_u64(&keyer, "quality", s->texture_quality);
+	hob_key_u64(&keyer, "basis", s->texture_basis);
 	hob_key_u64(&keyer, "max size", s->texture_max_size);
 	hob_key_u64(&keyer, "mipmaps", s->texture_mipmaps);
 	hob_key_u64(&keyer, "zstd", s->texture_zstd);

@@ -27,7 +27,7 @@
  *   png     an RGBA or RGB PNG of level 0; request->png asks for it whatever the settings say
  * Pictures over texture.max_size are scaled down, aspect kept. KTX2 and DDS sources that hold the asked blocks
  * already are passed on untouched, without the levels over the size; where they have one level only, the others are
- * added to it. Basis Universal, ETC2 and BC6H are always passed on.
+ * added to it. ETC2, BC6H and HDR in Basis Universal are always passed on; ETC1S and UASTC with texture_basis KEEP alone.
  *
  * Each output is a part of its own (see hob_parts), keyed by the sources' bytes, the treatment and the settings. */
 #ifndef HOB_TEXTURE_H
@@ -40,7 +40,7 @@
 #include "../model/model.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-#define HOB_TEXTURE_VERSION 5
+#define HOB_TEXTURE_VERSION 6
 
 typedef struct hob_texture_request {
 	const hob_io *io;

@@ -86,7 +86,8 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	if (!open_source(source, &t))
 		return true;
 	if (t.basis) {
-		if (!hob_ktx2_check(source->file, false, NULL, NULL))
+		bool keep = request->settings.texture_basis == HOB_BASIS_KEEP || !hob_gpu_decodable(&t);
+		if (!keep || !hob_ktx2_check(source->file, false, NULL, NULL))
 			return true;
 		*done = true;
 		return pass_basis(source, &t, facts, out, err)

@@ -118,7 +118,7 @@ export const text = {
 		intro: 'Changes are saved beside the model, in', notYet: '(not there yet)', other: 'Other',
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
-			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.mipmaps', 'texture.zstd'],
+			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps', 'texture.zstd'],
 			Model: ['scale', 'units', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
@@ -126,6 +126,7 @@ export const text = {
 		units: { 'texture.max_size': 'pixels', 'budget.bytes': 'bytes', 'budget.triangles': 'triangles', 'budget.texture_size': 'pixels' },
 		choices: {
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)', source: 'As the source file', png: 'PNG' },
+			'texture.basis': { transcode: 'Transcode', keep: 'Keep the file' },
 			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best' }, vertices: { float32: 'Exact', quantized: 'Compact' }, encode: { raw: 'Usable in place', meshopt: 'Small to send' },
 		},
 		origins: { default: 'Default', own: 'This model' },
@@ -148,6 +149,7 @@ export const text = {
 		'animation.error': ['Animation error', 'Keys that change less are dropped; 0 keeps all that matter.'],
 		'texture.max_size': ['Largest texture side', 'Larger pictures are scaled down, the aspect is kept.'], 'texture.encoding': ['Texture format', 'BC and ASTC stay compressed on the GPU.'],
 		'texture.quality': ['Compression quality', 'Best takes about three times as long as good.'], 'texture.mipmaps': ['Smaller copies (mipmaps)', 'Sharper and faster in the distance; a third more space.'],
+		'texture.basis': ['Basis Universal', 'Transcode: every renderer shows it. Keep: smaller, for renderers with a transcoder.'],
 		'texture.zstd': ['Pack texture files', 'Smaller files; the renderer unpacks them.'],
 		'budget.triangles': ['Triangle budget', 'Warns above it; 0 means none.'], 'budget.bytes': ['Size budget', 'Warns above it; 0 means none.'],
 		'budget.draws': ['Draw budget', 'Warns above this many meshes; 0 means none.'], 'budget.texture_size': ['Texture side budget', 'Warns above it; 0 means none.'],

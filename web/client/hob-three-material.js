@@ -46,8 +46,18 @@ async function inflate(bytes, size) {
 	return zstd.decode(bytes, size);
 }
 
-async function readKtx2(bytes, hasExtension) {
+/* Kept as Basis Universal (texture.basis: keep): three's own transcoder turns it into what the graphics card has. */
+async function readBasis(bytes, ktx, transcoder) {
+	if (!transcoder) throw new Error('a texture in Basis Universal: give the loader a KTX2Loader with setKTX2Loader, or cook it with texture.basis transcode');
+	const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+	const texture = await new Promise((resolve, reject) => transcoder.parse(whole, resolve, reject));
+	texture.userData.levels = Math.max(1, ktx.levels.length);
+	return texture;
+}
+
+async function readKtx2(bytes, hasExtension, transcoder) {
 	const ktx = readKtx(bytes);
+	if (ktx.vkFormat === 0) return readBasis(bytes, ktx, transcoder);
 	const found = ktxFormats[ktx.vkFormat];
 	if (!found) throw new Error(`KTX2 with VkFormat ${ktx.vkFormat}, which this loader does not show`);
 	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
@@ -198,9 +208,11 @@ export class MaterialReader {
 	 * @param {(sha256: string, image: object) => Promise<ArrayBuffer>} fetchBlob
 	 * @param {(error: Error) => void} onTextureError  a texture that cannot be had is left out
 	 * @param {(name: string) => boolean} [hasExtension]  whether the GPU has a WebGL extension
+	 * @param {object} [transcoder]  three's KTX2Loader, for Basis Universal
 	 */
-	constructor(pack, fetchBlob, onTextureError, hasExtension = () => true) {
+	constructor(pack, fetchBlob, onTextureError, hasExtension = () => true, transcoder = null) {
 		this.hasExtension = hasExtension;
+		this.transcoder = transcoder;
 		this.pack = pack;
 		this.fetchBlob = fetchBlob;
 		this.onTextureError = onTextureError;
@@ -224,7 +236,7 @@ export class MaterialReader {
 	async #fetchPicture(image) {
 		try {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
-			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension) : await readPicture(bytes);
+			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension, this.transcoder) : await readPicture(bytes);
 			texture.name = image.name;
 			texture.userData.twoChannels = Boolean(image.flags & c.IMAGE_NORMAL_XY);
 			texture.flipY = false;

@@ -29,6 +29,8 @@ export class HobLoader extends Loader<Group> {
 	onTextureError: (error: Error) => void;
 	setLod(lod: number): this;
 	detectSupport(renderer: WebGLRenderer): this;
+	/** Textures that were kept in Basis Universal go to this KTX2Loader. */
+	setKTX2Loader(ktx2Loader: object): this;
 	abort(): this;
 	load(url: string, onLoad: (group: Group) => void, onProgress?: (event: ProgressEvent) => void, onError?: (error: unknown) => void): void;
 	parse(parts: HobParts, onLoad?: (group: Group) => void, onError?: (error: unknown) => void): Promise<Group>;

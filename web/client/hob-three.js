@@ -33,6 +33,7 @@ const attempts = 4;
 export class HobLoader extends Loader {
 	#abort = new AbortController();
 	#hasExtension = () => true;
+	#transcoder = null;
 	#clients = new Map();
 	#held = new WeakMap(); // group -> {shown: {output: hash}, base: {output: blob}}
 
@@ -62,6 +63,16 @@ export class HobLoader extends Loader {
 
 	setLod(lod) {
 		this.lod = lod;
+		return this;
+	}
+
+	/**
+	 * Textures that were kept in Basis Universal go to three's own transcoder.
+	 * @param {object} ktx2Loader  a KTX2Loader with its transcoder's path and the renderer's support
+	 * @returns {this}
+	 */
+	setKTX2Loader(ktx2Loader) {
+		this.#transcoder = ktx2Loader;
 		return this;
 	}
 
@@ -181,7 +192,7 @@ export class HobLoader extends Loader {
 		const scene = new Pack(parts.scene);
 		const anims = parts.animations ? new Pack(parts.animations) : null;
 		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
-		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension);
+		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension, this.#transcoder);
 		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
 		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack, geometry, pictures };

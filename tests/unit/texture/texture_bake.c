@@ -516,13 +516,43 @@ static void a_lone_level_keeps_its_blocks_and_gets_a_chain(void **state)
 	close_bench(b);
 }
 
-static void basis_universal_is_passed_on(void **state)
+static void basis_universal_becomes_what_is_asked_for(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"2d_uastc.ktx2", "2d_etc1s.ktx2"};
+	static const uint32_t encodings[] = {HOB_TEXTURE_RGBA8, HOB_TEXTURE_BC};
+	static const uint32_t formats[] = {HOB_VK_R8G8B8A8_SRGB, HOB_VK_BC7_SRGB};
+	for (int i = 0; i < 4; i++) {
+		bench *b = open_bench();
+		add_data(b, "props/a.ktx2", names[i % 2]);
+		add_flat(b, "props/mask.png", 8, (uint8_t[4]){77, 77, 77, 255});
+		uint32_t a = add_image(b, "props/a.ktx2"), mask = add_image(b, "props/mask.png");
+		b->request.settings.texture_encoding = encodings[i / 2];
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = a;
+		b->materials[1].slots[HOB_SLOT_BASE_COLOR].image = a;
+		b->materials[1].slots[HOB_SLOT_OPACITY].image = mask;
+		assert_true(bake(b));
+		for (int m = 0; m < 2; m++) {
+			const hob_baked_image *image =
+				&b->out.images[b->out.materials[m].slots[HOB_SLOT_BASE_COLOR].image];
+			assert_int_equal(image->vk_format, formats[i / 2]);
+			assert_int_equal(image->width, 40);
+			assert_int_equal(image->mips, 6);
+		}
+		assert_int_equal(b->out.materials[1].slots[HOB_SLOT_OPACITY].image, HOB_NONE);
+		assert_int_equal(b->notes.count, 0);
+		close_bench(b);
+	}
+}
+
+static void basis_universal_is_kept_when_asked(void **state)
 {
 	(void)state;
 	static const char *const names[] = {"2d_uastc.ktx2", "2d_etc1s.ktx2", "2d_astc4x4.ktx2"};
 	for (int i = 0; i < (hob_astc_available() ? 2 : 3); i++) {
 		bench *b = open_bench();
 		add_data(b, "props/a.ktx2", names[i]);
+		b->request.settings.texture_basis = HOB_BASIS_KEEP;
 		add_flat(b, "props/mask.png", 8, (uint8_t[4]){77, 77, 77, 255});
 		uint32_t a = add_image(b, "props/a.ktx2"), mask = add_image(b, "props/mask.png");
 		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = a;
@@ -537,7 +567,12 @@ static void basis_universal_is_passed_on(void **state)
 			assert_int_equal(b->textures[color].bytes.size, b->files[0].bytes.size);
 		if (!hob_ktx2_check(b->textures[color].bytes, true, NULL, &b->err))
 			fail_msg("%s", b->err.context);
-		/* Nothing can be packed into it: the mask keeps its slot, and a note says so. */
+		/* It is unpacked for who mixes it with another picture; what cannot be unpacked stays, and a note says so. */
+		if (i < 2) {
+			assert_int_not_equal(b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, color);
+			close_bench(b);
+			continue;
+		}
 		assert_int_equal(b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, color);
 		assert_int_not_equal(b->out.materials[1].slots[HOB_SLOT_OPACITY].image, HOB_NONE);
 		assert_true(noted(b, "texture.not-packed", "base colour and opacity"));
@@ -787,7 +822,8 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
 		cmocka_unit_test(blocks_of_another_kind_are_compressed_anew),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
-		cmocka_unit_test(basis_universal_is_passed_on),
+		cmocka_unit_test(basis_universal_becomes_what_is_asked_for),
+		cmocka_unit_test(basis_universal_is_kept_when_asked),
 		cmocka_unit_test(astc_encoding_needs_astcenc),
 		cmocka_unit_test(the_bytes_are_those_of_every_build),
 		cmocka_unit_test(order_and_threads_do_not_show),
