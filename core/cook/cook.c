@@ -32,6 +32,7 @@ typedef struct cook {
 	hob_io io; /* request->io with an ear on the names */
 	hob_str stem;
 	bool asked_by_name;
+	hob_str healed, healed_to; /* the first name that was found in another case only */
 	hob_model model;
 	hob_baked_mesh *meshes;
 	hob_baked_scene scene;
@@ -63,7 +64,28 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 static bool listening_find(void *user, hob_str path, hob_str *found)
 {
 	cook *c = user;
-	return c->request->io->find_nocase(c->request->io->user, path, found);
+	bool ok = c->request->io->find_nocase(c->request->io->user, path, found);
+	if (ok && c->healed.len == 0 && !hob_str_equal(path, *found)) {
+		c->healed = hob_arena_str(&c->memory->result, path);
+		c->healed_to = hob_arena_str(&c->memory->result, *found);
+	}
+	return ok;
+}
+
+/* Names that this machine can heal and another one may not. */
+static bool check_portability(const cook *c, hob_error *err)
+{
+	static const char *const codes[] = {"texture.case", "texture.elsewhere", "texture.path-guessed",
+										"texture.backslash", "obj.mtllib-guessed"};
+	if (c->request->settings.portability != HOB_PORTABILITY_FAIL)
+		return true;
+	for (uint32_t i = 0; i < c->notes->count; i++)
+		for (size_t k = 0; k < HOB_COUNT_OF(codes); k++)
+			if (hob_str_equal(c->notes->items[i].code, hob_str_of(codes[k])))
+				return hob_fail(err, CORRUPT, "%.*s (portability: fail)", HOB_FMT(c->notes->items[i].text));
+	return c->healed.len == 0 ||
+		   hob_fail(err, CORRUPT, "'%.*s' is spelt '%.*s' on disk; correct the spelling (portability: fail)",
+					HOB_FMT(c->healed), HOB_FMT(c->healed_to));
 }
 
 static bool names_hold_stem(const cook *c)
@@ -440,6 +462,9 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 
 	stage(c, "textures", 0.55f);
 	if (!bake_textures(c, err))
+		return false;
+
+	if (!check_portability(c, err))
 		return false;
 
 	stage(c, "write", 0.95f);

@@ -117,6 +117,16 @@ static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
 /* Extensions that offer another picture for a texture, in the order of preference when there is no other. */
 static const char *const source_extensions[] = {"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif",
 												"MSFT_texture_dds"};
+enum { READ_EXTENSIONS = 2 }; /* the first ones, which Hob decodes */
+
+static bool is_required(const hob_gltf *g, const char *extension)
+{
+	const cJSON *required = hob_gltf_get(g->root, "extensionsRequired");
+	for (const cJSON *item = cJSON_IsArray(required) ? required->child : NULL; item; item = item->next)
+		if (cJSON_IsString(item) && strcmp(item->valuestring, extension) == 0)
+			return true;
+	return false;
+}
 
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler, hob_error *err)
 {
@@ -124,14 +134,19 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	if (!hob_gltf_id(json, "source", g->images.count, image, err) ||
 		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, err))
 		return hob_fail_in(err, "textures[%u]", id);
-	/* PNG or JPEG, when it is there, is what every decoder reads. */
-	for (size_t i = 0; *image == HOB_NONE && i < HOB_COUNT_OF(source_extensions); i++) {
+	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the one that is
+	 * meant. */
+	bool only = *image == HOB_NONE, chosen = false;
+	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
 		const cJSON *extension;
+		if (!only && (i >= READ_EXTENSIONS || !is_required(g, source_extensions[i])))
+			continue;
 		if (!hob_gltf_extension(json, source_extensions[i], &extension, err))
 			return hob_fail_in(err, "textures[%u]", id);
 		if (extension && !hob_gltf_id(extension, "source", g->images.count, image, err))
 			return hob_fail_in(err, "%s; textures[%u]", source_extensions[i], id);
-		if (extension && *image != HOB_NONE)
+		chosen = extension && *image != HOB_NONE;
+		if (chosen && only)
 			hob_gltf_info(g, "texture-source", "textures[%u] has only a %s picture, images[%u]", id,
 						  source_extensions[i], *image);
 	}

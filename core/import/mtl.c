@@ -312,7 +312,7 @@ static bool read_map(mtl_reader *r, size_t map, hob_str line, hob_error *err)
 	if (file.len == 0)
 		return true;
 	if (maps[map].slot < 0) {
-		hob_note_add(r->images->request->notes, HOB_NOTE_INFO, "mtl.map-ignored",
+		hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.map-ignored",
 					 "material '%.*s': %s is left out", HOB_FMT(r->entry->name), maps[map].name);
 		return true;
 	}

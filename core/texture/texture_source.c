@@ -108,6 +108,10 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 				HOB_FMT(source->label));
 		return true;
 	}
+	if (hob_str_find(image->uri, HOB_STR("\\"), 0) != SIZE_MAX)
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.backslash",
+					 "picture '%.*s' is named with backslashes, which only Windows reads; write '%.*s'",
+					 HOB_FMT(image->uri), HOB_FMT(path));
 	if (!hob_str_equal(path, image->path)) {
 		bool only_case = hob_str_equal_nocase(path, image->path);
 		hob_note_add(

@@ -241,6 +241,23 @@ class Reference(Scenario):
             self.assertEqual(daemon.get("/a/art/deep/out_textures/" + "0" * 64 + ".png").status, 404)
             self.assertEqual(daemon.get("/a/art/out_textures/short.png").status, 404)
 
+    def test_healed_names_warn_and_may_fail(self):
+        self.room()
+        for name, text in (("case", "map_Kd pictures/GREY_30.png"), ("back", "map_Kd pictures\\grey_30.png"),
+                           ("absolute", "map_Kd /elsewhere/grey_30.png"), ("plain", "map_Kd pictures/grey_30.png")):
+            self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+            self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\n{text}\n")
+        self.put("grey_30.png", png(1, 2, 3))
+        self.cook("art", "-o", "out", "--report", "report.json")
+        assets = {a["path"]: [n["code"] for n in a["notes"] if n["level"] == "warning" and n["code"].startswith("texture.")] for a in
+                  json.loads((self.folder / "report.json").read_text())["assets"]}
+        warned = {name for name in ("case", "back", "absolute", "plain") if assets[f"{name}.obj"]}
+        self.assertEqual(warned, {"case", "back", "absolute"})
+        said = self.cook("art", "--check", "--settings", '{"portability": "fail"}', code=1)
+        self.assertIn("2 cooked, 3 failed", said)
+        self.assertIn("(portability: fail)", said)
+        self.assertIn("pictures/grey_30.png", said)
+
     def test_units_of_a_list_are_the_source_s(self):
         triangle = "".join(f"<vertex><coordinates><x>{x}</x><y>{y}</y><z>0</z></coordinates></vertex>" for x, y in ((0, 0), (400, 0), (0, 400)))
         self.put("part.amf", f'<?xml version="1.0"?><amf unit="millimeter"><object id="0"><mesh><vertices>{triangle}</vertices><volume>'

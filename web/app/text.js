@@ -119,7 +119,7 @@ export const text = {
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps', 'texture.zstd'],
-			Model: ['scale', 'units', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
+			Model: ['scale', 'units', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
@@ -140,6 +140,7 @@ export const text = {
 	},
 	settingNames: {
 		scale: ['Scale', 'Multiplies every size and distance.'], merge_instances: ['Merge copies', 'Joins parts that share mesh and material into one mesh.'],
+		portability: ['Healed names', 'Names in another case, with backslashes or from another folder: warn, or fail.'],
 		units: ['Units', 'metres: lengths are brought to metres. source: the numbers of the file stay.'], 'animation.short_names': ['Short clip names', 'A clip \'rig|Walk\' is called \'Walk\'.'],
 		merge_materials: ['Merge by material', 'Joins parts of one material that move as one, for fewer draws.'], name_rules: ['Material name rules', 'Materials named Glass, Metal and the like get those looks.'],
 		'lods.max': ['Levels at most', 'The full model counts; 1 means no coarser levels.'], 'lods.ratio': ['Shrink per level', 'Triangles of a level, as a share of the level before.'],

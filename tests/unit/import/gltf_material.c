@@ -364,6 +364,21 @@ static void the_most_readable_picture_of_a_texture_is_taken(void **state)
 	fixture_free(f);
 }
 
+static void a_required_picture_is_preferred_to_its_fallback(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_import(f, "'extensionsUsed':['EXT_texture_webp'],'extensionsRequired':['EXT_texture_webp'],"
+					  "'images':[{'uri':'a.png'},{'uri':'a.webp'}],'textures':[{'source':0,'extensions':"
+					  "{'EXT_texture_webp':{'source':1}}},{'source':0}],'materials':[{'pbrMetallicRoughness':"
+					  "{'baseColorTexture':{'index':0},'metallicRoughnessTexture':{'index':1}}}]");
+	assert_imported(f);
+	const hob_material *m = &f->model.materials[0];
+	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 1);
+	assert_int_equal(m->slots[HOB_SLOT_METAL_ROUGH].image, 0);
+	fixture_free(f);
+}
+
 static void broken_references_are_refused(void **state)
 {
 	(void)state;
@@ -410,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_picture_in_a_glb_is_not_copied),
 		cmocka_unit_test(pictures_outside_the_root_are_kept_without_a_path),
 		cmocka_unit_test(the_most_readable_picture_of_a_texture_is_taken),
+		cmocka_unit_test(a_required_picture_is_preferred_to_its_fallback),
 		cmocka_unit_test(broken_references_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
