@@ -5,6 +5,7 @@
 #include "importer.h"
 
 extern const hob_importer hob_gltf_importer;	/* glTF 2.0: .gltf .glb */
+extern const hob_importer hob_fbx_importer;		/* Autodesk .fbx, binary and ASCII */
 extern const hob_importer hob_obj_importer;		/* Wavefront .obj with .mtl */
 extern const hob_importer hob_stl_importer;		/* .stl, text and binary */
 extern const hob_importer hob_ply_importer;		/* .ply, text and binary */

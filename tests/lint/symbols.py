@@ -34,7 +34,7 @@ LIBRARIES = {
     r"meshopt_\w+": ["core/mesh/*.c", "core/formats/*.c", "core/import/gltf_meshopt.c"],
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
     r"XML_\w+": ["core/import/xml.c"],
-    r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c"],
+    r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c", "core/import/fbx_tree.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
     # The client is not part of any cook: it is linked by renderers, and its work is sockets and a cache folder.

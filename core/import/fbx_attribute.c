@@ -1,0 +1,169 @@
+#include "fbx_private.h"
+
+#include <math.h>
+
+static const double degree = 3.14159265358979323846 / 180;
+
+/* ---- cameras */
+
+static double between(double value, double least, double most, double otherwise)
+{
+	return value >= least && value <= most ? value : otherwise;
+}
+
+static double aspect_of(const hob_fbx *f, uint32_t o, double film_width, double film_height)
+{
+	double width =
+		hob_fbx_prop_real(f, o, HOB_STR("AspectWidth"), hob_fbx_prop_real(f, o, HOB_STR("AspectW"), 0));
+	double height =
+		hob_fbx_prop_real(f, o, HOB_STR("AspectHeight"), hob_fbx_prop_real(f, o, HOB_STR("AspectH"), 0));
+	double pixel = between(hob_fbx_prop_real(f, o, HOB_STR("PixelAspectRatio"), 1), 0.05, 20, 1);
+	if (hob_fbx_prop_integer(f, o, HOB_STR("AspectRatioMode"), 0) == 0)
+		return film_width / film_height;
+	if (width > 0 && height > 0)
+		return between(width / height * pixel, 1e-3, 1e3, film_width / film_height);
+	return film_width / film_height;
+}
+
+/* Source of the modes: FbxCamera's EApertureMode and EGateFit. */
+static double vertical_angle(const hob_fbx *f, uint32_t o, double aspect, double film_width,
+							 double film_height)
+{
+	double fov = hob_fbx_prop_real(f, o, HOB_STR("FieldOfView"), 25.115);
+	double focal = hob_fbx_prop_real(f, o, HOB_STR("FocalLength"), 35) / 25.4;
+	switch (hob_fbx_prop_integer(f, o, HOB_STR("ApertureMode"), 2)) {
+	case 0:
+		return hob_fbx_prop_real(f, o, HOB_STR("FieldOfViewY"), 40) * degree;
+	case 1:
+		return 2 * atan(tan(between(fov, 1e-3, 179.9, 40) * degree / 2) / aspect);
+	case 3:
+		break;
+	default:
+		return fov * degree;
+	}
+	if (!(focal > 1e-6))
+		return 0;
+	double film_aspect = film_width / film_height;
+	switch (hob_fbx_prop_integer(f, o, HOB_STR("GateFit"), 0)) {
+	case 2: /* horizontal */
+		film_height = film_width / aspect;
+		break;
+	case 3: /* fill */
+		film_height = aspect > film_aspect ? film_width / aspect : film_height;
+		break;
+	case 4: /* overscan */
+		film_height = aspect > film_aspect ? film_height : film_width / aspect;
+		break;
+	default:
+		break;
+	}
+	return 2 * atan(film_height / 2 / focal);
+}
+
+static void read_camera(const hob_fbx *f, uint32_t o, hob_camera *camera)
+{
+	double film_width = between(hob_fbx_prop_real(f, o, HOB_STR("FilmWidth"), 0.816), 1e-4, 1e4, 0.816);
+	double film_height = between(hob_fbx_prop_real(f, o, HOB_STR("FilmHeight"), 0.612), 1e-4, 1e4, 0.612);
+	film_width *= between(hob_fbx_prop_real(f, o, HOB_STR("FilmSqueezeRatio"), 1), 0.01, 100, 1);
+	double aspect = aspect_of(f, o, film_width, film_height);
+	double near_plane = hob_fbx_prop_real(f, o, HOB_STR("NearPlane"), 10) * f->unit;
+	double far_plane = hob_fbx_prop_real(f, o, HOB_STR("FarPlane"), 4000) * f->unit;
+	camera->znear = (float)between(near_plane, 1e-9, 1e9, 0.1);
+	camera->zfar = far_plane > (double)camera->znear && far_plane < 1e30 ? (float)far_plane : INFINITY;
+	camera->aspect_or_xmag = (float)aspect;
+	if (hob_fbx_prop_integer(f, o, HOB_STR("CameraProjectionType"), 0) == 1) {
+		double half = hob_fbx_prop_real(f, o, HOB_STR("OrthoZoom"), 1) * (f->is_blender ? 1 : 30) / 2;
+		camera->type = HOB_CAMERA_ORTHOGRAPHIC;
+		half = between(half * f->unit, 1e-9, 1e9, 1);
+		camera->aspect_or_xmag = (float)half;
+		camera->yfov_or_ymag = (float)(half / aspect);
+		return;
+	}
+	camera->type = HOB_CAMERA_PERSPECTIVE;
+	camera->yfov_or_ymag =
+		(float)between(vertical_angle(f, o, aspect, film_width, film_height), 1e-3, 3.13, 0.7);
+}
+
+/* ---- lights */
+
+static void read_light(const hob_fbx *f, uint32_t o, hob_light *light)
+{
+	double color[3] = {1, 1, 1};
+	hob_fbx_prop_vector(f, o, HOB_STR("Color"), color);
+	int64_t type = hob_fbx_prop_integer(f, o, HOB_STR("LightType"), 0);
+	light->type = type == 1 ? HOB_LIGHT_DIRECTIONAL : type == 2 ? HOB_LIGHT_SPOT : HOB_LIGHT_POINT;
+	if (type >= 3)
+		hob_fbx_info(f, "area-light", "light '%.*s' has an area; it shines from one point",
+					 HOB_FMT(f->objects[o].name));
+	double strongest = 0;
+	for (int k = 0; k < 3; k++)
+		strongest = color[k] > strongest ? color[k] : strongest;
+	for (int k = 0; k < 3; k++)
+		light->color[k] = strongest > 0 && color[k] > 0 ? (float)(color[k] / strongest) : 0;
+	double intensity = hob_fbx_prop_real(f, o, HOB_STR("Intensity"), 100) / 100 * strongest;
+	light->intensity = (float)between(intensity, 0, 1e30, 0);
+	light->range = INFINITY;
+	double outer =
+		hob_fbx_prop_real(f, o, HOB_STR("OuterAngle"), hob_fbx_prop_real(f, o, HOB_STR("Cone angle"), 45));
+	double inner =
+		hob_fbx_prop_real(f, o, HOB_STR("InnerAngle"), hob_fbx_prop_real(f, o, HOB_STR("HotSpot"), 0));
+	light->outer_cone = (float)(between(outer, 0.01, 180, 45) / 2 * degree);
+	light->inner_cone = (float)(between(inner, 0, 180, 0) / 2 * degree);
+	if (light->inner_cone > light->outer_cone)
+		light->inner_cone = light->outer_cone;
+}
+
+/* ---- both */
+
+/* A camera looks along +X of its node and a light along -Y, ours along -Z: a child holds the turn, so that the node keeps its
+ * own place and its clips. */
+static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, bool camera, hob_error *err)
+{
+	static const double half = 0.70710678118654752440;
+	hob_fbx_trs place = {{0, 0, 0}, {camera ? 0 : -half, camera ? -half : 0, 0, half}, {1, 1, 1}};
+	hob_model *model = &f->model;
+	hob_str name = f->objects[node->object].name;
+	hob_str child = hob_arena_printf(f->scratch, "%.*s_%s", HOB_FMT(name), camera ? "camera" : "light");
+	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
+	if (!made)
+		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
+	hob_str shown = hob_fbx_name(f, name);
+	if (!shown.data)
+		return hob_fail_memory(err, f->result, "node names");
+	if (camera) {
+		hob_camera *to = &model->cameras[model->camera_count];
+		read_camera(f, o, to);
+		to->name = shown;
+		made->camera = model->camera_count++;
+	} else {
+		hob_light *to = &model->lights[model->light_count];
+		read_light(f, o, to);
+		to->name = shown;
+		made->light = model->light_count++;
+	}
+	return true;
+}
+
+/* MotionBuilder's views of the scene, which nobody placed: their nodes stay, without cameras. */
+static bool is_producer(const hob_fbx *f, const hob_fbx_node *node)
+{
+	return node->parent == HOB_NONE && node->first_child == HOB_NONE &&
+		   hob_str_starts(f->objects[node->object].name, HOB_STR("Producer "));
+}
+
+bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t id, hob_error *err)
+{
+	const hob_fbx_node *node = &f->nodes[id];
+	const hob_fbx_object *object = &f->objects[node->object];
+	for (uint32_t i = 0; i < object->below_count; i++) {
+		uint32_t child = f->edges[object->below_first + i].child;
+		if (f->objects[child].class != HOB_FBX_ATTRIBUTE ||
+			f->model.camera_count + f->model.light_count >= f->object_count)
+			continue;
+		bool camera = hob_str_equal(f->objects[child].subclass, HOB_STR("Camera"));
+		bool light = hob_str_equal(f->objects[child].subclass, HOB_STR("Light"));
+		if ((light || (camera && !is_producer(f, node))) && !emit_attribute(f, node, child, camera, err))
+			return false;
+	}
+	return true;
+}

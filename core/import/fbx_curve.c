@@ -1,0 +1,470 @@
+#include "fbx_curve.h"
+
+#include <math.h>
+
+enum { CONSTANT = 0x2, LINEAR = 0x4, CUBIC = 0x8 };
+enum {
+	AUTO = 0x100,
+	TCB = 0x200,
+	USER = 0x400,
+	CLAMP = 0x1000,
+	TIME_INDEPENDENT = 0x2000,
+	PROGRESSIVE = 0x4000,
+	WEIGHTED_RIGHT = 0x1000000,
+	WEIGHTED_NEXT_LEFT = 0x2000000,
+};
+
+/* A key as it is read, before its tangents are known. */
+typedef struct raw_key {
+	uint32_t flags;
+	float data[2]; /* slopes, or tension and continuity */
+	float bias;	   /* TCB */
+	bool solve;	   /* tangents are to be found */
+	bool first_zero;
+} raw_key;
+
+static const float third = 1.0f / 3;
+
+/* ---- tangents */
+
+static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
+{
+	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
+}
+
+/* Slope at a key between its neighbours. `flags` say whether the nearer neighbour counts more, and how overshooting is
+ * prevented: flat beside an equal key, or no steeper than what reaches a neighbour's value within a third of the way. */
+static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
+						 uint32_t flags, double weight_in, double weight_out)
+{
+	if (!before || !behind) {
+		if ((flags & PROGRESSIVE) || (!before && !behind))
+			return 0;
+		return before ? secant(before, key) : secant(key, behind);
+	}
+	double left = secant(before, key), right = secant(key, behind), slope = secant(before, behind);
+	if (!(flags & TIME_INDEPENDENT)) {
+		double t = (key->time - before->time) / (behind->time - before->time);
+		slope = left * (1 - t) + right * t;
+	}
+	double to_before = key->value - before->value, to_behind = behind->value - key->value;
+	if (flags & CLAMP) {
+		if (fabs(to_before) < 1e-9 * fmax(1, fabs(key->value)) ||
+			fabs(to_behind) < 1e-9 * fmax(1, fabs(key->value)))
+			return 0;
+	}
+	if (flags & PROGRESSIVE) {
+		double sign = slope < 0 ? -1 : 1;
+		double most_left = sign * to_before / fmax(weight_in * (key->time - before->time), 1e-12);
+		double most_right = sign * to_behind / fmax(weight_out * (behind->time - key->time), 1e-12);
+		double most = fmax(0, fmin(most_left, most_right));
+		slope = sign * fmin(fabs(slope), most);
+	}
+	return slope;
+}
+
+/* Source: Kochanek and Bartels 1984. */
+static void tcb_slopes(double before, double behind, const raw_key *raw, double *in, double *out)
+{
+	double t = (double)raw->data[0], c = (double)raw->data[1], b = (double)raw->bias;
+	*in = ((1 - t) * (1 + b) * (1 - c) * before + (1 - t) * (1 - b) * (1 + c) * behind) / 2;
+	*out = ((1 - t) * (1 + b) * (1 + c) * before + (1 - t) * (1 - b) * (1 - c) * behind) / 2;
+}
+
+static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_fbx_key *before = i > 0 ? &keys[i - 1] : NULL,
+						  *behind = i + 1 < count ? &keys[i + 1] : NULL;
+		double in, out;
+		if (!raw[i].solve)
+			continue;
+		if (raw[i].flags & TCB) {
+			double left = before ? secant(before, &keys[i]) : 0,
+				   right = behind ? secant(&keys[i], behind) : 0;
+			tcb_slopes(before ? left : right, behind ? right : left, &raw[i], &in, &out);
+		} else {
+			in = out = raw[i].first_zero && !before
+						   ? 0
+						   : auto_slope(before, &keys[i], behind, raw[i].flags,
+										before ? (double)before->weight_in : 0, (double)keys[i].weight_out);
+		}
+		keys[i].slope_out = (float)out;
+		if (before)
+			keys[i - 1].slope_in = (float)in;
+	}
+}
+
+static void finish(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
+{
+	solve_tangents(keys, raw, count);
+	for (uint32_t i = 0; i < count; i++) {
+		hob_fbx_key *key = &keys[i];
+		bool usual = fabsf(key->weight_out - third) < 1e-4f && fabsf(key->weight_in - third) < 1e-4f;
+		if (key->kind == HOB_FBX_CUBIC && !usual)
+			key->kind = HOB_FBX_WEIGHTED;
+		if (!isfinite(key->slope_out))
+			key->slope_out = 0;
+		if (!isfinite(key->slope_in))
+			key->slope_in = 0;
+	}
+}
+
+static float usable_weight(double weight)
+{
+	return weight >= 0 && weight <= 1 ? (float)weight : third;
+}
+
+/* ---- 7.x */
+
+static hob_fbx_beyond read_beyond(const hob_fbx *f, uint32_t curve, hob_str name, hob_str old_name)
+{
+	uint32_t record = hob_fbx_child(f, curve, name);
+	if (record == HOB_NONE)
+		record = hob_fbx_child(f, curve, old_name);
+	hob_fbx_beyond beyond = {'C', -1};
+	hob_str type = hob_fbx_child_text(f, record, HOB_STR("Type"));
+	if (type.len > 0)
+		beyond.type = type.data[0];
+	beyond.repetition = hob_fbx_child_integer(f, record, HOB_STR("Repetition"), -1);
+	return beyond;
+}
+
+static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const double *data)
+{
+	raw->flags = flags;
+	key->weight_out = key->weight_in = third;
+	key->kind = (flags & CONSTANT) ? HOB_FBX_STEPPED : (flags & CUBIC) ? HOB_FBX_CUBIC : HOB_FBX_LINEAR;
+	key->to_next = (flags & CONSTANT) && (flags & AUTO);
+	if (!data || key->kind != HOB_FBX_CUBIC)
+		return;
+	uint32_t bits = data[2] >= 0 && data[2] < 4294967296.0 ? (uint32_t)data[2] : 0;
+	if (flags & WEIGHTED_RIGHT)
+		key->weight_out = usable_weight((bits & 0xFFFF) * 0.0001);
+	if (flags & WEIGHTED_NEXT_LEFT)
+		key->weight_in = usable_weight((bits >> 16) * 0.0001);
+	raw->data[0] = (float)data[0];
+	raw->data[1] = (float)data[1];
+	key->slope_in = (float)data[1]; /* unless the next key finds its own */
+	if (flags & TCB) {
+		float bias;
+		memcpy(&bias, &bits, sizeof bias);
+		raw->bias = isfinite(bias) ? bias : 0;
+		raw->solve = true;
+	} else if (!(flags & USER) && (flags & AUTO)) {
+		raw->solve = true;
+	} else {
+		key->slope_out = (float)data[0];
+	}
+}
+
+/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write the floats
+ * as text, and from KeyVer 4009 on their bits as integers. */
+static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
+							hob_error *err)
+{
+	float *floats;
+	int32_t *integers = NULL;
+	as_bits = as_bits && f->ascii;
+	bool read = as_bits ? hob_fbx_ints(f, record, &integers, count, err)
+						: hob_fbx_floats(f, record, &floats, count, err);
+	if (!read)
+		return false;
+	*out = HOB_NEW(f->scratch, double, *count);
+	if (!*out)
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	for (uint32_t i = 0; i < *count; i++) {
+		uint32_t bits;
+		float number;
+		memcpy(&bits, as_bits ? (const void *)&integers[i] : (const void *)&floats[i], sizeof bits);
+		memcpy(&number, &bits, sizeof number);
+		(*out)[i] = i % 4 == 2 ? (double)bits : (double)number;
+	}
+	return true;
+}
+
+static void take_key(hob_fbx_curve *curve, raw_key *raw, double time, double value, uint32_t flags,
+					 const double *data)
+{
+	if (!isfinite(time) || !isfinite(value) ||
+		(curve->count > 0 && !(time > curve->keys[curve->count - 1].time)))
+		return;
+	hob_fbx_key *key = &curve->keys[curve->count];
+	key->time = time;
+	key->value = value;
+	set_flags(key, &raw[curve->count++], flags, data);
+}
+
+bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err)
+{
+	uint32_t record = f->objects[object].record, time_count, value_count, flag_count, data_count, ref_count;
+	int64_t *times;
+	double *values, *data;
+	int32_t *flags, *refs;
+	bool as_bits = hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0) >= 4009;
+	*out = NULL;
+	if (!hob_fbx_longs(f, hob_fbx_child(f, record, HOB_STR("KeyTime")), &times, &time_count, err) ||
+		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("KeyValueFloat")), &values, &value_count, err) ||
+		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrFlags")), &flags, &flag_count, err) ||
+		!read_attributes(f, hob_fbx_child(f, record, HOB_STR("KeyAttrDataFloat")), as_bits, &data,
+						 &data_count, err) ||
+		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrRefCount")), &refs, &ref_count, err))
+		return false;
+	uint32_t count = time_count < value_count ? time_count : value_count;
+	if (count == 0)
+		return true;
+	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	raw_key *raw = HOB_NEW(f->scratch, raw_key, count);
+	if (!curve || !raw || !(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, count)))
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	uint32_t group = 0;
+	int64_t left = ref_count > 0 ? refs[0] : INT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		while (left <= 0 && group + 1 < ref_count)
+			left = refs[++group];
+		uint32_t of = flag_count == 0 ? CUBIC : (uint32_t)flags[group < flag_count ? group : flag_count - 1];
+		const double *given = (group + 1) * (uint64_t)4 <= data_count ? data + (size_t)group * 4 : NULL;
+		take_key(curve, raw, (double)times[i] / f->ticks, values[i], of, given);
+		left--;
+	}
+	if (curve->count == 0)
+		return true;
+	finish(curve->keys, raw, curve->count);
+	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
+	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
+	*out = curve;
+	return true;
+}
+
+/* ---- Takes */
+
+typedef struct take_reader {
+	hob_fbx *f;
+	hob_fbx_cursor cursor;
+	int64_t version;
+} take_reader;
+
+static double take_number(take_reader *r)
+{
+	hob_fbx_value value;
+	return hob_fbx_next(r->f, &r->cursor, &value) && isfinite(value.real) ? value.real : 0;
+}
+
+static char take_letter(take_reader *r)
+{
+	hob_fbx_value value;
+	if (!hob_fbx_next(r->f, &r->cursor, &value))
+		return 0;
+	if (value.text.len > 0)
+		return value.text.data[0];
+	return value.integer > 0 && value.integer < 128 ? (char)value.integer : 0;
+}
+
+/* How many numbers belong to a slope and how many weights follow it depends on the letter and on KeyVer.
+ * Modes p q t d: their numbers are skipped and the tangent is found from the neighbours. */
+static bool take_cubic(take_reader *r, hob_fbx_key *key, raw_key *raw)
+{
+	int weights = 1, skip = 0;
+	char mode = take_letter(r);
+	raw->flags = CUBIC | PROGRESSIVE | TIME_INDEPENDENT;
+	raw->solve = raw->first_zero = true;
+	switch (mode) {
+	case 's':
+	case 'b':
+		raw->solve = false;
+		key->slope_out = (float)take_number(r);
+		key->slope_in = (float)take_number(r);
+		weights = r->version == 4003 ? 0 : 1;
+		break;
+	case 'a':
+		weights = r->version <= 4004 ? 0 : 1;
+		break;
+	case 'p':
+	case 'q':
+		skip = 2;
+		weights = r->version <= 4004 ? 1 : 2;
+		break;
+	case 't':
+		skip = 3;
+		weights = 0;
+		break;
+	case 'd':
+		skip = 1;
+		break;
+	default:
+		return false;
+	}
+	while (skip-- > 0)
+		(void)take_number(r);
+	while (weights-- > 0) {
+		char weight = take_letter(r);
+		if (weight == 'a' || weight == 'r')
+			key->weight_out = usable_weight(take_number(r));
+		if (weight == 'a' || weight == 'l')
+			key->weight_in = usable_weight(take_number(r));
+		if (weight == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool take_next(take_reader *r, hob_fbx_key *key, raw_key *raw)
+{
+	hob_fbx_value value;
+	*key = (hob_fbx_key){.weight_out = third, .weight_in = third};
+	*raw = (raw_key){0};
+	if (!hob_fbx_next(r->f, &r->cursor, &value))
+		return false;
+	key->time = value.real / r->f->ticks;
+	key->value = take_number(r);
+	switch (take_letter(r)) {
+	case 'L':
+		key->kind = HOB_FBX_LINEAR;
+		return true;
+	case 'C':
+		key->kind = HOB_FBX_STEPPED;
+		key->to_next = r->version >= 4004 && take_letter(r) == 'n';
+		return true;
+	case 'U':
+		key->kind = HOB_FBX_CUBIC;
+		return take_cubic(r, key, raw);
+	default:
+		return false;
+	}
+}
+
+bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err)
+{
+	uint32_t list = hob_fbx_child(f, record, HOB_STR("Key"));
+	int64_t promised = hob_fbx_child_integer(f, record, HOB_STR("KeyCount"), 0);
+	int64_t version = hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0);
+	*out = NULL;
+	if (list == HOB_NONE || f->records[list].value_count < 3)
+		return true;
+	uint32_t most = f->records[list].value_count / 3;
+	most = promised > 0 && promised < most ? (uint32_t)promised : most;
+	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	raw_key *raw = HOB_NEW(f->scratch, raw_key, most);
+	if (!curve || !raw || !(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, most)))
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	take_reader r = {f, hob_fbx_values(f, list),
+					 version > 0		 ? version
+					 : f->version < 5000 ? 4003
+					 : f->version < 6000 ? 4004
+										 : 4005};
+	for (uint32_t i = 0; i < most; i++) {
+		hob_fbx_key *key = &curve->keys[curve->count];
+		if (!take_next(&r, key, &raw[curve->count]))
+			break;
+		bool rises = curve->count == 0 || key->time > key[-1].time;
+		curve->count += rises && isfinite(key->time);
+	}
+	if (curve->count == 0)
+		return true;
+	finish(curve->keys, raw, curve->count);
+	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
+	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
+	*out = curve;
+	return true;
+}
+
+/* ---- values */
+
+/* The segment is a Bezier curve in time and value; x(s) = t is solved by bisection with Newton steps. */
+static hob_fbx_reading weighted(const hob_fbx_key *a, const hob_fbx_key *b, double u)
+{
+	double x1 = (double)a->weight_out, x2 = 1 - (double)a->weight_in, low = 0, high = 1, s = u,
+		   length = b->time - a->time;
+	for (int i = 0; i < 60; i++) {
+		double x = 3 * (1 - s) * (1 - s) * s * x1 + 3 * (1 - s) * s * s * x2 + s * s * s;
+		double d = 3 * (1 - s) * (1 - s) * x1 + 6 * (1 - s) * s * (x2 - x1) + 3 * s * s * (1 - x2);
+		if (fabs(x - u) < 1e-13)
+			break;
+		if (x < u)
+			low = s;
+		else
+			high = s;
+		s = fabs(d) > 1e-9 ? s - (x - u) / d : (low + high) / 2;
+		if (!(s > low && s < high))
+			s = (low + high) / 2;
+	}
+	double y0 = a->value, y3 = b->value;
+	double y1 = y0 + x1 * length * (double)a->slope_out,
+		   y2 = y3 - (double)a->weight_in * length * (double)a->slope_in;
+	double value = (1 - s) * (1 - s) * (1 - s) * y0 + 3 * (1 - s) * (1 - s) * s * y1 +
+				   3 * (1 - s) * s * s * y2 + s * s * s * y3;
+	return (hob_fbx_reading){value, 0, HOB_FBX_WEIGHTED, false};
+}
+
+static hob_fbx_reading on_segment(const hob_fbx_key *a, const hob_fbx_key *b, double time)
+{
+	double length = b->time - a->time, u = (time - a->time) / length;
+	double change = b->value - a->value, m0 = (double)a->slope_out * length,
+		   m1 = (double)a->slope_in * length;
+	switch (a->kind) {
+	case HOB_FBX_STEPPED:
+		return (hob_fbx_reading){a->to_next ? b->value : a->value, 0, HOB_FBX_STEPPED, false};
+	case HOB_FBX_LINEAR:
+		return (hob_fbx_reading){a->value + change * u, change / length, HOB_FBX_LINEAR, false};
+	case HOB_FBX_WEIGHTED:
+		return weighted(a, b, u);
+	default:
+		break;
+	}
+	double c = 3 * change - 2 * m0 - m1, d = m0 + m1 - 2 * change;
+	return (hob_fbx_reading){a->value + u * (m0 + u * (c + u * d)), (m0 + u * (2 * c + u * 3 * d)) / length,
+							 HOB_FBX_CUBIC, false};
+}
+
+static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
+{
+	uint32_t low = 0, high = curve->count;
+	/* First key behind the time; from before, a key at the time itself counts as behind. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		bool behind = side < 0 ? curve->keys[middle].time >= time : curve->keys[middle].time > time;
+		if (behind)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low == 0)
+		return (hob_fbx_reading){curve->keys[0].value, 0, HOB_FBX_FLAT, false};
+	if (low == curve->count)
+		return (hob_fbx_reading){curve->keys[low - 1].value, 0, HOB_FBX_FLAT, false};
+	return on_segment(&curve->keys[low - 1], &curve->keys[low], time);
+}
+
+hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side)
+{
+	const hob_fbx_key *first = &curve->keys[0], *last = &curve->keys[curve->count - 1];
+	bool early = time < first->time;
+	const hob_fbx_beyond *beyond = early ? &curve->before : &curve->behind;
+	if ((!early && time <= last->time) || beyond->type == 'C' || beyond->repetition == 0 || curve->count == 0)
+		return inside(curve, time, side);
+	double length = last->time - first->time, shift = 0;
+	hob_fbx_reading out;
+	if (beyond->type == 'K') {
+		out = inside(curve, early ? first->time : last->time, early ? 1 : -1);
+		out.value += out.slope * (time - (early ? first->time : last->time));
+		out.beyond = true;
+		return out;
+	}
+	if (!(length > 0) || (beyond->type != 'R' && beyond->type != 'M' && beyond->type != 'A'))
+		return inside(curve, time, side);
+	double turns = early ? ceil((first->time - time) / length) : ceil((time - last->time) / length);
+	if (beyond->repetition > 0 && turns > (double)beyond->repetition) {
+		turns = (double)beyond->repetition;
+		time = early ? first->time - turns * length : last->time + turns * length;
+	}
+	double within = early ? time + turns * length : time - turns * length;
+	within = within < first->time ? first->time : within > last->time ? last->time : within;
+	if (beyond->type == 'M' && fmod(turns, 2) > 0.5)
+		within = first->time + last->time - within;
+	if (beyond->type == 'A')
+		shift = (early ? -turns : turns) * (last->value - first->value);
+	out = inside(curve, within, within <= first->time ? 1 : -1);
+	out.value += shift;
+	out.beyond = true;
+	return out;
+}

@@ -1,0 +1,48 @@
+/* fbx_curve.h - one animation curve: keys, tangents, extrapolation, and its value at a time. */
+#ifndef HOB_FBX_CURVE_H
+#define HOB_FBX_CURVE_H
+
+#include "fbx_private.h"
+
+typedef enum hob_fbx_segment {
+	HOB_FBX_FLAT,
+	HOB_FBX_STEPPED,
+	HOB_FBX_LINEAR,
+	HOB_FBX_CUBIC,
+	HOB_FBX_WEIGHTED
+} hob_fbx_segment;
+
+/* The segment from this key to the next. Slopes are per second; weights are fractions of its length. */
+typedef struct hob_fbx_key {
+	double time, value;
+	uint8_t kind; /* hob_fbx_segment, never FLAT */
+	bool to_next; /* stepped: shows the next key's value */
+	float slope_out, slope_in, weight_out, weight_in;
+} hob_fbx_key;
+
+typedef struct hob_fbx_beyond {
+	char type;			/* C constant, K slope, R repeat, M mirror, A repeat relative */
+	int64_t repetition; /* below 0: endless */
+} hob_fbx_beyond;
+
+typedef struct hob_fbx_curve {
+	hob_fbx_key *keys; /* times rise */
+	uint32_t count;	   /* at least 1 */
+	hob_fbx_beyond before, behind;
+} hob_fbx_curve;
+
+/* What a curve does at a time, seen from one side of it. */
+typedef struct hob_fbx_reading {
+	double value, slope;
+	hob_fbx_segment kind; /* FLAT outside of the keys */
+	bool beyond;		  /* outside of the keys and not constant there */
+} hob_fbx_reading;
+
+/* An AnimationCurve object of 7.x; *out is NULL when it has no keys. Lives in scratch memory. */
+bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
+/* A channel of a Take: a record with the list "Key". */
+bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
+/* `side` below 0: the limit from before, else from behind. O(log count). */
+hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side);
+
+#endif

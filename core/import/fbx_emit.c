@@ -1,0 +1,333 @@
+#include "fbx_private.h"
+
+#include <math.h>
+
+void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3])
+{
+	hob_fbx_trs place = *in;
+	if (f->mirrored) {
+		place.t[0] = -place.t[0];
+		place.q[1] = -place.q[1];
+		place.q[2] = -place.q[2];
+	}
+	if (top && f->turned) {
+		hob_fbx_quat_rotate(f->turn, place.t, place.t);
+		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+	}
+	double length = 0;
+	for (int k = 0; k < 4; k++)
+		length += place.q[k] * place.q[k];
+	length = sqrt(length);
+	for (int k = 0; k < 3; k++) {
+		double at = place.t[k] * f->unit;
+		t[k] = fabs(at) < 1e30 ? (float)at : 0;
+		s[k] = fabs(place.s[k]) < 1e30 ? (float)place.s[k] : 1;
+	}
+	bool turns = length > 1e-9 && length < 1e9;
+	for (int k = 0; k < 4; k++)
+		q[k] = turns ? (float)(place.q[k] / length) : k == 3;
+}
+
+hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
+						   hob_error *err)
+{
+	hob_node node = {
+		.parent = parent, .source = HOB_NONE, .skin = HOB_NONE, .camera = HOB_NONE, .light = HOB_NONE};
+	node.name = hob_fbx_name(f, name);
+	if (!node.name.data) {
+		(void)hob_fail_memory(err, f->result, "node names");
+		return NULL;
+	}
+	if (f->model_nodes.size / sizeof node >= HOB_LIMIT_NODES) {
+		(void)hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
+		return NULL;
+	}
+	hob_fbx_to_model(f, parent == HOB_NONE, place, node.translation, node.rotation, node.scale);
+	hob_buf_put(&f->model_nodes, &node, sizeof node);
+	if (f->model_nodes.failed) {
+		(void)hob_fail(err, MEMORY, "no memory left for nodes");
+		return NULL;
+	}
+	return (hob_node *)(void *)f->model_nodes.data + (f->model_nodes.size / sizeof node - 1);
+}
+
+static uint32_t last_id(const hob_fbx *f)
+{
+	return (uint32_t)(f->model_nodes.size / sizeof(hob_node)) - 1;
+}
+
+/* ---- meshes of a node */
+
+static bool is_material(const hob_fbx *f, const hob_fbx_edge *edge)
+{
+	return f->objects[edge->child].class == HOB_FBX_MATERIAL;
+}
+
+static bool materials_of(hob_fbx *f, const hob_fbx_node *node, hob_fbx_variant *out, hob_error *err)
+{
+	const hob_fbx_object *object = &f->objects[node->object];
+	*out = (hob_fbx_variant){.next = HOB_NONE};
+	for (uint32_t i = 0; i < object->below_count; i++)
+		out->material_count += is_material(f, &f->edges[object->below_first + i]);
+	out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
+	if (!out->materials)
+		return hob_fail_memory(err, f->scratch, "materials");
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < object->below_count; i++)
+		if (is_material(f, &f->edges[object->below_first + i]))
+			out->materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
+	return true;
+}
+
+static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
+{
+	return a->material_count == b->material_count &&
+		   (a->material_count == 0 ||
+			memcmp(a->materials, b->materials, a->material_count * sizeof *a->materials) == 0);
+}
+
+/* Parts of a geometry under the materials of one node share their arrays with the other variants. */
+static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, hob_str node_name,
+						uint32_t *id, hob_error *err)
+{
+	hob_str own = f->objects[g->object].name;
+	hob_str name = hob_fbx_name(f, own.len > 0 ? own : node_name);
+	if (!name.data)
+		return hob_fail_memory(err, f->result, "mesh names");
+	variant->mesh_first = (uint32_t)(f->meshes.size / sizeof(hob_mesh));
+	for (uint32_t p = 0; p < g->part_count; p++) {
+		hob_mesh mesh = g->parts[p].mesh;
+		uint32_t slot = g->parts[p].slot;
+		mesh.name = name;
+		mesh.source_mesh = (uint32_t)(f->variants.size / sizeof *variant);
+		mesh.material = slot < variant->material_count ? variant->materials[slot] : HOB_NONE;
+		hob_buf_put(&f->meshes, &mesh, sizeof mesh);
+	}
+	*id = (uint32_t)(f->variants.size / sizeof *variant);
+	variant->next = g->variant_first;
+	g->variant_first = *id;
+	hob_buf_put(&f->variants, variant, sizeof *variant);
+	if (f->meshes.size / sizeof(hob_mesh) > HOB_LIMIT_MESHES)
+		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+	return (!f->meshes.failed && !f->variants.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node, uint32_t *mesh_first,
+						 hob_error *err)
+{
+	hob_fbx_variant wanted;
+	if (!materials_of(f, node, &wanted, err))
+		return false;
+	uint32_t id = g->variant_first;
+	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;
+	/* Few users have materials of their own; a chain is not followed without end. */
+	for (int looked = 0; id != HOB_NONE && looked < 256 && !same_materials(&all[id], &wanted); looked++)
+		id = all[id].next;
+	if ((id == HOB_NONE || !same_materials(&all[id], &wanted)) &&
+		!add_variant(f, g, &wanted, f->objects[node->object].name, &id, err))
+		return false;
+	*mesh_first = ((const hob_fbx_variant *)(const void *)f->variants.data)[id].mesh_first;
+	return true;
+}
+
+static const hob_fbx_trs at_origin = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
+
+static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, uint32_t *taken, hob_error *err)
+{
+	hob_fbx_node *node = &f->nodes[node_id];
+	hob_fbx_geometry *g = &f->geometries[geometry];
+	uint32_t first;
+	if (g->part_count == 0)
+		return true;
+	if (!find_variant(f, g, node, &first, err))
+		return false;
+	uint32_t id = node->scale_id;
+	bool apart = g->geometric_differs && node->has_geometric && !g->skinned;
+	if (apart || *taken > 0) {
+		hob_str name = f->objects[node->object].name;
+		hob_str child = hob_arena_printf(f->scratch, "%.*s_geometry", HOB_FMT(name));
+		if (!hob_fbx_new_node(f, node->scale_id, child, apart ? &node->geometric : &at_origin, err))
+			return false;
+		id = last_id(f);
+	}
+	++*taken;
+	if (node->mesh_id == HOB_NONE)
+		node->mesh_id = id;
+	hob_node *to = (hob_node *)(void *)f->model_nodes.data + id;
+	to->mesh_first = (uint32_t)(f->mesh_refs.size / sizeof first);
+	to->mesh_count = g->part_count;
+	for (uint32_t p = 0; p < g->part_count; p++, first++)
+		hob_buf_put(&f->mesh_refs, &first, sizeof first);
+	if (f->mesh_refs.size / sizeof first > HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+	/* The skin names nodes that are not made yet: make_skins comes back to it. */
+	if (g->skinned)
+		to->skin = geometry;
+	to->source = node_id;
+	return !f->mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+static bool attach_geometries(hob_fbx *f, uint32_t node, hob_error *err)
+{
+	const hob_fbx_object *object = &f->objects[f->nodes[node].object];
+	uint32_t taken = 0;
+	for (uint32_t i = 0; i < object->below_count; i++) {
+		const hob_fbx_edge *edge = &f->edges[object->below_first + i];
+		const hob_fbx_object *child = &f->objects[edge->child];
+		if (child->class == HOB_FBX_GEOMETRY && child->index != HOB_NONE && edge->property.len == 0 &&
+			!attach_geometry(f, node, child->index, &taken, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- nodes */
+
+static bool is_lod_group(const hob_fbx *f, uint32_t node)
+{
+	uint32_t object = f->nodes[node].object;
+	return hob_str_equal(f->objects[object].subclass, HOB_STR("LodGroup")) ||
+		   hob_fbx_below(f, object, HOB_FBX_ATTRIBUTE, HOB_STR("LodGroup")) != HOB_NONE;
+}
+
+static void drop_levels(hob_fbx *f)
+{
+	uint32_t dropped = 0;
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		hob_fbx_node *node = &f->nodes[f->order[i]];
+		if (node->parent == HOB_NONE)
+			continue;
+		const hob_fbx_node *parent = &f->nodes[node->parent];
+		node->level_dropped = parent->level_dropped;
+		if (parent->level_dropped || parent->first_child == f->order[i] || !is_lod_group(f, node->parent))
+			continue;
+		node->level_dropped = true;
+		dropped++;
+	}
+	if (dropped > 0)
+		hob_fbx_info(f, "levels",
+					 "%u coarser level%s of detail left out: only the first of each group is read, and new "
+					 "ones are made",
+					 dropped, dropped == 1 ? " is" : "s are");
+}
+
+static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
+{
+	hob_fbx_node *node = &f->nodes[id];
+	hob_fbx_trs place = node->rest, leaf = at_origin;
+	uint32_t parent = HOB_NONE;
+	const double *own = f->own_scales + (size_t)id * 3;
+	if (node->parent != HOB_NONE) {
+		const hob_fbx_node *above = &f->nodes[node->parent];
+		bool beside = above->scale_apart && node->inherit != 1;
+		parent = beside ? above->id : above->scale_id;
+		for (int k = 0; beside && k < 3; k++)
+			place.t[k] *= f->own_scales[(size_t)node->parent * 3 + (size_t)k];
+	}
+	for (int k = 0; k < 3; k++) {
+		leaf.s[k] = own[k];
+		place.s[k] = node->scale_apart ? 1 : own[k];
+	}
+	hob_str name = f->objects[node->object].name;
+	hob_node *made = hob_fbx_new_node(f, parent, name, &place, err);
+	if (!made)
+		return false;
+	made->source = id;
+	node->id = node->scale_id = last_id(f);
+	if (node->scale_apart) {
+		hob_str leaf_name = hob_arena_printf(f->scratch, "%.*s_scale", HOB_FMT(name));
+		made = leaf_name.data ? hob_fbx_new_node(f, node->id, leaf_name, &leaf, err) : NULL;
+		if (!made)
+			return leaf_name.data ? false : hob_fail_memory(err, f->scratch, "node names");
+		made->source = id;
+		node->scale_id = last_id(f);
+	}
+	return (node->level_dropped || attach_geometries(f, id, err)) && hob_fbx_emit_attributes(f, id, err);
+}
+
+/* Depth first. Children that hang on a scale leaf come before those that hang on the node itself. */
+static bool emit_all(hob_fbx *f, uint32_t *stack, hob_error *err)
+{
+	uint32_t depth = 0;
+	for (uint32_t id = f->first_top; id != HOB_NONE; id = f->nodes[id].next)
+		stack[depth++] = id;
+	for (uint32_t i = 0; i < depth / 2; i++) {
+		uint32_t swap = stack[i];
+		stack[i] = stack[depth - 1 - i], stack[depth - 1 - i] = swap;
+	}
+	while (depth > 0) {
+		uint32_t id = stack[--depth], first = depth;
+		if (!emit_node(f, id, err))
+			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[f->nodes[id].object].name));
+		for (int with_leaf = 1; with_leaf >= 0; with_leaf--)
+			for (uint32_t c = f->nodes[id].first_child; c != HOB_NONE; c = f->nodes[c].next)
+				if ((!f->nodes[id].scale_apart || f->nodes[c].inherit == 1) == with_leaf)
+					stack[depth++] = c;
+		for (uint32_t i = 0; i < (depth - first) / 2; i++) {
+			uint32_t swap = stack[first + i];
+			stack[first + i] = stack[depth - 1 - i], stack[depth - 1 - i] = swap;
+		}
+	}
+	return true;
+}
+
+static bool make_skins(hob_fbx *f, hob_error *err)
+{
+	uint32_t count = (uint32_t)(f->model_nodes.size / sizeof(hob_node));
+	hob_node *nodes = (hob_node *)(void *)f->model_nodes.data;
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i].skin != HOB_NONE &&
+			!hob_fbx_make_skin(f, &f->geometries[nodes[i].skin], nodes[i].source, &nodes[i].skin, err))
+			return false;
+	return true;
+}
+
+/* Copies a list that grew into the result. */
+static bool take(hob_fbx *f, const hob_buf *buf, size_t size, void **out, uint32_t *count, hob_error *err)
+{
+	*count = (uint32_t)(buf->size / size);
+	*out = hob_arena_array(f->result, *count, size, 8);
+	if (!*out)
+		return hob_fail_memory(err, f->result, "the model");
+	if (buf->size > 0)
+		memcpy(*out, buf->data, buf->size);
+	return true;
+}
+
+static bool one_scene(hob_fbx *f, hob_error *err)
+{
+	hob_model *model = &f->model;
+	model->scenes = HOB_NEW(f->result, hob_scene, 1);
+	model->scene_roots = HOB_NEW(f->result, uint32_t, model->node_count);
+	if (!model->scenes || !model->scene_roots)
+		return hob_fail_memory(err, f->result, "the scene");
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].parent == HOB_NONE)
+			model->scene_roots[model->scene_root_count++] = i;
+	model->scene_count = 1;
+	model->scenes[0] = (hob_scene){HOB_STR(""), 0, model->scene_root_count};
+	return true;
+}
+
+bool hob_fbx_emit(hob_fbx *f, hob_error *err)
+{
+	hob_model *model = &f->model;
+	void *nodes, *meshes, *refs, *skins;
+	uint32_t *stack = HOB_NEW(f->scratch, uint32_t, f->node_count);
+	model->cameras = HOB_NEW(f->result, hob_camera, f->object_count);
+	model->lights = HOB_NEW(f->result, hob_light, f->object_count);
+	if (!stack || !model->cameras || !model->lights)
+		return hob_fail_memory(err, f->scratch, "nodes");
+	drop_levels(f);
+	if (!emit_all(f, stack, err) || !make_skins(f, err) ||
+		!take(f, &f->model_nodes, sizeof(hob_node), &nodes, &model->node_count, err) ||
+		!take(f, &f->meshes, sizeof(hob_mesh), &meshes, &model->mesh_count, err) ||
+		!take(f, &f->mesh_refs, sizeof(uint32_t), &refs, &model->mesh_ref_count, err) ||
+		!take(f, &f->skins, sizeof(hob_skin), &skins, &model->skin_count, err))
+		return false;
+	model->nodes = nodes;
+	model->meshes = meshes;
+	model->mesh_refs = refs;
+	model->skins = skins;
+	return one_scene(f, err);
+}

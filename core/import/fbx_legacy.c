@@ -1,0 +1,97 @@
+#include "fbx_private.h"
+
+/* Before 6000 there are no lists of objects and connections: each model holds its mesh, materials and skin, and names
+ * its children. */
+
+static bool is_attribute(hob_str type)
+{
+	return hob_str_equal(type, HOB_STR("Light")) || hob_str_equal(type, HOB_STR("Camera")) ||
+		   hob_str_equal(type, HOB_STR("LimbNode")) || hob_str_equal(type, HOB_STR("Limb"));
+}
+
+static uint32_t add(hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t record, uint32_t below,
+					hob_error *err)
+{
+	hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name;
+	hob_fbx_object object = {.id = (int64_t)f->object_count,
+							 .class = class,
+							 .subclass = subclass,
+							 .record = record,
+							 .props = HOB_NONE,
+							 .template_props = HOB_NONE};
+	hob_fbx_split_name(f, raw, &class_name, &object.name);
+	uint32_t id = hob_fbx_add_object(f, &object, err);
+	if (id != HOB_NONE && below != HOB_NONE && !hob_fbx_add_edge(f, id, below, (hob_str){0}, err))
+		return HOB_NONE;
+	return id;
+}
+
+static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
+{
+	hob_str type = hob_fbx_child_text(f, record, HOB_STR("Type"));
+	uint32_t model = add(f, HOB_FBX_MODEL, type, record, HOB_NONE, err), part = HOB_NONE;
+	if (model == HOB_NONE)
+		return false;
+	if (!hob_name_map_add(&f->by_key, hob_fbx_value_at(f, record, 0).text, model, NULL))
+		return hob_fail_memory(err, f->scratch, "object names");
+	if (hob_fbx_child(f, record, HOB_STR("Vertices")) != HOB_NONE)
+		part = add(f, HOB_FBX_GEOMETRY, HOB_STR("Mesh"), record, model, err);
+	else if (is_attribute(type))
+		part = add(f, HOB_FBX_ATTRIBUTE, type, record, model, err);
+	else
+		return true;
+	uint32_t material = hob_fbx_child(f, record, HOB_STR("Material"));
+	for (; part != HOB_NONE && material != HOB_NONE;
+		 material = hob_fbx_sibling(f, material, HOB_STR("Material")))
+		if (add(f, HOB_FBX_MATERIAL, (hob_str){0}, material, model, err) == HOB_NONE)
+			return false;
+	return part != HOB_NONE;
+}
+
+/* After all models are known by name. */
+static bool connect_children(hob_fbx *f, uint32_t model, hob_error *err)
+{
+	hob_fbx_cursor cursor =
+		hob_fbx_values(f, hob_fbx_child(f, f->objects[model].record, HOB_STR("Children")));
+	hob_fbx_value value;
+	while (hob_fbx_next(f, &cursor, &value)) {
+		uint32_t child = hob_name_map_get(&f->by_key, value.text);
+		if (child != HOB_NONE && child != model && !hob_fbx_add_edge(f, child, model, (hob_str){0}, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_skin(hob_fbx *f, uint32_t geometry, hob_error *err)
+{
+	uint32_t record = f->objects[geometry].record, skin = HOB_NONE;
+	uint32_t link = hob_fbx_child(f, record, HOB_STR("Link"));
+	for (; link != HOB_NONE; link = hob_fbx_sibling(f, link, HOB_STR("Link"))) {
+		if (skin == HOB_NONE)
+			skin = add(f, HOB_FBX_DEFORMER, HOB_STR("Skin"), record, geometry, err);
+		uint32_t cluster =
+			skin == HOB_NONE ? HOB_NONE : add(f, HOB_FBX_DEFORMER, HOB_STR("Cluster"), link, skin, err);
+		if (cluster == HOB_NONE)
+			return false;
+		uint32_t bone = hob_name_map_get(&f->by_key, hob_fbx_value_at(f, link, 0).text);
+		if (bone != HOB_NONE && !hob_fbx_add_edge(f, bone, cluster, (hob_str){0}, err))
+			return false;
+	}
+	return true;
+}
+
+bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err)
+{
+	uint32_t record = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Model"));
+	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model")))
+		if (!add_model(f, record, err))
+			return false;
+	uint32_t count = f->object_count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (f->objects[i].class == HOB_FBX_MODEL && !connect_children(f, i, err))
+			return false;
+		if (f->objects[i].class == HOB_FBX_GEOMETRY && !add_skin(f, i, err))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,435 @@
+#include "fbx_private.h"
+
+#include <stdlib.h>
+
+static const struct {
+	hob_str record;
+	hob_fbx_class class;
+} classes[] = {
+	{{"Model", 5}, HOB_FBX_MODEL},
+	{{"Geometry", 8}, HOB_FBX_GEOMETRY},
+	{{"NodeAttribute", 13}, HOB_FBX_ATTRIBUTE},
+	{{"Material", 8}, HOB_FBX_MATERIAL},
+	{{"Texture", 7}, HOB_FBX_TEXTURE},
+	{{"LayeredTexture", 14}, HOB_FBX_LAYERED_TEXTURE},
+	{{"Video", 5}, HOB_FBX_VIDEO},
+	{{"Deformer", 8}, HOB_FBX_DEFORMER},
+	{{"AnimationStack", 14}, HOB_FBX_STACK},
+	{{"AnimationLayer", 14}, HOB_FBX_LAYER},
+	{{"AnimationCurveNode", 18}, HOB_FBX_CURVE_NODE},
+	{{"AnimationCurve", 14}, HOB_FBX_CURVE},
+	{{"Implementation", 14}, HOB_FBX_IMPLEMENTATION},
+	{{"BindingTable", 12}, HOB_FBX_BINDING_TABLE},
+	{{"Constraint", 10}, HOB_FBX_CONSTRAINT},
+	{{"Cache", 5}, HOB_FBX_CACHE},
+};
+
+static hob_fbx_class class_of(hob_str record)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(classes); i++)
+		if (hob_str_equal(classes[i].record, record))
+			return classes[i].class;
+	return HOB_FBX_OTHER;
+}
+
+uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err)
+{
+	uint32_t id = (uint32_t)(f->object_buf.size / sizeof *object);
+	hob_fbx_object added = *object;
+	added.index = HOB_NONE;
+	if (id >= HOB_LIMIT_FBX_OBJECTS) {
+		(void)hob_fail(err, LIMIT, "more than %llu objects", (unsigned long long)HOB_LIMIT_FBX_OBJECTS);
+		return HOB_NONE;
+	}
+	hob_buf_put(&f->object_buf, &added, sizeof added);
+	if (f->object_buf.failed) {
+		(void)hob_fail(err, MEMORY, "no memory left for objects");
+		return HOB_NONE;
+	}
+	f->objects = (hob_fbx_object *)(void *)f->object_buf.data;
+	f->object_count = id + 1;
+	return id;
+}
+
+bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property, hob_error *err)
+{
+	hob_fbx_edge edge = {child, parent, property};
+	if (f->edge_buf.size / sizeof edge >= HOB_LIMIT_FBX_OBJECTS * 4)
+		return hob_fail(err, LIMIT, "more than %llu connections",
+						(unsigned long long)HOB_LIMIT_FBX_OBJECTS * 4);
+	hob_buf_put(&f->edge_buf, &edge, sizeof edge);
+	return !f->edge_buf.failed || hob_fail(err, MEMORY, "no memory left for connections");
+}
+
+void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name)
+{
+	size_t at = hob_str_find(raw, f->ascii ? HOB_STR("::") : (hob_str){"\0\1", 2}, 0);
+	*class_name = (hob_str){0};
+	*name = raw;
+	if (at == SIZE_MAX)
+		return;
+	hob_str first = hob_str_sub(raw, 0, at), second = hob_str_sub(raw, at + 2, raw.len);
+	*class_name = f->ascii ? first : second;
+	*name = f->ascii ? second : first;
+}
+
+/* ---- templates */
+
+typedef struct template_entry {
+	hob_str class_name, name;
+	uint32_t props;
+} template_entry;
+
+typedef struct template_list {
+	template_entry *items;
+	uint32_t count;
+} template_list;
+
+enum { TEMPLATES = 256 };
+
+static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
+{
+	list->count = 0;
+	list->items = HOB_NEW(f->scratch, template_entry, TEMPLATES);
+	if (!list->items)
+		return hob_fail_memory(err, f->scratch, "templates");
+	uint32_t definitions = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Definitions"));
+	uint32_t type = hob_fbx_child(f, definitions, HOB_STR("ObjectType"));
+	for (; type != HOB_NONE; type = hob_fbx_sibling(f, type, HOB_STR("ObjectType"))) {
+		hob_str class_name = hob_fbx_value_at(f, type, 0).text;
+		uint32_t found = hob_fbx_child(f, type, HOB_STR("PropertyTemplate"));
+		for (; found != HOB_NONE; found = hob_fbx_sibling(f, found, HOB_STR("PropertyTemplate"))) {
+			uint32_t props = hob_fbx_child(f, found, HOB_STR("Properties70"));
+			if (props != HOB_NONE && list->count < TEMPLATES)
+				list->items[list->count++] =
+					(template_entry){class_name, hob_fbx_value_at(f, found, 0).text, props};
+		}
+	}
+	return true;
+}
+
+/* One class may have several templates ("FbxCamera", "FbxLight"): the one whose name holds the object's kind. */
+static uint32_t template_of(const template_list *list, hob_str class_name, hob_str kind)
+{
+	uint32_t first = HOB_NONE;
+	for (uint32_t i = 0; i < list->count; i++) {
+		const template_entry *entry = &list->items[i];
+		if (!hob_str_equal(entry->class_name, class_name))
+			continue;
+		if (kind.len > 0 && hob_str_ends_nocase(entry->name, kind))
+			return entry->props;
+		if (first == HOB_NONE)
+			first = entry->props;
+	}
+	return first;
+}
+
+static hob_str template_kind(const hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t record)
+{
+	if (class == HOB_FBX_MATERIAL)
+		return hob_fbx_child_text(f, record, HOB_STR("ShadingModel"));
+	if (hob_str_equal(subclass, HOB_STR("LimbNode")) || hob_str_equal(subclass, HOB_STR("Limb")))
+		return HOB_STR("Skeleton");
+	return subclass;
+}
+
+/* ---- objects */
+
+static uint32_t properties_of(const hob_fbx *f, uint32_t record)
+{
+	uint32_t props = hob_fbx_child(f, record, HOB_STR("Properties70"));
+	return props != HOB_NONE ? props : hob_fbx_child(f, record, HOB_STR("Properties60"));
+}
+
+/* Geometry, light, camera and limb data of 6.x stand in the model itself. */
+static bool add_inline_parts(hob_fbx *f, uint32_t model, hob_error *err)
+{
+	hob_fbx_object part = f->objects[model];
+	bool mesh = hob_fbx_child(f, part.record, HOB_STR("Vertices")) != HOB_NONE;
+	bool other = hob_str_equal(part.subclass, HOB_STR("NurbsSurface")) ||
+				 hob_str_equal(part.subclass, HOB_STR("NurbsCurve")) ||
+				 hob_str_equal(part.subclass, HOB_STR("Nurb")) ||
+				 hob_str_equal(part.subclass, HOB_STR("Line")) ||
+				 hob_fbx_child(f, part.record, HOB_STR("Points")) != HOB_NONE;
+	part.class = mesh || other ? HOB_FBX_GEOMETRY : HOB_FBX_ATTRIBUTE;
+	if (mesh)
+		part.subclass = HOB_STR("Mesh");
+	uint32_t id = hob_fbx_add_object(f, &part, err);
+	return id != HOB_NONE && hob_fbx_add_edge(f, id, model, (hob_str){0}, err);
+}
+
+static bool add_record_object(hob_fbx *f, const template_list *templates, uint32_t record, bool named,
+							  hob_error *err)
+{
+	hob_str record_name = hob_fbx_record_name(f, record), class_name;
+	hob_fbx_value first = hob_fbx_value_at(f, record, 0);
+	hob_fbx_object object = {.class = class_of(record_name), .record = record};
+	if (hob_str_equal(record_name, HOB_STR("GlobalSettings"))) {
+		object.props = properties_of(f, record);
+		object.template_props = template_of(templates, record_name, (hob_str){0});
+		f->settings = hob_fbx_add_object(f, &object, err);
+		return f->settings != HOB_NONE;
+	}
+	if (first.type == HOB_FBX_NOTHING ||
+		(!named && first.type != HOB_FBX_INTEGER && first.type != HOB_FBX_REAL))
+		return true;
+	object.id = named ? (int64_t)f->object_count : first.integer;
+	hob_str raw = named ? first.text : hob_fbx_value_at(f, record, 1).text;
+	hob_fbx_split_name(f, raw, &class_name, &object.name);
+	object.subclass = hob_fbx_value_at(f, record, named ? 1 : 2).text;
+	object.props = properties_of(f, record);
+	object.template_props =
+		template_of(templates, record_name, template_kind(f, object.class, object.subclass, record));
+	uint32_t id = hob_fbx_add_object(f, &object, err);
+	if (id == HOB_NONE)
+		return false;
+	if (!named)
+		return true;
+	if (!hob_name_map_add(&f->by_key, raw, id, NULL))
+		return hob_fail_memory(err, f->scratch, "object names");
+	return object.class != HOB_FBX_MODEL || add_inline_parts(f, id, err);
+}
+
+/* ---- edges of 7.x */
+
+typedef struct id_entry {
+	int64_t id;
+	uint32_t object;
+} id_entry;
+
+static int compare_ids(const void *a, const void *b)
+{
+	const id_entry *x = a, *y = b;
+	return x->id != y->id ? (x->id > y->id) - (x->id < y->id)
+						  : (x->object > y->object) - (x->object < y->object);
+}
+
+/* The first object of that id. */
+static uint32_t find_id(const id_entry *ids, uint32_t count, int64_t id)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (ids[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && ids[low].id == id ? ids[low].object : HOB_NONE;
+}
+
+static uint32_t object_of(const hob_fbx *f, const id_entry *ids, const hob_fbx_value *value)
+{
+	if (value->type == HOB_FBX_TEXT)
+		return hob_name_map_get(&f->by_key, value->text);
+	return ids ? find_id(ids, f->object_count, value->integer) : HOB_NONE;
+}
+
+/* 6.x connects to a model what is meant for the geometry inside. */
+static uint32_t meant(const hob_fbx *f, uint32_t child, uint32_t parent)
+{
+	bool for_mesh =
+		f->objects[child].class == HOB_FBX_DEFORMER || f->objects[child].class == HOB_FBX_GEOMETRY;
+	if (f->objects[parent].class != HOB_FBX_MODEL || !for_mesh || parent + 1 >= f->object_count)
+		return parent;
+	const hob_fbx_object *part = &f->objects[parent + 1];
+	return part->class == HOB_FBX_GEOMETRY && part->record == f->objects[parent].record ? parent + 1 : parent;
+}
+
+static bool read_edge(hob_fbx *f, const id_entry *ids, uint32_t record, hob_error *err)
+{
+	hob_fbx_cursor cursor = hob_fbx_values(f, record);
+	hob_fbx_value type, child, parent, property;
+	if (!hob_fbx_next(f, &cursor, &type) || !hob_fbx_next(f, &cursor, &child))
+		return true;
+	if (type.text.len > 0 && type.text.data[0] == 'P' && !hob_fbx_next(f, &cursor, &property))
+		return true;
+	if (!hob_fbx_next(f, &cursor, &parent))
+		return true;
+	if (!hob_fbx_next(f, &cursor, &property))
+		property.text = (hob_str){0};
+	uint32_t from = object_of(f, ids, &child), to = object_of(f, ids, &parent);
+	if (from == HOB_NONE || to == HOB_NONE || from == to)
+		return true;
+	return hob_fbx_add_edge(f, from, meant(f, from, to), property.text, err);
+}
+
+static bool read_edges(hob_fbx *f, hob_error *err)
+{
+	id_entry *ids = HOB_NEW(f->scratch, id_entry, f->object_count);
+	if (!ids)
+		return hob_fail_memory(err, f->scratch, "object ids");
+	for (uint32_t i = 0; i < f->object_count; i++)
+		ids[i] = (id_entry){f->objects[i].id, i};
+	if (f->object_count > 1)
+		qsort(ids, f->object_count, sizeof *ids, compare_ids);
+	uint32_t list = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Connections"));
+	uint32_t record = list == HOB_NONE ? HOB_NONE : f->records[list].child;
+	for (; record != HOB_NONE; record = f->records[record].next)
+		if (!read_edge(f, ids, record, err))
+			return false;
+	return true;
+}
+
+/* ---- sorting */
+
+typedef struct sortable {
+	hob_fbx_edge edge;
+	uint32_t order;
+} sortable;
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_text(hob_str a, hob_str b)
+{
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len > 0 ? memcmp(a.data, b.data, len) : 0;
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const sortable *x = a, *y = b;
+	int order = compare_numbers(x->edge.parent, y->edge.parent);
+	order = order != 0 ? order : compare_numbers(x->edge.child, y->edge.child);
+	order = order != 0 ? order : compare_text(x->edge.property, y->edge.property);
+	return order != 0 ? order : compare_numbers(x->order, y->order);
+}
+
+static int by_parent(const void *a, const void *b)
+{
+	const sortable *x = a, *y = b;
+	int order = compare_numbers(x->edge.parent, y->edge.parent);
+	return order != 0 ? order : compare_numbers(x->order, y->order);
+}
+
+static int by_child(const void *a, const void *b)
+{
+	const sortable *x = a, *y = b;
+	int order = compare_numbers(x->edge.child, y->edge.child);
+	return order != 0 ? order : compare_numbers(x->order, y->order);
+}
+
+static bool sort_edges(hob_fbx *f, hob_error *err)
+{
+	uint32_t count = (uint32_t)(f->edge_buf.size / sizeof(hob_fbx_edge)), kept = 0;
+	const hob_fbx_edge *all = (const hob_fbx_edge *)(const void *)f->edge_buf.data;
+	hob_arena_mark mark;
+	f->edges = HOB_NEW(f->scratch, hob_fbx_edge, count);
+	f->edges_up = HOB_NEW(f->scratch, hob_fbx_edge, count);
+	mark = hob_arena_save(f->scratch);
+	sortable *sorted = HOB_NEW(f->scratch, sortable, count);
+	if (!f->edges || !f->edges_up || !sorted)
+		return hob_fail_memory(err, f->scratch, "connections");
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = (sortable){all[i], i};
+	if (count > 1)
+		qsort(sorted, count, sizeof *sorted, by_ends);
+	for (uint32_t i = 0; i < count; i++) {
+		bool again = kept > 0 && sorted[kept - 1].edge.parent == sorted[i].edge.parent &&
+					 sorted[kept - 1].edge.child == sorted[i].edge.child &&
+					 hob_str_equal(sorted[kept - 1].edge.property, sorted[i].edge.property);
+		if (!again)
+			sorted[kept++] = sorted[i];
+	}
+	if (kept > 1)
+		qsort(sorted, kept, sizeof *sorted, by_parent);
+	for (uint32_t i = 0; i < kept; i++) {
+		hob_fbx_object *parent = &f->objects[sorted[i].edge.parent];
+		f->edges[i] = sorted[i].edge;
+		if (parent->below_count++ == 0)
+			parent->below_first = i;
+	}
+	if (kept > 1)
+		qsort(sorted, kept, sizeof *sorted, by_child);
+	for (uint32_t i = 0; i < kept; i++) {
+		hob_fbx_object *child = &f->objects[sorted[i].edge.child];
+		f->edges_up[i] = sorted[i].edge;
+		if (child->above_count++ == 0)
+			child->above_first = i;
+	}
+	f->edge_count = kept;
+	hob_arena_restore(f->scratch, mark);
+	return true;
+}
+
+/* ---- all */
+
+static void read_application(hob_fbx *f)
+{
+	uint32_t header = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("FBXHeaderExtension"));
+	hob_str creator = hob_fbx_child_text(f, HOB_FBX_ROOT, HOB_STR("Creator"));
+	if (creator.len == 0)
+		creator = hob_fbx_child_text(f, header, HOB_STR("Creator"));
+	f->application = creator;
+	hob_str blender = HOB_STR("Blender (stable FBX IO) - ");
+	f->is_blender = hob_str_starts(creator, HOB_STR("Blender")) ||
+					hob_str_starts(creator, HOB_STR("FBX SDK/FBX Plugins build 20070228"));
+	/* "Blender (stable FBX IO) - 2.83.4 - 4.21.3": the last is the plug-in. */
+	if (!hob_str_starts(creator, blender))
+		return;
+	size_t at = hob_str_find(creator, HOB_STR(" - "), blender.len);
+	unsigned numbers[2] = {0, 0}, n = 0;
+	for (size_t i = at == SIZE_MAX ? creator.len : at + 3; i < creator.len && n < 2; i++) {
+		if (creator.data[i] == '.')
+			n++;
+		else if (creator.data[i] >= '0' && creator.data[i] <= '9' && numbers[n] < 1000)
+			numbers[n] = numbers[n] * 10 + (unsigned)(creator.data[i] - '0');
+	}
+	f->is_blender_new = numbers[0] > 4 || (numbers[0] == 4 && numbers[1] >= 12);
+}
+
+static bool uses_names(const hob_fbx *f, uint32_t objects)
+{
+	uint32_t record = f->records[objects].child;
+	for (; record != HOB_NONE; record = f->records[record].next)
+		if (class_of(hob_fbx_record_name(f, record)) != HOB_FBX_OTHER)
+			return hob_fbx_value_at(f, record, 0).type == HOB_FBX_TEXT;
+	return f->version > 0 && f->version < 7000;
+}
+
+bool hob_fbx_read_objects(hob_fbx *f, hob_error *err)
+{
+	template_list templates;
+	f->settings = f->takes = HOB_NONE;
+	hob_name_map_init(&f->by_key, f->scratch);
+	read_application(f);
+	f->takes = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Takes"));
+	uint32_t objects = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Objects"));
+	if (objects == HOB_NONE || (f->version > 0 && f->version < 6000))
+		return hob_fbx_read_legacy_objects(f, err) && sort_edges(f, err);
+	if (!read_templates(f, &templates, err))
+		return false;
+	uint32_t document =
+		hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Documents")), HOB_STR("Document"));
+	f->root_id = hob_fbx_child_integer(f, document, HOB_STR("RootNode"), 0);
+	uint32_t settings = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("GlobalSettings"));
+	if (settings != HOB_NONE && !add_record_object(f, &templates, settings, false, err))
+		return false;
+	bool named = uses_names(f, objects);
+	for (uint32_t list = objects; list != HOB_NONE; list = hob_fbx_sibling(f, list, HOB_STR("Objects")))
+		for (uint32_t record = f->records[list].child; record != HOB_NONE; record = f->records[record].next)
+			if (!add_record_object(f, &templates, record, named, err))
+				return false;
+	return read_edges(f, err) && sort_edges(f, err);
+}
+
+bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)
+{
+	const hob_fbx_object *o = &f->objects[object];
+	return o->class == class && (subclass.len == 0 || hob_str_equal(o->subclass, subclass));
+}
+
+uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)
+{
+	const hob_fbx_object *o = &f->objects[object];
+	for (uint32_t i = 0; i < o->below_count; i++) {
+		uint32_t child = f->edges[o->below_first + i].child;
+		if (hob_fbx_is(f, child, class, subclass))
+			return child;
+	}
+	return HOB_NONE;
+}

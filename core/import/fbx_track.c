@@ -1,0 +1,680 @@
+#include "fbx_anim.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	PIECES = 5,		 /* halvings of the time between two keys */
+	FRAMES = 100000, /* frames of one track; beyond, steps are longer */
+	WIDTH = 4096,	 /* morph weights of one node */
+};
+
+static const double largest_turn = 0.01 * 3.14159265358979323846 / 180, largest_part = 1e-5;
+
+typedef struct tracker {
+	hob_fbx *f;
+	uint32_t clip_id;
+	const hob_fbx_clip *from;
+	hob_clip *clip;
+	hob_buf tracks, channels;
+	hob_buf times;				   /* double: where any of the curves at hand has a key, ends of the clip */
+	hob_buf out_times, out_values; /* double, float */
+	/* what is being sampled */
+	uint32_t node;
+	hob_path path;
+	uint32_t width;
+	const hob_fbx_geometry *geometry;
+	hob_fbx_motions t, r, s, *weights;
+	bool top, beside;
+	double tolerance;
+	double *a, *b, *middle; /* [width] samples of resampling, one set for each depth */
+	double *ends;
+} tracker;
+
+/* ---- the pose of a node at a time */
+
+static const hob_str lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
+
+static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, int depth,
+					 double out[3])
+{
+	const hob_fbx_node *node = &f->nodes[id];
+	double own[3], above[3] = {1, 1, 1};
+	hob_fbx_motion_vector(f, hob_fbx_motions_of(f, clip, node->object, lcl[2]), node->scaling, true, time,
+						  side, own);
+	bool times = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit == 0;
+	if (times && depth < 64)
+		scale_at(f, clip, node->parent, time, side, depth + 1, above);
+	hob_fbx_own_scale(f, id, own, above, out);
+}
+
+static void pose_at(tracker *k, double time, int side, double *out)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[k->node];
+	hob_fbx_trs place;
+	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
+	if (k->path == HOB_PATH_SCALE) {
+		scale_at(f, k->clip_id, k->node, time, side, 0, out);
+		return;
+	}
+	hob_fbx_motion_vector(f, k->t, node->translation, false, time, side, t);
+	hob_fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
+	hob_fbx_motion_turn(f, k->r, node->rotation, node->rig.order, time, side, q);
+	hob_fbx_rig rig = node->rig;
+	hob_fbx_quat_multiply(rig.pre, q, rig.pre);
+	rig.order = 0;
+	hob_fbx_place(&rig, t, none, s, &place);
+	if (k->beside)
+		scale_at(f, k->clip_id, node->parent, time, side, 0, above);
+	for (int i = 0; i < 3; i++)
+		place.t[i] *= above[i];
+	if (f->mirrored) {
+		place.t[0] = -place.t[0];
+		place.q[1] = -place.q[1];
+		place.q[2] = -place.q[2];
+	}
+	if (k->top && f->turned) {
+		hob_fbx_quat_rotate(f->turn, place.t, place.t);
+		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+	}
+	for (int i = 0; i < 4; i++)
+		out[i] = k->path == HOB_PATH_ROTATION ? place.q[i] : i < 3 ? place.t[i] * f->unit : 0;
+}
+
+static void weights_at(tracker *k, double time, int side, double *out)
+{
+	const hob_fbx_geometry *g = k->geometry;
+	float *shape = (float *)(void *)(k->ends + k->width);
+	for (uint32_t c = 0; c < g->channel_count; c++) {
+		const hob_fbx_channel *channel = &g->channels[c];
+		double rest[3] = {channel->percent, 0, 0}, value[3];
+		hob_fbx_motion_vector(k->f, k->weights[c], rest, false, time, side, value);
+		hob_fbx_channel_weights(g, channel, value[0], shape);
+		for (uint32_t i = 0; i < channel->shape_count; i++)
+			out[channel->shape_first + i] = (double)shape[i];
+	}
+}
+
+static void sample(tracker *k, double time, int side, double *out)
+{
+	if (k->path == HOB_PATH_WEIGHTS)
+		weights_at(k, time, side, out);
+	else
+		pose_at(k, time, side, out);
+}
+
+/* ---- times */
+
+static void add_time(tracker *k, double time)
+{
+	if (time > k->from->begin && time < k->from->end)
+		hob_buf_put(&k->times, &time, sizeof time);
+}
+
+typedef struct survey {
+	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
+	double first, last;
+	uint32_t moving; /* components that have more than one value */
+} survey;
+
+static void survey_curve(tracker *k, const hob_fbx_curve *curve, survey *out)
+{
+	double begin = k->from->begin, end = k->from->end;
+	bool moves = false;
+	for (uint32_t i = 0; i < curve->count; i++) {
+		const hob_fbx_key *key = &curve->keys[i], *next = i + 1 < curve->count ? key + 1 : NULL;
+		add_time(k, key->time);
+		if (!next || next->time <= begin || key->time >= end)
+			continue;
+		bool still = !(next->value > key->value) && !(next->value < key->value);
+		moves = moves || !still ||
+				(key->kind >= HOB_FBX_CUBIC &&
+				 (key->slope_out < 0 || key->slope_out > 0 || key->slope_in < 0 || key->slope_in > 0));
+		out->steps = out->steps || key->kind == HOB_FBX_STEPPED;
+		out->lines = out->lines || key->kind == HOB_FBX_LINEAR;
+		out->cubics = out->cubics || key->kind == HOB_FBX_CUBIC;
+		out->others = out->others || key->kind == HOB_FBX_WEIGHTED;
+	}
+	const hob_fbx_key *last = &curve->keys[curve->count - 1];
+	out->first = fmin(out->first, curve->keys[0].time);
+	out->last = fmax(out->last, last->time);
+	bool before = curve->keys[0].time > begin && curve->before.type != 'C' && curve->before.repetition != 0;
+	bool behind = last->time < end && curve->behind.type != 'C' && curve->behind.repetition != 0;
+	if ((before || behind) && (curve->count > 1 || last->slope_out > 0 || last->slope_out < 0)) {
+		out->others = true;
+		moves = true;
+		out->first = before ? begin : out->first;
+		out->last = behind ? end : out->last;
+	}
+	out->moving += moves;
+}
+
+static void survey_motions(tracker *k, hob_fbx_motions motions, survey *out)
+{
+	for (uint32_t m = 0; m < motions.count; m++) {
+		const hob_fbx_layer_state *layer = &k->f->anim->layers[motions.first[m].layer];
+		for (int i = 0; i < 3; i++)
+			if (motions.first[m].curves[i])
+				survey_curve(k, motions.first[m].curves[i], out);
+		if (layer->weight_curve)
+			survey_curve(k, layer->weight_curve, out);
+	}
+	out->others = out->others || !hob_fbx_is_plain(k->f, motions);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static uint32_t sort_times(tracker *k)
+{
+	add_time(k, k->from->begin);
+	hob_buf_put(&k->times, &k->from->begin, sizeof k->from->begin);
+	if (k->from->end > k->from->begin)
+		hob_buf_put(&k->times, &k->from->end, sizeof k->from->end);
+	if (k->times.failed)
+		return 0;
+	double *times = (double *)(void *)k->times.data;
+	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 0;
+	qsort(times, count, sizeof *times, compare_times);
+	for (uint32_t i = 0; i < count; i++)
+		if (kept == 0 || times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	k->times.size = kept * sizeof *times;
+	return kept;
+}
+
+/* ---- keys out */
+
+static void put_key(tracker *k, double time, const double *values, uint32_t count)
+{
+	hob_buf_put(&k->out_times, &time, sizeof time);
+	float *to = (float *)(void *)hob_buf_grow(&k->out_values, count * sizeof *to);
+	for (uint32_t i = 0; to && i < count; i++)
+		to[i] = fabs(values[i]) < 1e30 ? (float)values[i] : 0;
+}
+
+/* Differs by more than may be lost. */
+static bool apart(const tracker *k, const double *a, const double *b)
+{
+	if (k->path == HOB_PATH_ROTATION) {
+		double dot = fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
+		double chord = 0;
+		double sign = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0 ? -1 : 1;
+		for (int i = 0; i < 4; i++)
+			chord += (a[i] - sign * b[i]) * (a[i] - sign * b[i]);
+		return dot < 1 && 2 * asin(fmin(1, sqrt(chord) / 2)) * 2 > largest_turn;
+	}
+	for (uint32_t i = 0; i < k->width; i++)
+		if (fabs(a[i] - b[i]) > k->tolerance)
+			return true;
+	return false;
+}
+
+static void half_way(const tracker *k, const double *a, const double *b, double *out)
+{
+	double sign = 1, length = 0;
+	if (k->path == HOB_PATH_ROTATION && a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0)
+		sign = -1;
+	for (uint32_t i = 0; i < k->width; i++)
+		out[i] = (a[i] + sign * b[i]) / 2;
+	for (uint32_t i = 0; i < 4 && k->path == HOB_PATH_ROTATION; i++)
+		length += out[i] * out[i];
+	for (uint32_t i = 0; i < 4 && k->path == HOB_PATH_ROTATION && length > 0; i++)
+		out[i] /= sqrt(length);
+}
+
+/* Keys strictly between two, whose samples are in `ends`: [0] left, [1] right. */
+static void refine(tracker *k, double from, double to, const double *left, const double *right, int depth)
+{
+	double time = from + (to - from) / 2;
+	double *middle = k->middle + (size_t)depth * k->width, *guess = k->a;
+	if (depth == PIECES || !(time > from && time < to) || to - from < 1e-6)
+		return;
+	sample(k, time, 1, middle);
+	half_way(k, left, right, guess);
+	if (!apart(k, middle, guess))
+		return;
+	refine(k, from, time, left, middle, depth + 1);
+	put_key(k, time, middle, k->width);
+	refine(k, time, to, middle, right, depth + 1);
+}
+
+/* Frames between the first and the last key join the times. */
+static void add_frames(tracker *k, const survey *s)
+{
+	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
+		   step = 1 / k->f->frame_rate;
+	if (!(end > begin))
+		return;
+	if ((end - begin) / step > FRAMES)
+		step = (end - begin) / FRAMES;
+	for (uint32_t i = 1; i < FRAMES && begin + i * step < end; i++)
+		add_time(k, begin + i * step);
+}
+
+static void find_tolerance(tracker *k)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	uint32_t count = (uint32_t)(k->times.size / sizeof *times);
+	double least = (double)INFINITY, most = -(double)INFINITY;
+	k->tolerance = 1e-7;
+	for (uint32_t i = 0; i < count && k->path != HOB_PATH_ROTATION; i++) {
+		sample(k, times[i], 1, k->a);
+		for (uint32_t c = 0; c < k->width; c++)
+			least = fmin(least, k->a[c]), most = fmax(most, k->a[c]);
+	}
+	if (most > least)
+		k->tolerance = fmax((most - least) * largest_part, 1e-9);
+}
+
+static bool resample(tracker *k, uint32_t count)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	double *before = k->b, *left = k->ends;
+	find_tolerance(k);
+	for (uint32_t i = 0; i < count; i++) {
+		sample(k, times[i], -1, before);
+		if (i > 0)
+			refine(k, times[i - 1], times[i], left, before, 0);
+		sample(k, times[i], 1, left);
+		/* A jump: the old value right before it. */
+		if (i > 0 && apart(k, before, left))
+			put_key(k, (double)nextafterf((float)(times[i] - k->from->begin), -1) + k->from->begin, before,
+					k->width);
+		put_key(k, times[i], left, k->width);
+	}
+	return true;
+}
+
+static void stepped(tracker *k, uint32_t count)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	for (uint32_t i = 0; i < count; i++) {
+		double middle = i + 1 < count ? times[i] + (times[i + 1] - times[i]) / 2 : times[i];
+		sample(k, middle, 1, k->a);
+		put_key(k, times[i], k->a, k->width);
+	}
+}
+
+/* Each component is one curve, or a constant; `curves` and `scale` say which. */
+typedef struct lines {
+	const hob_fbx_curve *curves[WIDTH];
+	double rest[WIDTH];
+} lines;
+
+static void line_key(tracker *k, const lines *l, double time, int side, double *values, double *slopes)
+{
+	for (uint32_t i = 0; i < k->width; i++) {
+		hob_fbx_reading r = l->curves[i] ? hob_fbx_curve_at(l->curves[i], time, side)
+										 : (hob_fbx_reading){.value = l->rest[i]};
+		values[i] = r.value;
+		slopes[i] = r.slope;
+	}
+	if (k->path == HOB_PATH_WEIGHTS)
+		for (uint32_t i = 0; i < k->width; i++)
+			values[i] /= 100, slopes[i] /= 100;
+	if (k->path != HOB_PATH_TRANSLATION)
+		return;
+	const hob_fbx_rig *rig = &k->f->nodes[k->node].rig;
+	for (int i = 0; i < 3; i++)
+		values[i] += rig->rotation_offset[i];
+	if (k->f->mirrored)
+		values[0] = -values[0], slopes[0] = -slopes[0];
+	if (k->top && k->f->turned) {
+		hob_fbx_quat_rotate(k->f->turn, values, values);
+		hob_fbx_quat_rotate(k->f->turn, slopes, slopes);
+	}
+	for (int i = 0; i < 3; i++)
+		values[i] *= k->f->unit, slopes[i] *= k->f->unit;
+}
+
+/* Subdividing a line or a cubic at another curve's key changes nothing, so both are exact. */
+static void exact(tracker *k, const lines *l, uint32_t count, bool cubic)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	double *key = k->ends, *value = k->a, *slope = k->b, *late = k->middle;
+	uint32_t w = k->width;
+	for (uint32_t i = 0; i < count; i++) {
+		line_key(k, l, times[i], -1, value, slope);
+		line_key(k, l, times[i], 1, late, late + w);
+		bool jump = false;
+		for (uint32_t c = 0; c < w; c++)
+			jump = jump || fabs(value[c] - late[c]) > 1e-9 * fmax(1, fabs(late[c]));
+		if (jump && i > 0) {
+			double time = (double)nextafterf((float)(times[i] - k->from->begin), -1) + k->from->begin;
+			memcpy(key, slope, w * sizeof *key);
+			memcpy(key + w, value, w * sizeof *key);
+			memset(key + 2 * (size_t)w, 0, w * sizeof *key);
+			put_key(k, time, cubic ? key : value, cubic ? 3 * w : w);
+			memset(slope, 0, w * sizeof *slope);
+		}
+		memcpy(key, slope, w * sizeof *key);
+		memcpy(key + w, late, w * sizeof *key);
+		memcpy(key + 2 * (size_t)w, late + w, w * sizeof *key);
+		put_key(k, times[i], cubic ? key : late, cubic ? 3 * w : w);
+	}
+}
+
+/* ---- a track */
+
+/* A track that shows what the node shows at rest moves nothing. */
+static bool repeats_rest(const tracker *k, const hob_node *node, hob_interpolation interpolation)
+{
+	const float *values = (const float *)(const void *)k->out_values.data;
+	uint32_t keys = (uint32_t)(k->out_times.size / sizeof(double)), w = k->width;
+	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * w : w;
+	const hob_model *model = &k->f->model;
+	for (uint32_t i = 0; i < keys; i++) {
+		const float *v = values + (size_t)i * stride;
+		if (interpolation == HOB_CUBICSPLINE) {
+			for (uint32_t c = 0; c < stride; c++)
+				if ((c < w || c >= 2 * w) && fabsf(v[c]) > 1e-6f)
+					return false;
+			v += w;
+		}
+		float same = 0, opposite = 0;
+		for (uint32_t c = 0; c < w; c++) {
+			float rest = k->path == HOB_PATH_TRANSLATION ? node->translation[c]
+						 : k->path == HOB_PATH_ROTATION	 ? node->rotation[c]
+						 : k->path == HOB_PATH_SCALE
+							 ? node->scale[c]
+							 : model->meshes[model->mesh_refs[node->mesh_first]].targets[c].weight;
+			float room = fmaxf(1e-6f, fabsf(rest) * 1e-5f);
+			same = fmaxf(same, fabsf(v[c] - rest) / room);
+			opposite = fmaxf(opposite, fabsf(v[c] + rest) / room);
+		}
+		if (same > 1 && !(k->path == HOB_PATH_ROTATION && opposite <= 1))
+			return false;
+	}
+	return true;
+}
+
+static void same_hemisphere(float *values, uint32_t keys)
+{
+	for (uint32_t i = 1; i < keys; i++) {
+		float *q = values + (size_t)i * 4, *p = q - 4, dot = 0;
+		for (int c = 0; c < 4; c++)
+			dot += p[c] * q[c];
+		for (int c = 0; c < 4 && dot < 0; c++)
+			q[c] = -q[c];
+	}
+}
+
+static bool put_track(tracker *k, uint32_t id, hob_interpolation interpolation, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	if (k->out_times.failed || k->out_values.failed || k->times.failed)
+		return hob_fail(err, MEMORY, "no memory left for animation keys");
+	const double *times = (const double *)(const void *)k->out_times.data;
+	const float *values = (const float *)(const void *)k->out_values.data;
+	uint32_t keys = (uint32_t)(k->out_times.size / sizeof *times), kept = 0;
+	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * k->width : k->width;
+	if (keys == 0 || repeats_rest(k, &f->model.nodes[id], interpolation))
+		return true;
+	f->keys_made += keys;
+	if (f->keys_made > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+	hob_track track = {interpolation, k->width, 0, HOB_NEW(f->result, float, keys),
+					   HOB_NEW(f->result, float, (size_t)keys *stride)};
+	if (!track.times || !track.values)
+		return hob_fail_memory(err, f->result, "animation keys");
+	for (uint32_t i = 0; i < keys; i++) {
+		float time = (float)(times[i] - k->from->begin);
+		if (!(time >= 0) || (kept > 0 && !(time > track.times[kept - 1])))
+			continue;
+		track.times[kept] = time;
+		memcpy(track.values + (size_t)kept++ * stride, values + (size_t)i * stride, stride * sizeof(float));
+	}
+	track.key_count = kept;
+	if (k->path == HOB_PATH_ROTATION)
+		same_hemisphere(track.values, kept);
+	hob_channel channel = {id, k->path, (uint32_t)(k->tracks.size / sizeof track)};
+	hob_buf_put(&k->tracks, &track, sizeof track);
+	hob_buf_put(&k->channels, &channel, sizeof channel);
+	return (!k->tracks.failed && !k->channels.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for animation tracks");
+}
+
+/* Room for samples of `width` numbers. */
+static bool make_room(tracker *k, uint32_t width, hob_error *err)
+{
+	k->width = width;
+	k->a = HOB_NEW(k->f->scratch, double, (size_t)width * 2);
+	k->b = HOB_NEW(k->f->scratch, double, width);
+	k->middle = HOB_NEW(k->f->scratch, double, (size_t)width *(PIECES + 2));
+	k->ends = HOB_NEW(k->f->scratch, double, (size_t)width * 4);
+	hob_buf_clear(&k->times);
+	hob_buf_clear(&k->out_times);
+	hob_buf_clear(&k->out_values);
+	return (k->a && k->b && k->middle && k->ends) || hob_fail_memory(err, k->f->scratch, "animation");
+}
+
+static survey nothing(void)
+{
+	return (survey){.first = (double)INFINITY, .last = -(double)INFINITY};
+}
+
+static bool make_track(tracker *k, uint32_t id, survey *s, const lines *l, hob_error *err)
+{
+	bool straight_turn =
+		k->path == HOB_PATH_ROTATION && s->moving <= 1 && s->lines && !s->steps && !s->cubics;
+	bool plain = !s->others && (l || straight_turn);
+	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
+	if (!plain && !all_steps)
+		add_frames(k, s);
+	uint32_t count = sort_times(k);
+	if (count == 0)
+		return hob_fail(err, MEMORY, "no memory left for animation keys");
+	hob_interpolation interpolation = HOB_LINEAR;
+	if (all_steps) {
+		stepped(k, count);
+		interpolation = HOB_STEP;
+	} else if (plain && l) {
+		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
+		exact(k, l, count, s->cubics);
+	} else {
+		resample(k, count);
+	}
+	return put_track(k, id, interpolation, err);
+}
+
+static bool moves(hob_fbx_motions motions)
+{
+	for (uint32_t m = 0; m < motions.count; m++)
+		for (int i = 0; i < 3; i++)
+			if (motions.first[m].curves[i] || isfinite(motions.first[m].otherwise[i]))
+				return true;
+	return false;
+}
+
+static void set_lines(const hob_fbx_motion *motion, const double rest[3], lines *out)
+{
+	for (int i = 0; i < 3; i++) {
+		out->curves[i] = motion->curves[i];
+		out->rest[i] = isfinite(motion->otherwise[i]) ? motion->otherwise[i] : rest[i];
+	}
+}
+
+static bool node_tracks(tracker *k, uint32_t id, lines *l, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[id];
+	k->node = id;
+	k->t = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[0]);
+	k->r = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[1]);
+	k->s = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[2]);
+	const hob_fbx_node *parent = node->parent == HOB_NONE ? NULL : &f->nodes[node->parent];
+	k->top = !parent;
+	k->beside = parent && parent->scale_apart && node->inherit != 1;
+	hob_fbx_motions above =
+		k->beside ? hob_fbx_motions_of(f, k->clip_id, parent->object, lcl[2]) : (hob_fbx_motions){0};
+	bool above_moves = k->beside && (moves(above) || parent->inherit == 0);
+	bool pivots = node->rig.pivoted && (moves(k->r) || moves(k->s));
+	hob_arena_mark mark = hob_arena_save(f->scratch);
+	if (moves(k->t) || pivots || above_moves) {
+		survey s = nothing();
+		k->path = HOB_PATH_TRANSLATION;
+		if (!make_room(k, 4, err))
+			return false;
+		k->width = 3;
+		survey_motions(k, k->t, &s);
+		if (pivots) {
+			survey_motions(k, k->r, &s);
+			survey_motions(k, k->s, &s);
+		}
+		if (above_moves)
+			survey_motions(k, above, &s);
+		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted;
+		if (exactly)
+			set_lines(k->t.first, node->translation, l);
+		if (!make_track(k, node->id, &s, exactly ? l : NULL, err))
+			return false;
+	}
+	if (moves(k->r)) {
+		survey s = nothing();
+		k->path = HOB_PATH_ROTATION;
+		if (!make_room(k, 4, err))
+			return false;
+		survey_motions(k, k->r, &s);
+		if (!make_track(k, node->id, &s, NULL, err))
+			return false;
+	}
+	bool scaled_above = k->beside && node->inherit == 0 && above_moves;
+	if (moves(k->s) || scaled_above) {
+		survey s = nothing();
+		k->path = HOB_PATH_SCALE;
+		if (!make_room(k, 4, err))
+			return false;
+		k->width = 3;
+		survey_motions(k, k->s, &s);
+		if (scaled_above)
+			survey_motions(k, above, &s);
+		bool exactly = k->s.count == 1 && !(k->beside && node->inherit == 0);
+		if (exactly)
+			set_lines(k->s.first, node->scaling, l);
+		if (!make_track(k, node->scale_id, &s, exactly ? l : NULL, err))
+			return false;
+	}
+	hob_arena_restore(f->scratch, mark);
+	return true;
+}
+
+static bool weight_track(tracker *k, uint32_t id, lines *l, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[id];
+	const hob_fbx_geometry *g = &f->geometries[node->geometry];
+	survey s = nothing();
+	bool any = false, exactly = true;
+	hob_arena_mark mark = hob_arena_save(f->scratch);
+	k->geometry = g;
+	k->path = HOB_PATH_WEIGHTS;
+	k->weights = HOB_NEW(f->scratch, hob_fbx_motions, g->channel_count);
+	if (!k->weights)
+		return hob_fail_memory(err, f->scratch, "animation");
+	if (!make_room(k, g->shape_count, err))
+		return false;
+	for (uint32_t c = 0; c < g->channel_count; c++) {
+		const hob_fbx_channel *channel = &g->channels[c];
+		if (channel->object == HOB_NONE)
+			continue;
+		k->weights[c] = hob_fbx_motions_of(f, k->clip_id, channel->object, channel->property);
+		any = any || moves(k->weights[c]);
+		survey_motions(k, k->weights[c], &s);
+		const hob_fbx_shape *shape = &g->shapes[channel->shape_first];
+		exactly = exactly && channel->shape_count == 1 && fabs(shape->full_weight - 100) < 1e-9;
+		if (channel->shape_count != 1)
+			continue;
+		l->curves[c] = k->weights[c].count > 0 ? k->weights[c].first->curves[0] : NULL;
+		double otherwise = k->weights[c].count > 0 ? k->weights[c].first->otherwise[0] : (double)NAN;
+		l->rest[c] = isfinite(otherwise) ? otherwise : channel->percent;
+	}
+	bool done = !any || make_track(k, node->mesh_id, &s, exactly ? l : NULL, err);
+	hob_arena_restore(f->scratch, mark);
+	return done;
+}
+
+/* ---- clips */
+
+static bool fill_clip(tracker *k, lines *l, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	for (uint32_t id = 0; id < f->node_count; id++) {
+		const hob_fbx_node *node = &f->nodes[id];
+		if (node->id == HOB_NONE)
+			continue;
+		if (!node_tracks(k, id, l, err))
+			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
+		if (node->geometry != HOB_NONE && node->mesh_id != HOB_NONE &&
+			f->geometries[node->geometry].shape_count > 0 && !weight_track(k, id, l, err))
+			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
+	}
+	uint32_t count = (uint32_t)(k->tracks.size / sizeof(hob_track));
+	k->clip->tracks = HOB_NEW(f->result, hob_track, count);
+	k->clip->channels = HOB_NEW(f->result, hob_channel, count);
+	if (!k->clip->tracks || !k->clip->channels)
+		return hob_fail_memory(err, f->result, "animation tracks");
+	if (count > 0) {
+		memcpy(k->clip->tracks, k->tracks.data, k->tracks.size);
+		memcpy(k->clip->channels, k->channels.data, k->channels.size);
+	}
+	k->clip->track_count = k->clip->channel_count = count;
+	hob_buf_clear(&k->tracks);
+	hob_buf_clear(&k->channels);
+	return true;
+}
+
+static bool make_clips(tracker *k, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	hob_model *model = &f->model;
+	hob_name_map names;
+	lines *l = HOB_NEW(f->scratch, lines, 1);
+	hob_name_map_init(&names, f->scratch);
+	model->clips = HOB_NEW(f->result, hob_clip, f->anim->clip_count);
+	if (!l || !model->clips)
+		return hob_fail_memory(err, f->result, "clips");
+	for (uint32_t c = 0; c < f->anim->clip_count; c++) {
+		const hob_fbx_clip *from = k->from = &f->anim->clips[c];
+		hob_clip *clip = k->clip = &model->clips[model->clip_count];
+		hob_str name = hob_fbx_name(f, from->name);
+		if (!name.data)
+			return hob_fail_memory(err, f->result, "clips");
+		k->clip_id = c;
+		*clip = (hob_clip){0};
+		clip->name = hob_name_map_add_unique(&names, f->result, name.len > 0 ? name : HOB_STR("clip"), c);
+		if (!clip->name.data)
+			return hob_fail_memory(err, f->result, "clips");
+		if (!fill_clip(k, l, err))
+			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
+		if (clip->channel_count == 0) {
+			hob_fbx_info(f, "still", "clip '%.*s' moves nothing away from the rest pose and is left out",
+						 HOB_FMT(clip->name));
+			continue;
+		}
+		if (from->begin > 0 || from->begin < 0)
+			hob_fbx_info(f, "shifted", "clip '%.*s' begins at %.3f s in the file; it is moved to begin at 0",
+						 HOB_FMT(clip->name), from->begin);
+		model->clip_count++;
+	}
+	return true;
+}
+
+bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
+{
+	tracker k = {.f = f};
+	if (f->anim->clip_count > HOB_LIMIT_CLIPS)
+		return hob_fail(err, LIMIT, "%u animation clips, at most %llu are allowed", f->anim->clip_count,
+						HOB_LIMIT_CLIPS);
+	bool done = make_clips(&k, err);
+	hob_buf_release(&k.tracks);
+	hob_buf_release(&k.channels);
+	hob_buf_release(&k.times);
+	hob_buf_release(&k.out_times);
+	hob_buf_release(&k.out_values);
+	return done;
+}
