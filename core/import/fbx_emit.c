@@ -305,7 +305,7 @@ static bool one_scene(hob_fbx *f, hob_error *err)
 		if (model->nodes[i].parent == HOB_NONE)
 			model->scene_roots[model->scene_root_count++] = i;
 	model->scene_count = 1;
-	model->scenes[0] = (hob_scene){HOB_STR(""), 0, model->scene_root_count};
+	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = model->scene_root_count};
 	return true;
 }
 
