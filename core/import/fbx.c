@@ -11,6 +11,7 @@ static bool convert(hob_fbx *f, hob_error *err)
 		return false;
 	hob_fbx_say_unread(f);
 	hob_model *model = &f->model;
+	model->unit = f->request->keep_units ? 0 : (float)f->unit;
 	model->generator = hob_fbx_name(f, f->application);
 	if (!model->generator.data)
 		return hob_fail_memory(err, f->result, "the generator");

@@ -233,6 +233,8 @@ static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
 	if (!made)
 		return false;
 	made->source = id;
+	if (!hob_fbx_extras(f, node->object, &made->extras, err))
+		return false;
 	node->id = node->scale_id = last_id(f);
 	if (node->scale_apart) {
 		hob_str leaf_name = hob_arena_printf(f->scratch, "%.*s_scale", HOB_FMT(name));

@@ -466,6 +466,8 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		if (!done || (f->version < 7000 && !map_from_model(r, err)))
 			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
 		take_all(r, to);
+		if (!hob_fbx_extras(f, i, &to->extras, err))
+			return false;
 		f->objects[i].index = model->material_count++;
 	}
 	model->sampler_count = (uint32_t)(f->samplers.size / sizeof *model->samplers);

@@ -85,7 +85,7 @@ bool hob_fbx_read_settings(hob_fbx *f, hob_error *err)
 {
 	(void)err;
 	double unit = hob_fbx_prop_real(f, f->settings, HOB_STR("UnitScaleFactor"), 1);
-	f->unit = unit > 0 && unit < 1e9 ? unit / 100 : 0.01;
+	f->unit = f->request->keep_units ? 1 : unit > 0 && unit < 1e9 ? unit / 100 : 0.01;
 	read_axes(f);
 	read_ticks(f);
 	double custom = hob_fbx_prop_real(f, f->settings, HOB_STR("CustomFrameRate"), -1);

@@ -227,6 +227,8 @@ typedef struct hob_fbx {
 	uint32_t geometry_count;
 	struct hob_fbx_anim *anim; /* fbx_anim.h */
 	uint64_t keys_made;
+	size_t extras_bytes; /* kept so far */
+	bool extras_full;
 	hob_buf variants;							   /* hob_fbx_variant */
 	hob_buf meshes, model_nodes, mesh_refs, skins; /* of the model */
 	hob_image_set images;
@@ -369,6 +371,8 @@ hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_
 /* To metres; with `turn` for a top node. Mirrors left-handed files. */
 void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3]);
 
+/* fbx_extras.c: the user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
+bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
 /* fbx_unread.c: one note for each kind of object that is left out, with its count. */
 void hob_fbx_say_unread(hob_fbx *f);
 

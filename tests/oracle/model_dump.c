@@ -325,7 +325,8 @@ int main(int argc, char **argv)
 	const hob_importer *importer = hob_importer_for(name);
 	if (!importer || !read_file(NULL, name, &file, &err))
 		return 2;
-	hob_import_request request = {&io, name, file, &result, &scratch, &notes, NULL};
+	hob_import_request request = {
+		.io = &io, .path = name, .file = file, .result = &result, .scratch = &scratch, .notes = &notes};
 	if (!importer->import(&request, &model, &err) || !hob_model_check(&model, &err)) {
 		printf("{\"ok\":false,\"error\":");
 		print_text(hob_str_of(err.context));
