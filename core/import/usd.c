@@ -1,0 +1,82 @@
+#include "usd_build.h"
+
+#include "importers.h"
+#include "../model/model_scale.h"
+
+#include <math.h>
+
+static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void **out)
+{
+	*out = hob_arena_array(arena, count, size, 16);
+	if (*out && count > 0)
+		memcpy(*out, from, count * size);
+	return *out != NULL;
+}
+
+#define COPY(model, arena, array, count) copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
+
+/* From arrays that grew in scratch to those of the model. */
+static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
+{
+	hob_model *m = &b->model;
+	hob_arena *arena = b->u->result;
+	m->scenes = HOB_NEW(arena, hob_scene, 1);
+	if (!m->scenes || !COPY(m, arena, meshes, m->mesh_count) || !COPY(m, arena, materials, m->material_count) ||
+		!COPY(m, arena, samplers, m->sampler_count) || !COPY(m, arena, nodes, m->node_count) ||
+		!COPY(m, arena, mesh_refs, m->mesh_ref_count) || !COPY(m, arena, scene_roots, m->scene_root_count) ||
+		!COPY(m, arena, cameras, m->camera_count) || !COPY(m, arena, lights, m->light_count))
+		return hob_fail_memory(err, arena, "the scene");
+	m->scenes[0] = (hob_scene){HOB_STR(""), 0, m->scene_root_count};
+	m->scene_count = 1;
+	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
+		return false;
+	*out = *m;
+	return true;
+}
+
+static bool build(hob_usd_build_t *b, hob_error *err)
+{
+	hob_usd_context context = {.node = HOB_NONE};
+	if (b->u->z_up) {
+		double turn[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+		if (!hob_usd_add_node(b, HOB_STR(""), HOB_NONE, &context.node, err))
+			return false;
+		hob_usd_place(&b->model.nodes[0], turn);
+	}
+	if (!hob_usd_build_children(b, 0, context, err))
+		return false;
+	if (b->model.mesh_count == 0)
+		return hob_fail(err, EMPTY,
+						"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
+						"materials or overrides is cooked with the stage that uses it",
+						b->u->prim_count - 1);
+	return hob_usd_build_clips(b, err);
+}
+
+static bool usd_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_usd *u = HOB_NEW(request->scratch, hob_usd, 1);
+	uint32_t layer;
+	if (!u)
+		return hob_fail_memory(err, request->scratch, "a stage");
+	if (!hob_usd_start(u, request, err) || !hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) ||
+		!hob_usd_stage_compose(u, layer, err))
+		return false;
+	hob_usd_build_t b = {.u = u};
+	hob_image_set_init(&b.images, request);
+	hob_name_map_init(&b.material_map, request->scratch);
+	hob_name_map_init(&b.mesh_map, request->scratch);
+	bool done = build(&b, err) && finish(&b, out, err);
+	hob_image_set_release(&b.images);
+	hob_buf_release(&b.shared);
+	return done;
+}
+
+static const char *const extensions[] = {"usda", "usd", NULL};
+
+const hob_importer hob_usd_importer = {
+	.name = "usd",
+	.version = 1,
+	.extensions = extensions,
+	.import = usd_import,
+};

@@ -1,0 +1,548 @@
+#include "usd_private.h"
+
+static uint32_t depth_of(hob_str path)
+{
+	uint32_t depth = 0;
+	for (size_t i = 0; i < path.len; i++)
+		depth += path.data[i] == '/' && path.len > 1;
+	return depth;
+}
+
+static hob_str parent_of(hob_str path)
+{
+	hob_str dir = hob_path_dir(path);
+	return dir.len > 0 ? dir : HOB_STR("/");
+}
+
+/* ---- sites */
+
+static bool has_specs(const hob_usd *u, const hob_usd_site *site)
+{
+	for (uint32_t i = 0; i < u->stacks[site->stack].layer_count; i++)
+		if (site->specs[i] != HOB_NONE)
+			return true;
+	return false;
+}
+
+static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, uint32_t *out, hob_error *err)
+{
+	if (tree->count >= HOB_LIMIT_USD_SITES)
+		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'", HOB_LIMIT_USD_SITES,
+						HOB_FMT(site->path));
+	hob_usd_site *sites =
+		(hob_usd_site *)hob_usd_more(u->scratch, tree->sites, tree->count, &tree->capacity, sizeof *sites);
+	if (!sites)
+		return hob_fail_memory(err, u->scratch, "composition");
+	tree->sites = sites;
+	*out = tree->count++;
+	sites[*out] = *site;
+	sites[*out].first_child = sites[*out].next = HOB_NONE;
+	if (site->parent == HOB_NONE)
+		return true;
+	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier one. */
+	uint32_t *link = &sites[site->parent].first_child;
+	while (*link != HOB_NONE && (sites[*link].arc < site->arc ||
+								 (sites[*link].arc == site->arc && sites[*link].from_depth >= site->from_depth)))
+		link = &sites[*link].next;
+	sites[*out].next = *link;
+	*link = *out;
+	return true;
+}
+
+static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name, hob_error *err)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	site->specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
+	if (!site->specs)
+		return hob_fail_memory(err, u->scratch, "composition");
+	for (uint32_t i = 0; i < stack->layer_count; i++)
+		site->specs[i] = parents[i] == HOB_NONE
+							 ? HOB_NONE
+							 : hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i], HOB_USD_PRIM, name);
+	return true;
+}
+
+bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err)
+{
+	uint32_t id;
+	*out = (hob_usd_tree){0};
+	hob_usd_site site = {.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
+	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
+	if (!site.specs)
+		return hob_fail_memory(err, u->scratch, "composition");
+	return add_site(u, out, &site, &id, err);
+}
+
+/* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
+ * unless others hang on them. */
+static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, bool local, hob_usd_tree *to, const hob_usd_site *root,
+				   hob_error *err)
+{
+	uint32_t *ids = HOB_NEW(u->scratch, uint32_t, from->count);
+	hob_usd_site *next = HOB_NEW(u->scratch, hob_usd_site, from->count);
+	bool *wanted = HOB_NEW(u->scratch, bool, from->count);
+	if (!ids || !next || !wanted)
+		return hob_fail_memory(err, u->scratch, "composition");
+	for (uint32_t i = 0; i < from->count; i++) {
+		next[i] = from->sites[i];
+		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
+			return false;
+		if (i == 0 && !local)
+			memset(next[i].specs, 0xFF, u->stacks[next[i].stack].layer_count * sizeof *next[i].specs);
+		next[i].arcs_done = next[i].variants_done = false;
+		next[i].depth++;
+	}
+	/* Parents come before their children in the array. */
+	for (uint32_t i = from->count; i-- > 0;) {
+		wanted[i] = wanted[i] || i == 0 || has_specs(u, &next[i]);
+		if (wanted[i] && next[i].parent != HOB_NONE)
+			wanted[next[i].parent] = true;
+	}
+	for (uint32_t i = 0; i < from->count; i++) {
+		if (!wanted[i])
+			continue;
+		hob_usd_site site = next[i];
+		site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+		if (!site.path.data)
+			return hob_fail_memory(err, u->scratch, "composition");
+		if (i == 0 && root) {
+			site.arc = root->arc;
+			site.parent = root->parent;
+			site.from_depth = root->from_depth;
+			site.map_from = root->map_from;
+			site.map_to = root->map_to;
+			site.map_identity = root->map_identity;
+			site.offset = root->offset;
+			site.scale = root->scale;
+		} else if (site.parent != HOB_NONE) {
+			site.parent = ids[site.parent];
+		}
+		if (!add_site(u, to, &site, &ids[i], err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- mapping of paths */
+
+static bool map_once(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out, hob_error *err)
+{
+	*out = HOB_STR("");
+	if (site->arc == HOB_USD_VARIANT_ARC) {
+		*out = path;
+		return true;
+	}
+	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
+		if (site->map_identity)
+			*out = path;
+		return true;
+	}
+	hob_str rest = hob_str_sub(path, site->map_from.len, path.len);
+	*out = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(site->map_to), HOB_FMT(rest));
+	return out->data || hob_fail_memory(err, u->scratch, "a path");
+}
+
+bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out, hob_error *err)
+{
+	*out = path;
+	for (uint32_t i = site; sites[i].parent != HOB_NONE && out->len > 0; i = sites[i].parent)
+		if (!map_once(u, &sites[i], *out, out, err))
+			return false;
+	return true;
+}
+
+/* ---- arcs */
+
+static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
+{
+	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
+		if (tree->sites[i].stack == stack &&
+			(hob_usd_path_below(tree->sites[i].path, path) || hob_usd_path_below(path, tree->sites[i].path)))
+			return true;
+	return false;
+}
+
+static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
+{
+	for (uint32_t i = tree->sites[site->parent].first_child; i != HOB_NONE; i = tree->sites[i].next)
+		if (tree->sites[i].arc == site->arc && tree->sites[i].stack == site->stack &&
+			hob_str_equal(tree->sites[i].path, path))
+			return true;
+	return false;
+}
+
+static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err);
+
+static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err);
+
+static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *out, bool *made, hob_error *err)
+{
+	*made = true;
+	if (path.len <= 1)
+		return hob_usd_tree_root(u, stack, out, err);
+	uint32_t above, name = hob_usd_token(u, hob_path_name(path));
+	if (name == HOB_NONE)
+		return hob_fail_memory(err, u->scratch, "composition");
+	if (!tree_of(u, stack, parent_of(path), &above, err))
+		return false;
+	*made = above != HOB_NONE;
+	if (!*made)
+		return true;
+	hob_usd_tree parent = u->trees[above];
+	return hob_usd_tree_child(u, &parent, name, true, out, err);
+}
+
+/* The whole tree of a prim of some stack, seen from that stack alone. *out == HOB_NONE when it is being made already. */
+static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
+{
+	bool is_made;
+	hob_str key = hob_arena_printf(u->scratch, "%u%.*s", stack, HOB_FMT(path));
+	if (!key.data)
+		return hob_fail_memory(err, u->scratch, "composition");
+	*out = hob_name_map_get(&u->tree_map, key);
+	if (*out != HOB_NONE) {
+		if (u->trees[*out].busy)
+			*out = HOB_NONE;
+		return true;
+	}
+	u->trees = (hob_usd_tree *)hob_usd_more(u->scratch, u->trees, u->tree_count, &u->tree_capacity, sizeof *u->trees);
+	uint32_t id = u->tree_count;
+	if (!u->trees || !hob_name_map_add(&u->tree_map, key, id, NULL))
+		return hob_fail_memory(err, u->scratch, "composition");
+	u->tree_count++;
+	u->trees[id] = (hob_usd_tree){.busy = true};
+	hob_usd_tree made = {0};
+	if (u->nesting >= HOB_LIMIT_USD_NESTING)
+		return hob_fail(err, LIMIT, "references in references: more than %llu levels", HOB_LIMIT_USD_NESTING);
+	u->nesting++;
+	bool done = make_tree(u, stack, path, &made, &is_made, err);
+	u->nesting--;
+	if (!done)
+		return false;
+	if (!is_made) {
+		*out = HOB_NONE;
+		return true;
+	}
+	u->trees[id] = made;
+	*out = id;
+	return true;
+}
+
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path, hob_error *err);
+
+/* A class that a reference brings is looked for in the namespace around the reference as well: that is how a stage overrides all
+ * uses of a class at once. */
+static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack, hob_str path,
+						hob_error *err)
+{
+	uint32_t parent = tree->sites[site].parent;
+	hob_str mapped;
+	if (parent == HOB_NONE || arc == HOB_USD_ROOT)
+		return true;
+	hob_usd_site transfer = tree->sites[site];
+	transfer.map_identity = true;
+	if (!map_once(u, &transfer, path, &mapped, err))
+		return false;
+	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
+		return imply_class(u, tree, parent, arc, stack, path, err);
+	return add_class(u, tree, parent, arc, mapped, err);
+}
+
+/* Hangs the tree of {stack, path} below a site. */
+static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out, hob_error *err)
+{
+	uint32_t above, name = hob_usd_token(u, hob_path_name(path)), first = tree->count;
+	*out = HOB_NONE;
+	if (name == HOB_NONE)
+		return hob_fail_memory(err, u->scratch, "composition");
+	if (is_cycle(tree, site->parent, site->stack, path)) {
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out", HOB_FMT(path));
+		return true;
+	}
+	if (is_known(tree, site, path))
+		return true;
+	if (depth_of(path) > HOB_LIMIT_USD_DEPTH)
+		return hob_fail(err, LIMIT, "a path of more than %llu levels is referred to", HOB_LIMIT_USD_DEPTH);
+	if (!tree_of(u, site->stack, parent_of(path), &above, err))
+		return false;
+	if (above == HOB_NONE) {
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out", HOB_FMT(path));
+		return true;
+	}
+	hob_usd_tree parent = u->trees[above];
+	if (!extend(u, &parent, name, true, tree, site, err))
+		return false;
+	*out = first;
+	/* Classes that came with it from above. */
+	uint32_t last = tree->count;
+	for (uint32_t i = first + 1; i < last; i++) {
+		hob_usd_site child = tree->sites[i];
+		if (child.parent == first && (child.arc == HOB_USD_INHERIT || child.arc == HOB_USD_SPECIALIZE) &&
+			!imply_class(u, tree, first, child.arc, child.stack, child.path, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path, hob_error *err)
+{
+	const hob_usd_site *p = &tree->sites[parent];
+	hob_usd_site site = {.arc = arc,
+						 .parent = parent,
+						 .stack = p->stack,
+						 .from_depth = p->depth,
+						 .map_from = path,
+						 .map_to = p->path,
+						 .map_identity = true,
+						 .scale = 1};
+	uint32_t added, stack = p->stack;
+	if (path.len <= 1)
+		return true;
+	return add_target(u, tree, &site, path, &added, err) && imply_class(u, tree, parent, arc, stack, path, err);
+}
+
+static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc, hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_class(u, tree, id, arc, items[i].path, err))
+			return false;
+	return true;
+}
+
+static bool default_prim(hob_usd *u, uint32_t layer, hob_str *out, hob_error *err)
+{
+	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_defaultPrim));
+	*out = name;
+	if (name.len == 0)
+		return true;
+	return hob_usd_path_absolute(u, HOB_STR("/"), name, out, err);
+}
+
+static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc, const hob_usd_item *item, uint32_t from,
+						  hob_error *err)
+{
+	const hob_usd_site parent = tree->sites[id];
+	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0], added;
+	bool internal = item->asset.len == 0;
+	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth, .map_identity = internal};
+	if (!internal) {
+		if (!hob_usd_layer_open(u, from_layer, item->asset, &layer, err))
+			return false;
+		if (layer == HOB_NONE)
+			return true;
+		if (!hob_usd_stack_open(u, layer, &site.stack, err))
+			return false;
+	}
+	hob_str path = item->path;
+	if (path.len == 0 && !default_prim(u, layer, &path, err))
+		return false;
+	if (path.len <= 1) {
+		hob_usd_note(u, "no-default-prim", "layer '%.*s' names no default prim, and the reference at '%.*s' no prim; it brings nothing",
+					 HOB_FMT(u->layers[layer].id), HOB_FMT(parent.path));
+		return true;
+	}
+	site.map_from = path;
+	site.map_to = parent.path;
+	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
+	site.scale = item->scale * u->stacks[parent.stack].scale[from] * u->stacks[parent.stack].rate / u->stacks[site.stack].rate;
+	if (!add_target(u, tree, &site, path, &added, err))
+		return false;
+	if (added != HOB_NONE && !has_specs(u, &tree->sites[added]) && tree->sites[added].first_child == HOB_NONE)
+		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to", HOB_FMT(u->layers[layer].id),
+					 HOB_FMT(path), HOB_FMT(parent.path));
+	return true;
+}
+
+static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc, hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_reference(u, tree, id, arc, &items[i], from[i], err))
+			return false;
+	return true;
+}
+
+/* ---- variants */
+
+static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
+{
+	const hob_usd_entry *entries = value && value->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)value->data : NULL;
+	for (size_t i = 0; entries && i < value->count; i++)
+		if (hob_str_equal(entries[i].key, set)) {
+			*out = hob_usd_text(&entries[i].value);
+			return true;
+		}
+	return false;
+}
+
+static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_str *out, hob_error *err)
+{
+	uint32_t *order, count;
+	*out = HOB_STR("");
+	if (!hob_usd_tree_order(u, tree, &order, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_usd_site *site = &tree->sites[order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = 0; k < stack->layer_count; k++)
+			if (site->specs[k] != HOB_NONE &&
+				choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k], HOB_USD_T_variantSelection), set, out))
+				return true;
+	}
+	return true;
+}
+
+static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *added, hob_error *err)
+{
+	hob_str choice;
+	uint32_t made;
+	if (!find_choice(u, tree, set, &choice, err))
+		return false;
+	if (choice.len == 0)
+		return true;
+	hob_str text = hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
+	if (!text.data)
+		return hob_fail_memory(err, u->scratch, "a variant");
+	uint32_t name = hob_usd_known(u, text);
+	if (name == HOB_NONE)
+		return true;
+	hob_usd_site site = tree->sites[id];
+	const hob_usd_stack *stack = &u->stacks[site.stack];
+	const uint32_t *specs = site.specs;
+	site.arc = HOB_USD_VARIANT_ARC;
+	site.parent = id;
+	site.from_depth = site.depth;
+	site.offset = 0;
+	site.scale = 1;
+	site.arcs_done = site.variants_done = false;
+	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
+	if (!site.specs)
+		return hob_fail_memory(err, u->scratch, "composition");
+	for (uint32_t i = 0; i < stack->layer_count; i++)
+		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
+											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i], HOB_USD_VARIANT, name);
+	*added = has_specs(u, &site);
+	return !*added || add_site(u, tree, &site, &made, err);
+}
+
+static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool *added, hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	tree->sites[id].variants_done = true;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_variant(u, tree, id, items[i].path, added, err))
+			return false;
+	return true;
+}
+
+/* ---- the whole tree */
+
+/* All arcs but variants, of all sites; sites that come in do so at the end of the array. */
+static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+{
+	for (uint32_t i = 0; i < tree->count; i++) {
+		if (tree->sites[i].arcs_done)
+			continue;
+		tree->sites[i].arcs_done = true;
+		if (!has_specs(u, &tree->sites[i]))
+			continue;
+		if (!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
+			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||
+			!add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD, err) ||
+			!add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE, err))
+			return false;
+	}
+	return true;
+}
+
+/* Variants come last, strongest site first, because any site may choose, also one that another variant brings. */
+static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+{
+	for (;;) {
+		uint32_t *order, count, i = 0;
+		bool added = false;
+		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &order, &count, err))
+			return false;
+		for (; i < count && !added; i++)
+			if (!tree->sites[order[i]].variants_done && !add_variants(u, tree, order[i], &added, err))
+				return false;
+		if (!added)
+			return true;
+	}
+}
+
+bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out, hob_error *err)
+{
+	*out = (hob_usd_tree){0};
+	return extend(u, parent, name, local, out, NULL, err) && evaluate(u, out, err);
+}
+
+/* ---- order of strength */
+
+typedef struct walk {
+	hob_usd *u;
+	const hob_usd_tree *tree;
+	uint32_t *order, count;
+	uint32_t *late, late_count; /* specializes: behind all the rest */
+} walk_t;
+
+static void walk_from(walk_t *w, uint32_t root)
+{
+	const hob_usd_site *sites = w->tree->sites;
+	for (uint32_t i = root;;) {
+		bool late = i != root && sites[i].arc == HOB_USD_SPECIALIZE;
+		if (late)
+			w->late[w->late_count++] = i;
+		else if (has_specs(w->u, &sites[i]))
+			w->order[w->count++] = i;
+		if (!late && sites[i].first_child != HOB_NONE) {
+			i = sites[i].first_child;
+			continue;
+		}
+		while (i != root && sites[i].next == HOB_NONE)
+			i = sites[i].parent;
+		if (i == root)
+			return;
+		i = sites[i].next;
+	}
+}
+
+static uint32_t level_of(const hob_usd_tree *tree, uint32_t site)
+{
+	uint32_t level = 0;
+	for (; tree->sites[site].parent != HOB_NONE; site = tree->sites[site].parent)
+		level++;
+	return level;
+}
+
+bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count, hob_error *err)
+{
+	walk_t w = {u, tree, HOB_NEW(u->scratch, uint32_t, tree->count), 0, HOB_NEW(u->scratch, uint32_t, tree->count), 0};
+	if (!w.order || !w.late)
+		return hob_fail_memory(err, u->scratch, "composition");
+	walk_from(&w, 0);
+	/* A specialized class is stronger where it is implied further out. */
+	for (uint32_t i = 0; i < w.late_count; i++) {
+		uint32_t best = i;
+		for (uint32_t k = i + 1; k < w.late_count; k++)
+			if (level_of(tree, w.late[k]) < level_of(tree, w.late[best]))
+				best = k;
+		uint32_t chosen = w.late[best];
+		memmove(w.late + i + 1, w.late + i, (best - i) * sizeof *w.late);
+		w.late[i] = chosen;
+		walk_from(&w, chosen);
+	}
+	*order = w.order;
+	*count = w.count;
+	return true;
+}

@@ -1,0 +1,38 @@
+/* usd_lex.h - words, numbers, strings and values of USD's text format (usd_lex.c, usd_text_value.c), for usd_text.c. */
+#ifndef HOB_USD_LEX_H
+#define HOB_USD_LEX_H
+
+#include "usd_private.h"
+
+typedef struct hob_usd_lex {
+	hob_usd *u;
+	const char *start, *at, *end;
+	hob_str prim; /* path of the prim whose body is read: relative paths start there */
+	hob_error *err;
+} hob_usd_lex;
+
+/* CORRUPT with line and column; `expected` completes "expected ...". */
+bool hob_usd_lex_fail(hob_usd_lex *l, const char *expected);
+/* Passes over blanks, line ends and comments. */
+void hob_usd_lex_skip(hob_usd_lex *l);
+/* Takes `c` when it comes next. */
+bool hob_usd_lex_take(hob_usd_lex *l, char c);
+bool hob_usd_lex_need(hob_usd_lex *l, char c) HOB_MUST_CHECK;
+char hob_usd_lex_peek(hob_usd_lex *l); /* the next character that counts; 0 at the end */
+/* Letters, digits, "_", ":" and bytes above 127; empty when there are none. */
+hob_str hob_usd_lex_word(hob_usd_lex *l);
+/* Takes `word` when it comes next and ends there. */
+bool hob_usd_lex_take_word(hob_usd_lex *l, const char *word);
+/* "..." '...' and tripled; escapes are resolved. */
+bool hob_usd_lex_string(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;
+bool hob_usd_lex_asset(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK; /* @...@ @@@...@@@ */
+bool hob_usd_lex_path(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;	 /* <...>, made absolute; empty for <> */
+
+/* A value of type `type`; without one (metadata) the value itself tells. Types that are not known are passed over. */
+bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out) HOB_MUST_CHECK;
+bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out) HOB_MUST_CHECK;
+bool hob_usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out) HOB_MUST_CHECK;
+/* References, paths, names or sublayers: one, or several in brackets, or None. Added to `list` under `op`. */
+bool hob_usd_lex_list(hob_usd_lex *l, hob_usd_op op, hob_usd_list *list) HOB_MUST_CHECK;
+
+#endif

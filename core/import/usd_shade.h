@@ -1,0 +1,34 @@
+/* usd_shade.h - networks of shaders: what an input's value is and where it comes from (usd_shade.c), for usd_material.c. */
+#ifndef HOB_USD_SHADE_H
+#define HOB_USD_SHADE_H
+
+#include "usd_build.h"
+
+/* Where connections lead: to an output of a shader, or to a value (on the shader itself or on some interface around it). */
+typedef struct hob_usd_source {
+	uint32_t shader; /* prim, HOB_NONE: there is only a value */
+	hob_str output;	 /* "rgb", "r", "result" */
+	hob_usd_attribute value;
+	bool has_value;
+} hob_usd_source;
+
+/* Follows the property ("inputs:diffuseColor", "outputs:surface") of a prim. False in the return value only for memory. */
+bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out, hob_error *err) HOB_MUST_CHECK;
+/* The value of an input without connection; NULL when there is none. */
+const hob_usd_value *hob_usd_constant(const hob_usd_source *source);
+/* A shader's "info:id". */
+hob_str hob_usd_shader_id(const hob_usd *u, uint32_t prim);
+
+/* A picture, where it lies on the surface, and what is done to its values. */
+typedef struct hob_usd_texture {
+	hob_texture_ref ref; /* image HOB_NONE: there is none */
+	char channel;		 /* 'r' 'g' 'b' 'a', or 0 for all */
+	float scale[4], bias[4], fallback[4];
+	bool has_fallback;
+} hob_usd_texture;
+
+/* The texture that an input's source is; ref.image == HOB_NONE when it is something else. `look` learns which primvar it reads. */
+bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look, hob_usd_texture *out,
+						  hob_error *err) HOB_MUST_CHECK;
+
+#endif

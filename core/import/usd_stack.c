@@ -1,0 +1,188 @@
+#include "usd_private.h"
+
+typedef struct gather {
+	hob_usd *u;
+	hob_usd_stack stack;
+	uint32_t capacity[3];
+	uint32_t open[64];
+	uint32_t depth;
+	hob_error *err;
+} gather_t;
+
+static double field_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
+{
+	return hob_usd_number(hob_usd_field_get(&u->layers[layer], 0, field), fallback);
+}
+
+static double rate_of(const hob_usd *u, uint32_t layer)
+{
+	double rate = field_number(u, layer, HOB_USD_T_timeCodesPerSecond, 0);
+	if (!(rate > 0))
+		rate = field_number(u, layer, HOB_USD_T_framesPerSecond, 24);
+	return rate > 0 && rate - rate == 0 ? rate : 24;
+}
+
+static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
+{
+	hob_usd_stack *s = &g->stack;
+	hob_arena *arena = g->u->scratch;
+	s->layers = (uint32_t *)hob_usd_more(arena, s->layers, s->layer_count, &g->capacity[0], sizeof *s->layers);
+	s->offset = (double *)hob_usd_more(arena, s->offset, s->layer_count, &g->capacity[1], sizeof *s->offset);
+	s->scale = (double *)hob_usd_more(arena, s->scale, s->layer_count, &g->capacity[2], sizeof *s->scale);
+	if (!s->layers || !s->offset || !s->scale)
+		return hob_fail_memory(g->err, arena, "layers");
+	if (s->layer_count >= HOB_LIMIT_USD_LAYERS)
+		return hob_fail(g->err, LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
+	s->layers[s->layer_count] = layer;
+	s->offset[s->layer_count] = offset;
+	s->scale[s->layer_count++] = scale;
+	return true;
+}
+
+static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
+{
+	hob_usd *u = g->u;
+	for (uint32_t i = 0; i < g->depth; i++)
+		if (g->open[i] == layer) {
+			hob_usd_note(u, "cycle", "layer '%.*s' is a sublayer of itself; the inner one is left out", HOB_FMT(u->layers[layer].id));
+			return true;
+		}
+	if (g->depth >= HOB_LIMIT_USD_STACK)
+		return hob_fail(g->err, LIMIT, "sublayers in sublayers: more than %llu levels", HOB_LIMIT_USD_STACK);
+	if (!add_layer(g, layer, offset, scale))
+		return false;
+	g->open[g->depth++] = layer;
+	const hob_usd_value *value = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_subLayers);
+	const hob_usd_list *list = value && value->kind == HOB_USD_LIST ? (const hob_usd_list *)value->data : NULL;
+	for (uint32_t i = 0; list && i < list->count[HOB_USD_EXPLICIT]; i++) {
+		hob_usd_item item = list->items[HOB_USD_EXPLICIT][i];
+		uint32_t sub;
+		if (!hob_usd_layer_open(u, layer, item.asset.len > 0 ? item.asset : item.path, &sub, g->err))
+			return false;
+		if (sub == HOB_NONE)
+			continue;
+		double ratio = rate_of(u, layer) / rate_of(u, sub) * item.scale;
+		if (!gather(g, sub, offset + scale * item.offset, scale * ratio))
+			return false;
+	}
+	g->depth--;
+	return true;
+}
+
+bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *err)
+{
+	hob_str key = u->layers[layer].id;
+	*out = hob_name_map_get(&u->stack_map, key);
+	if (*out != HOB_NONE)
+		return true;
+	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
+	if (!gather(&g, layer, 0, 1))
+		return false;
+	hob_usd_stack *stacks =
+		(hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count, &u->stack_capacity, sizeof *stacks);
+	if (!stacks || !hob_name_map_add(&u->stack_map, key, u->stack_count, NULL))
+		return hob_fail_memory(err, u->scratch, "layers");
+	u->stacks = stacks;
+	stacks[u->stack_count] = g.stack;
+	*out = u->stack_count++;
+	return true;
+}
+
+/* ---- lists */
+
+typedef struct chosen {
+	hob_usd *u;
+	hob_usd_item *items;
+	uint32_t *froms, count, item_room, from_room;
+	hob_error *err;
+} chosen_t;
+
+static uint32_t find_item(const chosen_t *c, const hob_usd_item *item)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (hob_str_equal(c->items[i].asset, item->asset) && hob_str_equal(c->items[i].path, item->path))
+			return i;
+	return HOB_NONE;
+}
+
+static void remove_at(chosen_t *c, uint32_t at)
+{
+	memmove(c->items + at, c->items + at + 1, (c->count - at - 1) * sizeof *c->items);
+	memmove(c->froms + at, c->froms + at + 1, (c->count - at - 1) * sizeof *c->froms);
+	c->count--;
+}
+
+static bool insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
+{
+	c->items = (hob_usd_item *)hob_usd_more(c->u->scratch, c->items, c->count, &c->item_room, sizeof *c->items);
+	c->froms = (uint32_t *)hob_usd_more(c->u->scratch, c->froms, c->count, &c->from_room, sizeof *c->froms);
+	if (!c->items || !c->froms)
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof *c->items);
+	memmove(c->froms + at + 1, c->froms + at, (c->count - at) * sizeof *c->froms);
+	c->items[at] = *item;
+	c->froms[at] = from;
+	c->count++;
+	return true;
+}
+
+static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint32_t from)
+{
+	uint32_t count = list->count[op];
+	if ((uint64_t)c->count + count > HOB_LIMIT_USD_LIST)
+		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count, HOB_LIMIT_USD_LIST);
+	for (uint32_t i = 0; i < count; i++) {
+		/* The last of what is put in front comes first. */
+		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
+		uint32_t at = find_item(c, item);
+		if (op == HOB_USD_ADD || op == HOB_USD_EXPLICIT) {
+			if (at == HOB_NONE && !insert_at(c, c->count, item, from))
+				return false;
+			continue;
+		}
+		if (at != HOB_NONE)
+			remove_at(c, at);
+		if (op == HOB_USD_PREPEND && !insert_at(c, 0, item, from))
+			return false;
+		if (op == HOB_USD_APPEND && !insert_at(c, c->count, item, from))
+			return false;
+	}
+	return true;
+}
+
+bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items, uint32_t **froms,
+						uint32_t *count, hob_error *err)
+{
+	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
+	chosen_t c = {u, *items, *froms, *count, *count, *count, err};
+	if (list->is_explicit) {
+		c = (chosen_t){.u = u, .err = err};
+		if (!apply_op(&c, list, HOB_USD_EXPLICIT, from))
+			return false;
+	}
+	for (size_t i = 0; !list->is_explicit && i < HOB_COUNT_OF(order); i++)
+		if (!apply_op(&c, list, order[i], from))
+			return false;
+	*items = c.items;
+	*froms = c.froms;
+	*count = c.count;
+	return true;
+}
+
+bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items, uint32_t **from,
+						  uint32_t *count, hob_error *err)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	*items = NULL;
+	*from = NULL;
+	*count = 0;
+	for (uint32_t i = stack->layer_count; i-- > 0;) {
+		if (site->specs[i] == HOB_NONE)
+			continue;
+		const hob_usd_value *value = hob_usd_field_get(&u->layers[stack->layers[i]], site->specs[i], field);
+		if (value && value->kind == HOB_USD_LIST &&
+			!hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, from, count, err))
+			return false;
+	}
+	return true;
+}

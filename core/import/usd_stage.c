@@ -1,0 +1,389 @@
+#include "usd_private.h"
+
+#include <math.h>
+
+/* ---- values */
+
+double hob_usd_component(const hob_usd_value *value, size_t at)
+{
+	if (!value || at >= value->count * value->width)
+		return NAN;
+	switch (value->kind) {
+	case HOB_USD_F32:
+		return (double)((const float *)value->data)[at];
+	case HOB_USD_F64:
+		return ((const double *)value->data)[at];
+	case HOB_USD_I32:
+		return ((const int32_t *)value->data)[at];
+	default:
+		return NAN;
+	}
+}
+
+double hob_usd_number(const hob_usd_value *value, double fallback)
+{
+	double number = hob_usd_component(value, 0);
+	return number - number == 0 ? number : fallback;
+}
+
+hob_str hob_usd_text(const hob_usd_value *value)
+{
+	return value && value->kind == HOB_USD_TEXT && value->count > 0 ? *(const hob_str *)value->data : HOB_STR("");
+}
+
+bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count, hob_error *err)
+{
+	*out = NULL;
+	*count = 0;
+	if (!value || value->width != width || value->kind < HOB_USD_F32 || value->kind > HOB_USD_I32 || value->count == 0)
+		return true;
+	if (value->kind == HOB_USD_F32) {
+		*out = (const float *)value->data;
+		*count = value->count;
+		return true;
+	}
+	float *floats = HOB_NEW(u->scratch, float, value->count * width);
+	if (!floats)
+		return hob_fail_memory(err, u->scratch, "numbers");
+	for (size_t i = 0; i < value->count * width; i++)
+		floats[i] = (float)hob_usd_component(value, i);
+	*out = floats;
+	*count = value->count;
+	return true;
+}
+
+/* ---- what is asked of prims */
+
+uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path)
+{
+	return hob_name_map_get(&u->prim_map, path);
+}
+
+bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *out)
+{
+	uint32_t token = hob_usd_known(u, name);
+	*out = (hob_usd_attribute){.scale = 1};
+	if (token == HOB_NONE)
+		return false;
+	for (uint32_t i = 0; i < prim->order_count; i++) {
+		const hob_usd_site *site = &prim->sites[prim->order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = 0; k < stack->layer_count; k++) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			uint32_t spec =
+				site->specs[k] == HOB_NONE ? HOB_NONE : hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token);
+			if (spec == HOB_NONE)
+				continue;
+			const hob_usd_value *value = hob_usd_field_get(layer, spec, HOB_USD_T_default_value);
+			const hob_usd_value *samples = hob_usd_field_get(layer, spec, HOB_USD_T_timeSamples);
+			if (samples && samples->kind == HOB_USD_SAMPLES && ((const hob_usd_samples *)samples->data)->count > 0)
+				out->samples = out->samples ? out->samples : (const hob_usd_samples *)samples->data;
+			if (!value && !out->samples)
+				continue;
+			if (!out->site) {
+				double offset = stack->offset[k], scale = stack->scale[k];
+				for (const hob_usd_site *s = site; s->parent != HOB_NONE; s = &prim->sites[s->parent]) {
+					offset = s->offset + s->scale * offset;
+					scale *= s->scale;
+				}
+				*out = (hob_usd_attribute){NULL, out->samples, offset, scale, stack->layers[k], site};
+			}
+			if (!value)
+				continue;
+			if (value->kind == HOB_USD_BLOCK)
+				return out->samples != NULL;
+			out->value = value;
+			return true;
+		}
+	}
+	return out->samples != NULL;
+}
+
+const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, hob_str name)
+{
+	hob_usd_attribute attribute;
+	if (!hob_usd_get(u, prim, name, &attribute))
+		return NULL;
+	for (size_t i = 0; attribute.samples && i < attribute.samples->count; i++)
+		if (attribute.samples->values[i].kind != HOB_USD_BLOCK)
+			return &attribute.samples->values[i];
+	return attribute.value;
+}
+
+const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field)
+{
+	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0;
+	for (uint32_t i = 0; token != HOB_NONE && i < prim->order_count; i++) {
+		const hob_usd_site *site = &prim->sites[prim->order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = 0; k < stack->layer_count; k++) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			uint32_t spec = site->specs[k];
+			if (spec != HOB_NONE && property.len > 0)
+				spec = hob_usd_spec_find(layer, spec, HOB_USD_PROPERTY, token);
+			const hob_usd_value *value = spec != HOB_NONE ? hob_usd_field_get(layer, spec, field) : NULL;
+			if (value)
+				return value;
+		}
+	}
+	return NULL;
+}
+
+/* Calls for each list that has an opinion, weakest first; with paths mapped into the stage. */
+static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map, hob_usd_item **items,
+						uint32_t *count, hob_error *err)
+{
+	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0, *froms = NULL;
+	*items = NULL;
+	*count = 0;
+	for (uint32_t i = prim->order_count; token != HOB_NONE && i-- > 0;) {
+		uint32_t id = prim->order[i];
+		const hob_usd_site *site = &prim->sites[id];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = stack->layer_count; k-- > 0;) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			uint32_t spec = site->specs[k];
+			if (spec != HOB_NONE && property.len > 0)
+				spec = hob_usd_spec_find(layer, spec, HOB_USD_PROPERTY, token);
+			const hob_usd_value *value = spec != HOB_NONE ? hob_usd_field_get(layer, spec, field) : NULL;
+			if (!value || value->kind != HOB_USD_LIST)
+				continue;
+			hob_usd_list list = *(const hob_usd_list *)value->data;
+			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++) {
+				hob_usd_item *mapped = HOB_NEW(u->scratch, hob_usd_item, list.count[op]);
+				if (!mapped)
+					return hob_fail_memory(err, u->scratch, "targets");
+				for (uint32_t t = 0; t < list.count[op]; t++)
+					if (!hob_usd_path_map(u, prim->sites, id, list.items[op][t].path, &mapped[t].path, err))
+						return false;
+				list.items[op] = mapped;
+			}
+			if (!hob_usd_list_apply(u, &list, 0, items, &froms, count, err))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out, uint32_t *count,
+					 hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t all;
+	*count = 0;
+	if (!merge_lists(u, prim, name, field, true, &items, &all, err))
+		return false;
+	*out = HOB_NEW(u->scratch, hob_str, all);
+	if (!*out)
+		return hob_fail_memory(err, u->scratch, "targets");
+	for (uint32_t i = 0; i < all; i++)
+		if (items[i].path.len > 0)
+			(*out)[(*count)++] = items[i].path;
+	return true;
+}
+
+bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool *out, hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t count;
+	*out = false;
+	if (!merge_lists(u, prim, HOB_STR(""), HOB_USD_T_apiSchemas, false, &items, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		*out = *out || hob_str_equal(items[i].path, schema);
+	return true;
+}
+
+/* ---- composing all prims */
+
+typedef struct names {
+	uint32_t *items, count, capacity;
+	hob_usd_map seen;
+} names_t;
+
+static bool put_name(hob_usd *u, names_t *n, uint32_t name, hob_error *err)
+{
+	if (hob_usd_map_get(&n->seen, name) != HOB_NONE)
+		return true;
+	n->items = (uint32_t *)hob_usd_more(u->scratch, n->items, n->count, &n->capacity, sizeof *n->items);
+	if (!n->items || !hob_usd_map_put(u->scratch, &n->seen, name, n->count))
+		return hob_fail_memory(err, u->scratch, "prims");
+	n->items[n->count++] = name;
+	return true;
+}
+
+/* Names that the order lists come in its order; each carries those that follow it without being listed. */
+static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_error *err)
+{
+	hob_usd_map rank = {0};
+	uint32_t *next = HOB_NEW(u->scratch, uint32_t, n->count), made = 0;
+	if (!next)
+		return hob_fail_memory(err, u->scratch, "prims");
+	for (uint32_t i = 0; i < order->count; i++) {
+		uint32_t token = hob_usd_known(u, ((const hob_str *)order->data)[i]);
+		if (token != HOB_NONE && hob_usd_map_get(&n->seen, token) != HOB_NONE &&
+			hob_usd_map_get(&rank, token) == HOB_NONE && !hob_usd_map_put(u->scratch, &rank, token, i))
+			return hob_fail_memory(err, u->scratch, "prims");
+	}
+	for (uint32_t i = 0; i < n->count && hob_usd_map_get(&rank, n->items[i]) == HOB_NONE; i++)
+		next[made++] = n->items[i];
+	for (uint32_t i = 0; i < order->count; i++) {
+		uint32_t token = hob_usd_known(u, ((const hob_str *)order->data)[i]);
+		if (token == HOB_NONE || hob_usd_map_get(&rank, token) != i)
+			continue;
+		uint32_t at = hob_usd_map_get(&n->seen, token);
+		do
+			next[made++] = n->items[at++];
+		while (at < n->count && hob_usd_map_get(&rank, n->items[at]) == HOB_NONE);
+	}
+	n->items = next;
+	return true;
+}
+
+static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_error *err)
+{
+	*out = (names_t){0};
+	for (uint32_t i = prim->order_count; i-- > 0;) {
+		const hob_usd_site *site = &prim->sites[prim->order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = stack->layer_count; k-- > 0;) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			/* Below an instance the root's own layers do not count. */
+			if (site->specs[k] == HOB_NONE || (prim->instance && site->arc == HOB_USD_ROOT))
+				continue;
+			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE; s = layer->specs[s].next)
+				if (!put_name(u, out, layer->specs[s].name, err))
+					return false;
+			const hob_usd_value *order = hob_usd_field_get(layer, site->specs[k], HOB_USD_T_primOrder);
+			if (order && order->kind == HOB_USD_TEXT && !reorder(u, out, order, err))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* `def` of any site makes a prim exist, and `class` makes it one that is not drawn. */
+static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
+{
+	for (uint32_t i = 0; i < prim->order_count; i++) {
+		const hob_usd_site *site = &prim->sites[prim->order[i]];
+		bool in_class = false;
+		for (const hob_usd_site *s = site; s->parent != HOB_NONE; s = &prim->sites[s->parent])
+			in_class = in_class || s->arc == HOB_USD_INHERIT || s->arc == HOB_USD_SPECIALIZE;
+		for (uint32_t k = 0; k < u->stacks[site->stack].layer_count; k++) {
+			if (site->specs[k] == HOB_NONE)
+				continue;
+			hob_usd_specifier specifier = u->layers[u->stacks[site->stack].layers[k]].specs[site->specs[k]].specifier;
+			if (specifier == HOB_USD_DEF)
+				prim->defined = true;
+			if (specifier == HOB_USD_CLASS && !in_class && !prim->defined)
+				prim->abstract = true;
+		}
+	}
+	prim->defined = prim->defined || prim->abstract;
+}
+
+static bool has_arcs(const hob_usd_prim *prim)
+{
+	for (uint32_t i = 0; i < prim->order_count; i++)
+		if (prim->sites[prim->order[i]].arc != HOB_USD_ROOT)
+			return true;
+	return false;
+}
+
+static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out, hob_error *err)
+{
+	hob_usd_prim *prims = (hob_usd_prim *)hob_usd_more(u->scratch, u->prims, u->prim_count, &u->prim_capacity, sizeof *prims);
+	if (!prims)
+		return hob_fail_memory(err, u->scratch, "prims");
+	if (u->prim_count >= HOB_LIMIT_USD_PRIMS)
+		return hob_fail(err, LIMIT, "the stage has more than %llu prims, with those of all references", HOB_LIMIT_USD_PRIMS);
+	u->prims = prims;
+	hob_usd_prim prim = {.name = name, .parent = parent, .node = HOB_NONE};
+	prim.first_child = prim.last_child = prim.next = HOB_NONE;
+	prim.site_count = tree.count;
+	prim.sites = tree.sites;
+	prim.path = parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
+	*out = HOB_NONE;
+	if (!prim.path.data || !hob_usd_tree_order(u, &tree, &prim.order, &prim.order_count, err))
+		return hob_fail_memory(err, u->scratch, "prims");
+	find_specifier(u, &prim);
+	prim.type = hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName));
+	if (parent != HOB_NONE) {
+		if (hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_active), 1) == 0)
+			return true;
+		prim.instance = hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_instanceable), 0) != 0 && has_arcs(&prim);
+		prim.defined = prim.defined && prims[parent].defined;
+		prim.abstract = prim.abstract || prims[parent].abstract;
+	} else {
+		prim.defined = true;
+	}
+	if (!hob_name_map_add(&u->prim_map, prim.path, u->prim_count, NULL))
+		return hob_fail_memory(err, u->scratch, "prims");
+	*out = u->prim_count++;
+	prims[*out] = prim;
+	if (parent != HOB_NONE) {
+		hob_usd_prim *above = &prims[parent];
+		if (above->first_child == HOB_NONE)
+			above->first_child = *out;
+		else
+			prims[above->last_child].next = *out;
+		above->last_child = *out;
+	}
+	return true;
+}
+
+static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err)
+{
+	names_t names;
+	hob_usd_prim parent = u->prims[id];
+	if (depth > HOB_LIMIT_USD_NESTING)
+		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep", HOB_LIMIT_USD_NESTING);
+	if (!child_names(u, &parent, &names, err))
+		return false;
+	hob_usd_tree above = {.sites = parent.sites, .count = parent.site_count};
+	for (uint32_t i = 0; i < names.count; i++) {
+		hob_usd_tree tree;
+		uint32_t child;
+		if (!hob_usd_tree_child(u, &above, names.items[i], !parent.instance, &tree, err) ||
+			!add_prim(u, id, names.items[i], tree, &child, err))
+			return false;
+		if (child != HOB_NONE && !compose_children(u, child, depth + 1, err))
+			return false;
+	}
+	return true;
+}
+
+static double stage_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
+{
+	return hob_usd_number(hob_usd_field_get(&u->layers[layer], 0, field), fallback);
+}
+
+static bool read_settings(hob_usd *u, uint32_t layer)
+{
+	hob_str axis = hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_upAxis));
+	u->z_up = hob_str_equal(axis, HOB_STR("Z"));
+	if (axis.len > 0 && !u->z_up && !hob_str_equal(axis, HOB_STR("Y")))
+		hob_usd_note(u, "up-axis", "upAxis is '%.*s'; Y is taken", HOB_FMT(axis));
+	u->meters = stage_number(u, layer, HOB_USD_T_metersPerUnit, 0.01);
+	if (!(u->meters > 1e-9) || u->meters > 1e9) {
+		hob_usd_note(u, "unit", "metersPerUnit is %g; 0.01 is taken", u->meters);
+		u->meters = 0.01;
+	}
+	u->start = stage_number(u, layer, HOB_USD_T_startTimeCode, 0);
+	u->end = stage_number(u, layer, HOB_USD_T_endTimeCode, 0);
+	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
+	u->held = hob_str_equal(hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_interpolationType)), HOB_STR("held"));
+	return true;
+}
+
+bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
+{
+	uint32_t stack, root;
+	hob_usd_tree tree;
+	if (!hob_usd_stack_open(u, layer, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
+		return false;
+	/* The root of the namespace has a spec in each layer, number 0. */
+	u->rate = u->stacks[stack].rate;
+	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) && compose_children(u, root, 1, err);
+}

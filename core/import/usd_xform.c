@@ -1,0 +1,303 @@
+#include "usd_build.h"
+
+#include <math.h>
+
+/* ---- matrices */
+
+void hob_usd_identity(double out[16])
+{
+	for (int i = 0; i < 16; i++)
+		out[i] = i % 5 == 0;
+}
+
+void hob_usd_multiply(const double a[16], const double b[16], double out[16])
+{
+	double product[16];
+	for (int c = 0; c < 4; c++)
+		for (int r = 0; r < 4; r++) {
+			product[c * 4 + r] = 0;
+			for (int k = 0; k < 4; k++)
+				product[c * 4 + r] += a[k * 4 + r] * b[c * 4 + k];
+		}
+	memcpy(out, product, sizeof product);
+}
+
+bool hob_usd_invert(const double m[16], double out[16])
+{
+	double a[4][8];
+	for (int r = 0; r < 4; r++)
+		for (int c = 0; c < 8; c++)
+			a[r][c] = c < 4 ? m[c * 4 + r] : (double)(c - 4 == r);
+	for (int c = 0; c < 4; c++) {
+		int pivot = c;
+		for (int r = c + 1; r < 4; r++)
+			if (fabs(a[r][c]) > fabs(a[pivot][c]))
+				pivot = r;
+		if (!(fabs(a[pivot][c]) > 1e-300))
+			return false;
+		for (int k = 0; k < 8; k++) {
+			double swap = a[c][k];
+			a[c][k] = a[pivot][k];
+			a[pivot][k] = swap;
+		}
+		for (int r = 0; r < 4; r++) {
+			double factor = a[r][c] / a[c][c];
+			for (int k = 0; r != c && k < 8; k++)
+				a[r][k] -= factor * a[c][k];
+		}
+	}
+	for (int r = 0; r < 4; r++)
+		for (int c = 0; c < 4; c++)
+			out[c * 4 + r] = a[r][c + 4] / a[r][r];
+	return true;
+}
+
+static void rotation(int axis, double degrees, double out[16])
+{
+	double radians = degrees * (3.14159265358979323846 / 180), c = cos(radians), s = sin(radians);
+	int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	hob_usd_identity(out);
+	out[u * 4 + u] = c, out[u * 4 + v] = s;
+	out[v * 4 + u] = -s, out[v * 4 + v] = c;
+}
+
+static void from_quaternion(const double q[4], double out[16])
+{
+	double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+	hob_usd_identity(out);
+	if (!(length > 0))
+		return;
+	double x = q[0] / length, y = q[1] / length, z = q[2] / length, w = q[3] / length;
+	out[0] = 1 - 2 * (y * y + z * z), out[1] = 2 * (x * y + z * w), out[2] = 2 * (x * z - y * w);
+	out[4] = 2 * (x * y - z * w), out[5] = 1 - 2 * (x * x + z * z), out[6] = 2 * (y * z + x * w);
+	out[8] = 2 * (x * z + y * w), out[9] = 2 * (y * z - x * w), out[10] = 1 - 2 * (x * x + y * y);
+}
+
+/* ---- samples */
+
+static bool numbers_of(const hob_usd_value *value, uint32_t width, double *out)
+{
+	if (!value || value->width != width || value->count < 1)
+		return false;
+	for (uint32_t i = 0; i < width; i++) {
+		out[i] = hob_usd_component(value, i);
+		if (!(out[i] - out[i] == 0))
+			return false;
+	}
+	return true;
+}
+
+static void blend_quaternion(const double *a, double *b, double t)
+{
+	double dot = 0, from = 1 - t, to = t;
+	for (int i = 0; i < 4; i++)
+		dot += a[i] * b[i];
+	double sign = dot < 0 ? -1 : 1, angle = acos(fmin(fabs(dot), 1));
+	if (angle > 1e-6) {
+		from = sin((1 - t) * angle) / sin(angle);
+		to = sin(t * angle) / sin(angle);
+	}
+	for (int i = 0; i < 4; i++)
+		b[i] = a[i] * from + b[i] * to * sign;
+}
+
+bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width, bool is_quaternion,
+					double *out)
+{
+	const hob_usd_samples *s = attribute->samples;
+	if (!s)
+		return numbers_of(attribute->value, width, out);
+	double asked = isnan(time) && u->has_range ? u->start : time;
+	double at = isnan(asked) || attribute->scale == 0 ? s->times[0] : (asked - attribute->offset) / attribute->scale;
+	size_t low = 0, high = s->count;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (s->times[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	double before[16];
+	if (!numbers_of(&s->values[low], width, out))
+		return false;
+	if (low + 1 >= s->count || at <= s->times[low] || u->held)
+		return true;
+	memcpy(before, out, width * sizeof *before);
+	if (!numbers_of(&s->values[low + 1], width, out)) {
+		memcpy(out, before, width * sizeof *before);
+		return true;
+	}
+	double t = (at - s->times[low]) / (s->times[low + 1] - s->times[low]);
+	if (is_quaternion)
+		blend_quaternion(before, out, t);
+	for (uint32_t i = 0; !is_quaternion && i < width; i++)
+		out[i] = before[i] + (out[i] - before[i]) * t;
+	return true;
+}
+
+/* ---- operations */
+
+static const char *const orders[] = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"};
+
+static bool euler(hob_str kind, const hob_usd *u, const hob_usd_attribute *a, double time, double out[16])
+{
+	double angles[3], m[16];
+	for (size_t i = 0; i < HOB_COUNT_OF(orders); i++) {
+		if (!hob_str_equal(kind, hob_str_of(orders[i])))
+			continue;
+		if (!hob_usd_sample(u, a, time, 3, false, angles))
+			return false;
+		hob_usd_identity(out);
+		for (int k = 0; k < 3; k++) {
+			int axis = orders[i][k] - 'X';
+			rotation(axis, angles[axis], m);
+			hob_usd_multiply(m, out, out);
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool operation(const hob_usd *u, const hob_usd_attribute *a, hob_str kind, double time, double out[16])
+{
+	static const hob_str rotate = {"rotate", 6};
+	static const char *const parts[] = {"X", "Y", "Z"};
+	double v[16];
+	hob_usd_identity(out);
+	for (int i = 0; i < 3; i++) {
+		hob_str translate_one = hob_str_sub(kind, 9, kind.len), scale_one = hob_str_sub(kind, 5, kind.len);
+		if (hob_str_starts(kind, HOB_STR("translate")) && hob_str_equal(translate_one, hob_str_of(parts[i])))
+			return hob_usd_sample(u, a, time, 1, false, &out[12 + i]);
+		if (hob_str_starts(kind, HOB_STR("scale")) && hob_str_equal(scale_one, hob_str_of(parts[i])))
+			return hob_usd_sample(u, a, time, 1, false, &out[i * 5]);
+		if (hob_str_starts(kind, rotate) && hob_str_equal(hob_str_sub(kind, 6, kind.len), hob_str_of(parts[i]))) {
+			if (!hob_usd_sample(u, a, time, 1, false, v))
+				return false;
+			rotation(i, v[0], out);
+			return true;
+		}
+	}
+	if (hob_str_equal(kind, HOB_STR("translate")))
+		return hob_usd_sample(u, a, time, 3, false, out + 12);
+	if (hob_str_equal(kind, HOB_STR("transform")))
+		return hob_usd_sample(u, a, time, 16, false, out);
+	if (hob_str_equal(kind, HOB_STR("orient"))) {
+		if (!hob_usd_sample(u, a, time, 4, true, v))
+			return false;
+		from_quaternion(v, out);
+		return true;
+	}
+	if (hob_str_equal(kind, HOB_STR("scale"))) {
+		if (!hob_usd_sample(u, a, time, 3, false, v))
+			return false;
+		out[0] = v[0], out[5] = v[1], out[10] = v[2];
+		return true;
+	}
+	return hob_str_starts(kind, rotate) && euler(hob_str_sub(kind, 6, kind.len), u, a, time, out);
+}
+
+/* "!invert!xformOp:translate:pivot" -> its attribute, "translate", inverted. */
+static bool open_operation(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *a, hob_str *kind,
+						   bool *inverted)
+{
+	static const hob_str invert = {"!invert!", 8}, prefix = {"xformOp:", 8};
+	*inverted = hob_str_starts(name, invert);
+	if (*inverted)
+		name = hob_str_sub(name, invert.len, name.len);
+	if (!hob_str_starts(name, prefix) || !hob_usd_get(u, prim, name, a))
+		return false;
+	size_t end = hob_str_find(name, HOB_STR(":"), prefix.len);
+	*kind = hob_str_sub(name, prefix.len, end == SIZE_MAX ? name.len : end);
+	return true;
+}
+
+void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets, bool *moves)
+{
+	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
+	hob_usd_identity(out);
+	*resets = *moves = false;
+	for (size_t i = 0; order && order->kind == HOB_USD_TEXT && i < order->count; i++) {
+		hob_str name = ((const hob_str *)order->data)[i], kind;
+		hob_usd_attribute a;
+		bool inverted;
+		double m[16];
+		if (hob_str_equal(name, HOB_STR("!resetXformStack!"))) {
+			hob_usd_identity(out);
+			*resets = true;
+			continue;
+		}
+		if (!open_operation(u, prim, name, &a, &kind, &inverted) || !operation(u, &a, kind, time, m))
+			continue;
+		*moves = *moves || (a.samples && a.samples->count > 1);
+		if (inverted && !hob_usd_invert(m, m))
+			continue;
+		hob_usd_multiply(out, m, out);
+	}
+}
+
+static int by_size(const double *a, const double *b)
+{
+	return (*a > *b) - (*a < *b);
+}
+
+static void sort_times(double *times, size_t count)
+{
+	/* Samples of each operation rise already: runs are few, and insertion is quick on them. */
+	for (size_t gap = count / 2; gap > 0; gap /= 2)
+		for (size_t i = gap; i < count; i++)
+			for (size_t k = i; k >= gap && by_size(&times[k], &times[k - gap]) < 0; k -= gap) {
+				double swap = times[k];
+				times[k] = times[k - gap];
+				times[k - gap] = swap;
+			}
+}
+
+bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
+{
+	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
+	size_t total = 0, kept = 0;
+	hob_usd_attribute a;
+	hob_str kind;
+	bool inverted;
+	*out = NULL;
+	*count = 0;
+	if (!order || order->kind != HOB_USD_TEXT)
+		return true;
+	const hob_str *names = (const hob_str *)order->data;
+	for (size_t i = 0; i < order->count; i++)
+		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
+			total += a.samples->count;
+	if (total > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total, HOB_FMT(prim->path), HOB_LIMIT_KEYS);
+	double *times = HOB_NEW(u->scratch, double, total);
+	if (!times)
+		return hob_fail_memory(err, u->scratch, "time samples");
+	total = 0;
+	for (size_t i = 0; i < order->count; i++)
+		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
+			for (size_t k = 0; k < a.samples->count; k++)
+				times[total++] = a.offset + a.scale * a.samples->times[k];
+	sort_times(times, total);
+	for (size_t i = 0; i < total; i++)
+		if (kept == 0 || times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	*out = times;
+	*count = kept;
+	return true;
+}
+
+void hob_usd_place(hob_node *node, const double m[16])
+{
+	float matrix[16];
+	bool finite = true;
+	for (int i = 0; i < 16; i++) {
+		matrix[i] = (float)m[i];
+		finite = finite && isfinite(matrix[i]);
+	}
+	for (int i = 0; !finite && i < 16; i++)
+		matrix[i] = i % 5 == 0;
+	matrix[3] = matrix[7] = matrix[11] = 0;
+	matrix[15] = 1;
+	node->has_matrix = !hob_matrix_decompose(matrix, node->translation, node->rotation, node->scale);
+	memcpy(node->matrix, matrix, sizeof matrix);
+}
