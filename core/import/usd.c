@@ -13,7 +13,8 @@ static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void *
 	return *out != NULL;
 }
 
-#define COPY(model, arena, array, count) copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
+#define COPY(model, arena, array, count)                                                                     \
+	copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
 
 /* From arrays that grew in scratch to those of the model. */
 static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
@@ -21,10 +22,11 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->result;
 	m->scenes = HOB_NEW(arena, hob_scene, 1);
-	if (!m->scenes || !COPY(m, arena, meshes, m->mesh_count) || !COPY(m, arena, materials, m->material_count) ||
-		!COPY(m, arena, samplers, m->sampler_count) || !COPY(m, arena, nodes, m->node_count) ||
-		!COPY(m, arena, mesh_refs, m->mesh_ref_count) || !COPY(m, arena, scene_roots, m->scene_root_count) ||
-		!COPY(m, arena, cameras, m->camera_count) || !COPY(m, arena, lights, m->light_count))
+	if (!m->scenes || !COPY(m, arena, meshes, m->mesh_count) ||
+		!COPY(m, arena, materials, m->material_count) || !COPY(m, arena, samplers, m->sampler_count) ||
+		!COPY(m, arena, nodes, m->node_count) || !COPY(m, arena, mesh_refs, m->mesh_ref_count) ||
+		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
+		!COPY(m, arena, lights, m->light_count))
 		return hob_fail_memory(err, arena, "the scene");
 	m->scenes[0] = (hob_scene){HOB_STR(""), 0, m->scene_root_count};
 	m->scene_count = 1;
@@ -46,10 +48,11 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 	if (!hob_usd_build_children(b, 0, context, err))
 		return false;
 	if (b->model.mesh_count == 0)
-		return hob_fail(err, EMPTY,
-						"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
-						"materials or overrides is cooked with the stage that uses it",
-						b->u->prim_count - 1);
+		return hob_fail(
+			err, EMPTY,
+			"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
+			"materials or overrides is cooked with the stage that uses it",
+			b->u->prim_count - 1);
 	return hob_usd_build_clips(b, err);
 }
 
@@ -72,7 +75,7 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	return done;
 }
 
-static const char *const extensions[] = {"usda", "usd", NULL};
+static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",

@@ -15,18 +15,18 @@ typedef struct hob_usd_build {
 	hob_usd *u;
 	hob_image_set images;
 	hob_model model; /* arrays grow in scratch; hob_usd_finish copies them */
-	uint32_t mesh_room, material_room, look_room, sampler_room, node_room, ref_room, root_room, camera_room, light_room,
-		skin_room, source_meshes;
-	hob_usd_look *looks;		/* [material_count] */
-	hob_name_map material_map;	/* what a material is made of -> its number */
-	hob_name_map mesh_map;		/* what a mesh is made of -> its first number in `shared` */
-	hob_buf shared;				/* pairs: first mesh, count */
-	uint32_t instances;			/* nodes that instancers made */
+	uint32_t mesh_room, material_room, look_room, sampler_room, node_room, ref_room, root_room, camera_room,
+		light_room, skin_room, source_meshes;
+	hob_usd_look *looks;	   /* [material_count] */
+	hob_name_map material_map; /* what a material is made of -> its number */
+	hob_name_map mesh_map;	   /* what a mesh is made of -> its first number in `shared` */
+	hob_buf shared;			   /* pairs: first mesh, count */
+	uint32_t instances;		   /* nodes that instancers made */
 } hob_usd_build_t;
 
 /* Where the walk is: what children inherit from their ancestors. */
 typedef struct hob_usd_context {
-	uint32_t node;	/* parent in the model, HOB_NONE */
+	uint32_t node; /* parent in the model, HOB_NONE */
 	bool in_skel_root;
 	bool unseen; /* the purpose is proxy or guide, until a prim below says otherwise */
 } hob_usd_context;
@@ -35,23 +35,28 @@ typedef struct hob_usd_context {
 
 /* Local matrix at `time` (NaN: the pose that is drawn at rest). *resets: the parent's transform does not count. *moves: some
  * operation has more than one sample. */
-void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets, bool *moves);
+void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets,
+				   bool *moves);
 /* Times of all samples that move the prim, in seconds' time codes; sorted, without repeats. */
-bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count,
+						 hob_error *err) HOB_MUST_CHECK;
 void hob_usd_multiply(const double a[16], const double b[16], double out[16]);
 void hob_usd_identity(double out[16]);
 bool hob_usd_invert(const double m[16], double out[16]);
 /* Numbers of an attribute at a time of the stage: linear between samples. False when it has none of that width. */
-bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width, bool is_quaternion,
-					double *out);
+bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width,
+					bool is_quaternion, double *out);
 /* Gives the node the transform. */
 void hob_usd_place(hob_node *node, const double m[16]);
 
 /* ---- usd_node.c ---- */
 
-bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context context, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out,
+					  hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
+						hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
+							hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_mesh.c: polygons, from Mesh prims and from generated shapes ---- */
 
@@ -67,8 +72,8 @@ typedef struct hob_usd_polygons {
 
 /* Makes the meshes of a prim (one per subset) and hangs them on its node. */
 bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons,
-							hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
+							const hob_usd_polygons *polygons, hob_error *err) HOB_MUST_CHECK;
 /* Reserves a mesh and hangs it on the node that was made last. */
 bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err) HOB_MUST_CHECK;
 /* A primvar's value, inherited from ancestors when it is constant there; the prim that has it. NULL without. */
@@ -76,7 +81,12 @@ const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, ui
 
 /* ---- usd_primvar.c ---- */
 
-typedef enum hob_usd_interpolation { HOB_USD_CONSTANT, HOB_USD_UNIFORM, HOB_USD_PER_POINT, HOB_USD_PER_CORNER } hob_usd_interpolation;
+typedef enum hob_usd_interpolation {
+	HOB_USD_CONSTANT,
+	HOB_USD_UNIFORM,
+	HOB_USD_PER_POINT,
+	HOB_USD_PER_CORNER
+} hob_usd_interpolation;
 
 /* Numbers of a surface: which element belongs to a corner is told by hob_usd_stream_at. */
 typedef struct hob_usd_stream {
@@ -88,8 +98,8 @@ typedef struct hob_usd_stream {
 	hob_usd_interpolation interpolation;
 } hob_usd_stream;
 
-bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name, uint32_t width,
-						 hob_usd_stream *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name,
+						 uint32_t width, hob_usd_stream *out, hob_error *err) HOB_MUST_CHECK;
 /* The element of a corner; NULL when the file has none there. */
 const float *hob_usd_stream_at(const hob_usd_stream *stream, size_t face, size_t point, size_t corner);
 

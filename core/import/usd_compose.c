@@ -27,8 +27,8 @@ static bool has_specs(const hob_usd *u, const hob_usd_site *site)
 static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, uint32_t *out, hob_error *err)
 {
 	if (tree->count >= HOB_LIMIT_USD_SITES)
-		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'", HOB_LIMIT_USD_SITES,
-						HOB_FMT(site->path));
+		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'",
+						HOB_LIMIT_USD_SITES, HOB_FMT(site->path));
 	hob_usd_site *sites =
 		(hob_usd_site *)hob_usd_more(u->scratch, tree->sites, tree->count, &tree->capacity, sizeof *sites);
 	if (!sites)
@@ -41,8 +41,9 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 		return true;
 	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier one. */
 	uint32_t *link = &sites[site->parent].first_child;
-	while (*link != HOB_NONE && (sites[*link].arc < site->arc ||
-								 (sites[*link].arc == site->arc && sites[*link].from_depth >= site->from_depth)))
+	while (*link != HOB_NONE &&
+		   (sites[*link].arc < site->arc ||
+			(sites[*link].arc == site->arc && sites[*link].from_depth >= site->from_depth)))
 		link = &sites[*link].next;
 	sites[*out].next = *link;
 	*link = *out;
@@ -56,9 +57,9 @@ static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, 
 	if (!site->specs)
 		return hob_fail_memory(err, u->scratch, "composition");
 	for (uint32_t i = 0; i < stack->layer_count; i++)
-		site->specs[i] = parents[i] == HOB_NONE
-							 ? HOB_NONE
-							 : hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i], HOB_USD_PRIM, name);
+		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
+												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
+																	HOB_USD_PRIM, name);
 	return true;
 }
 
@@ -66,7 +67,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 {
 	uint32_t id;
 	*out = (hob_usd_tree){0};
-	hob_usd_site site = {.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
+	hob_usd_site site = {
+		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
 	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
 	if (!site.specs)
 		return hob_fail_memory(err, u->scratch, "composition");
@@ -75,8 +77,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 
 /* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
  * unless others hang on them. */
-static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, bool local, hob_usd_tree *to, const hob_usd_site *root,
-				   hob_error *err)
+static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, bool local, hob_usd_tree *to,
+				   const hob_usd_site *root, hob_error *err)
 {
 	uint32_t *ids = HOB_NEW(u->scratch, uint32_t, from->count);
 	hob_usd_site *next = HOB_NEW(u->scratch, hob_usd_site, from->count);
@@ -142,7 +144,8 @@ static bool map_once(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str
 	return out->data || hob_fail_memory(err, u->scratch, "a path");
 }
 
-bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out, hob_error *err)
+bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
+					  hob_error *err)
 {
 	*out = path;
 	for (uint32_t i = site; sites[i].parent != HOB_NONE && out->len > 0; i = sites[i].parent)
@@ -205,7 +208,8 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 			*out = HOB_NONE;
 		return true;
 	}
-	u->trees = (hob_usd_tree *)hob_usd_more(u->scratch, u->trees, u->tree_count, &u->tree_capacity, sizeof *u->trees);
+	u->trees = (hob_usd_tree *)hob_usd_more(u->scratch, u->trees, u->tree_count, &u->tree_capacity,
+											sizeof *u->trees);
 	uint32_t id = u->tree_count;
 	if (!u->trees || !hob_name_map_add(&u->tree_map, key, id, NULL))
 		return hob_fail_memory(err, u->scratch, "composition");
@@ -228,12 +232,13 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 	return true;
 }
 
-static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path, hob_error *err);
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
+					  hob_error *err);
 
 /* A class that a reference brings is looked for in the namespace around the reference as well: that is how a stage overrides all
  * uses of a class at once. */
-static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack, hob_str path,
-						hob_error *err)
+static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
+						hob_str path, hob_error *err)
 {
 	uint32_t parent = tree->sites[site].parent;
 	hob_str mapped;
@@ -249,14 +254,16 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 }
 
 /* Hangs the tree of {stack, path} below a site. */
-static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out, hob_error *err)
+static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out,
+					   hob_error *err)
 {
 	uint32_t above, name = hob_usd_token(u, hob_path_name(path)), first = tree->count;
 	*out = HOB_NONE;
 	if (name == HOB_NONE)
 		return hob_fail_memory(err, u->scratch, "composition");
 	if (is_cycle(tree, site->parent, site->stack, path)) {
-		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out", HOB_FMT(path));
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
+					 HOB_FMT(path));
 		return true;
 	}
 	if (is_known(tree, site, path))
@@ -266,7 +273,8 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 	if (!tree_of(u, site->stack, parent_of(path), &above, err))
 		return false;
 	if (above == HOB_NONE) {
-		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out", HOB_FMT(path));
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
+					 HOB_FMT(path));
 		return true;
 	}
 	hob_usd_tree parent = u->trees[above];
@@ -284,7 +292,8 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 	return true;
 }
 
-static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path, hob_error *err)
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
+					  hob_error *err)
 {
 	const hob_usd_site *p = &tree->sites[parent];
 	hob_usd_site site = {.arc = arc,
@@ -298,10 +307,12 @@ static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_a
 	uint32_t added, stack = p->stack;
 	if (path.len <= 1)
 		return true;
-	return add_target(u, tree, &site, path, &added, err) && imply_class(u, tree, parent, arc, stack, path, err);
+	return add_target(u, tree, &site, path, &added, err) &&
+		   imply_class(u, tree, parent, arc, stack, path, err);
 }
 
-static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc, hob_error *err)
+static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
+						hob_error *err)
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
@@ -322,13 +333,18 @@ static bool default_prim(hob_usd *u, uint32_t layer, hob_str *out, hob_error *er
 	return hob_usd_path_absolute(u, HOB_STR("/"), name, out, err);
 }
 
-static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc, const hob_usd_item *item, uint32_t from,
-						  hob_error *err)
+static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
+						  const hob_usd_item *item, uint32_t from, hob_error *err)
 {
 	const hob_usd_site parent = tree->sites[id];
-	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0], added;
+	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0],
+			 added;
 	bool internal = item->asset.len == 0;
-	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth, .map_identity = internal};
+	hob_usd_site site = {.arc = arc,
+						 .parent = id,
+						 .stack = parent.stack,
+						 .from_depth = parent.depth,
+						 .map_identity = internal};
 	if (!internal) {
 		if (!hob_usd_layer_open(u, from_layer, item->asset, &layer, err))
 			return false;
@@ -341,23 +357,27 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	if (path.len == 0 && !default_prim(u, layer, &path, err))
 		return false;
 	if (path.len <= 1) {
-		hob_usd_note(u, "no-default-prim", "layer '%.*s' names no default prim, and the reference at '%.*s' no prim; it brings nothing",
-					 HOB_FMT(u->layers[layer].id), HOB_FMT(parent.path));
+		hob_usd_note(
+			u, "no-default-prim",
+			"layer '%.*s' names no default prim, and the reference at '%.*s' no prim; it brings nothing",
+			HOB_FMT(u->layers[layer].id), HOB_FMT(parent.path));
 		return true;
 	}
 	site.map_from = path;
 	site.map_to = parent.path;
 	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
-	site.scale = item->scale * u->stacks[parent.stack].scale[from] * u->stacks[parent.stack].rate / u->stacks[site.stack].rate;
+	site.scale = item->scale * u->stacks[parent.stack].scale[from] * u->stacks[parent.stack].rate /
+				 u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
 		return false;
 	if (added != HOB_NONE && !has_specs(u, &tree->sites[added]) && tree->sites[added].first_child == HOB_NONE)
-		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to", HOB_FMT(u->layers[layer].id),
-					 HOB_FMT(path), HOB_FMT(parent.path));
+		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to",
+					 HOB_FMT(u->layers[layer].id), HOB_FMT(path), HOB_FMT(parent.path));
 	return true;
 }
 
-static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc, hob_error *err)
+static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
+						   hob_error *err)
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
@@ -373,7 +393,8 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 
 static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 {
-	const hob_usd_entry *entries = value && value->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)value->data : NULL;
+	const hob_usd_entry *entries =
+		value && value->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)value->data : NULL;
 	for (size_t i = 0; entries && i < value->count; i++)
 		if (hob_str_equal(entries[i].key, set)) {
 			*out = hob_usd_text(&entries[i].value);
@@ -393,7 +414,9 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		for (uint32_t k = 0; k < stack->layer_count; k++)
 			if (site->specs[k] != HOB_NONE &&
-				choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k], HOB_USD_T_variantSelection), set, out))
+				choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
+											HOB_USD_T_variantSelection),
+						  set, out))
 				return true;
 	}
 	return true;
@@ -427,7 +450,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 		return hob_fail_memory(err, u->scratch, "composition");
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
-											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i], HOB_USD_VARIANT, name);
+											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
+																 HOB_USD_VARIANT, name);
 	*added = has_specs(u, &site);
 	return !*added || add_site(u, tree, &site, &made, err);
 }
@@ -481,7 +505,8 @@ static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 	}
 }
 
-bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out, hob_error *err)
+bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
+						hob_error *err)
 {
 	*out = (hob_usd_tree){0};
 	return extend(u, parent, name, local, out, NULL, err) && evaluate(u, out, err);
@@ -525,9 +550,12 @@ static uint32_t level_of(const hob_usd_tree *tree, uint32_t site)
 	return level;
 }
 
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count, hob_error *err)
+bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count,
+						hob_error *err)
 {
-	walk_t w = {u, tree, HOB_NEW(u->scratch, uint32_t, tree->count), 0, HOB_NEW(u->scratch, uint32_t, tree->count), 0};
+	walk_t w = {
+		u, tree, HOB_NEW(u->scratch, uint32_t, tree->count), 0, HOB_NEW(u->scratch, uint32_t, tree->count),
+		0};
 	if (!w.order || !w.late)
 		return hob_fail_memory(err, u->scratch, "composition");
 	walk_from(&w, 0);

@@ -1,6 +1,343 @@
-#include "usd_private.h"
+#include "usd_crate.h"
+
+enum { HEAD_SIZE = 88, SECTION_SIZE = 32, SECTIONS_MAX = 64 };
+
+/* Kinds of specs in the file. */
+enum { ATTRIBUTE = 1, PRIM = 6, ROOT = 7, RELATIONSHIP = 8, VARIANT = 10 };
+
+static bool cut_off(hob_usd_crate *c, const char *what)
+{
+	return hob_fail(c->err, TRUNCATED, "the file ends within %s", what);
+}
+
+/* ---- sections */
+
+static bool find_section(hob_usd_crate *c, const char *name, hob_usd_cursor *out)
+{
+	hob_usd_cursor at = {c->file, (size_t)hob_load_u64(c->file.data + 16), false};
+	uint64_t count = hob_usd_take_u64(&at);
+	for (uint64_t i = 0; i < count && i < SECTIONS_MAX; i++) {
+		hob_bytes entry = hob_usd_take_bytes(&at, SECTION_SIZE);
+		if (at.failed)
+			return cut_off(c, "the list of sections");
+		uint64_t start = hob_load_u64(entry.data + 16), size = hob_load_u64(entry.data + 24);
+		if (strncmp((const char *)entry.data, name, 16) != 0)
+			continue;
+		if (start > c->file.size || size > c->file.size - start)
+			return cut_off(c, name);
+		*out = (hob_usd_cursor){{c->file.data, (size_t)(start + size)}, (size_t)start, false};
+		return true;
+	}
+	return hob_fail(c->err, CORRUPT, "the file has no section %s", name);
+}
+
+static bool read_tokens(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	size_t made, from = 0;
+	if (!find_section(c, "TOKENS", &at))
+		return false;
+	c->token_count = hob_usd_take_u64(&at);
+	uint64_t raw_size = hob_usd_take_u64(&at);
+	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
+	if (at.failed)
+		return cut_off(c, "TOKENS");
+	if (!hob_usd_may_unpack(packed.size, raw_size) || c->token_count > raw_size || c->token_count >= HOB_NONE)
+		return hob_fail(c->err, CORRUPT, "%zu bytes cannot hold %llu tokens", packed.size,
+						(unsigned long long)c->token_count);
+	uint8_t *raw = HOB_NEW(c->u->scratch, uint8_t, raw_size + 1);
+	c->tokens = HOB_NEW(c->u->scratch, hob_str, c->token_count);
+	if (!raw || !c->tokens)
+		return hob_fail_memory(c->err, c->u->scratch, "tokens");
+	if (!hob_usd_unpack(packed, raw, (size_t)raw_size, &made))
+		return hob_fail(c->err, CORRUPT, "the tokens are damaged");
+	for (uint64_t i = 0; i < c->token_count; i++) {
+		const uint8_t *end = from < made ? (const uint8_t *)memchr(raw + from, 0, made - from) : NULL;
+		if (!end)
+			return hob_fail(c->err, CORRUPT, "%llu of %llu tokens are there", (unsigned long long)i,
+							(unsigned long long)c->token_count);
+		c->tokens[i] = (hob_str){(const char *)raw + from, (size_t)(end - raw) - from};
+		from = (size_t)(end - raw) + 1;
+	}
+	return true;
+}
+
+static bool read_strings(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	if (!find_section(c, "STRINGS", &at))
+		return false;
+	c->string_count = hob_usd_take_u64(&at);
+	if (at.failed || c->string_count > (at.file.size - at.at) / 4)
+		return cut_off(c, "STRINGS");
+	c->strings = HOB_NEW(c->u->scratch, uint32_t, c->string_count);
+	if (!c->strings)
+		return hob_fail_memory(c->err, c->u->scratch, "strings");
+	for (uint64_t i = 0; i < c->string_count; i++)
+		c->strings[i] = hob_usd_take_u32(&at);
+	return true;
+}
+
+static bool read_fields(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	size_t made;
+	void *ints;
+	if (!find_section(c, "FIELDS", &at))
+		return false;
+	c->field_count = hob_usd_take_u64(&at);
+	if (!hob_usd_unpack_ints(c, &at, c->field_count, 4, &ints))
+		return false;
+	c->field_tokens = (uint32_t *)ints;
+	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
+	if (at.failed || !hob_usd_may_unpack(packed.size, c->field_count * 8))
+		return cut_off(c, "FIELDS");
+	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
+	if (!c->field_values)
+		return hob_fail_memory(c->err, c->u->scratch, "fields");
+	size_t size = (size_t)c->field_count * 8;
+	if (size > 0 && (!hob_usd_unpack(packed, (uint8_t *)c->field_values, size, &made) || made != size))
+		return hob_fail(c->err, CORRUPT, "the fields are damaged");
+	for (uint64_t i = 0; i < c->field_count; i++)
+		c->field_values[i] = hob_load_u64(&c->field_values[i]);
+	if (!find_section(c, "FIELDSETS", &at))
+		return false;
+	c->set_count = hob_usd_take_u64(&at);
+	if (!hob_usd_unpack_ints(c, &at, c->set_count, 4, &ints))
+		return false;
+	c->field_sets = (uint32_t *)ints;
+	return true;
+}
+
+/* ---- paths */
+
+typedef struct pending {
+	uint32_t item, parent;
+} pending_t;
+
+/* Items stand in depth-first order. A jump above 0 leads to the next sibling, the child stands behind the item; 0: no child, the
+ * sibling stands behind it; -1: a child and no sibling; -2: neither. */
+static bool walk_paths(hob_usd_crate *c, const uint32_t *paths, const uint32_t *elements,
+					   const uint32_t *jumps, uint64_t count)
+{
+	pending_t *stack = NULL;
+	uint32_t depth = 0, room = 0, item = 0, parent = HOB_NONE;
+	while (item < count) {
+		uint32_t path = paths[item];
+		int32_t element = (int32_t)elements[item], jump = (int32_t)jumps[item];
+		uint32_t token = (uint32_t)(element < 0 ? -(int64_t)element : element);
+		if (path >= c->path_count || c->path_token[path] != HOB_NONE || token >= c->token_count || jump < -2)
+			return hob_fail(c->err, CORRUPT, "path %u is damaged", item);
+		c->path_parent[path] = parent;
+		c->path_token[path] = token;
+		c->path_is_property[path] = element < 0;
+		c->path_order[c->ordered_count++] = path;
+		bool has_child = jump > 0 || jump == -1;
+		if (has_child && jump > 0) {
+			stack = (pending_t *)hob_usd_more(c->u->scratch, stack, depth, &room, sizeof *stack);
+			if (!stack)
+				return hob_fail_memory(c->err, c->u->scratch, "paths");
+			stack[depth++] = (pending_t){item + (uint32_t)jump, parent};
+		}
+		if (has_child) {
+			parent = path;
+			item++;
+		} else if (jump == 0) {
+			item++;
+		} else if (depth > 0) {
+			depth--;
+			item = stack[depth].item;
+			parent = stack[depth].parent;
+		} else {
+			return true;
+		}
+	}
+	return count == 0 || hob_fail(c->err, CORRUPT, "the paths lead out of their list");
+}
+
+static bool read_paths(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	void *lists[3];
+	hob_arena *arena = c->u->scratch;
+	if (!find_section(c, "PATHS", &at))
+		return false;
+	c->path_count = hob_usd_take_u64(&at);
+	uint64_t count = hob_usd_take_u64(&at);
+	if (at.failed || c->path_count >= HOB_NONE || count > c->path_count ||
+		!hob_usd_may_unpack(at.file.size, c->path_count / 4))
+		return hob_fail(c->err, CORRUPT, "%llu paths in a file of %zu bytes",
+						(unsigned long long)c->path_count, c->file.size);
+	for (int i = 0; i < 3; i++)
+		if (!hob_usd_unpack_ints(c, &at, count, 4, &lists[i]))
+			return false;
+	c->path_parent = HOB_NEW(arena, uint32_t, c->path_count);
+	c->path_token = HOB_NEW(arena, uint32_t, c->path_count);
+	c->path_is_property = HOB_NEW(arena, bool, c->path_count);
+	c->path_text = HOB_NEW(arena, hob_str, c->path_count);
+	c->path_order = HOB_NEW(arena, uint32_t, c->path_count);
+	if (!c->path_parent || !c->path_token || !c->path_is_property || !c->path_text || !c->path_order)
+		return hob_fail_memory(c->err, arena, "paths");
+	memset(c->path_parent, 0xFF, (size_t)c->path_count * sizeof *c->path_parent);
+	memset(c->path_token, 0xFF, (size_t)c->path_count * sizeof *c->path_token);
+	return walk_paths(c, (const uint32_t *)lists[0], (const uint32_t *)lists[1], (const uint32_t *)lists[2],
+					  count);
+}
+
+/* ---- specs */
+
+static bool set_field(hob_usd_crate *c, uint32_t spec, uint32_t name, hob_usd_value value)
+{
+	return hob_usd_field_set(c->u, c->layer, spec, name, value, c->err);
+}
+
+static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
+{
+	for (uint64_t i = first; i < c->set_count && c->field_sets[i] != HOB_NONE; i++) {
+		uint32_t field = c->field_sets[i];
+		hob_usd_value value;
+		if (field >= c->field_count || c->field_tokens[field] >= c->token_count)
+			return hob_fail(c->err, CORRUPT, "field %u of %llu", field, (unsigned long long)c->field_count);
+		uint64_t rep = c->field_values[field];
+		uint32_t name = hob_usd_token(c->u, c->tokens[c->field_tokens[field]]);
+		if (name == HOB_USD_T_specifier) {
+			c->layer->specs[spec].specifier = hob_usd_crate_specifier(rep);
+			continue;
+		}
+		if (!hob_usd_crate_value(c, rep, 0, &value))
+			return hob_fail_in(c->err, "field '%.*s'", HOB_FMT(c->tokens[c->field_tokens[field]]));
+		if (value.kind != HOB_USD_EMPTY && !set_field(c, spec, name, value))
+			return false;
+	}
+	return true;
+}
+
+/* Sublayers are strings here and their offsets a field of its own; in text they are one list. */
+static bool join_sublayers(hob_usd_crate *c)
+{
+	const hob_usd_value *names = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayers);
+	const hob_usd_value *offsets = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayerOffsets);
+	if (!names || names->kind != HOB_USD_TEXT)
+		return true;
+	hob_usd_list *list = HOB_NEW(c->u->scratch, hob_usd_list, 1);
+	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, names->count);
+	if (!list || !items)
+		return hob_fail_memory(c->err, c->u->scratch, "sublayers");
+	for (size_t i = 0; i < names->count; i++) {
+		double offset = hob_usd_component(offsets, i * 2), scale = hob_usd_component(offsets, i * 2 + 1);
+		bool given = offset - offset == 0 && scale - scale == 0;
+		items[i] = (hob_usd_item){((const hob_str *)names->data)[i], HOB_STR(""), given ? offset : 0,
+								  given ? scale : 1};
+	}
+	list->is_explicit = true;
+	list->items[HOB_USD_EXPLICIT] = items;
+	list->count[HOB_USD_EXPLICIT] = (uint32_t)names->count;
+	return set_field(c, 0, HOB_USD_T_subLayers, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
+}
+
+/* Children in the order that the prim states; paths are sorted otherwise. */
+static void order_children(hob_usd_crate *c, uint32_t spec)
+{
+	const hob_usd_value *order = hob_usd_field_get(c->layer, spec, HOB_USD_T_primChildren);
+	hob_usd_spec *specs = c->layer->specs;
+	if (!order || order->kind != HOB_USD_TEXT)
+		return;
+	uint32_t first = HOB_NONE, last = HOB_NONE;
+	for (size_t i = 0; i < order->count; i++) {
+		uint32_t name = hob_usd_known(c->u, ((const hob_str *)order->data)[i]);
+		uint32_t child = name == HOB_NONE ? HOB_NONE : hob_usd_spec_find(c->layer, spec, HOB_USD_PRIM, name);
+		/* Its parent is unset while it stands in the new list: a name may be given twice. */
+		if (child == HOB_NONE || specs[child].kind != HOB_USD_PRIM || specs[child].parent != spec)
+			continue;
+		specs[child].parent = HOB_NONE;
+		if (first == HOB_NONE)
+			first = child;
+		else
+			specs[last].next = child;
+		last = child;
+	}
+	if (first == HOB_NONE)
+		return;
+	specs[last].next = HOB_NONE;
+	for (uint32_t s = first; s != HOB_NONE; s = specs[s].next)
+		specs[s].parent = spec;
+	specs[spec].first[HOB_USD_PRIM] = first;
+	specs[spec].last[HOB_USD_PRIM] = last;
+}
+
+static bool add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *ids, uint32_t *out)
+{
+	uint32_t parent = c->path_parent[path];
+	hob_str name = c->tokens[c->path_token[path]];
+	*out = HOB_NONE;
+	if (type == ROOT) {
+		*out = ids[path] = 0;
+		return true;
+	}
+	if (parent == HOB_NONE || ids[parent] == HOB_NONE ||
+		(type != PRIM && type != ATTRIBUTE && type != RELATIONSHIP && type != VARIANT))
+		return true;
+	hob_usd_spec_kind kind = type == PRIM	   ? HOB_USD_PRIM
+							 : type == VARIANT ? HOB_USD_VARIANT
+											   : HOB_USD_PROPERTY;
+	uint32_t token = hob_usd_token(c->u, name);
+	if (!hob_usd_spec_add(c->u, c->layer, ids[parent], kind, token, out, c->err))
+		return false;
+	ids[path] = *out;
+	return true;
+}
+
+static bool read_specs(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	void *lists[3];
+	if (!find_section(c, "SPECS", &at))
+		return false;
+	uint64_t count = hob_usd_take_u64(&at);
+	for (int i = 0; i < 3; i++)
+		if (!hob_usd_unpack_ints(c, &at, count, 4, &lists[i]))
+			return false;
+	const uint32_t *paths = (const uint32_t *)lists[0], *sets = (const uint32_t *)lists[1],
+				   *types = (const uint32_t *)lists[2];
+	uint32_t *ids = HOB_NEW(c->u->scratch, uint32_t, c->path_count),
+			 *spec_of = HOB_NEW(c->u->scratch, uint32_t, c->path_count);
+	if (!ids || !spec_of)
+		return hob_fail_memory(c->err, c->u->scratch, "specs");
+	memset(ids, 0xFF, (size_t)c->path_count * sizeof *ids);
+	memset(spec_of, 0xFF, (size_t)c->path_count * sizeof *spec_of);
+	for (uint32_t i = 0; i < count; i++) {
+		if (paths[i] >= c->path_count)
+			return hob_fail(c->err, CORRUPT, "spec %u is at path %u of %llu", i, paths[i],
+							(unsigned long long)c->path_count);
+		spec_of[paths[i]] = i;
+	}
+	for (uint64_t i = 0; i < c->ordered_count; i++) {
+		uint32_t path = c->path_order[i], spec = spec_of[path], id;
+		if (spec == HOB_NONE)
+			continue;
+		if (!add_spec(c, path, types[spec], ids, &id))
+			return false;
+		if (id != HOB_NONE && !read_spec_fields(c, id, sets[spec]))
+			return false;
+	}
+	for (uint32_t s = 0; s < c->layer->spec_count; s++)
+		if (c->layer->specs[s].kind != HOB_USD_PROPERTY)
+			order_children(c, s);
+	return join_sublayers(c);
+}
+
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err)
 {
-	(void)u, (void)file, (void)layer;
-	return hob_fail(err, UNSUPPORTED, "crate");
+	hob_usd_crate c = {.u = u, .layer = layer, .file = file, .err = err};
+	if (file.size < HEAD_SIZE)
+		return cut_off(&c, "its head");
+	const uint8_t *v = file.data + 8;
+	c.version = v[0] * 10000u + v[1] * 100u + v[2];
+	if (c.version < 400 || c.version >= 10000)
+		return hob_fail(
+			err, UNSUPPORTED,
+			"a crate of version %u.%u.%u; Hob reads 0.4 and later: save it again with a current program",
+			v[0], v[1], v[2]);
+	return hob_usd_layer_init(u, layer, err) && read_tokens(&c) && read_strings(&c) && read_fields(&c) &&
+		   read_paths(&c) && read_specs(&c);
 }

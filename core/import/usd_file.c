@@ -30,15 +30,18 @@ static bool member_bytes(hob_usd *u, place_t place, hob_arena *arena, hob_bytes 
 	const hob_usd_package *package = &u->packages[place.package];
 	hob_zip_member member;
 	if (!hob_zip_find(&package->zip, place.path, &member))
-		return hob_fail(err, MISSING_FILE, "'%.*s' is not in '%.*s'", HOB_FMT(place.path), HOB_FMT(package->id));
+		return hob_fail(err, MISSING_FILE, "'%.*s' is not in '%.*s'", HOB_FMT(place.path),
+						HOB_FMT(package->id));
 	size_t most = package->zip.bytes.size;
 	if (!member.stored) {
-		hob_usd_note(u, "deflated", "'%.*s' in '%.*s' is compressed; some viewers cannot open that: store it as it is",
+		hob_usd_note(u, "deflated",
+					 "'%.*s' in '%.*s' is compressed; some viewers cannot open that: store it as it is",
 					 HOB_FMT(place.path), HOB_FMT(package->id));
 		most = (size_t)HOB_LIMIT_SOURCE_BYTES;
 	}
 	return hob_zip_unpack(arena, &member, most, out) ||
-		   hob_fail(err, CORRUPT, "'%.*s' in '%.*s' is damaged or empty", HOB_FMT(place.path), HOB_FMT(package->id));
+		   hob_fail(err, CORRUPT, "'%.*s' in '%.*s' is damaged or empty", HOB_FMT(place.path),
+					HOB_FMT(package->id));
 }
 
 static bool place_bytes(hob_usd *u, place_t place, hob_bytes *out, hob_error *err)
@@ -56,7 +59,8 @@ static hob_str place_id(hob_usd *u, place_t place)
 {
 	if (place.package == HOB_NONE)
 		return place.path;
-	return hob_arena_printf(u->scratch, "%.*s[%.*s]", HOB_FMT(u->packages[place.package].id), HOB_FMT(place.path));
+	return hob_arena_printf(u->scratch, "%.*s[%.*s]", HOB_FMT(u->packages[place.package].id),
+							HOB_FMT(place.path));
 }
 
 static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out, hob_error *err)
@@ -73,7 +77,8 @@ static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *o
 			return hob_fail(err, LIMIT, "'%.*s': packages in packages, more than 4 levels", HOB_FMT(id));
 	hob_usd_package package = {.id = id, .path = place.path, .outer = place.package};
 	if (!hob_zip_open(bytes, &package.zip))
-		return hob_fail(err, CORRUPT, "'%.*s' begins as a package but has no list of its members", HOB_FMT(id));
+		return hob_fail(err, CORRUPT, "'%.*s' begins as a package but has no list of its members",
+						HOB_FMT(id));
 	hob_usd_package *packages = (hob_usd_package *)hob_usd_more(u->scratch, u->packages, u->package_count,
 																&u->package_capacity, sizeof *packages);
 	if (!packages || !hob_name_map_add(&u->package_map, id, u->package_count, NULL))
@@ -113,7 +118,8 @@ static bool starts_with_dot(hob_str asset)
 }
 
 /* Candidates in order: beside the layer, in the root layer's folder, in the watched root; only the first for "./x". */
-static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count, hob_error *err)
+static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
+					   hob_error *err)
 {
 	hob_str dirs[3] = {HOB_STR("")};
 	uint32_t package = HOB_NONE, wanted = 1;
@@ -146,8 +152,8 @@ static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3],
 }
 
 /* The first candidate that can be read; *found false with *why set when there is none. */
-static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found, hob_error *why,
-					  hob_error *err)
+static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found,
+					  hob_error *why, hob_error *err)
 {
 	place_t places[3];
 	uint32_t count;
@@ -179,8 +185,8 @@ static bool split_package(hob_str asset, hob_str *outer, hob_str *inner)
 	return true;
 }
 
-static bool locate(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found, hob_error *why,
-				   hob_error *err)
+static bool locate(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found,
+				   hob_error *why, hob_error *err)
 {
 	hob_str outer, inner;
 	if (!split_package(asset, &outer, &inner))
@@ -216,7 +222,8 @@ static bool read_layer(hob_usd *u, place_t place, hob_bytes bytes, hob_usd_layer
 		return hob_usd_crate_read(u, bytes, layer, err);
 	if (bytes.size >= 5 && (memcmp(bytes.data, "#usda", 5) == 0 || memcmp(bytes.data, "#sdf ", 5) == 0))
 		return hob_usd_text_read(u, (hob_str){(const char *)bytes.data, bytes.size}, layer, err);
-	return hob_fail(err, UNSUPPORTED, "'%.*s' is no USD file: it begins neither with '#usda' nor with 'PXR-USDC'",
+	return hob_fail(err, UNSUPPORTED,
+					"'%.*s' is no USD file: it begins neither with '#usda' nor with 'PXR-USDC'",
 					HOB_FMT(place.path));
 }
 
@@ -242,8 +249,8 @@ static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out,
 	if (!read_layer(u, place, bytes, &layer, why))
 		return hob_fail_in(why, "layer '%.*s'", HOB_FMT(id));
 	layer.id = id;
-	hob_usd_layer *layers =
-		(hob_usd_layer *)hob_usd_more(u->scratch, u->layers, u->layer_count, &u->layer_capacity, sizeof *layers);
+	hob_usd_layer *layers = (hob_usd_layer *)hob_usd_more(u->scratch, u->layers, u->layer_count,
+														  &u->layer_capacity, sizeof *layers);
 	if (!layers || !hob_name_map_add(&u->layer_map, id, u->layer_count, NULL))
 		return hob_fail_memory(why, u->scratch, "layers");
 	u->layers = layers;
@@ -293,7 +300,8 @@ static bool first_tile(hob_usd *u, hob_str asset, hob_str *out, hob_error *err)
 		return true;
 	hob_str before = hob_str_sub(asset, 0, at), behind = hob_str_sub(asset, at + mark.len, asset.len);
 	*out = hob_arena_printf(u->scratch, "%.*s1001%.*s", HOB_FMT(before), HOB_FMT(behind));
-	hob_usd_note(u, "tiles", "picture '%.*s' is made of tiles; only the first, 1001, is drawn", HOB_FMT(asset));
+	hob_usd_note(u, "tiles", "picture '%.*s' is made of tiles; only the first, 1001, is drawn",
+				 HOB_FMT(asset));
 	return out->data || hob_fail_memory(err, u->scratch, "a picture's name");
 }
 
@@ -304,7 +312,8 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 	bool found = false;
 	place_t place = {0};
 	hob_bytes bytes = {0};
-	*out = (hob_image){.uri = hob_text_name(u->result, asset), .name = hob_text_name(u->result, hob_text_last_part(asset))};
+	*out = (hob_image){.uri = hob_text_name(u->result, asset),
+					   .name = hob_text_name(u->result, hob_text_last_part(asset))};
 	if (!out->uri.data || !out->name.data)
 		return hob_fail_memory(err, u->result, "a picture's name");
 	if (!first_tile(u, asset, &name, err))

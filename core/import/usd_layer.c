@@ -93,8 +93,10 @@ bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err
 #include "usd_token.def"
 #undef USD_TOKEN
 	};
-	*u = (hob_usd){.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
-	hob_name_map *const maps[] = {&u->token_map, &u->layer_map, &u->package_map, &u->stack_map, &u->tree_map, &u->prim_map};
+	*u = (hob_usd){
+		.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
+	hob_name_map *const maps[] = {&u->token_map, &u->layer_map, &u->package_map,
+								  &u->stack_map, &u->tree_map,	&u->prim_map};
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
 		hob_name_map_init(maps[i], u->scratch);
 	for (uint32_t i = 0; i < HOB_USD_T_COUNT; i++)
@@ -117,8 +119,8 @@ uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_
 
 static bool append_spec(hob_usd *u, hob_usd_layer *layer, hob_usd_spec spec, hob_error *err)
 {
-	hob_usd_spec *specs =
-		(hob_usd_spec *)hob_usd_more(u->scratch, layer->specs, layer->spec_count, &layer->spec_capacity, sizeof *specs);
+	hob_usd_spec *specs = (hob_usd_spec *)hob_usd_more(u->scratch, layer->specs, layer->spec_count,
+													   &layer->spec_capacity, sizeof *specs);
 	if (!specs)
 		return hob_fail_memory(err, u->scratch, "prims");
 	layer->specs = specs;
@@ -135,8 +137,8 @@ bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err)
 	return append_spec(u, layer, (hob_usd_spec){.parent = HOB_NONE, .name = HOB_NONE}, err);
 }
 
-bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind, uint32_t name, uint32_t *out,
-					  hob_error *err)
+bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
+					  uint32_t name, uint32_t *out, hob_error *err)
 {
 	*out = hob_usd_spec_find(layer, parent, kind, name);
 	if (*out != HOB_NONE)
@@ -163,15 +165,16 @@ const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec
 	return NULL;
 }
 
-bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value, hob_error *err)
+bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
+					   hob_error *err)
 {
 	for (uint32_t f = layer->specs[spec].first_field; f != HOB_NONE; f = layer->fields[f].next)
 		if (layer->fields[f].name == name) {
 			layer->fields[f].value = value;
 			return true;
 		}
-	hob_usd_field *fields = (hob_usd_field *)hob_usd_more(u->scratch, layer->fields, layer->field_count, &layer->field_capacity,
-														  sizeof *fields);
+	hob_usd_field *fields = (hob_usd_field *)hob_usd_more(u->scratch, layer->fields, layer->field_count,
+														  &layer->field_capacity, sizeof *fields);
 	if (!fields || name == HOB_NONE)
 		return hob_fail_memory(err, u->scratch, "properties");
 	layer->fields = fields;
@@ -184,7 +187,8 @@ bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t
 
 hob_str hob_usd_path_child(hob_usd *u, hob_str parent, hob_str name)
 {
-	return hob_arena_printf(u->scratch, "%.*s/%.*s", parent.len > 1 ? (int)parent.len : 0, parent.data, HOB_FMT(name));
+	return hob_arena_printf(u->scratch, "%.*s/%.*s", parent.len > 1 ? (int)parent.len : 0, parent.data,
+							HOB_FMT(name));
 }
 
 bool hob_usd_path_below(hob_str path, hob_str prefix)
@@ -213,7 +217,7 @@ bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
 	if (base.len == 1 && base.data[0] == '/')
 		base.len = 0;
 	bool is_name = rest.len > 0 && rest.data[0] != '.';
-	*out = hob_arena_printf(u->scratch, "%.*s%s%.*s", HOB_FMT(base), is_name || base.len + rest.len == 0 ? "/" : "",
-							HOB_FMT(rest));
+	*out = hob_arena_printf(u->scratch, "%.*s%s%.*s", HOB_FMT(base),
+							is_name || base.len + rest.len == 0 ? "/" : "", HOB_FMT(rest));
 	return out->data || hob_fail_memory(err, u->scratch, "a path");
 }

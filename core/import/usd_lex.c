@@ -58,8 +58,8 @@ bool hob_usd_lex_need(hob_usd_lex *l, char c)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':' ||
-		   (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		   c == ':' || (unsigned char)c >= 0x80;
 }
 
 hob_str hob_usd_lex_word(hob_usd_lex *l)
@@ -85,7 +85,10 @@ bool hob_usd_lex_take_word(hob_usd_lex *l, const char *word)
 
 static int digit_of(char c, int base)
 {
-	int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	int value = c >= '0' && c <= '9'   ? c - '0'
+				: c >= 'a' && c <= 'f' ? c - 'a' + 10
+				: c >= 'A' && c <= 'F' ? c - 'A' + 10
+									   : 99;
 	return value < base ? value : -1;
 }
 
@@ -152,7 +155,8 @@ bool hob_usd_lex_asset(hob_usd_lex *l, hob_str *out)
 {
 	if (hob_usd_lex_peek(l) != '@')
 		return hob_usd_lex_fail(l, "an @asset@");
-	hob_str left = {l->at, (size_t)(l->end - l->at)}, mark = hob_str_starts(left, HOB_STR("@@@")) ? HOB_STR("@@@") : HOB_STR("@");
+	hob_str left = {l->at, (size_t)(l->end - l->at)},
+			mark = hob_str_starts(left, HOB_STR("@@@")) ? HOB_STR("@@@") : HOB_STR("@");
 	size_t close = hob_str_find(left, mark, mark.len);
 	if (close == SIZE_MAX)
 		return hob_usd_lex_fail(l, "an @asset@ that ends");

@@ -20,17 +20,24 @@ bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	hob_model *m = &b->model;
-	double width = number_at(u, prim, "horizontalAperture", 20.955), height = number_at(u, prim, "verticalAperture", 15.2908);
+	double width = number_at(u, prim, "horizontalAperture", 20.955),
+		   height = number_at(u, prim, "verticalAperture", 15.2908);
 	double focal = number_at(u, prim, "focalLength", 50);
 	const hob_usd_value *range = hob_usd_still(u, prim, HOB_STR("clippingRange"));
-	double near = range ? hob_usd_component(range, 0) : 1, far = range ? hob_usd_component(range, 1) : 1000000;
-	if (!(width > 0) || !(height > 0) || !(focal > 0) || !isfinite(width / height) || !(height / focal < 1e4)) {
-		hob_usd_note(u, "camera", "camera '%.*s' has no usable aperture or focal length; it is left out", HOB_FMT(prim->path));
+	double near = range ? hob_usd_component(range, 0) : 1,
+		   far = range ? hob_usd_component(range, 1) : 1000000;
+	if (!(width > 0) || !(height > 0) || !(focal > 0) || !isfinite(width / height) ||
+		!(height / focal < 1e4)) {
+		hob_usd_note(u, "camera", "camera '%.*s' has no usable aperture or focal length; it is left out",
+					 HOB_FMT(prim->path));
 		return true;
 	}
-	if (number_at(u, prim, "horizontalApertureOffset", 0) != 0 || number_at(u, prim, "verticalApertureOffset", 0) != 0)
-		hob_usd_note(u, "camera-offset", "camera '%.*s': the offset of its aperture is left out", HOB_FMT(prim->path));
-	m->cameras = (hob_camera *)hob_usd_more(u->scratch, m->cameras, m->camera_count, &b->camera_room, sizeof *m->cameras);
+	if (number_at(u, prim, "horizontalApertureOffset", 0) != 0 ||
+		number_at(u, prim, "verticalApertureOffset", 0) != 0)
+		hob_usd_note(u, "camera-offset", "camera '%.*s': the offset of its aperture is left out",
+					 HOB_FMT(prim->path));
+	m->cameras = (hob_camera *)hob_usd_more(u->scratch, m->cameras, m->camera_count, &b->camera_room,
+											sizeof *m->cameras);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
 	if (!m->cameras || !name.data)
 		return hob_fail_memory(err, u->scratch, "cameras");
@@ -71,31 +78,40 @@ bool hob_usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 	const hob_usd_prim *prim = &u->prims[id];
 	hob_model *m = &b->model;
 	bool distant = hob_str_equal(prim->type, HOB_STR("DistantLight"));
-	if (hob_str_equal(prim->type, HOB_STR("DomeLight")) || hob_str_equal(prim->type, HOB_STR("PortalLight")) ||
+	if (hob_str_equal(prim->type, HOB_STR("DomeLight")) ||
+		hob_str_equal(prim->type, HOB_STR("PortalLight")) ||
 		hob_str_equal(prim->type, HOB_STR("GeometryLight"))) {
-		hob_usd_note(u, "light", "light '%.*s' of type '%.*s' is left out", HOB_FMT(prim->path), HOB_FMT(prim->type));
+		hob_usd_note(u, "light", "light '%.*s' of type '%.*s' is left out", HOB_FMT(prim->path),
+					 HOB_FMT(prim->type));
 		return true;
 	}
-	m->lights = (hob_light *)hob_usd_more(u->scratch, m->lights, m->light_count, &b->light_room, sizeof *m->lights);
+	m->lights =
+		(hob_light *)hob_usd_more(u->scratch, m->lights, m->light_count, &b->light_room, sizeof *m->lights);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
 	if (!m->lights || !name.data)
 		return hob_fail_memory(err, u->scratch, "lights");
-	hob_light light = {.name = name, .type = distant ? HOB_LIGHT_DIRECTIONAL : HOB_LIGHT_POINT, .color = {1, 1, 1}, .range = INFINITY};
+	hob_light light = {.name = name,
+					   .type = distant ? HOB_LIGHT_DIRECTIONAL : HOB_LIGHT_POINT,
+					   .color = {1, 1, 1},
+					   .range = INFINITY};
 	const hob_usd_value *color = hob_usd_still(u, prim, HOB_STR("inputs:color"));
 	for (uint32_t i = 0; color && color->width == 3 && i < 3; i++) {
 		double part = hob_usd_component(color, i);
 		light.color[i] = part >= 0 && part < 1e6 ? (float)part : 0;
 	}
-	double intensity = number_at(u, prim, "inputs:intensity", distant ? 50000 : 1) * exp2(number_at(u, prim, "inputs:exposure", 0));
+	double intensity = number_at(u, prim, "inputs:intensity", distant ? 50000 : 1) *
+					   exp2(number_at(u, prim, "inputs:exposure", 0));
 	if (!distant && number_at(u, prim, "inputs:normalize", 0) == 0)
 		intensity *= area_of(u, prim) * u->meters * u->meters;
 	light.intensity = intensity >= 0 && intensity < 1e30 ? (float)intensity : 0;
-	double cone = number_at(u, prim, "inputs:shaping:cone:angle", 90), soft = number_at(u, prim, "inputs:shaping:cone:softness", 0);
+	double cone = number_at(u, prim, "inputs:shaping:cone:angle", 90),
+		   soft = number_at(u, prim, "inputs:shaping:cone:softness", 0);
 	light.outer_cone = 0.78539816f;
 	if (!distant && cone > 0 && cone < 90) {
 		light.type = HOB_LIGHT_SPOT;
 		light.outer_cone = (float)(cone * (3.14159265358979323846 / 180));
-		light.inner_cone = (float)((double)light.outer_cone * (1 - (soft > 0 ? soft < 1 ? soft : 0.999 : 0.001)));
+		light.inner_cone =
+			(float)((double)light.outer_cone * (1 - (soft > 0 ? soft < 1 ? soft : 0.999 : 0.001)));
 	}
 	m->nodes[node].light = m->light_count;
 	m->lights[m->light_count++] = light;

@@ -8,7 +8,8 @@
 
 /* ---- which material */
 
-static bool direct_binding(hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_str *out, bool *stronger, hob_error *err)
+static bool direct_binding(hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_str *out, bool *stronger,
+						   hob_error *err)
 {
 	hob_str *targets;
 	uint32_t count;
@@ -24,7 +25,8 @@ static bool direct_binding(hob_usd *u, const hob_usd_prim *prim, hob_str name, h
 
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 {
-	static const char *const names[] = {"material:binding:preview", "material:binding", "material:binding:full"};
+	static const char *const names[] = {"material:binding:preview", "material:binding",
+										"material:binding:full"};
 	*out = HOB_STR("");
 	for (size_t i = 0; i < HOB_COUNT_OF(names) && out->len == 0; i++)
 		for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
@@ -74,7 +76,8 @@ static void note_bias(surface_t *s, const char *what, const hob_usd_texture *t)
 {
 	for (int i = 0; i < 4; i++)
 		if (fabsf(t->bias[i]) > 1e-6f) {
-			hob_usd_note(s->b->u, "bias", "material '%.*s': the bias of its %s texture is left out", HOB_FMT(s->to->name), what);
+			hob_usd_note(s->b->u, "bias", "material '%.*s': the bias of its %s texture is left out",
+						 HOB_FMT(s->to->name), what);
 			return;
 		}
 }
@@ -90,7 +93,8 @@ static bool read_base(surface_t *s, bool specular_workflow)
 	hob_usd_texture color, opacity;
 	float diffuse[3] = {0.18f, 0.18f, 0.18f}, alpha = 1, threshold[1] = {0}, specular[3] = {0};
 	hob_usd_texture none;
-	if (!read_input(s, "diffuseColor", diffuse, 3, &color) || !read_input(s, "opacity", &alpha, 1, &opacity) ||
+	if (!read_input(s, "diffuseColor", diffuse, 3, &color) ||
+		!read_input(s, "opacity", &alpha, 1, &opacity) ||
 		!read_input(s, "opacityThreshold", threshold, 1, &none))
 		return false;
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
@@ -118,7 +122,8 @@ static bool read_base(surface_t *s, bool specular_workflow)
 	if (!read_input(s, "specularColor", specular, 3, &none))
 		return false;
 	if (textured || none.ref.image != HOB_NONE) {
-		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out", HOB_FMT(m->name));
+		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out",
+					 HOB_FMT(m->name));
 		return true;
 	}
 	float base[3];
@@ -129,14 +134,16 @@ static bool read_base(surface_t *s, bool specular_workflow)
 
 static bool same_picture(const hob_texture_ref *a, const hob_texture_ref *b)
 {
-	return a->image == b->image && a->sampler == b->sampler && a->uv_set == b->uv_set && a->offset[0] == b->offset[0] &&
-		   a->offset[1] == b->offset[1] && a->scale[0] == b->scale[0] && a->scale[1] == b->scale[1] && a->rotation == b->rotation;
+	return a->image == b->image && a->sampler == b->sampler && a->uv_set == b->uv_set &&
+		   a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] && a->scale[0] == b->scale[0] &&
+		   a->scale[1] == b->scale[1] && a->rotation == b->rotation;
 }
 
 static void one_channel(surface_t *s, const char *what, const hob_usd_texture *t, hob_slot slot)
 {
 	if (t->channel != 0 && t->channel != 'r')
-		hob_usd_info(s->b->u, "channel", "material '%.*s': its %s texture is read from the channel 'r', not '%c'",
+		hob_usd_info(s->b->u, "channel",
+					 "material '%.*s': its %s texture is read from the channel 'r', not '%c'",
 					 HOB_FMT(s->to->name), what, t->channel);
 	s->to->slots[slot] = t->ref;
 	note_bias(s, what, t);
@@ -152,14 +159,17 @@ static bool read_rough_metal(surface_t *s, bool specular_workflow)
 	hob_material *m = s->to;
 	hob_usd_texture rough, metal;
 	float roughness = 0.5f, metallic = 0;
-	if (!read_input(s, "roughness", &roughness, 1, &rough) || !read_input(s, "metallic", &metallic, 1, &metal))
+	if (!read_input(s, "roughness", &roughness, 1, &rough) ||
+		!read_input(s, "metallic", &metallic, 1, &metal))
 		return false;
-	bool has_rough = rough.ref.image != HOB_NONE, has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
+	bool has_rough = rough.ref.image != HOB_NONE,
+		 has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
 	m->roughness = has_rough ? scale_of(&rough) : clamp(roughness);
 	if (!specular_workflow)
 		m->metallic = has_metal ? scale_of(&metal) : clamp(metallic);
-	bool packed = has_rough && rough.channel == 'g' &&
-				  (has_metal ? metal.channel == 'b' && same_picture(&rough.ref, &metal.ref) : m->metallic == 0);
+	bool packed =
+		has_rough && rough.channel == 'g' &&
+		(has_metal ? metal.channel == 'b' && same_picture(&rough.ref, &metal.ref) : m->metallic == 0);
 	if (packed) {
 		m->slots[HOB_SLOT_METAL_ROUGH] = rough.ref;
 		return true;
@@ -184,7 +194,8 @@ static bool read_normal(surface_t *s)
 	if (stated && t.scale[0] > 0)
 		s->to->normal_scale = t.scale[0] / 2;
 	if (stated && t.scale[1] < 0)
-		hob_usd_note(s->b->u, "normal-flipped", "material '%.*s': the green of its normal map points down; it is read as if up",
+		hob_usd_note(s->b->u, "normal-flipped",
+					 "material '%.*s': the green of its normal map points down; it is read as if up",
 					 HOB_FMT(s->to->name));
 	return true;
 }
@@ -209,7 +220,8 @@ static bool read_rest(surface_t *s)
 	if (t.ref.image != HOB_NONE)
 		one_channel(s, "occlusion", &t, HOB_SLOT_OCCLUSION);
 	if (!read_input(s, "ior", &m->ior, 1, &t) || !read_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
-		!read_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) || !read_input(s, "displacement", &displacement, 1, &t))
+		!read_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
+		!read_input(s, "displacement", &displacement, 1, &t))
 		return false;
 	m->ior = m->ior >= 1 && m->ior < 100 ? m->ior : 1.5f;
 	if (m->ior != 1.5f)
@@ -230,7 +242,8 @@ static bool read_rest(surface_t *s)
 		m->slots[HOB_SLOT_CLEARCOAT].image = HOB_NONE;
 	}
 	if (displacement != 0 || t.ref.image != HOB_NONE)
-		hob_usd_note(s->b->u, "displacement", "material '%.*s': its displacement is left out", HOB_FMT(m->name));
+		hob_usd_note(s->b->u, "displacement", "material '%.*s': its displacement is left out",
+					 HOB_FMT(m->name));
 	return true;
 }
 
@@ -241,7 +254,8 @@ static bool read_surface(surface_t *s)
 	if (!read_input(s, "useSpecularWorkflow", &workflow, 1, &none))
 		return false;
 	/* Roughness and metal first: the specular workflow finds metal itself. */
-	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) && read_rest(s);
+	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) &&
+		   read_rest(s);
 }
 
 /* ---- the material */
@@ -259,32 +273,38 @@ static bool find_surface(hob_usd *u, uint32_t material, uint32_t *out, hob_error
 	return true;
 }
 
-static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, hob_usd_look *look, hob_error *err)
+static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, hob_usd_look *look,
+						  hob_error *err)
 {
 	hob_usd *u = b->u;
 	surface_t s = {.b = b, .to = to, .look = look, .err = err};
 	if (!find_surface(u, prim, &s.shader, err))
 		return false;
 	if (s.shader == HOB_NONE) {
-		hob_usd_note(u, "no-surface", "material '%.*s' has no surface shader; it stays plain", HOB_FMT(u->prims[prim].path));
+		hob_usd_note(u, "no-surface", "material '%.*s' has no surface shader; it stays plain",
+					 HOB_FMT(u->prims[prim].path));
 		return true;
 	}
 	hob_str id = hob_usd_shader_id(u, s.shader);
-	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) || hob_str_starts(id, HOB_STR("ND_UsdPreviewSurface")))
+	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) ||
+		hob_str_starts(id, HOB_STR("ND_UsdPreviewSurface")))
 		return read_surface(&s);
 	hob_usd_note(u, "shader-unknown", "material '%.*s': its surface '%.*s' is not read; it stays plain",
 				 HOB_FMT(u->prims[prim].path), HOB_FMT(id));
 	return true;
 }
 
-static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, hob_usd_look **look, uint32_t *id, hob_error *err)
+static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, hob_usd_look **look,
+						 uint32_t *id, hob_error *err)
 {
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->scratch;
 	if (m->material_count >= HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
-	m->materials = (hob_material *)hob_usd_more(arena, m->materials, m->material_count, &b->material_room, sizeof *m->materials);
-	b->looks = (hob_usd_look *)hob_usd_more(arena, b->looks, m->material_count, &b->look_room, sizeof *b->looks);
+	m->materials = (hob_material *)hob_usd_more(arena, m->materials, m->material_count, &b->material_room,
+												sizeof *m->materials);
+	b->looks =
+		(hob_usd_look *)hob_usd_more(arena, b->looks, m->material_count, &b->look_room, sizeof *b->looks);
 	hob_str kept = hob_text_name(b->u->result, name);
 	if (!m->materials || !b->looks || !kept.data)
 		return hob_fail_memory(err, arena, "materials");
@@ -296,15 +316,17 @@ static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, h
 	return true;
 }
 
-bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, uint32_t *out, hob_error *err)
+bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, uint32_t *out,
+					  hob_error *err)
 {
 	uint32_t prim = path.len > 0 ? hob_usd_prim_at(b->u, path) : HOB_NONE;
 	float shown[4] = {1, 1, 1, 1};
 	for (int i = 0; color && i < 4; i++)
 		shown[i] = isfinite(color[i]) ? clamp(color[i]) : 1;
-	hob_str key = prim != HOB_NONE ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
-								   : hob_arena_printf(b->u->scratch, "%d %a %a %a %a", double_sided, (double)shown[0],
-													  (double)shown[1], (double)shown[2], (double)shown[3]);
+	hob_str key = prim != HOB_NONE
+					  ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
+					  : hob_arena_printf(b->u->scratch, "%d %a %a %a %a", double_sided, (double)shown[0],
+										 (double)shown[1], (double)shown[2], (double)shown[3]);
 	if (!key.data)
 		return hob_fail_memory(err, b->u->scratch, "materials");
 	*out = hob_name_map_get(&b->material_map, key);
@@ -322,5 +344,6 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	} else if (!read_material(b, prim, material, look, err)) {
 		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
 	}
-	return hob_name_map_add(&b->material_map, key, *out, NULL) || hob_fail_memory(err, b->u->scratch, "materials");
+	return hob_name_map_add(&b->material_map, key, *out, NULL) ||
+		   hob_fail_memory(err, b->u->scratch, "materials");
 }

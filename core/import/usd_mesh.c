@@ -11,8 +11,10 @@ bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_err
 	hob_arena *arena = b->u->scratch;
 	if (m->mesh_count >= HOB_LIMIT_MESHES)
 		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	hob_mesh *meshes = (hob_mesh *)hob_usd_more(arena, m->meshes, m->mesh_count, &b->mesh_room, sizeof *meshes);
-	uint32_t *refs = (uint32_t *)hob_usd_more(arena, m->mesh_refs, m->mesh_ref_count, &b->ref_room, sizeof *refs);
+	hob_mesh *meshes =
+		(hob_mesh *)hob_usd_more(arena, m->meshes, m->mesh_count, &b->mesh_room, sizeof *meshes);
+	uint32_t *refs =
+		(uint32_t *)hob_usd_more(arena, m->mesh_refs, m->mesh_ref_count, &b->ref_room, sizeof *refs);
 	if (!meshes || !refs)
 		return hob_fail_memory(err, arena, "meshes");
 	m->meshes = meshes;
@@ -21,7 +23,8 @@ bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_err
 	if (owner->mesh_count == 0)
 		owner->mesh_first = m->mesh_ref_count;
 	refs[m->mesh_ref_count++] = m->mesh_count;
-	meshes[m->mesh_count] = (hob_mesh){.name = owner->name, .source_mesh = b->source_meshes, .source_primitive = owner->mesh_count++};
+	meshes[m->mesh_count] = (hob_mesh){
+		.name = owner->name, .source_mesh = b->source_meshes, .source_primitive = owner->mesh_count++};
 	*out = &meshes[m->mesh_count++];
 	return true;
 }
@@ -52,8 +55,8 @@ static bool add_corner(part_t *p, corner_t corner, uint32_t *out)
 	hob_arena *arena = p->b->u->scratch;
 	uint32_t *slot = &p->place[p->by_corner ? corner.corner : corner.point];
 	if (*slot == HOB_NONE) {
-		p->vertices =
-			(corner_t *)hob_usd_more(arena, p->vertices, p->vertex_count, &p->vertex_room, sizeof *p->vertices);
+		p->vertices = (corner_t *)hob_usd_more(arena, p->vertices, p->vertex_count, &p->vertex_room,
+											   sizeof *p->vertices);
 		if (!p->vertices)
 			return hob_fail_memory(p->err, arena, "vertices");
 		*slot = p->vertex_count;
@@ -74,12 +77,14 @@ static bool add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 			return hob_fail_memory(p->err, arena, "a face");
 	}
 	uint32_t triangles = (count - 2) * 3;
-	if (!hob_polygon_triangulate(&p->polygon, g->points, (const uint32_t *)(const void *)(g->indices + first), count, p->cut))
+	if (!hob_polygon_triangulate(&p->polygon, g->points, (const uint32_t *)(const void *)(g->indices + first),
+								 count, p->cut))
 		return hob_fail_memory(p->err, arena, "a face");
 	for (uint32_t i = 0; i < triangles; i++) {
 		/* A left-handed face turns its other side to the front. */
 		uint32_t k = g->left_handed ? i - i % 3 + 2 - i % 3 : i, at = first + p->cut[k];
-		p->indices = (uint32_t *)hob_usd_more(arena, p->indices, p->index_count, &p->index_room, sizeof *p->indices);
+		p->indices =
+			(uint32_t *)hob_usd_more(arena, p->indices, p->index_count, &p->index_room, sizeof *p->indices);
 		if (!p->indices)
 			return hob_fail_memory(p->err, arena, "indices");
 		if (!add_corner(p, (corner_t){face, (uint32_t)g->indices[at], at}, &p->indices[p->index_count]))
@@ -103,8 +108,9 @@ static bool open_streams(part_t *p, uint32_t material, bool bound)
 		p->normals = (hob_usd_stream){g->corner_normals, g->corner_count, 3, NULL, 0, HOB_USD_PER_CORNER};
 	else if (!g->smooth && !hob_usd_stream_open(p->b, p->prim, g, HOB_STR("normals"), 3, &p->normals, p->err))
 		return false;
-	if (!bound && (!hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayColor"), 3, &p->colors, p->err) ||
-				   !hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayOpacity"), 1, &p->opacities, p->err)))
+	if (!bound &&
+		(!hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayColor"), 3, &p->colors, p->err) ||
+		 !hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayOpacity"), 1, &p->opacities, p->err)))
 		return false;
 	if (p->colors.interpolation == HOB_USD_CONSTANT)
 		p->colors.items = NULL;
@@ -143,11 +149,13 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 	mesh->position = HOB_NEW(arena, float, count * 3);
 	mesh->normal = p->normals.items ? HOB_NEW(arena, float, count * 3) : NULL;
 	mesh->color[0] = p->colors.items ? HOB_NEW(arena, float, count * 4) : NULL;
-	if (!mesh->indices || !mesh->position || (p->normals.items && !mesh->normal) || (p->colors.items && !mesh->color[0]))
+	if (!mesh->indices || !mesh->position || (p->normals.items && !mesh->normal) ||
+		(p->colors.items && !mesh->color[0]))
 		return hob_fail_memory(p->err, arena, "vertices");
 	memcpy(mesh->indices, p->indices, p->index_count * sizeof *p->indices);
 	for (size_t v = 0; v < count; v++)
-		memcpy(mesh->position + v * 3, p->polygons->points + (size_t)p->vertices[v].point * 3, 3 * sizeof(float));
+		memcpy(mesh->position + v * 3, p->polygons->points + (size_t)p->vertices[v].point * 3,
+			   3 * sizeof(float));
 	if (mesh->normal)
 		fill(p, &p->normals, mesh->normal, 3);
 	for (size_t v = 0; mesh->color[0] && v < count; v++)
@@ -206,7 +214,8 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 enum { NO_PART = 0xFFFFFFFF };
 
 /* Faces that cannot be drawn, and holes, belong to none. */
-static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t **out, hob_error *err)
+static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t **out,
+					   hob_error *err)
 {
 	hob_usd *u = b->u;
 	uint32_t *part_of = HOB_NEW(u->scratch, uint32_t, g->face_count), first = 0, bad = 0;
@@ -222,7 +231,8 @@ static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons
 		first += count;
 	}
 	if (bad > 0)
-		hob_usd_note(u, "bad-faces", "mesh '%.*s': %u faces have fewer than three corners or use a point that does not exist",
+		hob_usd_note(u, "bad-faces",
+					 "mesh '%.*s': %u faces have fewer than three corners or use a point that does not exist",
 					 HOB_FMT(u->prims[prim].path), bad);
 	const hob_usd_value *holes = hob_usd_still(u, &u->prims[prim], HOB_STR("holeIndices"));
 	for (size_t i = 0; holes && i < holes->count; i++) {
@@ -250,8 +260,8 @@ static bool is_face_subset(const hob_usd *u, const hob_usd_prim *prim)
 }
 
 /* Gives the faces of each subset its number; *parts [1 + subsets] their materials' paths. */
-static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of, hob_str **bindings,
-						 uint32_t *count, hob_error *err)
+static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of,
+						 hob_str **bindings, uint32_t *count, hob_error *err)
 {
 	hob_usd *u = b->u;
 	uint32_t room = 0;
@@ -282,7 +292,8 @@ static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	return true;
 }
 
-static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const hob_str *bindings, uint32_t count)
+static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const hob_str *bindings,
+						uint32_t count)
 {
 	hob_usd *u = p->b->u;
 	const hob_usd_polygons *g = p->polygons;
@@ -311,7 +322,8 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	return true;
 }
 
-bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons, hob_error *err)
+bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
+							const hob_usd_polygons *polygons, hob_error *err)
 {
 	uint32_t *part_of, count;
 	hob_str *bindings;
@@ -322,7 +334,8 @@ bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node, co
 	bool done = build_parts(&p, node, part_of, bindings, count);
 	if (p.polygon.careless > 0)
 		hob_note_add(b->u->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "mesh '%.*s': %llu large polygons that are not convex were cut without care; triangulate them before export",
+					 "mesh '%.*s': %llu large polygons that are not convex were cut without care; "
+					 "triangulate them before export",
 					 HOB_FMT(b->u->prims[prim].path), (unsigned long long)p.polygon.careless);
 	hob_polygon_release(&p.polygon);
 	b->source_meshes++;
@@ -379,8 +392,8 @@ static bool share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made, hob_err
 	owner->mesh_first = m->mesh_ref_count;
 	owner->mesh_count = range[1];
 	for (uint32_t i = 0; i < range[1]; i++) {
-		m->mesh_refs =
-			(uint32_t *)hob_usd_more(b->u->scratch, m->mesh_refs, m->mesh_ref_count, &b->ref_room, sizeof *m->mesh_refs);
+		m->mesh_refs = (uint32_t *)hob_usd_more(b->u->scratch, m->mesh_refs, m->mesh_ref_count, &b->ref_room,
+												sizeof *m->mesh_refs);
 		if (!m->mesh_refs)
 			return hob_fail_memory(err, b->u->scratch, "meshes");
 		m->mesh_refs[m->mesh_ref_count++] = range[0] + i;
@@ -405,12 +418,14 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	for (size_t f = 0; f < g.face_count; f++)
 		corners += g.counts[f] > 0 ? (uint64_t)g.counts[f] : g.counts[f] < 0 ? g.corner_count + 1 : 0;
 	if (corners > g.corner_count) {
-		hob_usd_note(u, "mesh-broken", "mesh '%.*s' states more corners than it lists; it is left out", HOB_FMT(prim->path));
+		hob_usd_note(u, "mesh-broken", "mesh '%.*s' states more corners than it lists; it is left out",
+					 HOB_FMT(prim->path));
 		return true;
 	}
 	hob_str scheme = hob_usd_text(hob_usd_still(u, prim, HOB_STR("subdivisionScheme")));
 	g.smooth = !hob_str_equal(scheme, HOB_STR("none"));
-	g.left_handed = hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("orientation"))), HOB_STR("leftHanded"));
+	g.left_handed =
+		hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("orientation"))), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), 0) != 0;
 	return hob_usd_polygons_build(b, id, node, &g, err);
 }

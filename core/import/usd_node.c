@@ -10,7 +10,8 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 	hob_model *m = &b->model;
 	if (m->node_count >= HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
-	hob_node *nodes = (hob_node *)hob_usd_more(b->u->scratch, m->nodes, m->node_count, &b->node_room, sizeof *nodes);
+	hob_node *nodes =
+		(hob_node *)hob_usd_more(b->u->scratch, m->nodes, m->node_count, &b->node_room, sizeof *nodes);
 	hob_str kept = hob_text_name(b->u->result, name);
 	if (!nodes || !kept.data)
 		return hob_fail_memory(err, b->u->scratch, "nodes");
@@ -20,8 +21,8 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 	nodes[*out].parent = parent;
 	nodes[*out].source = HOB_NONE;
 	if (parent == HOB_NONE) {
-		m->scene_roots =
-			(uint32_t *)hob_usd_more(b->u->scratch, m->scene_roots, m->scene_root_count, &b->root_room, sizeof *m->scene_roots);
+		m->scene_roots = (uint32_t *)hob_usd_more(b->u->scratch, m->scene_roots, m->scene_root_count,
+												  &b->root_room, sizeof *m->scene_roots);
 		if (!m->scene_roots)
 			return hob_fail_memory(err, b->u->scratch, "nodes");
 		m->scene_roots[m->scene_root_count++] = *out;
@@ -32,9 +33,9 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 /* What holds other things' data, and is no place in the scene. */
 static bool is_data(hob_str type)
 {
-	static const char *const types[] = {"Material",		 "Shader",		  "NodeGraph",		"GeomSubset",	"SkelAnimation",
-										"BlendShape",	 "RenderSettings", "RenderProduct", "RenderVar",	"Backdrop",
-										"PhysicsScene", "CoordSysBinding"};
+	static const char *const types[] = {"Material",		 "Shader",	   "NodeGraph",		 "GeomSubset",
+										"SkelAnimation", "BlendShape", "RenderSettings", "RenderProduct",
+										"RenderVar",	 "Backdrop",   "PhysicsScene",	 "CoordSysBinding"};
 	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
 		if (hob_str_equal(type, hob_str_of(types[i])))
 			return true;
@@ -101,7 +102,8 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		return true;
 	hob_str purpose = hob_usd_text(hob_usd_still(b->u, prim, HOB_STR("purpose")));
 	if (purpose.len > 0)
-		context.unseen = !hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
+		context.unseen =
+			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
 	uint32_t node;
 	if (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &node, err))
 		return false;
@@ -111,7 +113,8 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	context.node = node;
 	/* An instancer draws its prototypes itself. */
-	return hob_str_equal(prim->type, HOB_STR("PointInstancer")) || hob_usd_build_children(b, id, context, err);
+	return hob_str_equal(prim->type, HOB_STR("PointInstancer")) ||
+		   hob_usd_build_children(b, id, context, err);
 }
 
 bool hob_usd_build_children(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)

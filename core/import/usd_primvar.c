@@ -27,7 +27,8 @@ static hob_usd_interpolation interpolation_of(hob_str name)
 }
 
 /* Files that leave the interpolation out mean the one that the count fits. */
-static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polygons, hob_usd_interpolation said)
+static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polygons,
+									 hob_usd_interpolation said)
 {
 	if (said != HOB_USD_CONSTANT || count <= 1)
 		return said;
@@ -37,8 +38,8 @@ static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polyg
 											 : said;
 }
 
-bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name, uint32_t width,
-						 hob_usd_stream *out, hob_error *err)
+bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name,
+						 uint32_t width, hob_usd_stream *out, hob_error *err)
 {
 	hob_usd *u = b->u;
 	uint32_t owner;
@@ -81,7 +82,8 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	}
 	hob_str how = hob_usd_text(hob_usd_meta(u, &u->prims[owner], full, HOB_USD_T_interpolation));
 	out->interpolation = how.len > 0 ? interpolation_of(how) : fallback;
-	out->interpolation = fitting(out->indices ? out->index_count : out->item_count, polygons, out->interpolation);
+	out->interpolation =
+		fitting(out->indices ? out->index_count : out->item_count, polygons, out->interpolation);
 	return true;
 }
 

@@ -90,8 +90,8 @@ typedef struct hob_usd_spec {
 	uint32_t parent, name; /* a variant's name is "{set=choice}", its parent the prim or variant around it */
 	hob_usd_spec_kind kind;
 	hob_usd_specifier specifier;
-	uint32_t next;								  /* of the same parent and kind */
-	uint32_t first[HOB_USD_VARIANT + 1];		  /* by kind, HOB_NONE without */
+	uint32_t next;						 /* of the same parent and kind */
+	uint32_t first[HOB_USD_VARIANT + 1]; /* by kind, HOB_NONE without */
 	uint32_t last[HOB_USD_VARIANT + 1], first_field;
 } hob_usd_spec;
 
@@ -148,13 +148,13 @@ typedef struct hob_usd_site {
 	hob_usd_arc arc;
 	uint32_t parent, first_child, next; /* sites of the same prim; siblings strongest first */
 	uint32_t stack;
-	uint32_t *specs;		 /* [stack's layers] HOB_NONE where a layer says nothing */
-	hob_str path;			 /* in the stack, without variants */
-	uint32_t depth;			 /* of that path */
-	uint32_t from_depth;	 /* of the parent's path where the arc was written */
+	uint32_t *specs;		  /* [stack's layers] HOB_NONE where a layer says nothing */
+	hob_str path;			  /* in the stack, without variants */
+	uint32_t depth;			  /* of that path */
+	uint32_t from_depth;	  /* of the parent's path where the arc was written */
 	hob_str map_from, map_to; /* paths under map_from mean those under map_to in the parent's namespace */
-	bool map_identity;		 /* and other paths mean themselves; else they mean nothing there */
-	double offset, scale;	 /* time of the stage = offset + scale * time in the stack */
+	bool map_identity;		  /* and other paths mean themselves; else they mean nothing there */
+	double offset, scale;	  /* time of the stage = offset + scale * time in the stack */
 	bool arcs_done, variants_done;
 } hob_usd_site;
 
@@ -209,10 +209,11 @@ uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key);
 bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value) HOB_MUST_CHECK;
 
 /* The child of that kind and name, made when it does not exist. */
-bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind, uint32_t name, uint32_t *out,
-					  hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
+					  uint32_t name, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 /* HOB_NONE when there is none. */
-uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind, uint32_t name);
+uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
+						   uint32_t name);
 /* Sets a field, or replaces it. */
 bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
 					   hob_error *err) HOB_MUST_CHECK;
@@ -222,14 +223,16 @@ bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err) HOB_MU
 /* "/A/B" + "C" -> "/A/B/C". data == NULL when memory is short. */
 hob_str hob_usd_path_child(hob_usd *u, hob_str parent, hob_str name);
 /* `path` as written in a file, made absolute: relative ones start at `prim`. */
-bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
+						   hob_error *err) HOB_MUST_CHECK;
 /* True when `path` is `prefix` or lies below it. */
 bool hob_usd_path_below(hob_str path, hob_str prefix);
 
 /* ---- usd_file.c: asset paths, packages, files to layers ---- */
 
 /* The layer that `asset` names when `from` says it (HOB_NONE: the source itself); HOB_NONE after a note when it cannot be had. */
-bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
+						hob_error *err) HOB_MUST_CHECK;
 /* The picture that `asset` names: bytes inside a package, or a path. */
 bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err) HOB_MUST_CHECK;
 
@@ -242,11 +245,11 @@ bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_er
 
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 /* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is relative to it. */
-bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items, uint32_t **from,
-						  uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
+						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 /* Puts the operations of one list, of layer `from`, over what weaker ones made. */
-bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items, uint32_t **froms,
-						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
+						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_compose.c: the tree of sites of a prim ---- */
 
@@ -262,7 +265,8 @@ bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, b
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
 /* Sites with specs, strongest first; in scratch. */
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count,
+						hob_error *err) HOB_MUST_CHECK;
 /* From the namespace of a site to that of the stage; empty when the path means nothing there. */
 bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
 					  hob_error *err) HOB_MUST_CHECK;
@@ -275,10 +279,10 @@ uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path);
 
 /* An attribute's value: the strongest opinion. */
 typedef struct hob_usd_attribute {
-	const hob_usd_value *value;		 /* at the default time, NULL without */
+	const hob_usd_value *value;		/* at the default time, NULL without */
 	const hob_usd_samples *samples; /* NULL without; of the same or a stronger site as `value` */
-	double offset, scale;			 /* of the samples' times */
-	uint32_t layer;					 /* that says it, for asset paths */
+	double offset, scale;			/* of the samples' times */
+	uint32_t layer;					/* that says it, for asset paths */
 	const hob_usd_site *site;
 } hob_usd_attribute;
 
@@ -287,12 +291,14 @@ bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_u
 /* The value to draw: the first sample, else the default. NULL without. */
 const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, hob_str name);
 /* Metadata of a property, or of the prim with an empty name. NULL without. */
-const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field);
+const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
+								  uint32_t field);
 /* Targets of a relationship, or the connections of an attribute, as paths of the stage. */
-bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out, uint32_t *count,
-					 hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
+					 uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 /* A list of tokens of a prim, resolved over all sites. */
-bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool *out,
+					 hob_error *err) HOB_MUST_CHECK;
 
 /* First number, text or truth of a value; `fallback` when it has another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);

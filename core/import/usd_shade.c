@@ -30,20 +30,23 @@ bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_sou
 			return true;
 		}
 		size_t dot = hob_str_find(targets[0], HOB_STR("."), 0);
-		uint32_t next = hob_usd_prim_at(u, hob_str_sub(targets[0], 0, dot == SIZE_MAX ? targets[0].len : dot));
+		uint32_t next =
+			hob_usd_prim_at(u, hob_str_sub(targets[0], 0, dot == SIZE_MAX ? targets[0].len : dot));
 		if (next == HOB_NONE || dot == SIZE_MAX) {
 			out->has_value = hob_usd_get(u, &u->prims[prim], name, &out->value);
 			return true;
 		}
 		prim = next;
 		name = hob_str_sub(targets[0], dot + 1, targets[0].len);
-		if (hob_str_equal(u->prims[prim].type, HOB_STR("Shader")) && hob_str_starts(name, HOB_STR("outputs:"))) {
+		if (hob_str_equal(u->prims[prim].type, HOB_STR("Shader")) &&
+			hob_str_starts(name, HOB_STR("outputs:"))) {
 			out->shader = prim;
 			out->output = hob_str_sub(name, 8, name.len);
 			return true;
 		}
 	}
-	hob_usd_note(u, "shader-loop", "prim '%.*s': more than %d connections one behind the other", HOB_FMT(u->prims[prim].path), HOPS);
+	hob_usd_note(u, "shader-loop", "prim '%.*s': more than %d connections one behind the other",
+				 HOB_FMT(u->prims[prim].path), HOPS);
 	return true;
 }
 
@@ -55,7 +58,8 @@ static void numbers(const hob_usd_value *value, float out[4])
 		out[i] = (float)hob_usd_component(value, i);
 }
 
-static bool read_input(hob_usd *u, uint32_t shader, const char *name, float out[4], bool *given, hob_error *err)
+static bool read_input(hob_usd *u, uint32_t shader, const char *name, float out[4], bool *given,
+					   hob_error *err)
 {
 	hob_usd_source source;
 	if (!hob_usd_follow(u, shader, name, &source, err))
@@ -82,8 +86,10 @@ static bool set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name, uint32_
 		if (hob_str_equal(look->uv_names[*out], name))
 			return true;
 	if (look->uv_count == HOB_UV_SETS) {
-		hob_usd_note(b->u, "uv-sets", "a material reads more than %d sets of texture coordinates; '%.*s' is taken from the first",
-					 HOB_UV_SETS, HOB_FMT(name));
+		hob_usd_note(
+			b->u, "uv-sets",
+			"a material reads more than %d sets of texture coordinates; '%.*s' is taken from the first",
+			HOB_UV_SETS, HOB_FMT(name));
 		*out = 0;
 		return true;
 	}
@@ -107,19 +113,23 @@ static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, ho
 	return true;
 }
 
-static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, hob_usd_look *look, hob_texture_ref *ref, hob_error *err)
+static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, hob_usd_look *look, hob_texture_ref *ref,
+							 hob_error *err)
 {
 	hob_usd *u = b->u;
 	hob_usd_source source;
 	hob_str name = HOB_STR("st"), found;
 	if (!hob_usd_follow(u, shader, "inputs:st", &source, err))
 		return false;
-	if (source.shader != HOB_NONE && hob_str_equal(hob_usd_shader_id(u, source.shader), HOB_STR("UsdTransform2d"))) {
+	if (source.shader != HOB_NONE &&
+		hob_str_equal(hob_usd_shader_id(u, source.shader), HOB_STR("UsdTransform2d"))) {
 		uint32_t transform = source.shader;
-		if (!read_transform(u, transform, ref, err) || !hob_usd_follow(u, transform, "inputs:in", &source, err))
+		if (!read_transform(u, transform, ref, err) ||
+			!hob_usd_follow(u, transform, "inputs:in", &source, err))
 			return false;
 	}
-	if (source.shader != HOB_NONE && hob_str_starts(hob_usd_shader_id(u, source.shader), HOB_STR("UsdPrimvarReader"))) {
+	if (source.shader != HOB_NONE &&
+		hob_str_starts(hob_usd_shader_id(u, source.shader), HOB_STR("UsdPrimvarReader"))) {
 		if (!read_word(u, source.shader, "inputs:varname", &found, err))
 			return false;
 		name = found.len > 0 ? found : name;
@@ -138,7 +148,8 @@ static bool read_sampler(hob_usd_build_t *b, uint32_t shader, uint32_t *out, hob
 {
 	hob_str wrap_s, wrap_t;
 	hob_model *m = &b->model;
-	if (!read_word(b->u, shader, "inputs:wrapS", &wrap_s, err) || !read_word(b->u, shader, "inputs:wrapT", &wrap_t, err))
+	if (!read_word(b->u, shader, "inputs:wrapS", &wrap_s, err) ||
+		!read_word(b->u, shader, "inputs:wrapT", &wrap_t, err))
 		return false;
 	hob_sampler sampler = {.wrap_u = wrap_of(wrap_s), .wrap_v = wrap_of(wrap_t)};
 	*out = HOB_NONE;
@@ -147,8 +158,8 @@ static bool read_sampler(hob_usd_build_t *b, uint32_t shader, uint32_t *out, hob
 	for (*out = 0; *out < m->sampler_count; (*out)++)
 		if (m->samplers[*out].wrap_u == sampler.wrap_u && m->samplers[*out].wrap_v == sampler.wrap_v)
 			return true;
-	m->samplers =
-		(hob_sampler *)hob_usd_more(b->u->scratch, m->samplers, m->sampler_count, &b->sampler_room, sizeof *m->samplers);
+	m->samplers = (hob_sampler *)hob_usd_more(b->u->scratch, m->samplers, m->sampler_count, &b->sampler_room,
+											  sizeof *m->samplers);
 	if (!m->samplers)
 		return hob_fail_memory(err, b->u->scratch, "samplers");
 	m->samplers[m->sampler_count++] = sampler;
@@ -183,18 +194,20 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 	return true;
 }
 
-bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look, hob_usd_texture *out,
-						  hob_error *err)
+bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+						  hob_usd_texture *out, hob_error *err)
 {
 	hob_usd *u = b->u;
 	hob_usd_source file;
-	*out = (hob_usd_texture){.ref = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, .scale = {1, 1, 1, 1}, .fallback = {0, 0, 0, 1}};
+	*out = (hob_usd_texture){
+		.ref = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, .scale = {1, 1, 1, 1}, .fallback = {0, 0, 0, 1}};
 	if (source->shader == HOB_NONE)
 		return true;
 	if (!hob_str_equal(hob_usd_shader_id(u, source->shader), HOB_STR("UsdUVTexture"))) {
 		hob_str id = hob_usd_shader_id(u, source->shader);
 		if (!hob_str_starts(id, HOB_STR("UsdPrimvarReader")))
-			hob_usd_note(u, "shader-unknown", "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
+			hob_usd_note(u, "shader-unknown",
+						 "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
 						 HOB_FMT(u->prims[source->shader].path), HOB_FMT(id));
 		return true;
 	}

@@ -13,7 +13,8 @@ typedef struct hob_usd_source {
 } hob_usd_source;
 
 /* Follows the property ("inputs:diffuseColor", "outputs:surface") of a prim. False in the return value only for memory. */
-bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out,
+					hob_error *err) HOB_MUST_CHECK;
 /* The value of an input without connection; NULL when there is none. */
 const hob_usd_value *hob_usd_constant(const hob_usd_source *source);
 /* A shader's "info:id". */
@@ -28,7 +29,7 @@ typedef struct hob_usd_texture {
 } hob_usd_texture;
 
 /* The texture that an input's source is; ref.image == HOB_NONE when it is something else. `look` learns which primvar it reads. */
-bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look, hob_usd_texture *out,
-						  hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+						  hob_usd_texture *out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -85,7 +85,8 @@ static bool allocate(hob_usd *u, uint32_t faces, surface_t *s, hob_error *err)
 	s->normals = HOB_NEW(u->scratch, float, corners * 3);
 	s->counts = HOB_NEW(u->scratch, int32_t, faces);
 	s->indices = HOB_NEW(u->scratch, int32_t, corners);
-	return (s->points && s->normals && s->counts && s->indices) || hob_fail_memory(err, u->scratch, "a shape");
+	return (s->points && s->normals && s->counts && s->indices) ||
+		   hob_fail_memory(err, u->scratch, "a shape");
 }
 
 static void put_corner(surface_t *s, const double point[3], const double normal[3])
@@ -155,7 +156,8 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
 	} else if (hob_str_equal(type, HOB_STR("Plane"))) {
 		s.axis = axis_of(u, prim);
-		put_box_side(&s, 2, 1, (double[3]){number_at(u, prim, "width", 2) / 2, number_at(u, prim, "length", 2) / 2, 0});
+		put_box_side(&s, 2, 1,
+					 (double[3]){number_at(u, prim, "width", 2) / 2, number_at(u, prim, "length", 2) / 2, 0});
 	} else {
 		edge_t edges[EDGES];
 		uint32_t count = outline(u, prim, edges);
@@ -177,8 +179,8 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 
 /* ---- points and curves */
 
-static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topology topology, float *points, uint32_t point_count,
-					  uint32_t *indices, uint32_t index_count, hob_error *err)
+static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topology topology, float *points,
+					  uint32_t point_count, uint32_t *indices, uint32_t index_count, hob_error *err)
 {
 	hob_mesh *mesh;
 	hob_str binding;
@@ -187,8 +189,8 @@ static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topolo
 	const hob_usd_value *shown = hob_usd_primvar(b->u, id, HOB_STR("displayColor"), &owner);
 	for (uint32_t k = 0; shown && shown->width == 3 && shown->count == 1 && k < 3; k++)
 		color[k] = (float)hob_usd_component(shown, k);
-	if (!hob_usd_binding(b->u, id, &binding, err) || !hob_usd_material(b, binding, false, color, &material, err) ||
-		!hob_usd_add_mesh(b, node, &mesh, err))
+	if (!hob_usd_binding(b->u, id, &binding, err) ||
+		!hob_usd_material(b, binding, false, color, &material, err) || !hob_usd_add_mesh(b, node, &mesh, err))
 		return false;
 	b->source_meshes++;
 	mesh->material = material;
@@ -230,9 +232,11 @@ static void weights_at(basis_t basis, double t, double w[4])
 	if (basis == BEZIER) {
 		w[0] = r * r * r, w[1] = 3 * t * r * r, w[2] = 3 * t2 * r, w[3] = t3;
 	} else if (basis == BSPLINE) {
-		w[0] = r * r * r / 6, w[1] = (3 * t3 - 6 * t2 + 4) / 6, w[2] = (-3 * t3 + 3 * t2 + 3 * t + 1) / 6, w[3] = t3 / 6;
+		w[0] = r * r * r / 6, w[1] = (3 * t3 - 6 * t2 + 4) / 6, w[2] = (-3 * t3 + 3 * t2 + 3 * t + 1) / 6,
+		w[3] = t3 / 6;
 	} else {
-		w[0] = (-t3 + 2 * t2 - t) / 2, w[1] = (3 * t3 - 5 * t2 + 2) / 2, w[2] = (-3 * t3 + 4 * t2 + t) / 2, w[3] = (t3 - t2) / 2;
+		w[0] = (-t3 + 2 * t2 - t) / 2, w[1] = (3 * t3 - 5 * t2 + 2) / 2, w[2] = (-3 * t3 + 4 * t2 + t) / 2,
+		w[3] = (t3 - t2) / 2;
 	}
 }
 
@@ -256,21 +260,24 @@ static uint32_t segments_of(const curves_t *c, uint32_t count)
 /* Control point `at` of a curve, which may lie before its start or behind its end. */
 static void control(const curves_t *c, const float *points, uint32_t count, int64_t at, double out[3])
 {
-	const float *end = points + (at < 0 ? 0 : (size_t)(count - 1) * 3), *inner = points + (at < 0 ? 1 : (size_t)count - 2) * 3;
+	const float *end = points + (at < 0 ? 0 : (size_t)(count - 1) * 3),
+				*inner = points + (at < 0 ? 1 : (size_t)count - 2) * 3;
 	bool outside = at < 0 || at >= count;
 	for (int k = 0; k < 3; k++)
-		out[k] = !outside	  ? (double)points[at * 3 + k]
+		out[k] = !outside	   ? (double)points[at * 3 + k]
 				 : c->periodic ? (double)points[((at + count) % count) * 3 + k]
 							   : 2 * (double)end[k] - (double)inner[k];
 }
 
 static void put_curve(curves_t *c, const float *points, uint32_t count)
 {
-	uint32_t segments = segments_of(c, count), steps = c->basis == LINEAR ? 1 : CURVE_STEPS, first = c->vertices;
+	uint32_t segments = segments_of(c, count), steps = c->basis == LINEAR ? 1 : CURVE_STEPS,
+			 first = c->vertices;
 	for (uint32_t s = 0; s <= segments * steps && segments > 0; s++) {
 		uint32_t segment = s / steps < segments ? s / steps : segments - 1;
 		double w[4] = {0, 0, 0, 0}, t = (double)(s - segment * steps) / steps, p[3], sum[3] = {0};
-		int64_t from = c->basis == BEZIER ? (int64_t)segment * 3 : (int64_t)segment - (c->pinned || c->periodic);
+		int64_t from =
+			c->basis == BEZIER ? (int64_t)segment * 3 : (int64_t)segment - (c->pinned || c->periodic);
 		if (c->basis == LINEAR)
 			from = segment, w[0] = 1 - t, w[1] = t;
 		else
@@ -301,8 +308,11 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 		return false;
 	const hob_usd_value *counts = hob_usd_still(u, prim, HOB_STR("curveVertexCounts"));
 	hob_str basis = word_at(u, prim, "basis"), wrap = word_at(u, prim, "wrap");
-	if (hob_str_equal(prim->type, HOB_STR("BasisCurves")) && !hob_str_equal(word_at(u, prim, "type"), HOB_STR("linear")))
-		c.basis = hob_str_equal(basis, HOB_STR("bspline")) ? BSPLINE : hob_str_equal(basis, HOB_STR("catmullRom")) ? CATMULL : BEZIER;
+	if (hob_str_equal(prim->type, HOB_STR("BasisCurves")) &&
+		!hob_str_equal(word_at(u, prim, "type"), HOB_STR("linear")))
+		c.basis = hob_str_equal(basis, HOB_STR("bspline"))		? BSPLINE
+				  : hob_str_equal(basis, HOB_STR("catmullRom")) ? CATMULL
+																: BEZIER;
 	c.periodic = hob_str_equal(wrap, HOB_STR("periodic"));
 	c.pinned = hob_str_equal(wrap, HOB_STR("pinned")) && c.basis != BEZIER;
 	if (point_count > HOB_LIMIT_VERTICES / (CURVE_STEPS + 2))
@@ -326,7 +336,8 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	static const char *const solids[] = {"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane"};
-	static const char *const unread[] = {"NurbsPatch", "TetMesh", "Volume", "HermiteCurves", "Cylinder_1", "Capsule_1"};
+	static const char *const unread[] = {"NurbsPatch",	  "TetMesh",	"Volume",
+										 "HermiteCurves", "Cylinder_1", "Capsule_1"};
 	hob_str type = b->u->prims[id].type;
 	for (size_t i = 0; i < HOB_COUNT_OF(solids); i++)
 		if (hob_str_equal(type, hob_str_of(solids[i])))
@@ -337,6 +348,7 @@ bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 		return build_curves(b, id, node, err);
 	for (size_t i = 0; i < HOB_COUNT_OF(unread); i++)
 		if (hob_str_equal(type, hob_str_of(unread[i])))
-			hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out", HOB_FMT(b->u->prims[id].path), HOB_FMT(type));
+			hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out",
+						 HOB_FMT(b->u->prims[id].path), HOB_FMT(type));
 	return true;
 }

@@ -26,7 +26,8 @@ static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
 {
 	hob_usd_stack *s = &g->stack;
 	hob_arena *arena = g->u->scratch;
-	s->layers = (uint32_t *)hob_usd_more(arena, s->layers, s->layer_count, &g->capacity[0], sizeof *s->layers);
+	s->layers =
+		(uint32_t *)hob_usd_more(arena, s->layers, s->layer_count, &g->capacity[0], sizeof *s->layers);
 	s->offset = (double *)hob_usd_more(arena, s->offset, s->layer_count, &g->capacity[1], sizeof *s->offset);
 	s->scale = (double *)hob_usd_more(arena, s->scale, s->layer_count, &g->capacity[2], sizeof *s->scale);
 	if (!s->layers || !s->offset || !s->scale)
@@ -44,7 +45,8 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 	hob_usd *u = g->u;
 	for (uint32_t i = 0; i < g->depth; i++)
 		if (g->open[i] == layer) {
-			hob_usd_note(u, "cycle", "layer '%.*s' is a sublayer of itself; the inner one is left out", HOB_FMT(u->layers[layer].id));
+			hob_usd_note(u, "cycle", "layer '%.*s' is a sublayer of itself; the inner one is left out",
+						 HOB_FMT(u->layers[layer].id));
 			return true;
 		}
 	if (g->depth >= HOB_LIMIT_USD_STACK)
@@ -53,7 +55,8 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 		return false;
 	g->open[g->depth++] = layer;
 	const hob_usd_value *value = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_subLayers);
-	const hob_usd_list *list = value && value->kind == HOB_USD_LIST ? (const hob_usd_list *)value->data : NULL;
+	const hob_usd_list *list =
+		value && value->kind == HOB_USD_LIST ? (const hob_usd_list *)value->data : NULL;
 	for (uint32_t i = 0; list && i < list->count[HOB_USD_EXPLICIT]; i++) {
 		hob_usd_item item = list->items[HOB_USD_EXPLICIT][i];
 		uint32_t sub;
@@ -78,8 +81,8 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *er
 	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
 	if (!gather(&g, layer, 0, 1))
 		return false;
-	hob_usd_stack *stacks =
-		(hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count, &u->stack_capacity, sizeof *stacks);
+	hob_usd_stack *stacks = (hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count,
+														  &u->stack_capacity, sizeof *stacks);
 	if (!stacks || !hob_name_map_add(&u->stack_map, key, u->stack_count, NULL))
 		return hob_fail_memory(err, u->scratch, "layers");
 	u->stacks = stacks;
@@ -114,7 +117,8 @@ static void remove_at(chosen_t *c, uint32_t at)
 
 static bool insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
 {
-	c->items = (hob_usd_item *)hob_usd_more(c->u->scratch, c->items, c->count, &c->item_room, sizeof *c->items);
+	c->items =
+		(hob_usd_item *)hob_usd_more(c->u->scratch, c->items, c->count, &c->item_room, sizeof *c->items);
 	c->froms = (uint32_t *)hob_usd_more(c->u->scratch, c->froms, c->count, &c->from_room, sizeof *c->froms);
 	if (!c->items || !c->froms)
 		return hob_fail_memory(c->err, c->u->scratch, "a list");
@@ -130,7 +134,8 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 {
 	uint32_t count = list->count[op];
 	if ((uint64_t)c->count + count > HOB_LIMIT_USD_LIST)
-		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count, HOB_LIMIT_USD_LIST);
+		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
+						HOB_LIMIT_USD_LIST);
 	for (uint32_t i = 0; i < count; i++) {
 		/* The last of what is put in front comes first. */
 		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
@@ -150,8 +155,8 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 	return true;
 }
 
-bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items, uint32_t **froms,
-						uint32_t *count, hob_error *err)
+bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
+						uint32_t **froms, uint32_t *count, hob_error *err)
 {
 	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
 	chosen_t c = {u, *items, *froms, *count, *count, *count, err};
@@ -169,8 +174,8 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 	return true;
 }
 
-bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items, uint32_t **from,
-						  uint32_t *count, hob_error *err)
+bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
+						  uint32_t **from, uint32_t *count, hob_error *err)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	*items = NULL;

@@ -28,21 +28,24 @@ double hob_usd_number(const hob_usd_value *value, double fallback)
 
 hob_str hob_usd_text(const hob_usd_value *value)
 {
-	return value && value->kind == HOB_USD_TEXT && value->count > 0 ? *(const hob_str *)value->data : HOB_STR("");
+	return value && value->kind == HOB_USD_TEXT && value->count > 0 ? *(const hob_str *)value->data
+																	: HOB_STR("");
 }
 
-bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count, hob_error *err)
+bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
+					hob_error *err)
 {
 	*out = NULL;
 	*count = 0;
-	if (!value || value->width != width || value->kind < HOB_USD_F32 || value->kind > HOB_USD_I32 || value->count == 0)
+	if (!value || value->width != width || value->kind < HOB_USD_F32 || value->kind > HOB_USD_I32 ||
+		value->count == 0)
 		return true;
 	if (value->kind == HOB_USD_F32) {
 		*out = (const float *)value->data;
 		*count = value->count;
 		return true;
 	}
-	float *floats = HOB_NEW(u->scratch, float, value->count * width);
+	float *floats = HOB_NEW(u->scratch, float, value->count *width);
 	if (!floats)
 		return hob_fail_memory(err, u->scratch, "numbers");
 	for (size_t i = 0; i < value->count * width; i++)
@@ -70,13 +73,15 @@ bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_u
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		for (uint32_t k = 0; k < stack->layer_count; k++) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec =
-				site->specs[k] == HOB_NONE ? HOB_NONE : hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token);
+			uint32_t spec = site->specs[k] == HOB_NONE
+								? HOB_NONE
+								: hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token);
 			if (spec == HOB_NONE)
 				continue;
 			const hob_usd_value *value = hob_usd_field_get(layer, spec, HOB_USD_T_default_value);
 			const hob_usd_value *samples = hob_usd_field_get(layer, spec, HOB_USD_T_timeSamples);
-			if (samples && samples->kind == HOB_USD_SAMPLES && ((const hob_usd_samples *)samples->data)->count > 0)
+			if (samples && samples->kind == HOB_USD_SAMPLES &&
+				((const hob_usd_samples *)samples->data)->count > 0)
 				out->samples = out->samples ? out->samples : (const hob_usd_samples *)samples->data;
 			if (!value && !out->samples)
 				continue;
@@ -110,7 +115,8 @@ const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, h
 	return attribute.value;
 }
 
-const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field)
+const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
+								  uint32_t field)
 {
 	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0;
 	for (uint32_t i = 0; token != HOB_NONE && i < prim->order_count; i++) {
@@ -130,8 +136,8 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 }
 
 /* Calls for each list that has an opinion, weakest first; with paths mapped into the stage. */
-static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map, hob_usd_item **items,
-						uint32_t *count, hob_error *err)
+static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
+						hob_usd_item **items, uint32_t *count, hob_error *err)
 {
 	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0, *froms = NULL;
 	*items = NULL;
@@ -165,8 +171,8 @@ static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 	return true;
 }
 
-bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out, uint32_t *count,
-					 hob_error *err)
+bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
+					 uint32_t *count, hob_error *err)
 {
 	hob_usd_item *items;
 	uint32_t all;
@@ -251,7 +257,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 			/* Below an instance the root's own layers do not count. */
 			if (site->specs[k] == HOB_NONE || (prim->instance && site->arc == HOB_USD_ROOT))
 				continue;
-			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE; s = layer->specs[s].next)
+			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE;
+				 s = layer->specs[s].next)
 				if (!put_name(u, out, layer->specs[s].name, err))
 					return false;
 			const hob_usd_value *order = hob_usd_field_get(layer, site->specs[k], HOB_USD_T_primOrder);
@@ -273,7 +280,8 @@ static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 		for (uint32_t k = 0; k < u->stacks[site->stack].layer_count; k++) {
 			if (site->specs[k] == HOB_NONE)
 				continue;
-			hob_usd_specifier specifier = u->layers[u->stacks[site->stack].layers[k]].specs[site->specs[k]].specifier;
+			hob_usd_specifier specifier =
+				u->layers[u->stacks[site->stack].layers[k]].specs[site->specs[k]].specifier;
 			if (specifier == HOB_USD_DEF)
 				prim->defined = true;
 			if (specifier == HOB_USD_CLASS && !in_class && !prim->defined)
@@ -291,19 +299,23 @@ static bool has_arcs(const hob_usd_prim *prim)
 	return false;
 }
 
-static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out, hob_error *err)
+static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out,
+					 hob_error *err)
 {
-	hob_usd_prim *prims = (hob_usd_prim *)hob_usd_more(u->scratch, u->prims, u->prim_count, &u->prim_capacity, sizeof *prims);
+	hob_usd_prim *prims =
+		(hob_usd_prim *)hob_usd_more(u->scratch, u->prims, u->prim_count, &u->prim_capacity, sizeof *prims);
 	if (!prims)
 		return hob_fail_memory(err, u->scratch, "prims");
 	if (u->prim_count >= HOB_LIMIT_USD_PRIMS)
-		return hob_fail(err, LIMIT, "the stage has more than %llu prims, with those of all references", HOB_LIMIT_USD_PRIMS);
+		return hob_fail(err, LIMIT, "the stage has more than %llu prims, with those of all references",
+						HOB_LIMIT_USD_PRIMS);
 	u->prims = prims;
 	hob_usd_prim prim = {.name = name, .parent = parent, .node = HOB_NONE};
 	prim.first_child = prim.last_child = prim.next = HOB_NONE;
 	prim.site_count = tree.count;
 	prim.sites = tree.sites;
-	prim.path = parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
+	prim.path =
+		parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
 	*out = HOB_NONE;
 	if (!prim.path.data || !hob_usd_tree_order(u, &tree, &prim.order, &prim.order_count, err))
 		return hob_fail_memory(err, u->scratch, "prims");
@@ -312,7 +324,8 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	if (parent != HOB_NONE) {
 		if (hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_active), 1) == 0)
 			return true;
-		prim.instance = hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_instanceable), 0) != 0 && has_arcs(&prim);
+		prim.instance = hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_instanceable), 0) != 0 &&
+						has_arcs(&prim);
 		prim.defined = prim.defined && prims[parent].defined;
 		prim.abstract = prim.abstract || prims[parent].abstract;
 	} else {
@@ -338,7 +351,8 @@ static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error 
 	names_t names;
 	hob_usd_prim parent = u->prims[id];
 	if (depth > HOB_LIMIT_USD_NESTING)
-		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep", HOB_LIMIT_USD_NESTING);
+		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep",
+						HOB_LIMIT_USD_NESTING);
 	if (!child_names(u, &parent, &names, err))
 		return false;
 	hob_usd_tree above = {.sites = parent.sites, .count = parent.site_count};
@@ -373,7 +387,8 @@ static bool read_settings(hob_usd *u, uint32_t layer)
 	u->start = stage_number(u, layer, HOB_USD_T_startTimeCode, 0);
 	u->end = stage_number(u, layer, HOB_USD_T_endTimeCode, 0);
 	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
-	u->held = hob_str_equal(hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_interpolationType)), HOB_STR("held"));
+	u->held = hob_str_equal(
+		hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_interpolationType)), HOB_STR("held"));
 	return true;
 }
 
@@ -385,5 +400,6 @@ bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 		return false;
 	/* The root of the namespace has a spec in each layer, number 0. */
 	u->rate = u->stacks[stack].rate;
-	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) && compose_children(u, root, 1, err);
+	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) &&
+		   compose_children(u, root, 1, err);
 }

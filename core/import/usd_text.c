@@ -58,14 +58,10 @@ static const struct {
 	uint32_t name;
 	bool is_list;
 } keys[] = {
-	{"references", HOB_USD_T_references, true},
-	{"payload", HOB_USD_T_payload, true},
-	{"inherits", HOB_USD_T_inheritPaths, true},
-	{"specializes", HOB_USD_T_specializes, true},
-	{"apiSchemas", HOB_USD_T_apiSchemas, true},
-	{"variantSets", HOB_USD_T_variantSetNames, true},
-	{"subLayers", HOB_USD_T_subLayers, true},
-	{"variants", HOB_USD_T_variantSelection, false},
+	{"references", HOB_USD_T_references, true}, {"payload", HOB_USD_T_payload, true},
+	{"inherits", HOB_USD_T_inheritPaths, true}, {"specializes", HOB_USD_T_specializes, true},
+	{"apiSchemas", HOB_USD_T_apiSchemas, true}, {"variantSets", HOB_USD_T_variantSetNames, true},
+	{"subLayers", HOB_USD_T_subLayers, true},	{"variants", HOB_USD_T_variantSelection, false},
 };
 
 static bool read_meta(text_t *t, uint32_t spec)
@@ -111,7 +107,8 @@ static bool add_property(text_t *t, uint32_t prim, hob_str name, uint32_t *out)
 {
 	if (name.len == 0)
 		return hob_usd_lex_fail(&t->lex, "the name of a property");
-	return hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name), out, t->lex.err);
+	return hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name), out,
+							t->lex.err);
 }
 
 static bool read_relationship(text_t *t, uint32_t prim, hob_usd_op op)
@@ -165,8 +162,8 @@ static bool read_property(text_t *t, uint32_t prim)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_usd_op op = take_op(t);
-	while (hob_usd_lex_take_word(l, "custom") || hob_usd_lex_take_word(l, "uniform") || hob_usd_lex_take_word(l, "varying") ||
-		   hob_usd_lex_take_word(l, "config"))
+	while (hob_usd_lex_take_word(l, "custom") || hob_usd_lex_take_word(l, "uniform") ||
+		   hob_usd_lex_take_word(l, "varying") || hob_usd_lex_take_word(l, "config"))
 		op = op == HOB_USD_EXPLICIT ? take_op(t) : op;
 	if (hob_usd_lex_take_word(l, "rel"))
 		return read_relationship(t, prim, op);
@@ -212,7 +209,8 @@ static bool read_variant_set(text_t *t, uint32_t prim)
 		hob_str name = hob_arena_printf(t->u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
 		if (!name.data)
 			return hob_fail_memory(l->err, t->u->scratch, "a variant");
-		if (!hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name), &spec, l->err) ||
+		if (!hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name), &spec,
+							  l->err) ||
 			!read_metadata(t, spec) || !hob_usd_lex_need(l, '{') || !read_body(t, spec))
 			return false;
 	}
@@ -273,7 +271,8 @@ static bool read_body(text_t *t, uint32_t spec)
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err)
 {
-	text_t t = {.lex = {u, text.data, text.data, text.data + text.len, HOB_STR("/"), err}, .u = u, .layer = layer};
+	text_t t = {
+		.lex = {u, text.data, text.data, text.data + text.len, HOB_STR("/"), err}, .u = u, .layer = layer};
 	if (!hob_str_starts(text, HOB_STR("#usda ")) && !hob_str_starts(text, HOB_STR("#sdf ")))
 		return hob_fail(err, CORRUPT, "the text does not begin with '#usda 1.0'");
 	if (!hob_usd_layer_init(u, layer, err) || !read_metadata(&t, 0))

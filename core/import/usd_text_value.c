@@ -14,24 +14,60 @@ typedef struct type {
 } type_t;
 
 static const type_t types[] = {
-	{"bool", HOB_USD_I32, 1, false},	   {"uchar", HOB_USD_I32, 1, false},	{"int", HOB_USD_I32, 1, false},
-	{"uint", HOB_USD_I32, 1, false},	   {"int64", HOB_USD_F64, 1, false},	{"uint64", HOB_USD_F64, 1, false},
-	{"half", HOB_USD_F32, 1, false},	   {"float", HOB_USD_F32, 1, false},	{"double", HOB_USD_F64, 1, false},
-	{"timecode", HOB_USD_F64, 1, false},   {"int2", HOB_USD_I32, 2, false},		{"int3", HOB_USD_I32, 3, false},
-	{"int4", HOB_USD_I32, 4, false},	   {"half2", HOB_USD_F32, 2, false},	{"half3", HOB_USD_F32, 3, false},
-	{"half4", HOB_USD_F32, 4, false},	   {"float2", HOB_USD_F32, 2, false},	{"float3", HOB_USD_F32, 3, false},
-	{"float4", HOB_USD_F32, 4, false},	   {"double2", HOB_USD_F64, 2, false},	{"double3", HOB_USD_F64, 3, false},
-	{"double4", HOB_USD_F64, 4, false},	   {"point3h", HOB_USD_F32, 3, false},	{"point3f", HOB_USD_F32, 3, false},
-	{"point3d", HOB_USD_F64, 3, false},	   {"vector3h", HOB_USD_F32, 3, false}, {"vector3f", HOB_USD_F32, 3, false},
-	{"vector3d", HOB_USD_F64, 3, false},   {"normal3h", HOB_USD_F32, 3, false}, {"normal3f", HOB_USD_F32, 3, false},
-	{"normal3d", HOB_USD_F64, 3, false},   {"color3h", HOB_USD_F32, 3, false},	{"color3f", HOB_USD_F32, 3, false},
-	{"color3d", HOB_USD_F64, 3, false},	   {"color4h", HOB_USD_F32, 4, false},	{"color4f", HOB_USD_F32, 4, false},
-	{"color4d", HOB_USD_F64, 4, false},	   {"texCoord2h", HOB_USD_F32, 2, false}, {"texCoord2f", HOB_USD_F32, 2, false},
-	{"texCoord2d", HOB_USD_F64, 2, false}, {"texCoord3h", HOB_USD_F32, 3, false}, {"texCoord3f", HOB_USD_F32, 3, false},
-	{"texCoord3d", HOB_USD_F64, 3, false}, {"quath", HOB_USD_F32, 4, true},		{"quatf", HOB_USD_F32, 4, true},
-	{"quatd", HOB_USD_F64, 4, true},	   {"matrix2d", HOB_USD_F64, 4, false}, {"matrix3d", HOB_USD_F64, 9, false},
-	{"matrix4d", HOB_USD_F64, 16, false},  {"frame4d", HOB_USD_F64, 16, false}, {"string", HOB_USD_TEXT, 1, false},
-	{"token", HOB_USD_TEXT, 1, false},	   {"asset", HOB_USD_TEXT, 1, false},	{"path", HOB_USD_TEXT, 1, false},
+	{"bool", HOB_USD_I32, 1, false},
+	{"uchar", HOB_USD_I32, 1, false},
+	{"int", HOB_USD_I32, 1, false},
+	{"uint", HOB_USD_I32, 1, false},
+	{"int64", HOB_USD_F64, 1, false},
+	{"uint64", HOB_USD_F64, 1, false},
+	{"half", HOB_USD_F32, 1, false},
+	{"float", HOB_USD_F32, 1, false},
+	{"double", HOB_USD_F64, 1, false},
+	{"timecode", HOB_USD_F64, 1, false},
+	{"int2", HOB_USD_I32, 2, false},
+	{"int3", HOB_USD_I32, 3, false},
+	{"int4", HOB_USD_I32, 4, false},
+	{"half2", HOB_USD_F32, 2, false},
+	{"half3", HOB_USD_F32, 3, false},
+	{"half4", HOB_USD_F32, 4, false},
+	{"float2", HOB_USD_F32, 2, false},
+	{"float3", HOB_USD_F32, 3, false},
+	{"float4", HOB_USD_F32, 4, false},
+	{"double2", HOB_USD_F64, 2, false},
+	{"double3", HOB_USD_F64, 3, false},
+	{"double4", HOB_USD_F64, 4, false},
+	{"point3h", HOB_USD_F32, 3, false},
+	{"point3f", HOB_USD_F32, 3, false},
+	{"point3d", HOB_USD_F64, 3, false},
+	{"vector3h", HOB_USD_F32, 3, false},
+	{"vector3f", HOB_USD_F32, 3, false},
+	{"vector3d", HOB_USD_F64, 3, false},
+	{"normal3h", HOB_USD_F32, 3, false},
+	{"normal3f", HOB_USD_F32, 3, false},
+	{"normal3d", HOB_USD_F64, 3, false},
+	{"color3h", HOB_USD_F32, 3, false},
+	{"color3f", HOB_USD_F32, 3, false},
+	{"color3d", HOB_USD_F64, 3, false},
+	{"color4h", HOB_USD_F32, 4, false},
+	{"color4f", HOB_USD_F32, 4, false},
+	{"color4d", HOB_USD_F64, 4, false},
+	{"texCoord2h", HOB_USD_F32, 2, false},
+	{"texCoord2f", HOB_USD_F32, 2, false},
+	{"texCoord2d", HOB_USD_F64, 2, false},
+	{"texCoord3h", HOB_USD_F32, 3, false},
+	{"texCoord3f", HOB_USD_F32, 3, false},
+	{"texCoord3d", HOB_USD_F64, 3, false},
+	{"quath", HOB_USD_F32, 4, true},
+	{"quatf", HOB_USD_F32, 4, true},
+	{"quatd", HOB_USD_F64, 4, true},
+	{"matrix2d", HOB_USD_F64, 4, false},
+	{"matrix3d", HOB_USD_F64, 9, false},
+	{"matrix4d", HOB_USD_F64, 16, false},
+	{"frame4d", HOB_USD_F64, 16, false},
+	{"string", HOB_USD_TEXT, 1, false},
+	{"token", HOB_USD_TEXT, 1, false},
+	{"asset", HOB_USD_TEXT, 1, false},
+	{"path", HOB_USD_TEXT, 1, false},
 	{"pathExpression", HOB_USD_TEXT, 1, false},
 };
 
@@ -52,7 +88,8 @@ typedef struct numbers {
 
 static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 {
-	void *items = hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
+	void *items =
+		hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
 	const char *after = NULL;
 	if (!items)
 		return hob_fail_memory(l->err, l->u->scratch, "numbers");
@@ -270,7 +307,8 @@ bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 		return hob_usd_lex_dictionary(l, out);
 	if (!known)
 		return skip_value(l);
-	return known->kind == HOB_USD_TEXT ? text_value(l, is_array, out) : numeric_value(l, known, is_array, out);
+	return known->kind == HOB_USD_TEXT ? text_value(l, is_array, out)
+									   : numeric_value(l, known, is_array, out);
 }
 
 bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
@@ -312,7 +350,8 @@ static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
 	hob_usd_entry *entries = NULL;
 	uint32_t count = 0, capacity = 0;
 	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
-		return hob_fail(l->err, LIMIT, "dictionaries in dictionaries: more than %llu levels", HOB_LIMIT_USD_DICTIONARY_DEPTH);
+		return hob_fail(l->err, LIMIT, "dictionaries in dictionaries: more than %llu levels",
+						HOB_LIMIT_USD_DICTIONARY_DEPTH);
 	if (!hob_usd_lex_need(l, '{'))
 		return false;
 	while (!hob_usd_lex_take(l, '}')) {

@@ -101,14 +101,15 @@ static void blend_quaternion(const double *a, double *b, double t)
 		b[i] = a[i] * from + b[i] * to * sign;
 }
 
-bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width, bool is_quaternion,
-					double *out)
+bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width,
+					bool is_quaternion, double *out)
 {
 	const hob_usd_samples *s = attribute->samples;
 	if (!s)
 		return numbers_of(attribute->value, width, out);
 	double asked = isnan(time) && u->has_range ? u->start : time;
-	double at = isnan(asked) || attribute->scale == 0 ? s->times[0] : (asked - attribute->offset) / attribute->scale;
+	double at =
+		isnan(asked) || attribute->scale == 0 ? s->times[0] : (asked - attribute->offset) / attribute->scale;
 	size_t low = 0, high = s->count;
 	while (high - low > 1) {
 		size_t middle = (low + high) / 2;
@@ -170,7 +171,8 @@ static bool operation(const hob_usd *u, const hob_usd_attribute *a, hob_str kind
 			return hob_usd_sample(u, a, time, 1, false, &out[12 + i]);
 		if (hob_str_starts(kind, HOB_STR("scale")) && hob_str_equal(scale_one, hob_str_of(parts[i])))
 			return hob_usd_sample(u, a, time, 1, false, &out[i * 5]);
-		if (hob_str_starts(kind, rotate) && hob_str_equal(hob_str_sub(kind, 6, kind.len), hob_str_of(parts[i]))) {
+		if (hob_str_starts(kind, rotate) &&
+			hob_str_equal(hob_str_sub(kind, 6, kind.len), hob_str_of(parts[i]))) {
 			if (!hob_usd_sample(u, a, time, 1, false, v))
 				return false;
 			rotation(i, v[0], out);
@@ -197,8 +199,8 @@ static bool operation(const hob_usd *u, const hob_usd_attribute *a, hob_str kind
 }
 
 /* "!invert!xformOp:translate:pivot" -> its attribute, "translate", inverted. */
-static bool open_operation(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *a, hob_str *kind,
-						   bool *inverted)
+static bool open_operation(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *a,
+						   hob_str *kind, bool *inverted)
 {
 	static const hob_str invert = {"!invert!", 8}, prefix = {"xformOp:", 8};
 	*inverted = hob_str_starts(name, invert);
@@ -211,7 +213,8 @@ static bool open_operation(const hob_usd *u, const hob_usd_prim *prim, hob_str n
 	return true;
 }
 
-void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets, bool *moves)
+void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets,
+				   bool *moves)
 {
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
 	hob_usd_identity(out);
@@ -268,7 +271,8 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
 			total += a.samples->count;
 	if (total > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total, HOB_FMT(prim->path), HOB_LIMIT_KEYS);
+		return hob_fail(err, LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total,
+						HOB_FMT(prim->path), HOB_LIMIT_KEYS);
 	double *times = HOB_NEW(u->scratch, double, total);
 	if (!times)
 		return hob_fail_memory(err, u->scratch, "time samples");

@@ -1,0 +1,566 @@
+#include "usd_crate.h"
+
+/* Numbers of types in the file. */
+enum {
+	BOOL = 1,
+	UCHAR = 2,
+	INT = 3,
+	UINT = 4,
+	INT64 = 5,
+	UINT64 = 6,
+	HALF = 7,
+	FLOAT = 8,
+	DOUBLE = 9,
+	STRING = 10,
+	TOKEN = 11,
+	ASSET = 12,
+	MATRIX4D = 15,
+	QUATD = 16,
+	QUATH = 18,
+	VEC4I = 30,
+	DICTIONARY = 31,
+	TOKEN_LIST = 32,
+	STRING_LIST = 33,
+	PATH_LIST = 34,
+	REFERENCE_LIST = 35,
+	PATH_VECTOR = 40,
+	TOKEN_VECTOR = 41,
+	SPECIFIER = 42,
+	SELECTION = 45,
+	SAMPLES = 46,
+	PAYLOAD = 47,
+	DOUBLE_VECTOR = 48,
+	OFFSET_VECTOR = 49,
+	STRING_VECTOR = 50,
+	BLOCK = 51,
+	VALUE = 52,
+	PAYLOAD_LIST = 55,
+	TIME_CODE = 56,
+	COMPRESSED_LEAST = 16
+};
+
+/* How a numeric type lies in the file: i8 u8 .. as a letter, and how many of them. */
+static const struct {
+	char letter; /* b: byte, i: int, u: uint, l: int64, h f d */
+	uint8_t width;
+} numeric[] = {
+	[BOOL] = {'b', 1},	[UCHAR] = {'b', 1}, [INT] = {'i', 1},	[UINT] = {'i', 1},	 [INT64] = {'l', 1}, [UINT64] = {'l', 1},
+	[HALF] = {'h', 1},	[FLOAT] = {'f', 1}, [DOUBLE] = {'d', 1}, [13] = {'d', 4},	 [14] = {'d', 9},	 [MATRIX4D] = {'d', 16},
+	[QUATD] = {'d', 4}, [17] = {'f', 4},	[QUATH] = {'h', 4}, [19] = {'d', 2},	 [20] = {'f', 2},	 [21] = {'h', 2},
+	[22] = {'i', 2},	[23] = {'d', 3},	[24] = {'f', 3},	[25] = {'h', 3},	 [26] = {'i', 3},	 [27] = {'d', 4},
+	[28] = {'f', 4},	[29] = {'h', 4},	[VEC4I] = {'i', 4}, [TIME_CODE] = {'d', 1},
+};
+
+static uint32_t type_of(uint64_t rep)
+{
+	return (uint32_t)(rep >> 48) & 0xFF;
+}
+
+static bool is_array(uint64_t rep)
+{
+	return rep >> 63 & 1;
+}
+
+static bool is_inlined(uint64_t rep)
+{
+	return rep >> 62 & 1;
+}
+
+static uint64_t payload_of(uint64_t rep)
+{
+	return rep & 0xFFFFFFFFFFFFu;
+}
+
+hob_usd_specifier hob_usd_crate_specifier(uint64_t rep)
+{
+	uint64_t value = payload_of(rep);
+	return type_of(rep) == SPECIFIER && value <= HOB_USD_CLASS ? (hob_usd_specifier)value : HOB_USD_OVER;
+}
+
+static bool cut_off(hob_usd_crate *c)
+{
+	return hob_fail(c->err, TRUNCATED, "the file ends within a value");
+}
+
+static size_t letter_size(char letter)
+{
+	return letter == 'b' ? 1 : letter == 'h' ? 2 : letter == 'd' || letter == 'l' ? 8 : 4;
+}
+
+static hob_usd_kind letter_kind(char letter)
+{
+	return letter == 'd' || letter == 'l' ? HOB_USD_F64 : letter == 'f' || letter == 'h' ? HOB_USD_F32 : HOB_USD_I32;
+}
+
+/* ---- numbers */
+
+static void convert(char letter, const uint8_t *from, size_t count, void *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		switch (letter) {
+		case 'b':
+			((int32_t *)to)[i] = from[i];
+			break;
+		case 'h':
+			((float *)to)[i] = hob_usd_half(hob_load_u16(from + i * 2));
+			break;
+		case 'l':
+			((double *)to)[i] = (double)(int64_t)hob_load_u64(from + i * 8);
+			break;
+		case 'd':
+			memcpy((double *)to + i, from + i * 8, 8);
+			break;
+		default:
+			memcpy((uint8_t *)to + i * 4, from + i * 4, 4);
+		}
+	}
+}
+
+static bool allocate(hob_usd_crate *c, uint32_t type, uint64_t count, void **data)
+{
+	size_t size = letter_kind(numeric[type].letter) == HOB_USD_F64 ? 8 : 4;
+	uint64_t numbers;
+	if (__builtin_mul_overflow(count, (uint64_t)numeric[type].width, &numbers) || numbers > SIZE_MAX / 8)
+		return cut_off(c);
+	*data = hob_arena_array(c->u->scratch, (size_t)numbers, size, 8);
+	return *data || hob_fail_memory(c->err, c->u->scratch, "numbers");
+}
+
+static bool raw_numbers(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+{
+	char letter = numeric[type].letter;
+	uint64_t size;
+	if (__builtin_mul_overflow(count, (uint64_t)numeric[type].width * letter_size(letter), &size))
+		return cut_off(c);
+	hob_bytes bytes = hob_usd_take_bytes(at, size);
+	if (at->failed)
+		return cut_off(c);
+	if (!allocate(c, type, count, data))
+		return false;
+	convert(letter, bytes.data, (size_t)count * numeric[type].width, *data);
+	return true;
+}
+
+static bool packed_ints(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+{
+	void *ints;
+	bool wide = type == INT64 || type == UINT64;
+	if (!hob_usd_unpack_ints(c, at, count, wide ? 8 : 4, &ints))
+		return false;
+	*data = ints;
+	if (!wide)
+		return true;
+	if (!allocate(c, type, count, data))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		((double *)*data)[i] = (double)((const int64_t *)ints)[i];
+	return true;
+}
+
+/* 'i': whole numbers; 't': a table, and which of its entries each number is. */
+static bool packed_floats(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+{
+	uint8_t code = hob_usd_take_u8(at);
+	uint32_t table_size = code == 't' ? hob_usd_take_u32(at) : 0;
+	void *table = NULL, *ints;
+	bool wide = type == DOUBLE;
+	if (code != 'i' && code != 't')
+		return hob_fail(c->err, CORRUPT, "packed numbers of an unknown kind, %u", code);
+	if (code == 't' && !raw_numbers(c, at, type, table_size, &table))
+		return false;
+	if (!hob_usd_unpack_ints(c, at, count, 4, &ints) || !allocate(c, type, count, data))
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t value = ((const uint32_t *)ints)[i];
+		if (code == 't' && value >= table_size)
+			return hob_fail(c->err, CORRUPT, "entry %u of a table of %u", value, table_size);
+		if (wide)
+			((double *)*data)[i] = code == 'i' ? (int32_t)value : ((const double *)table)[value];
+		else
+			((float *)*data)[i] = code == 'i' ? (float)(int32_t)value : ((const float *)table)[value];
+	}
+	return true;
+}
+
+static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+{
+	uint32_t type = type_of(rep);
+	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	uint64_t count = 0;
+	void *data = NULL;
+	if (payload_of(rep) != 0) {
+		if (c->version < 500)
+			hob_usd_take_u32(&at);
+		count = c->version < 700 ? hob_usd_take_u32(&at) : hob_usd_take_u64(&at);
+	}
+	if (at.failed)
+		return cut_off(c);
+	bool packed = rep >> 61 & 1 && count >= COMPRESSED_LEAST;
+	bool done = packed && type >= INT && type <= UINT64	   ? packed_ints(c, &at, type, count, &data)
+				: packed && type >= HALF && type <= DOUBLE ? packed_floats(c, &at, type, count, &data)
+														   : raw_numbers(c, &at, type, count, &data);
+	*out = (hob_usd_value){letter_kind(numeric[type].letter), true, numeric[type].width, (size_t)count, data};
+	return done;
+}
+
+/* What fits into 48 bits: smaller numbers of the same meaning. */
+static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+{
+	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);
+	hob_usd_kind kind = letter_kind(numeric[type].letter);
+	uint32_t side = type == 13 ? 2 : type == 14 ? 3 : type == MATRIX4D ? 4 : 0;
+	void *data;
+	if (!allocate(c, type, 1, &data))
+		return false;
+	for (uint32_t i = 0; i < width; i++) {
+		double value = (int8_t)(bits >> (i % 4 * 8));
+		float single;
+		memcpy(&single, &bits, sizeof single);
+		if (side > 0)
+			value = i % (side + 1) == 0 ? (double)(int8_t)(bits >> (i / (side + 1) * 8)) : 0;
+		else if (width == 1 && (type == FLOAT || type == DOUBLE || type == TIME_CODE))
+			value = (double)single;
+		else if (type == HALF)
+			value = (double)hob_usd_half((uint16_t)bits);
+		else if (width == 1)
+			value = type == UINT || type == UINT64 ? (double)bits : type <= UCHAR ? (double)(bits & 0xFF) : (double)(int32_t)bits;
+		if (kind == HOB_USD_F64)
+			((double *)data)[i] = value;
+		else if (kind == HOB_USD_F32)
+			((float *)data)[i] = (float)value;
+		else
+			((int32_t *)data)[i] = (int32_t)(uint32_t)(int64_t)value;
+	}
+	*out = (hob_usd_value){kind, false, width, 1, data};
+	return true;
+}
+
+static bool number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+{
+	uint32_t type = type_of(rep);
+	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	void *data;
+	if (is_array(rep))
+		return number_array(c, rep, out);
+	if (is_inlined(rep))
+		return inlined_number(c, rep, out);
+	if (!raw_numbers(c, &at, type, 1, &data))
+		return false;
+	*out = (hob_usd_value){letter_kind(numeric[type].letter), false, numeric[type].width, 1, data};
+	return true;
+}
+
+/* ---- texts */
+
+static bool token_at(hob_usd_crate *c, uint32_t index, hob_str *out)
+{
+	if (index >= c->token_count)
+		return hob_fail(c->err, CORRUPT, "token %u of %llu", index, (unsigned long long)c->token_count);
+	*out = c->tokens[index];
+	return true;
+}
+
+static bool string_at(hob_usd_crate *c, uint32_t index, hob_str *out)
+{
+	if (index >= c->string_count)
+		return hob_fail(c->err, CORRUPT, "string %u of %llu", index, (unsigned long long)c->string_count);
+	return token_at(c, c->strings[index], out);
+}
+
+bool hob_usd_crate_path(hob_usd_crate *c, uint32_t path, hob_str *out)
+{
+	if (path >= c->path_count)
+		return hob_fail(c->err, CORRUPT, "path %u of %llu", path, (unsigned long long)c->path_count);
+	if (!c->path_text[path].data) {
+		hob_arena *arena = c->u->scratch;
+		uint32_t depth = 0;
+		size_t size = 1;
+		for (uint32_t p = path; c->path_parent[p] != HOB_NONE; p = c->path_parent[p], depth++)
+			size += c->tokens[c->path_token[p]].len + 1;
+		if (depth > HOB_LIMIT_USD_NESTING)
+			return hob_fail(c->err, LIMIT, "a path of more than %llu levels", HOB_LIMIT_USD_NESTING);
+		char *text = HOB_NEW(arena, char, size + 1);
+		if (!text)
+			return hob_fail_memory(c->err, arena, "a path");
+		size_t at = size;
+		for (uint32_t p = path; c->path_parent[p] != HOB_NONE; p = c->path_parent[p]) {
+			hob_str token = c->tokens[c->path_token[p]];
+			bool variant = token.len > 0 && token.data[0] == '{';
+			if (variant)
+				continue;
+			at -= token.len;
+			memcpy(text + at, token.data, token.len);
+			text[--at] = c->path_is_property[p] ? '.' : '/';
+		}
+		if (at == size)
+			text[--at] = '/';
+		c->path_text[path] = (hob_str){text + at, size - at};
+	}
+	*out = c->path_text[path];
+	return true;
+}
+
+typedef bool (*text_reader)(hob_usd_crate *c, uint32_t index, hob_str *out);
+
+static bool texts(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, text_reader read, hob_usd_value *out)
+{
+	if (at->failed || count > (at->file.size - at->at) / 4)
+		return cut_off(c);
+	hob_str *items = HOB_NEW(c->u->scratch, hob_str, count);
+	if (!items)
+		return hob_fail_memory(c->err, c->u->scratch, "strings");
+	for (uint64_t i = 0; i < count; i++)
+		if (!read(c, hob_usd_take_u32(at), &items[i]))
+			return false;
+	*out = (hob_usd_value){HOB_USD_TEXT, true, 1, (size_t)count, items};
+	return true;
+}
+
+static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value *out)
+{
+	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	if (is_array(rep)) {
+		uint64_t count = 0;
+		if (payload_of(rep) != 0) {
+			if (c->version < 500)
+				hob_usd_take_u32(&at);
+			count = c->version < 700 ? hob_usd_take_u32(&at) : hob_usd_take_u64(&at);
+		}
+		return texts(c, &at, count, read, out);
+	}
+	hob_str *one = HOB_NEW(c->u->scratch, hob_str, 1);
+	uint32_t index = is_inlined(rep) ? (uint32_t)payload_of(rep) : hob_usd_take_u32(&at);
+	if (!one)
+		return hob_fail_memory(c->err, c->u->scratch, "strings");
+	if (at.failed)
+		return cut_off(c);
+	*out = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, one};
+	return read(c, index, one);
+}
+
+/* ---- values in values */
+
+/* A distance from this place to the value's rep; what the value itself needs lies between. Reading goes on behind the rep. */
+static bool value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+{
+	hob_usd_cursor there = *at;
+	uint64_t distance = hob_usd_take_u64(at);
+	there.at = (size_t)((uint64_t)there.at + distance);
+	uint64_t rep = hob_usd_take_u64(&there);
+	if (at->failed || there.failed)
+		return cut_off(c);
+	*at = there;
+	return hob_usd_crate_value(c, rep, depth + 1, out);
+}
+
+static bool dictionary(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+{
+	uint64_t count = hob_usd_take_u64(at);
+	if (at->failed || count > (at->file.size - at->at) / 12)
+		return cut_off(c);
+	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
+	if (!entries)
+		return hob_fail_memory(c->err, c->u->scratch, "a dictionary");
+	for (uint64_t i = 0; i < count; i++)
+		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) || !value_elsewhere(c, at, depth, &entries[i].value))
+			return false;
+	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
+	return true;
+}
+
+static bool selection(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
+{
+	uint64_t count = hob_usd_take_u64(at);
+	if (at->failed || count > (at->file.size - at->at) / 8)
+		return cut_off(c);
+	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
+	hob_str *choices = HOB_NEW(c->u->scratch, hob_str, count);
+	if (!entries || !choices)
+		return hob_fail_memory(c->err, c->u->scratch, "variants");
+	for (uint64_t i = 0; i < count; i++) {
+		entries[i].value = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, &choices[i]};
+		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) || !string_at(c, hob_usd_take_u32(at), &choices[i]))
+			return false;
+	}
+	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
+	return true;
+}
+
+static bool samples(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+{
+	hob_usd_value times;
+	if (!value_elsewhere(c, at, depth, &times))
+		return false;
+	hob_usd_cursor there = *at;
+	there.at = (size_t)((uint64_t)there.at + hob_usd_take_u64(at));
+	uint64_t count = hob_usd_take_u64(&there);
+	if (at->failed || there.failed || count > (there.file.size - there.at) / 8)
+		return cut_off(c);
+	if (times.kind != HOB_USD_F64 || times.width != 1 || times.count != count)
+		return hob_fail(c->err, CORRUPT, "%llu time samples have %zu times", (unsigned long long)count, times.count);
+	hob_usd_value *values = HOB_NEW(c->u->scratch, hob_usd_value, count);
+	hob_usd_samples *all = HOB_NEW(c->u->scratch, hob_usd_samples, 1);
+	if (!values || !all)
+		return hob_fail_memory(c->err, c->u->scratch, "time samples");
+	const double *time = (const double *)times.data;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!(time[i] - time[i] == 0) || (i > 0 && time[i] <= time[i - 1]))
+			return hob_fail(c->err, CORRUPT, "times of samples do not rise");
+		if (!hob_usd_crate_value(c, hob_usd_take_u64(&there), depth + 1, &values[i]))
+			return false;
+	}
+	*all = (hob_usd_samples){(size_t)count, time, values};
+	*out = (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, all};
+	return true;
+}
+
+/* ---- lists */
+
+static bool read_item(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_item *out)
+{
+	hob_usd_value unused;
+	uint32_t first = hob_usd_take_u32(at);
+	*out = (hob_usd_item){.scale = 1};
+	if (at->failed)
+		return cut_off(c);
+	if (type == TOKEN_LIST)
+		return token_at(c, first, &out->path);
+	if (type == STRING_LIST)
+		return string_at(c, first, &out->path);
+	if (type == PATH_LIST)
+		return hob_usd_crate_path(c, first, &out->path);
+	if (!string_at(c, first, &out->asset) || !hob_usd_crate_path(c, hob_usd_take_u32(at), &out->path))
+		return false;
+	/* The empty path has the root's number. */
+	if (out->path.len == 1)
+		out->path.len = 0;
+	if (type == REFERENCE_LIST || c->version >= 800) {
+		out->offset = hob_usd_take_f64(at);
+		out->scale = hob_usd_take_f64(at);
+	}
+	if (!(out->offset - out->offset == 0) || !(out->scale - out->scale == 0))
+		out->offset = 0, out->scale = 1;
+	return type == REFERENCE_LIST ? dictionary(c, at, 1, &unused) : !at->failed || cut_off(c);
+}
+
+static bool read_items(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_list *list, hob_usd_op op)
+{
+	uint64_t count = hob_usd_take_u64(at);
+	if (at->failed || count > (at->file.size - at->at) / 4)
+		return cut_off(c);
+	list->items[op] = HOB_NEW(c->u->scratch, hob_usd_item, count);
+	if (!list->items[op])
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	for (uint64_t i = 0; i < count; i++)
+		if (!read_item(c, at, type, &list->items[op][i]))
+			return false;
+	list->count[op] = (uint32_t)count;
+	return true;
+}
+
+static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_value *out)
+{
+	static const struct {
+		uint8_t bit;
+		hob_usd_op op;
+	} parts[] = {{2, HOB_USD_EXPLICIT}, {4, HOB_USD_ADD},	 {32, HOB_USD_PREPEND},
+				 {64, HOB_USD_APPEND},	{8, HOB_USD_DELETE}, {16, HOB_USD_ORDER}};
+	hob_usd_list *list = HOB_NEW(c->u->scratch, hob_usd_list, 1);
+	if (!list)
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	if (type == PAYLOAD) {
+		list->items[HOB_USD_EXPLICIT] = HOB_NEW(c->u->scratch, hob_usd_item, 1);
+		if (!list->items[HOB_USD_EXPLICIT])
+			return hob_fail_memory(c->err, c->u->scratch, "a list");
+		list->is_explicit = true;
+		list->count[HOB_USD_EXPLICIT] = 1;
+		if (!read_item(c, at, PAYLOAD_LIST, list->items[HOB_USD_EXPLICIT]))
+			return false;
+	} else {
+		uint8_t bits = hob_usd_take_u8(at);
+		list->is_explicit = bits & 1;
+		for (size_t i = 0; i < HOB_COUNT_OF(parts); i++)
+			if ((bits & parts[i].bit) && !read_items(c, at, type, list, parts[i].op))
+				return false;
+	}
+	*out = (hob_usd_value){HOB_USD_LIST, false, 1, 1, list};
+	return !at->failed || cut_off(c);
+}
+
+static bool doubles(hob_usd_crate *c, hob_usd_cursor *at, uint32_t width, hob_usd_value *out)
+{
+	uint64_t count = hob_usd_take_u64(at), all;
+	void *data;
+	if (at->failed || __builtin_mul_overflow(count, (uint64_t)width, &all) || !raw_numbers(c, at, DOUBLE, all, &data))
+		return at->failed ? cut_off(c) : false;
+	*out = (hob_usd_value){HOB_USD_F64, true, width, (size_t)count, data};
+	return true;
+}
+
+/* ---- one value */
+
+static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out)
+{
+	uint32_t type = type_of(rep);
+	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	*out = (hob_usd_value){0};
+	if (type < HOB_COUNT_OF(numeric) && numeric[type].letter)
+		return number(c, rep, out);
+	switch (type) {
+	case STRING:
+		return text(c, rep, string_at, out);
+	case TOKEN:
+	case ASSET:
+		return text(c, rep, token_at, out);
+	case DICTIONARY:
+		return is_inlined(rep) || payload_of(rep) == 0 ? true : dictionary(c, &at, depth, out);
+	case TOKEN_LIST:
+	case STRING_LIST:
+	case PATH_LIST:
+	case REFERENCE_LIST:
+	case PAYLOAD:
+	case PAYLOAD_LIST:
+		return list_of(c, &at, type, out);
+	case PATH_VECTOR:
+		return texts(c, &at, hob_usd_take_u64(&at), hob_usd_crate_path, out);
+	case TOKEN_VECTOR:
+		return texts(c, &at, hob_usd_take_u64(&at), token_at, out);
+	case STRING_VECTOR:
+		return texts(c, &at, hob_usd_take_u64(&at), string_at, out);
+	case SELECTION:
+		return is_inlined(rep) || payload_of(rep) == 0 ? true : selection(c, &at, out);
+	case SAMPLES:
+		return samples(c, &at, depth, out);
+	case DOUBLE_VECTOR:
+		return doubles(c, &at, 1, out);
+	case OFFSET_VECTOR:
+		return doubles(c, &at, 2, out);
+	case BLOCK:
+		out->kind = HOB_USD_BLOCK;
+		return true;
+	case VALUE:
+		return value_elsewhere(c, &at, depth, out);
+	default:
+		return true;
+	}
+}
+
+bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out)
+{
+	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
+		return hob_fail(c->err, LIMIT, "values in values: more than %llu levels", HOB_LIMIT_USD_DICTIONARY_DEPTH);
+	if (rep >= UINT64_MAX - 1)
+		return hob_fail(c->err, CORRUPT, "a value without a type");
+	uint32_t known = hob_usd_map_get(&c->known, rep);
+	if (known != HOB_NONE) {
+		*out = c->values[known];
+		return true;
+	}
+	if (!read_value(c, rep, depth, out))
+		return false;
+	c->values = (hob_usd_value *)hob_usd_more(c->u->scratch, c->values, c->value_count, &c->value_room, sizeof *c->values);
+	if (!c->values || !hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count))
+		return hob_fail_memory(c->err, c->u->scratch, "values");
+	c->values[c->value_count++] = *out;
+	return true;
+}
