@@ -28,7 +28,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
 		!COPY(m, arena, lights, m->light_count))
 		return hob_fail_memory(err, arena, "the scene");
-	m->scenes[0] = (hob_scene){HOB_STR(""), 0, m->scene_root_count};
+	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
 	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;

@@ -20,7 +20,7 @@ typedef struct hob_usd_crate {
 	uint32_t *field_sets;
 	uint32_t *path_parent, *path_token; /* of each path; the root's parent is HOB_NONE */
 	bool *path_is_property;
-	hob_str *path_text; /* made when asked for */
+	hob_str *path_text;	  /* made when asked for */
 	uint32_t *path_order; /* parents before children */
 	uint64_t token_count, string_count, field_count, set_count, path_count, ordered_count;
 	hob_usd_map known; /* value rep -> values that were read already */
@@ -48,7 +48,8 @@ hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size);
 /* Blocks of LZ4 into exactly `size` bytes or fewer; *made says how many. False when the blocks are damaged. */
 bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made) HOB_MUST_CHECK;
 /* A u64 size, then so many bytes of packed integers: `count` of them, 4 or 8 bytes each, in scratch. */
-bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width, void **out) HOB_MUST_CHECK;
+bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width,
+						 void **out) HOB_MUST_CHECK;
 /* How much `stored` bytes can unpack to. */
 bool hob_usd_may_unpack(uint64_t stored, uint64_t raw);
 float hob_usd_half(uint16_t bits);

@@ -133,7 +133,8 @@ static bool decode(const uint8_t *raw, size_t size, uint64_t count, uint32_t wid
 	uint64_t sum = 0;
 	for (uint64_t i = 0; i < count && !c.failed; i++) {
 		int64_t delta = common;
-		uint32_t kind = code.data[i / 4] >> (i % 4 * 2) & 3, bytes = kind == 0 ? 0 : (width == 4 ? 1u : 2u) << (kind - 1);
+		uint32_t kind = code.data[i / 4] >> (i % 4 * 2) & 3,
+				 bytes = kind == 0 ? 0 : (width == 4 ? 1u : 2u) << (kind - 1);
 		hob_bytes b = hob_usd_take_bytes(&c, bytes);
 		if (bytes == 1)
 			delta = c.failed ? 0 : (int8_t)b.data[0];
@@ -160,14 +161,16 @@ bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, u
 	if (at->failed)
 		return hob_fail(c->err, TRUNCATED, "the file ends within packed numbers");
 	if (count > (uint64_t)1 << 32 || !hob_usd_may_unpack(packed.size, count / 4))
-		return hob_fail(c->err, CORRUPT, "%zu packed bytes cannot hold %llu numbers", packed.size, (unsigned long long)count);
+		return hob_fail(c->err, CORRUPT, "%zu packed bytes cannot hold %llu numbers", packed.size,
+						(unsigned long long)count);
 	size_t most = (size_t)(width + (count * 2 + 7) / 8 + count * width), made;
 	*out = hob_arena_array(arena, (size_t)count + 1, width, 8);
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint8_t *raw = *out ? HOB_NEW(arena, uint8_t, most) : NULL;
 	if (!raw)
 		return hob_fail_memory(c->err, arena, "packed numbers");
-	bool done = count == 0 || (hob_usd_unpack(packed, raw, most, &made) && decode(raw, made, count, width, *out));
+	bool done =
+		count == 0 || (hob_usd_unpack(packed, raw, most, &made) && decode(raw, made, count, width, *out));
 	hob_arena_restore(arena, mark);
 	return done || hob_fail(c->err, CORRUPT, "packed numbers are damaged");
 }

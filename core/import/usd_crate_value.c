@@ -44,11 +44,13 @@ static const struct {
 	char letter; /* b: byte, i: int, u: uint, l: int64, h f d */
 	uint8_t width;
 } numeric[] = {
-	[BOOL] = {'b', 1},	[UCHAR] = {'b', 1}, [INT] = {'i', 1},	[UINT] = {'i', 1},	 [INT64] = {'l', 1}, [UINT64] = {'l', 1},
-	[HALF] = {'h', 1},	[FLOAT] = {'f', 1}, [DOUBLE] = {'d', 1}, [13] = {'d', 4},	 [14] = {'d', 9},	 [MATRIX4D] = {'d', 16},
-	[QUATD] = {'d', 4}, [17] = {'f', 4},	[QUATH] = {'h', 4}, [19] = {'d', 2},	 [20] = {'f', 2},	 [21] = {'h', 2},
-	[22] = {'i', 2},	[23] = {'d', 3},	[24] = {'f', 3},	[25] = {'h', 3},	 [26] = {'i', 3},	 [27] = {'d', 4},
-	[28] = {'f', 4},	[29] = {'h', 4},	[VEC4I] = {'i', 4}, [TIME_CODE] = {'d', 1},
+	[BOOL] = {'b', 1},	 [UCHAR] = {'b', 1},  [INT] = {'i', 1},	  [UINT] = {'i', 1},
+	[INT64] = {'l', 1},	 [UINT64] = {'l', 1}, [HALF] = {'h', 1},  [FLOAT] = {'f', 1},
+	[DOUBLE] = {'d', 1}, [13] = {'d', 4},	  [14] = {'d', 9},	  [MATRIX4D] = {'d', 16},
+	[QUATD] = {'d', 4},	 [17] = {'f', 4},	  [QUATH] = {'h', 4}, [19] = {'d', 2},
+	[20] = {'f', 2},	 [21] = {'h', 2},	  [22] = {'i', 2},	  [23] = {'d', 3},
+	[24] = {'f', 3},	 [25] = {'h', 3},	  [26] = {'i', 3},	  [27] = {'d', 4},
+	[28] = {'f', 4},	 [29] = {'h', 4},	  [VEC4I] = {'i', 4}, [TIME_CODE] = {'d', 1},
 };
 
 static uint32_t type_of(uint64_t rep)
@@ -89,7 +91,9 @@ static size_t letter_size(char letter)
 
 static hob_usd_kind letter_kind(char letter)
 {
-	return letter == 'd' || letter == 'l' ? HOB_USD_F64 : letter == 'f' || letter == 'h' ? HOB_USD_F32 : HOB_USD_I32;
+	return letter == 'd' || letter == 'l'	? HOB_USD_F64
+		   : letter == 'f' || letter == 'h' ? HOB_USD_F32
+											: HOB_USD_I32;
 }
 
 /* ---- numbers */
@@ -223,7 +227,9 @@ static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 		else if (type == HALF)
 			value = (double)hob_usd_half((uint16_t)bits);
 		else if (width == 1)
-			value = type == UINT || type == UINT64 ? (double)bits : type <= UCHAR ? (double)(bits & 0xFF) : (double)(int32_t)bits;
+			value = type == UINT || type == UINT64 ? (double)bits
+					: type <= UCHAR				   ? (double)(bits & 0xFF)
+												   : (double)(int32_t)bits;
 		if (kind == HOB_USD_F64)
 			((double *)data)[i] = value;
 		else if (kind == HOB_USD_F32)
@@ -362,7 +368,8 @@ static bool dictionary(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob
 	if (!entries)
 		return hob_fail_memory(c->err, c->u->scratch, "a dictionary");
 	for (uint64_t i = 0; i < count; i++)
-		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) || !value_elsewhere(c, at, depth, &entries[i].value))
+		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
+			!value_elsewhere(c, at, depth, &entries[i].value))
 			return false;
 	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
 	return true;
@@ -379,7 +386,8 @@ static bool selection(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
 		return hob_fail_memory(c->err, c->u->scratch, "variants");
 	for (uint64_t i = 0; i < count; i++) {
 		entries[i].value = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, &choices[i]};
-		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) || !string_at(c, hob_usd_take_u32(at), &choices[i]))
+		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
+			!string_at(c, hob_usd_take_u32(at), &choices[i]))
 			return false;
 	}
 	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
@@ -397,7 +405,8 @@ static bool samples(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_us
 	if (at->failed || there.failed || count > (there.file.size - there.at) / 8)
 		return cut_off(c);
 	if (times.kind != HOB_USD_F64 || times.width != 1 || times.count != count)
-		return hob_fail(c->err, CORRUPT, "%llu time samples have %zu times", (unsigned long long)count, times.count);
+		return hob_fail(c->err, CORRUPT, "%llu time samples have %zu times", (unsigned long long)count,
+						times.count);
 	hob_usd_value *values = HOB_NEW(c->u->scratch, hob_usd_value, count);
 	hob_usd_samples *all = HOB_NEW(c->u->scratch, hob_usd_samples, 1);
 	if (!values || !all)
@@ -491,7 +500,8 @@ static bool doubles(hob_usd_crate *c, hob_usd_cursor *at, uint32_t width, hob_us
 {
 	uint64_t count = hob_usd_take_u64(at), all;
 	void *data;
-	if (at->failed || __builtin_mul_overflow(count, (uint64_t)width, &all) || !raw_numbers(c, at, DOUBLE, all, &data))
+	if (at->failed || __builtin_mul_overflow(count, (uint64_t)width, &all) ||
+		!raw_numbers(c, at, DOUBLE, all, &data))
 		return at->failed ? cut_off(c) : false;
 	*out = (hob_usd_value){HOB_USD_F64, true, width, (size_t)count, data};
 	return true;
@@ -548,7 +558,8 @@ static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_v
 bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out)
 {
 	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
-		return hob_fail(c->err, LIMIT, "values in values: more than %llu levels", HOB_LIMIT_USD_DICTIONARY_DEPTH);
+		return hob_fail(c->err, LIMIT, "values in values: more than %llu levels",
+						HOB_LIMIT_USD_DICTIONARY_DEPTH);
 	if (rep >= UINT64_MAX - 1)
 		return hob_fail(c->err, CORRUPT, "a value without a type");
 	uint32_t known = hob_usd_map_get(&c->known, rep);
@@ -558,7 +569,8 @@ bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd
 	}
 	if (!read_value(c, rep, depth, out))
 		return false;
-	c->values = (hob_usd_value *)hob_usd_more(c->u->scratch, c->values, c->value_count, &c->value_room, sizeof *c->values);
+	c->values = (hob_usd_value *)hob_usd_more(c->u->scratch, c->values, c->value_count, &c->value_room,
+											  sizeof *c->values);
 	if (!c->values || !hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count))
 		return hob_fail_memory(c->err, c->u->scratch, "values");
 	c->values[c->value_count++] = *out;
