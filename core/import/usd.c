@@ -1,4 +1,4 @@
-#include "usd_build.h"
+#include "usd_skel.h"
 
 #include "importers.h"
 #include "../model/model_scale.h"
@@ -26,7 +26,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 		!COPY(m, arena, materials, m->material_count) || !COPY(m, arena, samplers, m->sampler_count) ||
 		!COPY(m, arena, nodes, m->node_count) || !COPY(m, arena, mesh_refs, m->mesh_ref_count) ||
 		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
-		!COPY(m, arena, lights, m->light_count))
+		!COPY(m, arena, lights, m->light_count) || !COPY(m, arena, skins, m->skin_count))
 		return hob_fail_memory(err, arena, "the scene");
 	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
@@ -53,7 +53,7 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 			"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
 			"materials or overrides is cooked with the stage that uses it",
 			b->u->prim_count - 1);
-	return hob_usd_build_clips(b, err);
+	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
 }
 
 static bool usd_import(const hob_import_request *request, hob_model *out, hob_error *err)

@@ -21,14 +21,18 @@ typedef struct hob_usd_build {
 	hob_name_map material_map; /* what a material is made of -> its number */
 	hob_name_map mesh_map;	   /* what a mesh is made of -> its first number in `shared` */
 	hob_buf shared;			   /* pairs: first mesh, count */
-	uint32_t instances;		   /* nodes that instancers made */
+	struct hob_usd_skeleton *skeletons;
+	struct hob_usd_skinned *skinned; /* nodes of meshes that may be bent */
+	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
+	hob_clip clip; /* grows in scratch */
+	uint32_t channel_room, track_room;
 } hob_usd_build_t;
 
 /* Where the walk is: what children inherit from their ancestors. */
 typedef struct hob_usd_context {
-	uint32_t node; /* parent in the model, HOB_NONE */
-	bool in_skel_root;
-	bool unseen; /* the purpose is proxy or guide, until a prim below says otherwise */
+	uint32_t node;		 /* parent in the model, HOB_NONE */
+	uint32_t instancers; /* how many stand around */
+	bool unseen;		 /* the purpose is proxy or guide, until a prim below says otherwise */
 } hob_usd_context;
 
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */

@@ -1,4 +1,4 @@
-#include "usd_build.h"
+#include "usd_skel.h"
 
 #include "polygon.h"
 #include "shape.h"
@@ -200,7 +200,13 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	mesh->material = material;
 	mesh->topology = HOB_TRIANGLES;
 	mesh->flat = !g->smooth;
-	if (!put_vertices(p, mesh))
+	uint32_t *points = HOB_NEW(p->b->u->scratch, uint32_t, p->vertex_count);
+	if (!points)
+		return hob_fail_memory(p->err, p->b->u->scratch, "vertices");
+	for (uint32_t v = 0; v < p->vertex_count; v++)
+		points[v] = p->vertices[v].point;
+	if (!put_vertices(p, mesh) || !hob_usd_put_influences(p->b, p->prim, points, mesh, p->err) ||
+		!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err))
 		return false;
 	hob_shape_fix_positions(mesh, p->b->u->notes);
 	if (mesh->normal)

@@ -1,4 +1,4 @@
-#include "usd_build.h"
+#include "usd_skel.h"
 
 #include "shape.h"
 #include "text.h"
@@ -85,9 +85,11 @@ static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_con
 {
 	hob_str type = b->u->prims[id].type;
 	if (hob_str_equal(type, HOB_STR("Mesh")))
-		return hob_usd_build_mesh(b, id, node, err);
+		return hob_usd_build_mesh(b, id, node, err) && hob_usd_skin_later(b, id, node, err);
 	if (hob_str_equal(type, HOB_STR("PointInstancer")))
 		return hob_usd_build_instancer(b, id, node, context, err);
+	if (hob_str_equal(type, HOB_STR("Skeleton")))
+		return hob_usd_build_skeleton(b, id, node, err);
 	if (hob_str_equal(type, HOB_STR("Camera")))
 		return hob_usd_build_camera(b, id, node, err);
 	if (hob_str_ends_nocase(type, HOB_STR("Light")))

@@ -326,8 +326,6 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 			return true;
 		prim.instance = hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_instanceable), 0) != 0 &&
 						has_arcs(&prim);
-		prim.defined = prim.defined && prims[parent].defined;
-		prim.abstract = prim.abstract || prims[parent].abstract;
 	} else {
 		prim.defined = true;
 	}
