@@ -5,8 +5,8 @@
 #include <math.h>
 
 /* Adds the offsets of a shape to the vertices that are its points. */
-static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indices, const uint32_t *points, uint32_t vertex_count,
-						const uint32_t *place, size_t point_count, float *out)
+static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indices, const uint32_t *points,
+						uint32_t vertex_count, const uint32_t *place, size_t point_count, float *out)
 {
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		size_t at = points[v];
@@ -21,11 +21,12 @@ static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indic
 	}
 }
 
-static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to,
-					   hob_error *err)
+static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint32_t *points, hob_mesh *mesh,
+					   hob_morph_target *to, hob_error *err)
 {
 	hob_usd *u = b->u;
-	const hob_usd_value *offsets = hob_usd_still(u, shape, HOB_STR("offsets")), *normals = hob_usd_still(u, shape, HOB_STR("normalOffsets"));
+	const hob_usd_value *offsets = hob_usd_still(u, shape, HOB_STR("offsets")),
+						*normals = hob_usd_still(u, shape, HOB_STR("normalOffsets"));
 	const hob_usd_value *indices = hob_usd_still(u, shape, HOB_STR("pointIndices"));
 	size_t point_count = 0;
 	uint32_t *place = NULL;
@@ -56,7 +57,8 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint
 	return true;
 }
 
-bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh, hob_error *err)
+bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
+						hob_error *err)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -65,7 +67,8 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 	uint32_t count;
 	if (!names || names->kind != HOB_USD_TEXT)
 		return true;
-	if (!hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count, err))
+	if (!hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count,
+						 err))
 		return false;
 	count = names->count < count ? (uint32_t)names->count : count;
 	if (count > HOB_LIMIT_TARGETS)

@@ -100,7 +100,8 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
-	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("joints")), *bind = hob_usd_still(u, prim, HOB_STR("bindTransforms"));
+	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("joints")),
+						*bind = hob_usd_still(u, prim, HOB_STR("bindTransforms"));
 	if (!names || names->kind != HOB_USD_TEXT || names->count == 0)
 		return true;
 	if (names->count > HOB_LIMIT_JOINTS)
@@ -109,8 +110,13 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 	hob_usd_skeleton s = {.prim = id, .node = node, .joint_count = count};
 	s.nodes = HOB_NEW(u->scratch, uint32_t, count);
 	s.bind = (double(*)[16])hob_arena_array(u->scratch, count, sizeof *s.bind, 16);
-	joints_t j = {b, &s, (const hob_str *)names->data, hob_usd_still(u, prim, HOB_STR("restTransforms")),
-				  HOB_NEW(u->scratch, uint32_t, count), HOB_NEW(u->scratch, uint32_t, count), err};
+	joints_t j = {b,
+				  &s,
+				  (const hob_str *)names->data,
+				  hob_usd_still(u, prim, HOB_STR("restTransforms")),
+				  HOB_NEW(u->scratch, uint32_t, count),
+				  HOB_NEW(u->scratch, uint32_t, count),
+				  err};
 	if (!s.nodes || !s.bind || !j.first || !j.next)
 		return hob_fail_memory(err, u->scratch, "joints");
 	hob_name_map_init(&s.by_name, u->scratch);
@@ -120,11 +126,12 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 			return hob_fail_memory(err, u->scratch, "joints");
 	}
 	if (!bind || bind->count != names->count)
-		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms", HOB_FMT(prim->path), count);
+		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms",
+					 HOB_FMT(prim->path), count);
 	if (!emit_joints(&j, count, node))
 		return false;
-	b->skeletons =
-		(hob_usd_skeleton *)hob_usd_more(u->scratch, b->skeletons, b->skeleton_count, &b->skeleton_room, sizeof *b->skeletons);
+	b->skeletons = (hob_usd_skeleton *)hob_usd_more(u->scratch, b->skeletons, b->skeleton_count,
+													&b->skeleton_room, sizeof *b->skeletons);
 	if (!b->skeletons)
 		return hob_fail_memory(err, u->scratch, "skeletons");
 	b->skeletons[b->skeleton_count++] = s;
@@ -133,17 +140,20 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 
 /* ---- influences */
 
-bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh, hob_error *err)
+bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
+							hob_error *err)
 {
 	hob_usd *u = b->u;
 	uint32_t owner, weight_owner;
 	const hob_usd_value *indices = hob_usd_primvar(u, id, HOB_STR("skel:jointIndices"), &owner);
 	const hob_usd_value *weights = hob_usd_primvar(u, id, HOB_STR("skel:jointWeights"), &weight_owner);
-	if (!indices || !weights || indices->kind != HOB_USD_I32 || indices->count != weights->count || indices->count == 0)
+	if (!indices || !weights || indices->kind != HOB_USD_I32 || indices->count != weights->count ||
+		indices->count == 0)
 		return true;
 	hob_str name = HOB_STR("primvars:skel:jointIndices");
 	double stated = hob_usd_number(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_elementSize), 1);
-	bool rigid = hob_str_equal(hob_usd_text(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_interpolation)), HOB_STR("constant"));
+	bool rigid = hob_str_equal(hob_usd_text(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_interpolation)),
+							   HOB_STR("constant"));
 	if (!(stated >= 1) || stated > 256 || stated > (double)indices->count)
 		return true;
 	size_t size = (size_t)stated, elements = indices->count / size;
@@ -156,7 +166,8 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		size_t element = rigid ? 0 : points[v];
 		for (size_t k = 0; element < elements && k < size; k++) {
-			double joint = hob_usd_component(indices, element * size + k), weight = hob_usd_component(weights, element * size + k);
+			double joint = hob_usd_component(indices, element * size + k),
+				   weight = hob_usd_component(weights, element * size + k);
 			if (!(joint >= 0) || joint >= (double)HOB_LIMIT_JOINTS || !(weight > 0) || !isfinite(weight))
 				continue;
 			mesh->joints[v * mesh->influence_count + k] = (uint16_t)joint;
@@ -168,7 +179,8 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 
 bool hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err)
 {
-	b->skinned = (hob_usd_skinned *)hob_usd_more(b->u->scratch, b->skinned, b->skinned_count, &b->skinned_room, sizeof *b->skinned);
+	b->skinned = (hob_usd_skinned *)hob_usd_more(b->u->scratch, b->skinned, b->skinned_count,
+												 &b->skinned_room, sizeof *b->skinned);
 	if (!b->skinned)
 		return hob_fail_memory(err, b->u->scratch, "skins");
 	b->skinned[b->skinned_count++] = (hob_usd_skinned){prim, node};
@@ -196,7 +208,8 @@ static const hob_usd_value *joint_order(hob_usd *u, uint32_t prim)
 	return NULL;
 }
 
-static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton *s, hob_skin *skin, hob_error *err)
+static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton *s, hob_skin *skin,
+					  hob_error *err)
 {
 	hob_usd *u = b->u;
 	const hob_usd_value *order = joint_order(u, prim);
@@ -212,7 +225,8 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 	if (!skin->joints || !skin->inverse_bind)
 		return hob_fail_memory(err, u->result, "a skin");
 	for (size_t i = 0; i < count; i++) {
-		uint32_t joint = order ? hob_name_map_get(&s->by_name, ((const hob_str *)order->data)[i]) : (uint32_t)i;
+		uint32_t joint =
+			order ? hob_name_map_get(&s->by_name, ((const hob_str *)order->data)[i]) : (uint32_t)i;
 		missing += joint == HOB_NONE;
 		joint = joint == HOB_NONE ? 0 : joint;
 		if (!hob_usd_invert(s->bind[joint], inverse))
@@ -220,10 +234,12 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 		hob_usd_multiply(inverse, geometry, inverse);
 		skin->joints[i] = s->nodes[joint];
 		for (size_t k = 0; k < 16; k++)
-			skin->inverse_bind[i * 16 + k] = isfinite((float)inverse[k]) ? (float)inverse[k] : (float)(k % 5 == 0);
+			skin->inverse_bind[i * 16 + k] =
+				isfinite((float)inverse[k]) ? (float)inverse[k] : (float)(k % 5 == 0);
 	}
 	if (missing > 0)
-		hob_usd_note(u, "joints", "mesh '%.*s' names %u joints that its skeleton does not have", HOB_FMT(u->prims[prim].path), missing);
+		hob_usd_note(u, "joints", "mesh '%.*s' names %u joints that its skeleton does not have",
+					 HOB_FMT(u->prims[prim].path), missing);
 	return true;
 }
 
@@ -257,7 +273,8 @@ static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_erro
 		return false;
 	const hob_usd_skeleton *skeleton = target != HOB_NONE ? skeleton_of(b, target) : NULL;
 	if (!skeleton) {
-		hob_usd_note(u, "no-skeleton", "mesh '%.*s' has joint weights but no skeleton that is drawn; it stays stiff",
+		hob_usd_note(u, "no-skeleton",
+					 "mesh '%.*s' has joint weights but no skeleton that is drawn; it stays stiff",
 					 HOB_FMT(u->prims[prim].path));
 		return true;
 	}

@@ -8,7 +8,7 @@ typedef struct hob_usd_skeleton {
 	uint32_t prim, node;
 	hob_name_map by_name; /* joint path -> its number */
 	uint32_t joint_count;
-	uint32_t *nodes;   /* [joint_count] in the model */
+	uint32_t *nodes;	/* [joint_count] in the model */
 	double (*bind)[16]; /* [joint_count] of the skeleton's space */
 } hob_usd_skeleton;
 
@@ -18,22 +18,25 @@ typedef struct hob_usd_skinned {
 } hob_usd_skinned;
 
 /* The first target of a relationship of the prim or of its nearest ancestor that has one; HOB_NONE without. */
-bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out,
+							  hob_error *err) HOB_MUST_CHECK;
 /* Joint nodes below a Skeleton prim's node, in their rest pose. */
 bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 /* Remembers that the meshes of a node may be bent. */
 bool hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 /* Joints and weights, and blend shapes, of a mesh whose vertices are the given points of the prim. */
-bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
+							hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
+						hob_error *err) HOB_MUST_CHECK;
 /* The skins of all nodes that were remembered. */
 bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_clip.c: a clip that grows ---- */
 
 /* A channel with room for `keys` keys; its values are filled by the caller. */
-bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys, hob_track **out,
-						 hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
+						 hob_track **out, hob_error *err) HOB_MUST_CHECK;
 /* Takes the last channel away when nothing moves in it: all keys are alike and equal to `rest` (may be NULL). */
 void hob_usd_drop_still(hob_usd_build_t *b, const float *rest);
 /* Seconds of a time of the stage. */

@@ -13,7 +13,9 @@ typedef struct animation {
 /* Sets what the node shows at rest. */
 static void set_rest(hob_node *node, hob_path path, const float *value)
 {
-	float *to = path == HOB_PATH_TRANSLATION ? node->translation : path == HOB_PATH_ROTATION ? node->rotation : node->scale;
+	float *to = path == HOB_PATH_TRANSLATION ? node->translation
+				: path == HOB_PATH_ROTATION	 ? node->rotation
+											 : node->scale;
 	memcpy(to, value, (path == HOB_PATH_ROTATION ? 4 : 3) * sizeof *value);
 	hob_node plain = *node;
 	plain.has_matrix = false;
@@ -38,7 +40,8 @@ static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint,
 }
 
 /* One sample holds all joints; a track takes one joint out of all samples. */
-static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at, uint32_t node)
+static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
+						uint32_t node)
 {
 	const hob_usd_samples *s = attribute->samples;
 	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3, kept = 0;
@@ -59,7 +62,9 @@ static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute
 		memcpy(track->values + (size_t)kept++ * width, value, width * sizeof *value);
 	}
 	track->key_count = kept;
-	const float *rest = path == HOB_PATH_TRANSLATION ? to->translation : path == HOB_PATH_ROTATION ? to->rotation : to->scale;
+	const float *rest = path == HOB_PATH_TRANSLATION ? to->translation
+						: path == HOB_PATH_ROTATION	 ? to->rotation
+													 : to->scale;
 	hob_usd_drop_still(a->b, rest);
 	return true;
 }
@@ -73,7 +78,8 @@ static bool move_joints(const animation_t *a)
 			continue;
 		for (size_t i = 0; i < a->joints->count; i++) {
 			uint32_t joint = hob_name_map_get(&a->skeleton->by_name, ((const hob_str *)a->joints->data)[i]);
-			if (joint != HOB_NONE && !joint_track(a, &attribute, (hob_path)path, i, a->skeleton->nodes[joint]))
+			if (joint != HOB_NONE &&
+				!joint_track(a, &attribute, (hob_path)path, i, a->skeleton->nodes[joint]))
 				return false;
 		}
 	}
@@ -90,7 +96,8 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 	return SIZE_MAX;
 }
 
-static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights, uint32_t node)
+static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
+						 uint32_t node)
 {
 	hob_model *m = &a->b->model;
 	hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
@@ -117,13 +124,15 @@ static bool move_shapes(const animation_t *a)
 	hob_usd *u = a->b->u;
 	hob_usd_attribute weights;
 	const hob_usd_value *names = hob_usd_still(u, a->prim, HOB_STR("blendShapes"));
-	if (!names || names->kind != HOB_USD_TEXT || !hob_usd_get(u, a->prim, HOB_STR("blendShapeWeights"), &weights))
+	if (!names || names->kind != HOB_USD_TEXT ||
+		!hob_usd_get(u, a->prim, HOB_STR("blendShapeWeights"), &weights))
 		return true;
 	for (uint32_t i = 0; i < a->b->skinned_count; i++) {
 		uint32_t bound, node = a->b->skinned[i].node;
 		if (!hob_usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"), &bound, a->err))
 			return false;
-		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0 && !weight_track(a, names, &weights, node))
+		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0 &&
+			!weight_track(a, names, &weights, node))
 			return false;
 	}
 	return true;
@@ -138,7 +147,8 @@ bool hob_usd_skeleton_clips(hob_usd_build_t *b, hob_error *err)
 			return false;
 		if (source == HOB_NONE)
 			continue;
-		animation_t a = {b, &u->prims[source], hob_usd_still(u, &u->prims[source], HOB_STR("joints")), &b->skeletons[i], err};
+		animation_t a = {b, &u->prims[source], hob_usd_still(u, &u->prims[source], HOB_STR("joints")),
+						 &b->skeletons[i], err};
 		if (a.joints && a.joints->kind == HOB_USD_TEXT && !move_joints(&a))
 			return false;
 		if (!move_shapes(&a))

@@ -36,8 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_arena_init(&scratch, 64 << 20);
 	memset(&notes, 0, sizeof notes);
 	notes.arena = &result;
-	hob_import_request request = {
-		.io = &io, .path = HOB_STR("folder/model.usd"), .file = file, .result = &result, .scratch = &scratch, .notes = &notes};
+	hob_import_request request = {.io = &io,
+								  .path = HOB_STR("folder/model.usd"),
+								  .file = file,
+								  .result = &result,
+								  .scratch = &scratch,
+								  .notes = &notes};
 	if (hob_usd_importer.import(&request, &model, &error) && !hob_model_check(&model, &error)) {
 		fprintf(stderr, "accepted a model that breaks a rule: %s\n", error.context);
 		abort();

@@ -1,9 +1,10 @@
 /* The USD reader: text, composition, schemas. Crates are held against OpenUSD's facts in tests/oracle. */
 #include "tests/unit/import/reader_fixture.h"
 
-static const char box[] = "  def Mesh \"M\" { uniform token subdivisionScheme = \"none\"\n int[] faceVertexCounts = [4]\n"
-						  " int[] faceVertexIndices = [0, 1, 2, 3]\n"
-						  " point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n";
+static const char box[] =
+	"  def Mesh \"M\" { uniform token subdivisionScheme = \"none\"\n int[] faceVertexCounts = [4]\n"
+	" int[] faceVertexIndices = [0, 1, 2, 3]\n"
+	" point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n";
 
 static reader *stage(const char *text)
 {
@@ -47,7 +48,8 @@ static void units_and_axes_are_the_stages(void **state)
 	(void)state;
 	reader *r = reader_new(&hob_usd_importer);
 	reader_add(r, "a.usda",
-			   "#usda 1.0\n(upAxis = \"Z\"\n metersPerUnit = 0.5)\ndef Xform \"X\" { double3 xformOp:translate = (2, 4, 6)\n"
+			   "#usda 1.0\n(upAxis = \"Z\"\n metersPerUnit = 0.5)\ndef Xform \"X\" { double3 "
+			   "xformOp:translate = (2, 4, 6)\n"
 			   "uniform token[] xformOpOrder = [\"xformOp:translate\"]\n def Cube \"C\" {} }");
 	const hob_model *m = reader_model(r);
 	const hob_node *x = node_of(m, "X");
@@ -66,7 +68,8 @@ static void operations_apply_from_the_last_to_the_first(void **state)
 	(void)state;
 	reader *r = stage("def Xform \"X\" { double3 xformOp:translate = (1, 0, 0)\n float xformOp:rotateZ = 90\n"
 					  "float3 xformOp:translate:pivot = (0, 1, 0)\n"
-					  "uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:translate:pivot\", \"xformOp:rotateZ\", "
+					  "uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:translate:pivot\", "
+					  "\"xformOp:rotateZ\", "
 					  "\"!invert!xformOp:translate:pivot\"]\n def Cube \"C\" {} }");
 	const hob_node *x = node_of(reader_model(r), "X");
 	/* (0, 0) turned about (0, 1) is (1, 1), and one further is (2, 1). */
@@ -78,8 +81,10 @@ static void operations_apply_from_the_last_to_the_first(void **state)
 static void corners_have_values_of_their_own(void **state)
 {
 	(void)state;
-	reader *r = stage(with_mesh(
-		"", "texCoord2f[] primvars:st = [(0, 0), (1, 1)] (interpolation = \"faceVarying\")\n int[] primvars:st:indices = [0, 1, 1, 0]\n", ""));
+	reader *r = stage(with_mesh("",
+								"texCoord2f[] primvars:st = [(0, 0), (1, 1)] (interpolation = "
+								"\"faceVarying\")\n int[] primvars:st:indices = [0, 1, 1, 0]\n",
+								""));
 	const hob_model *m = reader_model(r);
 	assert_non_null(m->meshes[0].uv[0]);
 	/* Their origin is the lower left corner. */
@@ -90,14 +95,18 @@ static void corners_have_values_of_their_own(void **state)
 static void subsets_become_meshes(void **state)
 {
 	(void)state;
-	reader *r = stage("def Mesh \"M\" { int[] faceVertexCounts = [3, 3]\n int[] faceVertexIndices = [0, 1, 2, 0, 2, 3]\n"
-					  "point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n rel material:binding = </A>\n"
-					  "def GeomSubset \"S\" { uniform token elementType = \"face\"\n uniform token familyName = \"materialBind\"\n"
-					  "int[] indices = [1]\n rel material:binding = </B> } }\n"
-					  "def Material \"A\" { token outputs:surface.connect = </A/P.outputs:surface>\n def Shader \"P\" { uniform token info:id = "
-					  "\"UsdPreviewSurface\"\n color3f inputs:diffuseColor = (1, 0, 0)\n token outputs:surface } }\n"
-					  "def Material \"B\" { token outputs:surface.connect = </B/P.outputs:surface>\n def Shader \"P\" { uniform token info:id = "
-					  "\"UsdPreviewSurface\"\n color3f inputs:diffuseColor = (0, 1, 0)\n token outputs:surface } }");
+	reader *r = stage(
+		"def Mesh \"M\" { int[] faceVertexCounts = [3, 3]\n int[] faceVertexIndices = [0, 1, 2, 0, 2, 3]\n"
+		"point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n rel material:binding = </A>\n"
+		"def GeomSubset \"S\" { uniform token elementType = \"face\"\n uniform token familyName = "
+		"\"materialBind\"\n"
+		"int[] indices = [1]\n rel material:binding = </B> } }\n"
+		"def Material \"A\" { token outputs:surface.connect = </A/P.outputs:surface>\n def Shader \"P\" { "
+		"uniform token info:id = "
+		"\"UsdPreviewSurface\"\n color3f inputs:diffuseColor = (1, 0, 0)\n token outputs:surface } }\n"
+		"def Material \"B\" { token outputs:surface.connect = </B/P.outputs:surface>\n def Shader \"P\" { "
+		"uniform token info:id = "
+		"\"UsdPreviewSurface\"\n color3f inputs:diffuseColor = (0, 1, 0)\n token outputs:surface } }");
 	const hob_model *m = reader_model(r);
 	assert_int_equal(m->mesh_count, 2);
 	assert_near(m->materials[m->meshes[0].material].base_color[0], 1);
@@ -112,25 +121,31 @@ static void assert_place(const char *text, float x)
 {
 	reader *r = stage(text);
 	reader_add(r, "part.usda",
-			   "#usda 1.0\n(defaultPrim = \"P\"\n metersPerUnit = 1)\ndef Xform \"P\" { double3 xformOp:translate = (5, 0, 0)\n"
+			   "#usda 1.0\n(defaultPrim = \"P\"\n metersPerUnit = 1)\ndef Xform \"P\" { double3 "
+			   "xformOp:translate = (5, 0, 0)\n"
 			   "uniform token[] xformOpOrder = [\"xformOp:translate\"]\n def Cube \"C\" {} }");
 	assert_vector(node_of(reader_model(r), "X")->translation, x, 0, 0);
 	reader_free(r);
 }
 
-#define PLACE(x) "double3 xformOp:translate = (" #x ", 0, 0)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]\n"
+#define PLACE(x)                                                                                             \
+	"double3 xformOp:translate = (" #x ", 0, 0)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]\n"
 
 static void arcs_have_their_strength(void **state)
 {
 	(void)state;
 	assert_place("def \"X\" (references = @part.usda@) {}", 5);
 	assert_place("def \"X\" (references = @./part.usda@</P>) { " PLACE(1) " }", 1);
-	assert_place("class \"K\" { " PLACE(2) " }\ndef \"X\" (inherits = </K>\n references = @part.usda@) {}", 2);
-	assert_place("class \"K\" { " PLACE(2) " }\ndef \"X\" (specializes = </K>\n references = @part.usda@) {}", 5);
-	assert_place("def \"X\" (payload = @part.usda@\n variants = { string v = \"a\" }\n variantSets = \"v\") {\n variantSet \"v\" = { \"a\" { " PLACE(
-					 3) " } \"b\" { " PLACE(4) " } } }",
+	assert_place("class \"K\" { " PLACE(2) " }\ndef \"X\" (inherits = </K>\n references = @part.usda@) {}",
+				 2);
+	assert_place("class \"K\" { " PLACE(2) " }\ndef \"X\" (specializes = </K>\n references = @part.usda@) {}",
+				 5);
+	assert_place("def \"X\" (payload = @part.usda@\n variants = { string v = \"a\" }\n variantSets = \"v\") "
+				 "{\n variantSet \"v\" = { \"a\" { " PLACE(3) " } \"b\" { " PLACE(4) " } } }",
 				 3);
-	assert_place("def Xform \"S\" { " PLACE(7) " def Cube \"C\" {} }\ndef \"X\" (prepend references = [</S>, @part.usda@]) {}", 7);
+	assert_place("def Xform \"S\" { " PLACE(
+					 7) " def Cube \"C\" {} }\ndef \"X\" (prepend references = [</S>, @part.usda@]) {}",
+				 7);
 }
 
 static void a_weaker_site_may_hold_the_variants(void **state)
@@ -138,7 +153,8 @@ static void a_weaker_site_may_hold_the_variants(void **state)
 	(void)state;
 	reader *r = stage("def \"X\" (references = @v.usda@\n variants = { string v = \"b\" }) {}");
 	reader_add(r, "v.usda",
-			   "#usda 1.0\n(defaultPrim = \"P\")\ndef Xform \"P\" (variants = { string v = \"a\" }\n prepend variantSets = \"v\") {\n"
+			   "#usda 1.0\n(defaultPrim = \"P\")\ndef Xform \"P\" (variants = { string v = \"a\" }\n prepend "
+			   "variantSets = \"v\") {\n"
 			   "variantSet \"v\" = { \"a\" { def Cube \"A\" {} } \"b\" { def Cube \"B\" {} } } }");
 	const hob_model *m = reader_model(r);
 	assert_int_equal(m->mesh_count, 1);
@@ -158,7 +174,8 @@ static void missing_layers_are_warnings_and_dependencies(void **state)
 static void what_leaves_the_root_is_refused(void **state)
 {
 	(void)state;
-	static const char *const assets[] = {"../../../etc/passwd", "/etc/passwd", "http://a/b.usda", "C:\\a.usda"};
+	static const char *const assets[] = {"../../../etc/passwd", "/etc/passwd", "http://a/b.usda",
+										 "C:\\a.usda"};
 	for (size_t i = 0; i < HOB_COUNT_OF(assets); i++) {
 		char text[256];
 		snprintf(text, sizeof text, "def Cube \"C\" (references = @%s@) {}", assets[i]);
@@ -193,9 +210,12 @@ static void stages_that_double_themselves_hit_a_limit(void **state)
 	static char text[16384];
 	size_t at = 0;
 	for (int i = 0; i < 40; i++)
-		at += (size_t)snprintf(text + at, sizeof text - at, "class \"L%d\" { def \"a\" (references = </L%d>) {} def \"b\" (references = </L%d>) {} }\n",
-							   i, i + 1, i + 1);
-	snprintf(text + at, sizeof text - at, "class \"L40\" { def Cube \"c\" {} }\ndef \"X\" (references = </L0>) {}");
+		at += (size_t)snprintf(
+			text + at, sizeof text - at,
+			"class \"L%d\" { def \"a\" (references = </L%d>) {} def \"b\" (references = </L%d>) {} }\n", i,
+			i + 1, i + 1);
+	snprintf(text + at, sizeof text - at,
+			 "class \"L40\" { def Cube \"c\" {} }\ndef \"X\" (references = </L0>) {}");
 	reader *r = stage(text);
 	assert_false(reader_run(r));
 	assert_true(r->error.code == HOB_ERR_LIMIT || r->error.code == HOB_ERR_MEMORY);
@@ -206,9 +226,12 @@ static void what_is_not_drawn(void **state)
 {
 	(void)state;
 	static const char *const stages[] = {
-		"over \"X\" { def Cube \"C\" {} }",			  "class \"X\" { def Cube \"C\" {} }",
-		"def Cube \"C\" (active = false) {}",		  "def Cube \"C\" { token visibility = \"invisible\" }",
-		"def Cube \"C\" { uniform token purpose = \"proxy\" }", "def Scope \"S\" {}",
+		"over \"X\" { def Cube \"C\" {} }",
+		"class \"X\" { def Cube \"C\" {} }",
+		"def Cube \"C\" (active = false) {}",
+		"def Cube \"C\" { token visibility = \"invisible\" }",
+		"def Cube \"C\" { uniform token purpose = \"proxy\" }",
+		"def Scope \"S\" {}",
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(stages); i++) {
 		reader *r = stage(stages[i]);
@@ -229,14 +252,18 @@ static void mistakes_are_told_with_their_line(void **state)
 	reader_free(r);
 }
 
-static const char whole[] =
-	"#usda 1.0\n(upAxis = \"Z\"\n defaultPrim = \"W\")\ndef Xform \"W\" (variants = { string v = \"a\" }\n prepend variantSets = \"v\")\n{\n"
-	"float3 xformOp:rotateXYZ.timeSamples = { 0: (0, 0, 0), 10: (0, 200, 0) }\nuniform token[] xformOpOrder = [\"xformOp:rotateXYZ\"]\n"
-	"def Mesh \"M\" { int[] faceVertexCounts = [3, 4]\n int[] faceVertexIndices = [0, 1, 2, 0, 2, 3, 1]\n point3f[] points = [(0, 0, 0), "
-	"(1, 0, 0), (1, 1, 0), (0, 1, 0)]\n texCoord2f[] primvars:st = [(0, 0), (1, 1), (0, 1), (1, 0)] (interpolation = \"vertex\") }\n"
-	"variantSet \"v\" = { \"a\" { def Sphere \"S\" {} } }\n"
-	"def PointInstancer \"I\" { point3f[] positions = [(0, 0, 0), (3, 0, 0)]\n int[] protoIndices = [0, 0]\n rel prototypes = </W/I/P>\n"
-	"def Cube \"P\" {} }\n def Camera \"Cam\" {}\n def SphereLight \"L\" {} }\n";
+static const char whole[] = "#usda 1.0\n(upAxis = \"Z\"\n defaultPrim = \"W\")\ndef Xform \"W\" (variants = "
+							"{ string v = \"a\" }\n prepend variantSets = \"v\")\n{\n"
+							"float3 xformOp:rotateXYZ.timeSamples = { 0: (0, 0, 0), 10: (0, 200, 0) "
+							"}\nuniform token[] xformOpOrder = [\"xformOp:rotateXYZ\"]\n"
+							"def Mesh \"M\" { int[] faceVertexCounts = [3, 4]\n int[] faceVertexIndices = "
+							"[0, 1, 2, 0, 2, 3, 1]\n point3f[] points = [(0, 0, 0), "
+							"(1, 0, 0), (1, 1, 0), (0, 1, 0)]\n texCoord2f[] primvars:st = [(0, 0), (1, 1), "
+							"(0, 1), (1, 0)] (interpolation = \"vertex\") }\n"
+							"variantSet \"v\" = { \"a\" { def Sphere \"S\" {} } }\n"
+							"def PointInstancer \"I\" { point3f[] positions = [(0, 0, 0), (3, 0, 0)]\n int[] "
+							"protoIndices = [0, 0]\n rel prototypes = </W/I/P>\n"
+							"def Cube \"P\" {} }\n def Camera \"Cam\" {}\n def SphereLight \"L\" {} }\n";
 
 static void damaged_text_does_no_harm(void **state)
 {
@@ -276,15 +303,20 @@ static void instancers_share_their_meshes(void **state)
 static void a_skin_follows_its_skeleton(void **state)
 {
 	(void)state;
-	reader *r = stage(
-		"def SkelRoot \"R\" { def Skeleton \"S\" { uniform token[] joints = [\"a\", \"a/b\"]\n"
-		"uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,2,0,1))]\n"
-		"uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,2,0,1))]\n"
-		"rel skel:animationSource = </R/A> }\n"
-		"def SkelAnimation \"A\" { uniform token[] joints = [\"a/b\"]\n float3[] translations.timeSamples = { 0: [(0, 2, 0)], 24: [(1, 2, 0)] } }\n"
-		"def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n"
-		"int[] primvars:skel:jointIndices = [0, 1, 1] (interpolation = \"vertex\"\n elementSize = 1)\n"
-		"float[] primvars:skel:jointWeights = [1, 1, 1] (interpolation = \"vertex\"\n elementSize = 1)\n rel skel:skeleton = </R/S> } }");
+	reader *r =
+		stage("def SkelRoot \"R\" { def Skeleton \"S\" { uniform token[] joints = [\"a\", \"a/b\"]\n"
+			  "uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), "
+			  "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,2,0,1))]\n"
+			  "uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), "
+			  "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,2,0,1))]\n"
+			  "rel skel:animationSource = </R/A> }\n"
+			  "def SkelAnimation \"A\" { uniform token[] joints = [\"a/b\"]\n float3[] "
+			  "translations.timeSamples = { 0: [(0, 2, 0)], 24: [(1, 2, 0)] } }\n"
+			  "def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n "
+			  "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n"
+			  "int[] primvars:skel:jointIndices = [0, 1, 1] (interpolation = \"vertex\"\n elementSize = 1)\n"
+			  "float[] primvars:skel:jointWeights = [1, 1, 1] (interpolation = \"vertex\"\n elementSize = "
+			  "1)\n rel skel:skeleton = </R/S> } }");
 	const hob_model *m = reader_model(r);
 	assert_int_equal(m->skin_count, 1);
 	assert_int_equal(m->skins[0].joint_count, 2);
