@@ -103,14 +103,22 @@ static bool names_hold_stem(const cook *c)
 
 /* ---- import */
 
+static hob_space_override space_of(const hob_settings *settings)
+{
+	static const float metres[] = {[HOB_UNIT_FILE] = 0,		[HOB_UNIT_MM] = 0.001f,	 [HOB_UNIT_CM] = 0.01f,
+								   [HOB_UNIT_DM] = 0.1f,	[HOB_UNIT_M] = 1,		 [HOB_UNIT_KM] = 1000,
+								   [HOB_UNIT_IN] = 0.0254f, [HOB_UNIT_FT] = 0.3048f, [HOB_UNIT_YD] = 0.9144f};
+	return (hob_space_override){.up_axis = (hob_up_axis)settings->up_axis,
+								/* The numbers of the file are asked for: their length does not matter. */
+								.unit = settings->units == HOB_UNITS_SOURCE ? 0 : metres[settings->unit],
+								.colors = (hob_color_space)settings->colors};
+}
+
 static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 {
 	const hob_cook_request *request = c->request;
-	const hob_importer *importer = hob_importer_for(request->path);
+	hob_space_override space = space_of(&request->settings);
 	hob_bytes file;
-	if (!importer)
-		return hob_fail(err, UNSUPPORTED, "no importer reads '.%.*s' files",
-						HOB_FMT(hob_path_extension(request->path)));
 	if (!c->io.read(c->io.user, request->path, &file, err))
 		return false;
 	hob_import_request ask = {.io = &c->io,
@@ -120,17 +128,12 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .scratch = &c->memory->scratch,
 							  .notes = c->notes,
 							  .parallel = request->parallel,
-							  .keep_units = request->settings.units == HOB_UNITS_SOURCE};
+							  .keep_units = request->settings.units == HOB_UNITS_SOURCE,
+							  .space = &space};
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
-	bool ok = importer->import(&ask, &c->model, err);
-	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
-		importer = hob_importer_for_old(importer);
-		ok = importer->import(&ask, &c->model, err);
-	}
+	bool ok = hob_import(&ask, used, &c->model, err);
 	hob_arena_restore(&c->memory->scratch, mark);
-	*used = importer;
-	return ok && (hob_model_check(&c->model, err) ||
-				  hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name));
+	return ok;
 }
 
 /* ---- lengths: the setting `scale`, and the source's own numbers where they are asked for */

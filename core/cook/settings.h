@@ -7,6 +7,17 @@
 typedef float hob_setting_f32;
 typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
 
+enum {
+	HOB_UNIT_FILE,
+	HOB_UNIT_MM,
+	HOB_UNIT_CM,
+	HOB_UNIT_DM,
+	HOB_UNIT_M,
+	HOB_UNIT_KM,
+	HOB_UNIT_IN,
+	HOB_UNIT_FT,
+	HOB_UNIT_YD
+};
 enum { HOB_VERTICES_FLOAT32, HOB_VERTICES_QUANTIZED };
 enum { HOB_UNITS_METRES, HOB_UNITS_SOURCE };
 enum { HOB_PORTABILITY_WARN, HOB_PORTABILITY_FAIL };

@@ -1,6 +1,7 @@
 #include "describe_text.h"
 #include "pack_geometry.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- meshes ---- */
@@ -293,6 +294,28 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 	text_more(t, extras.count, "  ");
 }
 
+/* ", bounds (0 0 0) to (1 1 1)" of all that the scene shows, in metres. */
+static void put_scene_box(text_writer *t, const hob_pack *pack, const hob_pk_scene *scene)
+{
+	hob_pack_array roots = hob_pack_find(pack, HOB_PK_ROOT), boxes = hob_pack_find(pack, HOB_PK_AABB);
+	hob_pk_box all = {{FLT_MAX, FLT_MAX, FLT_MAX}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}};
+	for (uint32_t i = 0; i < scene->root_count; i++) {
+		uint32_t root = *HOB_PACK_AT(uint32_t, roots, scene->root_first + i);
+		const hob_pk_box *box = HOB_PACK_AT(hob_pk_box, boxes, root);
+		for (size_t k = 0; k < 3; k++) {
+			all.min[k] = box->min[k] < all.min[k] ? box->min[k] : all.min[k];
+			all.max[k] = box->max[k] > all.max[k] ? box->max[k] : all.max[k];
+		}
+	}
+	if (all.min[0] > all.max[0])
+		return;
+	hob_buf_printf(t->out, ", bounds (");
+	text_floats(t, all.min, 3);
+	hob_buf_printf(t->out, ") to (");
+	text_floats(t, all.max, 3);
+	hob_buf_put(t->out, ")", 1);
+}
+
 void text_scene(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array scenes = hob_pack_find(pack, HOB_PK_SCNS), nodes = hob_pack_find(pack, HOB_PK_HIER);
@@ -301,8 +324,10 @@ void text_scene(text_writer *t, const hob_pack *pack)
 		const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, scenes, i);
 		hob_buf_printf(t->out, "  %u: ", i);
 		text_name(t, hob_pack_string(pack, scene->name));
-		hob_buf_printf(t->out, ", %u root%s%s\n", scene->root_count, HOB_PLURAL(scene->root_count),
+		hob_buf_printf(t->out, ", %u root%s%s", scene->root_count, HOB_PLURAL(scene->root_count),
 					   scene->flags & HOB_PK_SCENE_DEFAULT ? ", default" : "");
+		put_scene_box(t, pack, scene);
+		hob_buf_put(t->out, "\n", 1);
 	}
 	text_more(t, scenes.count, "  ");
 	text_heading(t, "%u node%s", nodes.count, HOB_PLURAL(nodes.count));

@@ -141,4 +141,14 @@ void hob_assimp_space(hob_assimp_scene *scene)
 	float unit = unit_of(scene);
 	scene->unit = unit > 0 && unit < 1e6f && !scene->request->keep_units ? unit : 1;
 	scene->model->unit = scene->unit;
+	hob_source_space *space = &scene->model->space;
+	float turned[16], translation[3], scale[3];
+	memcpy(turned, scene->axes, sizeof turned);
+	/* Assimp's COLLADA importer turns the root node itself. */
+	if (scene->format->unit == HOB_ASSIMP_UNIT_ROOT)
+		(void)hob_assimp_matrix(&scene->source->mRootNode->mTransformation, 1, turned);
+	(void)hob_matrix_decompose(turned, translation, space->turn, scale);
+	space->material_colors = HOB_COLORS_LINEAR;
+	space->vertex_colors =
+		scene->format->flags & HOB_ASSIMP_SRGB_VERTICES ? HOB_COLORS_SRGB : HOB_COLORS_LINEAR;
 }

@@ -8,6 +8,7 @@
 
 #include "../base/base.h"
 #include "../model/model.h"
+#include "space.h"
 
 /* The .merge files that an import stands in, innermost first. */
 typedef struct hob_import_chain {
@@ -28,13 +29,15 @@ typedef struct hob_import_request {
 	 * caller divides by it. */
 	bool keep_units;
 	const hob_import_chain *chain; /* NULL: the source is no part of a .merge file */
+	/* May be NULL. Importers only hand it on: hob_import applies it. */
+	const hob_space_override *space;
 } hob_import_request;
 
 typedef struct hob_importer {
 	const char *name; /* "gltf": part of the cook key, with version */
 	uint32_t version;
 	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
-	/* On failure *out is untouched; the error names what, where (line or index), and what to do. */
+	/* Fills model.space too. On failure *out is untouched; the error names what, where (line or index), and what to do. */
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version text of the library behind it ("assimp 5.2.5"), part of the cook key; NULL when there is none. */
 	const char *(*library_version)(void);
@@ -46,6 +49,11 @@ typedef struct hob_importer {
 extern const hob_importer *const hob_importers[];
 extern const uint32_t hob_importer_count;
 const hob_importer *hob_importer_for(hob_str path); /* NULL when no importer reads this extension */
+/* Imports request->file by the importer of request->path, or by the one for older versions of the format when that one says
+ * so, checks the model's rules and applies request->space. *used is the importer whose model it is.
+ * Errors: UNSUPPORTED when no importer reads the extension; the importer's; those of hob_model_override_space. */
+bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out,
+				hob_error *err) HOB_MUST_CHECK;
 /* Who to ask when this one answers OLD_VERSION (Assimp for glTF 1.0); NULL when there is none. */
 const hob_importer *hob_importer_for_old(const hob_importer *importer);
 

@@ -72,10 +72,7 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 	ask.chain = &l->chain;
 	if (!request->io->read(request->io->user, ask.path, &ask.file, l->err))
 		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
-	bool ok = importer->import(&ask, out, l->err);
-	if (!ok && l->err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer))
-		ok = hob_importer_for_old(importer)->import(&ask, out, l->err);
-	return (ok && hob_model_check(out, l->err)) ||
+	return hob_import(&ask, &importer, out, l->err) ||
 		   hob_fail_in(l->err, "in '%.*s', scenes[%u]", HOB_FMT(name), index);
 }
 
@@ -112,6 +109,7 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 	if (!hob_model_merge(all, count, request->result, request->scratch, out, l->err))
 		return false;
 	out->unit = request->keep_units ? 0 : common_unit(l->models, count);
+	out->space.settled = true;
 	return true;
 }
 

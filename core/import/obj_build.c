@@ -438,6 +438,8 @@ bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, 
 				   hob_model *model, hob_error *err)
 {
 	builder b = {.request = request, .data = data, .material_ids = material_ids, .model = model};
+	model->space.material_colors = HOB_COLORS_LINEAR;
+	model->space.vertex_colors = HOB_COLORS_SRGB;
 	bool done = !data->has_elements ? build_cloud(&b, err) : build_all(&b, err);
 	hob_buf *const buffers[] = {&b.slots, &b.objects, &b.vertices, &b.ids, &b.cut};
 	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)

@@ -303,6 +303,7 @@ static bool make_scene(ply_build *b, hob_error *err)
 	model->nodes[0].mesh_count = model->mesh_count;
 	model->mesh_ref_count = model->mesh_count;
 	model->scenes[0] = (hob_scene){.root_count = 1};
+	model->space.vertex_colors = HOB_COLORS_SRGB;
 	model->node_count = model->scene_count = model->scene_root_count = 1;
 	return true;
 }

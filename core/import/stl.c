@@ -96,6 +96,7 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	model->scenes[0] = (hob_scene){.root_count = count};
 	hob_shape_plain_material(&model->materials[0], HOB_STR(""));
 	model->scene_count = model->material_count = 1;
+	model->space.vertex_colors = HOB_COLORS_SRGB;
 	return true;
 }
 

@@ -21,3 +21,26 @@ const hob_importer *hob_importer_for_old(const hob_importer *importer)
 {
 	return importer == &hob_gltf_importer ? &hob_assimp_importer : NULL;
 }
+
+bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out, hob_error *err)
+{
+	const hob_importer *importer = hob_importer_for(request->path);
+	if (!importer)
+		return hob_fail(err, UNSUPPORTED, "no importer reads '.%.*s' files",
+						HOB_FMT(hob_path_extension(request->path)));
+	hob_model model;
+	bool ok = importer->import(request, &model, err);
+	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
+		importer = hob_importer_for_old(importer);
+		ok = importer->import(request, &model, err);
+	}
+	if (!ok)
+		return false;
+	if (!hob_model_check(&model, err))
+		return hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name);
+	if (!hob_model_override_space(&model, request->space, request->result, err))
+		return false;
+	*used = importer;
+	*out = model;
+	return true;
+}

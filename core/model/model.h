@@ -284,12 +284,30 @@ typedef struct hob_clip {
 	hob_track *tracks;
 } hob_clip;
 
+/* ---- what the source's space was ------------------------------------------------------------------------ */
+
+typedef enum hob_color_space {
+	HOB_COLORS_STATED, /* the format says which they are: no setting may change it */
+	HOB_COLORS_LINEAR, /* the format does not say; the importer took them as linear */
+	HOB_COLORS_SRGB	   /* the same, as display values, which it converted */
+} hob_color_space;
+
+/* How the importer brought the source into Hob's space, so that the settings up_axis, unit (with hob_model.unit) and colors can
+ * do it otherwise (core/import/space.h). All zero means: nothing to do, as in glTF. Importers fill it and do nothing else about these
+ * settings. */
+typedef struct hob_source_space {
+	float turn[4]; /* rotation x y z w that was applied to the source's axes; all zero = none */
+	hob_color_space material_colors, vertex_colors; /* of factors (not of pictures) and lights; of vertices */
+	bool settled;									/* the settings are applied already */
+} hob_source_space;
+
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
 typedef struct hob_model {
 	hob_str generator; /* tool named by the source, may be empty */
 	hob_extras extras; /* of the file as a whole */
 	float unit;		   /* metres that 1 was in the source: importers multiplied by it; 0 = 1 */
+	hob_source_space space;
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;
 	hob_material *materials;

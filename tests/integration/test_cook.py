@@ -116,6 +116,19 @@ class Cook(Scenario):
         self.cook(self.art, "-o", self.folder / "out", "--report", self.folder / "pipe")
         self.assertEqual(len(json.loads(os.read(end, 65536))["assets"]), 1)
 
+    def test_space_settings_place_a_model(self):
+        self.put("m.obj", "v 0 0 0\nv 1 0 0\nv 0 2 3\nf 1 2 3\n")
+        for settings, bounds in (("{}", (0, 0, 0, 1, 2, 3)), ('{"unit": "cm", "scale": 100}', (0, 0, 0, 1, 2, 3)),
+                                 ('{"unit": "km"}', (0, 0, 0, 1000, 2000, 3000)),
+                                 ('{"up_axis": "z", "unit": "m"}', (0, 0, -2, 1, 3, 0))):
+            self.put("m.obj.cook.json", settings)
+            done = subprocess.run([HOB, "inspect", self.art / "m.obj"], capture_output=True, text=True, timeout=DEADLINE)
+            numbers = [float(word.strip("()")) for word in done.stdout.split("bounds ")[1].split("\n")[0].split() if word != "to"]
+            for got, wanted in zip(numbers, bounds, strict=True):
+                self.assertAlmostEqual(got, wanted, delta=1e-5 * max(bounds), msg=settings)
+        self.put("m.obj.cook.json", '{"up_axis": "w"}')
+        self.assertIn("'up_axis' must be one of file, x, y, z, not \"w\"", self.cook(self.art / "m.obj", code=1).stderr)
+
     def test_wrong_settings_fail_what_they_cover(self):
         self.put("a/one.obj", obj_text(2))
         self.put("b/two.obj", obj_text(2))

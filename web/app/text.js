@@ -119,7 +119,7 @@ export const text = {
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps', 'texture.zstd'],
-			Model: ['scale', 'units', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
+			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
@@ -139,6 +139,8 @@ export const text = {
 		newSize: (before, now, share) => `Cooked size ${before} → ${now} (${share})`, sameSize: (now) => `Cooked; the size is the same: ${now}`,
 	},
 	settingNames: {
+		up_axis: ['Up axis', 'Which axis of the file points up, where it says nothing or something wrong.'], unit: ['Unit', 'How long one unit of the file is, where it says nothing or something wrong.'],
+		colors: ['Colours', 'How colours are read where the format does not say.'],
 		scale: ['Scale', 'Multiplies every size and distance.'], merge_instances: ['Merge copies', 'Joins parts that share mesh and material into one mesh.'],
 		portability: ['Healed names', 'Names in another case, with backslashes or from another folder: warn, or fail.'],
 		units: ['Units', 'metres: lengths are brought to metres. source: the numbers of the file stay.'], 'animation.short_names': ['Short clip names', 'A clip \'rig|Walk\' is called \'Walk\'.'],
