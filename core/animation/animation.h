@@ -9,23 +9,24 @@
 
 #include "../model/baked.h"
 
-/* error   bound of the key reduction of LINEAR tracks; 0 keeps every key that changes anything. At every
- * instant a reduced rotation is at most `error` radians from the source, a scale or a morph weight at most
- *         `error`, a translation at most `error` times the diagonal of the scene's bounds (of the rest
- *         translations' bounds when the scene has no mesh). STEP and CUBICSPLINE tracks are not approximated.
- */
+/* error   bound of the key reduction of LINEAR tracks; 0 keeps every key that changes anything. At every instant a reduced
+ *         rotation is at most `error` radians from the source, a scale or a morph weight at most `error`, a translation at
+ *         most `error` times the diagonal of the scene's bounds (of the rest translations' bounds when the scene has no
+ *         mesh). STEP and CUBICSPLINE tracks are not approximated. */
 typedef struct hob_animation_options {
 	float error;
 } hob_animation_options;
 
 /* Bakes all skins and clips.
  *
- * model     checked by hob_model_check; scaled already (hob_model_scale scales clips and inverse binds with
- * it) scene     baked from the same model: node_of_model, aabb, scenes and roots are read options   NULL for
- * the defaults result    owns everything that *out points to: names are copied scratch   back where it was on
- * return notes     a channel that repeats another's target, one whose weights do not fit its mesh, a renamed
- * clip out       clips and skins keep the model's order and count; clip names are unique (a later twin gets a
- * number); a clip's channels are sorted by node, then path, one per target: of twins the last one counts.
+ * model     checked by hob_model_check; scaled already (hob_model_scale scales clips and inverse binds with it)
+ * scene     baked from the same model: node_of_model, aabb, scenes and roots are read
+ * options   NULL for the defaults
+ * result    owns everything that *out points to: names are copied
+ * scratch   back where it was on return
+ * notes     a channel that repeats another's target, one whose weights do not fit its mesh, a renamed clip
+ * out       clips and skins keep the model's order and count; clip names are unique (a later twin gets a number);
+ *           a clip's channels are sorted by node, then path, one per target: of twins the last one counts.
  *           ranges[2*i], [2*i+1] are first and last key of clip i in seconds, 0 and 0 without channels.
  *           skin_bounds per clip as in clip_bounds.h
  * Errors    MEMORY

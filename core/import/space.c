@@ -85,7 +85,7 @@ static bool turn_track(const turner_t *t, const hob_track *from, hob_track *to)
 	size_t width = from->components,
 		   values = (size_t)from->key_count * (from->interpolation == HOB_CUBICSPLINE ? 3 : 1);
 	*to = *from;
-	to->values = HOB_NEW(t->arena, float, values * width);
+	to->values = HOB_NEW(t->arena, float, values *width);
 	if (!to->values)
 		return false;
 	memcpy(to->values, from->values, values * width * sizeof(float));

@@ -1,21 +1,32 @@
 /* up_axis, unit and colors for formats that say something about them and for formats that do not. */
 #include "tests/unit/import/reader_fixture.h"
 
-static const char obj[] = "mtllib m.mtl\nusemtl grey\nv 0 0 0 0.5 0.5 0.5\nv 1 0 0 0.5 0.5 0.5\nv 0 2 3 0.5 0.5 0.5\nf 1 2 3\n";
+static const char obj[] =
+	"mtllib m.mtl\nusemtl grey\nv 0 0 0 0.5 0.5 0.5\nv 1 0 0 0.5 0.5 0.5\nv 0 2 3 0.5 0.5 0.5\nf 1 2 3\n";
 static const char mtl[] = "newmtl grey\nKd 0.5 0.5 0.5\n";
-static const char stl[] = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 2 3\nendloop\nendfacet\n"
-						  "endsolid s\n";
-static const char ply[] = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
-						  "element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n";
+static const char stl[] =
+	"solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 2 3\nendloop\nendfacet\n"
+	"endsolid s\n";
+static const char ply[] =
+	"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+	"element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n";
 static const char dae[] =
-	"<?xml version=\"1.0\"?><COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\"><asset>"
-	"<unit meter=\"0.01\" name=\"centimeter\"/><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id=\"g\"><mesh>"
-	"<source id=\"p\"><float_array id=\"a\" count=\"9\">0 0 0 1 0 0 0 2 3</float_array><technique_common><accessor "
-	"source=\"#a\" count=\"3\" stride=\"3\"><param name=\"X\" type=\"float\"/><param name=\"Y\" type=\"float\"/><param name=\"Z\" "
-	"type=\"float\"/></accessor></technique_common></source><vertices id=\"v\"><input semantic=\"POSITION\" source=\"#p\"/>"
-	"</vertices><triangles count=\"1\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/><p>0 1 2</p></triangles></mesh>"
-	"</geometry></library_geometries><library_visual_scenes><visual_scene id=\"s\"><node id=\"n\"><instance_geometry "
-	"url=\"#g\"/></node></visual_scene></library_visual_scenes><scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>";
+	"<?xml version=\"1.0\"?><COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" "
+	"version=\"1.4.1\"><asset>"
+	"<unit meter=\"0.01\" name=\"centimeter\"/><up_axis>Z_UP</up_axis></asset><library_geometries><geometry "
+	"id=\"g\"><mesh>"
+	"<source id=\"p\"><float_array id=\"a\" count=\"9\">0 0 0 1 0 0 0 2 "
+	"3</float_array><technique_common><accessor "
+	"source=\"#a\" count=\"3\" stride=\"3\"><param name=\"X\" type=\"float\"/><param name=\"Y\" "
+	"type=\"float\"/><param name=\"Z\" "
+	"type=\"float\"/></accessor></technique_common></source><vertices id=\"v\"><input semantic=\"POSITION\" "
+	"source=\"#p\"/>"
+	"</vertices><triangles count=\"1\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/><p>0 1 "
+	"2</p></triangles></mesh>"
+	"</geometry></library_geometries><library_visual_scenes><visual_scene id=\"s\"><node "
+	"id=\"n\"><instance_geometry "
+	"url=\"#g\"/></node></visual_scene></library_visual_scenes><scene><instance_visual_scene "
+	"url=\"#s\"/></scene></COLLADA>";
 
 /* Some of Assimp's importers leak. */
 const char *__lsan_default_suppressions(void);
@@ -69,7 +80,8 @@ static void third_vertex(const hob_model *m, float out[3])
 	fail();
 }
 
-static void expect(const char *name, const char *text, const hob_space_override *space, float x, float y, float z)
+static void expect(const char *name, const char *text, const hob_space_override *space, float x, float y,
+				   float z)
 {
 	reader *r = import(name, text, space);
 	const float wanted[3] = {x, y, z};
@@ -77,8 +89,8 @@ static void expect(const char *name, const char *text, const hob_space_override 
 	third_vertex(&r->model, got);
 	for (int i = 0; i < 3; i++)
 		if (fabsf(got[i] - wanted[i]) > 1e-5f * (fabsf(x) + fabsf(y) + fabsf(z)))
-			fail_msg("%s: %g %g %g, want %g %g %g", name, (double)got[0], (double)got[1], (double)got[2], (double)x,
-					 (double)y, (double)z);
+			fail_msg("%s: %g %g %g, want %g %g %g", name, (double)got[0], (double)got[1], (double)got[2],
+					 (double)x, (double)y, (double)z);
 	reader_free(r);
 }
 
@@ -110,8 +122,8 @@ static void what_the_file_says_is_replaced(void **state)
 static void parts_of_a_merge_are_treated_once(void **state)
 {
 	(void)state;
-	expect("all.merge", "{\"scenes\":[\"one.obj\"]}", &(hob_space_override){.up_axis = HOB_UP_Z, .unit = 0.1f}, 0,
-		   0.3f, -0.2f);
+	expect("all.merge", "{\"scenes\":[\"one.obj\"]}",
+		   &(hob_space_override){.up_axis = HOB_UP_Z, .unit = 0.1f}, 0, 0.3f, -0.2f);
 }
 
 static void colors_are_read_as_told(void **state)
@@ -120,7 +132,9 @@ static void colors_are_read_as_told(void **state)
 	static const struct {
 		hob_color_space colors;
 		float material, vertex;
-	} cases[] = {{HOB_COLORS_STATED, 0.5f, 0.21404f}, {HOB_COLORS_LINEAR, 0.5f, 0.5f}, {HOB_COLORS_SRGB, 0.21404f, 0.21404f}};
+	} cases[] = {{HOB_COLORS_STATED, 0.5f, 0.21404f},
+				 {HOB_COLORS_LINEAR, 0.5f, 0.5f},
+				 {HOB_COLORS_SRGB, 0.21404f, 0.21404f}};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
 		reader *r = import("a.obj", obj, &(hob_space_override){.colors = cases[i].colors});
 		assert_float_equal(r->model.materials[0].base_color[1], cases[i].material, 1e-5f);
@@ -139,8 +153,10 @@ static void animations_of_roots_turn_with_them(void **state)
 	hob_arena_init(&arena, 1 << 20);
 	float times[2] = {0, 1}, moves[6] = {0, 0, 0, 0, 2, 3}, spins[4] = {1, 0, 0, 0};
 	hob_track tracks[2] = {{HOB_LINEAR, 3, 2, times, moves}, {HOB_LINEAR, 4, 1, times, spins}};
-	hob_channel channels[3] = {{0, HOB_PATH_TRANSLATION, 0}, {1, HOB_PATH_TRANSLATION, 0}, {0, HOB_PATH_ROTATION, 1}};
-	hob_clip clip = {.name = HOB_STR("c"), .channel_count = 3, .track_count = 2, .channels = channels, .tracks = tracks};
+	hob_channel channels[3] = {
+		{0, HOB_PATH_TRANSLATION, 0}, {1, HOB_PATH_TRANSLATION, 0}, {0, HOB_PATH_ROTATION, 1}};
+	hob_clip clip = {
+		.name = HOB_STR("c"), .channel_count = 3, .track_count = 2, .channels = channels, .tracks = tracks};
 	hob_node nodes[2] = {{.parent = HOB_NONE, .rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}},
 						 {.parent = 0, .rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}}};
 	hob_model m = {.node_count = 2, .nodes = nodes, .clip_count = 1, .clips = &clip};
