@@ -3,6 +3,7 @@
 #include "cook_run.h"
 #include "preflight.h"
 
+#include "../fs/model_format.h"
 #include "../log/log.h"
 #include "../worker/check.h"
 #include "../worker/pool.h"
@@ -30,7 +31,8 @@ typedef struct run {
 	const char *who;
 	cook_write_options write;
 	hob_error trouble;
-	hob_buf report;
+	hob_buf report, report_skipped;
+	uint32_t skipped;
 } run;
 
 typedef struct write_job {
@@ -78,6 +80,21 @@ static const char *show(hob_str text, shown *out)
 	return out->text;
 }
 
+/* What Hob knows but cannot read here: told of and counted, no failure. */
+static void report_skipped(run *r, const char *file, const char *why)
+{
+	enum { SHOWN = 20 };
+	shown path, text;
+	clear_line(r);
+	if (r->skipped++ < SHOWN && !r->quiet)
+		fprintf(stderr, "skipped  %s: %s\n", show(hob_str_of(file), &path), show(hob_str_of(why), &text));
+	hob_buf_put_str(&r->report_skipped, r->skipped > 1 ? HOB_STR(",\n{\"path\":") : HOB_STR("\n{\"path\":"));
+	hob_buf_put_json(&r->report_skipped, hob_str_of(file));
+	hob_buf_put_str(&r->report_skipped, HOB_STR(",\"why\":"));
+	hob_buf_put_json(&r->report_skipped, hob_str_of(why));
+	hob_buf_put(&r->report_skipped, "}", 1);
+}
+
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
 						 const cook_bytes *bytes)
 {
@@ -87,6 +104,11 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	show(hob_str_of(entry->path), &path);
 	r->finished++;
 	clear_line(r);
+	if (error && error->code == HOB_ERR_SKIPPED) {
+		report_skipped(r, entry->path, error->context);
+		show_progress(r);
+		return;
+	}
 	if (error) {
 		r->failed++;
 		r->failed_budget += error->code == HOB_ERR_BUDGET;
@@ -278,7 +300,13 @@ static void on_ready(void *user)
 	cook_plan_keep_known(&r->plan, r->pool);
 	r->started = true;
 	r->began_ns = uv_hrtime();
-	if (r->plan.count == 0)
+	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
+		const srv_model_format *format = srv_model_format_of(hob_str_of(r->plan.skipped[i]));
+		char why[160];
+		snprintf(why, sizeof why, "Hob does not read a %s; %s", format->what, format->remedy);
+		report_skipped(r, r->plan.skipped[i], why);
+	}
+	if (r->plan.count + r->skipped == 0)
 		say_what_is_read(r);
 	finish_if_over(r);
 }
@@ -328,32 +356,39 @@ static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 	return true;
 }
 
+static uint32_t cooked_count(const run *r)
+{
+	return r->finished - r->failed - (r->skipped - r->plan.skipped_count);
+}
+
 static int finish(run *r, const char *report_path)
 {
 	char time[32], size[32];
 	bool over_budget = r->over_budget > 0 || r->failed_budget > 0;
 	int code = r->failed > r->failed_budget ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	if (r->interrupted) {
-		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n",
-				r->finished - r->failed, r->plan.count);
+		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n", cooked_count(r),
+				r->plan.count);
 		return EXIT_INTERRUPTED;
 	}
 	if (r->trouble.code != HOB_ERR_OK) {
 		cli_print_error(r->who, &r->trouble);
 		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
-	char budget[48] = "";
+	char budget[48] = "", skipped[48] = "";
+	if (r->skipped > 0)
+		snprintf(skipped, sizeof skipped, ", %u skipped", r->skipped);
 	if (r->over_budget > 0)
 		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
 	if (!r->quiet || code != EXIT_GOOD)
-		fprintf(stderr, "%u cooked, %u failed%s in %s  (%s written)\n", r->finished - r->failed, r->failed,
+		fprintf(stderr, "%u cooked, %u failed%s%s in %s  (%s written)\n", cooked_count(r), r->failed, skipped,
 				budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
 				r->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
 	if (r->finished < r->plan.count)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
 	if (report_path &&
-		!cook_report_write(report_path, &r->report, r->finished - r->failed, r->failed, &error)) {
+		!cook_report_write(report_path, &r->report, &r->report_skipped, cooked_count(r), r->failed, &error)) {
 		cli_print_error(r->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
@@ -392,6 +427,7 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	if (looping)
 		uv_loop_close(&r.loop);
 	hob_buf_release(&r.report);
+	hob_buf_release(&r.report_skipped);
 	cook_plan_release(&r.plan);
 	cook_parts_release(&r.parts);
 	return code;

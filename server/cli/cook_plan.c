@@ -3,6 +3,7 @@
 #include "setting_origins.h"
 
 #include "../../core/formats/number_text.h"
+#include "../fs/model_format.h"
 #include "../settings/chain.h"
 #include "../worker/root_io.h"
 
@@ -404,12 +405,20 @@ static void free_entry(cook_entry *entry)
 void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 {
 	uint32_t kept = 0;
+	plan->skipped = calloc((size_t)plan->count + 1, sizeof *plan->skipped);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		cook_entry *entry = &plan->entries[i];
-		if (entry->named || entry->output_mesh || srv_pool_importer_for(pool, hob_str_of(entry->path)))
-			plan->entries[kept++] = *entry;
-		else
+		hob_str path = hob_str_of(entry->path);
+		bool skipped = plan->skipped && srv_model_format_of(path) && !srv_pool_importer_for(pool, path);
+		if (skipped && !entry->output_mesh) {
+			plan->skipped[plan->skipped_count++] = entry->path;
+			entry->path = NULL;
 			free_entry(entry);
+		} else if (entry->named || entry->output_mesh || srv_pool_importer_for(pool, path)) {
+			plan->entries[kept++] = *entry;
+		} else {
+			free_entry(entry);
+		}
 	}
 	plan->count = kept;
 }
@@ -422,6 +431,9 @@ void cook_plan_release(cook_plan *plan)
 		close(plan->sources[i].root_fd);
 		free(plan->sources[i].root);
 	}
+	for (uint32_t i = 0; i < plan->skipped_count; i++)
+		free(plan->skipped[i]);
+	free(plan->skipped);
 	free(plan->sources);
 	free(plan->entries);
 	free(plan->root);

@@ -33,7 +33,9 @@ typedef struct cook_plan {
 	uint32_t source_count;
 	cook_entry *entries; /* folders' models sorted by path */
 	uint32_t count, capacity;
-	bool again; /* some entry has its flag set */
+	bool again;		/* some entry has its flag set */
+	char **skipped; /* models that Hob knows by name and has no reader for, below the root */
+	uint32_t skipped_count;
 } cook_plan;
 
 typedef struct cook_plan_options {
@@ -57,7 +59,8 @@ bool cook_plan_read_settings(const char *given, char **out, const char **origin,
 /* The settings object of a budget file, for free(): {"triangles": 20000, "bytes": 4000000}, bare or as the "budget" of a
  * cook.json, of which nothing else is taken. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool cook_plan_read_budget(const char *file, char **out, hob_error *err) HOB_MUST_CHECK;
-/* Drops what folders held and no importer reads; files that were named stay, to fail with a reason. */
+/* Drops what no importer reads: models that are known by name (server/fs/model_format.h) become `skipped`, other files of
+ * folders are forgotten, and other files that were named stay, to fail with a reason. */
 void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 void cook_plan_release(cook_plan *plan);
 

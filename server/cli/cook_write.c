@@ -397,8 +397,8 @@ bool cook_report_place(const char *path, const cook_plan *plan, const cook_write
 							  "--report '%.120s': an output of this run goes there; name another file", path);
 }
 
-bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked, uint32_t failed,
-					   hob_error *err)
+bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *skipped, uint32_t cooked,
+					   uint32_t failed, hob_error *err)
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
@@ -412,6 +412,8 @@ bool cook_report_write(const char *path, const hob_buf *entries, uint32_t cooked
 	hob_buf_printf(&text, "%s%s\",\"cooked\":%u,\"failed\":%u,\"assets\":[", report_begin, HOB_VERSION,
 				   cooked, failed);
 	hob_buf_put_str(&text, hob_buf_str(entries));
+	hob_buf_put_str(&text, HOB_STR("\n],\"skipped\":["));
+	hob_buf_put_str(&text, hob_buf_str(skipped));
 	hob_buf_put_str(&text, HOB_STR("\n]}\n"));
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
 						  : cook_write_file(path, hob_buf_bytes(&text), &ignored, err);

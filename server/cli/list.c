@@ -65,12 +65,46 @@ static bool states_known(const char *list)
 	return true;
 }
 
+/* What no reader takes, of all roots. */
+static int list_skipped(const char *url, const char *text, bool json)
+{
+	int code = EXIT_GOOD;
+	uint32_t listed = 0;
+	cJSON *roots = cli_ask_json("hob ls", url, "/api/v1/roots", false, &code);
+	const cJSON *root, *file;
+	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	{
+		cJSON_ArrayForEach(file, cli_member(root, "skipped_files"))
+		{
+			hob_buf full = {0};
+			hob_buf_printf(&full, "%s/%s", cli_text(root, "name"), cli_text(file, "path"));
+			hob_str path = hob_buf_str(&full);
+			bool wanted = !text || hob_glob_match(hob_str_of(text), path) ||
+						  hob_glob_match(hob_str_of(text), hob_str_of(cli_text(file, "path"))) ||
+						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
+			if (wanted && json)
+				print_json(file);
+			else if (wanted)
+				printf("skipped     %.*s\n            Hob does not read a %s; %s\n", HOB_FMT(path),
+					   cli_text(file, "format"), cli_text(file, "remedy"));
+			listed += wanted;
+			hob_buf_release(&full);
+		}
+	}
+	cJSON_Delete(roots);
+	if (listed == 0 && !json && code == EXIT_GOOD)
+		fprintf(stderr, "no file is skipped\n");
+	return code;
+}
+
 static int run_ls(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *state = NULL;
-	bool json = false, detailed = false;
+	bool json = false, detailed = false, skipped = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES", "only these, comma-separated: fresh, failed ..."},
+		{"--skipped", 0, CLI_FLAG, &skipped, NULL,
+		 "model files that Hob knows and cannot read, and what to do"},
 		{"--long", 'l', CLI_FLAG, &detailed, NULL, "sizes, triangles, warnings"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
 		CLI_URL_OPTION(url)};
@@ -79,6 +113,8 @@ static int run_ls(int argc, char **argv)
 		return cli_parse_exit(operands);
 	if (state && !states_known(state))
 		return EXIT_USAGE;
+	if (skipped)
+		return list_skipped(url, operands == 1 ? argv[1] : NULL, json);
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	hob_buf cursor = {0};
 	uint32_t listed = 0;
@@ -132,5 +168,6 @@ const cli_command cli_ls = {
 #include "../../schema/job_states.def"
 #undef JOB_STATE
 	"\n"
-	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls 'props/**/*.glb'\n  hob ls --state failed,stale\n",
+	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls 'props/**/*.glb'\n  hob ls --state failed,stale\n  "
+	"hob ls --skipped\n",
 	run_ls};

@@ -1,52 +1,96 @@
 #include "engine_private.h"
 
+#include "../fs/model_format.h"
 #include "../log/log.h"
 
 #include <stdlib.h>
 
 /* What lies in a root and becomes no asset although somebody may expect it to: models without a reader, links that lead out. */
 
-static const char *const endings[] = {
-#define MODEL_FORMAT(ending) ending,
-#include "../../schema/model_formats.def"
-#undef MODEL_FORMAT
-};
+/* Names that the API lists for one root; what is beyond is counted alone. */
+enum { LISTED = 1000 };
+
+typedef struct skipped_file {
+	char *path;
+	const srv_model_format *format;
+} skipped_file;
 
 struct engine_skipped {
-	uint32_t counts[HOB_COUNT_OF(endings)];
-	uint32_t links;
-	char *text;
+	uint32_t *counts; /* [srv_model_format_count] */
+	skipped_file listed[LISTED];
+	uint32_t listed_count, links;
+	char *text, *list;
 };
 
 struct engine_skipped *engine_skipped_new(uint32_t roots)
 {
-	return calloc(roots + 1, sizeof(struct engine_skipped));
+	struct engine_skipped *skipped = calloc((size_t)roots + 1, sizeof *skipped);
+	for (uint32_t i = 0; skipped && i < roots; i++) {
+		skipped[i].counts = calloc(srv_model_format_count, sizeof *skipped[i].counts);
+		if (skipped[i].counts)
+			continue;
+		engine_skipped_free(skipped, roots);
+		return NULL;
+	}
+	return skipped;
+}
+
+static void forget_listed(struct engine_skipped *s)
+{
+	for (uint32_t i = 0; i < s->listed_count; i++)
+		free(s->listed[i].path);
+	s->listed_count = 0;
 }
 
 void engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
 {
-	for (uint32_t i = 0; skipped && i < roots; i++)
+	for (uint32_t i = 0; skipped && i < roots; i++) {
+		forget_listed(&skipped[i]);
+		free(skipped[i].counts);
 		free(skipped[i].text);
+		free(skipped[i].list);
+	}
 	free(skipped);
 }
 
 void engine_skip_none(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
-	memset(s->counts, 0, sizeof s->counts);
+	memset(s->counts, 0, srv_model_format_count * sizeof *s->counts);
+	forget_listed(s);
 	s->links = 0;
+}
+
+static void list_file(struct engine_skipped *s, hob_str path, const srv_model_format *format)
+{
+	char *copy = s->listed_count < LISTED ? strndup(path.data, path.len) : NULL;
+	if (copy)
+		s->listed[s->listed_count++] = (skipped_file){copy, format};
+}
+
+static void unlist_file(struct engine_skipped *s, hob_str path)
+{
+	for (uint32_t i = 0; i < s->listed_count; i++)
+		if (hob_str_equal(path, hob_str_of(s->listed[i].path))) {
+			free(s->listed[i].path);
+			s->listed_count--;
+			memmove(&s->listed[i], &s->listed[i + 1], (s->listed_count - i) * sizeof s->listed[i]);
+			return;
+		}
 }
 
 void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there)
 {
-	hob_str ending = hob_path_extension(path);
-	if (ending.len == 0 || srv_pool_importer_for(engine->pool, path))
+	const srv_model_format *format = srv_model_format_of(path);
+	if (!format || srv_pool_importer_for(engine->pool, path))
 		return;
-	for (size_t i = 0; i < HOB_COUNT_OF(endings); i++) {
-		uint32_t *count = &engine->skipped[root].counts[i];
-		if (ending.len == strlen(endings[i]) && hob_str_ends_nocase(ending, hob_str_of(endings[i])))
-			*count += there ? 1 : *count > 0 ? (uint32_t)-1 : 0;
-	}
+	struct engine_skipped *s = &engine->skipped[root];
+	uint32_t *count = &s->counts[format - srv_model_formats];
+	*count += there ? 1 : *count > 0 ? (uint32_t)-1 : 0;
+	if (there)
+		list_file(s, path, format);
+	else
+		unlist_file(s, path);
 }
 
 void engine_skip_links(srv_engine *engine, uint32_t root)
@@ -66,14 +110,33 @@ void engine_skip_links(srv_engine *engine, uint32_t root)
 	}
 }
 
+/* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
+static char *list_text(const struct engine_skipped *s)
+{
+	hob_buf out = {0};
+	for (uint32_t i = 0; i < s->listed_count; i++) {
+		const skipped_file *file = &s->listed[i];
+		hob_buf_put_str(&out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("[{\"path\":"));
+		hob_buf_put_json(&out, hob_str_of(file->path));
+		hob_buf_printf(&out, ",\"format\":\"%s\",\"remedy\":\"%s\"}", file->format->what,
+					   file->format->remedy);
+	}
+	hob_buf_put_str(&out, s->listed_count > 0 ? HOB_STR("]") : HOB_STR("[]"));
+	hob_buf_put(&out, "", 1);
+	char *text = out.failed ? NULL : strdup((const char *)out.data);
+	hob_buf_release(&out);
+	return text;
+}
+
 void engine_show_skipped(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
 	hob_buf list = {0}, text = {0};
 	uint32_t files = 0;
-	for (size_t i = 0; i < HOB_COUNT_OF(endings); i++) {
+	for (uint32_t i = 0; i < srv_model_format_count; i++) {
 		if (s->counts[i] > 0)
-			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i], endings[i]);
+			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i],
+						   srv_model_formats[i].ending);
 		files += s->counts[i];
 	}
 	if (files > 0)
@@ -86,6 +149,9 @@ void engine_show_skipped(srv_engine *engine, uint32_t root)
 	free(s->text);
 	s->text = text.failed ? NULL : strdup((const char *)text.data);
 	engine->roots[root].skipped = hob_str_of(s->text ? s->text : "");
+	free(s->list);
+	s->list = list_text(s);
+	engine->roots[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
 	engine->publish.view = true;
 	hob_buf_release(&list);
 	hob_buf_release(&text);

@@ -146,6 +146,8 @@ enum MHD_Result srv_route_roots(request *r)
 		hob_json_put_u64(&body, "poll_ms", root->poll_ms);
 		hob_json_put_u64(&body, "files", root->files);
 		hob_json_put_str(&body, "skipped", root->skipped);
+		hob_json_key(&body, "skipped_files");
+		hob_json_raw(&body, root->skipped_files.len > 0 ? root->skipped_files : HOB_STR("[]"));
 		hob_json_key(&body, "missing_since");
 		hob_json_time(&body, root->missing_since_ms);
 		hob_json_close(&body, '}');

@@ -263,7 +263,8 @@ static size_t roots_size(const srv_view_root *roots, uint32_t count)
 {
 	size_t size = sizeof *roots * count;
 	for (uint32_t i = 0; i < count; i++)
-		size += roots[i].name.len + roots[i].path.len + roots[i].note.len + roots[i].skipped.len + 4;
+		size += roots[i].name.len + roots[i].path.len + roots[i].note.len + roots[i].skipped.len +
+				roots[i].skipped_files.len + 5;
 	return size;
 }
 
@@ -277,6 +278,7 @@ static srv_view_root *copy_roots(const srv_view_root *roots, uint32_t count)
 		copies[i].path = copy_text(&at, roots[i].path);
 		copies[i].note = copy_text(&at, roots[i].note);
 		copies[i].skipped = copy_text(&at, roots[i].skipped);
+		copies[i].skipped_files = copy_text(&at, roots[i].skipped_files);
 	}
 	return copies;
 }

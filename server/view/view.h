@@ -62,8 +62,9 @@ typedef struct srv_view_root {
 		*probe;		  /* srv_watch_facts; probe: "off", "passed", "failed", "not-possible": static text */
 	uint32_t poll_ms; /* 0: not polling */
 	hob_str note;	  /* why, for people */
-	hob_str skipped;  /* what lies there and becomes no asset, for people; may be empty */
-	uint64_t files;	  /* of those that were seen last */
+	hob_str skipped_files;	  /* JSON array of model files without a reader; may be empty */
+	hob_str skipped;		  /* what lies there and becomes no asset, for people; may be empty */
+	uint64_t files;			  /* of those that were seen last */
 	int64_t missing_since_ms; /* Unix time; 0: it is there */
 } srv_view_root;
 

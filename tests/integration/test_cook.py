@@ -129,6 +129,24 @@ class Cook(Scenario):
         self.put("m.obj.cook.json", '{"up_axis": "w"}')
         self.assertIn("'up_axis' must be one of file, x, y, z, not \"w\"", self.cook(self.art / "m.obj", code=1).stderr)
 
+    def test_known_formats_without_a_reader_are_skipped(self):
+        self.put("a/one.obj", obj_text(2))
+        self.put("a/scene.max", "?")
+        self.put("b/Rig.MA", "?")
+        self.put("b/new.blend", "BLENDER-v304" + "?" * 100)
+        self.put("b/packed.blend", b"\x28\xb5\x2f\xfd" + b"?" * 100)
+        self.put("b/later.blend", "BLENDER17-01v0500" + "?" * 100)
+        self.put("b/notes.txt", "?")
+        done = self.cook(self.art, "-o", self.folder / "out", "--report", self.folder / "report.json")
+        self.assertIn("1 cooked, 0 failed, 5 skipped in", done.stderr)
+        self.assertIn("skipped  a/scene.max: Hob does not read a 3ds Max scene; export glTF or FBX from 3ds Max", done.stderr)
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual((report["cooked"], report["failed"]), (1, 0))
+        self.assertEqual(sorted(item["path"] for item in report["skipped"]),
+                         ["a/scene.max", "b/Rig.MA", "b/later.blend", "b/new.blend", "b/packed.blend"])
+        done = self.cook(self.art / "a/scene.max", "-o", self.folder / "out")
+        self.assertIn("0 cooked, 0 failed, 1 skipped in", done.stderr)
+
     def test_wrong_settings_fail_what_they_cover(self):
         self.put("a/one.obj", obj_text(2))
         self.put("b/two.obj", obj_text(2))

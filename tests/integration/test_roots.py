@@ -363,6 +363,10 @@ class Roots(Scenario):
             told = "3 files have no reader: 2 .usd, 1 .max; 1 symbolic link leads out of the folder"
             self.assertEqual(self.root(daemon)["skipped"], told)
             self.assertIn(f"skipped   {told}", self.hob(daemon, "status"))
+            self.assertEqual(sorted(file["path"] for file in self.root(daemon)["skipped_files"]), ["one.usd", "sub/two.USD", "three.max"])
+            listed = self.hob(daemon, "ls", "--skipped", "max")
+            self.assertEqual(listed.split("\n")[:2], ["skipped     art/three.max",
+                             "            Hob does not read a 3ds Max scene; export glTF or FBX from 3ds Max"])
             doctor = self.hob(daemon, "doctor", str(self.art))
             self.assertIn(told, " ".join(doctor.split()))
             self.assertEqual(len([line for line in daemon.log if "skipped art/out.obj is a symbolic link that leads out" in line]), 1)
@@ -373,6 +377,7 @@ class Roots(Scenario):
             daemon.wait_asset("art/b.obj", "fresh")
             daemon.sync()
             self.assertEqual(self.root(daemon)["skipped"], "2 files have no reader: 2 .usd")
+            self.assertEqual([file["path"] for file in self.root(daemon)["skipped_files"] if "max" in file["path"]], [])
 
 
 if __name__ == "__main__":

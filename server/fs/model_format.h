@@ -1,0 +1,17 @@
+/* model_format.h - model files that Hob knows by name, whether or not it has a reader: schema/model_formats.def. */
+#ifndef SRV_MODEL_FORMAT_H
+#define SRV_MODEL_FORMAT_H
+
+#include "../../core/base/base.h"
+
+typedef struct srv_model_format {
+	const char *ending, *what, *remedy;
+} srv_model_format;
+
+extern const srv_model_format srv_model_formats[];
+extern const uint32_t srv_model_format_count;
+
+/* By the ending of the path, in any case of letters; NULL when it is no model's. */
+const srv_model_format *srv_model_format_of(hob_str path);
+
+#endif
