@@ -50,6 +50,8 @@ static void read_unit(hob_collada *c)
 		metres = 1;
 	}
 	c->unit = (float)metres;
+	c->model->unit = c->unit;
+	c->model->space.material_colors = c->model->space.vertex_colors = HOB_COLORS_LINEAR;
 }
 
 static bool read_generator(hob_collada *c, hob_error *err)

@@ -334,6 +334,7 @@ static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *er
 	float *rotation = node_at(c, *root)->rotation;
 	rotation[z ? 0 : 2] = z ? -half : half;
 	rotation[3] = half;
+	memcpy(c->model->space.turn, rotation, sizeof c->model->space.turn);
 	return true;
 }
 
