@@ -34,6 +34,7 @@ typedef struct cook {
 	bool asked_by_name;
 	hob_str healed, healed_to; /* the first name that was found in another case only */
 	hob_model model;
+	uint64_t source_triangles; /* of the model as it was imported */
 	hob_baked_mesh *meshes;
 	hob_baked_scene scene;
 	hob_baked_animations animations;
@@ -133,6 +134,9 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
 	bool ok = hob_import(&ask, used, &c->model, err);
 	hob_arena_restore(&c->memory->scratch, mark);
+	for (uint32_t i = 0; ok && i < c->model.mesh_count; i++)
+		if (c->model.meshes[i].topology == HOB_TRIANGLES)
+			c->source_triangles += c->model.meshes[i].index_count / 3;
 	return ok;
 }
 
@@ -379,6 +383,17 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->extras = c->scene.extra_count;
 }
 
+/* A model whose source has faces and that shows none of them is no result: whoever serves it serves a hole. */
+static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *err)
+{
+	return stats->triangles > 0 || c->source_triangles == 0 ||
+		   hob_fail(
+			   err, EMPTY,
+			   "the source has %llu triangle%s, and none is left: each has corners in one place, so nothing "
+			   "would be seen; export the model again",
+			   (unsigned long long)c->source_triangles, HOB_PLURAL(c->source_triangles));
+}
+
 static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 {
 	static const char *const names[4] = {"meshes", "materials", "scene", "animations"};
@@ -399,6 +414,8 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		out->stats.bytes += outputs[i].bytes.size;
 	count_stats(c, &out->stats);
+	if (!keeps_faces(c, &out->stats, err))
+		return false;
 	if (!hob_budget_check(&c->request->settings, c->request->profile, &out->stats, outputs, count, c->notes,
 						  err))
 		return false;

@@ -129,6 +129,14 @@ class Cook(Scenario):
         self.put("m.obj.cook.json", '{"up_axis": "w"}')
         self.assertIn("'up_axis' must be one of file, x, y, z, not \"w\"", self.cook(self.art / "m.obj", code=1).stderr)
 
+    def test_faces_that_all_vanish_are_a_failure(self):
+        self.put("point.obj", "v 0 0 0\nv 1 0 0\nf 1 1 1\nf 2 2 2\n")
+        self.put("some.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 1 1\nf 1 2 3\n")
+        self.put("lines.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n")
+        done = self.cook(self.art, "-o", self.folder / "out", code=1)
+        self.assertIn("failed  point.obj: the source has 2 triangles, and none is left: each has corners in one place", done.stderr)
+        self.assertIn("2 cooked, 1 failed", done.stderr)
+
     def test_known_formats_without_a_reader_are_skipped(self):
         self.put("a/one.obj", obj_text(2))
         self.put("a/scene.max", "?")
