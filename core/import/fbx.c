@@ -12,6 +12,10 @@ static bool convert(hob_fbx *f, hob_error *err)
 	hob_fbx_say_unread(f);
 	hob_model *model = &f->model;
 	model->unit = f->request->keep_units ? 0 : (float)f->unit;
+	for (int i = 0; i < 4; i++)
+		model->space.turn[i] = (float)f->turn[i];
+	model->space.material_colors = HOB_COLORS_LINEAR;
+	model->space.vertex_colors = HOB_COLORS_SRGB;
 	model->generator = hob_fbx_name(f, f->application);
 	if (!model->generator.data)
 		return hob_fail_memory(err, f->result, "the generator");
