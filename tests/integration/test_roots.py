@@ -352,7 +352,7 @@ class Roots(Scenario):
         outside = self.folder / "outside.obj"
         outside.write_text(obj_text(2))
         self.put("a.obj", obj_text(1))
-        for name in ("one.usd", "sub/two.USD", "three.max", "notes.txt"):
+        for name in ("one.mb", "sub/two.MB", "three.max", "notes.txt"):
             self.put(name, "no reader")
         (self.art / "out.obj").symlink_to(outside)
         (self.art / "in.obj").symlink_to("a.obj")
@@ -360,10 +360,10 @@ class Roots(Scenario):
             daemon.sync()
             daemon.sync()
             self.assertEqual(states(daemon), {"art/a.obj": "fresh", "art/in.obj": "fresh"})
-            told = "3 files have no reader: 2 .usd, 1 .max; 1 symbolic link leads out of the folder"
+            told = "3 files have no reader: 1 .max, 2 .mb; 1 symbolic link leads out of the folder"
             self.assertEqual(self.root(daemon)["skipped"], told)
             self.assertIn(f"skipped   {told}", self.hob(daemon, "status"))
-            self.assertEqual(sorted(file["path"] for file in self.root(daemon)["skipped_files"]), ["one.usd", "sub/two.USD", "three.max"])
+            self.assertEqual(sorted(file["path"] for file in self.root(daemon)["skipped_files"]), ["one.mb", "sub/two.MB", "three.max"])
             listed = self.hob(daemon, "ls", "--skipped", "max")
             self.assertEqual(listed.split("\n")[:2], ["skipped     art/three.max",
                              "            Hob does not read a 3ds Max scene; export glTF or FBX from 3ds Max"])
@@ -376,7 +376,7 @@ class Roots(Scenario):
             self.put("b.obj", obj_text(3))
             daemon.wait_asset("art/b.obj", "fresh")
             daemon.sync()
-            self.assertEqual(self.root(daemon)["skipped"], "2 files have no reader: 2 .usd")
+            self.assertEqual(self.root(daemon)["skipped"], "2 files have no reader: 2 .mb")
             self.assertEqual([file["path"] for file in self.root(daemon)["skipped_files"] if "max" in file["path"]], [])
 
 
