@@ -161,7 +161,14 @@ static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attribut
 		list[element.attribute_count] =
 			(hob_xml_attribute){intern(b, attributes[element.attribute_count * 2]),
 								hob_str_of(attributes[element.attribute_count * 2 + 1])};
-	bool failed = false;
+	bool failed = !element.name.data;
+	for (uint32_t i = 0; i < element.attribute_count; i++)
+		failed = failed || !list[i].name.data;
+	if (failed) {
+		hob_error_memory(b->err, b->arena, "XML elements");
+		stop(b);
+		return true;
+	}
 	element.line = (uint32_t)XML_GetCurrentLineNumber(b->parser);
 	bool taken = b->taker->take(b->taker->user, top->element, &element, &failed, b->err);
 	if (failed)

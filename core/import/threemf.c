@@ -1,0 +1,430 @@
+#include "threemf_private.h"
+
+#include "../base/limits.h"
+#include "importers.h"
+#include "shape.h"
+#include "text.h"
+
+enum { MEMBER_MAX = 1 << 30, DEPTH_MAX = 256, PARTS_MAX = 65536 };
+
+/* ---- the archive */
+
+bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_bytes *out)
+{
+	hob_zip_member member;
+	while (path.len > 0 && path.data[0] == '/')
+		path = hob_str_sub(path, 1, path.len);
+	return path.len > 0 &&
+		   (hob_zip_find(&t->archive, path, &member) || hob_zip_find_suffix(&t->archive, path, &member)) &&
+		   hob_zip_unpack(arena, &member, MEMBER_MAX, out);
+}
+
+/* The part that the package's relations call its model, else the first that bears the extension. */
+static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
+{
+	hob_arena *scratch = t->request->scratch;
+	hob_bytes relations;
+	hob_xml xml;
+	hob_error unheard = {0};
+	hob_zip_member member;
+	if (hob_threemf_member(t, scratch, HOB_STR("_rels/.rels"), &relations) &&
+		hob_xml_parse(scratch, relations, NULL, &xml, &unheard))
+		for (const hob_xml_element *e = xml.root->first; e; e = e->next) {
+			hob_str target = hob_xml_attr(e, HOB_STR("Target"));
+			if (hob_str_ends_nocase(hob_xml_attr(e, HOB_STR("Type")), HOB_STR("/3dmodel")) &&
+				target.len > 0) {
+				*path = target;
+				return true;
+			}
+		}
+	if (!hob_zip_find_suffix(&t->archive, HOB_STR(".model"), &member))
+		return hob_fail(err, CORRUPT, "the archive holds no .model part; export the file again");
+	*path = member.name;
+	return true;
+}
+
+/* ---- vertices and triangles, taken as they come */
+
+static hob_threemf_range *range_at(hob_threemf_part *part, const hob_xml_element *mesh)
+{
+	uint32_t count = HOB_THREEMF_COUNT(part->ranges, hob_threemf_range);
+	if (count > 0 && HOB_THREEMF_AT(part->ranges, hob_threemf_range, count - 1)->mesh == mesh)
+		return HOB_THREEMF_AT(part->ranges, hob_threemf_range, count - 1);
+	hob_threemf_range range = {.mesh = mesh,
+							   .vertex_first = (uint32_t)(part->vertices.size / (3 * sizeof(float))),
+							   .triangle_first = HOB_THREEMF_COUNT(part->triangles, hob_threemf_triangle)};
+	hob_buf_put(&part->ranges, &range, sizeof range);
+	return part->ranges.failed ? NULL : HOB_THREEMF_AT(part->ranges, hob_threemf_range, count);
+}
+
+static void put_vertex(hob_threemf_part *part, const hob_xml_element *e)
+{
+	const float point[3] = {(float)hob_xml_attr_double(e, HOB_STR("x"), 0),
+							(float)hob_xml_attr_double(e, HOB_STR("y"), 0),
+							(float)hob_xml_attr_double(e, HOB_STR("z"), 0)};
+	hob_buf_put(&part->vertices, point, sizeof point);
+}
+
+static void put_triangle(hob_threemf_part *part, const hob_xml_element *e)
+{
+	static const char *const names[] = {"v1", "v2", "v3", "pid", "p1", "p2", "p3"};
+	hob_threemf_triangle triangle;
+	uint32_t values[HOB_COUNT_OF(names)];
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		values[i] = hob_xml_attr_u32(e, hob_str_of(names[i]), HOB_NONE);
+	memcpy(triangle.vertex, values, sizeof triangle.vertex);
+	triangle.group = values[3];
+	memcpy(triangle.property, values + 4, sizeof triangle.property);
+	part->painted = part->painted || hob_xml_attr(e, HOB_STR("paint_color")).len > 0 ||
+					hob_xml_attr(e, HOB_STR("mmu_segmentation")).len > 0;
+	hob_buf_put(&part->triangles, &triangle, sizeof triangle);
+}
+
+static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
+				 hob_error *err)
+{
+	hob_threemf_part *part = user;
+	bool vertex = hob_xml_is(element, HOB_STR("vertex")) && hob_xml_is(parent, HOB_STR("vertices"));
+	bool triangle = hob_xml_is(element, HOB_STR("triangle")) && hob_xml_is(parent, HOB_STR("triangles"));
+	if ((!vertex && !triangle) || !parent->parent)
+		return false;
+	hob_threemf_range *range = range_at(part, parent->parent);
+	if (range && vertex) {
+		put_vertex(part, element);
+		range->vertex_count++;
+	} else if (range) {
+		put_triangle(part, element);
+		range->triangle_count++;
+	}
+	if (!range || part->vertices.failed || part->triangles.failed)
+		*failed = !hob_fail(err, MEMORY, "no memory left for triangles");
+	else if (range->vertex_count > HOB_LIMIT_VERTICES || range->triangle_count > HOB_LIMIT_INDICES / 3)
+		*failed = !hob_fail(err, LIMIT, "line %u: more than %llu vertices or %llu triangles", element->line,
+							HOB_LIMIT_VERTICES, HOB_LIMIT_INDICES / 3);
+	return true;
+}
+
+/* ---- parts */
+
+static float unit_of(hob_threemf *t, const hob_xml_element *root)
+{
+	static const struct {
+		const char *name;
+		float metres;
+	} units[] = {{"millimeter", 0.001f}, {"micron", 1e-6f}, {"centimeter", 0.01f},
+				 {"meter", 1},			 {"inch", 0.0254f}, {"foot", 0.3048f}};
+	hob_str name = hob_text_trim(hob_xml_attr(root, HOB_STR("unit")));
+	for (size_t i = 0; i < HOB_COUNT_OF(units); i++)
+		if (hob_str_equal_nocase(name, hob_str_of(units[i].name)))
+			return units[i].metres;
+	if (name.len > 0)
+		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.unit",
+					 "'%.*s' is no unit of 3MF; lengths are read as millimetres", HOB_FMT(name));
+	return 0.001f;
+}
+
+static bool list_items(hob_threemf *t, hob_threemf_resource *resource, hob_error *err)
+{
+	hob_arena *scratch = t->request->scratch;
+	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
+		resource->item_count++;
+	resource->items = HOB_NEW(scratch, const hob_xml_element *, resource->item_count);
+	resource->materials = HOB_NEW(scratch, uint32_t, resource->item_count);
+	if (!resource->items || !resource->materials)
+		return hob_fail_memory(err, scratch, "resources");
+	memset(resource->materials, 0xFF, resource->item_count * sizeof *resource->materials);
+	uint32_t at = 0;
+	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
+		resource->items[at++] = e;
+	return true;
+}
+
+/* Ids count within their part. */
+typedef struct resource_key {
+	char bytes[8];
+} resource_key;
+
+static resource_key key_of(uint32_t part, uint32_t id)
+{
+	resource_key key;
+	hob_store_u32(key.bytes, part);
+	hob_store_u32(key.bytes + 4, id);
+	return key;
+}
+
+static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
+{
+	hob_arena *scratch = t->request->scratch;
+	const hob_xml_element *root = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root;
+	const hob_xml_element *list = hob_xml_child(root, HOB_STR("resources"));
+	for (const hob_xml_element *e = list ? list->first : NULL; e; e = e->next) {
+		hob_threemf_resource resource = {.element = e,
+										 .part = part,
+										 .id = hob_xml_attr_u32(e, HOB_STR("id"), HOB_NONE),
+										 .material = HOB_NONE};
+		if (resource.id == HOB_NONE)
+			continue;
+		if (!hob_xml_is(e, HOB_STR("object")) && !list_items(t, &resource, err))
+			return false;
+		resource_key written = key_of(part, resource.id);
+		hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
+		if (!key.data || !hob_name_map_add(&t->resource_ids, key,
+										   HOB_THREEMF_COUNT(t->resources, hob_threemf_resource), NULL))
+			return hob_fail_memory(err, scratch, "resources");
+		hob_buf_put(&t->resources, &resource, sizeof resource);
+	}
+	return !t->resources.failed || hob_fail(err, MEMORY, "no memory left for resources");
+}
+
+hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id)
+{
+	resource_key key = key_of(part, id);
+	uint32_t index = hob_name_map_get(&t->resource_ids, (hob_str){key.bytes, sizeof key.bytes});
+	return index == HOB_NONE ? NULL : HOB_THREEMF_AT(t->resources, hob_threemf_resource, index);
+}
+
+/* Reads a part once. */
+static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *err)
+{
+	hob_arena *scratch = t->request->scratch;
+	hob_bytes bytes;
+	while (path.len > 0 && path.data[0] == '/')
+		path = hob_str_sub(path, 1, path.len);
+	*index = hob_name_map_get(&t->part_ids, path);
+	if (*index != HOB_NONE)
+		return true;
+	*index = HOB_THREEMF_COUNT(t->parts, hob_threemf_part);
+	if (*index >= PARTS_MAX)
+		return hob_fail(err, LIMIT, "more than %d parts", PARTS_MAX);
+	if (!hob_threemf_member(t, scratch, path, &bytes))
+		return hob_fail(err, CORRUPT,
+						"the part '%.*s' is not in the package or cannot be unpacked; export the file again",
+						HOB_FMT(path));
+	hob_threemf_part part = {.path = path};
+	hob_xml_taker taker = {&part, take};
+	bool done = hob_xml_parse(scratch, bytes, &taker, &part.xml, err);
+	hob_buf_put(&t->parts, &part, sizeof part);
+	if (t->parts.failed) {
+		hob_buf_release(&part.vertices);
+		hob_buf_release(&part.triangles);
+		hob_buf_release(&part.ranges);
+		return hob_fail(err, MEMORY, "no memory left for parts");
+	}
+	if (!done)
+		return hob_fail_in(err, "part '%.*s'", HOB_FMT(path));
+	hob_threemf_part *kept = HOB_THREEMF_AT(t->parts, hob_threemf_part, *index);
+	kept->unit = unit_of(t, kept->xml.root);
+	float *values = (float *)(void *)kept->vertices.data;
+	for (size_t i = 0; i < kept->vertices.size / sizeof(float); i++)
+		values[i] *= kept->unit;
+	if (kept->painted)
+		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.painted",
+					 "colours that a slicer painted on triangles are its own and left out");
+	if (!hob_name_map_add(&t->part_ids, path, *index, NULL))
+		return hob_fail_memory(err, scratch, "parts");
+	return index_resources(t, *index, err);
+}
+
+/* ---- nodes */
+
+static bool add_node(hob_threemf *t, uint32_t parent, hob_str name, uint32_t *id, hob_error *err)
+{
+	hob_node node = hob_shape_plain_node(hob_text_name(t->request->result, name));
+	if (!node.name.data)
+		return hob_fail_memory(err, t->request->result, "a name");
+	node.parent = parent;
+	node.source = HOB_NONE;
+	node.mesh_first = HOB_THREEMF_COUNT(t->mesh_refs, uint32_t);
+	*id = HOB_THREEMF_COUNT(t->nodes, hob_node);
+	if (*id >= HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
+	hob_buf_put(&t->nodes, &node, sizeof node);
+	return !t->nodes.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+}
+
+/* Twelve numbers, rows of a matrix that stands behind the vector: columns of ours. */
+static void set_transform(hob_node *node, hob_str text, float unit)
+{
+	float n[12];
+	if (hob_xml_floats(text, n, 12) != 12)
+		return;
+	for (int i = 0; i < 12; i++)
+		if (!(n[i] > -1e15f && n[i] < 1e15f))
+			return;
+	for (int column = 0; column < 4; column++)
+		for (int row = 0; row < 4; row++)
+			node->matrix[column * 4 + row] =
+				row == 3 ? (float)(column == 3) : n[column * 3 + row] * (column == 3 ? unit : 1);
+	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
+}
+
+/* An item or component: the object that it names, placed. */
+static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t parent, uint32_t depth,
+				  hob_error *err)
+{
+	uint32_t target = part, node;
+	hob_str path = hob_xml_attr(use, HOB_STR("path"));
+	if (depth > DEPTH_MAX)
+		return hob_fail(err, LIMIT,
+						"line %u: components are nested deeper than %d, or an object holds itself", use->line,
+						DEPTH_MAX);
+	if (path.len > 0 && !open_part(t, path, &target, err))
+		return false;
+	uint32_t id = hob_xml_attr_u32(use, HOB_STR("objectid"), HOB_NONE);
+	hob_threemf_resource *object = hob_threemf_find(t, target, id);
+	if (!object || !hob_xml_is(object->element, HOB_STR("object"))) {
+		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-object",
+					 "line %u: object %u does not exist; it is left out", use->line, id);
+		return true;
+	}
+	if (!add_node(t, parent, hob_xml_attr(object->element, HOB_STR("name")), &node, err) ||
+		!hob_threemf_meshes(t, object, err))
+		return false;
+	hob_node *to = HOB_THREEMF_AT(t->nodes, hob_node, node);
+	set_transform(to, hob_xml_attr(use, HOB_STR("transform")),
+				  HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit);
+	to->mesh_count = object->mesh_count;
+	for (uint32_t i = 0; i < object->mesh_count; i++) {
+		uint32_t mesh = object->mesh_first + i;
+		hob_buf_put(&t->mesh_refs, &mesh, sizeof mesh);
+	}
+	if (t->mesh_refs.failed || HOB_THREEMF_COUNT(t->mesh_refs, uint32_t) > HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
+	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
+		 e = hob_xml_next(e, HOB_STR("component")))
+		if (!place(t, target, e, node, depth + 1, err))
+			return false;
+	return true;
+}
+
+static bool build(hob_threemf *t, uint32_t part, hob_error *err)
+{
+	const hob_xml_element *list =
+		hob_xml_child(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("build"));
+	uint32_t root, items = 0;
+	if (!add_node(t, HOB_NONE, HOB_STR(""), &root, err))
+		return false;
+	/* Z of the file is up. */
+	HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation[0] = -0.70710678f;
+	HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation[3] = 0.70710678f;
+	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
+		 e = hob_xml_next(e, HOB_STR("item")), items++)
+		if (!place(t, part, e, root, 1, err))
+			return false;
+	return items > 0 ||
+		   hob_fail(err, EMPTY,
+					"the file says to build nothing; place an object on the plate and export it again");
+}
+
+/* ---- the model */
+
+static bool take_list(hob_arena *arena, const hob_buf *from, size_t size, void **to, uint32_t *count,
+					  hob_error *err)
+{
+	*count = (uint32_t)(from->size / size);
+	*to = hob_arena_alloc(arena, from->size, 16);
+	if (!*to)
+		return hob_fail_memory(err, arena, "the model");
+	if (from->size > 0)
+		memcpy(*to, from->data, from->size);
+	return true;
+}
+
+static bool take_lists(hob_threemf *t, hob_error *err)
+{
+	hob_model *m = t->model;
+	hob_arena *arena = t->request->result;
+	const struct {
+		const hob_buf *from;
+		size_t size;
+		void **to;
+		uint32_t *count;
+	} lists[] = {
+		{&t->meshes, sizeof(hob_mesh), (void **)&m->meshes, &m->mesh_count},
+		{&t->materials, sizeof(hob_material), (void **)&m->materials, &m->material_count},
+		{&t->samplers, sizeof(hob_sampler), (void **)&m->samplers, &m->sampler_count},
+		{&t->nodes, sizeof(hob_node), (void **)&m->nodes, &m->node_count},
+		{&t->mesh_refs, sizeof(uint32_t), (void **)&m->mesh_refs, &m->mesh_ref_count},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		if (!take_list(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
+			return false;
+	m->scenes = HOB_NEW(arena, hob_scene, 1);
+	m->scene_roots = HOB_NEW(arena, uint32_t, 1);
+	if (!m->scenes || !m->scene_roots)
+		return hob_fail_memory(err, arena, "the scene");
+	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = 1};
+	m->scene_count = m->scene_root_count = 1;
+	return hob_image_set_take(&t->images, m, err);
+}
+
+static void release(hob_threemf *t)
+{
+	for (uint32_t i = 0; i < HOB_THREEMF_COUNT(t->parts, hob_threemf_part); i++) {
+		hob_threemf_part *part = HOB_THREEMF_AT(t->parts, hob_threemf_part, i);
+		hob_buf_release(&part->vertices);
+		hob_buf_release(&part->triangles);
+		hob_buf_release(&part->ranges);
+	}
+	hob_buf *const lists[] = {&t->parts,	&t->resources, &t->meshes,	 &t->materials,
+							  &t->samplers, &t->nodes,	   &t->mesh_refs};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		hob_buf_release(lists[i]);
+	hob_image_set_release(&t->images);
+}
+
+static bool read_package(hob_threemf *t, hob_error *err)
+{
+	hob_str path;
+	uint32_t part;
+	if (!start_part(t, &path, err) || !open_part(t, path, &part, err))
+		return false;
+	if (!hob_xml_is(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("model")))
+		return hob_fail(err, CORRUPT, "the part '%.*s' is no 3MF model", HOB_FMT(path));
+	for (const hob_xml_element *e = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root->first; e;
+		 e = e->next)
+		if (hob_xml_is(e, HOB_STR("metadata")) &&
+			hob_str_equal(hob_xml_attr(e, HOB_STR("name")), HOB_STR("Application"))) {
+			t->model->generator = hob_text_name(t->request->result, e->text);
+			if (!t->model->generator.data)
+				return hob_fail_memory(err, t->request->result, "a name");
+		}
+	if (!build(t, part, err))
+		return false;
+	if (t->meshes.size == 0)
+		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
+	return take_lists(t, err);
+}
+
+static bool threemf_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_model model = {0};
+	hob_threemf *t = HOB_NEW(request->scratch, hob_threemf, 1);
+	if (!t)
+		return hob_fail_memory(err, request->scratch, "the import");
+	t->request = request;
+	t->model = &model;
+	if (!hob_zip_open(request->file, &t->archive))
+		return hob_fail(err, CORRUPT,
+						"a .3mf file is a zip archive, and this is none; copy or export it again");
+	hob_name_map_init(&t->part_ids, request->scratch);
+	hob_name_map_init(&t->resource_ids, request->scratch);
+	hob_name_map_init(&t->pictures, request->scratch);
+	hob_image_set_init(&t->images, request);
+	bool done = read_package(t, err);
+	release(t);
+	if (done)
+		*out = model;
+	return done;
+}
+
+static const char *const extensions[] = {"3mf", NULL};
+
+const hob_importer hob_threemf_importer = {
+	.name = "3mf",
+	.version = 1,
+	.extensions = extensions,
+	.import = threemf_import,
+	.library_version = hob_xml_version,
+};

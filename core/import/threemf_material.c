@@ -1,0 +1,222 @@
+#include "threemf_private.h"
+
+#include "../base/limits.h"
+#include "shape.h"
+#include "text.h"
+
+/* #RRGGBB or #RRGGBBAA, sRGB -> linear. */
+static bool read_color(hob_str text, float out[4])
+{
+	uint32_t digits[8] = {0, 0, 0, 0, 0, 0, 15, 15};
+	text = hob_text_trim(text);
+	if ((text.len != 7 && text.len != 9) || text.data[0] != '#')
+		return false;
+	for (size_t i = 1; i < text.len; i++) {
+		char c = text.data[i];
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+					: c >= 'a' && c <= 'f' ? c - 'a' + 10
+					: c >= 'A' && c <= 'F' ? c - 'A' + 10
+										   : -1;
+		if (digit < 0)
+			return false;
+		digits[i - 1] = (uint32_t)digit;
+	}
+	for (int i = 0; i < 4; i++) {
+		float value = (float)(digits[i * 2] * 16 + digits[i * 2 + 1]) / 255;
+		out[i] = i < 3 ? hob_shape_linear(value) : value;
+	}
+	return true;
+}
+
+static const hob_xml_element *item(const hob_threemf_resource *group, uint32_t index)
+{
+	return index < group->item_count ? group->items[index] : NULL;
+}
+
+void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4])
+{
+	out[0] = out[1] = out[2] = out[3] = 1;
+	read_color(hob_xml_attr(item(group, property), HOB_STR("color")), out);
+}
+
+void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2])
+{
+	const hob_xml_element *coordinate = item(group, property);
+	out[0] = (float)hob_xml_attr_double(coordinate, HOB_STR("u"), 0);
+	out[1] = 1 - (float)hob_xml_attr_double(coordinate, HOB_STR("v"), 0);
+	for (int i = 0; i < 2; i++)
+		if (out[i] - out[i] != 0)
+			out[i] = 0;
+}
+
+static bool add_material(hob_threemf *t, const hob_material *material, uint32_t *id, hob_error *err)
+{
+	*id = HOB_THREEMF_COUNT(t->materials, hob_material);
+	if (*id >= HOB_LIMIT_MATERIALS)
+		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
+	hob_buf_put(&t->materials, material, sizeof *material);
+	return !t->materials.failed || hob_fail(err, MEMORY, "no memory left for materials");
+}
+
+static bool plain(hob_threemf *t, hob_str name, const float color[4], uint32_t *id, hob_error *err)
+{
+	hob_material material;
+	hob_str clean = hob_text_name(t->request->result, name);
+	if (!clean.data)
+		return hob_fail_memory(err, t->request->result, "a name");
+	hob_shape_plain_material(&material, clean);
+	memcpy(material.base_color, color, sizeof material.base_color);
+	if (color[3] < 1)
+		material.alpha_mode = HOB_ALPHA_BLEND;
+	return add_material(t, &material, id, err);
+}
+
+static void base_color(const hob_threemf_resource *group, uint32_t index, float color[4])
+{
+	color[0] = color[1] = color[2] = color[3] = 1;
+	read_color(hob_xml_attr(item(group, index), HOB_STR("displaycolor")), color);
+}
+
+/* Parts of several base materials become one of their mean colour. */
+static void mixed_color(hob_threemf *t, const hob_threemf_resource *group, uint32_t index, float color[4])
+{
+	const hob_threemf_resource *base =
+		hob_threemf_find(t, group->part, hob_xml_attr_u32(group->element, HOB_STR("matid"), HOB_NONE));
+	hob_str indices = hob_xml_attr(group->element, HOB_STR("matindices"));
+	hob_str values = hob_xml_attr(item(group, index), HOB_STR("values"));
+	float sum = 0, mixed[4] = {0};
+	hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.composite",
+				 "mixtures of materials are shown in the mean of their colours");
+	for (hob_str word; base && (word = hob_text_word(&indices)).len > 0;) {
+		float which, share, one[4];
+		hob_str part = hob_text_word(&values);
+		if (hob_xml_floats(word, &which, 1) != 1 || hob_xml_floats(part, &share, 1) != 1 ||
+			!(which >= 0 && which < 1e6f) || !(share > 0 && share < 1e6f))
+			continue;
+		base_color(base, (uint32_t)which, one);
+		for (int i = 0; i < 4; i++)
+			mixed[i] += one[i] * share;
+		sum += share;
+	}
+	for (int i = 0; i < 4; i++)
+		color[i] = sum > 0 ? mixed[i] / sum : 1;
+}
+
+/* ---- textures */
+
+static hob_wrap wrap_of(hob_str style)
+{
+	return hob_str_equal(style, HOB_STR("clamp")) || hob_str_equal(style, HOB_STR("none")) ? HOB_WRAP_CLAMP
+		   : hob_str_equal(style, HOB_STR("mirror"))									   ? HOB_WRAP_MIRROR
+																						   : HOB_WRAP_REPEAT;
+}
+
+static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
+{
+	hob_image *image;
+	hob_bytes bytes;
+	*id = hob_name_map_get(&t->pictures, path);
+	if (*id != HOB_NONE)
+		return true;
+	if (!hob_threemf_member(t, t->request->result, path, &bytes)) {
+		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-part",
+					 "the picture '%.*s' is not in the package; export the model again", HOB_FMT(path));
+		return true;
+	}
+	if (!hob_image_set_add(&t->images, &image, id, err))
+		return false;
+	image->bytes = bytes;
+	image->name = hob_text_name(t->request->result, hob_text_last_part(path));
+	return (image->name.data && hob_name_map_add(&t->pictures, path, *id, NULL)) ||
+		   hob_fail_memory(err, t->request->result, "a picture");
+}
+
+static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
+{
+	hob_material material;
+	const hob_threemf_resource *texture =
+		hob_threemf_find(t, group->part, hob_xml_attr_u32(group->element, HOB_STR("texid"), HOB_NONE));
+	const hob_xml_element *element = texture ? texture->element : NULL;
+	hob_shape_plain_material(&material, HOB_STR(""));
+	hob_sampler sampler = {.wrap_u = wrap_of(hob_xml_attr(element, HOB_STR("tilestyleu"))),
+						   .wrap_v = wrap_of(hob_xml_attr(element, HOB_STR("tilestylev")))};
+	if (element &&
+		!picture(t, hob_xml_attr(element, HOB_STR("path")), &material.slots[HOB_SLOT_BASE_COLOR].image, err))
+		return false;
+	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT) {
+		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_THREEMF_COUNT(t->samplers, hob_sampler);
+		hob_buf_put(&t->samplers, &sampler, sizeof sampler);
+	}
+	return !t->samplers.failed ? add_material(t, &material, &group->material, err)
+							   : hob_fail(err, MEMORY, "no memory left for samplers");
+}
+
+/* ---- groups */
+
+static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
+{
+	float color[4] = {1, 1, 1, 1}, one[4];
+	/* The colours themselves are the corners'. */
+	for (uint32_t i = 0; i < group->item_count; i++) {
+		hob_threemf_color(group, i, one);
+		color[3] = one[3] < color[3] ? one[3] : color[3];
+	}
+	bool blends = color[3] < 1;
+	color[3] = 1;
+	if (!plain(t, HOB_STR(""), color, &group->material, err))
+		return false;
+	if (blends)
+		HOB_THREEMF_AT(t->materials, hob_material, group->material)->alpha_mode = HOB_ALPHA_BLEND;
+	return true;
+}
+
+static bool single(hob_threemf *t, hob_threemf_resource *group, uint32_t index, bool mixed, uint32_t *id,
+				   hob_error *err)
+{
+	float color[4];
+	const hob_xml_element *element = item(group, index);
+	*id = HOB_NONE;
+	if (!element)
+		return true;
+	if (group->materials[index] == HOB_NONE) {
+		if (mixed)
+			mixed_color(t, group, index, color);
+		else
+			base_color(group, index, color);
+		if (!plain(t, hob_xml_attr(element, HOB_STR("name")), color, &group->materials[index], err))
+			return false;
+	}
+	*id = group->materials[index];
+	return true;
+}
+
+bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
+						 hob_error *err)
+{
+	hob_threemf_resource *group = hob_threemf_find(t, part, id);
+	*out = (hob_threemf_look){.material = HOB_NONE, .group = group};
+	if (id == HOB_NONE || property == HOB_NONE)
+		return true;
+	if (!group || property >= group->item_count) {
+		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-property",
+					 "triangles ask for properties that do not exist (group %u); they are shown in the "
+					 "default material",
+					 id);
+		return true;
+	}
+	bool base = hob_xml_is(group->element, HOB_STR("basematerials"));
+	if (base || hob_xml_is(group->element, HOB_STR("compositematerials")))
+		return single(t, group, property, !base, &out->material, err);
+	out->colored = hob_xml_is(group->element, HOB_STR("colorgroup"));
+	out->textured = hob_xml_is(group->element, HOB_STR("texture2dgroup"));
+	if (!out->colored && !out->textured) {
+		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.property",
+					 "triangles with <%.*s> are shown in the default material: such properties are not read",
+					 HOB_FMT(group->element->name));
+		return true;
+	}
+	if (group->material == HOB_NONE && !(out->colored ? colored(t, group, err) : textured(t, group, err)))
+		return false;
+	out->material = group->material;
+	return true;
+}

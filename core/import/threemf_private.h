@@ -1,0 +1,85 @@
+/* threemf_private.h - what the files of the 3MF reader share.
+ *
+ *   threemf.c           trunk: the archive, its model parts, the importer
+ *   threemf_mesh.c      objects -> meshes, one for each material of an object
+ *   threemf_material.c  base materials, colours, textures, composites
+ *
+ * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF Consortium). */
+#ifndef HOB_THREEMF_PRIVATE_H
+#define HOB_THREEMF_PRIVATE_H
+
+#include "image_set.h"
+#include "importer.h"
+#include "name_map.h"
+#include "xml.h"
+#include "zip.h"
+
+typedef struct hob_threemf_triangle {
+	uint32_t vertex[3], group, property[3]; /* group: pid; HOB_NONE where the file is silent */
+} hob_threemf_triangle;
+
+/* A model part: a tree without the vertices and triangles, which stand in lists. */
+typedef struct hob_threemf_part {
+	hob_str path;
+	hob_xml xml;
+	float unit;		   /* metres */
+	hob_buf vertices;  /* float [3], metres */
+	hob_buf triangles; /* hob_threemf_triangle */
+	hob_buf ranges;	   /* hob_threemf_range, in the order of the file */
+	bool painted;	   /* triangles carry colours of a slicer's own */
+} hob_threemf_part;
+
+typedef struct hob_threemf_range {
+	const hob_xml_element *mesh;
+	uint32_t vertex_first, vertex_count, triangle_first, triangle_count;
+} hob_threemf_range;
+
+/* What an id of a part names: an object or a group of properties. */
+typedef struct hob_threemf_resource {
+	const hob_xml_element *element;
+	uint32_t part, id;
+	const hob_xml_element **items; /* of a group, by index */
+	uint32_t item_count;
+	uint32_t *materials; /* [item_count], HOB_NONE: not made yet */
+	uint32_t material;	 /* of the group as a whole */
+	bool made;			 /* objects: the meshes are known */
+	uint32_t mesh_first, mesh_count;
+} hob_threemf_resource;
+
+typedef struct hob_threemf {
+	const hob_import_request *request;
+	hob_model *model;
+	hob_zip archive;
+	hob_buf parts, resources; /* hob_threemf_part, hob_threemf_resource */
+	hob_name_map part_ids, resource_ids;
+	hob_buf meshes, materials, samplers, nodes, mesh_refs;
+	hob_image_set images;
+	hob_name_map pictures;
+} hob_threemf;
+
+#define HOB_THREEMF_COUNT(buf, type)	 ((uint32_t)((buf).size / sizeof(type)))
+#define HOB_THREEMF_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
+
+/* The resource `id` of a part; NULL when there is none. */
+hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id);
+/* Unpacks the member that a path of the package names, with or without the leading slash. */
+bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_bytes *out) HOB_MUST_CHECK;
+
+/* How triangles of a property group look. */
+typedef struct hob_threemf_look {
+	uint32_t material;		/* HOB_NONE: the default */
+	bool colored, textured; /* each corner has a colour, or texture coordinates */
+	hob_threemf_resource *group;
+} hob_threemf_look;
+
+/* Item `property` of group `id`. */
+bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
+						 hob_error *err) HOB_MUST_CHECK;
+/* Linear RGBA of an item of a <colorgroup>; U and V, from the top, of one of a <texture2dgroup>. */
+void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
+void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);
+
+/* The meshes of an object, made once. */
+bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err) HOB_MUST_CHECK;
+
+#endif

@@ -1,0 +1,207 @@
+/* The 3MF reader, by small packages of our own. */
+#include "tests/unit/import/zip_fixture.h"
+
+/* clang-format off */
+#define RELATIONS "<Relationships><Relationship Target='/3D/main.model' Type='http://schemas.microsoft.com/3dmanufacturing/2013/01/3dmodel'/></Relationships>"
+#define MODEL(resources, build) \
+	"<model unit='meter' xmlns='http://schemas.microsoft.com/3dmanufacturing/core/2015/02' " \
+	"xmlns:m='http://schemas.microsoft.com/3dmanufacturing/material/2015/02' " \
+	"xmlns:p='http://schemas.microsoft.com/3dmanufacturing/production/2015/06'>" \
+	"<resources>" resources "</resources><build>" build "</build></model>"
+#define OBJECT(more, triangles) \
+	"<object id='1' name='plate' " more "><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/>" \
+	"<vertex x='1' y='1' z='0'/><vertex x='0' y='1' z='0'/></vertices><triangles>" triangles "</triangles></mesh></object>"
+#define ITEM "<item objectid='1'/>"
+/* clang-format on */
+
+static reader *pack(const char *main_part, const char *other, bool deflate, hob_buf *zip)
+{
+	const member members[] = {{"_rels/.rels", RELATIONS},
+							  {"3D/main.model", main_part},
+							  {"3D/Objects/o.model", other},
+							  {"3D/Textures/t.png", "no picture"}};
+	*zip = make_zip(members, 4, deflate);
+	reader *r = reader_new(&hob_threemf_importer);
+	reader_add_bytes(r, "part.3mf", zip->data, zip->size);
+	return r;
+}
+
+static reader *package(const char *main_part, const char *other, hob_buf *zip)
+{
+	return pack(main_part, other, true, zip);
+}
+
+static void done(reader *r, hob_buf *zip)
+{
+	reader_free(r);
+	hob_buf_release(zip);
+}
+
+static void objects_of_other_parts_are_built(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r = package(
+		MODEL("<object id='9'><components><component p:path='/3D/Objects/o.model' objectid='1' transform='1 "
+			  "0 0 0 1 0 0 0 1 5 6 7'/>"
+			  "<component p:path='/3D/Objects/o.model' objectid='1'/></components></object>",
+			  "<item objectid='9' transform='0 1 0 -1 0 0 0 0 1 0 0 2'/>"),
+		MODEL(OBJECT("", "<triangle v1='0' v2='1' v3='2'/><triangle v1='0' v2='2' v3='3'/>"), ""), &zip);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 1);
+	assert_int_equal(model_triangles(m), 2);
+	assert_int_equal(m->mesh_ref_count, 2);
+	assert_int_equal(m->node_count, 4);
+	assert_name(m->nodes[2].name, "plate");
+	assert_vector(m->nodes[2].translation, 5, 6, 7);
+	float item[16];
+	hob_node_local_matrix(&m->nodes[1], item);
+	assert_vector(item, 0, 1, 0);
+	assert_vector(item + 12, 0, 0, 2);
+	done(r, &zip);
+}
+
+static void base_materials_cut_an_object(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r =
+		package(MODEL("<basematerials id='5'><base name='red' displaycolor='#FF0000'/><base name='glass' "
+					  "displaycolor='#00FF0080'/></basematerials>" OBJECT(
+						  "pid='5' pindex='0'",
+						  "<triangle v1='0' v2='1' v3='2'/><triangle v1='0' v2='2' v3='3' pid='5' p1='1'/>"),
+					  ITEM),
+				"", &zip);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 2);
+	assert_int_equal(m->material_count, 2);
+	assert_name(m->materials[0].name, "red");
+	assert_vector(m->materials[0].base_color, 1, 0, 0);
+	assert_int_equal(m->materials[1].alpha_mode, HOB_ALPHA_BLEND);
+	assert_near(m->materials[1].base_color[3], 128.0f / 255);
+	assert_int_equal(m->meshes[1].material, 1);
+	done(r, &zip);
+}
+
+static void colours_and_textures_reach_the_corners(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r = package(
+		MODEL("<m:colorgroup id='5'><m:color color='#FF0000'/><m:color color='#808080'/></m:colorgroup>"
+			  "<m:texture2d id='6' path='/3D/Textures/t.png' contenttype='image/png' tilestyleu='clamp'/>"
+			  "<m:texture2dgroup id='7' texid='6'><m:tex2coord u='0' v='0'/><m:tex2coord u='1' "
+			  "v='0.25'/></m:texture2dgroup>" OBJECT(
+				  "", "<triangle v1='0' v2='1' v3='2' pid='5' p1='0' p2='1' p3='1'/><triangle v1='0' v2='2' "
+					  "v3='3' pid='7' p1='0' p2='1' p3='1'/>"),
+			  ITEM),
+		"", &zip);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 2);
+	assert_vector(m->meshes[0].color[0], 1, 0, 0);
+	assert_near(m->meshes[0].color[0][4], 0.21586052f);
+	assert_near(m->meshes[1].uv[0][3], 0.75f);
+	const hob_texture_ref *ref = &m->materials[m->meshes[1].material].slots[HOB_SLOT_BASE_COLOR];
+	assert_int_equal(m->images[ref->image].bytes.size, 10);
+	assert_int_equal(m->samplers[ref->sampler].wrap_u, HOB_WRAP_CLAMP);
+	done(r, &zip);
+}
+
+static void what_would_run_away_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		hob_err_code code;
+	} cases[] = {
+		{MODEL("<object id='1'><components><component objectid='1'/></components></object>", ITEM),
+		 HOB_ERR_LIMIT},
+		{MODEL(OBJECT("", "<triangle v1='0' v2='1' v3='2'/>"), ""), HOB_ERR_EMPTY},
+		{MODEL(OBJECT("", "<triangle v1='0' v2='1' v3='9'/>"), ITEM), HOB_ERR_EMPTY},
+		{MODEL("<object id='1'><components><component p:path='../../etc/passwd' "
+			   "objectid='1'/></components></object>",
+			   ITEM),
+		 HOB_ERR_CORRUPT},
+		{"<!DOCTYPE m [<!ENTITY a 'b'>]><model/>", HOB_ERR_UNSUPPORTED},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		hob_buf zip;
+		reader *r = package(cases[i].text, "", &zip);
+		assert_false(reader_run(r));
+		assert_int_equal(r->error.code, cases[i].code);
+		assert_int_equal(r->io.logged, 0);
+		done(r, &zip);
+	}
+}
+
+static void damage_and_want_are_survived(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r = pack(MODEL("<colorgroup id='5'><color color='#FF0000'/></colorgroup>" OBJECT(
+							   "pid='5' pindex='0'", "<triangle v1='0' v2='1' v3='2'/>"),
+						   ITEM),
+					 "", false, &zip);
+	reader_damage(r, 7);
+	reader_starve(r);
+	done(r, &zip);
+}
+
+static void lengths_of_3mf_are_metres(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *attribute;
+		float x;
+	} cases[] = {{"", 0.1f},
+				 {" unit=\"millimeter\"", 0.1f},
+				 {" unit=\"inch\"", 2.54f},
+				 {" unit=\"meter\"", 100},
+				 {" unit=\"centimeter\"", 1},
+				 {" unit=\"foot\"", 30.48f},
+				 {" unit=\"micron\"", 1e-4f}};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char model[1024];
+		snprintf(
+			model, sizeof model,
+			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<model%s "
+			"xmlns=\"http://schemas.microsoft.com/3dmanufacturing/core/2015/02\"><resources><object id=\"1\" "
+			"type=\"model\"><mesh><vertices><vertex x=\"0\" y=\"0\" z=\"0\"/><vertex x=\"100\" y=\"0\" "
+			"z=\"0\"/><vertex x=\"0\" y=\"100\" z=\"0\"/></vertices><triangles><triangle v1=\"0\" v2=\"1\" "
+			"v3=\"2\"/></triangles></mesh></object></resources><build><item objectid=\"1\"/></build></model>",
+			cases[i].attribute);
+		const member members[] = {
+			{"[Content_Types].xml", "<?xml version=\"1.0\"?><Types/>"},
+			{"_rels/.rels",
+			 "<?xml version=\"1.0\"?><Relationships "
+			 "xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"><Relationship "
+			 "Target=\"/3D/3dmodel.model\" Id=\"r\" "
+			 "Type=\"http://schemas.microsoft.com/3dmanufacturing/2013/01/3dmodel\"/></Relationships>"},
+			{"3D/3dmodel.model", model},
+		};
+		hob_buf zip = make_zip(members, 3, i % 2);
+		reader *r = reader_new(&hob_threemf_importer);
+		reader_add_bytes(r, "part.3mf", zip.data, zip.size);
+		const hob_model *out = reader_model(r);
+		assert_near(out->meshes[0].position[3], cases[i].x);
+		/* Prints lie on their side until Z is up. */
+		float root[16];
+		hob_node_local_matrix(&out->nodes[0], root);
+		assert_vector(root + 8, 0, 1, 0);
+		reader_free(r);
+		hob_buf_release(&zip);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(objects_of_other_parts_are_built),
+		cmocka_unit_test(base_materials_cut_an_object),
+		cmocka_unit_test(colours_and_textures_reach_the_corners),
+		cmocka_unit_test(what_would_run_away_is_refused),
+		cmocka_unit_test(damage_and_want_are_survived),
+		cmocka_unit_test(lengths_of_3mf_are_metres),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
