@@ -74,6 +74,10 @@ static size_t utf8_sequence(const uint8_t *p, size_t left)
 bool hob_utf8_valid(hob_str s)
 {
 	for (size_t i = 0; i < s.len;) {
+		if (s.len - i >= 8 && !(hob_load_u64(s.data + i) & 0x8080808080808080ull)) {
+			i += 8;
+			continue;
+		}
 		size_t step = utf8_sequence((const uint8_t *)s.data + i, s.len - i);
 		if (step == 0)
 			return false;

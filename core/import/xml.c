@@ -6,8 +6,8 @@
 
 #include <expat.h>
 
-/* expat copies what it is given and looks at an unfinished token again with each piece. */
-enum { PIECE = 8 << 20, NAMES = 1024 };
+/* expat copies each piece, and walks through each but the last once more, to count its lines. */
+enum { PIECE = 256 << 20, NAMES = 1024 };
 
 typedef struct open_element {
 	hob_xml_element *element, *last_child;
@@ -30,12 +30,28 @@ typedef struct builder {
 	bool copied, closed; /* closed: a child has begun, the rest does not count */
 	hob_buf text;
 	bool failed;
+	size_t counted; /* bytes of the file whose lines are in `lines` */
+	uint32_t lines;
 } builder;
 
 static void stop(builder *b)
 {
 	b->failed = true;
 	XML_StopParser(b->parser, XML_FALSE);
+}
+
+/* expat counts byte by byte what memchr finds at once. */
+static uint32_t line_number(builder *b)
+{
+	XML_Index index = XML_GetCurrentByteIndex(b->parser);
+	size_t at = index >= 0 && (size_t)index < b->file.size ? (size_t)index : b->file.size;
+	const uint8_t *end = b->file.data + at, *from = b->file.data + b->counted;
+	while (from < end && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
+		b->lines++;
+		from++;
+	}
+	b->counted = at > b->counted ? at : b->counted;
+	return b->lines + 1;
 }
 
 static hob_str intern(builder *b, const char *name)
@@ -169,7 +185,7 @@ static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attribut
 		stop(b);
 		return true;
 	}
-	element.line = (uint32_t)XML_GetCurrentLineNumber(b->parser);
+	element.line = line_number(b);
 	bool taken = b->taker->take(b->taker->user, top->element, &element, &failed, b->err);
 	if (failed)
 		stop(b);
@@ -185,7 +201,7 @@ static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
 	if (!element)
 		return hob_fail_memory(b->err, b->arena, "XML elements");
 	element->name = intern(b, name);
-	element->line = (uint32_t)XML_GetCurrentLineNumber(b->parser);
+	element->line = line_number(b);
 	element->number = b->out->element_count++;
 	if (!element->name.data || !copy_attributes(b, element, attributes))
 		return hob_fail_memory(b->err, b->arena, "XML elements");
