@@ -285,10 +285,8 @@ static void on_flush(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
 	engine_step_batches(engine);
-	bool changed = engine->publish.view;
 	engine_flush(engine);
-	if (changed)
-		engine_answer_waiters(engine);
+	engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -297,7 +295,6 @@ static void on_timer(uv_timer_t *timer)
 	engine_heal_blobs(engine);
 	engine_keep_store(engine);
 	engine_sweep(engine, TIMER_MS);
-	engine_answer_waiters(engine);
 	engine_raise_used(engine);
 	engine_fill(engine);
 	engine_draw_thumbnails(engine);
@@ -350,7 +347,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->listed);
 	free(engine->scan_rounds);
 	free(engine->young);
-	free(engine->waiters);
+	srv_waiters_release(&engine->waiters);
 	free(engine->post_queue);
 	uv_mutex_destroy(&engine->post_lock);
 	engine_free_tasks(engine);

@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../cook/changeset_rule.h"
 #include "../fs/vcs.h"
 #include "../log/log.h"
 
@@ -14,11 +15,7 @@ enum {
 	MANY = 16,		 /* files in one delivery */
 	MANY_COMING = 2, /* files still to be delivered, when the first of them is cooked already */
 	NEW_MS = 20, /* after a file that was not there before, or published alone: it may be the first of many */
-	QUIET_MS = 200,	  /* after the last one of many */
-	COMING_MS = 300,  /* for files that come and make nothing dirty */
-	LOCKED_MS = 5000, /* with a lock: it may stay while somebody writes a message */
-	MOST_MS = 30000,  /* then what is there is published */
-	MOST_HELD = 8192, /* as well */
+	QUIET_MS = 200, /* after the last one of many */
 	LOOK_MS = 25,
 	COPIES_MAX = 8 /* working copies of one root */
 };
@@ -58,14 +55,6 @@ static bool is_busy(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
 	return a->batched && srv_asset_is_busy(&a->life);
-}
-
-static bool somebody_waits(const srv_engine *engine, uint32_t id)
-{
-	for (uint32_t i = 0; i < engine->waiter_count; i++)
-		if (engine->waiters[i].asset == id)
-			return true;
-	return false;
 }
 
 /* ---- what is held */
@@ -122,7 +111,7 @@ bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state 
 	bool saved = job && (job->priority == SRV_PRIORITY_CHANGED || job->priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview;
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
-	if (!a->batched && (many || is_new) && !somebody_waits(engine, id)) {
+	if (!a->batched && (many || is_new) && !srv_waiters_has(&engine->waiters, id)) {
 		engine_join(engine, id);
 		b->has_new = b->has_new || is_new;
 	}
@@ -224,7 +213,8 @@ void engine_join(srv_engine *engine, uint32_t id)
 
 bool engine_joins(srv_engine *engine, uint32_t id)
 {
-	return engine->batches->gathering == batch_of(engine, &engine->assets[id]) && !somebody_waits(engine, id);
+	return engine->batches->gathering == batch_of(engine, &engine->assets[id]) &&
+		   !srv_waiters_has(&engine->waiters, id);
 }
 
 void engine_leave(srv_engine *engine, uint32_t id)
@@ -357,29 +347,32 @@ static uint64_t pause_of(const srv_engine *engine, uint32_t root)
 	return b->has_new ? NEW_MS : 0;
 }
 
-static void step(srv_engine *engine, uint32_t root)
+static void take_step(srv_engine *engine, uint32_t root)
 {
 	batch *b = &engine->batches->of[root];
 	while (b->over < b->member_count && !is_busy(engine, b->members[b->over]))
 		b->over++;
-	uint64_t now = uv_now(engine->loop), quiet = now - b->joined_at;
-	bool coming = srv_watch_collecting(engine->watch) > 0 && quiet < COMING_MS;
-	bool locked = b->locked && quiet < LOCKED_MS;
-	if (b->over == b->member_count && !locked && !coming && quiet >= pause_of(engine, root)) {
+	srv_changeset_facts facts = {.now_ms = uv_now(engine->loop),
+								 .opened_at_ms = b->opened_at,
+								 .joined_at_ms = b->joined_at,
+								 .pause_ms = pause_of(engine, root),
+								 .held = b->held_live,
+								 .all_over = b->over == b->member_count,
+								 .locked = b->locked,
+								 .collecting = srv_watch_collecting(engine->watch) > 0};
+	srv_changeset_step step = srv_changeset_decide(&facts);
+	if (step != SRV_CHANGESET_WAIT)
 		publish(engine, b);
+	if (step == SRV_CHANGESET_CLOSE)
 		close_batch(engine, b);
-		engine_answer_waiters(engine);
-	} else if (now - b->opened_at >= MOST_MS || b->held_live >= MOST_HELD) {
-		publish(engine, b);
-		b->opened_at = now;
-	}
+	b->opened_at = step == SRV_CHANGESET_RELIEVE ? facts.now_ms : b->opened_at;
 }
 
 void engine_step_batches(srv_engine *engine)
 {
 	for (uint32_t r = 0; engine->batches->open_count > 0 && r < engine->batches->root_count; r++)
 		if (engine->batches->of[r].open)
-			step(engine, r);
+			take_step(engine, r);
 }
 
 void engine_on_batch_timer(uv_timer_t *timer)

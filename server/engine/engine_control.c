@@ -58,38 +58,28 @@ static bool names_root(hob_str names, hob_str root)
 	return names.len == 0;
 }
 
-static void add_waiter(srv_engine *engine, srv_control *control, uint32_t id)
+static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id)
 {
-	if (engine->waiter_count == engine->waiter_capacity) {
-		uint32_t capacity = engine->waiter_capacity ? engine->waiter_capacity * 2 : 64;
-		waiter *waiters = realloc(engine->waiters, capacity * sizeof *waiters);
-		if (!waiters) {
-			engine_answer(control, 503, "internal", "no memory left to wait");
-			return;
-		}
-		engine->waiters = waiters;
-		engine->waiter_capacity = capacity;
-	}
-	uint32_t timeout = control->timeout_ms ? control->timeout_ms : 60000;
-	waiter *w = &engine->waiters[engine->waiter_count++];
-	*w = (waiter){.control = control,
-				  .deadline_ms = uv_now(engine->loop) + timeout,
-				  .asset = id,
-				  .final = control->force};
-	if (id != HOB_NONE)
-		return;
-	/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so
-	 * it takes two. */
-	w->rounds = calloc(engine->options.root_count + 1, sizeof *w->rounds);
-	w->some_roots = w->rounds && control->text.len > 0;
-	for (uint32_t i = 0; i < engine->options.root_count; i++) {
-		if (!names_root(control->text, engine->roots[i].name))
-			continue;
-		if (w->rounds)
-			w->rounds[i] = engine->scan_rounds[i] + 2;
-		if (engine->watch)
+	if (!srv_waiter_add(&engine->waiters, control, id, uv_now(engine->loop), NULL, 0))
+		engine_answer(control, 503, "internal", "no memory left to wait");
+}
+
+/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so it takes
+ * two. */
+static void wait_for_all(srv_engine *engine, srv_control *control)
+{
+	uint32_t count = engine->options.root_count;
+	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
+	for (uint32_t i = 0; rounds && i < count; i++)
+		rounds[i] = names_root(control->text, engine->roots[i].name) ? engine->scan_rounds[i] + 2 : 0;
+	bool added =
+		rounds && srv_waiter_add(&engine->waiters, control, HOB_NONE, uv_now(engine->loop), rounds, count);
+	for (uint32_t i = 0; added && engine->watch && i < count; i++)
+		if (rounds[i] > 0)
 			srv_watch_rescan(engine->watch, i);
-	}
+	if (!added)
+		engine_answer(control, 503, "internal", "no memory left to wait");
+	free(rounds);
 }
 
 static bool is_busy(srv_engine *engine, uint32_t id)
@@ -105,40 +95,27 @@ static bool has_preview(const srv_engine *engine, uint32_t id)
 	return srv_asset_shows_preview(&a->life);
 }
 
-static bool waits_for(const waiter *w, const asset *a)
-{
-	return !w->some_roots || w->rounds[a->root] > 0;
-}
-
-static bool all_idle(srv_engine *engine, const waiter *w)
+static bool all_idle(srv_engine *engine, const srv_waiter *w)
 {
 	bool held = false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		held = held || ((!w->some_roots || w->rounds[i] > 0) && engine_in_batch(engine, i));
+		held = held || (srv_waiter_wants_root(w, i) && engine_in_batch(engine, i));
 	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
 		return !held;
 	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
-		if (waits_for(w, &engine->assets[i]) && is_busy(engine, i))
+		if (srv_waiter_wants_root(w, engine->assets[i].root) && is_busy(engine, i))
 			return false;
 	return w->some_roots;
 }
 
-static bool scans_over(srv_engine *engine, const waiter *w)
-{
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (w->rounds && engine->scan_rounds[i] < w->rounds[i])
-			return false;
-	return true;
-}
-
-static void answer_sync(srv_engine *engine, const waiter *w)
+static void answer_sync(srv_engine *engine, const srv_waiter *w)
 {
 	hob_buf body = {0};
 	bool first = true;
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->rev);
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
-		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !waits_for(w, a))
+		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !srv_waiter_wants_root(w, a->root))
 			continue;
 		if (!first)
 			hob_buf_put(&body, ",", 1);
@@ -152,44 +129,35 @@ static void answer_sync(srv_engine *engine, const waiter *w)
 
 void engine_scan_for_waiters(srv_engine *engine, uint32_t root)
 {
-	for (uint32_t i = 0; i < engine->waiter_count; i++) {
-		const waiter *w = &engine->waiters[i];
-		if (w->rounds && engine->scan_rounds[root] < w->rounds[root]) {
-			srv_watch_rescan(engine->watch, root);
-			return;
-		}
-	}
+	if (srv_waiters_want_scan(&engine->waiters, root, engine->scan_rounds))
+		srv_watch_rescan(engine->watch, root);
+}
+
+static bool is_done(void *user, const srv_waiter *w)
+{
+	srv_engine *engine = user;
+	if (w->asset == HOB_NONE)
+		return srv_waiter_scans_over(w, engine->scan_rounds) && all_idle(engine, w);
+	return !is_busy(engine, w->asset) || (!w->final && has_preview(engine, w->asset));
+}
+
+static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
+{
+	if (end == SRV_WAITER_CLOSING)
+		engine_answer(w->control, 503, "http.draining", "Hob is stopping");
+	else if (w->asset != HOB_NONE)
+		w->control->answer(w->control, 200, HOB_STR("{}"));
+	else if (end == SRV_WAITER_DONE)
+		answer_sync(user, w);
+	else
+		engine_answer(w->control, 504, "sync-timeout", "not everything was cooked in time");
 }
 
 void engine_answer_waiters(srv_engine *engine)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < engine->waiter_count; i++) {
-		waiter w = engine->waiters[i];
-		bool late = uv_now(engine->loop) >= w.deadline_ms;
-		bool done = w.asset == HOB_NONE
-						? scans_over(engine, &w) && all_idle(engine, &w)
-						: !is_busy(engine, w.asset) || (!w.final && has_preview(engine, w.asset));
-		/* Whoever is answered sees what the answer speaks of. */
-		if (done)
-			engine_flush(engine);
-		if (engine->closing)
-			engine_answer(w.control, 503, "http.draining", "Hob is stopping");
-		else if (done && w.asset == HOB_NONE)
-			answer_sync(engine, &w);
-		else if (done)
-			w.control->answer(w.control, 200, HOB_STR("{}"));
-		else if (late && w.asset == HOB_NONE)
-			engine_answer(w.control, 504, "sync-timeout", "not everything was cooked in time");
-		else if (late)
-			w.control->answer(w.control, 200, HOB_STR("{}"));
-		else {
-			engine->waiters[kept++] = w;
-			continue;
-		}
-		free(w.rounds);
-	}
-	engine->waiter_count = kept;
+	srv_waiter_calls calls = {engine, is_done, answer_waiter};
+	if (engine->waiters.count > 0)
+		srv_waiters_check(&engine->waiters, uv_now(engine->loop), engine->closing, &calls);
 }
 
 static void control_wait(srv_engine *engine, srv_control *control)
@@ -200,9 +168,8 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	uint32_t id = (uint32_t)(a - engine->assets);
 	engine_leave(engine, id);
 	engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
-	add_waiter(engine, control, id);
+	wait_for_asset(engine, control, id);
 	engine_fill(engine);
-	engine_answer_waiters(engine);
 }
 
 static void control_cook(srv_engine *engine, srv_control *control)
@@ -389,7 +356,7 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		control_classic(engine, control);
 		break;
 	case SRV_CONTROL_SYNC:
-		add_waiter(engine, control, HOB_NONE);
+		wait_for_all(engine, control);
 		break;
 	case SRV_CONTROL_JOBS:
 		engine_list_jobs(engine, control);

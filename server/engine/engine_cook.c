@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../cook/inputs.h"
 #include "../log/log.h"
 
 #include <stdlib.h>
@@ -40,7 +41,6 @@ void job_go_on(engine_job *job)
 	uint32_t source = engine->assets[job->asset].file;
 	job_digests(job, &source, 1, job_lookup);
 	wake_twins(engine, twins);
-	engine_answer_waiters(engine);
 }
 
 void job_end(engine_job *job)
@@ -70,19 +70,16 @@ void job_fail(engine_job *job, const hob_error *error)
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (recipe->file_name.len > 0 &&
-		!hob_str_equal(recipe->file_name, hob_path_name(hob_str_of(engine->assets[job->asset].path))))
-		return false;
-	if (engine_limits_raised(engine, recipe))
+	hob_str name = hob_path_name(hob_str_of(engine->assets[job->asset].path));
+	if (!srv_name_holds(recipe->file_name, name) || engine_limits_raised(engine, recipe))
 		return false;
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = job_dep_file(job, recipe->deps[i].path);
 		if (file == HOB_NONE)
 			return false;
 		const srv_file *f = srv_graph_at(engine->graph, file);
-		if (f->exists == recipe->deps[i].missing)
-			return false;
-		if (f->exists && !(f->has_digest && hob_sha256_equal(&f->digest, &recipe->deps[i].digest)))
+		srv_input_then then = {recipe->deps[i].missing, &recipe->deps[i].digest};
+		if (!srv_input_holds(then, (srv_input_now){f->exists, f->exists && f->has_digest, &f->digest}))
 			return false;
 	}
 	for (uint32_t i = 0; i < recipe->output_count; i++)

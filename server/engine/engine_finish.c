@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-enum { RETRIES_MAX = 3 };
-
 /* ---- after the cook: check, store, publish */
 
 /* In libuv's pool, or at once: the daemon trusts nothing that a worker made. */
@@ -233,13 +231,6 @@ static void finish_failed(engine_job *job)
 	job_end(job);
 }
 
-/* Causes that are not the model's: tried again, never kept under its key. */
-static bool is_transient(hob_err_code code)
-{
-	return code == HOB_ERR_CHANGED || code == HOB_ERR_IO || code == HOB_ERR_DISK_FULL ||
-		   code == HOB_ERR_INTERNAL;
-}
-
 static void retry(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -247,7 +238,6 @@ static void retry(engine_job *job)
 	srv_outcome_free(job->outcome);
 	job->outcome = NULL;
 	job->on_worker = job->cooking = false;
-	job->retries++;
 	if (job->error.code == HOB_ERR_CHANGED)
 		srv_graph_at(engine->graph, a->file)->has_digest = false;
 	job->error = (hob_error){0};
@@ -310,6 +300,58 @@ static bool met_a_writer(const engine_job *job)
 	return met;
 }
 
+static void count_death(srv_engine *engine, hob_err_code code, bool again)
+{
+	bool timeout = code == HOB_ERR_TIMEOUT;
+	engine->counters.timed_out += timeout;
+	engine->counters.crashed += !timeout;
+	engine->counters.failed += !(timeout && again);
+}
+
+/* What the worker's answer means for the job. */
+static void settle(engine_job *job, bool other_source)
+{
+	srv_engine *engine = job->engine;
+	const srv_outcome *outcome = job->outcome;
+	srv_cook_facts facts = {.ok = outcome->ok,
+							.has_result = outcome->has_result,
+							.stalled = outcome->stalled,
+							.other_source = other_source,
+							.writer = job->error.code == HOB_ERR_CHANGED && met_a_writer(job),
+							.touched = outcome->touched_count > 0,
+							.code = job->error.code};
+	srv_verdict verdict = srv_judge(&facts, &job->tries);
+	bool died = !facts.has_result && !facts.ok && facts.code != HOB_ERR_IO;
+	if (died)
+		count_death(engine, job->error.code, verdict == SRV_VERDICT_TRY_AGAIN);
+	switch (verdict) {
+	case SRV_VERDICT_GOOD:
+		store_outputs(job);
+		break;
+	case SRV_VERDICT_WRITER:
+		engine_wait_for_writer(job);
+		break;
+	case SRV_VERDICT_TRY_AGAIN:
+		if (died && facts.stalled)
+			srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
+					engine->assets[job->asset].full, job->error.context);
+		retry(job);
+		break;
+	case SRV_VERDICT_PASSING:
+		engine->counters.failed++;
+		publish_bad(job, NULL, &job->error);
+		record_job(job, "failed", NULL, &job->error);
+		job_end(job);
+		break;
+	case SRV_VERDICT_KEEP_FAILURE:
+		finish_failed(job);
+		break;
+	case SRV_VERDICT_KEEP_CRASH:
+		step_crashed(job);
+		break;
+	}
+}
+
 void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
@@ -339,9 +381,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		return;
 	}
 	bool other_source = read_other_source(job);
-	bool stalled_first = outcome->stalled && !job->stalled;
-	job->stalled = outcome->stalled;
-	if (outcome->stalled && !stalled_first)
+	if (outcome->stalled && job->tries.stalled)
 		srv_outcome_stalled_again(outcome);
 	job->error = outcome->error;
 	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
@@ -350,41 +390,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job->lookup = job->final_lookup;
 		job->previewed = true;
 	}
-	if (other_source) {
+	if (other_source)
 		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
-	} else if (outcome->ok) {
-		store_outputs(job);
-		return;
-	}
-	/* What the daemon itself could not take says nothing about the model either. */
-	bool passing = is_transient(job->error.code) && (outcome->has_result || job->error.code == HOB_ERR_IO);
-	if (job->error.code == HOB_ERR_CHANGED && met_a_writer(job)) {
-		engine_wait_for_writer(job);
-	} else if (passing && job->retries < RETRIES_MAX) {
-		retry(job);
-	} else if (passing) {
-		engine->counters.failed++;
-		publish_bad(job, NULL, &job->error);
-		record_job(job, "failed", NULL, &job->error);
-		job_end(job);
-	} else if (outcome->has_result) {
-		finish_failed(job);
-	} else if (stalled_first) {
-		engine->counters.timed_out++;
-		srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more", a->full, job->error.context);
-		retry(job);
-	} else {
-		engine->counters.failed++;
-		bool timeout = job->error.code == HOB_ERR_TIMEOUT;
-		engine->counters.timed_out += timeout;
-		engine->counters.crashed += !timeout;
-		/* One that had not looked at any file died of something else. */
-		bool begun = job->outcome->touched_count > 0 || job->retries >= RETRIES_MAX;
-		job->crashes += begun;
-		/* Once more: a crash may be the machine's (memory), a second one is the file's. */
-		if (!timeout && (!begun || job->crashes == 1))
-			retry(job);
-		else
-			step_crashed(job);
-	}
+	settle(job, other_source);
 }

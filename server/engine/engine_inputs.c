@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../cook/inputs.h"
 #include "../log/log.h"
 
 #include <errno.h>
@@ -84,9 +85,9 @@ bool asset_is_current(srv_engine *engine, asset *a)
 	for (uint32_t i = 0; current && i < a->input_count; i++) {
 		const asset_input *input = &a->inputs[i];
 		const srv_file *file = srv_graph_at(engine->graph, input->file);
-		current = file->exists == !input->missing;
-		if (current && file->exists)
-			current = file->has_digest && hob_sha256_equal(&file->digest, &input->digest);
+		current =
+			srv_input_holds((srv_input_then){input->missing, &input->digest},
+							(srv_input_now){file->exists, file->exists && file->has_digest, &file->digest});
 	}
 	return current;
 }

@@ -394,5 +394,4 @@ void engine_cancel_job(srv_engine *engine, srv_control *control)
 		engine_answer(control, 409, "http.conflict",
 					  "this job is being checked or stored and ends by itself in a moment");
 	hob_buf_release(&body);
-	engine_answer_waiters(engine);
 }

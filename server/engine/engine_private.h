@@ -6,7 +6,9 @@
 
 #include "../../core/cook/recipe.h"
 #include "../cook/asset.h"
+#include "../cook/judge.h"
 #include "../cook/publish.h"
+#include "../cook/waiter.h"
 #include "../graph/graph.h"
 #include "../watch/watch.h"
 #include "../queue/queue.h"
@@ -70,14 +72,12 @@ struct srv_job {
 	srv_priority priority;
 	bool force, on_worker;
 	bool stopped; /* somebody asked to end it */
-	bool stalled; /* its last try did */
 	bool cooking; /* from the cache's miss to the end */
 	bool
 		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
-	uint32_t retries;
-	uint32_t crashes; /* of workers, on what is on disk now */
-	uint64_t tick;	  /* of the engine when the worker began */
+	srv_tries tries;
+	uint64_t tick; /* of the engine when the worker began */
 	hob_buf reasons;
 	uint32_t reason_count;
 	hob_arena arena;
@@ -108,15 +108,6 @@ typedef struct young_file {
 	uint32_t file;
 	uint64_t changed, since; /* of the file then; uv_now */
 } young_file;
-
-typedef struct waiter {
-	srv_control *control;
-	uint64_t deadline_ms; /* uv_now */
-	uint32_t asset;		  /* HOB_NONE: sync */
-	bool final;			  /* a preview is not enough */
-	uint64_t *rounds;	  /* sync: scans that must be over, by root; 0: not waited for */
-	bool some_roots;
-} waiter;
 
 /* What the view of a root does not hold. */
 typedef struct root_state {
@@ -181,8 +172,7 @@ struct srv_engine {
 	uint32_t active_count, active_capacity;
 	young_file *young;
 	uint32_t young_count, young_capacity;
-	waiter *waiters;
-	uint32_t waiter_count, waiter_capacity;
+	srv_waiters waiters;
 	uint64_t *scan_rounds; /* scans finished, by root */
 	uv_prepare_t flush;
 	uv_async_t posted;

@@ -165,7 +165,6 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	/* Until now they would only have taken turns with the scan. */
 	srv_pool_fill(engine->pool);
 	engine_fill(engine);
-	engine_answer_waiters(engine);
 }
 
 static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)

@@ -42,7 +42,7 @@ MAY = {
     "server/view": ["core/base", "core/hash", "schema"],
     "server/derive": ["core/base", "core/hash"],
     "server/metrics": ["core/base", "schema"],
-    "server/cook": ["core/base", "server/log", "server/queue", "server/view", "server/store", "server/events"],
+    "server/cook": ["core/base", "core/hash", "server/control", "server/log", "server/queue", "server/view", "server/store", "server/events"],
     "server/engine": ["server/cook", "core/base", "server/fs", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
                       "server/queue", "server/settings", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control", "server/view",
                       "server/derive", "server/metrics", "schema"],

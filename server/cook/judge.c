@@ -1,0 +1,42 @@
+#include "judge.h"
+
+#include <assert.h>
+
+static bool is_transient(const srv_cook_facts *f)
+{
+	bool code = f->code == HOB_ERR_CHANGED || f->code == HOB_ERR_IO || f->code == HOB_ERR_DISK_FULL ||
+				f->code == HOB_ERR_INTERNAL;
+	/* What the daemon itself could not take says nothing about the model either. */
+	return code && (f->has_result || f->code == HOB_ERR_IO);
+}
+
+static srv_verdict again(srv_tries *tries)
+{
+	tries->again++;
+	return SRV_VERDICT_TRY_AGAIN;
+}
+
+/* Once more: a crash may be the machine's (memory), a second one is the file's. One that had not looked at any file died of
+ * something else. */
+static srv_verdict of_crash(const srv_cook_facts *f, srv_tries *tries)
+{
+	bool begun = f->touched || tries->again >= SRV_TRIES_MAX, timeout = f->code == HOB_ERR_TIMEOUT;
+	tries->crashes += begun;
+	return !timeout && (!begun || tries->crashes == 1) ? again(tries) : SRV_VERDICT_KEEP_CRASH;
+}
+
+srv_verdict srv_judge(const srv_cook_facts *f, srv_tries *tries)
+{
+	assert(!f->other_source || f->code == HOB_ERR_CHANGED);
+	bool first_stall = f->stalled && !tries->stalled;
+	tries->stalled = f->stalled;
+	if (f->ok && !f->other_source)
+		return SRV_VERDICT_GOOD;
+	if (f->code == HOB_ERR_CHANGED && f->writer)
+		return SRV_VERDICT_WRITER;
+	if (is_transient(f))
+		return tries->again < SRV_TRIES_MAX ? again(tries) : SRV_VERDICT_PASSING;
+	if (f->has_result)
+		return SRV_VERDICT_KEEP_FAILURE;
+	return first_stall ? again(tries) : of_crash(f, tries);
+}

@@ -1,0 +1,47 @@
+/* waiter.h - who waits for an asset, or for everything, and is answered once.
+ *
+ *   srv_waiter_add ---> waits ---- srv_waiters_check, once a turn: done, late or closing ----> answered, gone */
+#ifndef SRV_WAITER_H
+#define SRV_WAITER_H
+
+#include "../control/control.h"
+
+typedef struct srv_waiter {
+	srv_control *control;
+	uint64_t deadline_ms; /* of the loop's clock */
+	uint32_t asset;		  /* HOB_NONE: for everything, which takes `rounds` */
+	bool final;			  /* a preview is not enough */
+	bool some_roots;	  /* only those with a round */
+	bool answered;
+	uint32_t root_count;
+	uint64_t *rounds; /* by root: so many scans must be over; 0: not waited for. NULL for an asset */
+} srv_waiter;
+
+typedef struct srv_waiters {
+	srv_waiter *items;
+	uint32_t count, capacity;
+} srv_waiters;
+
+typedef enum srv_waiter_end { SRV_WAITER_DONE, SRV_WAITER_LATE, SRV_WAITER_CLOSING } srv_waiter_end;
+
+typedef struct srv_waiter_calls {
+	void *user;
+	bool (*is_done)(void *user, const srv_waiter *w);
+	/* Answers w->control, which belongs to nobody afterwards. Must not add a waiter. */
+	void (*answer)(void *user, const srv_waiter *w, srv_waiter_end end);
+} srv_waiter_calls;
+
+/* control->timeout_ms counts from now, 0: a minute. rounds: copied, NULL for one asset. False without memory: the caller
+ * answers the control. */
+bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, uint64_t now_ms,
+					const uint64_t *rounds, uint32_t root_count) HOB_MUST_CHECK;
+bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);
+bool srv_waiter_wants_root(const srv_waiter *w, uint32_t root);
+/* scans: how many are over, by root. */
+bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans);
+/* Somebody needs one more scan of it. */
+bool srv_waiters_want_scan(const srv_waiters *waiters, uint32_t root, const uint64_t *scans);
+void srv_waiters_check(srv_waiters *waiters, uint64_t now_ms, bool closing, const srv_waiter_calls *calls);
+void srv_waiters_release(srv_waiters *waiters); /* all are answered */
+
+#endif
