@@ -22,8 +22,9 @@ static void put_number(hob_buf *out, const hob_fbx_value *value)
 static bool put_values(const hob_fbx *f, hob_buf *out, hob_str type, hob_fbx_cursor cursor)
 {
 	static const char *const switches[] = {"bool", "Bool", NULL};
-	static const char *const several[] = {"Vector", "Vector3D", "Vector3", "Vector2", "Vector4", "Color", "ColorRGB",
-										  "ColorAndAlpha", "Double2", "Double3", "Double4", "Lcl Translation", NULL};
+	static const char *const several[] = {
+		"Vector",		 "Vector3D", "Vector3", "Vector2", "Vector4",		  "Color", "ColorRGB",
+		"ColorAndAlpha", "Double2",	 "Double3", "Double4", "Lcl Translation", NULL};
 	hob_fbx_value value;
 	if (!hob_fbx_next(f, &cursor, &value))
 		return false;
@@ -38,7 +39,8 @@ static bool put_values(const hob_fbx *f, hob_buf *out, hob_str type, hob_fbx_cur
 	} else {
 		hob_buf_put_str(out, HOB_STR("["));
 		put_number(out, &value);
-		while (hob_fbx_next(f, &cursor, &value) && (value.type == HOB_FBX_INTEGER || value.type == HOB_FBX_REAL)) {
+		while (hob_fbx_next(f, &cursor, &value) &&
+			   (value.type == HOB_FBX_INTEGER || value.type == HOB_FBX_REAL)) {
 			hob_buf_put_str(out, HOB_STR(","));
 			put_number(out, &value);
 		}
@@ -55,8 +57,8 @@ static void put_property(const hob_fbx *f, hob_buf *out, uint32_t record)
 		return;
 	if (hob_fbx_record_is(f, record, HOB_STR("P")) && !hob_fbx_next(f, &cursor, &label))
 		return;
-	if (!hob_fbx_next(f, &cursor, &flags) || flags.text.len == 0 || !memchr(flags.text.data, 'U', flags.text.len) ||
-		name.text.len == 0)
+	if (!hob_fbx_next(f, &cursor, &flags) || flags.text.len == 0 ||
+		!memchr(flags.text.data, 'U', flags.text.len) || name.text.len == 0)
 		return;
 	size_t before = out->size;
 	hob_buf_put(out, before > 0 ? "," : "{", 1);
@@ -78,7 +80,8 @@ bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err
 	bool done = !text.failed || hob_fail(err, MEMORY, "no memory left for custom properties");
 	if (done && text.size > HOB_LIMIT_EXTRAS_BYTES - f->extras_bytes) {
 		if (!f->extras_full)
-			hob_fbx_note(f, "extras-dropped", "custom properties of the file take more than %llu bytes; the rest is left out",
+			hob_fbx_note(f, "extras-dropped",
+						 "custom properties of the file take more than %llu bytes; the rest is left out",
 						 HOB_LIMIT_EXTRAS_BYTES);
 		f->extras_full = true;
 	} else if (done && text.size > 0) {

@@ -12,10 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const unsigned seed_flags = aiProcess_JoinIdenticalVertices | aiProcess_Triangulate | aiProcess_GenSmoothNormals |
-								   aiProcess_LimitBoneWeights | aiProcess_SplitLargeMeshes | aiProcess_ImproveCacheLocality |
-								   aiProcess_RemoveRedundantMaterials | aiProcess_FindDegenerates | aiProcess_FindInvalidData |
-								   aiProcess_GenUVCoords;
+static const unsigned seed_flags = aiProcess_JoinIdenticalVertices | aiProcess_Triangulate |
+								   aiProcess_GenSmoothNormals | aiProcess_LimitBoneWeights |
+								   aiProcess_SplitLargeMeshes | aiProcess_ImproveCacheLocality |
+								   aiProcess_RemoveRedundantMaterials | aiProcess_FindDegenerates |
+								   aiProcess_FindInvalidData | aiProcess_GenUVCoords;
 
 typedef struct cost {
 	double seconds, megabytes;
@@ -33,7 +34,8 @@ static double cpu(void)
 {
 	struct rusage use;
 	getrusage(RUSAGE_SELF, &use);
-	return (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec + 1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+	return (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec +
+		   1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
 static bool ours(const char *model)
@@ -91,7 +93,8 @@ static cost measure(const char *model, bool assimp)
 
 int main(int argc, char **argv)
 {
-	printf("| file | MB | ours s | Assimp s | ratio | ours MB | Assimp MB |\n|---|---|---|---|---|---|---|\n");
+	printf(
+		"| file | MB | ours s | Assimp s | ratio | ours MB | Assimp MB |\n|---|---|---|---|---|---|---|\n");
 	for (int i = 1; i < argc; i++) {
 		FILE *file = fopen(argv[i], "rb");
 		if (!file || fseek(file, 0, SEEK_END) != 0)
@@ -101,10 +104,11 @@ int main(int argc, char **argv)
 		cost a = measure(argv[i], false), b = measure(argv[i], true);
 		const char *name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i];
 		if (a.ok && b.ok)
-			printf("| %s | %.2f | %.4f | %.4f | %.1f | %.1f | %.1f |\n", name, size, a.seconds, b.seconds, b.seconds / a.seconds,
-				   a.megabytes, b.megabytes);
+			printf("| %s | %.2f | %.4f | %.4f | %.1f | %.1f | %.1f |\n", name, size, a.seconds, b.seconds,
+				   b.seconds / a.seconds, a.megabytes, b.megabytes);
 		else
-			printf("| %s | %.2f | %s | %s | | | |\n", name, size, a.ok ? "read" : "refused", b.ok ? "read" : "refused");
+			printf("| %s | %.2f | %s | %s | | | |\n", name, size, a.ok ? "read" : "refused",
+				   b.ok ? "read" : "refused");
 		fflush(stdout);
 	}
 	return 0;
