@@ -1,8 +1,8 @@
 /* mips.h - scaling and mip chains, each kind of picture filtered as what it holds.
  *
  *   colour   sRGB codes are taken to linear light, averaged, and taken back. Where alpha is opacity, a pixel weighs
- *            as much as it is opaque, so that what cannot be seen does not bleed in; where it is something else, it
- *            is averaged for itself. Float pictures are linear already and stay float.
+ *            as much as it is opaque and 1/4096 more, so that what cannot be seen does not bleed in but has a colour
+ *            where nothing can; where alpha is something else, it is averaged for itself. Float pictures are linear already and stay float.
  *   normal   vectors are averaged unnormalised down the whole chain and normalised when a level is written; R and G
  *            hold x and y, B the z that completes them.
  *   data     averaged as it is.
