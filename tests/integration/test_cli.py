@@ -13,6 +13,7 @@ import threading
 
 from hobtest import DEADLINE, HOB, Scenario, bumpy_grid, main, obj_text, png, until
 
+TRIANGLE_URI = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"  # (0, 0, 0), (1, 0, 0), (0, 1, 0)
 GLTF = ('{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],'
         '"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],'
         '"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],'
@@ -323,7 +324,7 @@ class Queries(CommandLine):
         self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
         self.assertIn(f"job {number}", process.stdout.readline())
         until(lambda: self.daemon.get("/api/v1/clients").json()["count"] >= 2, "a second client")
-        self.put("bad.gltf", (GLTF % "a.bin").replace('"uri":"a.bin",', '"uri":"data:;base64,' + 48 * "A" + '",'))
+        self.put("bad.gltf", (GLTF % "a.bin").replace('"uri":"a.bin",', '"uri":"data:;base64,%s",' % TRIANGLE_URI))
         for line in process.stdout:
             if line.startswith("job "):
                 break

@@ -497,22 +497,21 @@ static void blocks_of_other_encoders_decode(void **state)
 static void what_cannot_be_unpacked_is_said_and_kept(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"2d_uastc.ktx2", "2d_etc1s.ktx2", "2d_astc4x4.ktx2"};
-	for (int i = 0; i < (hob_astc_available() ? 2 : 3); i++) {
-		hob_bytes file = read_file("ktx2", names[i]);
-		hob_picture_info info;
-		hob_arena arena;
-		hob_picture p;
-		hob_error err = {0};
-		assert_true(hob_picture_probe(file, &info, &err));
-		assert_true(info.opaque_codec);
-		assert_int_equal(info.width, 40);
-		assert_int_equal(info.mips, 6);
-		assert_false(decode(file, &arena, &p, &err));
-		assert_int_equal(err.code, HOB_ERR_UNSUPPORTED);
-		hob_arena_release(&arena);
-		free_file(file);
-	}
+	if (hob_astc_available())
+		skip();
+	hob_bytes file = read_file("ktx2", "2d_astc4x4.ktx2");
+	hob_picture_info info;
+	hob_arena arena;
+	hob_picture p;
+	hob_error err = {0};
+	assert_true(hob_picture_probe(file, &info, &err));
+	assert_true(info.opaque_codec);
+	assert_int_equal(info.width, 40);
+	assert_int_equal(info.mips, 6);
+	assert_false(decode(file, &arena, &p, &err));
+	assert_int_equal(err.code, HOB_ERR_UNSUPPORTED);
+	hob_arena_release(&arena);
+	free_file(file);
 }
 
 static void written_pngs_are_read_by_the_oracle(void **state)
