@@ -2,6 +2,7 @@
 
 #include "../base/limits.h"
 #include "../hash/hash.h"
+#include "flat_normals.h"
 #include "pack_geometry.h"
 
 typedef struct classic_writer {
@@ -10,7 +11,8 @@ typedef struct classic_writer {
 	hob_pack_geometry geometry;
 	hob_notes *notes;
 	hob_classic_files out;
-	uint8_t *drawable; /* [meshes] has triangles */
+	uint8_t *drawable;		 /* [meshes] has triangles */
+	hob_flat_vertices *flat; /* [meshes] of flat ones; count 0: the mesh's own vertices */
 	uint32_t material_count;
 	bool default_material; /* a mesh is drawn with the default material: one more record */
 	hob_error *err;
@@ -51,6 +53,12 @@ static const hob_pk_lod *level_of(const classic_writer *w, const hob_pk_mesh *me
 	return HOB_PACK_AT(hob_pk_lod, w->geometry.lods, mesh->lod_first + level);
 }
 
+static uint32_t vertex_count(const classic_writer *w, uint32_t mesh)
+{
+	return w->flat[mesh].count ? w->flat[mesh].count
+							   : HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, mesh)->vertex_count;
+}
+
 bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices)
 {
 	uint64_t table = sizeof(hob_classic_mesh) + sizeof(hob_classic_box);
@@ -66,8 +74,11 @@ static bool measure(classic_writer *w, uint64_t *indices, uint64_t *vertices)
 		uint64_t before = *indices;
 		for (uint32_t l = 0; l < level_count(mesh); l++)
 			*indices += level_of(w, mesh, l)->index_count;
-		*vertices += mesh->vertex_count;
 		w->drawable[m] = *indices > before;
+		if (mesh->flags & HOB_PK_MESH_FLAT && w->drawable[m] &&
+			!hob_flat_vertices_make(&w->geometry, mesh, level_count(mesh), w->arena, &w->flat[m], w->err))
+			return false;
+		*vertices += vertex_count(w, m);
 	}
 	if (!hob_classic_fits(w->geometry.meshes.count, *indices, *vertices))
 		return hob_fail(
@@ -89,14 +100,14 @@ static void put_mesh_records(classic_writer *w)
 			.streamCount = 1,
 			.indexOffset = index_offset,
 			.vertexOffset = vertex_offset,
-			.vertexCount = mesh->vertex_count,
+			.vertexCount = vertex_count(w, m),
 			.streamOffset = {vertex_offset * HOB_CLASSIC_VERTEX_BYTES},
 			.streamElementSize = {HOB_CLASSIC_VERTEX_BYTES},
 		};
 		for (uint32_t l = 0; l < levels; l++)
 			record.lodOffset[l + 1] = record.lodOffset[l] + level_of(w, mesh, l)->index_count;
 		index_offset += record.lodOffset[levels];
-		vertex_offset += mesh->vertex_count;
+		vertex_offset += vertex_count(w, m);
 		hob_buf_put(&w->out.meshes, &record, sizeof record);
 	}
 }
@@ -131,11 +142,12 @@ static void put_indices(classic_writer *w)
 {
 	for (uint32_t m = 0; m < w->geometry.meshes.count; m++) {
 		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
+		const uint32_t *flat = w->flat[m].indices;
 		for (uint32_t l = 0; l < level_count(mesh); l++) {
 			const hob_pk_lod *lod = level_of(w, mesh, l);
 			uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)lod->index_count * 4);
 			for (uint32_t i = 0; at && i < lod->index_count; i++)
-				hob_store_u32(at + (size_t)i * 4, hob_pack_index(&w->geometry, lod, i));
+				hob_store_u32(at + (size_t)i * 4, flat ? *flat++ : hob_pack_index(&w->geometry, lod, i));
 		}
 	}
 }
@@ -148,14 +160,19 @@ static void put_vertices(classic_writer *w)
 		hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_POSITION, 0, &positions);
 		bool has_uv = hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_UV, 0, &uvs);
 		bool has_normal = hob_pack_attribute_find(&w->geometry, mesh, HOB_PK_SEMANTIC_NORMAL, 0, &normals);
-		uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)mesh->vertex_count * HOB_CLASSIC_VERTEX_BYTES);
-		for (uint32_t v = 0; at && v < mesh->vertex_count; v++, at += HOB_CLASSIC_VERTEX_BYTES) {
+		const hob_flat_vertices *flat = &w->flat[m];
+		uint32_t count = vertex_count(w, m);
+		uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)count * HOB_CLASSIC_VERTEX_BYTES);
+		for (uint32_t i = 0; at && i < count; i++, at += HOB_CLASSIC_VERTEX_BYTES) {
+			uint32_t v = flat->count ? flat->from[i] : i;
 			float p[4], uv[4] = {0}, n[4] = {0};
 			hob_pack_attribute_get(&positions, v, p);
 			if (has_uv)
 				hob_pack_attribute_get(&uvs, v, uv);
 			if (has_normal)
 				hob_pack_attribute_get(&normals, v, n);
+			else if (flat->count)
+				memcpy(n, flat->normals + (size_t)i * 3, 3 * sizeof *n);
 			float vertex[8] = {p[0], p[1], p[2], uv[0], uv[1], n[0], n[1], n[2]};
 			memcpy(at, vertex, sizeof vertex);
 		}
@@ -472,7 +489,8 @@ static bool write_all(classic_writer *w, const hob_pack_set *set)
 		return false;
 	w->material_count = hob_pack_find(&w->materials, HOB_PK_MATL).count;
 	w->drawable = HOB_NEW(w->arena, uint8_t, w->geometry.meshes.count);
-	if (!w->drawable)
+	w->flat = HOB_NEW(w->arena, hob_flat_vertices, w->geometry.meshes.count);
+	if (!w->drawable || !w->flat)
 		return hob_fail_memory(w->err, w->arena, "classic files");
 	if (!put_meshes(w))
 		return false;

@@ -317,11 +317,15 @@ static bool check_shape(const mesh_checker *c, const hob_pk_mesh *m)
 	CHECK(c->file, m->sphere[3] >= 0 && m->pos_scale >= 0 && m->uv_density >= 0,
 		  "negative radius, scale or density");
 	CHECK(c->file, m->topology <= HOB_PK_TOPOLOGY_POINTS, "topology %u", m->topology);
-	CHECK(c->file, m->flags < 512, "flags %x", m->flags);
+	CHECK(c->file, m->flags < 1024 || c->file->header.ver_minor > HOB_PK_VERSION_MINOR, "flags %x", m->flags);
 	uint32_t topology = m->flags & (HOB_PK_MESH_LINES | HOB_PK_MESH_POINTS);
 	static const uint32_t topology_flags[] = {0, HOB_PK_MESH_LINES, HOB_PK_MESH_POINTS};
 	CHECK(c->file, topology == topology_flags[m->topology], "flags %x with topology %u", m->flags,
 		  m->topology);
+	CHECK(c->file,
+		  !(m->flags & HOB_PK_MESH_FLAT) ||
+			  (topology == 0 && !(m->flags & (HOB_PK_MESH_GENERATED_NORMALS | HOB_PK_MESH_HAS_TANGENTS))),
+		  "flags %x of a flat mesh", m->flags);
 	return true;
 }
 
@@ -340,6 +344,9 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 		hob_pk_attribute a;
 		check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
 		influences += a.semantic == HOB_PK_SEMANTIC_JOINTS ? 4 : 0;
+		bool directed = a.semantic == HOB_PK_SEMANTIC_NORMAL || a.semantic == HOB_PK_SEMANTIC_TANGENT;
+		CHECK(c->file, !directed || !(m->flags & HOB_PK_MESH_FLAT), "flags %x with normals or tangents",
+			  m->flags);
 	}
 	CHECK(c->file, m->influence_count == influences, "%u influences, the layout has %u", m->influence_count,
 		  influences);

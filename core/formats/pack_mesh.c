@@ -6,7 +6,7 @@
 
 _Static_assert(HOB_PK_SEMANTIC_WEIGHTS == (int)HOB_SEMANTIC_WEIGHTS, "tables and baked.h disagree");
 _Static_assert(HOB_PK_ENCODING_SCALED == (int)HOB_ENCODING_SCALED, "tables and baked.h disagree");
-_Static_assert(HOB_PK_MESH_POINTS == (int)HOB_MESH_POINTS, "tables and baked.h disagree");
+_Static_assert(HOB_PK_MESH_FLAT == (int)HOB_MESH_FLAT, "tables and baked.h disagree");
 _Static_assert(HOB_PK_TOPOLOGY_POINTS == (int)HOB_POINTS, "tables and model.h disagree");
 _Static_assert(sizeof(hob_baked_attribute) == 12, "compared by memcmp");
 _Static_assert(HOB_MAX_STREAMS <= 4, "a layout record has room for four streams");
@@ -436,6 +436,8 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		put_all(&w);
 	uint32_t flags = 0;
 	for (uint32_t m = 0; m < count; m++) {
+		if (meshes[m].flags & HOB_MESH_FLAT)
+			w.b.ver_minor = 2;
 		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
 		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
 	}

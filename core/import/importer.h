@@ -2,7 +2,8 @@
  *
  * An importer reads files only through request->io, rejects before it allocates, bounds every loop over a
  * foreign count by schema/limits.def, and never keeps a pointer into scratch memory. What it cannot hold it
- * reports in request->notes, never silently. Raise `version` whenever its output changes for some input. */
+ * reports in request->notes, never silently. It makes no normals that the source does not have: the bake does, or leaves them
+ * out; `flat` of hob_mesh says how such a mesh is meant. Raise `version` whenever its output changes for some input. */
 #ifndef HOB_IMPORTER_H
 #define HOB_IMPORTER_H
 

@@ -351,7 +351,8 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 		const slot *s = &HOB_OBJ_ARRAY(b->slots, slot)[b->order[o->slot_first + i]];
 		model->mesh_refs[model->mesh_count] = model->mesh_count;
 		hob_mesh *to = &model->meshes[model->mesh_count++];
-		*to = (hob_mesh){.name = node->name, .source_mesh = index, .source_primitive = i};
+		*to = (hob_mesh){
+			.name = node->name, .source_mesh = index, .source_primitive = i, .flat = b->data->flat};
 		if (!build_mesh(b, s, to, err))
 			return hob_fail_in(err, "object '%.*s'", HOB_FMT(node->name));
 	}

@@ -4,8 +4,8 @@
 
 #include "obj_data.h"
 
-/* Gives normals to the corners that have none and stand under an "s" statement: one per face when smoothing is
- * off, else the angle-weighted sum of the faces of the same smoothing group around the position, across
+/* Where no corner of the file has a normal, all faces stand under "s off" and each is in a plane, sets data->flat and leaves it
+ * at that. Else gives normals to the corners that have none and stand under an "s" statement: one per face when smoothing is off, else the angle-weighted sum of the faces of the same smoothing group around the position, across
  * objects and materials. They are appended to data->normals. O(corners). */
 bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err) HOB_MUST_CHECK;
 

@@ -39,6 +39,7 @@ typedef struct hob_obj_data {
 	hob_buf objects, groups, materials; /* hob_str */
 	bool has_elements;					/* there was a face, line or point, good or bad */
 	uint64_t bad_index_line;			/* the first that uses a vertex which does not exist; 0: none */
+	bool flat; /* no normals anywhere, and every face wants to look flat (hob_obj_smooth) */
 } hob_obj_data;
 
 static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)

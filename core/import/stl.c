@@ -18,27 +18,22 @@ typedef struct stl_data {
 	const hob_import_request *request;
 	uint32_t facet_count;
 	float *position; /* [facet_count][3][3], in the result arena */
-	float *normal;	 /* [facet_count][3][3] */
+	float *normal;	 /* [facet_count][3] as the file says, in scratch */
 	float *color;	 /* [facet_count][3][4] or NULL */
 	const solid *solids;
 	uint32_t solid_count;
 } stl_data;
 
-/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers, which
- * exporters get wrong or leave zero. The numbers count only where the corners have no area. */
-static void set_normals(const stl_data *data, hob_mesh *to)
+/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers, which exporters get
+ * wrong or leave zero. The corners count: the mesh is flat. */
+static void compare_normals(const stl_data *data, const float *normals, const hob_mesh *to)
 {
 	uint32_t against = 0, facets = to->vertex_count / 3;
 	for (size_t i = 0; i < facets; i++) {
-		float *normal = to->normal + i * 9, made[3];
-		const float *corner = to->position + i * 9;
+		const float *corner = to->position + i * 9, *normal = normals + i * 3;
+		float made[3];
 		hob_shape_face_normal(corner, corner + 3, corner + 6, made);
-		if (made[0] * made[0] + made[1] * made[1] + made[2] * made[2] > 0) {
-			against += normal[0] * made[0] + normal[1] * made[1] + normal[2] * made[2] < 0;
-			memcpy(normal, made, sizeof made);
-		}
-		memcpy(normal + 3, normal, sizeof made);
-		memcpy(normal + 6, normal, sizeof made);
+		against += normal[0] * made[0] + normal[1] * made[1] + normal[2] * made[2] < 0;
 	}
 	if (against > facets / 10)
 		hob_note_add(data->request->notes, HOB_NOTE_INFO, "stl.normals",
@@ -56,7 +51,7 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 					 .vertex_count = corners,
 					 .index_count = corners,
 					 .position = data->position + first * 3,
-					 .normal = data->normal + first * 3};
+					 .flat = true};
 	if (data->color)
 		to->color[0] = data->color + first * 4;
 	to->indices = HOB_NEW(data->request->result, uint32_t, corners);
@@ -65,9 +60,7 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 	for (uint32_t i = 0; i < corners; i++)
 		to->indices[i] = i;
 	hob_shape_fix_positions(to, data->request->notes);
-	set_normals(data, to);
-	hob_shape_fix_floats(to->normal, (size_t)corners * 3, 0);
-	hob_mesh_repair_directions(to);
+	compare_normals(data, data->normal + first, to);
 	return true;
 }
 
@@ -174,13 +167,13 @@ static bool read_binary(const hob_import_request *request, hob_model *model, hob
 	solid whole = {HOB_STR(""), 0, count};
 	stl_data data = {.request = request, .facet_count = count, .solids = &whole, .solid_count = 1};
 	data.position = HOB_NEW(request->result, float, (size_t)count * 9);
-	data.normal = HOB_NEW(request->result, float, (size_t)count * 9);
+	data.normal = HOB_NEW(request->scratch, float, (size_t)count * 3);
 	if (!data.position || !data.normal)
 		return hob_fail_memory(err, request->result, "vertices");
 	for (size_t i = 0; i < count; i++) {
 		const uint8_t *facet = file.data + FACETS_AT + i * FACET_SIZE;
 		for (size_t k = 0; k < 3; k++)
-			data.normal[i * 9 + k] = hob_load_f32(facet + k * 4);
+			data.normal[i * 3 + k] = hob_load_f32(facet + k * 4);
 		for (size_t k = 0; k < 9; k++)
 			data.position[i * 9 + k] = hob_load_f32(facet + 12 + k * 4);
 	}
@@ -212,10 +205,15 @@ static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *e
 	return true;
 }
 
+static void count_facet(text_reader *r)
+{
+	hob_buf_put(&r->normal, r->facet_normal, sizeof r->facet_normal);
+	r->facet_count++;
+}
+
 static void put_corner(text_reader *r, const float *corner)
 {
 	hob_buf_put(&r->position, corner, 3 * sizeof(float));
-	hob_buf_put(&r->normal, r->facet_normal, 3 * sizeof(float));
 }
 
 static bool read_vertex(text_reader *r, hob_str line, hob_error *err)
@@ -228,7 +226,7 @@ static bool read_vertex(text_reader *r, hob_str line, hob_error *err)
 	if (r->corner >= 3) {
 		put_corner(r, r->corners[0]);
 		put_corner(r, r->corners[1]);
-		r->facet_count++;
+		count_facet(r);
 	}
 	put_corner(r, corner);
 	memcpy(r->corners[r->corner > 0], corner, sizeof corner);
@@ -241,7 +239,7 @@ static bool end_facet(text_reader *r, hob_error *err)
 	if (!r->in_facet || r->corner < 3)
 		return hob_fail(err, CORRUPT, "line %u: a facet of %u vertices ends", r->line, r->corner);
 	r->in_facet = false;
-	r->facet_count++;
+	count_facet(r);
 	return !too_many(r->facet_count, err);
 }
 
@@ -323,11 +321,10 @@ static bool take_text(text_reader *r, hob_model *model, hob_error *err)
 	stl_data data = {.request = r->request, .facet_count = r->facet_count, .solids = solids};
 	data.solid_count = close_solids(solids, (uint32_t)(r->solids.size / sizeof(solid)), r->facet_count);
 	data.position = HOB_NEW(arena, float, (size_t)r->facet_count * 9);
-	data.normal = HOB_NEW(arena, float, (size_t)r->facet_count * 9);
-	if (!data.position || !data.normal)
+	if (!data.position)
 		return hob_fail_memory(err, arena, "vertices");
 	memcpy(data.position, r->position.data, r->position.size);
-	memcpy(data.normal, r->normal.data, r->normal.size);
+	data.normal = (float *)(void *)r->normal.data;
 	return make_model(&data, model, err);
 }
 
@@ -374,7 +371,7 @@ static const char *const extensions[] = {"stl", NULL};
 
 const hob_importer hob_stl_importer = {
 	.name = "stl",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = stl_import,
 };

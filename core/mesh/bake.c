@@ -108,19 +108,48 @@ static float *split_vertices(bake_t *b, const float *values, uint32_t width, uin
 	return out;
 }
 
+static float *creased_normals(bake_t *b)
+{
+	hob_mesh *m = &b->mesh;
+	hob_vertex_array place = {m->position, 12, true};
+	uint32_t *group = number_vertices(b, &place, 1);
+	float *corners = HOB_NEW(b->scratch, float, 3 * (size_t)m->index_count);
+	void *memory =
+		hob_arena_alloc(b->scratch, hob_normals_creased_scratch_size(m->vertex_count, m->index_count), 8);
+	if (!group || !corners || !memory)
+		return NULL;
+	hob_normals_creased(m->position, m->vertex_count, m->indices, m->index_count, group,
+						cos((double)b->options.smooth_angle * 3.14159265358979323846 / 180), corners, memory);
+	return split_vertices(b, corners, 3, 1);
+}
+
+static bool changes_normals(const hob_mesh *m)
+{
+	for (uint32_t t = 0; t < m->target_count; t++)
+		if (m->targets[t].normal)
+			return true;
+	return false;
+}
+
 static bool make_normals(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	if (m->tangent)
 		hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.tangents-ignored",
-					 "mesh '%.*s' has tangents but no normals; both are made anew", HOB_FMT(m->name));
+					 "mesh '%.*s' has tangents but no normals; they are left out, as glTF wants",
+					 HOB_FMT(m->name));
 	m->tangent = NULL;
 	for (uint32_t t = 0; t < m->target_count; t++)
 		if (m->targets[t].normal || m->targets[t].tangent)
 			hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.morph-normals",
 						 "mesh '%.*s' has morph target normals but no normals of its own", HOB_FMT(m->name));
-	if (!m->flat) {
+	if (b->options.smooth_by_angle) {
+		m->normal = creased_normals(b);
+	} else if (!m->flat) {
 		m->normal = smooth_normals(b);
+	} else if (!b->options.bake_flat_normals && !changes_normals(m)) {
+		b->flags |= HOB_MESH_FLAT;
+		return true;
 	} else {
 		float *flat = HOB_NEW(b->scratch, float, m->index_count);
 		if (flat)

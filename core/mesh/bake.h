@@ -8,7 +8,7 @@
 
 #include "../model/baked.h"
 
-/* All zero: one level, float32, no meshlets, four influences, best order. */
+/* All zero: one level, float32, no meshlets, four influences, best order, flat faces without normals. */
 typedef struct hob_mesh_options {
 	bool preview; /* soonest: FIFO triangle order, no further levels, meshlets cut as the triangles stand */
 	uint32_t
@@ -19,6 +19,12 @@ typedef struct hob_mesh_options {
 	bool encoded;	/* triangles in the order that encodes best, instead of against overdraw */
 	bool quantized; /* streams.h tells formats and errors */
 	bool meshlets;
+	/* Of meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these says otherwise, or
+	 * their morph targets change normals; others get smooth ones. */
+	bool bake_flat_normals; /* flat faces get vertices of their own */
+	bool
+		smooth_by_angle; /* all get smooth normals, with hard edges where faces meet at more than smooth_angle */
+	float smooth_angle;	 /* degrees, 0..180 */
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
 	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
@@ -26,16 +32,18 @@ typedef struct hob_mesh_options {
 
 /* Bakes one mesh.
  *
- * source    as hob_model_check() wants it; not modified and, but for its name and its mappings, not referred
- * to afterwards result    owns all that *out refers to scratch   restored before returning notes     hears of
- * repairs, of why levels ended early, and of dropped data; may be NULL out       baked.h. out->skin is
- * HOB_NONE: which skin is a matter of the scene (hob_scene_mesh_skins). Triangles that name a vertex twice
- * are gone, as are vertices that nothing uses; a mesh without indices keeps its vertices, for its bounds, and
- * has one empty level. Errors    MEMORY. *out is then untouched. Threads   Meshes are independent: run
- * several at once, each with arenas of its own, largest first. Cost      about 1 microsecond a triangle with
- * everything on, 0.2 without levels and meshlets. Memory    scratch: about 60 bytes a vertex and 60 a
- * triangle, more while tangents are made or meshlets built; meshoptimizer allocates up to 170 bytes a vertex
- * of its own beside. */
+ * source    as hob_model_check() wants it; not modified and, but for its name and its mappings, not referred to afterwards
+ * result    owns all that *out refers to
+ * scratch   restored before returning
+ * notes     hears of repairs, of why levels ended early, and of dropped data; may be NULL
+ * out       baked.h. out->skin is HOB_NONE: which skin is a matter of the scene (hob_scene_mesh_skins). Triangles with two
+ *           corners at one place are gone, as are vertices that nothing uses; a mesh without indices keeps its vertices, for
+ *           its bounds, and has one empty level.
+ * Errors    MEMORY. *out is then untouched.
+ * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first.
+ * Cost      about 1 microsecond a triangle with everything on, 0.2 without levels and meshlets.
+ * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets built;
+ *           meshoptimizer allocates up to 170 bytes a vertex of its own beside. */
 bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
 				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err) HOB_MUST_CHECK;
 

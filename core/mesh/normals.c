@@ -1,6 +1,8 @@
 #include "normals.h"
 #include "vec3.h"
 
+#include <stdlib.h>
+
 static const hob_vec3 up = {0, 1, 0};
 
 static hob_vec3 face_normal(const float *position, const uint32_t *triangle)
@@ -48,6 +50,122 @@ void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint
 		hob_vec3 sum = {at[0], at[1], at[2]};
 		/* Faces back to back cancel out up to rounding; what is left has no direction. */
 		store_or_up(normal + 3 * v, hob_vec3_length(sum) > 1e-9 ? hob_vec3_unit(sum) : up);
+	}
+}
+
+/* ---- with hard edges */
+
+/* An edge from the position in question to another one, as a corner there has two of them. */
+typedef struct spoke {
+	uint32_t other, corner; /* position's number, and which of the position's corners */
+} spoke_t;
+
+typedef struct crease {
+	hob_vec3 *face; /* [triangles] */
+	double *angle;	/* [index_count] */
+	hob_vec3 *sum;	/* [index_count] by root */
+	spoke_t *spokes;
+	uint32_t *first, *corners, *parent;
+} crease_t;
+
+static void *take(uint8_t **at, size_t size)
+{
+	void *memory = *at;
+	*at += (size + 7) & ~(size_t)7;
+	return memory;
+}
+
+static size_t lay_out(crease_t *c, uint32_t vertex_count, uint32_t index_count, uint8_t *base)
+{
+	uint8_t *at = base;
+	c->face = take(&at, index_count / 3 * sizeof *c->face);
+	c->angle = take(&at, index_count * sizeof *c->angle);
+	c->sum = take(&at, index_count * sizeof *c->sum);
+	c->spokes = take(&at, 2 * (size_t)index_count * sizeof *c->spokes);
+	c->first = take(&at, ((size_t)vertex_count + 1) * sizeof *c->first);
+	c->corners = take(&at, index_count * sizeof *c->corners);
+	c->parent = take(&at, index_count * sizeof *c->parent);
+	return (size_t)(at - base);
+}
+
+size_t hob_normals_creased_scratch_size(uint32_t vertex_count, uint32_t index_count)
+{
+	crease_t c;
+	uint64_t nothing[1];
+	return lay_out(&c, vertex_count, index_count, (uint8_t *)nothing);
+}
+
+static uint32_t find_root(uint32_t *parent, uint32_t i)
+{
+	while (parent[i] != i)
+		i = parent[i] = parent[parent[i]];
+	return i;
+}
+
+static int by_other_end(const void *a, const void *b)
+{
+	const spoke_t *x = a, *y = b;
+	if (x->other != y->other)
+		return x->other < y->other ? -1 : 1;
+	return x->corner < y->corner ? -1 : x->corner > y->corner;
+}
+
+/* Corners around one position: those that an edge joins, softly enough, are one. */
+static void join_corners(crease_t *c, const uint32_t *indices, const uint32_t *group, uint32_t first,
+						 uint32_t count, double cosine)
+{
+	uint32_t spokes = 0;
+	for (uint32_t i = first; i < first + count; i++) {
+		uint32_t corner = c->corners[i], triangle = corner / 3, base = 3 * triangle;
+		if (hob_vec3_dot(c->face[triangle], c->face[triangle]) == 0)
+			continue;
+		for (uint32_t k = 1; k < 3; k++)
+			c->spokes[spokes++] = (spoke_t){group[indices[base + (corner - base + k) % 3]], corner};
+	}
+	if (spokes > 1)
+		qsort(c->spokes, spokes, sizeof *c->spokes, by_other_end);
+	for (uint32_t i = 1; i < spokes; i++) {
+		const spoke_t *a = &c->spokes[i - 1], *b = &c->spokes[i];
+		if (a->other == b->other && hob_vec3_dot(c->face[a->corner / 3], c->face[b->corner / 3]) >= cosine)
+			c->parent[find_root(c->parent, a->corner)] = find_root(c->parent, b->corner);
+	}
+}
+
+void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
+						 void *scratch)
+{
+	crease_t c;
+	lay_out(&c, vertex_count, index_count, scratch);
+	memset(c.first, 0, ((size_t)vertex_count + 1) * sizeof *c.first);
+	for (uint32_t i = 0; i < index_count; i++) {
+		if (i % 3 == 0)
+			c.face[i / 3] = face_normal(position, indices + i);
+		c.parent[i] = i;
+		c.sum[i] = (hob_vec3){0, 0, 0};
+		c.first[group[indices[i]] + 1]++;
+	}
+	for (uint32_t g = 0; g < vertex_count; g++)
+		c.first[g + 1] += c.first[g];
+	for (uint32_t i = index_count; i-- > 0;) {
+		uint32_t base = i / 3 * 3;
+		hob_vec3 p[3];
+		for (uint32_t k = 0; k < 3; k++)
+			p[k] = hob_vec3_load(position + 3 * (size_t)indices[base + (i - base + k) % 3]);
+		c.angle[i] = hob_corner_angle(p[2], p[0], p[1], c.face[i / 3]);
+		c.corners[--c.first[group[indices[i]] + 1]] = i;
+	}
+	for (uint32_t g = 0; g < vertex_count; g++) {
+		uint32_t first = c.first[g + 1], last = g + 1 < vertex_count ? c.first[g + 2] : index_count;
+		join_corners(&c, indices, group, first, last - first, cosine);
+	}
+	for (uint32_t i = 0; i < index_count; i++) {
+		hob_vec3 *sum = &c.sum[find_root(c.parent, i)];
+		*sum = hob_vec3_add(*sum, hob_vec3_scale(c.face[i / 3], c.angle[i]));
+	}
+	for (uint32_t i = 0; i < index_count; i++) {
+		hob_vec3 sum = c.sum[find_root(c.parent, i)], face = c.face[i / 3];
+		store_or_up(normal + 3 * (size_t)i, hob_vec3_length(sum) > 1e-9 ? hob_vec3_unit(sum) : face);
 	}
 }
 

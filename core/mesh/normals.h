@@ -23,6 +23,17 @@ void hob_normals_flat(const float *position, const uint32_t *indices, uint32_t t
 void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						uint32_t index_count, const uint32_t *group, float *normal, double *scratch);
 
+/* One unit normal per corner: as hob_normals_smooth, but over those triangles alone that hang together around the position by
+ * edges whose faces' normals have at least this cosine. A triangle without area joins nothing; its corners get +Y.
+ *
+ * normal        [index_count][3] out
+ * scratch       hob_normals_creased_scratch_size() bytes, 8-byte aligned
+ * Cost          O(index_count log(triangles around a position)) */
+void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
+						 void *scratch);
+size_t hob_normals_creased_scratch_size(uint32_t vertex_count, uint32_t index_count);
+
 /* False when the normal is shorter than 0.5, longer than 2 or not a number: nothing to shade with. */
 bool hob_normal_usable(const float *normal);
 

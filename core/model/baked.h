@@ -60,7 +60,8 @@ typedef enum hob_mesh_flag {
 	HOB_MESH_GENERATED_NORMALS = 32,
 	HOB_MESH_GENERATED_TANGENTS = 64,
 	HOB_MESH_LINES = 128,
-	HOB_MESH_POINTS = 256
+	HOB_MESH_POINTS = 256,
+	HOB_MESH_FLAT = 512
 } hob_mesh_flag;
 
 typedef struct hob_baked_mesh {

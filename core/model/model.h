@@ -62,7 +62,7 @@ typedef struct hob_mesh {
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
 	uint32_t mapping_count;
-	bool flat; /* where normals are missing its faces are flat, as glTF wants, rather than smooth */
+	bool flat; /* without normals its faces are flat, as in glTF and STL, rather than smooth */
 } hob_mesh;
 
 typedef struct hob_variant_mapping {

@@ -18,8 +18,8 @@ static bool same_mappings(const hob_mesh *a, const hob_mesh *b)
 bool hob_mesh_joinable(const hob_mesh *a, const hob_mesh *b)
 {
 	if (a->topology != b->topology || a->material != b->material || !a->normal != !b->normal ||
-		!a->tangent != !b->tangent || a->influence_count != b->influence_count || a->target_count > 0 ||
-		b->target_count > 0)
+		(!a->normal && a->flat != b->flat) || !a->tangent != !b->tangent ||
+		a->influence_count != b->influence_count || a->target_count > 0 || b->target_count > 0)
 		return false;
 	for (int s = 0; s < HOB_UV_SETS; s++)
 		if (!a->uv[s] != !b->uv[s])

@@ -119,7 +119,7 @@ export const text = {
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps', 'texture.zstd'],
-			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
+			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'normals', 'normals_angle', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
@@ -127,7 +127,8 @@ export const text = {
 		choices: {
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)', source: 'As the source file', png: 'PNG' },
 			'texture.basis': { transcode: 'Transcode', keep: 'Keep the file' },
-			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best' }, vertices: { float32: 'Exact', quantized: 'Compact' }, encode: { raw: 'Usable in place', meshopt: 'Small to send' },
+			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best' }, vertices: { float32: 'Exact', quantized: 'Compact' },
+			normals: { flat: 'Flat, not stored', smooth: 'Smooth', keep: 'Flat, stored' }, encode: { raw: 'Usable in place', meshopt: 'Small to send' },
 		},
 		origins: { default: 'Default', own: 'This model' },
 		unsaved: 'Not saved', willReset: 'Will be reset', undo: 'Undo', reset: 'Reset', discard: 'Discard',
@@ -147,7 +148,8 @@ export const text = {
 		merge_materials: ['Merge by material', 'Joins parts of one material that move as one, for fewer draws.'], name_rules: ['Material name rules', 'Materials named Glass, Metal and the like get those looks.'],
 		'lods.max': ['Levels at most', 'The full model counts; 1 means no coarser levels.'], 'lods.ratio': ['Shrink per level', 'Triangles of a level, as a share of the level before.'],
 		'lods.error': ['Largest error', 'Of the coarsest level, as a share of the model’s size.'], 'lods.lock_border': ['Keep open edges', 'Open borders never move, so tiles stay without gaps.'],
-		vertices: ['Vertices', 'Compact ones need half the space and are exact to 1/65,535 of the size.'], meshlets: ['Meshlets', 'Small clusters for renderers that cull on the GPU.'],
+		vertices: ['Vertices', 'Compact ones need half the space and are exact to 1/65,535 of the size.'], normals: ['Missing normals', 'What a mesh gets whose source has none and wants flat faces.'],
+		normals_angle: ['Hard edges above', 'Smooth only: faces that meet at a larger angle, in degrees, keep their edge.'], meshlets: ['Meshlets', 'Small clusters for renderers that cull on the GPU.'],
 		encode: ['Mesh data', 'Used in place from disk, or packed for slow networks.'], influences: ['Joints per vertex', 'How many bones may move one vertex.'],
 		'animation.error': ['Animation error', 'Keys that change less are dropped; 0 keeps all that matter.'],
 		'texture.max_size': ['Largest texture side', 'Larger pictures are scaled down, the aspect is kept.'], 'texture.encoding': ['Texture format', 'BC and ASTC stay compressed on the GPU.'],

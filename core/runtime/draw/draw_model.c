@@ -370,7 +370,7 @@ static void set_material(draw_model *m, const gpu_material *material, const gpu_
 				r->emissive[2] * r->emissive_strength);
 	glUniform4f(m->factors, r->metallic, r->roughness, r->normal_scale, r->occlusion_strength);
 	glUniform4f(m->alpha, mask ? r->alpha_cutoff : -1, blend, !lit, material->normal_xy);
-	glUniform2i(m->has, gpu->has_normals, gpu->has_normals && gpu->has_tangents && material->normal_map);
+	glUniform2i(m->has, gpu->has_normals, gpu->has_tangents == gpu->has_normals && material->normal_map);
 	if (r->flags & HOB_PK_MATERIAL_DOUBLE_SIDED)
 		glDisable(GL_CULL_FACE);
 	else

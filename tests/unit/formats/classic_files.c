@@ -2,6 +2,7 @@
 
 #include "core/formats/classic.h"
 #include "core/formats/pack_read.h"
+#include "core/formats/pack_validate.h"
 
 typedef struct classic_fixture {
 	packed_fixture packed;
@@ -81,6 +82,64 @@ static void meshes_file_has_the_reference_bytes(void **state)
 	const float corner[8] = {2, 1, 0, 1, 0.25f, 0, 0, 1};
 	assert_memory_equal(f->data + 628 + 2 * 32, corner, 32);
 	release(&c);
+}
+
+/* A mesh without normals whose two triangles meet at an edge, at a right angle: each gets its own three vertices. */
+static void flat_meshes_get_the_normals_of_their_planes(void **state)
+{
+	(void)state;
+	static float tent[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+	static float uvs[4][2] = {{0, 0}, {0.25f, 0}, {0.5f, 0}, {0.75f, 0}};
+	static uint32_t indices[9] = {0, 1, 2, 0, 2, 3, 0, 1, 2};
+	fixture f;
+	fixture_init(&f);
+	hob_baked_mesh *m = &f.meshes[0];
+	m->flags = HOB_MESH_FLAT;
+	m->attribute_count = 2;
+	m->attributes[1] = (hob_baked_attribute){HOB_SEMANTIC_UV, 0, 2, HOB_ENCODING_PLAIN, 103, 1, 0};
+	m->streams[0].data = (uint8_t *)tent;
+	m->streams[1] = (hob_baked_stream){8, (uint8_t *)uvs};
+	m->indices = indices;
+	memcpy(m->aabb_max, (float[]){1, 1, 1}, 12);
+	memcpy(m->sphere, (float[]){0.5f, 0.5f, 0.5f, 1}, 16);
+	packed_fixture packed;
+	memset(&packed, 0, sizeof packed);
+	hob_pack_options options = {.encode = HOB_PACK_RAW};
+	hob_classic_files files;
+	hob_error err = {0};
+	for (int kind = 0; kind < 4; kind++)
+		assert_true(fixture_pack_one(&f, kind, &options, &packed.files[kind], &err));
+	hob_pack_set set = fixture_set(&packed);
+	if (!hob_classic_from_packed(&set, NULL, &files, &err))
+		fail_msg("%s", err.context);
+	assert_int_equal(word(&files.meshes, 20 + 16), 6);
+	const uint32_t want[9] = {0, 1, 2, 3, 4, 5, 0, 1, 2};
+	assert_memory_equal(files.meshes.data + 580, want, sizeof want);
+	const float corners[6][8] = {{0, 0, 0, 0, 0, 0, 0, 1},	  {1, 0, 0, 0.25f, 0, 0, 0, 1},
+								 {0, 1, 0, 0.5f, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 1, 0, 0},
+								 {0, 1, 0, 0.5f, 0, 1, 0, 0}, {0, 0, 1, 0.75f, 0, 1, 0, 0}};
+	for (size_t i = 0; i < 48; i++)
+		assert_true(number(&files.meshes, 628 + i * 4) == corners[i / 8][i % 8]);
+	hob_classic_files_release(&files);
+	fixture_release(&packed);
+}
+
+/* A flat mesh has nothing else to be shaded by. */
+static void a_flat_mesh_with_normals_is_refused(void **state)
+{
+	(void)state;
+	const uint32_t wrong[] = {HOB_MESH_FLAT, HOB_MESH_FLAT | HOB_MESH_GENERATED_NORMALS};
+	for (size_t i = 0; i < 2; i++) {
+		fixture f;
+		fixture_init(&f);
+		f.meshes[0].flags = wrong[i];
+		hob_buf file = {0};
+		hob_error err = {0};
+		hob_pack_options options = {.encode = HOB_PACK_RAW};
+		assert_true(fixture_pack_one(&f, 0, &options, &file, &err));
+		assert_false(hob_pack_validate(hob_buf_bytes(&file), &err));
+		hob_buf_release(&file);
+	}
 }
 
 static void quantised_vertices_are_dequantised(void **state)
@@ -409,6 +468,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(meshes_file_has_the_reference_bytes),
+		cmocka_unit_test(flat_meshes_get_the_normals_of_their_planes),
+		cmocka_unit_test(a_flat_mesh_with_normals_is_refused),
 		cmocka_unit_test(quantised_vertices_are_dequantised),
 		cmocka_unit_test(materials_file_has_the_reference_bytes),
 		cmocka_unit_test(scene_file_has_the_reference_bytes),

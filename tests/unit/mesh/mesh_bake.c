@@ -437,6 +437,76 @@ static void smooth_normals_of_a_ball_point_outwards(void **state)
 	}
 }
 
+/* A cube of eight corners, as a file without normals has it. */
+static hob_mesh cube(fixture_t *f)
+{
+	static const uint32_t sides[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
+										 {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
+	hob_mesh mesh = shape_mesh(&f->input, 8, 36);
+	for (uint32_t v = 0; v < 24; v++)
+		mesh.position[v] = (float)(v / 3 >> v % 3 & 1);
+	for (uint32_t s = 0; s < 6; s++) {
+		const uint32_t corners[6] = {sides[s][0], sides[s][1], sides[s][2],
+									 sides[s][0], sides[s][2], sides[s][3]};
+		memcpy(mesh.indices + 6 * (size_t)s, corners, sizeof corners);
+	}
+	mesh.flat = true;
+	return mesh;
+}
+
+static void flat_meshes_stay_welded(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = cube(f);
+	hob_baked_mesh b = bake(f, &mesh, everything);
+	check_invariants(&b);
+	assert_int_equal(b.mesh.vertex_count, 8);
+	assert_true(b.flags & HOB_MESH_FLAT && !(b.flags & HOB_MESH_GENERATED_NORMALS) && !b.mesh.normal);
+	assert_int_equal(b.stream_count, 1);
+	hob_mesh_options keep = everything;
+	keep.bake_flat_normals = true;
+	b = bake(f, &mesh, keep);
+	assert_int_equal(b.mesh.vertex_count, 24);
+	assert_true(!(b.flags & HOB_MESH_FLAT) && b.flags & HOB_MESH_GENERATED_NORMALS);
+	/* A target that changes normals needs some to change. */
+	hob_morph_target target = {.normal = shape_alloc(&f->input, 8, 12)};
+	mesh.targets = &target, mesh.target_count = 1;
+	b = bake(f, &mesh, everything);
+	assert_true(!(b.flags & HOB_MESH_FLAT) && b.mesh.normal);
+}
+
+static void flat_meshes_have_levels_of_their_surface(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = shape_grid(&f->input, 40, 0.1f, false, false);
+	mesh.flat = true;
+	hob_baked_mesh b = bake(f, &mesh, everything);
+	check_invariants(&b);
+	assert_true(b.flags & HOB_MESH_FLAT);
+	assert_int_equal(b.mesh.vertex_count, 41 * 41);
+	assert_true(b.lod_count >= 5);
+}
+
+static void edges_sharper_than_the_angle_stay_hard(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = cube(f);
+	hob_mesh_options options = everything;
+	options.smooth_by_angle = true;
+	options.smooth_angle = 60;
+	hob_baked_mesh b = bake(f, &mesh, options);
+	assert_int_equal(b.mesh.vertex_count, 24);
+	for (uint32_t v = 0; v < 24; v++) {
+		const float *n = b.mesh.normal + 3 * (size_t)v;
+		assert_true(fabsf(fabsf(n[0]) + fabsf(n[1]) + fabsf(n[2]) - 1) < 1e-6f);
+	}
+	options.smooth_angle = 120;
+	b = bake(f, &mesh, options);
+	assert_int_equal(b.mesh.vertex_count, 8);
+	for (uint32_t v = 0; v < 24; v++)
+		assert_true(fabsf(fabsf(b.mesh.normal[v]) - 0.57735f) < 1e-3f);
+}
+
 static void huge_coordinates_stay_finite(void **state)
 {
 	fixture_t *f = *state;
@@ -472,6 +542,9 @@ int main(void)
 		TEST(every_failed_allocation_is_an_error),
 		TEST(bad_normals_are_replaced),
 		TEST(smooth_normals_of_a_ball_point_outwards),
+		TEST(flat_meshes_stay_welded),
+		TEST(flat_meshes_have_levels_of_their_surface),
+		TEST(edges_sharper_than_the_angle_stay_hard),
 		TEST(huge_coordinates_stay_finite),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
