@@ -413,7 +413,7 @@ static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
 		return true;
 	hob_meshlets meshlets;
 	if (!hob_meshlets_build(out->indices, out->mesh.position, out->mesh.vertex_count, out->lods,
-							out->lod_count, b->options.preview, b->result, b->scratch, &meshlets, b->err))
+							out->lod_count, b->result, b->scratch, &meshlets, b->err))
 		return false;
 	out->meshlet_count = meshlets.count;
 	out->meshlets = meshlets.items;

@@ -10,7 +10,7 @@
 
 /* All zero: one level, float32, no meshlets, four influences, best order, flat faces without normals. */
 typedef struct hob_mesh_options {
-	bool preview; /* soonest: FIFO triangle order, no further levels, meshlets cut as the triangles stand */
+	bool preview; /* soonest: FIFO triangle order, no further levels */
 	uint32_t
 		lod_max; /* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
 	float lod_ratio; /* triangles of a level over those of the one before; 0 = 0.5 */

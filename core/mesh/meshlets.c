@@ -1,9 +1,7 @@
 #include "meshlets.h"
+#include "triangle_order.h"
 
 #include <meshoptimizer.h>
-
-/* Half way between compact meshlets and narrow cones. */
-static const float cone_weight = 0.25f;
 
 typedef struct piece {
 	struct meshopt_Meshlet *meshlets;
@@ -13,7 +11,7 @@ typedef struct piece {
 } piece_t;
 
 static bool cut(const uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
-				bool scan, hob_arena *scratch, piece_t *out, hob_error *err)
+				hob_arena *scratch, piece_t *out, hob_error *err)
 {
 	*out = (piece_t){0};
 	if (index_count == 0)
@@ -22,14 +20,14 @@ static bool cut(const uint32_t *indices, uint32_t index_count, const float *posi
 	piece_t piece = {.meshlets = HOB_NEW(scratch, struct meshopt_Meshlet, bound),
 					 .vertices = HOB_NEW(scratch, unsigned int, bound *HOB_MESHLET_VERTICES),
 					 .triangles = HOB_NEW(scratch, unsigned char, bound *HOB_MESHLET_TRIANGLES * 3)};
-	if (!piece.meshlets || !piece.vertices || !piece.triangles)
+	uint32_t *ordered = HOB_NEW(scratch, uint32_t, index_count);
+	if (!piece.meshlets || !piece.vertices || !piece.triangles || !ordered)
 		return hob_fail_memory(err, scratch, "meshlets");
-	size_t count = scan ? meshopt_buildMeshletsScan(piece.meshlets, piece.vertices, piece.triangles, indices,
-													index_count, vertex_count, HOB_MESHLET_VERTICES,
-													HOB_MESHLET_TRIANGLES)
-						: meshopt_buildMeshlets(piece.meshlets, piece.vertices, piece.triangles, indices,
-												index_count, positions, vertex_count, 12,
-												HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, cone_weight);
+	memcpy(ordered, indices, index_count * sizeof *ordered);
+	hob_order_triangles(ordered, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	size_t count =
+		meshopt_buildMeshletsScan(piece.meshlets, piece.vertices, piece.triangles, ordered, index_count,
+								  vertex_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
 	const struct meshopt_Meshlet *last = &piece.meshlets[count - 1];
 	piece.count = (uint32_t)count;
 	piece.vertex_count = last->vertex_offset + last->vertex_count;
@@ -54,14 +52,14 @@ static hob_baked_meshlet describe(const piece_t *piece, const struct meshopt_Mes
 }
 
 bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
-						hob_baked_lod *lods, uint32_t lod_count, bool scan, hob_arena *result,
-						hob_arena *scratch, hob_meshlets *out, hob_error *err)
+						hob_baked_lod *lods, uint32_t lod_count, hob_arena *result, hob_arena *scratch,
+						hob_meshlets *out, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	piece_t pieces[HOB_MAX_LODS];
 	hob_meshlets all = {0};
 	for (uint32_t l = 0; l < lod_count; l++) {
-		if (!cut(indices + lods[l].index_first, lods[l].index_count, positions, vertex_count, scan, scratch,
+		if (!cut(indices + lods[l].index_first, lods[l].index_count, positions, vertex_count, scratch,
 				 &pieces[l], err)) {
 			hob_arena_restore(scratch, mark);
 			return false;

@@ -92,8 +92,8 @@ static const struct {
 } cooks[] = {
 	{"{\"lods\":{\"max\":1},\"meshlets\":false}", HOB_PROFILE_FINAL, false},
 	{"{\"meshlets\":false}", HOB_PROFILE_FINAL, false},
-	{"{}", HOB_PROFILE_FINAL, false},
-	{"{}", HOB_PROFILE_FINAL, true},
+	{"{\"meshlets\":true}", HOB_PROFILE_FINAL, false},
+	{"{\"meshlets\":true}", HOB_PROFILE_FINAL, true},
 	{"{\"meshlets\":false}", HOB_PROFILE_PREVIEW, false},
 	{"{\"lods\":{\"max\":1},\"meshlets\":false,\"vertices\":\"quantized\",\"encode\":\"meshopt\",\"drop_"
 	 "unused_uvs\":true}",

@@ -139,15 +139,12 @@ static void stages(const hob_mesh *m)
 		meshopt_optimizeVertexCache(chain, chain, count, m->vertex_count);
 	}
 	stop("  the plain chain over all vertices, cache order only");
-	for (int scan = 0; scan < 2; scan++) {
-		hob_baked_lod baked[HOB_MAX_LODS] = {{.index_count = m->index_count}};
-		hob_meshlets meshlets;
-		start();
-		if (!hob_meshlets_build(scan ? fast : indices, m->position, m->vertex_count, baked, 1, scan, &arena,
-								&arena, &meshlets, &err))
-			fail(&err);
-		stop(scan ? "meshlets of level 0, scan" : "meshlets of level 0");
-	}
+	hob_baked_lod baked[HOB_MAX_LODS] = {{.index_count = m->index_count}};
+	hob_meshlets meshlets;
+	start();
+	if (!hob_meshlets_build(indices, m->position, m->vertex_count, baked, 1, &arena, &arena, &meshlets, &err))
+		fail(&err);
+	stop("meshlets of level 0");
 	float sphere[4];
 	start();
 	hob_bounds_sphere(m->position, m->vertex_count, sphere);

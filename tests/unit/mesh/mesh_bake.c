@@ -279,6 +279,7 @@ static void meshlets_hold_every_triangle_once(void **state)
 			}
 			assert_true(expected == found);
 		}
+		assert_true(b.lods[0].index_count / 3 >= 80 * b.lods[0].meshlet_count);
 	}
 }
 
