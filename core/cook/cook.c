@@ -9,6 +9,7 @@
 #include "../import/importer.h"
 #include "../material/material_bake.h"
 #include "../mesh/bake.h"
+#include "../mesh/mesh_twins.h"
 #include "../model/model_scale.h"
 #include "../scene/flatten.h"
 #include "../scene/merge_instances.h"
@@ -188,7 +189,7 @@ static void drop_unused_uvs(hob_model *model)
 typedef struct mesh_job {
 	cook *c;
 	hob_mesh_options options;
-	uint32_t *order;
+	uint32_t *order, *twin;
 	hob_notes **notes; /* by mesh, NULL when it had nothing to say */
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
 	uint32_t *failed;  /* by thread, HOB_NONE = none */
@@ -218,6 +219,8 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	mesh_job *job = context;
 	cook *c = job->c;
 	uint32_t id = job->order[index];
+	if (job->twin[id] != id)
+		return;
 	hob_arena *result = &c->memory->mesh_result[thread];
 	hob_mesh_options options = job->options;
 	options.need_tangents = needs_tangents(&c->model, &c->model.meshes[id]);
@@ -269,6 +272,47 @@ static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
 	return true;
 }
 
+static bool find_twins(cook *c, uint32_t **out, hob_error *err)
+{
+	uint32_t count = c->model.mesh_count;
+	uint32_t *keys = HOB_NEW(&c->memory->scratch, uint32_t, count);
+	*out = HOB_NEW(&c->memory->scratch, uint32_t, count);
+	if (!keys || !*out)
+		return hob_fail_memory(err, &c->memory->scratch, "a comparison of meshes");
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = (needs_tangents(&c->model, &c->model.meshes[i]) ? 1u : 0u) |
+				  (is_blended(&c->model, &c->model.meshes[i]) ? 2u : 0u);
+	return hob_mesh_twins(c->model.meshes, keys, count, *out, &c->memory->scratch, err);
+}
+
+/* Gives a mesh the geometry of its twin, which is baked. */
+static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
+{
+	const hob_mesh *own = &c->model.meshes[id];
+	hob_baked_mesh *to = &c->meshes[id];
+	*to = c->meshes[twin];
+	to->is_copy = true;
+	to->copy_of = twin;
+	to->mesh.name = own->name;
+	to->mesh.material = own->material;
+	to->mesh.source_mesh = own->source_mesh;
+	to->mesh.source_primitive = own->source_primitive;
+	to->mesh.mappings = own->mappings;
+	to->mesh.mapping_count = own->mapping_count;
+	if (own->target_count == 0)
+		return true;
+	hob_morph_target *targets = HOB_NEW(&c->memory->result, hob_morph_target, own->target_count);
+	if (!targets)
+		return hob_fail_memory(err, &c->memory->result, "morph targets");
+	for (uint32_t t = 0; t < own->target_count; t++) {
+		targets[t] = to->mesh.targets[t];
+		targets[t].name = own->targets[t].name;
+		targets[t].weight = own->targets[t].weight;
+	}
+	to->mesh.targets = targets;
+	return true;
+}
+
 static bool bake_meshes(cook *c, hob_error *err)
 {
 	const hob_settings *s = &c->request->settings;
@@ -295,7 +339,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 	if (!c->meshes || !job.notes || !job.errors || !job.failed)
 		return hob_fail_memory(err, &memory->result, "meshes");
 	memset(job.failed, 0xFF, threads * sizeof *job.failed);
-	if (!order_by_size(c, &job.order, err))
+	if (!order_by_size(c, &job.order, err) || !find_twins(c, &job.twin, err))
 		return false;
 	hob_parallel_for(c->request->parallel, count, bake_mesh, &job);
 	uint32_t worst = HOB_NONE;
@@ -306,6 +350,9 @@ static bool bake_meshes(cook *c, hob_error *err)
 		}
 	if (worst != HOB_NONE)
 		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(c->model.meshes[worst].name));
+	for (uint32_t i = 0; i < count; i++)
+		if (job.twin[i] != i && !copy_twin(c, i, job.twin[i], err))
+			return false;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t n = 0; job.notes[i] && n < job.notes[i]->count; n++) {
 			const hob_note *note = &job.notes[i]->items[n];

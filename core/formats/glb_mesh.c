@@ -9,6 +9,13 @@ typedef struct primitive {
 	bool has_normal, has_tangent;
 } primitive;
 
+/* Written once for all meshes with the same vertices and indices. */
+typedef struct glb_shared {
+	hob_str attributes; /* the JSON, empty = not written yet */
+	uint32_t attribute_count, indices;
+	bool has_normal, has_tangent;
+} glb_shared;
+
 bool glb_drawable(const glb_writer *w, uint32_t mesh)
 {
 	const hob_pk_mesh *m = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, mesh);
@@ -117,7 +124,17 @@ static void put_missing_uvs(primitive *p)
 static bool put_attributes(primitive *p)
 {
 	const hob_pk_layout *layout = HOB_PACK_AT(hob_pk_layout, p->w->geometry.layouts, p->mesh->layout);
+	glb_shared *shared = &p->w->shared[p->mesh->lod_first];
 	hob_buf_printf(p->json, "{\"attributes\":{");
+	if (shared->attributes.len > 0) {
+		hob_buf_put_str(p->json, shared->attributes);
+		p->attributes = shared->attribute_count;
+		p->has_normal = shared->has_normal, p->has_tangent = shared->has_tangent;
+		put_missing_uvs(p);
+		hob_buf_put(p->json, "}", 1);
+		return true;
+	}
+	size_t begin = p->json->size;
 	for (uint32_t i = 0; i < layout->attribute_count; i++) {
 		const hob_pk_attribute *record =
 			HOB_PACK_AT(hob_pk_attribute, p->w->geometry.attributes, layout->attribute_first + i);
@@ -129,6 +146,15 @@ static bool put_attributes(primitive *p)
 			!put_attribute(p, &a))
 			return false;
 	}
+	if (!p->json->failed) {
+		shared->attributes = hob_arena_printf(p->w->arena, "%.*s", (int)(p->json->size - begin),
+											  (const char *)p->json->data + begin);
+		if (!shared->attributes.data)
+			return hob_fail_memory(p->w->err, p->w->arena, "vertices");
+		shared->attribute_count = p->attributes;
+		shared->has_normal = p->has_normal, shared->has_tangent = p->has_tangent;
+		shared->indices = HOB_NONE;
+	}
 	put_missing_uvs(p);
 	hob_buf_put(p->json, "}", 1);
 	return true;
@@ -138,6 +164,12 @@ static void put_indices(primitive *p)
 {
 	static const uint32_t modes[] = {4, 1, 0};
 	uint32_t view, count = p->lod->index_count;
+	glb_shared *shared = &p->w->shared[p->mesh->lod_first];
+	if (shared->indices != HOB_NONE) {
+		hob_buf_printf(p->json, ",\"indices\":%u,\"mode\":%u", shared->indices, modes[p->mesh->topology]);
+		return;
+	}
+	shared->indices = p->w->accessors.count;
 	size_t width = p->mesh->vertex_count <= 65535 ? 2 : 4;
 	uint8_t *at = glb_view(p->w, count * width, GLB_INDICES, &view);
 	for (uint32_t i = 0; at && i < count; i++) {
@@ -306,7 +338,8 @@ bool glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
 	if (!w->mesh_place) {
 		/* A packed mesh begins at most one glTF mesh of several primitives and one of its own. */
 		w->mesh_place = HOB_NEW(w->arena, uint32_t, (size_t)w->geometry.meshes.count * 2);
-		if (!w->mesh_place)
+		w->shared = HOB_NEW(w->arena, glb_shared, w->geometry.lods.count);
+		if (!w->mesh_place || !w->shared)
 			return hob_fail_memory(w->err, w->arena, "meshes");
 	}
 	bool any = false;

@@ -33,12 +33,13 @@ typedef struct glb_writer {
 	hob_buf bin;
 	glb_list views, accessors, gltf_meshes, nodes, gltf_materials, textures, images, samplers, cameras,
 		lights, scenes, skins, clips;
-	uint32_t extensions;	 /* bits of glb_extension */
-	uint32_t *image_place;	 /* [packed images] in images, or HOB_NONE */
-	uint32_t *texture_place; /* [packed texture references] in textures, or HOB_NONE */
-	uint32_t *node_place;	 /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
-	uint32_t *mesh_place;	 /* [packed meshes][2] glTF mesh + 1 that begins with it: alone, with others */
-	uint32_t *skin_place;	 /* [packed skins] in skins, or HOB_NONE */
+	uint32_t extensions;	   /* bits of glb_extension */
+	uint32_t *image_place;	   /* [packed images] in images, or HOB_NONE */
+	uint32_t *texture_place;   /* [packed texture references] in textures, or HOB_NONE */
+	uint32_t *node_place;	   /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
+	uint32_t *mesh_place;	   /* [packed meshes][2] glTF mesh + 1 that begins with it: alone, with others */
+	struct glb_shared *shared; /* [packed levels] what the meshes that begin with a level have in common */
+	uint32_t *skin_place;	   /* [packed skins] in skins, or HOB_NONE */
 } glb_writer;
 
 typedef enum glb_extension {

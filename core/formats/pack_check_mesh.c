@@ -6,6 +6,7 @@ typedef struct mesh_checker {
 		meshlet_triangles, deltas;
 	uint32_t lod, morph, variant, delta; /* cursors */
 	uint64_t meshlet_total;
+	uint32_t *lod_owner;	 /* [LODS] mesh whose first level it is, else HOB_PK_NONE */
 	uint32_t *layout_cursor; /* [layouts] vertices used so far */
 	uint32_t *index_cursor;	 /* [sections] indices used so far */
 } mesh_checker;
@@ -350,8 +351,52 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 	}
 	CHECK(c->file, m->influence_count == influences, "%u influences, the layout has %u", m->influence_count,
 		  influences);
-	return check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
-					 layout.vertex_count, "vertex");
+	return true;
+}
+
+/* A mesh whose levels stand before the next free one must be, but for what is its own, the mesh they belong to. */
+static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
+{
+	uint32_t owner = m->lod_first < c->lods.entry.count ? c->lod_owner[m->lod_first] : HOB_PK_NONE;
+	CHECK(c->file, owner != HOB_PK_NONE, "levels %u..+%u begin at nobody's first", m->lod_first,
+		  m->lod_count);
+	hob_pk_mesh o, same = *m;
+	check_read(&c->meshes, owner, &o, sizeof o);
+	same.name = o.name;
+	same.material = o.material;
+	same.skin = o.skin;
+	same.morph_first = o.morph_first;
+	same.source_primitive = o.source_primitive;
+	same.source_mesh = o.source_mesh;
+	same.variant_first = o.variant_first;
+	same.variant_count = o.variant_count;
+	CHECK(c->file, memcmp(&same, &o, sizeof o) == 0, "has the levels of mesh %u but is another one", owner);
+	CHECK(c->file, m->influence_count == 0, "shares the skinned vertices of mesh %u", owner);
+	return true;
+}
+
+/* Ranges that are this mesh's own stand behind those of the meshes before it. */
+static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
+{
+	if (m->lod_count > 0 && m->lod_first < c->lod)
+		return check_copy(c, m);
+	if (m->vertex_count > 0) {
+		hob_pk_layout layout;
+		check_read(&c->layouts, m->layout, &layout, sizeof layout);
+		if (!check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
+					   layout.vertex_count, "vertex"))
+			return false;
+	}
+	if (!check_run(c->file, m->lod_first, m->lod_count, &c->lod, c->lods.entry.count, "level"))
+		return false;
+	CHECK(c->file, m->lod_count <= 255, "%u levels", m->lod_count);
+	if (m->lod_count > 0)
+		c->lod_owner[m->lod_first] = id;
+	hob_pk_lod finer = {0};
+	for (uint32_t l = 0; l < m->lod_count; l++)
+		if (!check_lod(c, m, l, &finer))
+			return hob_fail_in(c->file->err, "level %u", l);
+	return true;
 }
 
 static bool check_mesh(mesh_checker *c, uint32_t id)
@@ -359,18 +404,13 @@ static bool check_mesh(mesh_checker *c, uint32_t id)
 	hob_pk_mesh mesh;
 	check_read(&c->meshes, id, &mesh, sizeof mesh);
 	if (!check_name(c->file, mesh.name) || !check_shape(c, &mesh) || !check_vertices(c, &mesh) ||
-		!check_run(c->file, mesh.lod_first, mesh.lod_count, &c->lod, c->lods.entry.count, "level") ||
+		!check_ranges(c, &mesh, id) ||
 		!check_run(c->file, mesh.morph_first, mesh.morph_count, &c->morph, c->morphs.entry.count,
 				   "morph target") ||
 		!check_run(c->file, mesh.variant_first, mesh.variant_count, &c->variant, c->variants.entry.count,
 				   "variant map") ||
 		!check_variants(c, &mesh, id))
 		return false;
-	CHECK(c->file, mesh.lod_count <= 255, "%u levels", mesh.lod_count);
-	hob_pk_lod finer = {0};
-	for (uint32_t l = 0; l < mesh.lod_count; l++)
-		if (!check_lod(c, &mesh, l, &finer))
-			return hob_fail_in(c->file->err, "level %u", l);
 	for (uint32_t t = 0; t < mesh.morph_count; t++)
 		if (!check_morph(c, &mesh, id, mesh.morph_first + t))
 			return hob_fail_in(c->file->err, "morph target %u", t);
@@ -421,8 +461,10 @@ bool check_meshes(const check_file *file)
 	};
 	c.layout_cursor = HOB_NEW(file->arena, uint32_t, c.layouts.entry.count);
 	c.index_cursor = HOB_NEW(file->arena, uint32_t, file->header.section_count);
-	if (!c.layout_cursor || !c.index_cursor)
+	c.lod_owner = HOB_NEW(file->arena, uint32_t, c.lods.entry.count);
+	if (!c.layout_cursor || !c.index_cursor || !c.lod_owner)
 		return hob_fail_memory(file->err, file->arena, "validation");
+	memset(c.lod_owner, 0xFF, c.lods.entry.count * sizeof *c.lod_owner);
 	for (uint32_t i = 0; i < file->header.section_count; i++)
 		CHECK(file,
 			  file->sections[i].entry.type != HOB_PK_IDX_ || file->sections[i].entry.stride == 2 ||

@@ -10,6 +10,7 @@ typedef struct cutter {
 	hob_pack pack;
 	hob_pack_geometry geometry;
 	hob_pack_array morphs, deltas, variants, meshlets, meshlet_vertices, meshlet_triangles;
+	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE = none */
 	uint32_t level;
 	hob_error *err;
 } cutter;
@@ -213,6 +214,18 @@ static bool cut_mesh(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 	return put_streams(c, from, to) && put_levels(c, from, to) && put_extras(c, from, to);
 }
 
+static void mark_copy(cutter *c, const hob_pk_mesh *from, uint32_t id, hob_baked_mesh *to)
+{
+	if (from->lod_count == 0)
+		return;
+	uint32_t *owner = &c->owner[from->lod_first];
+	to->is_copy = *owner != HOB_NONE;
+	if (to->is_copy)
+		to->copy_of = *owner;
+	else
+		*owner = id;
+}
+
 static bool cut_open(cutter *c, hob_bytes file)
 {
 	if (!hob_pack_open(file, &c->pack, c->err))
@@ -229,6 +242,10 @@ static bool cut_open(cutter *c, hob_bytes file)
 						levels - 1);
 	if (!hob_pack_geometry_open(&c->pack, &c->arena, &c->geometry, c->err))
 		return false;
+	c->owner = CUT_NEW(c, uint32_t, c->geometry.lods.count);
+	if (!c->owner)
+		return false;
+	memset(c->owner, 0xFF, c->geometry.lods.count * sizeof *c->owner);
 	c->morphs = decoded(c, HOB_PK_MRPH);
 	c->deltas = decoded(c, HOB_PK_MDLT);
 	c->variants = decoded(c, HOB_PK_VMAP);
@@ -246,9 +263,12 @@ bool hob_pack_cut(hob_bytes file, uint32_t level, const hob_parallel *parallel, 
 	uint32_t count = c.geometry.meshes.count;
 	hob_baked_mesh *meshes = ok ? CUT_NEW(&c, hob_baked_mesh, count) : NULL;
 	ok = meshes != NULL;
-	for (uint32_t m = 0; m < count && ok; m++)
-		ok = cut_mesh(&c, HOB_PACK_AT(hob_pk_mesh, c.geometry.meshes, m), &meshes[m]) ||
-			 hob_fail_in(err, "mesh %u", m);
+	for (uint32_t m = 0; m < count && ok; m++) {
+		const hob_pk_mesh *from = HOB_PACK_AT(hob_pk_mesh, c.geometry.meshes, m);
+		ok = cut_mesh(&c, from, &meshes[m]) || hob_fail_in(err, "mesh %u", m);
+		if (ok)
+			mark_copy(&c, from, m, &meshes[m]);
+	}
 	hob_pack_options options = {.encode = ok && c.pack.header->flags & HOB_PK_FILE_RAW ? HOB_PACK_RAW
 																					   : HOB_PACK_MESHOPT,
 								.parallel = parallel};

@@ -199,13 +199,13 @@ static void put_vertices(mesh_writer *w)
 			uint32_t users = 0;
 			hob_bytes *pieces;
 			for (uint32_t m = 0; m < w->count; m++)
-				users += w->records[m].layout == l;
+				users += w->records[m].layout == l && !w->meshes[m].is_copy;
 			if (!pieces_of(w, users, &pieces))
 				return;
 			users = 0;
 			for (uint32_t m = 0; m < w->count; m++) {
 				const hob_baked_stream *stream = &w->meshes[m].streams[s];
-				if (w->records[m].layout == l)
+				if (w->records[m].layout == l && !w->meshes[m].is_copy)
 					pieces[users++] =
 						(hob_bytes){stream->data, (size_t)w->meshes[m].mesh.vertex_count * stream->stride};
 			}
@@ -224,6 +224,12 @@ static bool is_narrow(const hob_baked_mesh *m)
 	return m->mesh.vertex_count <= NARROW_VERTICES;
 }
 
+/* Of its own: copies name the records of another one. */
+static bool has_level(const hob_baked_mesh *m, uint32_t level, bool narrow)
+{
+	return !m->is_copy && m->lod_count > level && is_narrow(m) == narrow;
+}
+
 static const uint8_t *index_bytes(mesh_writer *w, const hob_baked_mesh *m, const hob_baked_lod *lod)
 {
 	if (!is_narrow(m))
@@ -238,7 +244,7 @@ static void put_index_section(mesh_writer *w, uint32_t level, bool narrow)
 {
 	uint32_t users = 0;
 	for (uint32_t m = 0; m < w->count; m++)
-		users += w->meshes[m].lod_count > level && is_narrow(&w->meshes[m]) == narrow;
+		users += has_level(&w->meshes[m], level, narrow);
 	hob_bytes *pieces;
 	if (!users || !pieces_of(w, users, &pieces))
 		return;
@@ -247,7 +253,7 @@ static void put_index_section(mesh_writer *w, uint32_t level, bool narrow)
 	users = 0;
 	for (uint32_t m = 0; m < w->count && !w->b.failed; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
-		if (mesh->lod_count <= level || is_narrow(mesh) != narrow)
+		if (!has_level(mesh, level, narrow))
 			continue;
 		const hob_baked_lod *lod = &mesh->lods[level];
 		hob_pk_lod *record = &w->lods[w->records[m].lod_first + level];
@@ -282,6 +288,8 @@ static void put_meshlets(mesh_writer *w)
 	uint32_t count = 0, vertex_base = 0, triangle_base = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
+		if (mesh->is_copy)
+			continue;
 		table[m] = (hob_bytes){(const uint8_t *)(out + count), mesh->meshlet_count * sizeof *out};
 		for (uint32_t i = 0; i < mesh->meshlet_count; i++) {
 			const hob_baked_meshlet *from = &mesh->meshlets[i];
@@ -323,12 +331,13 @@ static bool count_all(mesh_writer *w)
 {
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
-		w->lod_count += mesh->lod_count;
+		assert(!mesh->is_copy || (mesh->copy_of < m && !w->meshes[mesh->copy_of].is_copy));
+		w->lod_count += mesh->is_copy ? 0 : mesh->lod_count;
 		w->morph_count += mesh->mesh.target_count;
 		w->variant_count += mesh->mesh.mapping_count;
-		w->meshlet_count += mesh->meshlet_count;
-		w->meshlet_vertex_count += mesh->meshlet_vertex_count;
-		w->meshlet_triangle_bytes += mesh->meshlet_triangle_bytes;
+		w->meshlet_count += mesh->is_copy ? 0 : mesh->meshlet_count;
+		w->meshlet_vertex_count += mesh->is_copy ? 0 : mesh->meshlet_vertex_count;
+		w->meshlet_triangle_bytes += mesh->is_copy ? 0 : mesh->meshlet_triangle_bytes;
 		for (uint32_t t = 0; t < mesh->mesh.target_count; t++)
 			for (uint32_t v = 0; v < mesh->mesh.vertex_count; v++)
 				w->delta_count += moves(&mesh->mesh.targets[t], v);
@@ -350,8 +359,10 @@ static bool count_all(mesh_writer *w)
 static void put_lods(mesh_writer *w, uint32_t m, uint32_t *next_lod, uint32_t *next_meshlet)
 {
 	const hob_baked_mesh *mesh = &w->meshes[m];
-	w->records[m].lod_first = *next_lod;
+	w->records[m].lod_first = mesh->is_copy ? w->records[mesh->copy_of].lod_first : *next_lod;
 	w->records[m].lod_count = mesh->lod_count;
+	if (mesh->is_copy)
+		return;
 	for (uint32_t l = 0; l < mesh->lod_count; l++)
 		w->lods[(*next_lod)++] = (hob_pk_lod){
 			.index_count = mesh->lods[l].index_count,
@@ -388,6 +399,11 @@ static void put_record(mesh_writer *w, uint32_t m)
 	r->layout = HOB_PK_NONE;
 	if (!mesh->mesh.vertex_count)
 		return;
+	if (mesh->is_copy) {
+		r->layout = w->records[mesh->copy_of].layout;
+		r->first_vertex = w->records[mesh->copy_of].first_vertex;
+		return;
+	}
 	r->layout = layout_of(w, m);
 	if (w->b.failed)
 		return;
@@ -436,7 +452,7 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		put_all(&w);
 	uint32_t flags = 0;
 	for (uint32_t m = 0; m < count; m++) {
-		if (meshes[m].flags & HOB_MESH_FLAT)
+		if (meshes[m].flags & HOB_MESH_FLAT || meshes[m].is_copy)
 			w.b.ver_minor = 2;
 		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
 		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;

@@ -67,6 +67,10 @@ typedef enum hob_mesh_flag {
 typedef struct hob_baked_mesh {
 	hob_mesh mesh; /* names, material, and the float attributes in final vertex order (indices: LOD 0) */
 	uint32_t flags;
+	/* Vertices, indices, levels and meshlets are those of an earlier mesh, `copy_of`, and point to its memory: files hold them
+	 * once. Name, material, variants, skin and morph targets are its own. */
+	bool is_copy;
+	uint32_t copy_of;
 	uint32_t skin; /* first skin that a node pairs with this mesh, or HOB_NONE */
 	uint32_t attribute_count, stream_count, lod_count, index_count, meshlet_count;
 	hob_baked_attribute attributes[HOB_MAX_ATTRIBUTES];

@@ -219,7 +219,7 @@ static bool check_targets(const rt_asset *a, uint32_t mesh, hob_rt_error *error)
 	return true;
 }
 
-static bool fill_mesh(rt_asset *a, uint32_t index, uint64_t *meshlets_left, hob_rt_error *error)
+static bool fill_mesh(rt_asset *a, uint32_t index, hob_rt_error *error)
 {
 	const hob_pk_mesh *from = RT_AT(hob_pk_mesh, a->mesh_records, index);
 	hob_rt_mesh *to = &a->meshes[index];
@@ -258,8 +258,6 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint64_t *meshlets_left, hob_
 		if (to->lods[i].vertex_prefix > to->vertex_count)
 			return rt_fail(error, HOB_RT_CORRUPT, "level %u uses %u of %u vertices", i,
 						   to->lods[i].vertex_prefix, to->vertex_count);
-		if (!a->options.trust_indices && !check_meshlets(a, &to->lods[i], meshlets_left, error))
-			return false;
 	}
 	return fill_streams(a, from, to, error) && check_targets(a, index, error);
 }
@@ -269,6 +267,10 @@ bool rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 	uint64_t meshlets_left = a->meshlets.count;
 	if (!fill_attributes(a, error) || !fill_lods(a, error) || !check_morphs(a, error))
 		return false;
+	/* Of every record, not of every mesh's: meshes may share theirs. */
+	for (uint32_t i = 0; i < a->lod_records.count && !a->options.trust_indices; i++)
+		if (!check_meshlets(a, &a->lods[i], &meshlets_left, error))
+			return rt_fail_in(error, "level of detail", i);
 	for (uint32_t i = 0; i < a->variant_maps.count; i++) {
 		const hob_pk_variant_map *map = RT_AT(hob_pk_variant_map, a->variant_maps, i);
 		if (map->mesh >= a->mesh_records.count ||
@@ -282,7 +284,7 @@ bool rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 			record->variant_count > a->variant_maps.count - record->variant_first)
 			return rt_fail(error, HOB_RT_CORRUPT, "mesh %u has variants %u+%u of %u", i,
 						   record->variant_first, record->variant_count, a->variant_maps.count);
-		if (!fill_mesh(a, i, &meshlets_left, error))
+		if (!fill_mesh(a, i, error))
 			return rt_fail_in(error, "mesh", i);
 	}
 	return true;

@@ -205,6 +205,38 @@ static void only_cut_files_begin_with_an_error(void **state)
 	hob_buf_release(&cut);
 }
 
+/* The wire becomes the quad once more, in another material: a name and a record more, no vertex, no index. */
+static void copies_are_held_once_and_stay_so(void **state)
+{
+	(void)state;
+	fixture f;
+	fixture_init(&f);
+	f.meshes[2] = f.meshes[0];
+	f.meshes[2].mesh.material = 1;
+	f.meshes[2].mesh.mapping_count = 0;
+	hob_buf apart = {0}, shared = {0}, cut = {0};
+	write_file(&f, HOB_PACK_RAW, &apart);
+	f.meshes[2].is_copy = true;
+	write_file(&f, HOB_PACK_RAW, &shared);
+	assert_true(shared.size <= apart.size);
+	cut_file(&shared, 1, &cut);
+	const hob_buf *files[] = {&shared, &cut};
+	for (size_t i = 0; i < 2; i++) {
+		opened o;
+		open_file(&o, files[i]);
+		const hob_pk_mesh *quad = mesh_at(&o, 0), *copy = mesh_at(&o, 2);
+		assert_int_equal(copy->lod_first, quad->lod_first);
+		assert_int_equal(copy->first_vertex, quad->first_vertex);
+		assert_int_equal(copy->material, 1);
+		/* Two levels of the quad and one of the arm; after the cut one each. */
+		assert_int_equal(hob_pack_find(&o.pack, HOB_PK_LODS).count, 3 - i);
+		hob_arena_release(&o.arena);
+	}
+	hob_buf_release(&apart);
+	hob_buf_release(&shared);
+	hob_buf_release(&cut);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +244,7 @@ int main(void)
 		cmocka_unit_test(coarse_levels_stay_as_they_were),
 		cmocka_unit_test(a_cut_file_can_be_cut_again),
 		cmocka_unit_test(levels_that_are_not_there_are_refused),
+		cmocka_unit_test(copies_are_held_once_and_stay_so),
 		cmocka_unit_test(only_cut_files_begin_with_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
