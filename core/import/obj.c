@@ -219,7 +219,7 @@ static const char *const extensions[] = {"obj", NULL};
 
 const hob_importer hob_obj_importer = {
 	.name = "obj",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = obj_import,
 };

@@ -279,10 +279,10 @@ class Cook(Scenario):
 
     def test_settings_of_the_command_line_win_and_each_says_where_it_is_from(self):
         self.put("deep/a.obj", bumpy_grid(30))
-        self.put("cook.json", '{"lods": {"max": 5, "ratio": 0.75}, "meshlets": false}')
+        self.put("cook.json", '{"lods": {"max": 5, "ratio": 0.75}, "meshlets": true}')
         self.put("deep/cook.json", '{"lods": {"max": 4}, "budget": {"triangles": 7}}')
         self.put("deep/a.obj.cook.json", '{"lods": {"max": 3}}')
-        (self.folder / "hob.json").write_text('{"defaults": {"scale": 2, "meshlets": false, "lods": {"max": 2}}}')
+        (self.folder / "hob.json").write_text('{"defaults": {"scale": 2, "meshlets": true, "lods": {"max": 2}}}')
         (self.folder / "mine.json").write_text('{"lods": {"max": 1}, "scale": 3}')
         (self.folder / "gate.json").write_text('{"triangles": 9000}')
         report = self.folder / "report.json"
@@ -293,7 +293,7 @@ class Cook(Scenario):
             return item["settings"]
 
         own = {"lods.max": {"value": 3, "origin": "deep/a.obj.cook.json"}, "lods.ratio": {"value": 0.75, "origin": "cook.json"},
-               "meshlets": {"value": False, "origin": str(self.folder / "hob.json")}, "scale": {"value": 2, "origin": str(self.folder / "hob.json")},
+               "meshlets": {"value": True, "origin": str(self.folder / "hob.json")}, "scale": {"value": 2, "origin": str(self.folder / "hob.json")},
                "budget.triangles": {"value": 7, "origin": "deep/cook.json"}}
         self.assertEqual(told(code=4), own)
         levels = lambda: len(json.loads(self.run_hob("inspect", "--json", "out/deep/a.obj.meshes").stdout)["records"]["LODS"])

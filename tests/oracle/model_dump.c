@@ -319,7 +319,7 @@ int main(int argc, char **argv)
 	hob_str name = hob_str_of(slash ? slash + 1 : argv[1]);
 	hob_arena_init(&result, (size_t)3 << 30);
 	hob_arena_init(&scratch, (size_t)3 << 30);
-	notes.arena = &scratch;
+	notes.arena = &result;
 	hob_io io = {NULL, read_file, NULL};
 	hob_bytes file;
 	const hob_importer *importer = hob_importer_for(name);
