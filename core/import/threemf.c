@@ -306,8 +306,11 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 	if (!add_node(t, HOB_NONE, HOB_STR(""), &root, err))
 		return false;
 	/* Z of the file is up. */
-	HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation[0] = -0.70710678f;
-	HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation[3] = 0.70710678f;
+	float *rotation = HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation;
+	rotation[0] = -0.70710678f;
+	rotation[3] = 0.70710678f;
+	memcpy(t->model->space.turn, rotation, sizeof t->model->space.turn);
+	t->model->unit = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit;
 	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
 		 e = hob_xml_next(e, HOB_STR("item")), items++)
 		if (!place(t, part, e, root, 1, err))
