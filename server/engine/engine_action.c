@@ -1,6 +1,7 @@
 #include "engine_private.h"
 
 #include "../../core/base/json_write.h"
+#include "../reuse/kept.h"
 
 #include <cjson/cJSON.h>
 #include <unistd.h>
@@ -143,12 +144,9 @@ static bool read_lists(const cJSON *json, hob_arena *arena, srv_recipe *out, hob
  * cook. */
 static bool check_key(const srv_recipe *recipe, hob_arena *arena, hob_error *err)
 {
-	hob_dependency *deps = HOB_NEW(arena, hob_dependency, recipe->dep_count);
-	if (!deps)
-		return hob_fail_memory(err, arena, "a record");
-	for (uint32_t i = 0; i < recipe->dep_count; i++)
-		deps[i] = (hob_dependency){recipe->deps[i].path, recipe->deps[i].missing, recipe->deps[i].digest};
-	hob_sha256 key = hob_recipe_key(&recipe->lookup, recipe->file_name, deps, recipe->dep_count);
+	hob_sha256 key;
+	if (!srv_kept_key(arena, recipe, &key, err))
+		return false;
 	return hob_sha256_equal(&key, &recipe->key) ||
 		   hob_fail(err, BAD_REQUEST, "the key is not the one that lookup, file_name and deps give");
 }

@@ -1,7 +1,7 @@
 #include "engine_private.h"
 
-#include "../cook/inputs.h"
 #include "../log/log.h"
+#include "../reuse/kept.h"
 
 #include <stdlib.h>
 
@@ -67,21 +67,23 @@ void job_fail(engine_job *job, const hob_error *error)
 	job_end(job);
 }
 
+static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *digest)
+{
+	engine_job *job = user;
+	uint32_t file = job_dep_file(job, path);
+	if (file == HOB_NONE)
+		return SRV_INPUT_UNKNOWN;
+	const srv_file *f = srv_graph_at(job->engine->graph, file);
+	*digest = f->digest;
+	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
+}
+
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	hob_str name = hob_path_name(hob_str_of(engine->assets[job->asset].path));
-	if (!srv_name_holds(recipe->file_name, name) || engine_limits_raised(engine, recipe))
+	if (engine_limits_raised(engine, recipe) ||
+		!srv_kept_holds(recipe, hob_str_of(engine->assets[job->asset].path), look_at_input, job))
 		return false;
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		uint32_t file = job_dep_file(job, recipe->deps[i].path);
-		if (file == HOB_NONE)
-			return false;
-		const srv_file *f = srv_graph_at(engine->graph, file);
-		srv_input_then then = {recipe->deps[i].missing, &recipe->deps[i].digest};
-		if (!srv_input_holds(then, (srv_input_now){f->exists, f->exists && f->has_digest, &f->digest}))
-			return false;
-	}
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		if (!srv_blob_exists(engine->store, &recipe->outputs[i].digest))
 			return false;

@@ -1,6 +1,7 @@
 #include "engine_private.h"
 
 #include "../log/log.h"
+#include "../reuse/kept.h"
 #include "../worker/check.h"
 
 #include <stdlib.h>
@@ -28,22 +29,6 @@ static void store_work(uv_work_t *work)
 			return;
 		job->output_count++;
 	}
-}
-
-/* Dependencies by name relative to the source's folder, the source itself left out. */
-static srv_recipe_dep *relative_deps(engine_job *job, const srv_result *result, uint32_t *count)
-{
-	asset *a = &job->engine->assets[job->asset];
-	hob_str path = hob_str_of(a->path), dir = hob_path_dir(path);
-	srv_recipe_dep *deps = HOB_NEW(&job->arena, srv_recipe_dep, result->dep_count);
-	*count = 0;
-	for (uint32_t i = 0; deps && i < result->dep_count; i++) {
-		const srv_dep *dep = &result->deps[i];
-		if (!hob_str_equal(dep->path, path))
-			deps[(*count)++] =
-				(srv_recipe_dep){hob_path_relative(&job->arena, dir, dep->path), dep->missing, dep->digest};
-	}
-	return deps;
 }
 
 /* What the worker read is now known about those files, if they are still that version: what an event told since it began
@@ -83,35 +68,13 @@ static void learn_digests(engine_job *job, const srv_result *result)
 	}
 }
 
-static void stats_json(const srv_result *result, hob_buf *out)
-{
-	const hob_cook_stats *s = &result->stats;
-	hob_buf_printf(
-		out,
-		"{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,\"textures\":%u,"
-		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,\"extras\":%u,\"over_"
-		"budget\":[",
-		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
-		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras);
-	hob_str budget = HOB_STR("budget.");
-	for (uint32_t i = 0, listed = 0; i < result->note_count; i++) {
-		hob_str code = result->notes[i].code;
-		if (!hob_str_starts(code, budget))
-			continue;
-		hob_buf_put_str(out, listed++ > 0 ? HOB_STR(",") : (hob_str){0});
-		hob_buf_put_json(out, hob_str_sub(code, budget.len, code.len));
-	}
-	hob_buf_put_str(out, HOB_STR("]}"));
-}
-
 static void make_key(engine_job *job, srv_recipe *recipe)
 {
-	hob_dependency *deps = HOB_NEW(&job->arena, hob_dependency, recipe->dep_count);
-	for (uint32_t i = 0; deps && i < recipe->dep_count; i++)
-		deps[i] = (hob_dependency){recipe->deps[i].path, recipe->deps[i].missing, recipe->deps[i].digest};
+	hob_error error;
 	recipe->lookup = job->lookup;
 	recipe->source = job->source;
-	recipe->key = hob_recipe_key(&job->lookup, recipe->file_name, deps, deps ? recipe->dep_count : 0);
+	if (!srv_kept_key(&job->arena, recipe, &recipe->key, &error))
+		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
 }
 
 static void keep_recipe(engine_job *job, srv_recipe *recipe)
@@ -140,10 +103,10 @@ static void finish_good(engine_job *job)
 		.warnings = result->stats.warnings, .outputs = job->outputs, .output_count = job->output_count};
 	if (result->uses_name)
 		recipe.file_name = hob_path_name(hob_str_of(a->path));
-	recipe.deps = relative_deps(job, result, &recipe.dep_count);
+	recipe.deps = srv_kept_deps(&job->arena, hob_str_of(a->path), result, &recipe.dep_count);
 	make_key(job, &recipe);
 	hob_buf stats = {0};
-	stats_json(result, &stats);
+	srv_kept_stats(result, &stats);
 	recipe.stats = hob_buf_str(&stats);
 	learn_digests(job, result);
 	keep_recipe(job, &recipe);
@@ -215,7 +178,8 @@ static void finish_failed(engine_job *job)
 	srv_engine *engine = job->engine;
 	const srv_result *result = &job->outcome->result;
 	srv_recipe recipe = {0};
-	recipe.deps = relative_deps(job, result, &recipe.dep_count);
+	recipe.deps =
+		srv_kept_deps(&job->arena, hob_str_of(engine->assets[job->asset].path), result, &recipe.dep_count);
 	make_key(job, &recipe);
 	hob_buf error = {0};
 	error_json(&job->error, "cook", &error);

@@ -35,6 +35,7 @@ MAY = {
     "server/queue": ["core/base"],
     "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
     "server/store": ["core/base", "core/hash", "server/fs"],
+    "server/reuse": ["core/base", "core/hash", "core/cook", "server/cook", "server/store", "server/worker"],
     "server/config": ["core/base", "core/cook"],
     "server/events": ["core/base"],
     "server/auth": ["core/base", "core/hash"],
@@ -44,13 +45,13 @@ MAY = {
     "server/metrics": ["core/base", "schema"],
     "server/cook": ["core/base", "core/hash", "server/control", "server/log", "server/queue", "server/view", "server/store", "server/events"],
     "server/engine": ["server/cook", "core/base", "server/fs", "core/hash", "core/cook", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
-                      "server/queue", "server/settings", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control", "server/view",
+                      "server/queue", "server/settings", "server/reuse", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control", "server/view",
                       "server/derive", "server/metrics", "schema"],
     "server/http": ["core/base", "server/fs", "core/hash", "server/log", "server/auth", "server/events", "server/store", "server/control",
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/hash", "core/runtime", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/cook", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
-                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/settings", "server/fs"],
+                   "server/store", "server/events", "server/auth", "server/http", "server/engine", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 # What core/cook/cook.h and settings.h offer is a contract that core/texture needs (parts, settings), not the trunk.
