@@ -15,8 +15,10 @@ typedef struct cook_entry {
 	hob_error
 		settings_error; /* a cook.json or sidecar is wrong, or a list's input is not there: this entry fails alone */
 	uint32_t tries;
-	bool stalled;	   /* the try before did */
-	bool named, again; /* named: on the command line; again: killed its worker once */
+	bool stalled;			/* the try before did */
+	bool named, again;		/* named: on the command line; again: killed its worker once */
+	bool cached;			/* answered by the cache */
+	struct cook_look *look; /* of the run, while it lasts; NULL without a cache */
 } cook_entry;
 
 /* A folder of the configuration's `sources` that exists. */

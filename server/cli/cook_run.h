@@ -1,5 +1,5 @@
-/* cook_run.h - one run over a plan: a pool of cook processes; what they make is checked and written by threads and told of
- * on stderr. Behind `hob cook`, and `hob export` of models. */
+/* cook_run.h - one run over a plan: what the cache holds is taken from it, the rest goes to a pool of cook processes; results are
+ * checked, kept and written by threads and told of on stderr. Behind `hob cook`, and `hob export` of models. */
 #ifndef CLI_COOK_RUN_H
 #define CLI_COOK_RUN_H
 
@@ -11,6 +11,8 @@ typedef struct cook_run_options {
 	cook_write_options write;
 	const srv_config *config; /* jobs, timeout, memory, sandbox */
 	const char *report;		  /* JSON report, or NULL */
+	const char *cache;		  /* folder of kept results, or NULL */
+	bool force;				  /* cooks what the cache has, too */
 	bool quiet;
 	bool fail_fast; /* the first failure ends it */
 } cook_run_options;

@@ -306,8 +306,10 @@ void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outco
 	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  {\"path\":") : HOB_STR("\n  {\"path\":"));
 	hob_buf_put_json(report, hob_str_of(entry->path));
 	hob_buf_printf(report, ",\"state\":\"%s\",\"bytes\":%llu,\"reused_bytes\":%llu",
-				   error ? "failed" : "cooked", (unsigned long long)(bytes->written + bytes->reused),
-				   (unsigned long long)bytes->reused);
+				   error		   ? "failed"
+				   : entry->cached ? "cached"
+								   : "cooked",
+				   (unsigned long long)(bytes->written + bytes->reused), (unsigned long long)bytes->reused);
 	if (outcome)
 		hob_buf_printf(report, ",\"cook_ms\":%.3f,\"peak_bytes\":%llu", (double)outcome->cook_ns / 1e6,
 					   (unsigned long long)outcome->peak_bytes);
@@ -398,7 +400,7 @@ bool cook_report_place(const char *path, const cook_plan *plan, const cook_write
 }
 
 bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *skipped, uint32_t cooked,
-					   uint32_t failed, hob_error *err)
+					   uint32_t cached, uint32_t failed, hob_error *err)
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
@@ -409,8 +411,8 @@ bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *
 	if (!is_ours(path))
 		return hob_fail(err, USAGE, "--report '%.120s': an output of this run went there; name another file",
 						path);
-	hob_buf_printf(&text, "%s%s\",\"cooked\":%u,\"failed\":%u,\"assets\":[", report_begin, HOB_VERSION,
-				   cooked, failed);
+	hob_buf_printf(&text, "%s%s\",\"cooked\":%u,\"cached\":%u,\"failed\":%u,\"assets\":[", report_begin,
+				   HOB_VERSION, cooked, cached, failed);
 	hob_buf_put_str(&text, hob_buf_str(entries));
 	hob_buf_put_str(&text, HOB_STR("\n],\"skipped\":["));
 	hob_buf_put_str(&text, hob_buf_str(skipped));

@@ -35,6 +35,6 @@ void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outco
 bool cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 					   hob_error *err) HOB_MUST_CHECK;
 bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *skipped, uint32_t cooked,
-					   uint32_t failed, hob_error *err) HOB_MUST_CHECK;
+					   uint32_t cached, uint32_t failed, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -1,0 +1,358 @@
+#include "cook_cache.h"
+
+#include "../fs/beneath.h"
+#include "../reuse/kept.h"
+#include "../store/digest_map.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_ARENA = 256 << 20, HASH_CHUNK = 256 << 10 };
+
+struct cook_cache {
+	srv_store *store;
+	pthread_mutex_t lock; /* of the digests */
+	digest_map digests;	  /* hash of the path -> file_digest */
+};
+
+typedef struct file_digest {
+	srv_input_state state;
+	hob_sha256 digest;
+} file_digest;
+
+/* ---- opening and closing */
+
+bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err)
+{
+	cook_cache *cache = calloc(1, sizeof *cache);
+	if (!cache)
+		return hob_fail(err, MEMORY, "no memory left for the cache");
+	srv_store_options options = {.max_bytes = max_bytes};
+	if (!srv_store_open(dir, &options, &cache->store, NULL, err)) {
+		free(cache);
+		return false;
+	}
+	pthread_mutex_init(&cache->lock, NULL);
+	digest_map_init(&cache->digests, sizeof(file_digest));
+	*out = cache;
+	return true;
+}
+
+static void note_live(void *user, const srv_asset_row *row)
+{
+	bool fresh;
+	digest_map_put(user, &row->good, &fresh);
+	digest_map_put(user, &row->last, &fresh);
+}
+
+static bool is_live(void *user, const hob_sha256 *key)
+{
+	return digest_map_find(user, key) != NULL;
+}
+
+void cook_cache_close(cook_cache *cache)
+{
+	if (!cache)
+		return;
+	hob_error ignored;
+	digest_map live;
+	digest_map_init(&live, 1);
+	if (srv_store_each_asset(cache->store, note_live, &live, &ignored))
+		srv_store_trim(cache->store, is_live, &live);
+	digest_map_release(&live);
+	srv_store_close(cache->store);
+	digest_map_release(&cache->digests);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}
+
+/* ---- digests of files */
+
+static file_digest hash_now(int root_fd, const char *path)
+{
+	struct stat info;
+	file_digest out = {.state = SRV_INPUT_UNKNOWN};
+	int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
+	if (fd < 0) {
+		out.state = srv_is_passing(errno) ? SRV_INPUT_UNKNOWN : SRV_INPUT_MISSING;
+		return out;
+	}
+	uint8_t *bytes = malloc(HASH_CHUNK);
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	ssize_t got = -1;
+	if (bytes && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+		while ((got = read(fd, bytes, HASH_CHUNK)) > 0)
+			hob_hasher_put(&hasher, bytes, (size_t)got);
+	out.digest = hob_hasher_finish(&hasher);
+	if (got == 0)
+		out.state = SRV_INPUT_PRESENT;
+	free(bytes);
+	close(fd);
+	return out;
+}
+
+static file_digest digest_of(cook_cache *cache, int root_fd, hob_str path)
+{
+	bool fresh = true;
+	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)path.data, path.len});
+	pthread_mutex_lock(&cache->lock);
+	const file_digest *known = digest_map_find(&cache->digests, &name);
+	file_digest out = known ? *known : (file_digest){0};
+	pthread_mutex_unlock(&cache->lock);
+	if (known)
+		return out;
+	out = hash_now(root_fd, path.data);
+	pthread_mutex_lock(&cache->lock);
+	file_digest *kept = digest_map_put(&cache->digests, &name, &fresh);
+	if (kept)
+		*kept = out;
+	pthread_mutex_unlock(&cache->lock);
+	return out;
+}
+
+/* ---- looking up */
+
+void cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings)
+{
+	*look = (cook_look){.root_fd = root_fd,
+						.path = path,
+						.ingredients = {.settings = *settings, .profile = HOB_PROFILE_FINAL}};
+	hob_arena_init(&look->arena, LOOK_ARENA);
+}
+
+void cook_look_release(cook_look *look)
+{
+	srv_outcome_free(look->hit);
+	hob_arena_release(&look->arena);
+}
+
+bool cook_look_source(cook_cache *cache, cook_look *look)
+{
+	file_digest source = digest_of(cache, look->root_fd, hob_str_of(look->path));
+	look->source = source.digest;
+	return source.state == SRV_INPUT_PRESENT;
+}
+
+static void name_ingredients(cook_look *look, const srv_pool_importer *importer)
+{
+	look->ingredients.importer = importer->name;
+	look->ingredients.importer_version = importer->version;
+	look->ingredients.library = importer->library;
+	look->ingredients.extension = hob_path_extension(hob_str_of(look->path));
+}
+
+void cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer)
+{
+	hob_error ignored;
+	name_ingredients(look, importer);
+	look->lookup = hob_recipe_lookup(&look->source, &look->ingredients);
+	if (look->force || !srv_store_recipes(cache->store, &look->lookup, &look->arena, &look->kept,
+										  &look->kept_count, &ignored))
+		look->kept_count = 0;
+}
+
+typedef struct asking {
+	cook_cache *cache;
+	cook_look *look;
+} asking;
+
+static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *digest)
+{
+	asking *ask = user;
+	hob_str joined;
+	hob_error ignored;
+	if (!hob_path_join(&ask->look->arena, hob_path_dir(hob_str_of(ask->look->path)), path, &joined, &ignored))
+		return SRV_INPUT_UNKNOWN;
+	file_digest now = digest_of(ask->cache, ask->look->root_fd, joined);
+	*digest = now.digest;
+	return now.state;
+}
+
+static bool read_blob(cook_cache *cache, const srv_recipe_output *output, hob_arena *arena, hob_bytes *out)
+{
+	uint64_t size = 0, got = 0;
+	int fd = srv_blob_open(cache->store, &output->digest, &size);
+	uint8_t *data = fd >= 0 && size == output->size ? hob_arena_alloc(arena, size + 1, 16) : NULL;
+	while (data && got < size) {
+		ssize_t step = read(fd, data + got, size - got);
+		if (step <= 0)
+			break;
+		got += (uint64_t)step;
+	}
+	if (fd >= 0)
+		close(fd);
+	*out = (hob_bytes){data, size};
+	return data && got == size;
+}
+
+static double number_of(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+	return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0;
+}
+
+static void read_stats(const srv_recipe *recipe, hob_cook_stats *out)
+{
+	cJSON *json = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
+	*out = (hob_cook_stats){.triangles = (uint64_t)number_of(json, "triangles"),
+							.vertices = (uint64_t)number_of(json, "vertices"),
+							.meshes = (uint32_t)number_of(json, "meshes"),
+							.lods = (uint32_t)number_of(json, "lods"),
+							.materials = (uint32_t)number_of(json, "materials"),
+							.textures = (uint32_t)number_of(json, "textures"),
+							.nodes = (uint32_t)number_of(json, "nodes"),
+							.skins = (uint32_t)number_of(json, "skins"),
+							.animations = (uint32_t)number_of(json, "animations"),
+							.cameras = (uint32_t)number_of(json, "cameras"),
+							.lights = (uint32_t)number_of(json, "lights"),
+							.warnings = recipe->warnings};
+	cJSON_Delete(json);
+}
+
+static hob_str text_of(const cJSON *object, const char *name, hob_arena *arena)
+{
+	return hob_arena_str(arena,
+						 hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name))));
+}
+
+/* What the cook said to people is in its report. */
+static bool read_notes(hob_bytes report, hob_arena *arena, srv_result *out)
+{
+	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "notes"), *item;
+	out->notes = HOB_NEW(arena, hob_note, (size_t)cJSON_GetArraySize(list) + 1);
+	bool ok = cJSON_IsArray(list) && out->notes;
+	for (item = ok ? list->child : NULL; item; item = item->next) {
+		hob_note *note = &out->notes[out->note_count++];
+		*note = (hob_note){.code = text_of(item, "code", arena), .text = text_of(item, "text", arena)};
+		if (hob_str_equal(text_of(item, "level", arena), HOB_STR("warning")))
+			note->level = HOB_NOTE_WARNING;
+		ok = ok && note->code.data && note->text.data;
+	}
+	cJSON_Delete(json);
+	return ok;
+}
+
+static bool fill(cook_cache *cache, const srv_recipe *recipe, srv_outcome *out)
+{
+	srv_result *result = &out->result;
+	result->ok = true;
+	result->outputs = HOB_NEW(&out->arena, hob_cook_output, recipe->output_count);
+	read_stats(recipe, &result->stats);
+	hob_bytes report = {0};
+	bool ok = result->outputs;
+	/* All of them, whatever the first ones are: what is damaged is dropped here, and the cook then stores it again. */
+	for (uint32_t i = 0; result->outputs && i < recipe->output_count; i++) {
+		hob_cook_output *output = &result->outputs[result->output_count++];
+		output->name = hob_arena_str(&out->arena, recipe->outputs[i].name);
+		ok = output->name.data && read_blob(cache, &recipe->outputs[i], &out->arena, &output->bytes) && ok;
+		if (hob_str_equal(output->name, HOB_STR("report")))
+			report = output->bytes;
+	}
+	return ok && read_notes(report, &out->arena, result);
+}
+
+static srv_outcome *outcome_of(cook_cache *cache, const srv_recipe *recipe)
+{
+	srv_outcome *out = calloc(1, sizeof *out);
+	if (!out)
+		return NULL;
+	*out = (srv_outcome){
+		.ok = true, .has_result = true, .cook_ns = recipe->cook_ns, .peak_bytes = recipe->peak_bytes};
+	hob_arena_init(&out->arena, SIZE_MAX);
+	if (fill(cache, recipe, out))
+		return out;
+	srv_outcome_free(out);
+	return NULL;
+}
+
+void cook_look_match(cook_cache *cache, cook_look *look)
+{
+	asking ask = {cache, look};
+	for (uint32_t i = 0; i < look->kept_count && !look->hit; i++) {
+		const srv_recipe *recipe = &look->kept[i];
+		if (recipe->error.len == 0 && srv_kept_holds(recipe, hob_str_of(look->path), look_at_input, &ask))
+			look->hit = outcome_of(cache, recipe);
+	}
+}
+
+/* ---- keeping */
+
+srv_recipe_output *cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
+									hob_error *err)
+{
+	srv_recipe_output *outputs = HOB_NEW(arena, srv_recipe_output, result->output_count);
+	if (!outputs)
+		(void)hob_fail_memory(err, arena, "outputs");
+	for (uint32_t i = 0; outputs && i < result->output_count; i++) {
+		const hob_cook_output *output = &result->outputs[i];
+		outputs[i] = (srv_recipe_output){.name = output->name, .size = output->bytes.size};
+		if (!srv_blob_put(cache->store, output->bytes, &outputs[i].digest, err))
+			return NULL;
+	}
+	return outputs;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
+					 srv_recipe_output *outputs, hob_error *err)
+{
+	const srv_result *result = &outcome->result;
+	hob_str model = hob_str_of(look->path);
+	/* The source stands first: what the worker read of it is what counts. */
+	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing)
+		return true;
+	srv_recipe recipe = {.source = result->deps[0].digest,
+						 .warnings = result->stats.warnings,
+						 .cook_ns = outcome->cook_ns,
+						 .peak_bytes = outcome->peak_bytes,
+						 .cooked_at_ms = now_ms(),
+						 .outputs = outputs,
+						 .output_count = result->output_count};
+	hob_buf ingredients = {0}, stats = {0};
+	hob_ingredients_print(&look->ingredients, &ingredients);
+	srv_kept_stats(result, &stats);
+	recipe.lookup = hob_recipe_lookup(&recipe.source, &look->ingredients);
+	recipe.ingredients = hob_buf_str(&ingredients);
+	recipe.stats = hob_buf_str(&stats);
+	if (result->uses_name)
+		recipe.file_name = hob_path_name(model);
+	recipe.deps = srv_kept_deps(&outcome->arena, model, result, &recipe.dep_count);
+	bool ok = (recipe.deps && !ingredients.failed && !stats.failed) ||
+			  hob_fail(err, MEMORY, "no memory left to keep a result");
+	ok = ok && srv_kept_key(&outcome->arena, &recipe, &recipe.key, err) &&
+		 srv_store_put_recipe(cache->store, &recipe, err) && srv_store_commit(cache->store, err);
+	hob_buf_release(&ingredients);
+	hob_buf_release(&stats);
+	return ok;
+}
+
+/* ---- parts */
+
+int cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
+{
+	hob_sha256 part, blob;
+	uint64_t size;
+	memcpy(part.bytes, key, sizeof part.bytes);
+	return srv_store_part(cache->store, &part, &blob) ? srv_blob_open(cache->store, &blob, &size) : -1;
+}
+
+void cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
+{
+	hob_sha256 part, blob;
+	hob_error ignored; /* it is made again */
+	memcpy(part.bytes, key, sizeof part.bytes);
+	if (srv_blob_put(cache->store, bytes, &blob, &ignored))
+		(void)!srv_store_put_part(cache->store, &part, &blob, &ignored);
+}

@@ -1,0 +1,596 @@
+#include "cook_run.h"
+#include "cook_cache.h"
+#include "cook_parts.h"
+#include "preflight.h"
+#include "serve_config.h"
+
+#include "../fs/model_format.h"
+#include "../log/log.h"
+#include "../worker/check.h"
+#include "../worker/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LOOKS_MAX = 4 };
+
+/* One run of `hob cook`: a plan (what to cook), a pool of workers, and what became of each entry. */
+typedef struct run {
+	uv_loop_t loop;
+	srv_pool *pool;
+	cook_plan plan;
+	cook_parts parts;	/* without a cache */
+	cook_cache *cache;	/* NULL: none */
+	cook_entry **queue; /* for the workers; room for all of the plan */
+	uint32_t queued, next, looked, looks_pending, cached;
+	uint32_t finished, failed, over_budget; /* failed: for other reasons than a budget, too */
+	uint32_t failed_budget;
+	uint64_t cook_ns, bytes, began_ns;
+	uv_work_t *writing;
+	uint32_t writes_pending;
+	uv_signal_t interrupt;
+	bool interrupted, closing, live, quiet, started, fail_fast, force, keep_failed;
+	const char *who;
+	cook_write_options write;
+	hob_error trouble;
+	hob_buf report, report_skipped;
+	uint32_t skipped;
+} run;
+
+typedef struct write_job {
+	run *r;
+	uv_work_t work;
+	cook_entry *entry;
+	srv_outcome *outcome;
+	srv_recipe_output *kept; /* in the cache, to be named there; NULL: none */
+	hob_error error, keep_error;
+	hob_notes notes; /* what the classic layout or glTF could not hold */
+	cook_bytes bytes;
+} write_job;
+
+/* ---- what people see */
+
+static void clear_line(run *r)
+{
+	if (r->live)
+		fputs("\r\x1b[K", stderr);
+}
+
+static void show_progress(run *r)
+{
+	if (!r->live || r->finished == r->plan.count || r->closing)
+		return;
+	uint64_t spent = uv_hrtime() - r->began_ns;
+	uint64_t left = r->finished > 0 ? spent / r->finished * (r->plan.count - r->finished) : 0;
+	char eta[32] = "";
+	if (r->finished > 0)
+		srv_text_duration(left, eta);
+	const char *name = r->next > 0 ? r->queue[r->next - 1]->path : "";
+	size_t length = strlen(name);
+	fprintf(stderr, "\r\x1b[K[%u/%u] %s  eta %s", r->finished, r->plan.count,
+			length > 48 ? name + length - 48 : name, eta);
+	fflush(stderr);
+}
+
+typedef struct shown {
+	char text[1024];
+} shown;
+
+static const char *show(hob_str text, shown *out)
+{
+	snprintf(out->text, sizeof out->text, "%.*s", (int)(text.len < 1000 ? text.len : 1000), text.data);
+	srv_plain(out->text);
+	return out->text;
+}
+
+/* What Hob knows but cannot read here: told of and counted, no failure. */
+static void report_skipped(run *r, const char *file, const char *why)
+{
+	enum { SHOWN = 20 };
+	shown path, text;
+	clear_line(r);
+	if (r->skipped++ < SHOWN && !r->quiet)
+		fprintf(stderr, "skipped  %s: %s\n", show(hob_str_of(file), &path), show(hob_str_of(why), &text));
+	hob_buf_put_str(&r->report_skipped, r->skipped > 1 ? HOB_STR(",\n{\"path\":") : HOB_STR("\n{\"path\":"));
+	hob_buf_put_json(&r->report_skipped, hob_str_of(file));
+	hob_buf_put_str(&r->report_skipped, HOB_STR(",\"why\":"));
+	hob_buf_put_json(&r->report_skipped, hob_str_of(why));
+	hob_buf_put(&r->report_skipped, "}", 1);
+}
+
+static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
+						 const cook_bytes *bytes)
+{
+	bool color = srv_color_wanted(2);
+	char time[32], size[32];
+	shown path, text;
+	show(hob_str_of(entry->path), &path);
+	r->finished++;
+	clear_line(r);
+	if (error && error->code == HOB_ERR_SKIPPED) {
+		report_skipped(r, entry->path, error->context);
+		show_progress(r);
+		return;
+	}
+	if (error) {
+		r->failed++;
+		r->failed_budget += error->code == HOB_ERR_BUDGET;
+		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
+				show(hob_str_of(error->context), &text));
+	} else if (!r->quiet) {
+		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "", entry->cached ? "cached" : "cooked",
+				color ? "\x1b[0m" : "", path.text, srv_text_duration(outcome->cook_ns, time),
+				srv_text_bytes(bytes->written + bytes->reused, size));
+		if (bytes->reused > 0)
+			fprintf(stderr, ", %s of it there already", srv_text_bytes(bytes->reused, size));
+		fputc('\n', stderr);
+	}
+	if (outcome && outcome->has_result)
+		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
+			const hob_note *note = &outcome->result.notes[i];
+			bool budget = hob_str_starts(note->code, HOB_STR("budget."));
+			if (budget)
+				r->over_budget++;
+			if (note->level == HOB_NOTE_WARNING && (budget || !r->quiet))
+				fprintf(stderr, "        %s: %s\n", path.text, show(note->text, &text));
+		}
+	cook_report_entry(&r->report, entry, outcome, error, bytes);
+	show_progress(r);
+}
+
+/* ---- the run */
+
+static void feed(run *r);
+
+static void on_closed(void *user)
+{
+	run *r = user;
+	uv_close((uv_handle_t *)&r->interrupt, NULL);
+}
+
+static bool enough(const run *r)
+{
+	return r->fail_fast && r->failed > 0;
+}
+
+static void finish_if_over(run *r)
+{
+	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
+	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
+		return;
+	r->closing = true;
+	clear_line(r);
+	srv_pool_close(r->pool, on_closed, r);
+}
+
+static void drop_look(cook_entry *entry)
+{
+	if (entry->look)
+		cook_look_release(entry->look);
+	free(entry->look);
+	entry->look = NULL;
+}
+
+static void write_run(uv_work_t *work)
+{
+	write_job *job = work->data;
+	const srv_result *result = &job->outcome->result;
+	if (!job->entry->cached && !srv_check_outputs(result, &job->error))
+		return;
+	if (!job->entry->cached && job->entry->look)
+		job->kept = cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
+	for (uint32_t i = 0; i < result->output_count && job->r->write.nothing; i++)
+		job->bytes.written += result->outputs[i].bytes.size;
+	if (job->r->write.nothing)
+		return;
+	job->notes.arena = &job->outcome->arena;
+	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
+					 &job->error);
+}
+
+/* A cache that takes nothing costs time, not the run. */
+static void keep(write_job *job)
+{
+	run *r = job->r;
+	shown text;
+	if (job->kept && cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &job->keep_error))
+		return;
+	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
+		return;
+	r->keep_failed = true;
+	clear_line(r);
+	fprintf(stderr, "%s: results are not kept: %s\n", r->who,
+			show(hob_str_of(job->keep_error.context), &text));
+}
+
+static void write_done(uv_work_t *work, int status)
+{
+	(void)status;
+	write_job *job = work->data;
+	run *r = job->r;
+	shown text;
+	r->writes_pending--;
+	r->bytes += job->bytes.written;
+	r->cook_ns += job->entry->cached ? 0 : job->outcome->cook_ns;
+	keep(job);
+	r->cached += job->entry->cached && job->error.code == HOB_ERR_OK;
+	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
+				 &job->bytes);
+	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
+		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
+	srv_outcome_free(job->outcome);
+	drop_look(job->entry);
+	free(job);
+	finish_if_over(r);
+}
+
+static void write_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
+{
+	write_job *job = calloc(1, sizeof *job);
+	if (!job)
+		abort();
+	*job = (write_job){.r = r, .entry = entry, .outcome = outcome};
+	job->work.data = job;
+	r->writes_pending++;
+	uv_queue_work(&r->loop, &job->work, write_run, write_done);
+}
+
+static void on_done(void *user, void *entry_, srv_outcome *outcome)
+{
+	run *r = user;
+	cook_entry *entry = entry_;
+	if (outcome->cancelled || r->interrupted || enough(r)) {
+		srv_outcome_free(outcome);
+	} else if (!outcome->ok) {
+		bool unlucky = outcome->died && (outcome->stalled || outcome->error.code != HOB_ERR_TIMEOUT);
+		if (unlucky && entry->tries++ == 0) {
+			entry->again = true;
+			entry->stalled = outcome->stalled;
+			r->plan.again = true;
+		} else {
+			if (outcome->stalled && entry->stalled)
+				srv_outcome_stalled_again(outcome);
+			report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
+		}
+		srv_outcome_free(outcome);
+	} else {
+		write_outcome(r, entry, outcome);
+	}
+	feed(r);
+	finish_if_over(r);
+}
+
+/* ---- looking into the cache first */
+
+typedef struct look_job {
+	run *r;
+	uv_work_t work;
+	cook_entry *entry;
+	bool readable;
+} look_job;
+
+static bool goes_on(const run *r)
+{
+	return r->started && !r->closing && !r->interrupted && !enough(r);
+}
+
+static void hash_source(uv_work_t *work)
+{
+	look_job *job = work->data;
+	job->readable = cook_look_source(job->r->cache, job->entry->look);
+}
+
+static void match_kept(uv_work_t *work)
+{
+	look_job *job = work->data;
+	cook_look_match(job->r->cache, job->entry->look);
+}
+
+static void look_ended(uv_work_t *work, int status)
+{
+	(void)status;
+	look_job *job = work->data;
+	run *r = job->r;
+	cook_entry *entry = job->entry;
+	srv_outcome *hit = entry->look->hit;
+	entry->look->hit = NULL;
+	r->looks_pending--;
+	free(job);
+	if (hit && goes_on(r)) {
+		entry->cached = true;
+		write_outcome(r, entry, hit);
+	} else {
+		srv_outcome_free(hit);
+		r->queue[r->queued++] = entry;
+		srv_pool_fill(r->pool);
+	}
+	feed(r);
+}
+
+static void source_hashed(uv_work_t *work, int status)
+{
+	look_job *job = work->data;
+	run *r = job->r;
+	if (job->readable && goes_on(r))
+		cook_look_find(r->cache, job->entry->look,
+					   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
+	if (job->entry->look->kept_count > 0)
+		uv_queue_work(&r->loop, &job->work, match_kept, look_ended);
+	else
+		look_ended(work, status);
+}
+
+static bool begin_look(run *r, cook_entry *entry)
+{
+	look_job *job = calloc(1, sizeof *job);
+	entry->look = job ? calloc(1, sizeof *entry->look) : NULL;
+	if (!entry->look) {
+		free(job);
+		return false;
+	}
+	cook_look_init(entry->look, r->plan.root_fd, entry->path, &entry->settings);
+	entry->look->force = r->force;
+	*job = (look_job){.r = r, .entry = entry};
+	job->work.data = job;
+	r->looks_pending++;
+	uv_queue_work(&r->loop, &job->work, hash_source, source_hashed);
+	return true;
+}
+
+/* What no importer reads, and what has wrong settings, goes on to fail with its reason. A merge of a scene list is no file. */
+static void look_ahead(run *r)
+{
+	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < LOOKS_MAX) {
+		cook_entry *entry = &r->plan.entries[r->looked++];
+		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
+					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
+		if (!looks || !begin_look(r, entry))
+			r->queue[r->queued++] = entry;
+	}
+}
+
+static cook_entry *next_entry(run *r)
+{
+	if (r->next < r->queued)
+		return r->queue[r->next++];
+	/* What killed its worker gets a second chance at the end. */
+	for (uint32_t i = 0; r->plan.again && i < r->plan.count; i++)
+		if (r->plan.entries[i].again) {
+			r->plan.entries[i].again = false;
+			return &r->plan.entries[i];
+		}
+	r->plan.again = false;
+	return NULL;
+}
+
+static void feed(run *r)
+{
+	look_ahead(r);
+	while (goes_on(r) && srv_pool_idle(r->pool) > 0) {
+		cook_entry *entry = next_entry(r);
+		if (!entry)
+			break;
+		if (entry->settings_error.code != HOB_ERR_OK) {
+			report_entry(r, entry, NULL, &entry->settings_error, &(cook_bytes){0});
+			continue;
+		}
+		uint32_t left = r->plan.count - r->looked + r->queued - r->next;
+		srv_pool_job job = {.path = hob_str_of(entry->path),
+							.text = hob_str_of(entry->text),
+							.settings = entry->settings,
+							.profile = HOB_PROFILE_FINAL,
+							.threads = left >= srv_pool_size(r->pool) ? 1 : 0};
+		if (!srv_pool_start(r->pool, entry, &job)) {
+			hob_error error;
+			hob_fail(&error, INTERNAL, "the cook process does not take this job");
+			report_entry(r, entry, NULL, &error, &(cook_bytes){0});
+		}
+		show_progress(r);
+	}
+	finish_if_over(r);
+}
+
+static void on_idle(void *user)
+{
+	feed(user);
+}
+
+/* Two readers may take the same ending, one after the other. */
+static void put_once(hob_buf *names, hob_str extension)
+{
+	char word[48];
+	snprintf(word, sizeof word, " .%.*s ", HOB_FMT(extension));
+	if (hob_str_find(hob_buf_str(names), hob_str_of(word), 0) != SIZE_MAX)
+		return;
+	if (names->size > 0)
+		names->size--;
+	hob_buf_put_str(names, hob_str_of(word));
+}
+
+static void say_what_is_read(run *r)
+{
+	hob_buf names = {0};
+	uint32_t count;
+	const srv_pool_importer *importers = srv_pool_importers(r->pool, &count);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < importers[i].extension_count; n++)
+			put_once(&names, importers[i].extensions[n]);
+	hob_fail(&r->trouble, USAGE, "no model was found in '%.40s'; their names end in%.*s", r->plan.root,
+			 HOB_FMT(hob_buf_str(&names)));
+	hob_buf_release(&names);
+}
+
+static void on_ready(void *user)
+{
+	run *r = user;
+	cook_plan_keep_known(&r->plan, r->pool);
+	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
+	if (!r->queue) {
+		hob_fail(&r->trouble, MEMORY, "no memory left for the list of models");
+		finish_if_over(r);
+		return;
+	}
+	r->started = true;
+	r->began_ns = uv_hrtime();
+	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
+		const srv_model_format *format = srv_model_format_of(hob_str_of(r->plan.skipped[i]));
+		char why[160];
+		snprintf(why, sizeof why, "Hob does not read a %s; %s", format->what, format->remedy);
+		report_skipped(r, r->plan.skipped[i], why);
+	}
+	if (r->plan.count + r->skipped == 0)
+		say_what_is_read(r);
+	finish_if_over(r);
+}
+
+static void on_trouble(void *user, const hob_error *why)
+{
+	run *r = user;
+	if (why)
+		r->trouble = *why;
+	finish_if_over(r);
+}
+
+static void on_interrupt(uv_signal_t *handle, int number)
+{
+	(void)number;
+	run *r = handle->data;
+	r->interrupted = true;
+	finish_if_over(r);
+}
+
+static int on_part_get(void *user, const uint8_t key[32])
+{
+	run *r = user;
+	return r->cache ? cook_cache_part_get(r->cache, key) : cook_parts_get(&r->parts, key);
+}
+
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
+{
+	run *r = user;
+	if (r->cache)
+		cook_cache_part_put(r->cache, key, bytes);
+	else
+		cook_parts_put(&r->parts, key, bytes.size, fd);
+}
+
+static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
+{
+	srv_pool_callbacks callbacks = {.user = r,
+									.ready = on_ready,
+									.idle = on_idle,
+									.done = on_done,
+									.part_get = on_part_get,
+									.part_put = on_part_put,
+									.trouble = on_trouble};
+	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
+		return false;
+	uv_signal_init(&r->loop, &r->interrupt);
+	r->interrupt.data = r;
+	uv_signal_start(&r->interrupt, on_interrupt, SIGINT);
+	return true;
+}
+
+static uint32_t done_count(const run *r)
+{
+	return r->finished - r->failed - (r->skipped - r->plan.skipped_count);
+}
+
+static int finish(run *r, const char *report_path)
+{
+	char time[32], size[32];
+	bool over_budget = r->over_budget > 0 || r->failed_budget > 0;
+	int code = r->failed > r->failed_budget ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
+	if (r->interrupted) {
+		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n", done_count(r),
+				r->plan.count);
+		return EXIT_INTERRUPTED;
+	}
+	if (r->trouble.code != HOB_ERR_OK) {
+		cli_print_error(r->who, &r->trouble);
+		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+	}
+	char budget[48] = "", skipped[48] = "";
+	if (r->skipped > 0)
+		snprintf(skipped, sizeof skipped, ", %u skipped", r->skipped);
+	if (r->over_budget > 0)
+		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
+	char cached[40] = "";
+	if (r->cached > 0)
+		snprintf(cached, sizeof cached, "%u from the cache, ", r->cached);
+	if (!r->quiet || code != EXIT_GOOD)
+		fprintf(stderr, "%u cooked, %s%u failed%s%s in %s  (%s written)\n", done_count(r) - r->cached, cached,
+				r->failed, skipped, budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
+				r->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
+	if (r->finished < r->plan.count)
+		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
+	hob_error error = {0};
+	if (report_path && !cook_report_write(report_path, &r->report, &r->report_skipped,
+										  done_count(r) - r->cached, r->cached, r->failed, &error)) {
+		cli_print_error(r->who, &error);
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+	}
+	return code;
+}
+
+/* A cache that somebody else has open is done without: the run takes longer, and its results are the same. */
+static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
+{
+	shown text;
+	uint64_t max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size);
+	if (!options->cache || cook_cache_open(options->cache, max_bytes, &r->cache, err))
+		return true;
+	if (err->code != HOB_ERR_LOCKED)
+		return false;
+	fprintf(stderr, "%s: nothing is taken from the cache: %s\n", r->who,
+			show(hob_str_of(err->context), &text));
+	*err = (hob_error){0};
+	return true;
+}
+
+int cook_run(cook_plan *plan, const cook_run_options *options)
+{
+	static run r;
+	r = (run){.who = options->who,
+			  .plan = *plan,
+			  .write = options->write,
+			  .quiet = options->quiet,
+			  .fail_fast = options->fail_fast,
+			  .force = options->force,
+			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
+	*plan = (cook_plan){.root_fd = -1};
+	srv_engine_options limits;
+	serve_engine_options(options->config, &limits);
+	srv_pool_options pool = {.workers = limits.workers,
+							 .timeout_ms = limits.timeout_ms,
+							 .memory_limit = limits.memory_limit,
+							 .sandbox = limits.sandbox,
+							 .root_fds = &r.plan.root_fd,
+							 .root_count = 1,
+							 .one_first = options->cache != NULL};
+	hob_error error = {0};
+	signal(SIGPIPE, SIG_IGN);
+	int code;
+	bool looping = cli_loop_init(&r.loop, &error);
+	if (looping && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
+		uv_run(&r.loop, UV_RUN_DEFAULT);
+		code = finish(&r, options->report);
+	} else {
+		cli_print_error(r.who, &error);
+		code = EXIT_INTERNAL;
+	}
+	if (looping)
+		uv_loop_close(&r.loop);
+	hob_buf_release(&r.report);
+	hob_buf_release(&r.report_skipped);
+	for (uint32_t i = 0; i < r.plan.count; i++)
+		drop_look(&r.plan.entries[i]);
+	free(r.queue);
+	cook_cache_close(r.cache);
+	cook_plan_release(&r.plan);
+	cook_parts_release(&r.parts);
+	return code;
+}

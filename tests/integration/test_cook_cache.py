@@ -1,0 +1,133 @@
+"""hob cook --cache: the same tree is paid for once."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from hobtest import HOB, DEADLINE, Scenario, main, obj_text, png
+
+
+def tree(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file()}
+
+
+class CookCache(Scenario):
+    def cook(self, *arguments, cwd=None, code=0, **environment):
+        (self.folder / "report.json").unlink(missing_ok=True)
+        done = subprocess.run([HOB, "cook", *map(str, arguments), "--report", self.folder / "report.json"],
+                              capture_output=True, text=True, timeout=DEADLINE, cwd=cwd or self.folder,
+                              env=dict(os.environ, **environment), check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        report = json.loads((self.folder / "report.json").read_text())
+        self.counts = (report["cooked"], report["cached"], report["failed"])
+        self.assets = {item["path"]: item for item in report["assets"]}
+        return done
+
+    def models(self):
+        self.put("tex/a.png", png(255, 0, 0))
+        for i in range(4):
+            self.put(f"d{i % 2}/m{i}.mtl", f"newmtl m\nKd 1 1 {i}\nmap_Kd ../tex/a.png\n")
+            self.put(f"d{i % 2}/m{i}.obj", obj_text(10 + i, mtl=f"m{i}.mtl"))
+
+    def test_the_second_run_cooks_nothing(self):
+        self.models()
+        self.cook(self.art, "-o", "one", "--cache", self.cache)
+        self.assertEqual(self.counts, (4, 0, 0))
+        done = self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (0, 4, 0))
+        self.assertIn("0 cooked, 4 from the cache, 0 failed", done.stderr)
+        self.assertEqual(tree(self.folder / "one"), tree(self.folder / "two"))
+        # A moved checkout with other times.
+        moved = self.folder / "elsewhere/art"
+        moved.parent.mkdir()
+        shutil.copytree(self.art, moved)
+        for path in moved.rglob("*"):
+            os.utime(path, (1, 1))
+        self.cook(moved, "-o", "three", "--cache", self.cache)
+        self.assertEqual(self.counts, (0, 4, 0))
+        self.assertEqual(tree(self.folder / "one"), tree(self.folder / "three"))
+        self.cook(self.art, "-o", "four", "--cache", self.cache, "--force")
+        self.assertEqual(self.counts, (4, 0, 0))
+        self.cook(self.art, "-o", "five")
+        self.assertEqual(self.counts, (4, 0, 0))
+
+    def test_what_changed_is_cooked_and_nothing_else(self):
+        self.models()
+        self.cook(self.art, "-o", "one", "--cache", self.cache)
+        self.put("d0/m0.mtl", "newmtl m\nKd 0 0 0\n")
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (1, 3, 0))
+        self.assertEqual([name for name, item in self.assets.items() if item["state"] == "cooked"], ["d0/m0.obj"])
+        self.put("tex/a.png", png(0, 255, 0))
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (3, 1, 0))
+        (self.art / "tex/a.png").unlink()
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (3, 1, 0))
+        self.put("tex/a.png", png(255, 0, 0))
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (0, 4, 0))
+        self.put("cook.json", '{"scale": 2}')
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (4, 0, 0))
+        self.cook(self.art, "-o", "fresh")
+        self.assertEqual({n: b for n, b in tree(self.folder / "two").items() if n.endswith(".meshes")},
+                         {n: b for n, b in tree(self.folder / "fresh").items() if n.endswith(".meshes")})
+
+    def test_exit_codes_and_notes_are_those_of_a_cook(self):
+        self.put("a.obj", obj_text(50, mtl="a.mtl"))
+        self.put("a.mtl", "newmtl m\nmap_Kd gone.png\n")
+        budget = self.folder / "budget.json"
+        budget.write_text('{"triangles": 5}')
+        self.cook(self.art, "-o", "out", "--cache", self.cache, "--budget", budget, code=4)
+        self.assertEqual(self.counts, (1, 0, 0))
+        first = self.assets["a.obj"]
+        done = self.cook(self.art, "-o", "out", "--cache", self.cache, "--budget", budget, code=4)
+        self.assertEqual(self.counts, (0, 1, 0))
+        self.assertIn("1 over budget", done.stderr)
+        again = self.assets["a.obj"]
+        for key in ("notes", "triangles", "meshes", "materials", "textures", "bytes"):
+            self.assertEqual(first[key], again[key], key)
+        # Failures are told every time.
+        self.put("b.glb", b"no model")
+        for _ in range(2):
+            self.cook(self.art, "-o", "out", "--cache", self.cache, "--check", code=1)
+            self.assertEqual(self.counts[2], 1)
+
+    def test_it_is_the_daemons_cache(self):
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+            done = self.cook(self.art, "-o", "out", "--cache", self.cache)
+            self.assertIn("nothing is taken from the cache", done.stderr)
+            self.assertEqual(self.counts, (4, 0, 0))
+        (self.folder / "hob.json").write_text(json.dumps({"sources": [{"path": "art"}], "cache": {"dir": "cache"}}))
+        self.cook(self.art, "-o", "out")
+        self.assertEqual(self.counts, (0, 4, 0))
+        self.put("d0/new.obj", obj_text(99))
+        self.cook(self.art, "-o", "out", HOB_CACHE=str(self.cache))
+        self.assertEqual(self.counts, (1, 4, 0))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+            self.assertEqual(daemon.assets()["art/d0/new.obj"]["state"], "fresh")
+
+    def test_a_damaged_blob_is_cooked_again(self):
+        self.models()
+        self.cook(self.art, "-o", "one", "--cache", self.cache)
+        for blob in (self.cache / "blobs").rglob("*"):
+            if blob.is_file():
+                blob.chmod(0o644)
+                blob.write_bytes(blob.read_bytes()[:-1] + b"?")
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (4, 0, 0))
+        names = [name for name in tree(self.folder / "one") if not name.endswith(".report.json")]
+        for name in names:
+            self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes())
+        self.cook(self.art, "-o", "two", "--cache", self.cache)
+        self.assertEqual(self.counts, (0, 4, 0))
+
+
+if __name__ == "__main__":
+    main()
