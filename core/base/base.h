@@ -197,6 +197,9 @@ typedef struct hob_io {
 	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing.
 	 */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
+	/* Hears that the model refers to a place above the root: what comes of the cook holds only where that place is above the
+	 * root, too. May be NULL. */
+	void (*left_root)(void *user);
 } hob_io;
 
 /* Folder part of a path without the trailing slash ("" for a top-level file), and its last part. */
@@ -209,6 +212,9 @@ hob_str hob_path_extension(hob_str path);
  * CORRUPT on NUL or an empty name. The result is NUL-terminated. */
 bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				   hob_error *err) HOB_MUST_CHECK;
+/* The same for a reference that the model at `dir` makes: io hears of one that leaves the root. */
+bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
+				 hob_error *err) HOB_MUST_CHECK;
 /* Percent-decodes a URI reference. Fails with CORRUPT on a bad escape or %00. */
 bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 

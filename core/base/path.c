@@ -86,6 +86,19 @@ bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out
 	return true;
 }
 
+bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
+				 hob_error *err)
+{
+	hob_error own = {0};
+	hob_error *why = err ? err : &own;
+	why->code = HOB_ERR_OK;
+	if (hob_path_join(arena, dir, relative, out, why))
+		return true;
+	if (why->code == HOB_ERR_OUTSIDE && !is_absolute(relative) && io->left_root)
+		io->left_root(io->user);
+	return false;
+}
+
 static int hex_digit(char c)
 {
 	char letter = (char)(c | 32);

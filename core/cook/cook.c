@@ -90,6 +90,13 @@ static bool check_portability(const cook *c, hob_error *err)
 					HOB_FMT(c->healed), HOB_FMT(c->healed_to));
 }
 
+static void listening_left(void *user)
+{
+	const hob_io *io = ((cook *)user)->request->io;
+	if (io->left_root)
+		io->left_root(io->user);
+}
+
 static bool names_hold_stem(const cook *c)
 {
 	const hob_model *m = &c->model;
@@ -597,7 +604,7 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	hob_str name = hob_path_name(request->path), extension = hob_path_extension(request->path);
 	cook c = {.request = request, .memory = memory, .notes = &result.notes};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
-	c.io = (hob_io){&c, listening_read, listening_find};
+	c.io = (hob_io){&c, listening_read, listening_find, listening_left};
 	if (!run(&c, &result, err)) {
 		memory_free(memory);
 		return false;

@@ -186,7 +186,7 @@ bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str 
 	hob_str decoded;
 	if (!hob_uri_decode(arena, uri, &decoded, err))
 		return false;
-	return hob_path_join(arena, hob_path_dir(g->request->path), decoded, path, err);
+	return hob_io_join(g->request->io, arena, hob_path_dir(g->request->path), decoded, path, err);
 }
 
 /* ---- buffers */
@@ -202,7 +202,7 @@ static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
 		return true;
 	/* Some exporters do not encode, so that "a%20b.bin" is the name itself. */
 	if (why.code == HOB_ERR_MISSING_FILE && memchr(uri.data, '%', uri.len) &&
-		hob_path_join(g->scratch, hob_path_dir(g->request->path), uri, &literal, NULL) &&
+		hob_io_join(io, g->scratch, hob_path_dir(g->request->path), uri, &literal, NULL) &&
 		io->read(io->user, literal, out, NULL))
 		return true;
 	if (err)

@@ -59,7 +59,7 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
 	const hob_import_request *request = l->request;
 	hob_import_request ask = *request;
-	if (!hob_path_join(request->scratch, l->folder, name, &ask.path, l->err))
+	if (!hob_io_join(request->io, request->scratch, l->folder, name, &ask.path, l->err))
 		return hob_fail_in(l->err, "scenes[%u] '%.*s'", index, HOB_FMT(name));
 	const hob_importer *importer = hob_importer_for(ask.path);
 	if (!importer)

@@ -30,7 +30,7 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	hob_bytes file;
 	hob_error why = {0};
 	*found = false;
-	if (!hob_path_join(request->scratch, hob_path_dir(request->path), name, &path, &why)) {
+	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), name, &path, &why)) {
 		if (is_absent(why.code))
 			return true;
 		if (err)

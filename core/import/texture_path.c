@@ -18,7 +18,7 @@ static bool look(const hob_import_request *request, hob_str dir, hob_str relativ
 {
 	hob_error why = {0};
 	*joined = *found = (hob_str){0};
-	if (!hob_path_join(request->scratch, dir, relative, joined, &why)) {
+	if (!hob_io_join(request->io, request->scratch, dir, relative, joined, &why)) {
 		*joined = (hob_str){0};
 		if (why.code == HOB_ERR_MEMORY && err)
 			*err = why;

@@ -48,14 +48,38 @@ bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, h
 	return true;
 }
 
+/* The leading ".." parts of a kept path; *only: it has no others, and so stands for all that is above the root. */
+static size_t count_ups(hob_str path, bool *only)
+{
+	size_t ups = 0;
+	while (hob_str_starts(hob_str_sub(path, ups * 3, path.len), HOB_STR("..")) &&
+		   (path.len == ups * 3 + 2 || path.data[ups * 3 + 2] == '/'))
+		ups++;
+	*only = ups > 0 && path.len == ups * 3 - 1;
+	return ups;
+}
+
+static size_t count_folders(hob_str model)
+{
+	size_t depth = 0;
+	for (size_t i = 0; i < model.len; i++)
+		depth += model.data[i] == '/';
+	return depth;
+}
+
 bool srv_kept_holds(const srv_recipe *recipe, hob_str model, srv_input_fn *look, void *user)
 {
 	if (!srv_name_holds(recipe->file_name, hob_path_name(model)))
 		return false;
+	size_t folders = count_folders(model);
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		const srv_recipe_dep *dep = &recipe->deps[i];
 		hob_sha256 digest;
-		srv_input_state state = look(user, dep->path, &digest);
+		bool above;
+		bool leaves = count_ups(dep->path, &above) > folders;
+		if (above && !leaves)
+			return false;
+		srv_input_state state = leaves ? SRV_INPUT_MISSING : look(user, dep->path, &digest);
 		bool present = state == SRV_INPUT_PRESENT;
 		if (state == SRV_INPUT_UNKNOWN || !srv_input_holds((srv_input_then){dep->missing, &dep->digest},
 														   (srv_input_now){present, present, &digest}))

@@ -24,7 +24,8 @@ typedef enum srv_input_state {
 /* path: relative to the model's folder, as kept. PRESENT sets *digest. */
 typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *digest);
 
-/* Whether the model's name and every input are what they were when `recipe` was made. The caller has found it by its lookup, so
+/* Whether the model's name and every input are what they were when `recipe` was made. What is above the root as seen from the
+ * model is missing, and not looked for; "../.." alone is all that is above the root, and holds only where it is. The caller has found it by its lookup, so
  * source and settings are the same; whether its outputs are there is the caller's question, too. */
 bool srv_kept_holds(const srv_recipe *recipe, hob_str model, srv_input_fn *look, void *user);
 

@@ -22,6 +22,7 @@ typedef struct file_record {
 } file_record;
 
 struct srv_root_io {
+	bool left_root; /* the model refers to something above it */
 	int root_fd;
 	void (*touched)(void *user, hob_str path);
 	void *user;
@@ -226,16 +227,22 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	return found->data != NULL;
 }
 
+static void io_left_root(void *user)
+{
+	srv_root_io *io = user;
+	io->left_root = true;
+}
+
 hob_io srv_root_io_table(srv_root_io *io)
 {
-	return (hob_io){io, io_read, io_find_nocase};
+	return (hob_io){io, io_read, io_find_nocase, io_left_root};
 }
 
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 {
 	*count = 0;
 	free(io->deps);
-	io->deps = calloc(io->count + 1, sizeof *io->deps);
+	io->deps = calloc(io->count + 2, sizeof *io->deps);
 	if (!io->deps)
 		return NULL;
 	for (uint32_t i = 0; i < io->count; i++) {
@@ -246,5 +253,7 @@ const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 		io->deps[i].missing = io->files[i]->failed;
 	}
 	*count = io->count;
+	if (io->left_root)
+		io->deps[(*count)++] = (srv_dep){.path = HOB_STR(".."), .missing = true};
 	return io->deps;
 }

@@ -17,7 +17,8 @@ typedef struct srv_root_io srv_root_io;
 srv_root_io *srv_root_io_new(int root_fd, void (*touched)(void *user, hob_str path), void *user);
 void srv_root_io_free(srv_root_io *io);
 hob_io srv_root_io_table(srv_root_io *io);
-/* Waits for the digests. The list lives until free; order is the order of first use. */
+/* Waits for the digests. The list lives until free; order is the order of first use. A model that refers to what is above the
+ * root has the missing ".." at the end: it may be there for the same bytes deeper in the tree. */
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count);
 
 #endif

@@ -105,7 +105,7 @@ static void cook(size_t kind, const char *model, const char *out)
 	char folder[PATH_MAX], name[PATH_MAX];
 	snprintf(folder, sizeof folder, "%s", model);
 	snprintf(name, sizeof name, "%s", model);
-	hob_io io = {dirname(folder), read_file, NULL};
+	hob_io io = {.user = dirname(folder), .read = read_file};
 	hob_parallel two = {.run = run_on_two, .threads = 2};
 	hob_cook_request request = {.io = &io,
 								.path = hob_str_of(basename(name)),
@@ -135,7 +135,7 @@ static void import_weld_order(const char *model)
 	char folder[PATH_MAX], name[PATH_MAX];
 	snprintf(folder, sizeof folder, "%s", model);
 	snprintf(name, sizeof name, "%s", model);
-	hob_io io = {dirname(folder), read_file, NULL};
+	hob_io io = {.user = dirname(folder), .read = read_file};
 	hob_arena result, scratch;
 	hob_arena_init(&result, (size_t)12 << 30);
 	hob_arena_init(&scratch, (size_t)12 << 30);

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_arena result, scratch;
 	hob_model model;
 	hob_error error = {0};
-	hob_io io = {NULL, read_anything, NULL};
+	hob_io io = {.read = read_anything};
 	hob_arena_init(&result, 64 << 20);
 	hob_arena_init(&scratch, 64 << 20);
 	memset(&notes, 0, sizeof notes);

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_notes notes = {0};
 	hob_model model;
 	hob_error error = {0};
-	hob_io io = {NULL, read_any, NULL};
+	hob_io io = {.read = read_any};
 	hob_arena_init(&result, 64 << 20);
 	hob_arena_init(&scratch, 64 << 20);
 	notes.arena = &result;

@@ -25,7 +25,7 @@ static void fuzz_reader(const hob_importer *importer, hob_bytes file, hob_bytes 
 	hob_arena result, scratch;
 	hob_model model;
 	hob_error error = {0};
-	hob_io io = {&other, fuzz_read, NULL};
+	hob_io io = {.user = &other, .read = fuzz_read};
 	hob_arena_init(&result, 64 << 20);
 	hob_arena_init(&scratch, 64 << 20);
 	memset(&notes, 0, sizeof notes);

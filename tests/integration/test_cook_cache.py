@@ -95,6 +95,27 @@ class CookCache(Scenario):
             self.cook(self.art, "-o", "out", "--cache", self.cache, "--check", code=1)
             self.assertEqual(self.counts[2], 1)
 
+    def test_a_reference_above_the_root_holds_only_there(self):
+        """The same bytes deeper in the tree find the file: they are another cook."""
+        model = obj_text(10, mtl="../lib/m.mtl")
+        self.put("a.obj", model)
+        self.put("lib/m.mtl", "newmtl m\nKd 1 0 0\n")
+        self.cook(self.art, "-o", "out", "--cache", self.cache)
+        self.put("props/a.obj", model)
+        self.cook(self.art, "-o", "out", "--cache", self.cache)
+        self.assertEqual(self.counts, (1, 1, 0))
+        self.cook(self.art, "-o", "fresh")
+        self.assertEqual(*({n: b for n, b in tree(self.folder / out).items() if not n.endswith(".report.json")} for out in ("out", "fresh")))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 0)
+            for part in ("deps", "why"):
+                self.assertEqual(daemon.get(f"/api/v1/assets/{daemon.assets()['art/a.obj']['id']}/{part}").status, 200)
+            self.put("deeper/props/a.obj", model)
+            self.put("deeper/lib/m.mtl", "newmtl m\nKd 0 1 0\n")
+            daemon.sync()
+            self.assertEqual(daemon.cooked(), 1)
+
     def test_it_is_the_daemons_cache(self):
         self.models()
         with self.serve() as daemon:

@@ -65,7 +65,7 @@ static inline bool memory_io_find_nocase(void *user, hob_str path, hob_str *foun
 static inline void memory_io_init(memory_io *memory, const memory_file *files, size_t count)
 {
 	*memory = (memory_io){.files = files, .count = count};
-	memory->io = (hob_io){memory, memory_io_read, memory_io_find_nocase};
+	memory->io = (hob_io){.user = memory, .read = memory_io_read, .find_nocase = memory_io_find_nocase};
 }
 
 /* True when the io was asked for `line`: "duck.bin", or "?duck.bin" for a miss. */

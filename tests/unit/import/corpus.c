@@ -66,7 +66,7 @@ static outcome import_file(const char *root, hob_str path)
 {
 	outcome result = {0};
 	disk_io disk = {.root = root};
-	disk.io = (hob_io){&disk, disk_read, NULL};
+	disk.io = (hob_io){.user = &disk, .read = disk_read};
 	hob_arena_init(&disk.arena, (size_t)4 << 30);
 	hob_arena model_arena, scratch;
 	hob_arena_init(&model_arena, (size_t)3 << 30);

@@ -58,7 +58,7 @@ static bool session_import(session_t *s, const char *root, const char *path)
 {
 	memset(s, 0, sizeof *s);
 	s->disk.root = root;
-	s->disk.io = (hob_io){&s->disk, disk_read, NULL};
+	s->disk.io = (hob_io){.user = &s->disk, .read = disk_read};
 	hob_arena_init(&s->result, (size_t)1 << 31);
 	hob_arena_init(&s->scratch, (size_t)1 << 31);
 	s->notes = calloc(1, sizeof *s->notes);

@@ -48,6 +48,40 @@ static void a_result_holds_only_for_the_inputs_that_it_was_made_of(void **state)
 	}
 }
 
+static srv_input_state never(void *user, hob_str path, hob_sha256 *digest)
+{
+	(void)path, (void)digest;
+	++*(uint32_t *)user;
+	return SRV_INPUT_MISSING;
+}
+
+static void what_is_above_the_root_is_missing_without_a_look(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *model;
+		uint32_t looks;
+		bool holds;
+	} rows[] = {{"..", "duck.obj", 0, true},
+				{"../..", "props/duck.obj", 0, true},
+				{"../..", "a/props/duck.obj", 0, false},
+				{"..", "a/b/c/duck.obj", 0, false},
+				{"../a.png", "duck.obj", 0, true},
+				{"../a.png", "props/duck.obj", 1, true},
+				{"..a.png", "duck.obj", 1, true},
+				{"a.png", "duck.obj", 1, true},
+				{"../../../x", "a/b/duck.obj", 0, true}};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		uint32_t looks = 0;
+		srv_recipe_dep dep = {.path = hob_str_of(rows[i].path), .missing = true};
+		srv_recipe recipe = {.deps = &dep, .dep_count = 1};
+		assert_int_equal(srv_kept_holds(&recipe, hob_str_of(rows[i].model), never, &looks), rows[i].holds);
+		assert_int_equal(looks, rows[i].looks);
+		dep.missing = false;
+		assert_false(srv_kept_holds(&recipe, hob_str_of(rows[i].model), never, &looks));
+	}
+}
+
 static void a_name_counts_only_where_the_cook_used_it(void **state)
 {
 	(void)state;
@@ -109,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_result_holds_only_for_the_inputs_that_it_was_made_of),
+		cmocka_unit_test(what_is_above_the_root_is_missing_without_a_look),
 		cmocka_unit_test(a_name_counts_only_where_the_cook_used_it),
 		cmocka_unit_test(dependencies_are_kept_relative_to_the_model_without_it),
 		cmocka_unit_test(exceeded_budgets_are_told_by_name),
