@@ -210,6 +210,7 @@ static void read_stats(const srv_recipe *recipe, hob_cook_stats *out)
 							.animations = (uint32_t)number_of(json, "animations"),
 							.cameras = (uint32_t)number_of(json, "cameras"),
 							.lights = (uint32_t)number_of(json, "lights"),
+							.extras = (uint32_t)number_of(json, "extras"),
 							.warnings = recipe->warnings};
 	cJSON_Delete(json);
 }
