@@ -111,8 +111,8 @@ class CookCache(Scenario):
             self.assertEqual(daemon.cooked(), 0)
             for part in ("deps", "why"):
                 self.assertEqual(daemon.get(f"/api/v1/assets/{daemon.assets()['art/a.obj']['id']}/{part}").status, 200)
-            self.put("deeper/props/a.obj", model)
             self.put("deeper/lib/m.mtl", "newmtl m\nKd 0 1 0\n")
+            self.put("deeper/props/a.obj", model)
             daemon.sync()
             self.assertEqual(daemon.cooked(), 1)
 
