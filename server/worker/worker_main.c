@@ -191,6 +191,12 @@ static bool sent_find(void *user, hob_str path, hob_str *found)
 	return source->below.find_nocase(source->below.user, path, found);
 }
 
+static void sent_left_root(void *user)
+{
+	sent_source *source = user;
+	source->below.left_root(source->below.user);
+}
+
 static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path, hob_bytes text)
 {
 	uint64_t began = clock_ns();
@@ -203,7 +209,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	srv_result result = {0};
 	if (io) {
 		sent_source sent = {srv_root_io_table(io), path, text};
-		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find} : sent.below;
+		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_left_root} : sent.below;
 		hob_cook_request request = {.io = &table,
 									.path = path,
 									.settings = head->settings,
