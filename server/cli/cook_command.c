@@ -117,9 +117,13 @@ const cli_command cli_cook = {
 	"a model's MODEL.cook.json count; what --settings says wins over them.\n"
 	"In a folder that is a source of hob.json, the source's options, include and exclude "
 	"count; a model that PATH names is cooked all the same.\n"
+	"<path> counts from --root, else from the source's folder, else from the folder that PATH names.\n"
+	"--cache DIR (or the one that hob.json or HOB_CACHE names) keeps results, and what it holds is not "
+	"cooked again.\n"
 	"\n"
 	"Examples:\n"
 	"  hob cook art/ -o build/ --report build/report.json\n"
+	"  hob cook art/ -o build/ --cache .hob\n"
 	"  hob cook art/ --check --budget budget.json\n"
 	"  hob cook duck.glb -o out/ --classic\n"
 	"  hob cook data/sceneconverter.json\n",

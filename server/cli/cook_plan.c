@@ -180,6 +180,7 @@ static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, 
 	}
 	cook_entry *entry = &plan->entries[plan->count];
 	*entry = (cook_entry){.path = strdup(path)};
+	entry->name = entry->path;
 	if (!entry->path) {
 		hob_fail(err, MEMORY, "no memory left for the list of models");
 		return NULL;
@@ -323,6 +324,29 @@ static bool add_list(cook_plan *plan, const cook_plan_options *options, const ch
 
 /* ---- the plan */
 
+static bool is_list(const char *path)
+{
+	return hob_str_equal_nocase(hob_path_extension(hob_str_of(path)), HOB_STR("json"));
+}
+
+/* The source that holds all of them; NULL: none does. A scene list says itself where its models are. */
+static const cook_plan_source *common_source(const cook_plan *plan, char **paths, uint32_t count)
+{
+	for (uint32_t s = 0; s < plan->source_count; s++) {
+		size_t length = strlen(plan->sources[s].root);
+		bool all = true;
+		for (uint32_t i = 0; i < count && all; i++) {
+			char full[PATH_MAX];
+			all = !is_list(paths[i]) && realpath(paths[i], full) &&
+				  strncmp(full, plan->sources[s].root, length) == 0 &&
+				  (full[length] == '/' || full[length] == 0);
+		}
+		if (all)
+			return &plan->sources[s];
+	}
+	return NULL;
+}
+
 static bool choose_root(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 						hob_error *err)
 {
@@ -331,6 +355,11 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 		plan->root = realpath(options->root, NULL);
 		return plan->root ||
 			   hob_fail(err, USAGE, "the root '%s' cannot be opened: %s", options->root, strerror(errno));
+	}
+	const cook_plan_source *source = common_source(plan, paths, count);
+	if (source) {
+		plan->root = strdup(source->root);
+		return plan->root != NULL || hob_fail(err, MEMORY, "no memory left");
 	}
 	if (!getcwd(here, sizeof here))
 		return hob_fail(err, USAGE, "the current folder cannot be found: %s", strerror(errno));
@@ -358,28 +387,60 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 	return plan->root != NULL || hob_fail(err, MEMORY, "no memory left");
 }
 
+static int by_output(const void *a, const void *b)
+{
+	const cook_entry *const *one = a, *const *other = b;
+	int order = strcmp((*one)->name, (*other)->name);
+	return order ? order : strcmp((*one)->path, (*other)->path);
+}
+
+/* The same model named twice is one output; two models are not. */
+static bool check_names(const cook_plan *plan, hob_error *err)
+{
+	bool ok = true;
+	uint32_t count = 0;
+	const cook_entry **sorted = calloc(plan->count + 1, sizeof *sorted);
+	if (!sorted)
+		return hob_fail(err, MEMORY, "no memory left for the list of models");
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (!plan->entries[i].output_mesh)
+			sorted[count++] = &plan->entries[i];
+	qsort(sorted, count, sizeof(const cook_entry *), by_output);
+	for (uint32_t i = 1; i < count && ok; i++)
+		if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0 &&
+			strcmp(sorted[i]->path, sorted[i - 1]->path) != 0)
+			ok = hob_fail(
+				err, USAGE,
+				"'%.90s' and '%.90s' would be written to one place; name their common folder with --root",
+				sorted[i - 1]->path, sorted[i]->path);
+	free(sorted);
+	return ok;
+}
+
 bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 					hob_error *err)
 {
 	*plan = (cook_plan){.root_fd = -1};
-	bool ok = choose_root(plan, options, paths, count, err);
+	bool ok = open_sources(plan, options->config, err) && choose_root(plan, options, paths, count, err);
 	if (ok) {
 		plan->root_fd = open(plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		ok = plan->root_fd >= 0 ||
 			 hob_fail(err, USAGE, "'%s' cannot be opened: %s", plan->root, strerror(errno));
 	}
-	ok = ok && open_sources(plan, options->config, err);
 	for (uint32_t i = 0; ok && i < count; i++) {
 		char path[PATH_MAX];
 		struct stat info;
-		bool list = hob_str_equal_nocase(hob_path_extension(hob_str_of(paths[i])), HOB_STR("json"));
-		if (list) {
+		if (is_list(paths[i])) {
 			ok = add_list(plan, options, paths[i], err);
 			continue;
 		}
 		ok = below_root(plan, paths[i], path, err);
 		if (ok && stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
+			uint32_t first = plan->count;
 			ok = add_folder(plan, options, path, 0, err);
+			if (!options->root && !common_source(plan, paths, count) && path[0])
+				for (uint32_t e = first; e < plan->count; e++)
+					plan->entries[e].name = plan->entries[e].path + strlen(path) + 1;
 		} else if (ok) {
 			cook_entry *entry = add_entry(plan, options, path, NULL, NULL, err);
 			ok = entry != NULL;
@@ -387,6 +448,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 				entry->named = true;
 		}
 	}
+	ok = ok && check_names(plan, err);
 	if (!ok)
 		cook_plan_release(plan);
 	return ok;

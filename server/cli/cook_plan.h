@@ -7,7 +7,8 @@
 #include "../worker/pool.h"
 
 typedef struct cook_entry {
-	char *path; /* below the root */
+	char *path;		  /* below the root */
+	const char *name; /* what its outputs are called: the end of `path` */
 	char *text; /* what a .merge file at `path` would hold: "merge" of a scene list; NULL: the file itself */
 	hob_settings settings;
 	char *origins;										 /* setting_origins_text; NULL: not told */
@@ -41,7 +42,9 @@ typedef struct cook_plan {
 } cook_plan;
 
 typedef struct cook_plan_options {
-	const char *root; /* NULL: current folder if every path is below it, else the folder of the only path */
+	const char *
+		root; /* NULL: the source that holds every path, else the current folder if every path is below it, else the
+					   * folder of the only path */
 	hob_settings settings; /* for all, before cook.json and sidecars */
 	/* Its sources: a model below one has the source's settings for `settings`, its cook.json files count from the source's
 	 * folder down, and a folder's models that the source leaves out are not cooked. The plan refers to it. May be NULL. */
@@ -51,7 +54,8 @@ typedef struct cook_plan_options {
 	const char *budget, *budget_origin; /* the same, which wins over `over`, too */
 } cook_plan_options;
 
-/* Errors: USAGE (a path that is not there, or not below the root), CONFIG (a scene list or cook.json that is wrong). */
+/* Outputs are named from the given root or the source's, else from the folder that was named, whatever else was named beside it.
+ * Errors: USAGE (a path that is not there, or not below the root; two models with one name), CONFIG (a scene list or cook.json that is wrong). */
 bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 					hob_error *err) HOB_MUST_CHECK;
 /* What --settings says: an object, or the name of a file that holds one; *out is for free(), *origin what messages call it

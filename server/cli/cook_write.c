@@ -254,7 +254,7 @@ static bool write_glb(const cook_write_options *options, const cook_entry *entry
 {
 	char path[PATH_MAX];
 	srv_glb_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
-	return export_name(options->out, entry->path, path, err) &&
+	return export_name(options->out, entry->name, path, err) &&
 		   export_write(&source, path, notes, &bytes->written, err);
 }
 
@@ -271,10 +271,10 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
 		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(ending, sizeof ending, ".%s", names[i]);
-		ok = output.size == 0 || (cook_name_output(options->out, entry->path, ending, path, err) &&
+		ok = output.size == 0 || (cook_name_output(options->out, entry->name, ending, path, err) &&
 								  cook_write_file(path, output, &bytes->written, err));
 	}
-	ok = ok && cook_name_output(options->out, entry->path, ".report.json", path, err) &&
+	ok = ok && cook_name_output(options->out, entry->name, ".report.json", path, err) &&
 		 cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, result, bytes, err);
@@ -285,7 +285,7 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	ok = make_classic(result, notes, &classic, err);
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
-		ok = cook_name_output(options->out, entry->path, ending, path, err) &&
+		ok = cook_name_output(options->out, entry->name, ending, path, err) &&
 			 cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
 	}
 	char folder[PATH_MAX], textures[PATH_MAX];
@@ -392,7 +392,7 @@ bool cook_report_place(const char *path, const cook_plan *plan, const cook_write
 		taken = same_place(path, entry->output_mesh) || same_place(path, entry->output_scene) ||
 				same_place(path, entry->output_materials);
 		for (size_t e = 0; e < HOB_COUNT_OF(endings) && !taken && !entry->output_mesh; e++)
-			taken = cook_name_output(options->out, entry->path, endings[e], output, &ignored) &&
+			taken = cook_name_output(options->out, entry->name, endings[e], output, &ignored) &&
 					same_place(path, output);
 	}
 	return !taken || hob_fail(err, USAGE,

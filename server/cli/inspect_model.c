@@ -69,7 +69,7 @@ int inspect_model(const char *path, bool json, void (*look)(void *user, const ch
 	}
 	cook_plan_options how = {.config = &config, .settings = config.defaults};
 	if (cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
-		entry = strdup(plan.entries[0].path);
+		entry = strdup(plan.entries[0].name);
 		if (!json)
 			print_settings(&plan.entries[0]);
 		cook_run_options run = {

@@ -81,6 +81,32 @@ class Settings(Scenario):
         run = self.cook("art/wip/c.obj", "-o", "out3")
         self.assertEqual(run.returncode, 0, run.stderr)
 
+    def test_output_paths_do_not_depend_on_how_many_paths_are_given(self):
+        def written(out):
+            return sorted(str(path.relative_to(self.folder / out)) for path in (self.folder / out).rglob("*.meshes"))
+
+        self.put("props/a.obj", obj_text())
+        lib = self.folder / "lib"
+        lib.mkdir()
+        (lib / "b.obj").write_text(obj_text(2))
+        for number, paths, names in ((1, ["art"], ["props/a.obj.meshes"]), (2, ["lib"], ["b.obj.meshes"]),
+                                     (3, ["art", "lib"], ["b.obj.meshes", "props/a.obj.meshes"]),
+                                     (4, ["lib", "art", "art"], ["b.obj.meshes", "props/a.obj.meshes"])):
+            run = self.cook(*paths, "-o", f"out{number}")
+            self.assertEqual((run.returncode, written(f"out{number}")), (0, names), run.stderr)
+        run = self.cook("--root", ".", "art", "lib", "-o", "out5")
+        self.assertEqual((run.returncode, written("out5")), (0, ["art/props/a.obj.meshes", "lib/b.obj.meshes"]), run.stderr)
+        self.put("b.obj", obj_text())
+        run = self.cook("art", "lib", "-o", "out6")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("'art/b.obj' and 'lib/b.obj' would be written to one place", run.stderr)
+        self.assertFalse((self.folder / "out6").exists())
+        # In a source, from the source's folder.
+        (self.folder / "hob.json").write_text(json.dumps({"sources": [{"path": "art"}]}))
+        for number, paths in ((7, ["art/props"]), (8, ["art/props/a.obj"]), (9, ["art/props", "art/props/a.obj"])):
+            run = self.cook(*paths, "-o", f"out{number}")
+            self.assertEqual((run.returncode, written(f"out{number}")), (0, ["props/a.obj.meshes"]), run.stderr)
+
     def test_an_edited_folder_is_heard(self):
         self.put("in/a.obj", obj_text())
         self.put("in/cook.json", '{"scale": 2}')
