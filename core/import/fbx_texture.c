@@ -101,7 +101,7 @@ static bool look_in_folder(hob_fbx *f, hob_str name, hob_str *found, hob_error *
 		hob_error why = {0};
 		if (!relative.data)
 			return hob_fail_memory(err, f->scratch, "a texture path");
-		if (hob_path_join(f->scratch, hob_path_dir(f->request->path), relative, &path, &why) &&
+		if (hob_io_join(f->request->io, f->scratch, hob_path_dir(f->request->path), relative, &path, &why) &&
 			exists(f, path))
 			*found = relative;
 	}

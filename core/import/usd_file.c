@@ -137,7 +137,10 @@ static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3],
 	for (uint32_t i = 0; i < wanted; i++) {
 		hob_error why = {0};
 		place_t place = {.package = package};
-		if (!hob_path_join(u->scratch, dirs[i], asset, &place.path, &why)) {
+		bool joined = package == HOB_NONE
+						  ? hob_io_join(u->request->io, u->scratch, dirs[i], asset, &place.path, &why)
+						  : hob_path_join(u->scratch, dirs[i], asset, &place.path, &why);
+		if (!joined) {
 			if (is_final(why.code))
 				return fail_as(&why, err);
 			continue;

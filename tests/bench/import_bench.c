@@ -54,7 +54,7 @@ static bool ours(const char *model)
 	hob_arena_init(&result, (size_t)3 << 30);
 	hob_arena_init(&scratch, (size_t)3 << 30);
 	notes.arena = &scratch;
-	hob_io io = {NULL, no_file, NULL};
+	hob_io io = {.read = no_file};
 	hob_error err = {0};
 	hob_model out;
 	hob_import_request request = {.io = &io,

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_bytes file = {data, cut == SIZE_MAX ? size : cut}, other = {0};
 	if (cut != SIZE_MAX)
 		other = (hob_bytes){data + cut + 6, size - cut - 6};
-	hob_io io = {&other, read_other, NULL};
+	hob_io io = {.user = &other, .read = read_other};
 	hob_arena_init(&result, 64 << 20);
 	hob_arena_init(&scratch, 64 << 20);
 	memset(&notes, 0, sizeof notes);

@@ -320,7 +320,7 @@ int main(int argc, char **argv)
 	hob_arena_init(&result, (size_t)3 << 30);
 	hob_arena_init(&scratch, (size_t)3 << 30);
 	notes.arena = &result;
-	hob_io io = {NULL, read_file, NULL};
+	hob_io io = {.read = read_file};
 	hob_bytes file;
 	const hob_importer *importer = hob_importer_for(name);
 	if (!importer || !read_file(NULL, name, &file, &err))

@@ -147,7 +147,7 @@ static void dump(const char *root, hob_str path)
 {
 	static hob_notes notes;
 	disk_t disk = {.root = root};
-	hob_io io = {&disk, disk_read, NULL};
+	hob_io io = {.user = &disk, .read = disk_read};
 	hob_arena result, scratch;
 	hob_error err = {0};
 	hob_model model;
