@@ -2,6 +2,7 @@
 
 #include "importers.h"
 #include "../model/model_scale.h"
+#include "space.h"
 
 #include <math.h>
 
@@ -32,6 +33,8 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	m->scene_count = 1;
 	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
+	m->unit = (float)b->u->meters;
+	hob_up_axis_turn(b->u->z_up ? HOB_UP_Z : HOB_UP_Y, m->space.turn);
 	*out = *m;
 	return true;
 }
@@ -79,7 +82,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = usd_import,
 };

@@ -193,10 +193,10 @@ class Reference(Scenario):
         self.room()
         self.write(self.entry("a", input_scene="art/room.obj", name_rules=False))
         self.cook("list.json", "art", "-o", "out", "--classic", "--settings", '{"texture": {"encoding": "png"}}')
-        for path in ("data/meshes/a.materials", "out/art/room.obj.classic.materials"):
+        for path in ("data/meshes/a.materials", "out/room.obj.classic.materials"):
             self.assertEqual({m["flags"] for m in load_materials(self.folder / path)[0][:4]}, {3}, path)
-        for file in load_materials(self.folder / "out/art/room.obj.classic.materials")[1]:
-            self.assertTrue((self.folder / "out/art" / file).is_file(), file)
+        for file in load_materials(self.folder / "out/room.obj.classic.materials")[1]:
+            self.assertTrue((self.folder / "out" / file).is_file(), file)
 
     def test_merges_of_a_list(self):
         self.room()
@@ -265,10 +265,10 @@ class Reference(Scenario):
         self.write(self.entry("part", input_scene="art/part.amf", scale=1), self.entry("both", merge=["art/part.amf"], scale=1))
         self.cook("list.json", "art", "-o", "out", "--classic", "--report", "report.json")
         sizes = {path: max(max(point[:3]) for mesh in load_meshes(self.folder / path) for point in mesh["points"])
-                 for path in ("data/meshes/part.meshes", "data/meshes/both.meshes", "out/art/part.amf.classic.meshes")}
+                 for path in ("data/meshes/part.meshes", "data/meshes/both.meshes", "out/part.amf.classic.meshes")}
         self.assertEqual(sizes["data/meshes/part.meshes"], 400)
         self.assertEqual(sizes["data/meshes/both.meshes"], 400)
-        self.assertAlmostEqual(sizes["out/art/part.amf.classic.meshes"], 0.4, places=6)
+        self.assertAlmostEqual(sizes["out/part.amf.classic.meshes"], 0.4, places=6)
         notes = [note for asset in json.loads((self.folder / "report.json").read_text())["assets"] for note in asset["notes"]]
         self.assertIn("times 0.001", " ".join(note["text"] for note in notes if note["code"] == "import.units"))
 
