@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core';
 import { missing, patience, project } from './bench.mjs';
 
 const hob = process.env.HOB ?? join(project, 'build/release/hob');
-const triangle = (x) => `v ${x} 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n`;
+const triangle = (x) => `v ${x} 0 1\nv 1 0 0\nv 0 1 0\nf 1 2 3\n`;
 
 /* Passes connections on while it is open; closing it cuts those there are. */
 async function startGate(port) {
