@@ -12,7 +12,6 @@ const models = [
 	{ name: 'cesium-man', from: 'dae/khronos-source/CesiumMan/CesiumMan.dae' },
 	{ name: 'truck', from: 'dae/khronos-source/CesiumMilkTruck/CesiumMilkTruck.dae' },
 	{ name: 'skeleton', from: 'fbx/assimp/animation_with_skeleton.fbx', unit: 0.01 },
-	{ name: 'sausage', from: 'fbx/ufbx/maya_game_sausage_7500_ascii_wiggle.fbx', unit: 0.01, later: 1 / 24 },
 ].map((model) => ({ ...model, from: join(corpus, model.from) }));
 const profiles = { exact: { lods: { max: 1 }, meshlets: false, texture: { encoding: 'source' } } };
 const limits = { off: 12, rest: 0.3 }; // pixels of 262,144 at edges; 1/255 elsewhere
