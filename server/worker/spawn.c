@@ -34,11 +34,14 @@ bool srv_spawn(char *const argv[], const int *fds, uint32_t count, pid_t *pid, h
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	pass(&actions, fds, count);
-	sigset_t none, defaults;
-	sigemptyset(&none);
+	sigset_t blocked, defaults;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTSTP);
+	sigaddset(&blocked, SIGTTIN);
+	sigaddset(&blocked, SIGTTOU);
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
-	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigmask(&attributes, &blocked);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setflags(&attributes,

@@ -1,5 +1,6 @@
 /* spawn.h - starts a helper program of the daemon: posix_spawn (nothing of the daemon is copied), a process group of its
- * own, no signal blocked or ignored. */
+ * own, no signal ignored. The terminal's stop signals stay blocked: Ctrl-Z before the child has its own group would stop it
+ * before it runs its program, the daemon would wait for that for ever, and `fg` does not reach the child's group. */
 #ifndef SRV_SPAWN_H
 #define SRV_SPAWN_H
 
