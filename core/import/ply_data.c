@@ -2,15 +2,13 @@
 
 #include "../base/limits.h"
 #include "number.h"
+#include "ply_type.h"
 #include "shape.h"
 #include "text.h"
 
 /* ---- header */
 
-typedef enum ply_type { I8, U8, I16, U16, I32, U32, F32, F64, TYPE_COUNT } ply_type;
 typedef enum ply_coding { TEXT, LITTLE, BIG } ply_coding;
-
-static const uint8_t size_of[TYPE_COUNT] = {1, 1, 2, 2, 4, 4, 4, 8};
 
 /* What a property means to us. Vertex columns come first, in groups of their array's width. */
 typedef enum meaning {
@@ -81,7 +79,7 @@ static const struct {
 
 typedef struct property {
 	meaning meaning;
-	ply_type type, count_type;
+	hob_ply_type type, count_type;
 	bool is_list;
 	uint32_t offset; /* in a row without lists */
 } property;
@@ -109,24 +107,6 @@ typedef struct reader {
 	hob_buf strip; /* corners of the list that is read */
 } reader;
 
-static bool parse_type(hob_str word, ply_type *out)
-{
-	static const struct {
-		const char *name;
-		ply_type type;
-	} names[] = {
-		{"char", I8},	 {"int8", I8},	   {"uchar", U8},	{"uint8", U8},	  {"short", I16}, {"int16", I16},
-		{"ushort", U16}, {"uint16", U16},  {"int", I32},	{"int32", I32},	  {"uint", U32},  {"uint32", U32},
-		{"float", F32},	 {"float32", F32}, {"double", F64}, {"float64", F64},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
-		if (hob_str_equal_nocase(word, hob_str_of(names[i].name))) {
-			*out = names[i].type;
-			return true;
-		}
-	return false;
-}
-
 static bool parse_format(reader *r, hob_str line, hob_error *err)
 {
 	hob_str word = hob_text_word(&line);
@@ -138,8 +118,7 @@ static bool parse_format(reader *r, hob_str line, hob_error *err)
 		r->coding = BIG;
 	else
 		return hob_fail(err, UNSUPPORTED,
-						"PLY format '%.*s' is none of ascii, binary_little_endian and "
-						"binary_big_endian",
+						"PLY format '%.*s' is not ascii, binary_little_endian or binary_big_endian",
 						HOB_FMT(hob_str_sub(word, 0, 40)));
 	return true;
 }
@@ -177,10 +156,10 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 	bool known = true;
 	if (hob_str_equal(word, HOB_STR("list"))) {
 		p->is_list = true;
-		known = parse_type(hob_text_word(&line), &p->count_type);
+		known = hob_ply_type_parse(hob_text_word(&line), &p->count_type);
 		word = hob_text_word(&line);
 	}
-	if (!known || !parse_type(word, &p->type))
+	if (!known || !hob_ply_type_parse(word, &p->type))
 		return hob_fail(err, CORRUPT, "property type '%.*s' does not exist",
 						HOB_FMT(hob_str_sub(word, 0, 40)));
 	hob_str name = hob_text_word(&line);
@@ -190,7 +169,9 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 	if (p->is_list != (p->meaning == CORNERS || p->meaning == CORNER_UVS))
 		p->meaning = UNKNOWN;
 	p->offset = (uint32_t)e->row_least;
-	e->row_least += r->coding == TEXT ? 2 : p->is_list ? size_of[p->count_type] : size_of[p->type];
+	e->row_least += r->coding == TEXT ? 2
+					: p->is_list	  ? hob_ply_sizes[p->count_type]
+									  : hob_ply_sizes[p->type];
 	e->property_count++;
 	r->property_count++;
 	return true;
@@ -239,37 +220,6 @@ static bool parse_header(reader *r, hob_error *err)
 
 /* ---- scalars */
 
-static double load(const char *at, ply_type type, bool big)
-{
-	uint8_t bytes[8];
-	size_t size = size_of[type];
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)at[big ? size - 1 - i : i];
-	switch (type) {
-	case I8:
-		return (int8_t)bytes[0];
-	case U8:
-		return bytes[0];
-	case I16:
-		return (int16_t)hob_load_u16(bytes);
-	case U16:
-		return hob_load_u16(bytes);
-	case I32:
-		return (int32_t)hob_load_u32(bytes);
-	case U32:
-		return hob_load_u32(bytes);
-	case F32:
-		return (double)hob_load_f32(bytes);
-	case F64:
-	default: {
-		uint64_t bits = hob_load_u64(bytes);
-		double value;
-		memcpy(&value, &bits, sizeof value);
-		return value;
-	}
-	}
-}
-
 static void skip_space(reader *r)
 {
 	while (r->at < r->end && (uint8_t)*r->at <= ' ')
@@ -289,13 +239,13 @@ static bool is_comment(const reader *r)
 		   hob_str_starts((hob_str){r->at, (size_t)(r->end - r->at)}, HOB_STR("comment "));
 }
 
-static bool read_scalar(reader *r, ply_type type, double *out, hob_error *err)
+static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *err)
 {
 	if (r->coding != TEXT) {
-		if ((size_t)(r->end - r->at) < size_of[type])
+		if ((size_t)(r->end - r->at) < hob_ply_sizes[type])
 			return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
-		*out = load(r->at, type, r->coding == BIG);
-		r->at += size_of[type];
+		*out = hob_ply_load(r->at, type, r->coding == BIG);
+		r->at += hob_ply_sizes[type];
 		return true;
 	}
 	skip_space(r);
@@ -321,7 +271,7 @@ static bool read_count(reader *r, const property *p, uint64_t *count, hob_error 
 	if (!read_scalar(r, p->count_type, &value, err))
 		return false;
 	uint64_t left = (uint64_t)(r->end - r->at);
-	uint64_t room = r->coding == TEXT ? left / 2 + 1 : left / size_of[p->type];
+	uint64_t room = r->coding == TEXT ? left / 2 + 1 : left / hob_ply_sizes[p->type];
 	if (!(value >= 0) || value > (double)room)
 		return hob_fail(err, TRUNCATED, "a list of %.0f values, but only %llu bytes are left", value,
 						(unsigned long long)left);
@@ -333,7 +283,7 @@ static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *e
 {
 	double ignored;
 	if (r->coding != TEXT) {
-		r->at += count * size_of[p->type];
+		r->at += count * hob_ply_sizes[p->type];
 		return true;
 	}
 	for (uint64_t i = 0; i < count; i++)
@@ -345,12 +295,14 @@ static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *e
 /* ---- vertices */
 
 /* Display values of integer colours are sRGB; floats may be 0..1 or 0..255. */
-static float color_value(double value, ply_type type, bool alpha)
+static float color_value(double value, hob_ply_type type, bool alpha)
 {
 	/* "char" is how some writers spell a byte. */
-	if (type == I8 && value < 0)
+	if (type == HOB_PLY_I8 && value < 0)
 		value += 256;
-	double scale = type == U8 || type == I8 ? 255 : type == U16 || type == I16 ? 65535 : 1;
+	double scale = type == HOB_PLY_U8 || type == HOB_PLY_I8		? 255
+				   : type == HOB_PLY_U16 || type == HOB_PLY_I16 ? 65535
+																: 1;
 	float display = hob_number_to_float(value / scale);
 	display = display >= 0 && display <= 1 ? display : display > 1 ? 1 : 0;
 	return alpha ? display : hob_shape_linear(display);
@@ -408,7 +360,7 @@ static void byte_column(const char *at, uint32_t row_size, size_t count, bool al
 {
 	float table[256];
 	for (int i = 0; i < 256; i++)
-		table[i] = color_value(i, U8, alpha);
+		table[i] = color_value(i, HOB_PLY_U8, alpha);
 	for (size_t i = 0; i < count; i++, at += row_size)
 		to->to[i * to->stride] = table[(uint8_t)*at];
 }
@@ -418,14 +370,14 @@ static void read_column(const reader *r, const element *e, const property *p, co
 	const char *at = r->at + p->offset;
 	size_t count = (size_t)e->count;
 	bool big = r->coding == BIG;
-	if (p->type == F32 && !big && !(p->meaning >= RED && p->meaning <= ALPHA)) {
+	if (p->type == HOB_PLY_F32 && !big && !(p->meaning >= RED && p->meaning <= ALPHA)) {
 		for (size_t i = 0; i < count; i++, at += e->row_size)
 			to->to[i * to->stride] = hob_load_f32(at);
-	} else if (p->type == U8 && p->meaning >= RED && p->meaning <= ALPHA) {
+	} else if (p->type == HOB_PLY_U8 && p->meaning >= RED && p->meaning <= ALPHA) {
 		byte_column(at, e->row_size, count, p->meaning == ALPHA, to);
 	} else {
 		for (size_t i = 0; i < count; i++, at += e->row_size)
-			put_value(p, to, i, load(at, p->type, big));
+			put_value(p, to, i, hob_ply_load(at, p->type, big));
 	}
 }
 
@@ -473,7 +425,7 @@ static bool read_corners(reader *r, const property *p, uint64_t count, hob_error
 	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(&r->strip, count * sizeof(uint32_t));
 	if (!to)
 		return hob_fail(err, MEMORY, "no memory left for faces");
-	if (r->coding == LITTLE && (p->type == I32 || p->type == U32)) {
+	if (r->coding == LITTLE && (p->type == HOB_PLY_I32 || p->type == HOB_PLY_U32)) {
 		for (uint64_t i = 0; i < count; i++)
 			to[i] = hob_load_u32(r->at + i * 4);
 		r->at += count * 4;

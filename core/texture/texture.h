@@ -33,11 +33,10 @@
 #ifndef HOB_TEXTURE_H
 #define HOB_TEXTURE_H
 
-#include "../base/base.h"
-#include "../cook/cook.h"
-#include "../cook/settings.h"
+#include "../base/parts.h"
 #include "../model/baked.h"
 #include "../model/model.h"
+#include "../recipe/settings.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
 #define HOB_TEXTURE_VERSION 6

@@ -6,7 +6,7 @@
 #ifndef CLI_COOK_CACHE_H
 #define CLI_COOK_CACHE_H
 
-#include "../../core/cook/recipe.h"
+#include "../../core/recipe/recipe.h"
 #include "../store/store.h"
 #include "../worker/pool.h"
 

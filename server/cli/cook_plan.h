@@ -2,7 +2,7 @@
 #ifndef CLI_COOK_PLAN_H
 #define CLI_COOK_PLAN_H
 
-#include "../../core/cook/settings.h"
+#include "../../core/recipe/settings.h"
 #include "../config/config.h"
 #include "../worker/pool.h"
 

@@ -8,7 +8,7 @@
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H
 
-#include "../../core/cook/settings.h"
+#include "../../core/recipe/settings.h"
 
 typedef struct scene_part {
 	char *file;

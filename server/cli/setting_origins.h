@@ -2,7 +2,7 @@
 #ifndef CLI_SETTING_ORIGINS_H
 #define CLI_SETTING_ORIGINS_H
 
-#include "../../core/cook/settings.h"
+#include "../../core/recipe/settings.h"
 
 enum {
 #define SETTING(field, type, path, value, min, max, doc) SETTING_ORIGIN_##field,

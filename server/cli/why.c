@@ -1,6 +1,6 @@
 #include "query.h"
 
-#include "../../core/cook/settings.h"
+#include "../../core/recipe/settings.h"
 #include "../log/log.h"
 
 #include <limits.h>

@@ -8,7 +8,7 @@
 #define SRV_CONFIG_H
 
 #include "../../core/base/base.h"
-#include "../../core/cook/settings.h"
+#include "../../core/recipe/settings.h"
 
 typedef enum srv_config_key {
 #define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc) SRV_CONFIG_##field,

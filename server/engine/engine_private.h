@@ -4,7 +4,7 @@
 
 #include "engine.h"
 
-#include "../../core/cook/recipe.h"
+#include "../../core/recipe/recipe.h"
 #include "../cook/asset.h"
 #include "../cook/judge.h"
 #include "../cook/publish.h"

@@ -5,7 +5,7 @@
 #ifndef SRV_REUSE_KEPT_H
 #define SRV_REUSE_KEPT_H
 
-#include "../../core/cook/recipe.h"
+#include "../../core/recipe/recipe.h"
 #include "../store/store.h"
 #include "../worker/result.h"
 

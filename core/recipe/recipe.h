@@ -9,7 +9,6 @@
 
 #include "../base/base.h"
 #include "../hash/hash.h"
-#include "cook.h"
 #include "settings.h"
 
 /* Raised when cooked bytes change for unchanged inputs without an importer being the cause. */

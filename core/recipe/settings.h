@@ -4,6 +4,10 @@
 
 #include "../base/base.h"
 
+/* Preview: the same outputs in the same formats, soonest: one level of detail, triangles in a quick order, textures at
+ * their fastest quality. For whoever looks while the final cook runs. */
+typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
+
 typedef float hob_setting_f32;
 typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
 
