@@ -158,24 +158,24 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
 {
-	const cJSON *recipe = cJSON_GetObjectItemCaseSensitive(root, "recipe");
-	const cJSON *ingredients = cJSON_GetObjectItemCaseSensitive(recipe, "ingredients");
+	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
+	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(record, "inputs");
 	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "bundle");
 	const cJSON *limits = cJSON_GetObjectItemCaseSensitive(root, "limits");
 	const cJSON *timeout = cJSON_GetObjectItemCaseSensitive(limits, "timeout_ms");
 	const cJSON *memory = cJSON_GetObjectItemCaseSensitive(limits, "memory_bytes");
-	if (!cJSON_IsObject(recipe) || !cJSON_IsNumber(version) ||
+	if (!cJSON_IsObject(record) || !cJSON_IsNumber(version) ||
 		!srv_tar_name_is_safe(hob_str_of(text_of(root, "path"))))
 		return hob_fail(err, CORRUPT, "this is no bundle of a cook: bundle.json is missing or incomplete");
 	if (version->valueint != 1)
 		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", text_of(root, "hob"));
 	task->path = text_of(root, "path");
-	task->preview = strcmp(text_of(ingredients, "profile"), "preview") == 0;
+	task->preview = strcmp(text_of(inputs, "profile"), "preview") == 0;
 	if (cJSON_IsNumber(timeout) && timeout->valuedouble >= 1 && timeout->valuedouble < 1e9)
 		task->timeout_ms = (uint32_t)timeout->valuedouble;
 	if (cJSON_IsNumber(memory) && memory->valuedouble >= 1 << 20 && memory->valuedouble < 9e15)
 		task->memory_limit = (uint64_t)memory->valuedouble;
-	char *settings = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(ingredients, "settings"));
+	char *settings = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(inputs, "settings"));
 	hob_settings_init(&task->settings);
 	bool ok =
 		!settings || hob_settings_overlay(&task->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
@@ -213,11 +213,12 @@ static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result 
 		hob_sha256_text(&made->digest, digest);
 		if (!is_compared(made->name))
 			continue;
-		if (was && strcmp(text_of(was, "hash"), digest) == 0) {
+		if (was && strcmp(text_of(was, "sha256"), digest) == 0) {
 			(*same)++;
 			continue;
 		}
-		printf("  differs   %s  %.12s -> %.12s\n", made->name, was ? text_of(was, "hash") : "(none)", digest);
+		printf("  differs   %s  %.12s -> %.12s\n", made->name, was ? text_of(was, "sha256") : "(none)",
+			   digest);
 		differ++;
 	}
 	cJSON_ArrayForEach(output, recorded)
@@ -235,22 +236,21 @@ static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result 
 
 static void print_versions(const cJSON *root, const cook_replay_result *now)
 {
-	const cJSON *ingredients =
-		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "recipe"), "ingredients");
+	const cJSON *inputs =
+		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "record"), "inputs");
 	if (strcmp(text_of(root, "hob"), HOB_VERSION) != 0)
 		printf("  version   cooked by hob %s, repeated by hob %s\n", text_of(root, "hob"), HOB_VERSION);
-	if (now->library[0] && strcmp(text_of(ingredients, "library"), now->library) != 0)
-		printf("  library   cooked with %s, repeated with %s\n", text_of(ingredients, "library"),
-			   now->library);
+	if (now->library[0] && strcmp(text_of(inputs, "library"), now->library) != 0)
+		printf("  library   cooked with %s, repeated with %s\n", text_of(inputs, "library"), now->library);
 	printf("  sandbox   %s; it was %s\n", now->sandbox, text_of(root, "sandbox"));
 }
 
 /* EXIT_GOOD when the same came of it. */
 static int compare(const cJSON *root, const cook_replay_result *now)
 {
-	const cJSON *recipe = cJSON_GetObjectItemCaseSensitive(root, "recipe");
-	const cJSON *error = cJSON_GetObjectItemCaseSensitive(recipe, "error");
-	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(recipe, "outputs");
+	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
+	const cJSON *error = cJSON_GetObjectItemCaseSensitive(record, "error");
+	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(record, "outputs");
 	bool failed = now->error.code != HOB_ERR_OK, had_failed = cJSON_IsObject(error);
 	uint32_t same = 0;
 	if (failed && had_failed) {

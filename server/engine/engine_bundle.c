@@ -3,6 +3,7 @@
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
 #include "../fs/tar.h"
+#include "../store/record.h"
 #include "../../core/base/json_write.h"
 
 #include <errno.h>
@@ -195,8 +196,9 @@ static void put_description(bundle_work *b, const asset *a, const srv_job_row *r
 	hob_json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
 	hob_json_key(out, "job");
 	engine_put_job(row, out);
-	hob_json_key(out, "recipe");
-	engine_put_record(out, recipe);
+	hob_json_key(out, "record");
+	srv_record_print(recipe, out);
+	out->size -= out->size > 0 && !out->failed; /* its line feed */
 	hob_json_close(out, '}');
 	hob_buf_put(out, "\n", 1);
 }

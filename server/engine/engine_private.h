@@ -435,7 +435,6 @@ struct cJSON *engine_setting_origins(srv_engine *engine, const asset *a);
 void engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */
 void engine_tell_action(srv_engine *engine, srv_control *control);
-void engine_put_record(hob_buf *out, const srv_recipe *recipe); /* JSON */
 void engine_take_action(srv_engine *engine, srv_control *control);
 /* engine_bundle.c */
 void engine_bundle(srv_engine *engine, srv_control *control);

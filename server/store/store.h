@@ -107,8 +107,8 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 /* ---- recipes: what a cook made of which inputs ----------------------------------------------------------- */
 
 /* `lookup` is known before a cook: hash of source digest, importer, versions, settings, profile. `key` also holds every
- * dependency. Several recipes share a lookup when dependencies differ. A copy of each recipe is kept as a small
- * JSON file <dir>/recipes/ab/<key>.json, so that losing the index costs a re-hash and no cook. */
+ * dependency. Several recipes share a lookup when dependencies differ. The record of each (record.h) is also kept as
+ * a small file <dir>/recipes/ab/<key>.json, so that losing the index costs a re-hash and no cook. */
 typedef struct srv_recipe_dep {
 	hob_str path; /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
 	bool missing;

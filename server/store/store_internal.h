@@ -180,8 +180,6 @@ bool store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
 void store_copy_remove(srv_store *store, const hob_sha256 *key);
 /* Reads every copy whose outputs are all there into the index; copies that are not whole are deleted. */
 bool store_copies_read(srv_store *store, hob_error *err);
-/* One copy's text, for tests. */
-bool store_copy_parse(hob_str text, hob_arena *arena, srv_recipe *out);
 
 bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
 /* Times of use are written with an hour's precision, when there is time for it: at close and after eviction. */

@@ -108,7 +108,7 @@ class Daemon:
         try:
             sent = dict(headers or {})
             if body is not None and not isinstance(body, bytes):
-                body = json.dumps(body).encode()
+                body = (body if isinstance(body, str) else json.dumps(body)).encode()
                 sent.setdefault("Content-Type", "application/json")
             try:
                 connection.request(method, target, body=body, headers=sent)
@@ -323,6 +323,15 @@ def meshes(daemon):
                   if output["name"] == "meshes" and item["state"] == "fresh"]
         found[name] = hashes[0] if hashes else None
     return found
+
+
+def record_text(record, **changes):
+    """The canonical text of a cook's record, both of its hashes made again."""
+    members = {name: value for name, value in {**record, **changes}.items() if name not in ("result", "run", "check")}
+    for name, value in (("result", None), ("run", record["run"]), ("check", None)):
+        text = json.dumps(members, separators=(",", ":"), ensure_ascii=False)
+        members[name] = hashlib.sha256(text[:-1].encode()).hexdigest() if value is None else value
+    return json.dumps(members, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def obj_text(triangles=1, shift=0.0, mtl=None):

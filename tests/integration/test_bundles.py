@@ -35,7 +35,7 @@ class Bundles(CommandLine):
         file, members = self.fetch(name)
         description = json.loads(members["bundle.json"])
         self.assertEqual((description["asset"], description["path"]), (name, f"props/{deep}/duck.obj"))
-        self.assertEqual(description["recipe"]["ingredients"]["settings"]["lods"]["max"], 2)
+        self.assertEqual(description["record"]["inputs"]["settings"]["lods"]["max"], 2)
         files = {key[6:]: data for key, data in members.items() if key.startswith("files/")}
         self.assertEqual(files, {str(path.relative_to(self.art)): path.read_bytes()
                                  for path in self.art.rglob("*") if path.suffix in (".obj", ".mtl", ".png")})
@@ -112,7 +112,7 @@ class Bundles(CommandLine):
             file.write_bytes(spoiled)
             self.assertRegex(self.hob("replay", file, code=2)[1], "cut off|no tar archive|no bundle", spoiled[:20])
         description = json.loads(members["bundle.json"])
-        for change in ({"path": "../../etc/passwd"}, {"path": "none.obj"}, {"bundle": 2}, {"recipe": None}, {"path": "bundle.json"}):
+        for change in ({"path": "../../etc/passwd"}, {"path": "none.obj"}, {"bundle": 2}, {"record": None}, {"path": "bundle.json"}):
             self.repack(file, members, {"bundle.json": json.dumps(description | change).encode()})
             result = subprocess.run([HOB, "replay", file], capture_output=True, text=True, timeout=DEADLINE, check=False)
             self.assertIn(result.returncode, (1, 2), (change, result.stdout, result.stderr))

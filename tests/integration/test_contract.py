@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 import contract
-from hobtest import HOB, Daemon, Scenario, children, obj_text
+from hobtest import HOB, Daemon, Scenario, children, obj_text, record_text
 
 JSON = {"Content-Type": "application/json"}
 # Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
@@ -180,18 +180,22 @@ class Contract(Scenario):
         record = self.ask(200, "GET", f"/actions/{key}").json()
         self.assertEqual(record["key"], key)
         self.assertIn("a.mtl", [d["path"] for d in record["deps"]])
-        self.assertIn(None, [d["hash"] for d in record["deps"]])
-        self.ask(200, "PUT", f"/actions/{key}", record)
-        self.ask(400, "PUT", f"/actions/{NO_HASH}", dict(record, key=NO_HASH))
-        self.ask(400, "PUT", f"/actions/{key}", dict(record, lookup=NO_HASH))
-        self.ask(409, "PUT", f"/actions/{key}", dict(record, outputs=record["outputs"][:1]))
+        self.assertIn(None, [d["sha256"] for d in record["deps"]])
+        text = self.ask(200, "GET", f"/actions/{key}").body.decode()
+        self.assertEqual(record_text(record), text)
+        self.ask(200, "PUT", f"/actions/{key}", text)
+        self.ask(400, "PUT", f"/actions/{key}", record)  # the same with spaces
+        self.ask(400, "PUT", f"/actions/{NO_HASH}", record_text(record, key=NO_HASH))
+        self.ask(400, "PUT", f"/actions/{NO_HASH}", text)
+        self.ask(400, "PUT", f"/actions/{key}", record_text(record, lookup=NO_HASH))
+        self.ask(409, "PUT", f"/actions/{key}", record_text(record, outputs=record["outputs"][:1]))
         self.ask(400, "GET", "/actions/none")
         with Daemon([self.art], self.folder / "other") as other:
             # A record travels after its blobs, and then the other daemon has nothing to cook.
             mine, self.daemon = self.daemon, other
             other.sync()
             cooked = other.cooked()
-            self.ask(200, "PUT", f"/actions/{key}", record)
+            self.ask(200, "PUT", f"/actions/{key}", text)
             self.put("later/a.obj", obj_text(5))
             mine.sync()
             item = mine.assets()["art/later/a.obj"]
@@ -203,11 +207,11 @@ class Contract(Scenario):
         with Daemon([self.folder / "empty"], self.folder / "third") as third:
             self.daemon = third
             third.sync()
-            self.ask(409, "PUT", f"/actions/{later['key']}", later)
-            for output in later["outputs"]:
-                data = mine.get(f"/blobs/{output['hash']}").body
-                self.ask(201, "PUT", f"/blobs/{output['hash']}", data)
-            self.ask(201, "PUT", f"/actions/{later['key']}", later)
+            self.ask(409, "PUT", f"/actions/{later['key']}", record_text(later))
+            for output in later["outputs"] + later["run"]["outputs"]:
+                data = mine.get(f"/blobs/{output['sha256']}").body
+                self.ask(201, "PUT", f"/blobs/{output['sha256']}", data)
+            self.ask(201, "PUT", f"/actions/{later['key']}", record_text(later))
             (self.folder / "empty/a.obj").write_bytes((self.art / "later/a.obj").read_bytes())
             third.sync()
             self.assertEqual(third.cooked(), 0)

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text, png
+from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text, png, record_text
 
 ART = {"a.obj": obj_text(3), "b.obj": obj_text(5, mtl="b.mtl"), "b.mtl": "newmtl m\nmap_Kd t.png\n", "t.png": png(9, 99, 200)}
 
@@ -71,7 +71,8 @@ class Reproducibility(Scenario):
         with Daemon([self.art], self.folder / "elsewhere", "--reproducibility-interval", "0") as elsewhere:
             elsewhere.sync()
             record, other = self.record(elsewhere, "art/a.obj"), self.record(elsewhere, "art/other.obj")
-            blobs = {output["hash"]: elsewhere.get(f"/blobs/{output['hash']}").body for output in record["outputs"] + other["outputs"]}
+            blobs = {output["sha256"]: elsewhere.get(f"/blobs/{output['sha256']}").body
+                     for output in record["outputs"] + record["run"]["outputs"] + other["outputs"]}
         wrong = next(output for output in other["outputs"] if output["name"] == "meshes")
         record["outputs"] = [wrong if output["name"] == "meshes" else output for output in record["outputs"]]
         os.remove(self.art / "a.obj")
@@ -79,11 +80,11 @@ class Reproducibility(Scenario):
         with self.serve("--reproducibility-interval", "0") as daemon:
             for hash, data in blobs.items():
                 self.assertIn(daemon.request("PUT", f"/blobs/{hash}", data).status, (200, 201))
-            self.assertEqual(daemon.request("PUT", f"/actions/{record['key']}", record).status, 201)
+            self.assertEqual(daemon.request("PUT", f"/actions/{record['key']}", record_text(record)).status, 201)
             self.put("a.obj", obj_text(3))
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
-        return wrong["hash"]
+        return wrong["sha256"]
 
     def test_another_outcome_is_told(self):
         wrong = self.spoiled()

@@ -1,3 +1,4 @@
+#include "server/store/record.h"
 #include "server/store/store_internal.h"
 #include "store_support.h"
 
@@ -68,8 +69,8 @@ static void make_full(srv_store *store, full_recipe *out)
 				   .cooked_at_ms = 1789012345678,
 				   .dep_count = 3,
 				   .output_count = 2},
-		.deps = {{HOB_STR("a.bin"), false, key_of(7)},
-				 {{odd, sizeof odd - 1}, false, key_of(8)},
+		.deps = {{{odd, sizeof odd - 1}, false, key_of(8)},
+				 {HOB_STR("a.bin"), false, key_of(7)},
 				 {HOB_STR("b/missing.png"), true, {{0}}}},
 		.outputs = {{HOB_STR("meshes"), meshes, 6}, {HOB_STR("scene"), scene, 5}},
 	};
@@ -287,19 +288,19 @@ static void damaged_copy_is_never_read(void **state)
 	srv_recipe found;
 	size_t size;
 	char text[HOB_SHA256_TEXT + 1];
-	hob_arena_init(&arena, 1 << 24);
+	hob_arena_init(&arena, 1 << 26);
 	make_full(store, &made);
 	assert_ok(srv_store_put_recipe(store, &made.recipe, &err), &err);
 	hob_sha256_text(&made.recipe.key, text);
 	char *copy = read_text(folder_at(*state, "cache/recipes/%.2s/%s.json", text, text), &size);
-	assert_true(store_copy_parse((hob_str){copy, size}, &arena, &found));
+	assert_ok(srv_record_parse((hob_str){copy, size}, &arena, &found, &err), &err);
 	assert_same_recipe(&found, &made.recipe);
 	for (size_t cut = 0; cut < size; cut++)
-		assert_false(store_copy_parse((hob_str){copy, cut}, &arena, &found));
+		assert_false(srv_record_parse((hob_str){copy, cut}, &arena, &found, &err));
 	for (size_t at = 0; at < size; at++)
 		for (int bit = 0; bit < 8; bit++) {
 			copy[at] = (char)(copy[at] ^ 1 << bit);
-			assert_false(store_copy_parse((hob_str){copy, size}, &arena, &found));
+			assert_false(srv_record_parse((hob_str){copy, size}, &arena, &found, &err));
 			copy[at] = (char)(copy[at] ^ 1 << bit);
 		}
 	free(copy);

@@ -1,0 +1,29 @@
+/* Records of cooks from other machines: what is read prints as the same text.
+ *
+ * Links: srv_store
+ *
+ *   cmake --preset fuzz && ninja -C build/fuzz fuzz_record
+ *   build/fuzz/fuzz_record -max_len=4096 /tmp/found tests/fuzz/corpus/record */
+#include "server/store/record.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	hob_arena arena;
+	hob_error err;
+	srv_recipe recipe;
+	hob_str text = {(const char *)data, size};
+	hob_arena_init(&arena, 64 << 20);
+	if (srv_record_parse(text, &arena, &recipe, &err)) {
+		hob_buf again = {0};
+		srv_record_print(&recipe, &again);
+		if (!hob_str_equal(hob_buf_str(&again), text))
+			abort();
+		hob_buf_release(&again);
+	}
+	hob_arena_release(&arena);
+	return 0;
+}
