@@ -350,7 +350,8 @@ static hob_str read_object(cursor *c)
 
 static void *make_items(cursor *c, uint32_t count, size_t size)
 {
-	void *items = c->failed ? NULL : hob_arena_array(c->arena, (size_t)count + 1, size, _Alignof(max_align_t));
+	void *items =
+		c->failed ? NULL : hob_arena_array(c->arena, (size_t)count + 1, size, _Alignof(max_align_t));
 	c->short_of_memory = c->short_of_memory || (!c->failed && !items);
 	c->failed = c->failed || !items;
 	return items;
@@ -469,7 +470,8 @@ bool srv_record_parse(hob_str text, hob_arena *arena, srv_recipe *out, hob_error
 	if (failed)
 		return hob_fail(err, MEMORY, "no memory left for the record of a cook");
 	if (!same)
-		return hob_fail(err, CORRUPT, "the record of a cook is not what its hashes and its format ask for, from byte %zu",
+		return hob_fail(err, CORRUPT,
+						"the record of a cook is not what its hashes and its format ask for, from byte %zu",
 						at);
 	*out = recipe;
 	return true;

@@ -21,7 +21,8 @@ static void make(sample *s)
 		.recipe = {.key = number(1),
 				   .lookup = number(2),
 				   .source = number(3),
-				   .ingredients = HOB_STR("{\"importer\":\"obj\",\"list\":[1,-2.5e+3,true,null,\"\\u00e9\"]}"),
+				   .ingredients =
+					   HOB_STR("{\"importer\":\"obj\",\"list\":[1,-2.5e+3,true,null,\"\\u00e9\"]}"),
 				   .stats = HOB_STR("{\"meshes\":1}"),
 				   .warnings = 4,
 				   .cook_ns = 5,
@@ -65,12 +66,16 @@ static void the_text_is_the_one_of_the_header(void **state)
 {
 	(void)state;
 	static const char result[] =
-		"{\"hob_result\":1,\"key\":\"" H("01") "\",\"lookup\":\"" H("02") "\",\"source\":\"" H("03")
-		"\",\"file_name\":null,\"inputs\":{\"importer\":\"obj\",\"list\":[1,-2.5e+3,true,null,\"\\u00e9\"]},"
-		"\"deps\":[{\"path\":\"a \\\"1\\\".mtl\",\"sha256\":\"" H("08") "\"},{\"path\":\"b.png\",\"sha256\":null}],"
-		"\"outputs\":[{\"name\":\"meshes\",\"sha256\":\"" H("0d") "\",\"size\":14},"
-		"{\"name\":\"scene\",\"sha256\":\"" H("09") "\",\"size\":10}],"
-		"\"stats\":{\"meshes\":1},\"warnings\":4,\"error\":null";
+		"{\"hob_result\":1,\"key\":\"" H("01") "\",\"lookup\":\"" H("02") "\",\"source\":\"" H(
+			"03") "\",\"file_name\":null,\"inputs\":{\"importer\":\"obj\",\"list\":[1,-2.5e+3,true,null,"
+				  "\"\\u00e9\"]},"
+				  "\"deps\":[{\"path\":\"a \\\"1\\\".mtl\",\"sha256\":\"" H(
+					  "08") "\"},{\"path\":\"b.png\",\"sha256\":null}],"
+							"\"outputs\":[{\"name\":\"meshes\",\"sha256\":\"" H(
+								"0d") "\",\"size\":14},"
+									  "{\"name\":\"scene\",\"sha256\":\"" H(
+										  "09") "\",\"size\":10}],"
+												"\"stats\":{\"meshes\":1},\"warnings\":4,\"error\":null";
 	static const char run[] = ",\"run\":{\"cooked_at_ms\":7,\"cook_ns\":5,\"peak_bytes\":6,"
 							  "\"outputs\":[{\"name\":\"report\",\"sha256\":\"" H("0b") "\",\"size\":12}]}";
 	sample s;
@@ -222,13 +227,14 @@ static void each_rule_is_kept(void **state)
 		{"{\"meshes\":1}", "{\"meshes\":\"\\x\"}", false},
 		{"{\"meshes\":1}", "{\"meshes\":\"\xFF\"}", false},
 		{"{\"meshes\":1}", "{meshes:1}", false},
-		{"{\"meshes\":1}", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", false},
+		{"{\"meshes\":1}",
+		 "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", false},
 		{"a \\\"1\\\".mtl", "c.mtl", false}, /* not sorted */
 		{"a \\\"1\\\".mtl", "", false},
 		{"a \\\"1\\\".mtl", "a\\u0041", false},
 		{"a \\\"1\\\".mtl", "a\\/b", false},
 		{"\"a \\\"1\\\".mtl\"", "{\"hex\":\"61ff\"}", true},
-		{"\"a \\\"1\\\".mtl\"", "{\"hex\":\"6161\"}", false}, /* could be written as text */
+		{"\"a \\\"1\\\".mtl\"", "{\"hex\":\"6161\"}", false},	   /* could be written as text */
 		{"\"meshes\",\"sha256\"", "\"report\",\"sha256\"", false}, /* no part of the result */
 		{"\"meshes\",\"sha256\"", "\"zz\",\"sha256\"", false},
 		{"\"hob_result\":1", "\"hob_result\":2", false},
