@@ -1,10 +1,11 @@
 #!/bin/sh
-# man.sh HOB OUT: writes the manual pages hob.1, hob.8 and hob.json.5 and the shells' completions from what the program says of
-# itself, and the daemon's variables from schema/config.def.
+# man.sh HOB OUT: writes the manual pages (hob.1, hob.8, hob.json.5, one for each helper) and the completions from what the
+# program says of itself, and the settings from schema/config.def and settings.def.
 set -eu
 hob=$1 out=$2
 mkdir -p "$out"
 version=$("$hob" --version | cut -d' ' -f2)
+date=$(sed -n 's/^## [0-9.]* (\([0-9-]*\))$/\1/p' "$(dirname "$0")/../../CHANGELOG.md" | head -n 1)
 
 table=$(dirname "$0")/../../schema/config.def cook=$(dirname "$0")/../../schema/settings.def
 
@@ -49,7 +50,7 @@ settings() {
 }
 
 {
-	printf '.TH HOB 1 "" "hob %s" "User Commands"\n.SH NAME\nhob \\- cook 3D models into runtime\\-ready blobs and serve them\n' "$version"
+	printf '.TH HOB 1 "%s" "hob %s" "User Commands"\n.SH NAME\nhob \\- cook 3D models into runtime\\-ready blobs and serve them\n' "$date" "$version"
 	printf '.SH SYNOPSIS\n.B hob\n.I COMMAND\n.RI [ OPTION ...]\n.SH DESCRIPTION\n'
 	"$hob" help | tail -n +3 | verbatim
 	printf '.SH COMMANDS\n'
@@ -63,7 +64,7 @@ settings() {
 } >"$out/hob.1"
 
 {
-	printf '.TH HOB.JSON 5 "" "hob %s" "File Formats"\n.SH NAME\nhob.json \\- configuration of the Hob daemon\n.SH DESCRIPTION\n' "$version"
+	printf '.TH HOB.JSON 5 "%s" "hob %s" "File Formats"\n.SH NAME\nhob.json \\- configuration of the Hob daemon\n.SH DESCRIPTION\n' "$date" "$version"
 	"$hob" help config | tail -n +5 | verbatim
 	cat <<'ROFF'
 .SH FORMAT
@@ -115,7 +116,7 @@ ROFF
 } >"$out/hob.json.5"
 
 {
-	printf '.TH HOB 8 "" "hob %s" "System Administration"\n.SH NAME\nhob \\- the Hob daemon: watch folders, cook 3D models, serve the results\n' "$version"
+	printf '.TH HOB 8 "%s" "hob %s" "System Administration"\n.SH NAME\nhob \\- the Hob daemon: watch folders, cook 3D models, serve the results\n' "$date" "$version"
 	printf '.SH SYNOPSIS\n.B hob serve\n.RI [ OPTION ...]\n.RI [ DIR ...]\n.SH DESCRIPTION\n'
 	"$hob" help serve | sed -e '1,4d' -e '/^Options:/,$d' | verbatim
 	printf '.SH OPTIONS\nEach is a key of\n.BR hob.json (5),\ntoo, but for the last ones.\n.PP\n'
@@ -160,6 +161,20 @@ ROFF
 	printf '.SH EXIT STATUS\n0 stopped as asked; 2 usage or configuration; 5 internal error; 130 stopped at once.\n'
 	printf '.SH SEE ALSO\n.BR hob (1),\n.BR hob.json (5)\n'
 } >"$out/hob.8"
+
+# program NAME WHAT: a page for a program that only the daemon starts.
+program() {
+	printf '.TH %s 1 "%s" "hob %s" "User Commands"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n' \
+		"$(echo "$1" | tr a-z A-Z)" "$date" "$version" "$(plain "$1")" "$2"
+	printf '%s\nIt takes no options, speaks with its parent only, and belongs beside\n.BR hob .\n.SH SEE ALSO\n.BR hob (1),\n.BR hob (8)\n' \
+		"$(plain "$3")"
+}
+program hob-worker 'cook 3D models for hob' \
+	'The process that hob serve and hob cook start for each core: it reads models and pictures, closed in by landlock, seccomp and limits.' \
+	>"$out/hob-worker.1"
+program hob-thumbnail 'draw thumbnails for hob' \
+	'The process that hob serve starts to draw pictures of cooked models with EGL and OpenGL ES, without a display.' \
+	>"$out/hob-thumbnail.1"
 
 for shell in bash zsh fish; do
 	"$hob" completion "$shell" >"$out/hob.$shell"

@@ -2,14 +2,18 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import unittest
+import zipfile
 
 from hobtest import HOB, MODELS, Scenario, main, obj_text
 
 BUILD = pathlib.Path(HOB).resolve().parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 CLIENT = """#include <hob_client.h>
 int main(void) { hobc_client *c = 0; hobc_options o = {0}; o.url = "http://127.0.0.1:1";
@@ -41,11 +45,17 @@ class Install(Scenario):
         prefix = self.folder / "prefix"
         self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix))
         units = prefix / "lib/systemd/system"
-        self.assertIn(f"ExecStart={prefix}/bin/hob serve", (units / "hob.service").read_text())
+        self.assertIn(f"ExecStart={prefix}/bin/hob serve --config {prefix}/etc/hob/hob.json", (units / "hob.service").read_text())
         if shutil.which("systemd-analyze"):
             checked = subprocess.run(["systemd-analyze", "verify", "--man=no", str(units / "hob.service"), str(units / "hob.socket")],
                                      capture_output=True, text=True, check=False)
             self.assertFalse([line for line in checked.stderr.splitlines() if "hob." in line], checked.stderr)
+            exposed = subprocess.run(["systemd-analyze", "security", "--offline=yes", str(units / "hob.service")],
+                                     capture_output=True, text=True, check=False).stdout
+            self.assertLessEqual(float(re.search(r"exposure level for hob.service: ([0-9.]+)", exposed).group(1)), 2.0)
+        for file in ("etc/hob/hob.json", "lib/sysusers.d/hob.conf", "share/doc/hob/FORMATS.md", "share/doc/hob/openapi.json",
+                     "share/doc/hob/copyright", "share/man/man1/hob-worker.1"):
+            self.assertTrue((prefix / file).stat().st_size > 0, file)
         hob = str(prefix / "bin/hob")
         self.run_in(hob, "cook", str(MODELS / "simple/spot.obj"), "-o", "out")
         self.assertTrue((self.folder / "out/spot.obj.meshes").stat().st_size > 0)
@@ -89,6 +99,46 @@ class Install(Scenario):
         self.run_in("cmake", "-B", "b", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_C_FLAGS=" + " ".join(sanitize))
         self.run_in("cmake", "--build", "b")
         self.run_in(str(self.folder / "b/client"))
+
+    def test_uninstalled_without_a_trace_but_for_what_was_edited(self):
+        prefix = self.folder / "prefix"
+        uninstall = ("cmake", f"-DMANIFEST={self.folder}/manifest", f"-DCONFIGURATION={ROOT}/docker/hob.json",
+                     "-P", str(ROOT / "docker/uninstall.cmake"))
+        for edited in (True, False):
+            self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix))
+            listed = (BUILD / "install_manifest.txt").read_text()
+            configuration = prefix / "etc/hob/hob.json"
+            if edited:
+                configuration.write_text("{}")
+            (self.folder / "manifest").write_text(listed if edited else listed + f"\n{configuration}\n")
+            self.run_in(*uninstall)
+            left = [path for path in prefix.rglob("*") if path.is_file()]
+            self.assertEqual(left, [configuration] if edited else [])
+            if edited:
+                self.assertEqual(configuration.read_text(), "{}")
+                configuration.unlink()
+        self.assertEqual([path for path in prefix.rglob("hob*")], [])
+
+    def test_one_version_everywhere(self):
+        version = json.loads(self.run_in(HOB, "--version", "--json"))["hob"]
+        self.assertEqual(json.loads((ROOT / "web/client/package.json").read_text())["version"], version)
+        self.assertIn(f'"version": ({version.replace(".", ", ")})', (ROOT / "web/blender/hob_link.py").read_text())
+        self.assertIn(f"## {version} (", (ROOT / "CHANGELOG.md").read_text())
+        self.assertIn(f'"version": "{version}"', (ROOT / "schema/openapi.json").read_text())
+
+    def test_wheel_and_add_on(self):
+        first, again = self.folder / "first", self.folder / "again"
+        for out in (first, again):
+            out.mkdir()
+            self.run_in(sys.executable, str(ROOT / "docker/wheel.py"), str(ROOT), "1.2.3", str(out))
+        wheel, addon = first / "hob_client-1.2.3-py3-none-any.whl", first / "hob-blender-1.2.3.zip"
+        for file in (wheel, addon):
+            self.assertEqual(file.read_bytes(), (again / file.name).read_bytes(), "the same bytes each time")
+        self.assertEqual(zipfile.ZipFile(addon).namelist(), ["hob_link.py"])
+        self.run_in(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(wheel)!r}); import hob; hob.Client")
+        if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
+            self.run_in(sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--target", str(self.folder / "site"), str(wheel))
+            self.assertTrue((self.folder / "site/hob.py").exists())
 
     def complete(self, *words, **environment):
         script = ("source <(\"$HOB\" completion bash); hob() { \"$HOB\" \"$@\"; }; COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; _hob; "

@@ -1,0 +1,57 @@
+# What `cmake --install` brings, as three components that are also the three Debian packages:
+#   hob    programs, manual, completions, systemd units, configuration, documents
+#   dev    the libraries that a renderer links, with headers, pkg-config and CMake packages
+#   tools  hob-thumbnail, which needs a graphics library
+include(GNUInstallDirs)
+set(doc ${CMAKE_INSTALL_DOCDIR})
+set(docker ${CMAKE_SOURCE_DIR}/docker)
+
+install(TARGETS hob hob-worker RUNTIME COMPONENT hob)
+install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/server/cli/man.sh $<TARGET_FILE:hob> ${CMAKE_BINARY_DIR}/man
+  COMMAND_ERROR_IS_FATAL ANY)" COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.1 ${CMAKE_BINARY_DIR}/man/hob-worker.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.json.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT hob)
+set(shells ${CMAKE_INSTALL_DATADIR})
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.bash DESTINATION ${shells}/bash-completion/completions RENAME hob COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.zsh DESTINATION ${shells}/zsh/site-functions RENAME _hob COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.fish DESTINATION ${shells}/fish/vendor_completions.d COMPONENT hob)
+# The unit names the program and the configuration where this installation puts them. A configuration that is there stays.
+install(CODE "set(hob_bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+  set(hob_etc \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SYSCONFDIR}/hob\")
+  if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+    set(hob_etc /etc/hob)
+  endif()
+  if(NOT EXISTS \"\$ENV{DESTDIR}\${hob_etc}/hob.json\")
+    file(INSTALL ${docker}/hob.json DESTINATION \"\${hob_etc}\")
+  endif()
+  configure_file(${docker}/hob.service.in ${CMAKE_BINARY_DIR}/hob.service @ONLY)" COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/hob.service ${docker}/hob.socket DESTINATION lib/systemd/system COMPONENT hob)
+install(FILES ${docker}/hob.sysusers DESTINATION lib/sysusers.d RENAME hob.conf COMPONENT hob)
+install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md
+  ${docker}/debian/copyright DESTINATION ${doc} COMPONENT hob)
+
+if(TARGET hob-thumbnail)
+  install(TARGETS hob-thumbnail RUNTIME COMPONENT tools)
+  install(FILES ${CMAKE_BINARY_DIR}/man/hob-thumbnail.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES ${docker}/thumbnails.conf DESTINATION lib/systemd/system/hob.service.d COMPONENT tools)
+endif()
+
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/hob)
+install(FILES ${CMAKE_SOURCE_DIR}/core/formats/pack_layout.h DESTINATION ${headers}/core/formats COMPONENT dev)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/schema/formats DESTINATION ${headers}/schema COMPONENT dev
+  FILES_MATCHING PATTERN "*.def" PATTERN "*.h")
+file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+foreach(part client runtime)
+  install(TARGETS hob_${part} ARCHIVE COMPONENT dev)
+  install(FILES ${CMAKE_SOURCE_DIR}/core/${part}/hob_${part}.h DESTINATION ${headers}/core/${part} COMPONENT dev)
+  configure_file(${CMAKE_SOURCE_DIR}/core/package.pc.in generated/hob-${part}.pc @ONLY)
+  configure_file(${CMAKE_SOURCE_DIR}/core/package.cmake.in generated/hob-${part}-config.cmake @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/hob-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/hob-${part}-config.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hob-${part} COMPONENT dev)
+endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/core/client/examples/hob_fetch.c DESTINATION ${doc}/examples COMPONENT dev)
+
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+  -DCONFIGURATION=${docker}/hob.json -P ${docker}/uninstall.cmake VERBATIM)
