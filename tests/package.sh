@@ -9,9 +9,12 @@ models=$(cd "$(dirname "$0")/data/models/simple" && pwd)
 root=$(mktemp -d)
 daemon=
 finish() {
-	[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
-	umount "$root/proc" 2>/dev/null || true
-	rm -rf "$root"
+	if [ -n "$daemon" ]; then
+		kill "$daemon" 2>/dev/null || true
+		wait "$daemon" || true
+	fi
+	umount -l "$root/proc" 2>/dev/null || true
+	rm -rf --one-file-system "$root"
 }
 trap finish EXIT
 
@@ -25,7 +28,7 @@ cp "$old"/*.deb "$root/old"
 cp "$new"/*.deb "$root/new"
 
 inside() {
-	printf '# %s\n' "$*" | tee -a /dev/stderr >/dev/null
+	printf '# %s\n' "$*"
 	chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 sh -c "$*" 2>&1
 }
 wanted() {
@@ -61,10 +64,15 @@ inside "hob --version; cat /etc/hob/hob.json; hob config | grep cook.jobs"
 start
 inside "hob get art/spot.obj meshes --wait 60 -o /tmp/again.meshes && cmp /tmp/spot.meshes /tmp/again.meshes && echo same bytes"
 inside "hob why art/spot.obj | head -n 3"
-picture=$(curl -s --retry 20 --retry-all-errors -f "127.0.0.1:7780/api/v1/assets/$(curl -s 127.0.0.1:7780/api/v1/assets | grep -o '"id":"[^"]*' | head -n 1 |
-	cut -d'"' -f4)/thumbnail?size=128" | head -c 8 | od -An -c | tr -d ' ')
-printf '# curl .../thumbnail          (the network is that of the host)\n%s\n' "$picture"
-wanted "${picture:0:7}" '211PNG\' "thumbnail"
+# The network is that of the host, which has curl.
+id=$(curl -sf 127.0.0.1:7780/api/v1/assets | grep -o '"id":"[^"]*' | head -n 1 | cut -d'"' -f4)
+for _ in $(seq 100); do
+	picture=$(curl -sf -o /dev/null -w '%{content_type}' "127.0.0.1:7780/api/v1/assets/$id/thumbnail?size=128")
+	[ "$picture" != image/png ] || break
+	sleep 0.2
+done
+printf '# curl .../thumbnail\n%s\n' "$picture"
+wanted "$picture" image/png "thumbnail"
 stop
 inside "apt-get remove -y -qq hob >/dev/null 2>&1; ls /etc/hob /var/cache/hob | head -n 20; command -v hob || echo hob is gone"
 inside "apt-get purge -y -qq hob hob-dev hob-tools >/dev/null 2>&1; dpkg -l 'hob*' 2>/dev/null | grep -c '^ii' || true"
