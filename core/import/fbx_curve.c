@@ -17,7 +17,7 @@ enum {
 /* A key as it is read, before its tangents are known. */
 typedef struct raw_key {
 	uint32_t flags;
-	float data[2]; /* slopes, or tension and continuity */
+	float data[2]; /* slopes, or biases of automatic ones in percent, or tension and continuity */
 	float bias;	   /* TCB */
 	bool solve;	   /* tangents are to be found */
 	bool first_zero;
@@ -32,43 +32,69 @@ static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
 	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
 }
 
-/* Slope at a key between its neighbours. `flags` say whether the nearer neighbour counts more, and how overshooting is
- * prevented: flat beside an equal key, or no steeper than what reaches a neighbour's value within a third of the way. */
-static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
-						 uint32_t flags, double weight_in, double weight_out)
+/* An automatic tangent leans towards the line on its right (above 0 %) or left; beyond 500 % it gets steeper without end. */
+static double lean(double slope, double left, double right, double bias)
 {
-	if (!before || !behind) {
-		if ((flags & PROGRESSIVE) || (!before && !behind))
-			return 0;
-		return before ? secant(before, key) : secant(key, behind);
-	}
+	double share = fabs(bias) / 100, gap = (bias > 0 ? right : left) - slope, beyond = share - 5;
+	if (share <= 1e-4)
+		return slope;
+	slope += gap * share;
+	bool up = (fabs(gap) > 1e-5 ? gap : bias) > 0;
+	return beyond > 0 ? slope + 40 * beyond * beyond * (up ? 1 : -1) : slope;
+}
+
+static bool level(const hob_fbx_key *a, const hob_fbx_key *b)
+{
+	return fabs(a->value - b->value) < 1e-9 * fmax(1, fabs(a->value));
+}
+
+/* At the first or last key: along the only line there is. */
+static double end_slope(const hob_fbx_key *a, const hob_fbx_key *b, uint32_t flags, double bias)
+{
+	if ((flags & PROGRESSIVE) || ((flags & CLAMP) && level(a, b)))
+		return 0;
+	double slope = secant(a, b);
+	return (flags & TIME_INDEPENDENT) || fabs(bias) <= 500 ? slope : lean(slope, slope, slope, bias);
+}
+
+/* Slope at a key between its neighbours. `flags` say whether the lines to both count beside the one from neighbour to
+ * neighbour, and how overshooting is prevented: flat beside an equal key, or no steeper than what reaches a neighbour's
+ * value within the tangent's weight. */
+static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
+						 uint32_t flags, double bias)
+{
+	if (!before && !behind)
+		return 0;
+	if (!before || !behind)
+		return before ? end_slope(before, key, flags, bias) : end_slope(key, behind, flags, bias);
+	if ((flags & CLAMP) && (level(key, before) || level(key, behind)))
+		return 0;
 	double left = secant(before, key), right = secant(key, behind), slope = secant(before, behind);
 	if (!(flags & TIME_INDEPENDENT)) {
 		double t = (key->time - before->time) / (behind->time - before->time);
-		slope = left * (1 - t) + right * t;
-	}
-	double to_before = key->value - before->value, to_behind = behind->value - key->value;
-	if (flags & CLAMP) {
-		if (fabs(to_before) < 1e-9 * fmax(1, fabs(key->value)) ||
-			fabs(to_behind) < 1e-9 * fmax(1, fabs(key->value)))
-			return 0;
+		slope = lean((slope + left * (1 - t) + right * t) / 2, left, right, bias);
 	}
 	if (flags & PROGRESSIVE) {
-		double sign = slope < 0 ? -1 : 1;
-		double most_left = sign * to_before / fmax(weight_in * (key->time - before->time), 1e-12);
-		double most_right = sign * to_behind / fmax(weight_out * (behind->time - key->time), 1e-12);
-		double most = fmax(0, fmin(most_left, most_right));
-		slope = sign * fmin(fabs(slope), most);
+		double sign = slope < 0 ? -1 : 1, weight_in = (double)before->weight_in,
+			   weight_out = (double)key->weight_out;
+		double most_left =
+			sign * (key->value - before->value) / fmax(weight_in * (key->time - before->time), 1e-12);
+		double most_right =
+			sign * (behind->value - key->value) / fmax(weight_out * (behind->time - key->time), 1e-12);
+		slope = sign * fmin(fabs(slope), fmax(0, fmin(most_left, most_right)));
 	}
 	return slope;
 }
 
-/* Source: Kochanek and Bartels 1984. */
-static void tcb_slopes(double before, double behind, const raw_key *raw, double *in, double *out)
+/* Source: Kochanek and Bartels 1984. At an end the one line counts whole. */
+static void tcb_slopes(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
+					   const raw_key *raw, double *in, double *out)
 {
 	double t = (double)raw->data[0], c = (double)raw->data[1], b = (double)raw->bias;
-	*in = ((1 - t) * (1 + b) * (1 - c) * before + (1 - t) * (1 - b) * (1 + c) * behind) / 2;
-	*out = ((1 - t) * (1 + b) * (1 + c) * before + (1 - t) * (1 - b) * (1 - c) * behind) / 2;
+	double left = before ? secant(before, key) : 0, right = behind ? secant(key, behind) : 0;
+	double share = (1 - t) * (before && behind ? 0.5 : 1);
+	*in = share * ((1 + b) * (1 - c) * left + (1 - b) * (1 + c) * right);
+	*out = share * ((1 + b) * (1 + c) * left + (1 - b) * (1 - c) * right);
 }
 
 static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
@@ -80,14 +106,18 @@ static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count
 		if (!raw[i].solve)
 			continue;
 		if (raw[i].flags & TCB) {
-			double left = before ? secant(before, &keys[i]) : 0,
-				   right = behind ? secant(&keys[i], behind) : 0;
-			tcb_slopes(before ? left : right, behind ? right : left, &raw[i], &in, &out);
+			tcb_slopes(before, &keys[i], behind, &raw[i], &in, &out);
+		} else if (raw[i].first_zero && !before) {
+			in = out = 0;
 		} else {
-			in = out = raw[i].first_zero && !before
-						   ? 0
-						   : auto_slope(before, &keys[i], behind, raw[i].flags,
-										before ? (double)before->weight_in : 0, (double)keys[i].weight_out);
+			/* A key holds the bias of its right side and that of the next one's left side, the latter the other way round. */
+			bool leans = before && raw[i - 1].solve && !(raw[i - 1].flags & TCB);
+			double bias_out = behind ? (double)raw[i].data[0] : 0,
+				   bias_in = leans ? -(double)raw[i - 1].data[1] : bias_out;
+			out = auto_slope(before, &keys[i], behind, raw[i].flags, behind ? bias_out : bias_in);
+			in = fabs(bias_in - bias_out) <= 1e-4 || !behind
+					 ? out
+					 : auto_slope(before, &keys[i], behind, raw[i].flags, bias_in);
 		}
 		keys[i].slope_out = (float)out;
 		if (before)
@@ -143,18 +173,17 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 		key->weight_out = usable_weight((bits & 0xFFFF) * 0.0001);
 	if (flags & WEIGHTED_NEXT_LEFT)
 		key->weight_in = usable_weight((bits >> 16) * 0.0001);
-	raw->data[0] = (float)data[0];
-	raw->data[1] = (float)data[1];
-	key->slope_in = (float)data[1]; /* unless the next key finds its own */
+	raw->data[0] = isfinite(data[0]) ? (float)data[0] : 0;
+	raw->data[1] = isfinite(data[1]) ? (float)data[1] : 0;
+	raw->solve = !(flags & USER) || (flags & TCB);
 	if (flags & TCB) {
 		float bias;
 		memcpy(&bias, &bits, sizeof bias);
 		raw->bias = isfinite(bias) ? bias : 0;
-		raw->solve = true;
-	} else if (!(flags & USER) && (flags & AUTO)) {
-		raw->solve = true;
+		key->weight_out = key->weight_in = third;
 	} else {
-		key->slope_out = (float)data[0];
+		key->slope_out = raw->data[0];
+		key->slope_in = raw->data[1]; /* unless the next key finds its own */
 	}
 }
 

@@ -53,6 +53,12 @@ static double value_of(const hob_fbx_motion *motion, int k, double rest, double 
 	return isfinite(motion->otherwise[k]) ? motion->otherwise[k] : rest;
 }
 
+/* Keeps the sign, so that a mirrored scale stays mirrored. */
+static double power(double value, double exponent)
+{
+	return value < 0 ? -pow(-value, exponent) : pow(value, exponent);
+}
+
 void hob_fbx_motion_vector(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], bool scale,
 						   double time, int side, double out[3])
 {
@@ -66,10 +72,10 @@ void hob_fbx_motion_vector(const hob_fbx *f, hob_fbx_motions motions, const doub
 			double value = value_of(motion, k, layer->mode == 0 ? neutral : rest[k], time, side);
 			if (layer->mode == 1)
 				result[k] = value;
+			else if (scale && !layer->scale_adds)
+				result[k] = power(result[k], layer->mode == 2 ? 1 - weight : 1) * power(value, weight);
 			else if (layer->mode == 2)
 				result[k] += (value - result[k]) * weight;
-			else if (scale && !layer->scale_adds)
-				result[k] *= value < 0 ? -pow(-value, weight) : pow(value, weight);
 			else
 				result[k] += value * weight;
 		}

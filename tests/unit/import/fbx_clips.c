@@ -1,0 +1,309 @@
+/* Curves and layers of FBX clips. Figures of tangents and layers that are not worked out in a comment are those of Autodesk's
+ * SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
+#include "tests/unit/import/reader_fixture.h"
+
+enum { CONSTANT = 2, LINEAR = 4, CUBIC = 8 };
+enum {
+	AUTO = 0x100,
+	TCB = 0x200,
+	USER = 0x400,
+	BROKEN = 0x800,
+	CLAMP = 0x1000,
+	TIME_INDEPENDENT = 0x2000,
+	PROGRESSIVE = 0x4000,
+	WEIGHTED = 0x3000000
+};
+
+typedef struct key {
+	double time, value;
+	uint32_t flags;
+	float data[2];
+	uint32_t bits;
+} key;
+
+/* One node that moves in a clip of two seconds. */
+typedef struct scene {
+	hob_buf objects, connections;
+	int next;
+	uint32_t layer;
+} scene;
+
+static int32_t bits_of(float value)
+{
+	int32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+static void begin(scene *s, const char *node_properties)
+{
+	*s = (scene){.next = 100};
+	hob_buf_printf(&s->objects,
+				   " Model: 2, \"Model::m\", \"Null\" {\n  Properties70: {\n%s  }\n }\n"
+				   " AnimationStack: 10, \"AnimStack::clip\", \"\" {\n  Properties70: {\n"
+				   "   P: \"LocalStop\", \"KTime\", \"Time\", \"\",92372316000\n  }\n }\n",
+				   node_properties);
+	hob_buf_printf(&s->connections, " C: \"OO\",2,0\n");
+}
+
+static void add_layer(scene *s, const char *properties)
+{
+	s->layer = (uint32_t)s->next++;
+	hob_buf_printf(&s->objects, " AnimationLayer: %u, \"AnimLayer::l\", \"\" {\n  Properties70: {\n%s  }\n }\n",
+				   s->layer, properties);
+	hob_buf_printf(&s->connections, " C: \"OO\",%u,10\n", s->layer);
+}
+
+static void put_list(hob_buf *out, const char *name, const key *keys, size_t count, int what)
+{
+	hob_buf_printf(out, "  %s: *%zu {\n   a: ", name, count);
+	for (size_t i = 0; i < count; i++) {
+		const key *k = &keys[i];
+		const char *comma = i > 0 ? "," : "";
+		if (what == 0)
+			hob_buf_printf(out, "%s%lld", comma, (long long)(k->time * 46186158000.0));
+		else if (what == 1)
+			hob_buf_printf(out, "%s%.9g", comma, k->value);
+		else if (what == 2)
+			hob_buf_printf(out, "%s%u", comma, k->flags);
+		else if (what == 3)
+			hob_buf_printf(out, "%s%d,%d,%d,0", comma, bits_of(k->data[0]), bits_of(k->data[1]), (int32_t)k->bits);
+		else
+			hob_buf_printf(out, "%s1", comma);
+	}
+	hob_buf_printf(out, "\n  }\n");
+}
+
+/* The X of a property of the node in the layer at hand. */
+static void add_curve(scene *s, const char *property, const key *keys, size_t count, const char *more)
+{
+	static const char *const names[] = {"KeyTime", "KeyValueFloat", "KeyAttrFlags", "KeyAttrDataFloat",
+										"KeyAttrRefCount"};
+	int node = s->next++, curve = s->next++;
+	hob_buf_printf(&s->objects,
+				   " AnimationCurveNode: %d, \"AnimCurveNode::T\", \"\" {\n }\n"
+				   " AnimationCurve: %d, \"AnimCurve::\", \"\" {\n  KeyVer: 4009\n",
+				   node, curve);
+	for (int what = 0; what < 5; what++)
+		put_list(&s->objects, names[what], keys, count, what);
+	hob_buf_printf(&s->objects, "%s }\n", more);
+	hob_buf_printf(&s->connections, " C: \"OO\",%d,%u\n C: \"OP\",%d,2,\"%s\"\n C: \"OP\",%d,%d,\"d|X\"\n", node,
+				   s->layer, node, property, curve, node);
+}
+
+static reader *run(scene *s)
+{
+	hob_buf text = {0};
+	hob_buf_printf(&text,
+				   "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\nObjects: {\n%.*s}\n"
+				   "Connections: {\n%.*s}\n",
+				   (int)s->objects.size, (const char *)s->objects.data, (int)s->connections.size,
+				   (const char *)s->connections.data);
+	reader *r = reader_new(&hob_fbx_importer);
+	reader_add_bytes(r, "model.fbx", text.data, text.size);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.clip_count, 1);
+	hob_buf_release(&text);
+	hob_buf_release(&s->objects);
+	hob_buf_release(&s->connections);
+	return r;
+}
+
+/* X of the only track. */
+static double x_at(const reader *r, double time)
+{
+	assert_int_equal(r->model.clips[0].track_count, 1);
+	const hob_track *track = &r->model.clips[0].tracks[0];
+	bool cubic = track->interpolation == HOB_CUBICSPLINE;
+	uint32_t stride = track->components * (cubic ? 3 : 1), i = 0;
+	const float *values = track->values + (cubic ? track->components : 0);
+	while (i + 1 < track->key_count && (double)track->times[i + 1] <= time)
+		i++;
+	if (i + 1 == track->key_count || time <= (double)track->times[0])
+		return (double)values[(size_t)i * stride];
+	double from = (double)track->times[i], span = (double)track->times[i + 1] - from, u = (time - from) / span;
+	double a = (double)values[(size_t)i * stride], b = (double)values[(size_t)(i + 1) * stride];
+	if (track->interpolation == HOB_STEP)
+		return a;
+	if (!cubic)
+		return a + (b - a) * u;
+	double out = (double)values[(size_t)i * stride + track->components] * span;
+	double in = (double)track->values[(size_t)(i + 1) * stride] * span;
+	double c = 3 * (b - a) - 2 * out - in, d = out + in - 2 * (b - a);
+	return a + u * (out + u * (c + u * d));
+}
+
+static void expect(const reader *r, const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		double time = 2.0 * (double)i / (double)(count - 1), found = x_at(r, time);
+		if (fabs(found - values[i]) > 2e-4)
+			fail_msg("at %g s: %.6g, expected %.6g", time, found, values[i]);
+	}
+}
+
+static void tangents_are_those_of_the_sdk(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t flags;
+		float data[2];
+		float third;
+		uint32_t weights;
+		double values[9]; /* every quarter of a second, metres */
+	} rows[] = {
+		{AUTO, {0, 0}, 0, 0, {0, .65625, 1, .34146, .29336, .46499, .6, .60781, .6}},
+		{AUTO | TIME_INDEPENDENT, {0, 0}, 0, 0, {0, .58929, 1, .38422, .40559, .51395, .6, .60962, .6}},
+		{AUTO | TIME_INDEPENDENT | PROGRESSIVE, {0, 0}, 0, 0, {0, .5, 1, .40225, .46328, .55361, .6, .6, .6}},
+		{AUTO | TIME_INDEPENDENT | CLAMP, {0, 0}, 0, 0, {0, .58929, 1, .38467, .41641, .53213, .6, .6, .6}},
+		{AUTO, {50, -50}, 0, 0, {0, .73438, 1, .37734, .39297, .51602, .6, .60391, .6}},
+		{AUTO, {-800, -400}, 0, 0, {0, 1.05625, 1, -.38657, -1.6168, -.36753, .6, .89531, .6}},
+		{TCB, {-.7f, -.3f}, .6f, 0, {0, .43412, 1, .2803, .11046, .35392, .6, .61488, .6}},
+	};
+	static const double points[5][2] = {{0, 0}, {.5, 100}, {.7, 40}, {1.5, 60}, {2, 60}};
+	for (size_t row = 0; row < HOB_COUNT_OF(rows); row++) {
+		key keys[5];
+		scene s;
+		for (size_t i = 0; i < 5; i++)
+			keys[i] = (key){points[i][0], points[i][1], CUBIC | rows[row].flags,
+							{rows[row].data[0], rows[row].data[1]}, (uint32_t)bits_of(rows[row].third)};
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Lcl Translation", keys, 5, "");
+		reader *r = run(&s);
+		expect(r, rows[row].values, 9);
+		reader_free(r);
+	}
+}
+
+static void weighted_tangents_are_sampled_closely(void **state)
+{
+	(void)state;
+	static const double points[5][2] = {{0, 0}, {.5, 100}, {.7, 40}, {1.5, 60}, {2, 60}};
+	static const double values[9] = {0, .50955, 1, .47941, .83936, .75056, .6, .92879, .6};
+	key keys[5];
+	scene s;
+	for (size_t i = 0; i < 5; i++)
+		keys[i] = (key){points[i][0], points[i][1], CUBIC | USER | BROKEN | WEIGHTED,
+						{100 + 30 * (float)i, -50 + 20 * (float)i}, 8000u | 6000u << 16};
+	begin(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Translation", keys, 5, "");
+	reader *r = run(&s);
+	expect(r, values, 9);
+	reader_free(r);
+}
+
+static void constant_keys_step_and_may_show_the_next_value(void **state)
+{
+	(void)state;
+	for (int next = 0; next < 2; next++) {
+		key keys[2] = {{0, 10, CONSTANT | (next ? AUTO : 0u), {0, 0}, 0}, {2, 30, CONSTANT, {0, 0}, 0}};
+		scene s;
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Lcl Translation", keys, 2, "");
+		reader *r = run(&s);
+		assert_int_equal(r->model.clips[0].tracks[0].interpolation, HOB_STEP);
+		assert_true(fabs(x_at(r, 1) - (next ? .3 : .1)) < 1e-6);
+		reader_free(r);
+	}
+}
+
+/* 0 at 0.5 s, 10 at 1 s, lines. */
+static void curves_go_on_beyond_their_keys(void **state)
+{
+	(void)state;
+	static const struct {
+		char type;
+		int times;
+		double at_0, at_1_25, at_1_75;
+	} rows[] = {
+		{'C', -1, 0, .1, .1},	 {'K', -1, -.1, .15, .25}, {'R', -1, 0, .05, .05},
+		{'M', -1, .1, .05, .05}, {'A', -1, -.1, .15, .25}, {'A', 1, -.1, .15, .2},
+	};
+	for (size_t row = 0; row < HOB_COUNT_OF(rows); row++) {
+		key keys[2] = {{.5, 0, LINEAR, {0, 0}, 0}, {1, 10, LINEAR, {0, 0}, 0}};
+		char more[256];
+		scene s;
+		snprintf(more, sizeof more,
+				 "  Pre-Extrapolation: {\n   Type: \"%c\"\n   Repetition: %d\n  }\n"
+				 "  Post-Extrapolation: {\n   Type: \"%c\"\n   Repetition: %d\n  }\n",
+				 rows[row].type, rows[row].times, rows[row].type, rows[row].times);
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Lcl Translation", keys, 2, more);
+		reader *r = run(&s);
+		double found[3] = {x_at(r, 1e-6), x_at(r, 1.25), x_at(r, 1.75)},
+			   wanted[3] = {rows[row].at_0, rows[row].at_1_25, rows[row].at_1_75};
+		for (int i = 0; i < 3; i++)
+			if (fabs(found[i] - wanted[i]) > 2e-3)
+				fail_msg("type %c, number %d: %g, expected %g", rows[row].type, i, found[i], wanted[i]);
+		reader_free(r);
+	}
+}
+
+/* A base that goes from 0 to 50 (scale: 1 to 3) and a layer from 20 to -30 (scale: 2 to 1), at weight 40. */
+static void layers_blend_by_weight_and_mode(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *property, *layer;
+		double at_0, at_2;
+	} rows[] = {
+		{"Lcl Translation", "\"BlendMode\", \"enum\", \"\", \"\",0", .08, .38},
+		{"Lcl Translation", "\"BlendMode\", \"enum\", \"\", \"\",1", .2, -.3},
+		{"Lcl Translation", "\"BlendMode\", \"enum\", \"\", \"\",2", .08, .18},
+		{"Lcl Translation", "\"Mute\", \"bool\", \"\", \"\",1", 0, .5},
+		{"Lcl Scaling", "\"BlendMode\", \"enum\", \"\", \"\",0", 1.3195, 3},
+		{"Lcl Scaling", "\"BlendMode\", \"enum\", \"\", \"\",2", 1.3195, 1.9332},
+		{"Lcl Scaling", "\"ScaleAccumulationMode\", \"enum\", \"\", \"\",1", 1.8, 3.4},
+	};
+	for (size_t row = 0; row < HOB_COUNT_OF(rows); row++) {
+		bool scale = strcmp(rows[row].property, "Lcl Scaling") == 0;
+		key base[2] = {{0, scale ? 1 : 0, LINEAR, {0, 0}, 0}, {2, scale ? 3 : 50, LINEAR, {0, 0}, 0}};
+		key more[2] = {{0, scale ? 2 : 20, LINEAR, {0, 0}, 0}, {2, scale ? 1 : -30, LINEAR, {0, 0}, 0}};
+		char properties[256];
+		scene s;
+		snprintf(properties, sizeof properties, "   P: \"Weight\", \"Number\", \"\", \"A\",40\n   P: %s\n",
+				 rows[row].layer);
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, rows[row].property, base, 2, "");
+		add_layer(&s, properties);
+		add_curve(&s, rows[row].property, more, 2, "");
+		reader *r = run(&s);
+		if (fabs(x_at(r, 0) - rows[row].at_0) > 1e-4 || fabs(x_at(r, 2) - rows[row].at_2) > 1e-4)
+			fail_msg("%s, %s: %g to %g", rows[row].property, rows[row].layer, x_at(r, 0), x_at(r, 2));
+		reader_free(r);
+	}
+}
+
+/* About X by 90 degrees in two seconds: half way 45, whose sine of the half is 0.3827. */
+static void turns_about_one_axis_are_two_keys(void **state)
+{
+	(void)state;
+	key keys[2] = {{0, 0, LINEAR, {0, 0}, 0}, {2, 90, LINEAR, {0, 0}, 0}};
+	scene s;
+	begin(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Rotation", keys, 2, "");
+	reader *r = run(&s);
+	assert_int_equal(r->model.clips[0].tracks[0].key_count, 2);
+	assert_true(fabs(x_at(r, 2) - 0.70710678) < 1e-6);
+	reader_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tangents_are_those_of_the_sdk),
+		cmocka_unit_test(weighted_tangents_are_sampled_closely),
+		cmocka_unit_test(constant_keys_step_and_may_show_the_next_value),
+		cmocka_unit_test(curves_go_on_beyond_their_keys),
+		cmocka_unit_test(layers_blend_by_weight_and_mode),
+		cmocka_unit_test(turns_about_one_axis_are_two_keys),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
