@@ -49,8 +49,9 @@ static void begin(scene *s, const char *node_properties)
 static void add_layer(scene *s, const char *properties)
 {
 	s->layer = (uint32_t)s->next++;
-	hob_buf_printf(&s->objects, " AnimationLayer: %u, \"AnimLayer::l\", \"\" {\n  Properties70: {\n%s  }\n }\n",
-				   s->layer, properties);
+	hob_buf_printf(&s->objects,
+				   " AnimationLayer: %u, \"AnimLayer::l\", \"\" {\n  Properties70: {\n%s  }\n }\n", s->layer,
+				   properties);
 	hob_buf_printf(&s->connections, " C: \"OO\",%u,10\n", s->layer);
 }
 
@@ -67,7 +68,8 @@ static void put_list(hob_buf *out, const char *name, const key *keys, size_t cou
 		else if (what == 2)
 			hob_buf_printf(out, "%s%u", comma, k->flags);
 		else if (what == 3)
-			hob_buf_printf(out, "%s%d,%d,%d,0", comma, bits_of(k->data[0]), bits_of(k->data[1]), (int32_t)k->bits);
+			hob_buf_printf(out, "%s%d,%d,%d,0", comma, bits_of(k->data[0]), bits_of(k->data[1]),
+						   (int32_t)k->bits);
 		else
 			hob_buf_printf(out, "%s1", comma);
 	}
@@ -87,18 +89,19 @@ static void add_curve(scene *s, const char *property, const key *keys, size_t co
 	for (int what = 0; what < 5; what++)
 		put_list(&s->objects, names[what], keys, count, what);
 	hob_buf_printf(&s->objects, "%s }\n", more);
-	hob_buf_printf(&s->connections, " C: \"OO\",%d,%u\n C: \"OP\",%d,2,\"%s\"\n C: \"OP\",%d,%d,\"d|X\"\n", node,
-				   s->layer, node, property, curve, node);
+	hob_buf_printf(&s->connections, " C: \"OO\",%d,%u\n C: \"OP\",%d,2,\"%s\"\n C: \"OP\",%d,%d,\"d|X\"\n",
+				   node, s->layer, node, property, curve, node);
 }
 
 static reader *run(scene *s)
 {
 	hob_buf text = {0};
-	hob_buf_printf(&text,
-				   "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\nObjects: {\n%.*s}\n"
-				   "Connections: {\n%.*s}\n",
-				   (int)s->objects.size, (const char *)s->objects.data, (int)s->connections.size,
-				   (const char *)s->connections.data);
+	hob_buf_printf(
+		&text,
+		"; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\nObjects: {\n%.*s}\n"
+		"Connections: {\n%.*s}\n",
+		(int)s->objects.size, (const char *)s->objects.data, (int)s->connections.size,
+		(const char *)s->connections.data);
 	reader *r = reader_new(&hob_fbx_importer);
 	reader_add_bytes(r, "model.fbx", text.data, text.size);
 	reader_run_failing(r, 0, 0);
@@ -122,7 +125,8 @@ static double x_at(const reader *r, double time)
 		i++;
 	if (i + 1 == track->key_count || time <= (double)track->times[0])
 		return (double)values[(size_t)i * stride];
-	double from = (double)track->times[i], span = (double)track->times[i + 1] - from, u = (time - from) / span;
+	double from = (double)track->times[i], span = (double)track->times[i + 1] - from,
+		   u = (time - from) / span;
 	double a = (double)values[(size_t)i * stride], b = (double)values[(size_t)(i + 1) * stride];
 	if (track->interpolation == HOB_STEP)
 		return a;
@@ -166,8 +170,11 @@ static void tangents_are_those_of_the_sdk(void **state)
 		key keys[5];
 		scene s;
 		for (size_t i = 0; i < 5; i++)
-			keys[i] = (key){points[i][0], points[i][1], CUBIC | rows[row].flags,
-							{rows[row].data[0], rows[row].data[1]}, (uint32_t)bits_of(rows[row].third)};
+			keys[i] = (key){points[i][0],
+							points[i][1],
+							CUBIC | rows[row].flags,
+							{rows[row].data[0], rows[row].data[1]},
+							(uint32_t)bits_of(rows[row].third)};
 		begin(&s, "");
 		add_layer(&s, "");
 		add_curve(&s, "Lcl Translation", keys, 5, "");
@@ -185,8 +192,11 @@ static void weighted_tangents_are_sampled_closely(void **state)
 	key keys[5];
 	scene s;
 	for (size_t i = 0; i < 5; i++)
-		keys[i] = (key){points[i][0], points[i][1], CUBIC | USER | BROKEN | WEIGHTED,
-						{100 + 30 * (float)i, -50 + 20 * (float)i}, 8000u | 6000u << 16};
+		keys[i] = (key){points[i][0],
+						points[i][1],
+						CUBIC | USER | BROKEN | WEIGHTED,
+						{100 + 30 * (float)i, -50 + 20 * (float)i},
+						8000u | 6000u << 16};
 	begin(&s, "");
 	add_layer(&s, "");
 	add_curve(&s, "Lcl Translation", keys, 5, "");
