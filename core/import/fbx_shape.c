@@ -91,6 +91,8 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 	}
 	if (l->shapes.failed)
 		return hob_fail(err, MEMORY, "no memory left for shapes");
+	if (count == 0)
+		return true;
 	hob_fbx_shape *shapes = (hob_fbx_shape *)(void *)l->shapes.data + first;
 	if (count == 1) {
 		if (scale_by_vertex(shapes, weights, weight_count))
@@ -100,8 +102,7 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 	if (count > 1)
 		qsort(shapes, count, sizeof *shapes, by_weight);
 	channel.shape_count = count;
-	if (count > 0)
-		hob_buf_put(&l->channels, &channel, sizeof channel);
+	hob_buf_put(&l->channels, &channel, sizeof channel);
 	return true;
 }
 
