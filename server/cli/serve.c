@@ -274,7 +274,8 @@ static void on_ready(void *user)
 		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
 	if (view->states[SRV_MISSING] > 0)
 		snprintf(missing_text, sizeof missing_text, ", %u missing", view->states[SRV_MISSING]);
-	uint32_t broken = view->states[SRV_FAILED] + view->states[SRV_QUARANTINED];
+	uint32_t broken =
+		view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
 	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed%s)\n\n", p.bold, HOB_VERSION,

@@ -53,7 +53,8 @@ static void show_failed(const serve_keys *keys)
 		if (view->assets[i]->error.len > 0 && count++ < FAILED_SHOWN)
 			show_one(view->assets[i]);
 	if (count > FAILED_SHOWN)
-		printf("  and %u more: hob ls --state failed,stale,blocked,quarantined\n", count - FAILED_SHOWN);
+		printf("  and %u more: hob ls --state failed,stale,blocked,interrupted,quarantined\n",
+			   count - FAILED_SHOWN);
 	puts(count > 0 ? "" : "  nothing failed\n");
 	srv_view_drop(view);
 }

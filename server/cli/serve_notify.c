@@ -14,7 +14,8 @@ static void tell_status(serve_notify *n)
 		srv_engine_count(n->engine)->queue_length + srv_engine_count(n->engine)->running;
 	snprintf(text, sizeof text, "%s%u fresh, %u stale, %u failed, %llu to cook",
 			 n->ready ? "" : "Scanning: ", view->states[SRV_FRESH], view->states[SRV_STALE],
-			 view->states[SRV_FAILED] + view->states[SRV_QUARANTINED], waiting);
+			 view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED],
+			 waiting);
 	srv_view_drop(view);
 	if (n->trouble || strcmp(text, n->status) == 0)
 		return;

@@ -15,7 +15,8 @@ static void put_states(const cJSON *states, hob_buf *out)
 	cJSON_ArrayForEach(state, states)
 	{
 		bool listed = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
-					  strcmp(state->string, "quarantined") == 0 || strcmp(state->string, "stale") == 0 ||
+					  strcmp(state->string, "quarantined") == 0 ||
+					  strcmp(state->string, "interrupted") == 0 || strcmp(state->string, "stale") == 0 ||
 					  strcmp(state->string, "missing") == 0;
 		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
 			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble, cli_state_color(state->string),

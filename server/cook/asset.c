@@ -126,8 +126,10 @@ static void end_job(srv_asset *a)
 static void back_off(srv_asset *a, uint64_t now_ms)
 {
 	uint32_t wait = a->retry.wait_ms * 2;
+	uint32_t most =
+		a->error == SRV_ASSET_INTERRUPTED ? SRV_ASSET_INTERRUPTED_MAX_MS : SRV_ASSET_BACKOFF_MAX_MS;
 	wait = wait < SRV_ASSET_BACKOFF_MS ? SRV_ASSET_BACKOFF_MS : wait;
-	a->retry.wait_ms = wait > SRV_ASSET_BACKOFF_MAX_MS ? SRV_ASSET_BACKOFF_MAX_MS : wait;
+	a->retry.wait_ms = wait > most ? most : wait;
 	a->retry.at_ms = now_ms + a->retry.wait_ms;
 }
 
@@ -288,6 +290,8 @@ srv_state srv_asset_settled(const srv_asset *a)
 	case SRV_ASSET_NO_ROOM:
 	case SRV_ASSET_NO_WORKER:
 		return a->has_good ? SRV_STALE : SRV_BLOCKED;
+	case SRV_ASSET_INTERRUPTED:
+		return a->has_good ? SRV_STALE : SRV_INTERRUPTED;
 	case SRV_ASSET_DIED:
 		return a->has_good ? SRV_STALE : SRV_QUARANTINED;
 	default:

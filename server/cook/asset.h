@@ -60,9 +60,10 @@ typedef enum srv_asset_event_kind {
 typedef enum srv_asset_error {
 	SRV_ASSET_FINE,
 	SRV_ASSET_FAILED,
-	SRV_ASSET_DIED,		 /* killed its worker more than once */
-	SRV_ASSET_BY_OTHER,	 /* fails with an asset that it is made of */
-	SRV_ASSET_TRANSIENT, /* input, output */
+	SRV_ASSET_DIED,		   /* killed its worker more than once */
+	SRV_ASSET_BY_OTHER,	   /* fails with an asset that it is made of */
+	SRV_ASSET_TRANSIENT,   /* input, output */
+	SRV_ASSET_INTERRUPTED, /* its worker was ended from outside */
 	SRV_ASSET_NO_ROOM,
 	SRV_ASSET_NO_WORKER
 } srv_asset_error;
@@ -71,7 +72,8 @@ enum {
 	SRV_ASSET_REASONS_MAX = 8,
 	SRV_ASSET_WRITER_MS = 500,
 	SRV_ASSET_BACKOFF_MS = 1000,
-	SRV_ASSET_BACKOFF_MAX_MS = 60000
+	SRV_ASSET_BACKOFF_MAX_MS = 60000,
+	SRV_ASSET_INTERRUPTED_MAX_MS = 900000 /* a whole cook is lost each time */
 };
 #define SRV_ASSET_NEVER UINT64_MAX
 

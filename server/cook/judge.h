@@ -7,7 +7,7 @@
 typedef enum srv_verdict {
 	SRV_VERDICT_GOOD,		  /* check and store the outputs */
 	SRV_VERDICT_KEEP_FAILURE, /* the model's own: kept under its key */
-	SRV_VERDICT_KEEP_CRASH,	  /* the same, and what it had looked for is hashed first */
+	SRV_VERDICT_KEEP_CRASH,	  /* the same of one that died; what it had looked for is hashed first */
 	SRV_VERDICT_TRY_AGAIN,
 	SRV_VERDICT_PASSING, /* not the model's: kept under no key, tried again later */
 	SRV_VERDICT_WRITER	 /* an input is being written */
@@ -28,7 +28,8 @@ typedef struct srv_cook_facts {
 	bool other_source;	 /* it read another version than was hashed */
 	bool writer;		 /* what it could not read is being written */
 	bool touched;		 /* it had looked at an input */
-	hob_err_code code;	 /* when it is not ok, or read another source: CHANGED */
+	hob_err_code
+		code; /* when it is not ok, or read another source: CHANGED; INTERRUPTED: it was ended from outside */
 } srv_cook_facts;
 
 srv_verdict srv_judge(const srv_cook_facts *facts, srv_tries *tries);

@@ -426,6 +426,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->publish.view = true;
 	*out = engine;
 	/* The folders are scanned and the first worker begins while this thread reads the index. */
+	engine_look_at_machine(engine);
 	return engine_start_watching(engine, err) && engine_load(engine, err);
 }
 

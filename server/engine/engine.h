@@ -70,7 +70,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong hits;		 /* answered by an earlier recipe: nothing was cooked */
 	atomic_ullong unchanged; /* hits whose recipe was the current one already: nothing was published */
 	atomic_ullong misses;	 /* cook keys that no recipe answered */
-	atomic_ullong crashed, timed_out, cancelled;
+	atomic_ullong crashed, timed_out, interrupted, cancelled;
 	atomic_ullong parts_made,
 		parts_reused;		/* textures: compressed, and taken from what another cook compressed */
 	atomic_ullong saved_ns; /* cook time of the recipes that hits reused */

@@ -188,7 +188,9 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	}
 	/* A person asks: the memory of digests is not trusted. */
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
-	asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, control->force ? "forced" : "asked", (hob_str){0});
+	/* Nor is what is remembered of a failure, which the person asks to try again. */
+	bool again = control->force || a->error.size > 0;
+	asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;
 	engine_fill(engine);
 	hob_buf body = {0};

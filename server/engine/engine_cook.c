@@ -81,7 +81,7 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (engine_limits_raised(engine, recipe) ||
+	if (engine_is_doubtful(engine, recipe) ||
 		!srv_kept_holds(recipe, hob_str_of(engine->assets[job->asset].path), look_at_input, job))
 		return false;
 	for (uint32_t i = 0; i < recipe->output_count; i++)

@@ -1,14 +1,11 @@
 #include "engine_private.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "../worker/machine.h"
 
 /* What earlier cooks say about the next ones: how long, and how much memory. */
 
-/* Cooks that need less than this are never waited with. */
-enum { SMALL_BYTES = 256 << 20 };
+/* Cooks that need less than this, or than this share of what there is, are never waited with. */
+enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
 uint64_t engine_expected_ns(const srv_engine *engine, const asset *a)
 {
@@ -31,25 +28,18 @@ void engine_note_expected(srv_engine *engine)
 	engine->counters.expected_ns = sum / (workers > 0 ? workers : 1);
 }
 
-static uint64_t free_memory(void)
-{
-	char text[512] = {0};
-	int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	const char *line = size > 0 ? strstr(text, "MemAvailable:") : NULL;
-	return line ? strtoull(line + 13, NULL, 10) * 1024 : UINT64_MAX;
-}
-
 bool engine_has_memory(const srv_engine *engine, const engine_job *job)
 {
 	uint64_t needed = engine->assets[job->asset].peak_bytes, running = 0;
-	if (needed < SMALL_BYTES || engine->counters.running == 0)
+	if (needed == 0 || engine->counters.running == 0)
+		return true;
+	if (needed < SMALL_BYTES && needed < engine->memory_total / SMALL_SHARE)
 		return true;
 	/* What runs may not have taken its share yet. */
 	for (uint32_t i = 0; i < engine->active_count; i++)
 		if (engine->active[i]->on_worker)
 			running += engine->assets[engine->active[i]->asset].peak_bytes;
-	return needed + running <= free_memory();
+	srv_memory memory;
+	srv_machine_memory("", &memory);
+	return needed + running <= memory.available;
 }

@@ -267,6 +267,10 @@ static bool met_a_writer(const engine_job *job)
 static void count_death(srv_engine *engine, hob_err_code code, bool again)
 {
 	bool timeout = code == HOB_ERR_TIMEOUT;
+	if (code == HOB_ERR_INTERRUPTED) {
+		engine->counters.interrupted++;
+		return;
+	}
 	engine->counters.timed_out += timeout;
 	engine->counters.crashed += !timeout;
 	engine->counters.failed += !(timeout && again);
@@ -296,7 +300,7 @@ static void settle(engine_job *job, bool other_source)
 		engine_wait_for_writer(job);
 		break;
 	case SRV_VERDICT_TRY_AGAIN:
-		if (died && facts.stalled)
+		if (died && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
 			srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
 					engine->assets[job->asset].full, job->error.context);
 		retry(job);
@@ -348,6 +352,9 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	if (outcome->stalled && job->tries.stalled)
 		srv_outcome_stalled_again(outcome);
 	job->error = outcome->error;
+	/* One that memory ran out for says what the next try needs. */
+	if (job->error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->peak_bytes)
+		a->peak_bytes = outcome->peak_bytes;
 	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
 	if (!outcome->ok) {
 		job->ingredients.profile = HOB_PROFILE_FINAL;

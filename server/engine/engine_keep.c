@@ -106,6 +106,7 @@ void engine_keep_store(srv_engine *engine)
 {
 	engine_look_for_index(engine);
 	retry_passing(engine);
+	engine_doubt(engine);
 	engine_keep_young(engine);
 	note_oldest(engine);
 	engine_note_expected(engine);

@@ -1,31 +1,88 @@
 #include "engine_private.h"
 
-/* The limits under which a cook failed for time or memory; in the statistics of its recipe, which has no others. */
+#include "../worker/machine.h"
+
+#include <cjson/cJSON.h>
+
+/* What a cook that died, or failed for time or memory, was observed under. It stands in the statistics of its recipe, which has
+ * no others. */
+
+enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
+
+static uint32_t memory_mib(const srv_engine *engine)
+{
+	return (uint32_t)(engine->options.memory_limit >> 20);
+}
+
 void engine_put_limits(engine_job *job, srv_recipe *recipe)
 {
-	const srv_engine_options *options = &job->engine->options;
-	if (job->error.code == HOB_ERR_TIMEOUT || job->error.code == HOB_ERR_MEMORY)
-		recipe->stats = hob_arena_printf(&job->arena, "{\"timeout_ms\":%u,\"memory_mib\":%u}",
-										 options->timeout_ms, (uint32_t)(options->memory_limit >> 20));
+	const srv_engine *engine = job->engine;
+	bool died = !job->outcome->has_result;
+	if (died || job->error.code == HOB_ERR_TIMEOUT || job->error.code == HOB_ERR_MEMORY)
+		recipe->stats = hob_arena_printf(
+			&job->arena,
+			"{\"timeout_ms\":%u,\"memory_mib\":%u,\"sandbox\":%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
+			engine->options.timeout_ms, memory_mib(engine), (int)engine->options.sandbox, engine->machine,
+			HOB_VERSION);
 }
 
-static uint32_t limit_in(hob_str stats, hob_str name)
+static bool says(const cJSON *then, const char *name, const char *now)
 {
-	size_t at = hob_str_find(stats, name, 0);
-	uint32_t value = 0;
-	for (size_t i = at == SIZE_MAX ? stats.len : at + name.len; i < stats.len; i++) {
-		if (stats.data[i] < '0' || stats.data[i] > '9')
-			break;
-		value = value * 10 + (uint32_t)(stats.data[i] - '0');
-	}
-	return value;
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(then, name));
+	return text && strcmp(text, now) == 0;
 }
 
-bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe)
+static bool has_more(const cJSON *then, const char *name, uint32_t now)
+{
+	const cJSON *number = cJSON_GetObjectItemCaseSensitive(then, name);
+	return !cJSON_IsNumber(number) || number->valuedouble < now;
+}
+
+bool engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 {
 	if (recipe->error.len == 0 || recipe->stats.len == 0)
 		return false;
-	return limit_in(recipe->stats, HOB_STR("\"timeout_ms\":")) < engine->options.timeout_ms ||
-		   limit_in(recipe->stats, HOB_STR("\"memory_mib\":")) <
-			   (uint32_t)(engine->options.memory_limit >> 20);
+	int64_t age = engine_now_ms() - recipe->cooked_at_ms;
+	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
+	bool other =
+		age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
+		has_more(then, "memory_mib", memory_mib(engine)) || !says(then, "machine", engine->machine) ||
+		!says(then, "hob", HOB_VERSION) ||
+		cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) != engine->options.sandbox;
+	cJSON_Delete(then);
+	return other;
+}
+
+void engine_doubt_at(asset *a, const srv_recipe *recipe)
+{
+	bool observed = recipe && recipe->error.len > 0 && recipe->stats.len > 0;
+	a->doubt_at_ms = observed ? recipe->cooked_at_ms + DAY_MS : 0;
+}
+
+void engine_look_at_machine(srv_engine *engine)
+{
+	srv_memory memory;
+	srv_machine_memory("", &memory);
+	engine->memory_total = memory.total;
+	srv_machine_facts(&memory, engine->machine, sizeof engine->machine);
+}
+
+void engine_doubt(srv_engine *engine)
+{
+	char before[sizeof engine->machine];
+	if (uv_now(engine->loop) < engine->doubt_at)
+		return;
+	engine->doubt_at = uv_now(engine->loop) + LOOK_MS;
+	snprintf(before, sizeof before, "%s", engine->machine);
+	engine_look_at_machine(engine);
+	bool other = strcmp(before, engine->machine) != 0;
+	int64_t now = engine_now_ms();
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		asset *a = &engine->assets[i];
+		bool due = other || now >= a->doubt_at_ms || now < a->doubt_at_ms - 2 * DAY_MS;
+		if (a->doubt_at_ms == 0 || !due || a->life.state != SRV_ASSET_IDLE)
+			continue;
+		a->doubt_at_ms = 0;
+		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
+	}
 }

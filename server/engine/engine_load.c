@@ -127,6 +127,7 @@ static srv_asset_error error_of(const srv_asset_row *row)
 	(void)!srv_state_parse(row->state, &state);
 	return row->error.len == 0		  ? SRV_ASSET_FINE
 		   : state == SRV_BLOCKED	  ? SRV_ASSET_BY_OTHER
+		   : state == SRV_INTERRUPTED ? SRV_ASSET_INTERRUPTED
 		   : state == SRV_QUARANTINED ? SRV_ASSET_DIED
 									  : SRV_ASSET_FAILED;
 }
@@ -160,7 +161,8 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		a->last_source = last->source;
 		is_preview(load, last, a->last_ingredients);
 		load_inputs(engine, id, last, &load->scratch);
-		if (engine_limits_raised(engine, last))
+		engine_doubt_at(a, last);
+		if (engine_is_doubtful(engine, last))
 			a->has_last = false;
 	}
 	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */

@@ -66,6 +66,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
 	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
 	one(out, METRIC_worker_crashes, c->crashed);
+	one(out, METRIC_worker_interrupted, c->interrupted);
 	one(out, METRIC_worker_timeouts, c->timed_out);
 }
 

@@ -37,6 +37,8 @@ typedef struct asset {
 	uint64_t final_cook_ns;		  /* of the newest final cook; 0 = not known */
 	uint64_t peak_bytes;		  /* the same */
 	int64_t cooked_at_ms;
+	int64_t
+		doubt_at_ms; /* when its kept failure is tried again though nothing changed; 0: it has none such */
 	asset_input *inputs; /* of recipe `last`, without the source */
 	uint32_t input_count;
 	hob_buf error;		   /* JSON, empty when fine */
@@ -187,7 +189,10 @@ struct srv_engine {
 	bool syncing;
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
-	uint32_t swept; /* the file that engine_sweep looked at last */
+	uint64_t doubt_at;
+	uint64_t memory_total; /* of srv_machine_memory, when it was looked last */
+	char machine[96];	   /* srv_machine_facts then */
+	uint32_t swept;		   /* the file that engine_sweep looked at last */
 	uint32_t handles, jobs_alive;
 	engine_task *tasks; /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
@@ -339,9 +344,13 @@ void engine_feed_workers(srv_engine *engine);
 /* engine_finish.c: from the worker's answer to what is published */
 void engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */
-/* A failure for want of time or memory, and there is more of it now: it says nothing any more. */
+/* Keeps what a death, or a failure for want of time or memory, was observed under. */
 void engine_put_limits(engine_job *job, srv_recipe *recipe);
-bool engine_limits_raised(const srv_engine *engine, const srv_recipe *recipe);
+/* Whether that is otherwise now, or a day has passed: it says nothing any more. */
+bool engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
+void engine_doubt_at(asset *a, const srv_recipe *recipe); /* the asset's newest failure; NULL: it has none */
+void engine_look_at_machine(srv_engine *engine);
+void engine_doubt(srv_engine *engine); /* once a second: tries again what has become doubtful */
 /* engine_publish.c */
 typedef struct engine_change {
 	asset *a;

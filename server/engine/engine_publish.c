@@ -426,6 +426,7 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	}
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
+	engine_doubt_at(a, NULL);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
 				  hob_buf_str(&job->reasons));
 	char time[32], size[32], told[32];
@@ -459,6 +460,8 @@ static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error
 		return SRV_ASSET_NO_WORKER;
 	if (code == HOB_ERR_DISK_FULL)
 		return SRV_ASSET_NO_ROOM;
+	if (code == HOB_ERR_INTERRUPTED)
+		return SRV_ASSET_INTERRUPTED;
 	if (code == HOB_ERR_IO || code == HOB_ERR_CHANGED)
 		return SRV_ASSET_TRANSIENT;
 	return is_crash(recipe, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
@@ -481,6 +484,7 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 								   .error = class,
 								   .kept = recipe != NULL});
 	publish_event(engine, a, job, "failed", recipe, false, hob_buf_str(&job->reasons));
+	engine_doubt_at(a, recipe);
 	engine_blame_for(engine, a);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));

@@ -132,7 +132,8 @@ static enum MHD_Result cook(request *r, bool force)
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
 		result = ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
-	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED) {
+	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED ||
+			   asset->state == SRV_INTERRUPTED) {
 		result = reply_cook_failed(r, asset);
 	} else {
 		hob_buf body = {0};

@@ -83,7 +83,8 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 						 .members = hob_buf_str(&members)};
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(problem_kinds[PROBLEM_COOK_FAILED].meaning);
-	bool missing = asset->state == SRV_MISSING, blocked = missing || asset->state == SRV_BLOCKED;
+	bool missing = asset->state == SRV_MISSING,
+		 blocked = missing || asset->state == SRV_BLOCKED || asset->state == SRV_INTERRUPTED;
 	if (missing && !error) {
 		text.detail = HOB_STR("nothing was cooked of it before its folder went missing");
 		text.hint = HOB_STR(
@@ -230,7 +231,7 @@ static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const 
 static bool underway(const srv_view_asset *asset)
 {
 	return asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE ||
-		   asset->state == SRV_BLOCKED;
+		   asset->state == SRV_BLOCKED || asset->state == SRV_INTERRUPTED;
 }
 
 static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wish *w)

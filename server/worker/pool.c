@@ -201,9 +201,9 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->touched_count = 0;
 	w->state = BUSY;
 	w->job = job;
-	w->cancelled = w->has_why = w->stalled = false;
+	w->cancelled = w->has_why = w->stalled = w->looked = false;
 	w->alone = what->alone;
-	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms, 0);
+	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms / 4, 0);
 	return true;
 }
 

@@ -33,11 +33,12 @@ typedef struct srv_pool_importer {
 /* What a finished job is. On ok, `result` and the bytes it points into stay valid until srv_outcome_free. */
 typedef struct srv_outcome {
 	bool ok;
-	hob_error error; /* when !ok: CRASHED, TIMEOUT, MEMORY, LIMIT or what the cook itself said */
-	bool died;		 /* the worker ended or had to be ended: counts towards quarantine */
+	hob_error
+		error; /* when !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (not its own doing) or what the cook itself said */
+	bool died; /* the worker ended or had to be ended: counts towards quarantine */
 	bool cancelled;
-	/* Its time was over before it had computed for a quarter of it: it slept, or it was kept from running (stopped, an
-	 * overloaded machine, one that was suspended). Once may be the machine's doing: worth one more try. */
+	/* Its time was over before it had computed for a quarter of it, and it slept then. Once may be the machine's doing: worth
+	 * one more try. One that was stopped, or had no processor, is INTERRUPTED instead. */
 	bool stalled;
 	srv_result result; /* ok or a failure that the cook itself reported: deps and notes are filled */
 	bool has_result;

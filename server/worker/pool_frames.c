@@ -208,7 +208,13 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 
 static void on_left(uv_timer_t *timer)
 {
-	pool_kill(timer->data, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
+	worker *w = timer->data;
+	srv_process_now now;
+	/* The end of a large process takes its time, and its signal says why. */
+	if (srv_process_look(w->pid, &now) && now.ending)
+		uv_timer_start(timer, on_left, LEAVE_MS, 0);
+	else
+		pool_kill(w, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
 }
 
 void pool_on_socket(uv_poll_t *poll, int status, int events)

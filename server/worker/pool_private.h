@@ -22,7 +22,9 @@ typedef struct worker {
 	uv_timer_t deadline;
 	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
-	uint64_t cpu_before_ns; /* used when the job began */
+	uint64_t cpu_before_ns;	 /* used when the job began */
+	bool looked;			 /* a quarter of the job's time is over, and */
+	uint64_t wait_before_ns; /* by then it had waited so long for a processor */
 	/* the running job */
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
@@ -54,6 +56,7 @@ struct srv_pool {
 	importer_table importers;
 	char sandbox[96];
 	srv_pool_counters counters;
+	uint64_t oom_kills; /* of the kernel, when it was looked last */
 	srv_claims claims;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };

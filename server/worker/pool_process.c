@@ -1,3 +1,4 @@
+#include "machine.h"
 #include "orphans.h"
 #include "pool_private.h"
 #include "process_state.h"
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOG_CAP = 64 << 10, RESPAWN_MAX_MS = 10000, START_DEADLINE_MS = 20000 };
+enum { LOG_CAP = 64 << 10, RESPAWN_MAX_MS = 10000, START_DEADLINE_MS = 20000, READS_MAX = 64 };
 
 /* ---- ending */
 
@@ -63,7 +64,7 @@ void pool_kill(worker *w, hob_err_code code, const char *text)
 void pool_drain(worker *w)
 {
 	char bytes[4096];
-	for (;;) {
+	for (int turn = 0; turn < READS_MAX; turn++) {
 		ssize_t got = w->output >= 0 ? read(w->output, bytes, sizeof bytes) : -1;
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -101,23 +102,40 @@ void pool_on_deadline(uv_timer_t *timer)
 		pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
 		return;
 	}
-	char text[160];
-	uint32_t limit_s = pool->options.timeout_ms / 1000;
-	uint64_t used = 0;
+	srv_process_now now = {0};
+	bool there = srv_process_look(w->pid, &now);
+	if (!w->looked) {
+		w->looked = true;
+		w->wait_before_ns = now.wait_ns;
+		uv_timer_start(timer, pool_on_deadline, pool->options.timeout_ms - pool->options.timeout_ms / 4, 0);
+		return;
+	}
+	char text[200];
+	uint64_t limit_ns = (uint64_t)pool->options.timeout_ms * 1000000, used = 0;
+	double limit_s = pool->options.timeout_ms / 1000.0;
 	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
 	used = known ? used - w->cpu_before_ns : 0;
-	w->stalled = known && used < (uint64_t)pool->options.timeout_ms * 1000000 / 4;
-	if (w->stalled)
+	bool stalled = known && used < limit_ns / 4;
+	/* Of the three quarters that were looked at it stood more than half in line for a processor. */
+	bool starved = known && used < limit_ns / 2 && now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
+	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
+	w->stalled = stalled && !kept;
+	if (kept)
+		snprintf(
+			text, sizeof text,
+			"the cook took longer than %g s, though it computed for %.1f s only: it was kept from running%s",
+			limit_s, (double)used / 1e9, now.stopped ? " (stopped)" : "; this machine is overloaded");
+	else if (stalled)
 		snprintf(text, sizeof text,
-				 "the cook took longer than %u s, though it computed for %.1f s only, and was ended", limit_s,
+				 "the cook took longer than %g s, though it computed for %.1f s only, and was ended", limit_s,
 				 (double)used / 1e9);
 	else
 		snprintf(text, sizeof text,
-				 "the cook took longer than %u s and was ended; raise cook.timeout_seconds if the model is "
+				 "the cook took longer than %g s and was ended; raise cook.timeout_seconds if the model is "
 				 "just large",
 				 limit_s);
 	pool->counters.timed_out++;
-	pool_kill(w, HOB_ERR_TIMEOUT, text);
+	pool_kill(w, kept ? HOB_ERR_INTERRUPTED : HOB_ERR_TIMEOUT, text);
 }
 
 /* ---- starting */
@@ -180,6 +198,7 @@ bool pool_spawn(worker *w, hob_error *err)
 		err->code = HOB_ERR_NO_WORKER;
 		return false;
 	}
+	srv_process_goes_first(w->pid);
 	w->socket = talk[0];
 	w->output = output[0];
 	w->jobs = 0;
@@ -189,6 +208,7 @@ bool pool_spawn(worker *w, hob_error *err)
 	w->socket_poll = start_poll(pool, w->socket, pool_on_socket);
 	w->output_poll = start_poll(pool, w->output, on_output);
 	pool->counters.spawned++;
+	pool->oom_kills = srv_machine_oom_kills("");
 	uv_timer_start(&w->deadline, pool_on_deadline, START_DEADLINE_MS, 0);
 	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
 		pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
@@ -217,6 +237,14 @@ void pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
+/* Since it was asked last. */
+static bool had_oom_kill(srv_pool *pool)
+{
+	uint64_t before = pool->oom_kills;
+	pool->oom_kills = srv_machine_oom_kills("");
+	return pool->oom_kills > before;
+}
+
 static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 {
 	srv_pool *pool = w->pool;
@@ -236,7 +264,8 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		if (w->has_why)
 			outcome->error = w->why;
 		else
-			srv_describe_death(status, peak_bytes, pool->options.memory_limit, &outcome->error);
+			srv_describe_death(status, peak_bytes, pool->options.memory_limit, had_oom_kill(pool),
+							   &outcome->error);
 		if (!w->cancelled)
 			pool->counters.crashed++;
 		pool_finish(w, outcome);

@@ -1,9 +1,12 @@
 #include "process_state.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,7 +21,53 @@ static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_l
 	return own && peak_bytes > memory_limit / 10 * 8;
 }
 
-void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, hob_error *error)
+#define TRY_OTHER                                                                                            \
+	": the file is damaged or meets a bug of the importing library; try to export it again or in another "   \
+	"format"
+
+/* The signal's name stands between both texts. */
+static const struct {
+	int number;
+	hob_err_code code;
+	const char *before, *after;
+} deaths[] = {
+	{SIGXCPU, HOB_ERR_TIMEOUT, "the cook used more CPU time than its limit", ""},
+	{SIGXFSZ, HOB_ERR_LIMIT, "the cook made more output than its limit", ""},
+	{SIGSYS, HOB_ERR_CRASHED, "the cook process tried a forbidden system call and was ended", ""},
+	{SIGABRT, HOB_ERR_CRASHED, "the reader of this format gave up on a failed assertion", TRY_OTHER},
+};
+
+static bool is_fault(int number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGTRAP;
+}
+
+static void describe_signal(int number, uint64_t peak_bytes, bool oom, hob_error *error)
+{
+	char name[64];
+	int before = snprintf(name, sizeof name, "signal %d, ", number);
+	snprintf(name + before, sizeof name - (size_t)before, "%s", strsignal(number));
+	if (name[before + 1] >= 'a') /* "Segmentation fault", but "CPU time limit exceeded" */
+		name[before] = (char)tolower((unsigned char)name[before]);
+	if (oom && number == SIGKILL) {
+		hob_fail(error, INTERRUPTED,
+				 "the kernel ended the cook process because memory ran out; it held %llu MiB then",
+				 (unsigned long long)peak_bytes >> 20);
+		return;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(deaths); i++)
+		if (deaths[i].number == number) {
+			hob_error_set(error, deaths[i].code, __FILE__, __LINE__, "%s (%s)%s", deaths[i].before, name,
+						  deaths[i].after);
+			return;
+		}
+	if (is_fault(number))
+		hob_fail(error, CRASHED, "the reader of this format crashed (%s)" TRY_OTHER, name);
+	else
+		hob_fail(error, INTERRUPTED, "the cook process was ended from outside (%s)", name);
+}
+
+void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, bool oom, hob_error *error)
 {
 	if (was_out_of_memory(status, peak_bytes, memory_limit)) {
 		hob_fail(error, MEMORY, "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have",
@@ -26,30 +75,21 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 		return;
 	}
 	if (WIFSIGNALED(status)) {
-		int number = WTERMSIG(status);
-		switch (number) {
-		case SIGXCPU:
-			hob_fail(error, TIMEOUT, "the cook used more CPU time than its limit");
-			return;
-		case SIGSYS:
-			hob_fail(error, CRASHED, "the cook process tried a forbidden system call and was ended");
-			return;
-		case SIGKILL:
-			hob_fail(error, MEMORY, "the cook process was killed, most likely for want of memory");
-			return;
-		default:
-			hob_fail(error, CRASHED,
-					 "the reader of this format crashed (signal %d, %s): the file is damaged or meets a bug "
-					 "of the "
-					 "importing library; try to export it again or in another format",
-					 number,
-					 number == SIGSEGV	 ? "segmentation fault"
-					 : number == SIGABRT ? "abort"
-										 : "fatal");
-			return;
-		}
+		describe_signal(WTERMSIG(status), peak_bytes, oom, error);
+		return;
 	}
 	hob_fail(error, CRASHED, "the cook process ended by itself with code %d", WEXITSTATUS(status));
+}
+
+void srv_process_goes_first(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t wrote = fd >= 0 ? write(fd, "1000", 4) : 0;
+	(void)wrote;
+	if (fd >= 0)
+		close(fd);
 }
 
 bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
@@ -59,6 +99,63 @@ bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
 	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
 		return false;
 	*out = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return true;
+}
+
+/* The text of a small file of /proc; false when there is none. */
+static bool read_small(int dir, const char *name, char *out, size_t room)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, out, room - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	out[got > 0 ? got : 0] = 0;
+	return got > 0;
+}
+
+/* "12 (a name) S 1 2 3 4 5 flags ..." The name may hold anything, so the last bracket counts. */
+static char state_of(const char *stat, unsigned long *flags)
+{
+	const char *end = strrchr(stat, ')');
+	char state = 0;
+	*flags = 0;
+	return end && sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, flags) >= 1 ? state : 0;
+}
+
+static void look_at_thread(int tasks, const char *id, srv_process_now *out)
+{
+	char name[64], text[512];
+	unsigned long flags;
+	snprintf(name, sizeof name, "%s/stat", id);
+	if (!read_small(tasks, name, text, sizeof text))
+		return;
+	char state = state_of(text, &flags);
+	out->stopped = out->stopped || state == 'T' || state == 't';
+	out->sleeping = out->sleeping && state == 'S';
+	snprintf(name, sizeof name, "%s/schedstat", id);
+	unsigned long long ran, waited;
+	if (read_small(tasks, name, text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2)
+		out->wait_ns += waited;
+}
+
+bool srv_process_look(pid_t pid, srv_process_now *out)
+{
+	enum { PF_EXITING = 4 }; /* of linux/sched.h; proc(5) shows the flags */
+	char path[64], text[512];
+	unsigned long flags;
+	*out = (srv_process_now){.sleeping = true};
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (!read_small(AT_FDCWD, path, text, sizeof text))
+		return false;
+	char state = state_of(text, &flags);
+	out->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+		if (entry->d_name[0] != '.')
+			look_at_thread(dirfd(tasks), entry->d_name, out);
+	if (tasks)
+		closedir(tasks);
 	return true;
 }
 

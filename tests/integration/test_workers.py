@@ -12,6 +12,7 @@ import unittest
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
+SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
 
 
 def processes_of(program):
@@ -147,9 +148,100 @@ class Workers(Scenario):
             self.put("one.obj", obj_text(2))
             item = daemon.wait_asset("art/one.obj")
             self.assertEqual((item["state"], item["kind"]), ("fresh", "cooked"), item)
-            self.assertEqual([daemon.counters()["hob_worker_" + name] for name in ("timeouts_total", "crashes_total")], [1, 0])
+            self.assertEqual([daemon.counters()[f"hob_worker_{name}_total"] for name in ("timeouts", "crashes", "interrupted")], [0, 0, 1])
             self.assertIn("though it computed for 0.0 s only", daemon.wait_log("tried once more"))
             self.assertNotIn(worker, processes_of(self.worker))
+
+    def real(self, *options):
+        shutil.copy(pathlib.Path(HOB).with_name("hob-worker"), self.worker)
+        return Daemon([self.art], self.cache, "--jobs", "1", *options, program=[str(self.hob)])
+
+    def cook_and_kill(self, daemon, name, number=signal.SIGKILL, times=2):
+        """Saves a model that takes its time, and ends the process so often while it cooks."""
+        self.put(name, obj_text(100000, shift=number))
+        for i in range(times):
+            until(lambda: daemon.counters()["hob_jobs_running"] == 1, f"cook {i} of {name}")
+            for worker in processes_of(self.worker):
+                os.kill(worker, number)
+            until(lambda i=i: daemon.counters()["hob_worker_interrupted_total"] > i, f"death {i} of {name}")
+
+    def test_a_death_from_outside_condemns_nothing(self):
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            name = f"killed-{number.name}.obj"
+            with self.real() as daemon:
+                daemon.sync()
+                self.cook_and_kill(daemon, name, number)
+                item = daemon.wait_asset("art/" + name, "interrupted")
+                self.assertEqual(item["error"]["code"], "cook.interrupted")
+                self.assertIn("from outside", item["error"]["message"])
+                self.assertNotIn("smaller", item["error"]["hint"])
+                # By itself, after its pause.
+                self.assertEqual(daemon.wait_asset("art/" + name, "fresh")["state"], "fresh")
+                self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
+            with self.real() as daemon:
+                daemon.sync()
+                self.assertEqual(daemon.assets()["art/" + name]["state"], "fresh")
+                (self.art / name).unlink()
+
+    def test_a_restart_forgets_an_interruption(self):
+        with self.real() as daemon:
+            daemon.sync()
+            self.cook_and_kill(daemon, "one.obj")
+            daemon.wait_asset("art/one.obj", "interrupted")
+            daemon.kill()
+        with self.real() as daemon:
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/one.obj"]["state"], "fresh")
+
+    def memory_group(self):
+        """A memory group of control groups v1, with a function that gives it so many bytes more than it holds."""
+        mine = next((line.split(":")[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line), None)
+        group = pathlib.Path("/sys/fs/cgroup/memory" + (mine or "")) / f"hob-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError as why:
+            self.skipTest(f"no memory group can be made: {why}")
+        self.addCleanup(group.rmdir)
+        return group
+
+    def test_the_kernel_that_has_no_memory_left_condemns_nothing(self):
+        group = self.memory_group()
+        limit = group / "memory.limit_in_bytes"
+        with self.rogue() as daemon:
+            (group / "cgroup.procs").write_text(str(daemon.process.pid))
+            # The pool's processes are outside still; those that follow are the daemon's children.
+            for worker in processes_of(self.worker):
+                os.kill(worker, signal.SIGKILL)
+            daemon.sync()
+            limit.write_text(str(int((group / "memory.usage_in_bytes").read_text()) + (32 << 20)))
+            self.put("allocate.rogue", "allocate")
+            item = daemon.wait_asset("art/allocate.rogue", "interrupted")
+            self.assertEqual(item["error"]["code"], "cook.interrupted")
+            self.assertRegex(item["error"]["message"], "the kernel ended .* because memory ran out")
+            # By itself, when the container has more: now it meets its own limit.
+            limit.write_text("-1")
+            self.assertEqual(daemon.wait_asset("art/allocate.rogue", "failed")["error"]["code"], "cook.out-of-memory")
+            self.assertIsNone(daemon.process.poll())
+
+    def test_a_person_who_asks_is_never_answered_with_a_remembered_death(self):
+        with self.rogue() as daemon:
+            self.outcome(daemon, "flood.rogue")
+            item = daemon.assets()["art/flood.rogue"]
+            before = daemon.counters()["hob_worker_crashes_total"]
+            self.assertEqual(daemon.post(f"/api/v1/assets/{item['id']}/cook", {}).status, 202)
+            daemon.sync()
+            self.assertGreater(daemon.counters()["hob_worker_crashes_total"], before)
+
+    def test_a_remembered_death_is_tried_again_after_a_day_and_when_the_clock_was_wrong(self):
+        with self.rogue() as daemon:
+            self.outcome(daemon, "flood.rogue")
+        deaths = lambda daemon: daemon.sync() and daemon.counters()["hob_worker_crashes_total"]
+        day = 24 * 60 * 60
+        for shift, tried in ((0, False), (day - 60 * 60, False), (day + 60, True), (-3 * day, True)):
+            then = ["env", f"LD_PRELOAD={SHIFTED_CLOCK}", f"HOB_TEST_CLOCK_SHIFT={shift}", "ASAN_OPTIONS=verify_asan_link_order=0", str(self.hob)]
+            with Daemon([self.art], self.cache, "--memory", "64 MiB", program=then) as daemon:
+                self.assertEqual(deaths(daemon) > 0, tried, f"{shift} s later")
+                self.assertEqual(daemon.assets()["art/flood.rogue"]["state"], "quarantined")
 
     def test_raised_timeout_gives_another_chance(self):
         with self.rogue("--timeout", "1") as daemon:

@@ -35,7 +35,7 @@ export const text = {
 	},
 	states: {
 		queued: 'Waiting', cooking: 'Cooking', fresh: 'Up to date', stale: 'Out of date', failed: 'Failed', blocked: 'Blocked',
-		quarantined: 'Set aside', missing: 'Folder missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Out of date, failed',
+		interrupted: 'Interrupted', quarantined: 'Set aside', missing: 'Folder missing', removed: 'Removed', updating: 'Updating', preview: 'Preview', broken: 'Out of date, failed',
 	},
 	stateMeaning: {
 		queued: 'Waits for its turn; nothing has been cooked from it yet.',
@@ -44,7 +44,8 @@ export const text = {
 		stale: 'The last good version is served; the newest one failed or is being cooked.',
 		failed: 'Could not be cooked, and there is no earlier version.',
 		blocked: 'Waits for something else that failed.',
-		quarantined: 'Crashed the cook more than once; it is tried again when the file changes.',
+		interrupted: 'Its cook was ended from outside, not by the file; it is tried again by itself.',
+		quarantined: 'Crashed the cook more than once; it is tried again when the file changes, and after a day.',
 		missing: 'Its folder is gone for the moment; the last good version is served.',
 		removed: 'The file was deleted.',
 		updating: 'The last good version is served while the new one is being cooked.',

@@ -50,9 +50,9 @@ export function stateOf(asset) {
 	return asset.error ? 'broken' : 'updating';
 }
 
-const stateIcon = { broken: 'failed', updating: 'cooking', preview: 'cooking', removed: 'missing' };
+const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', preview: 'cooking', removed: 'missing' };
 const stateTone = {
-	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn', missing: 'warn', broken: 'bad',
+	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn', interrupted: 'warn', missing: 'warn', broken: 'bad',
 	failed: 'bad', quarantined: 'bad', removed: 'quiet',
 };
 

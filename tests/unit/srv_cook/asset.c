@@ -222,6 +222,25 @@ static void a_wait_doubles_to_a_minute(void **unused)
 	srv_asset_release(&a);
 }
 
+static void a_wait_after_interruptions_grows_to_a_quarter_of_an_hour(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	uint32_t waits[12];
+	for (size_t i = 0; i < HOB_COUNT_OF(waits); i++) {
+		srv_asset_event e = event(SRV_ASSET_PASSING);
+		e.error = SRV_ASSET_INTERRUPTED;
+		apply(&a, e);
+		waits[i] = a.retry.wait_ms;
+		send(&a, SRV_ASSET_CLOCK);
+		send(&a, SRV_ASSET_BEGIN);
+	}
+	assert_int_equal(waits[0], 1000);
+	assert_int_equal(waits[7], 128000);
+	assert_int_equal(waits[11], 900000);
+	srv_asset_release(&a);
+}
+
 static void without_workers_only_workers_help(void **unused)
 {
 	(void)unused;
@@ -371,8 +390,8 @@ static void a_raise_never_lowers(void **unused)
 static void the_error_makes_the_settled_state(void **unused)
 {
 	(void)unused;
-	static const srv_state without[] = {SRV_QUEUED, SRV_FAILED,	 SRV_QUARANTINED, SRV_BLOCKED,
-										SRV_FAILED, SRV_BLOCKED, SRV_BLOCKED};
+	static const srv_state without[] = {SRV_QUEUED, SRV_FAILED,		 SRV_QUARANTINED, SRV_BLOCKED,
+										SRV_FAILED, SRV_INTERRUPTED, SRV_BLOCKED,	  SRV_BLOCKED};
 	for (size_t i = 0; i < HOB_COUNT_OF(without); i++) {
 		srv_asset a = {.state = SRV_ASSET_IDLE, .error = (srv_asset_error)i};
 		assert_int_equal(srv_asset_settled(&a), without[i]);
@@ -387,6 +406,7 @@ int main(void)
 		cmocka_unit_test(every_cell_is_as_the_table_says),
 		cmocka_unit_test(a_random_walk_keeps_every_invariant),
 		cmocka_unit_test(a_wait_doubles_to_a_minute),
+		cmocka_unit_test(a_wait_after_interruptions_grows_to_a_quarter_of_an_hour),
 		cmocka_unit_test(without_workers_only_workers_help),
 		cmocka_unit_test(eight_reasons_are_kept),
 		cmocka_unit_test(of_two_saves_in_a_row_the_second_cook_finishes),

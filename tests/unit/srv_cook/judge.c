@@ -74,6 +74,17 @@ static void a_stall_is_tried_once_more_and_a_timeout_is_final(void **state)
 	assert_int_equal(srv_judge(&timeout, &tries), SRV_VERDICT_KEEP_CRASH);
 }
 
+static void a_death_from_outside_is_never_kept(void **state)
+{
+	(void)state;
+	srv_tries tries = {0};
+	srv_cook_facts killed = {.touched = true, .code = HOB_ERR_INTERRUPTED};
+	assert_int_equal(srv_judge(&killed, &tries), SRV_VERDICT_TRY_AGAIN);
+	for (int n = 0; n < 100; n++)
+		assert_int_equal(srv_judge(&killed, &tries), SRV_VERDICT_PASSING);
+	assert_int_equal(tries.crashes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -83,6 +94,7 @@ int main(void)
 		cmocka_unit_test(the_second_crash_is_the_files),
 		cmocka_unit_test(a_worker_that_died_before_the_inputs_counts_less),
 		cmocka_unit_test(a_stall_is_tried_once_more_and_a_timeout_is_final),
+		cmocka_unit_test(a_death_from_outside_is_never_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ import { Thumb } from '../thumb.js';
 
 const words = text.assets;
 const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,bytes,stats,warnings,error,links';
-const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
+const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'interrupted', 'quarantined', 'missing'];
 
 function useRows(parameters) {
 	const [, redraw] = useReducer((count) => count + 1, 0);

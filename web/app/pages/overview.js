@@ -9,7 +9,7 @@ import { Chart } from '../chart.js';
 import { Breakable, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
 
 const words = text.overview;
-const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'quarantined', 'missing'];
+const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'interrupted', 'quarantined', 'missing'];
 const always = ['fresh'];
 const RECENT = 8;
 
