@@ -64,11 +64,13 @@ static bool find_group(const char *text, bool v1, char *out, size_t room)
 static void narrow(const char *root, const group_kind *kind, const char *folder, srv_memory *out)
 {
 	char text[TEXT_MAX];
-	uint64_t limit = read_text(root, folder, kind->limit, text) ? number_after(text, "", UINT64_MAX) : UINT64_MAX;
+	uint64_t limit =
+		read_text(root, folder, kind->limit, text) ? number_after(text, "", UINT64_MAX) : UINT64_MAX;
 	if (limit >= INT64_MAX / 2) /* v1 says so for "none" */
 		return;
 	uint64_t used = read_text(root, folder, kind->usage, text) ? number_after(text, "", 0) : 0;
-	uint64_t cached = read_text(root, folder, "memory.stat", text) ? number_after(text, kind->reclaimable, 0) : 0;
+	uint64_t cached =
+		read_text(root, folder, "memory.stat", text) ? number_after(text, kind->reclaimable, 0) : 0;
 	used -= cached < used ? cached : used;
 	uint64_t left = limit > used ? limit - used : 0;
 	if (limit < out->total) {
