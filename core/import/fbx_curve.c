@@ -244,7 +244,8 @@ bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_er
 		return true;
 	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
 	raw_key *raw = HOB_NEW(f->scratch, raw_key, count);
-	if (!curve || !raw || !(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, count)))
+	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
+		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, count)))
 		return hob_fail_memory(err, f->scratch, "animation keys");
 	uint32_t group = 0;
 	int64_t left = ref_count > 0 ? refs[0] : INT64_MAX;
@@ -374,7 +375,8 @@ bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, h
 	most = promised > 0 && promised < most ? (uint32_t)promised : most;
 	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
 	raw_key *raw = HOB_NEW(f->scratch, raw_key, most);
-	if (!curve || !raw || !(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, most)))
+	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
+		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, most)))
 		return hob_fail_memory(err, f->scratch, "animation keys");
 	take_reader r = {f, hob_fbx_values(f, list),
 					 version > 0		 ? version
@@ -445,18 +447,32 @@ static hob_fbx_reading on_segment(const hob_fbx_key *a, const hob_fbx_key *b, do
 							 HOB_FBX_CUBIC, false};
 }
 
-static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
+static bool is_behind(const hob_fbx_curve *curve, uint32_t key, double time, int side)
 {
-	uint32_t low = 0, high = curve->count;
-	/* First key behind the time; from before, a key at the time itself counts as behind. */
+	return side < 0 ? curve->keys[key].time >= time : curve->keys[key].time > time;
+}
+
+/* First key behind the time, or count; from before, a key at the time itself counts as behind. */
+static uint32_t key_behind(const hob_fbx_curve *curve, double time, int side)
+{
+	uint32_t low = 0, high = curve->count, seen = *curve->seen;
+	for (int step = 0; step < 2 && seen <= high; step++, seen++)
+		if ((seen == 0 || !is_behind(curve, seen - 1, time, side)) &&
+			(seen == high || is_behind(curve, seen, time, side)))
+			return *curve->seen = seen;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		bool behind = side < 0 ? curve->keys[middle].time >= time : curve->keys[middle].time > time;
-		if (behind)
+		if (is_behind(curve, middle, time, side))
 			high = middle;
 		else
 			low = middle + 1;
 	}
+	return *curve->seen = low;
+}
+
+static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
+{
+	uint32_t low = key_behind(curve, time, side);
 	if (low == 0)
 		return (hob_fbx_reading){curve->keys[0].value, 0, HOB_FBX_FLAT, false};
 	if (low == curve->count)

@@ -28,6 +28,7 @@ typedef struct hob_fbx_beyond {
 typedef struct hob_fbx_curve {
 	hob_fbx_key *keys; /* times rise */
 	uint32_t count;	   /* at least 1 */
+	uint32_t *seen;	   /* key behind the last time that was asked for: times mostly come in order */
 	hob_fbx_beyond before, behind;
 } hob_fbx_curve;
 
@@ -42,7 +43,7 @@ typedef struct hob_fbx_reading {
 bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
 /* A channel of a Take: a record with the list "Key". */
 bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
-/* `side` below 0: the limit from before, else from behind. O(log count). */
+/* `side` below 0: the limit from before, else from behind. O(1) for times in order, else O(log count). */
 hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side);
 
 #endif

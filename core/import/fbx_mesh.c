@@ -11,6 +11,8 @@ enum {
 	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
 };
 
+static const float brightest = 1e6f; /* of a colour; what is far above it is infinite once it is linear */
+
 typedef struct builder {
 	hob_fbx *f;
 	hob_fbx_geometry *geometry;
@@ -355,7 +357,7 @@ static bool take_columns(builder *b, hob_mesh *mesh)
 		done = done && (mesh->color[set] = take_column(b, count, at, 4)) != NULL;
 		for (size_t i = 0; done && i < (size_t)count * 4; i++)
 			if (i % 4 < 3)
-				mesh->color[set][i] = hob_shape_linear(mesh->color[set][i]);
+				mesh->color[set][i] = hob_shape_linear(fminf(mesh->color[set][i], brightest));
 	}
 	return done;
 }

@@ -3,7 +3,7 @@
  * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects and edges
  * (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) -> materials and pictures
  * (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_layer.c, fbx_shape.c) -> model nodes and skins (fbx_emit.c,
- * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_track.c).
+ * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_sample.c, fbx_track.c).
  *
  * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in its own unit and
  * axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the top nodes.

@@ -2,6 +2,18 @@
 
 #include <math.h>
 
+/* The last letter of a name stands at one place behind the cursor of a binary file. Lists are long and asked for often: most
+ * records are passed by without decoding them. */
+static bool may_be(const hob_fbx *f, hob_fbx_cursor cursor, hob_str name)
+{
+	enum { HEAD = 5 }; /* letter and length */
+	if (f->ascii)
+		return true;
+	return name.len > 0 && cursor.end - cursor.at >= HEAD + name.len &&
+		   f->file.data[cursor.at + HEAD + name.len - 1] == (uint8_t)name.data[name.len - 1] &&
+		   f->file.data[cursor.at + HEAD] == (uint8_t)name.data[0];
+}
+
 static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor *out)
 {
 	if (props == HOB_NONE)
@@ -10,7 +22,7 @@ static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor 
 	for (; record != HOB_NONE; record = f->records[record].next) {
 		hob_fbx_cursor cursor = hob_fbx_values(f, record);
 		hob_fbx_value value;
-		if (!hob_fbx_next(f, &cursor, &value) || !hob_str_equal(value.text, name))
+		if (!may_be(f, cursor, name) || !hob_fbx_next(f, &cursor, &value) || !hob_str_equal(value.text, name))
 			continue;
 		/* Type, label and flags; 6.x has no label. */
 		int skip = hob_fbx_record_is(f, record, HOB_STR("P")) ? 3 : 2;

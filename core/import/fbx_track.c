@@ -1,4 +1,4 @@
-#include "fbx_anim.h"
+#include "fbx_track.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,102 +11,11 @@ enum {
 
 static const double largest_turn = 0.01 * 3.14159265358979323846 / 180, largest_part = 1e-5;
 
-typedef struct tracker {
-	hob_fbx *f;
-	uint32_t clip_id;
-	const hob_fbx_clip *from;
-	hob_clip *clip;
-	hob_buf tracks, channels;
-	hob_buf times;				   /* double: where any of the curves at hand has a key, ends of the clip */
-	hob_buf out_times, out_values; /* double, float */
-	/* what is being sampled */
-	uint32_t node;
-	hob_path path;
-	uint32_t width;
-	const hob_fbx_geometry *geometry;
-	hob_fbx_motions t, r, s, *weights;
-	bool top, beside;
-	double tolerance;
-	double *a, *b, *middle; /* [width] samples of resampling, one set for each depth */
-	double *ends;
-} tracker;
-
-/* ---- the pose of a node at a time */
-
 static const hob_str lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
-
-static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, int depth,
-					 double out[3])
-{
-	const hob_fbx_node *node = &f->nodes[id];
-	double own[3], above[3] = {1, 1, 1};
-	hob_fbx_motion_vector(f, hob_fbx_motions_of(f, clip, node->object, lcl[2]), node->scaling, true, time,
-						  side, own);
-	bool times = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit == 0;
-	if (times && depth < 64)
-		scale_at(f, clip, node->parent, time, side, depth + 1, above);
-	hob_fbx_own_scale(f, id, own, above, out);
-}
-
-static void pose_at(tracker *k, double time, int side, double *out)
-{
-	hob_fbx *f = k->f;
-	const hob_fbx_node *node = &f->nodes[k->node];
-	hob_fbx_trs place;
-	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
-	if (k->path == HOB_PATH_SCALE) {
-		scale_at(f, k->clip_id, k->node, time, side, 0, out);
-		return;
-	}
-	hob_fbx_motion_vector(f, k->t, node->translation, false, time, side, t);
-	hob_fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
-	hob_fbx_motion_turn(f, k->r, node->rotation, node->rig.order, time, side, q);
-	hob_fbx_rig rig = node->rig;
-	hob_fbx_quat_multiply(rig.pre, q, rig.pre);
-	rig.order = 0;
-	hob_fbx_place(&rig, t, none, s, &place);
-	if (k->beside)
-		scale_at(f, k->clip_id, node->parent, time, side, 0, above);
-	for (int i = 0; i < 3; i++)
-		place.t[i] *= above[i];
-	if (f->mirrored) {
-		place.t[0] = -place.t[0];
-		place.q[1] = -place.q[1];
-		place.q[2] = -place.q[2];
-	}
-	if (k->top && f->turned) {
-		hob_fbx_quat_rotate(f->turn, place.t, place.t);
-		hob_fbx_quat_multiply(f->turn, place.q, place.q);
-	}
-	for (int i = 0; i < 4; i++)
-		out[i] = k->path == HOB_PATH_ROTATION ? place.q[i] : i < 3 ? place.t[i] * f->unit : 0;
-}
-
-static void weights_at(tracker *k, double time, int side, double *out)
-{
-	const hob_fbx_geometry *g = k->geometry;
-	float *shape = (float *)(void *)(k->ends + k->width);
-	for (uint32_t c = 0; c < g->channel_count; c++) {
-		const hob_fbx_channel *channel = &g->channels[c];
-		double rest[3] = {channel->percent, 0, 0}, value[3];
-		hob_fbx_motion_vector(k->f, k->weights[c], rest, false, time, side, value);
-		hob_fbx_channel_weights(g, channel, value[0], shape);
-		for (uint32_t i = 0; i < channel->shape_count; i++)
-			out[channel->shape_first + i] = (double)shape[i];
-	}
-}
-
-static void sample(tracker *k, double time, int side, double *out)
-{
-	if (k->path == HOB_PATH_WEIGHTS)
-		weights_at(k, time, side, out);
-	else
-		pose_at(k, time, side, out);
-}
 
 /* ---- times */
 
-static void add_time(tracker *k, double time)
+static void add_time(hob_fbx_tracker *k, double time)
 {
 	if (time > k->from->begin && time < k->from->end)
 		hob_buf_put(&k->times, &time, sizeof time);
@@ -114,11 +23,12 @@ static void add_time(tracker *k, double time)
 
 typedef struct survey {
 	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
+	bool beyond;					   /* some curve goes on outside of its keys */
 	double first, last;
 	uint32_t moving; /* components that have more than one value */
 } survey;
 
-static void survey_curve(tracker *k, const hob_fbx_curve *curve, survey *out)
+static void survey_curve(hob_fbx_tracker *k, const hob_fbx_curve *curve, survey *out)
 {
 	double begin = k->from->begin, end = k->from->end;
 	bool moves = false;
@@ -142,7 +52,7 @@ static void survey_curve(tracker *k, const hob_fbx_curve *curve, survey *out)
 	bool before = curve->keys[0].time > begin && curve->before.type != 'C' && curve->before.repetition != 0;
 	bool behind = last->time < end && curve->behind.type != 'C' && curve->behind.repetition != 0;
 	if ((before || behind) && (curve->count > 1 || last->slope_out > 0 || last->slope_out < 0)) {
-		out->others = true;
+		out->others = out->beyond = true;
 		moves = true;
 		out->first = before ? begin : out->first;
 		out->last = behind ? end : out->last;
@@ -150,7 +60,7 @@ static void survey_curve(tracker *k, const hob_fbx_curve *curve, survey *out)
 	out->moving += moves;
 }
 
-static void survey_motions(tracker *k, hob_fbx_motions motions, survey *out)
+static void survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, survey *out)
 {
 	for (uint32_t m = 0; m < motions.count; m++) {
 		const hob_fbx_layer_state *layer = &k->f->anim->layers[motions.first[m].layer];
@@ -169,7 +79,7 @@ static int compare_times(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static uint32_t sort_times(tracker *k)
+static uint32_t sort_times(hob_fbx_tracker *k)
 {
 	add_time(k, k->from->begin);
 	hob_buf_put(&k->times, &k->from->begin, sizeof k->from->begin);
@@ -189,7 +99,7 @@ static uint32_t sort_times(tracker *k)
 
 /* ---- keys out */
 
-static void put_key(tracker *k, double time, const double *values, uint32_t count)
+static void put_key(hob_fbx_tracker *k, double time, const double *values, uint32_t count)
 {
 	hob_buf_put(&k->out_times, &time, sizeof time);
 	float *to = (float *)(void *)hob_buf_grow(&k->out_values, count * sizeof *to);
@@ -198,7 +108,7 @@ static void put_key(tracker *k, double time, const double *values, uint32_t coun
 }
 
 /* Differs by more than may be lost. */
-static bool apart(const tracker *k, const double *a, const double *b)
+static bool apart(const hob_fbx_tracker *k, const double *a, const double *b)
 {
 	if (k->path == HOB_PATH_ROTATION) {
 		double dot = fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
@@ -214,7 +124,7 @@ static bool apart(const tracker *k, const double *a, const double *b)
 	return false;
 }
 
-static void half_way(const tracker *k, const double *a, const double *b, double *out)
+static void half_way(const hob_fbx_tracker *k, const double *a, const double *b, double *out)
 {
 	double sign = 1, length = 0;
 	if (k->path == HOB_PATH_ROTATION && a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0)
@@ -228,13 +138,14 @@ static void half_way(const tracker *k, const double *a, const double *b, double 
 }
 
 /* Keys strictly between two, whose samples are in `ends`: [0] left, [1] right. */
-static void refine(tracker *k, double from, double to, const double *left, const double *right, int depth)
+static void refine(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
+				   int depth)
 {
 	double time = from + (to - from) / 2;
 	double *middle = k->middle + (size_t)depth * k->width, *guess = k->a;
 	if (depth == PIECES || !(time > from && time < to) || to - from < 1e-6)
 		return;
-	sample(k, time, 1, middle);
+	hob_fbx_sample(k, time, 1, middle);
 	half_way(k, left, right, guess);
 	if (!apart(k, middle, guess))
 		return;
@@ -243,27 +154,46 @@ static void refine(tracker *k, double from, double to, const double *left, const
 	refine(k, time, to, middle, right, depth + 1);
 }
 
-/* Frames between the first and the last key join the times. */
-static void add_frames(tracker *k, const survey *s)
+/* Frames between the first and the last key join the sorted times, but for those that stand at a key. Returns how many there
+ * are then; 0 without memory. */
+static uint32_t add_frames(hob_fbx_tracker *k, const survey *s, uint32_t count)
 {
 	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
 		   step = 1 / k->f->frame_rate;
+	const double *keys = (const double *)(const void *)k->times.data;
+	uint32_t key = 0;
 	if (!(end > begin))
-		return;
+		return count;
 	if ((end - begin) / step > FRAMES)
 		step = (end - begin) / FRAMES;
-	for (uint32_t i = 1; i < FRAMES && begin + i * step < end; i++)
-		add_time(k, begin + i * step);
+	hob_buf_clear(&k->frames);
+	for (uint32_t i = 1; i < FRAMES && begin + i * step < end; i++) {
+		double time = begin + i * step;
+		while (key < count && keys[key] <= time)
+			key++;
+		bool at_key =
+			(key > 0 && time - keys[key - 1] < step / 256) || (key < count && keys[key] - time < step / 256);
+		if (!at_key)
+			hob_buf_put(&k->frames, &time, sizeof time);
+	}
+	uint32_t more = (uint32_t)(k->frames.size / sizeof(double)), at = count + more;
+	if (k->frames.failed || !hob_buf_grow(&k->times, more * sizeof(double)))
+		return 0;
+	double *times = (double *)(void *)k->times.data;
+	const double *frames = (const double *)(const void *)k->frames.data;
+	while (more > 0)
+		times[--at] = count > 0 && times[count - 1] > frames[more - 1] ? times[--count] : frames[--more];
+	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-static void find_tolerance(tracker *k)
+static void find_tolerance(hob_fbx_tracker *k)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	uint32_t count = (uint32_t)(k->times.size / sizeof *times);
 	double least = (double)INFINITY, most = -(double)INFINITY;
 	k->tolerance = 1e-7;
 	for (uint32_t i = 0; i < count && k->path != HOB_PATH_ROTATION; i++) {
-		sample(k, times[i], 1, k->a);
+		hob_fbx_sample(k, times[i], 1, k->a);
 		for (uint32_t c = 0; c < k->width; c++)
 			least = fmin(least, k->a[c]), most = fmax(most, k->a[c]);
 	}
@@ -271,31 +201,33 @@ static void find_tolerance(tracker *k)
 		k->tolerance = fmax((most - least) * largest_part, 1e-9);
 }
 
-static bool resample(tracker *k, uint32_t count)
+static void resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	double *before = k->b, *left = k->ends;
 	find_tolerance(k);
 	for (uint32_t i = 0; i < count; i++) {
-		sample(k, times[i], -1, before);
+		hob_fbx_sample(k, times[i], -1, before);
 		if (i > 0)
 			refine(k, times[i - 1], times[i], left, before, 0);
-		sample(k, times[i], 1, left);
-		/* A jump: the old value right before it. */
-		if (i > 0 && apart(k, before, left))
+		if (jumps)
+			hob_fbx_sample(k, times[i], 1, left);
+		else
+			memcpy(left, before, k->width * sizeof *left);
+		/* The old value right before the jump. */
+		if (jumps && i > 0 && apart(k, before, left))
 			put_key(k, (double)nextafterf((float)(times[i] - k->from->begin), -1) + k->from->begin, before,
 					k->width);
 		put_key(k, times[i], left, k->width);
 	}
-	return true;
 }
 
-static void stepped(tracker *k, uint32_t count)
+static void stepped(hob_fbx_tracker *k, uint32_t count)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	for (uint32_t i = 0; i < count; i++) {
 		double middle = i + 1 < count ? times[i] + (times[i + 1] - times[i]) / 2 : times[i];
-		sample(k, middle, 1, k->a);
+		hob_fbx_sample(k, middle, 1, k->a);
 		put_key(k, times[i], k->a, k->width);
 	}
 }
@@ -306,7 +238,8 @@ typedef struct lines {
 	double rest[WIDTH];
 } lines;
 
-static void line_key(tracker *k, const lines *l, double time, int side, double *values, double *slopes)
+static void line_key(hob_fbx_tracker *k, const lines *l, double time, int side, double *values,
+					 double *slopes)
 {
 	for (uint32_t i = 0; i < k->width; i++) {
 		hob_fbx_reading r = l->curves[i] ? hob_fbx_curve_at(l->curves[i], time, side)
@@ -333,7 +266,7 @@ static void line_key(tracker *k, const lines *l, double time, int side, double *
 }
 
 /* Subdividing a line or a cubic at another curve's key changes nothing, so both are exact. */
-static void exact(tracker *k, const lines *l, uint32_t count, bool cubic)
+static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	double *key = k->ends, *value = k->a, *slope = k->b, *late = k->middle;
@@ -362,7 +295,7 @@ static void exact(tracker *k, const lines *l, uint32_t count, bool cubic)
 /* ---- a track */
 
 /* A track that shows what the node shows at rest moves nothing. */
-static bool repeats_rest(const tracker *k, const hob_node *node, hob_interpolation interpolation)
+static bool repeats_rest(const hob_fbx_tracker *k, const hob_node *node, hob_interpolation interpolation)
 {
 	const float *values = (const float *)(const void *)k->out_values.data;
 	uint32_t keys = (uint32_t)(k->out_times.size / sizeof(double)), w = k->width;
@@ -404,7 +337,7 @@ static void same_hemisphere(float *values, uint32_t keys)
 	}
 }
 
-static bool put_track(tracker *k, uint32_t id, hob_interpolation interpolation, hob_error *err)
+static bool put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpolation, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	if (k->out_times.failed || k->out_values.failed || k->times.failed)
@@ -440,7 +373,7 @@ static bool put_track(tracker *k, uint32_t id, hob_interpolation interpolation, 
 }
 
 /* Room for samples of `width` numbers. */
-static bool make_room(tracker *k, uint32_t width, hob_error *err)
+static bool make_room(hob_fbx_tracker *k, uint32_t width, hob_error *err)
 {
 	k->width = width;
 	k->a = HOB_NEW(k->f->scratch, double, (size_t)width * 2);
@@ -458,15 +391,15 @@ static survey nothing(void)
 	return (survey){.first = (double)INFINITY, .last = -(double)INFINITY};
 }
 
-static bool make_track(tracker *k, uint32_t id, survey *s, const lines *l, hob_error *err)
+static bool make_track(hob_fbx_tracker *k, uint32_t id, survey *s, const lines *l, hob_error *err)
 {
 	bool straight_turn =
 		k->path == HOB_PATH_ROTATION && s->moving <= 1 && s->lines && !s->steps && !s->cubics;
 	bool plain = !s->others && (l || straight_turn);
 	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
-	if (!plain && !all_steps)
-		add_frames(k, s);
 	uint32_t count = sort_times(k);
+	if (!plain && !all_steps && count > 0)
+		count = add_frames(k, s, count);
 	if (count == 0)
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	hob_interpolation interpolation = HOB_LINEAR;
@@ -477,7 +410,7 @@ static bool make_track(tracker *k, uint32_t id, survey *s, const lines *l, hob_e
 		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
 		exact(k, l, count, s->cubics);
 	} else {
-		resample(k, count);
+		resample(k, count, s->steps || s->beyond);
 	}
 	return put_track(k, id, interpolation, err);
 }
@@ -499,7 +432,7 @@ static void set_lines(const hob_fbx_motion *motion, const double rest[3], lines 
 	}
 }
 
-static bool node_tracks(tracker *k, uint32_t id, lines *l, hob_error *err)
+static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
@@ -563,7 +496,7 @@ static bool node_tracks(tracker *k, uint32_t id, lines *l, hob_error *err)
 	return true;
 }
 
-static bool weight_track(tracker *k, uint32_t id, lines *l, hob_error *err)
+static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
@@ -600,7 +533,7 @@ static bool weight_track(tracker *k, uint32_t id, lines *l, hob_error *err)
 
 /* ---- clips */
 
-static bool fill_clip(tracker *k, lines *l, hob_error *err)
+static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	for (uint32_t id = 0; id < f->node_count; id++) {
@@ -628,7 +561,7 @@ static bool fill_clip(tracker *k, lines *l, hob_error *err)
 	return true;
 }
 
-static bool make_clips(tracker *k, hob_error *err)
+static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	hob_model *model = &f->model;
@@ -666,7 +599,7 @@ static bool make_clips(tracker *k, hob_error *err)
 
 bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
 {
-	tracker k = {.f = f};
+	hob_fbx_tracker k = {.f = f};
 	if (f->anim->clip_count > HOB_LIMIT_CLIPS)
 		return hob_fail(err, LIMIT, "%u animation clips, at most %llu are allowed", f->anim->clip_count,
 						HOB_LIMIT_CLIPS);
@@ -674,6 +607,7 @@ bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
 	hob_buf_release(&k.tracks);
 	hob_buf_release(&k.channels);
 	hob_buf_release(&k.times);
+	hob_buf_release(&k.frames);
 	hob_buf_release(&k.out_times);
 	hob_buf_release(&k.out_values);
 	return done;

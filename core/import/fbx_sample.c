@@ -1,0 +1,78 @@
+#include "fbx_track.h"
+
+static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, int depth,
+					 double out[3])
+{
+	const hob_fbx_node *node = &f->nodes[id];
+	double own[3], above[3] = {1, 1, 1};
+	hob_fbx_motion_vector(f, hob_fbx_motions_of(f, clip, node->object, HOB_STR("Lcl Scaling")), node->scaling,
+						  true, time, side, own);
+	bool times = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit == 0;
+	if (times && depth < 64)
+		scale_at(f, clip, node->parent, time, side, depth + 1, above);
+	hob_fbx_own_scale(f, id, own, above, out);
+}
+
+static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[k->node];
+	hob_fbx_trs place;
+	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
+	if (k->path == HOB_PATH_SCALE) {
+		scale_at(f, k->clip_id, k->node, time, side, 0, out);
+		return;
+	}
+	bool turns = k->path == HOB_PATH_ROTATION;
+	hob_fbx_rig rig = node->rig;
+	if (turns || rig.pivoted) {
+		hob_fbx_motion_turn(f, k->r, node->rotation, rig.order, time, side, q);
+		hob_fbx_quat_multiply(rig.pre, q, rig.pre);
+		rig.order = 0;
+	}
+	/* Each path costs only what it depends on: translations stand on the rest only with pivots. */
+	memcpy(t, node->translation, sizeof t);
+	memcpy(s, node->scaling, sizeof s);
+	if (!turns)
+		hob_fbx_motion_vector(f, k->t, node->translation, false, time, side, t);
+	if (!turns && rig.pivoted)
+		hob_fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
+	hob_fbx_place(&rig, t, none, s, &place);
+	if (k->beside && !turns)
+		scale_at(f, k->clip_id, node->parent, time, side, 0, above);
+	for (int i = 0; i < 3; i++)
+		place.t[i] *= above[i];
+	if (f->mirrored) {
+		place.t[0] = -place.t[0];
+		place.q[1] = -place.q[1];
+		place.q[2] = -place.q[2];
+	}
+	if (k->top && f->turned) {
+		hob_fbx_quat_rotate(f->turn, place.t, place.t);
+		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+	}
+	for (int i = 0; i < 4; i++)
+		out[i] = k->path == HOB_PATH_ROTATION ? place.q[i] : i < 3 ? place.t[i] * f->unit : 0;
+}
+
+static void weights_at(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	const hob_fbx_geometry *g = k->geometry;
+	float *shape = (float *)(void *)(k->ends + k->width);
+	for (uint32_t c = 0; c < g->channel_count; c++) {
+		const hob_fbx_channel *channel = &g->channels[c];
+		double rest[3] = {channel->percent, 0, 0}, value[3];
+		hob_fbx_motion_vector(k->f, k->weights[c], rest, false, time, side, value);
+		hob_fbx_channel_weights(g, channel, value[0], shape);
+		for (uint32_t i = 0; i < channel->shape_count; i++)
+			out[channel->shape_first + i] = (double)shape[i];
+	}
+}
+
+void hob_fbx_sample(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	if (k->path == HOB_PATH_WEIGHTS)
+		weights_at(k, time, side, out);
+	else
+		pose_at(k, time, side, out);
+}
