@@ -10,6 +10,7 @@ typedef struct gather {
 	hob_buf clips, layers, motions;
 	hob_fbx_curve **curve_of; /* [objects] of 7.x, read once each */
 	bool *curve_read;
+	uint32_t left_out; /* properties that move and are not read */
 } gather;
 
 /* ---- AnimationStacks */
@@ -41,6 +42,29 @@ static bool is_moved(const hob_fbx *f, const hob_fbx_edge *edge)
 		   (o->class == HOB_FBX_DEFORMER && hob_str_equal(o->subclass, HOB_STR("BlendShapeChannel")));
 }
 
+static bool changes(const hob_fbx_motion *motion)
+{
+	for (int k = 0; k < 3; k++) {
+		const hob_fbx_curve *curve = motion->curves[k];
+		for (uint32_t i = 1; curve && i < curve->count; i++)
+			if (fabs(curve->keys[i].value - curve->keys[0].value) > 1e-9)
+				return true;
+	}
+	return false;
+}
+
+/* Nodes move in place, turn and size, and shapes in weight; a clip of Hob holds nothing else. */
+static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
+{
+	static const hob_str properties[] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
+	if (f->objects[edge->parent].class != HOB_FBX_MODEL || f->version < 7000)
+		return is_moved(f, edge) || f->objects[edge->parent].class == HOB_FBX_LAYER;
+	for (size_t i = 0; i < HOB_COUNT_OF(properties); i++)
+		if (hob_str_equal(edge->property, properties[i]))
+			return true;
+	return false;
+}
+
 static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t object, hob_error *err)
 {
 	static const hob_str keys[3] = {{"d|X", 3}, {"d|Y", 3}, {"d|Z", 3}};
@@ -57,6 +81,7 @@ static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 		motion.otherwise[k] = hob_fbx_prop_real(f, object, keys[k], (double)NAN);
 	for (uint32_t i = 0; i < o->above_count; i++) {
 		const hob_fbx_edge *edge = &f->edges_up[o->above_first + i];
+		g->left_out += edge->property.len > 0 && !is_read(f, edge) && changes(&motion);
 		if (!is_moved(f, edge))
 			continue;
 		motion.object = edge->parent;
@@ -431,8 +456,13 @@ bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
 	g.curve_read = HOB_NEW(f->scratch, bool, f->object_count);
 	if (!anim || !g.curve_of || !g.curve_read)
 		return hob_fail_memory(err, f->scratch, "animation");
-	bool done = gather_all(&g, err) && keep(f, &g.clips, &clips, err) && keep(f, &g.layers, &layers, err) &&
-				keep(f, &g.motions, &motions, err);
+	bool done = gather_all(&g, err);
+	if (done && g.left_out > 0)
+		hob_fbx_info(f, "curves",
+					 "%u animated properties are left out: of nodes only place, turn, size and shapes move",
+					 g.left_out);
+	done = done && keep(f, &g.clips, &clips, err) && keep(f, &g.layers, &layers, err) &&
+		   keep(f, &g.motions, &motions, err);
 	anim->clip_count = (uint32_t)(g.clips.size / sizeof *anim->clips);
 	anim->layer_count = (uint32_t)(g.layers.size / sizeof *anim->layers);
 	anim->motion_count = (uint32_t)(g.motions.size / sizeof *anim->motions);

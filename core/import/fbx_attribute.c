@@ -127,6 +127,9 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
 	if (!made)
 		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
+	/* Before 7000 light and camera stand in the model itself, whose properties the node has already. */
+	if (f->objects[o].record != f->objects[node->object].record && !hob_fbx_extras(f, o, &made->extras, err))
+		return false;
 	hob_str shown = hob_fbx_name(f, name);
 	if (!shown.data)
 		return hob_fail_memory(err, f->result, "node names");

@@ -63,19 +63,23 @@ static bool is_material(const hob_fbx *f, const hob_fbx_edge *edge)
 	return f->objects[edge->child].class == HOB_FBX_MATERIAL;
 }
 
-static bool materials_of(hob_fbx *f, const hob_fbx_node *node, hob_fbx_variant *out, hob_error *err)
+/* The node's, or, where it has none, those that hang on the geometry itself. */
+static bool materials_of(hob_fbx *f, const hob_fbx_node *node, const hob_fbx_geometry *g,
+						 hob_fbx_variant *out, hob_error *err)
 {
-	const hob_fbx_object *object = &f->objects[node->object];
+	const hob_fbx_object *from[2] = {&f->objects[node->object], &f->objects[g->object]};
 	*out = (hob_fbx_variant){.next = HOB_NONE};
-	for (uint32_t i = 0; i < object->below_count; i++)
-		out->material_count += is_material(f, &f->edges[object->below_first + i]);
-	out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
-	if (!out->materials)
-		return hob_fail_memory(err, f->scratch, "materials");
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < object->below_count; i++)
-		if (is_material(f, &f->edges[object->below_first + i]))
-			out->materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
+	for (int k = 0; k < 2 && out->material_count == 0; k++) {
+		for (uint32_t i = 0; i < from[k]->below_count; i++)
+			out->material_count += is_material(f, &f->edges[from[k]->below_first + i]);
+		out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
+		if (!out->materials)
+			return hob_fail_memory(err, f->scratch, "materials");
+		uint32_t count = 0;
+		for (uint32_t i = 0; i < from[k]->below_count; i++)
+			if (is_material(f, &f->edges[from[k]->below_first + i]))
+				out->materials[count++] = f->objects[f->edges[from[k]->below_first + i].child].index;
+	}
 	return true;
 }
 
@@ -116,7 +120,7 @@ static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *no
 						 hob_error *err)
 {
 	hob_fbx_variant wanted;
-	if (!materials_of(f, node, &wanted, err))
+	if (!materials_of(f, node, g, &wanted, err))
 		return false;
 	uint32_t id = g->variant_first;
 	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;

@@ -26,6 +26,43 @@ static uint32_t add(hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t 
 	return id;
 }
 
+static hob_str without_class(const hob_fbx *f, hob_str raw)
+{
+	hob_str class_name, name;
+	hob_fbx_split_name(f, raw, &class_name, &name);
+	return name;
+}
+
+/* Pictures stand in a list of their own, before the models. */
+static bool add_videos(hob_fbx *f, hob_error *err)
+{
+	uint32_t list = hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Media")), HOB_STR("Video"));
+	uint32_t record = hob_fbx_child(f, list, HOB_STR("Video"));
+	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Video"))) {
+		uint32_t video = add(f, HOB_FBX_VIDEO, (hob_str){0}, record, HOB_NONE, err);
+		if (video == HOB_NONE)
+			return false;
+		if (!hob_name_map_add(&f->old_videos, f->objects[video].name, video, NULL))
+			return hob_fail_memory(err, f->scratch, "object names");
+	}
+	return true;
+}
+
+static bool add_textures(hob_fbx *f, uint32_t model, hob_error *err)
+{
+	uint32_t record = hob_fbx_child(f, f->objects[model].record, HOB_STR("Texture"));
+	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Texture"))) {
+		uint32_t texture = add(f, HOB_FBX_TEXTURE, (hob_str){0}, record, model, err);
+		if (texture == HOB_NONE)
+			return false;
+		hob_str media = without_class(f, hob_fbx_child_text(f, record, HOB_STR("Media")));
+		uint32_t video = hob_name_map_get(&f->old_videos, media);
+		if (video != HOB_NONE && !hob_fbx_add_edge(f, video, texture, (hob_str){0}, err))
+			return false;
+	}
+	return true;
+}
+
 static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
 {
 	hob_str type = hob_fbx_child_text(f, record, HOB_STR("Type"));
@@ -45,7 +82,7 @@ static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
 		 material = hob_fbx_sibling(f, material, HOB_STR("Material")))
 		if (add(f, HOB_FBX_MATERIAL, (hob_str){0}, material, model, err) == HOB_NONE)
 			return false;
-	return part != HOB_NONE;
+	return part != HOB_NONE && add_textures(f, model, err);
 }
 
 /* After all models are known by name. */
@@ -83,6 +120,9 @@ static bool add_skin(hob_fbx *f, uint32_t geometry, hob_error *err)
 bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err)
 {
 	uint32_t record = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Model"));
+	hob_name_map_init(&f->old_videos, f->scratch);
+	if (!add_videos(f, err))
+		return false;
 	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model")))
 		if (!add_model(f, record, err))
 			return false;

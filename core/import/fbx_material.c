@@ -241,6 +241,14 @@ static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 
 /* ---- Lambert and Phong */
 
+static bool is_phong(const hob_fbx *f, uint32_t o)
+{
+	hob_str model = hob_fbx_child_text(f, f->objects[o].record, HOB_STR("ShadingModel"));
+	if (model.len == 0)
+		model = hob_fbx_prop_text(f, o, HOB_STR("ShadingModel"));
+	return hob_str_equal_nocase(model, HOB_STR("phong"));
+}
+
 static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 {
 	static const struct {
@@ -295,10 +303,7 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		r->value[METAL][0] = hob_fbx_prop_real(f, r->object, HOB_STR("ReflectionFactor"), 0);
 		r->has[METAL] = true;
 		opacity = 1 - factor;
-	} else if (hob_str_equal_nocase(
-				   hob_fbx_child_text(f, f->objects[r->object].record, HOB_STR("ShadingModel")),
-				   HOB_STR("phong")) &&
-			   shininess > 0) {
+	} else if (is_phong(f, r->object) && shininess > 0) {
 		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
 		v[0] = sqrt(sqrt(2 / (shininess + 2)));
 	}
@@ -424,17 +429,76 @@ static void take_all(const reading *r, hob_material *to)
 					 HOB_FMT(to->name), r->ignored);
 }
 
-/* 6.x: textures hang on the model, for all its materials. */
-static bool map_from_model(reading *r, hob_error *err)
+/* Before 7000 textures may hang on the model: faces name a material and a texture by their numbers, so the first face of a
+ * material tells its texture. Kept for the model at hand, whose materials mostly follow each other. */
+typedef struct pairing {
+	uint32_t model, count;
+	uint32_t *texture_of; /* [count] by the number of the material */
+} pairing;
+
+static uint32_t nth_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, uint32_t number)
+{
+	const hob_fbx_object *o = &f->objects[object];
+	for (uint32_t i = 0; i < o->below_count; i++) {
+		uint32_t child = f->edges[o->below_first + i].child;
+		if (f->objects[child].class == class && number-- == 0)
+			return child;
+	}
+	return HOB_NONE;
+}
+
+static uint32_t number_below(const hob_fbx *f, uint32_t object, uint32_t wanted)
+{
+	const hob_fbx_object *o = &f->objects[object];
+	uint32_t number = 0;
+	for (uint32_t i = 0; i < o->below_count; i++) {
+		uint32_t child = f->edges[o->below_first + i].child;
+		if (child == wanted)
+			return number;
+		number += f->objects[child].class == f->objects[wanted].class;
+	}
+	return HOB_NONE;
+}
+
+static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
+{
+	uint32_t geometry = hob_fbx_below(f, model, HOB_FBX_GEOMETRY, HOB_STR("Mesh"));
+	uint32_t record = geometry == HOB_NONE ? HOB_NONE : f->objects[geometry].record;
+	uint32_t layer = hob_fbx_child(f, record, HOB_STR("LayerElementTexture"));
+	uint32_t slots = hob_fbx_child(f, record, HOB_STR("LayerElementMaterial")), texture_count, slot_count;
+	int32_t *textures, *numbers;
+	*out = (pairing){.model = model, .count = f->objects[model].below_count};
+	out->texture_of = HOB_NEW(f->scratch, uint32_t, out->count);
+	if (!out->texture_of)
+		return hob_fail_memory(err, f->scratch, "materials");
+	hob_arena_mark mark = hob_arena_save(f->scratch);
+	if (!hob_fbx_ints(f, hob_fbx_child(f, layer, HOB_STR("TextureId")), &textures, &texture_count, err) ||
+		!hob_fbx_ints(f, hob_fbx_child(f, slots, HOB_STR("Materials")), &numbers, &slot_count, err))
+		return false;
+	for (uint32_t face = texture_count; face-- > 0;) {
+		uint32_t at = slot_count == 1 ? 0 : face, slot = at < slot_count ? (uint32_t)numbers[at] : 0;
+		if (textures[face] >= 0 && slot < out->count)
+			out->texture_of[slot] = (uint32_t)textures[face];
+	}
+	hob_arena_restore(f->scratch, mark);
+	return true;
+}
+
+static bool map_from_model(reading *r, pairing *last, hob_error *err)
 {
 	hob_fbx *f = r->f;
 	const hob_fbx_object *material = &f->objects[r->object];
 	for (uint32_t i = 0; i < material->above_count && !r->mapped[BASE]; i++) {
 		uint32_t model = f->edges_up[material->above_first + i].parent;
-		if (f->objects[model].class != HOB_FBX_MODEL)
+		if (f->objects[model].class != HOB_FBX_MODEL ||
+			hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0}) == HOB_NONE)
 			continue;
-		uint32_t texture = hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0});
-		if (!put_map(r, texture, BASE, err))
+		if (last->model != model && !pair_up(f, model, last, err))
+			return false;
+		uint32_t number = number_below(f, model, r->object);
+		uint32_t texture =
+			nth_below(f, model, HOB_FBX_TEXTURE, number < last->count ? last->texture_of[number] : 0);
+		if (texture != HOB_NONE && !put_map(r, texture, BASE, err))
 			return false;
 	}
 	return true;
@@ -448,6 +512,7 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		count += f->objects[i].class == HOB_FBX_MATERIAL;
 	if (count > HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
+	pairing last = {.model = HOB_NONE};
 	model->materials = HOB_NEW(f->result, hob_material, count);
 	reading *r = HOB_NEW(f->scratch, reading, 1);
 	if (!model->materials || !r)
@@ -463,7 +528,7 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		shader_kind kind = shader_of(f, i);
 		*r = (reading){.f = f, .object = i, .to = to};
 		bool done = kind == CLASSIC || kind == BLENDER ? read_classic(r, kind, err) : read_rows(r, kind, err);
-		if (!done || (f->version < 7000 && !map_from_model(r, err)))
+		if (!done || (f->version < 7000 && !map_from_model(r, &last, err)))
 			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
 		take_all(r, to);
 		if (!hob_fbx_extras(f, i, &to->extras, err))

@@ -206,7 +206,9 @@ typedef struct hob_fbx {
 	uint32_t settings; /* object that holds the global settings, HOB_NONE */
 	uint32_t takes;	   /* record "Takes", HOB_NONE */
 	int64_t root_id;
-	hob_name_map by_key; /* 6.x: the raw "Class::name" -> object */
+	hob_name_map by_key;		   /* 6.x: the raw "Class::name" -> object */
+	hob_name_map old_videos;	   /* before 6000: by name */
+	struct hob_fbx_videos *videos; /* fbx_texture.c: what is embedded, NULL until it is asked for */
 	hob_str application;
 	bool is_blender, is_blender_new; /* new: 4.12 or later of its FBX plug-in */
 

@@ -56,23 +56,52 @@ static hob_str text_of(const hob_fbx *f, uint32_t object, hob_str field)
 	return hob_fbx_plain(f, text.len > 0 ? text : hob_fbx_prop_text(f, object, field));
 }
 
+/* The bytes of each video, decoded once, and which one holds those of a file name. */
+typedef struct hob_fbx_videos {
+	hob_bytes *contents; /* [objects] */
+	hob_name_map by_file;
+} hob_fbx_videos;
+
+static bool add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video, hob_error *err)
+{
+	static const hob_str fields[] = {{"RelativeFilename", 16}, {"Filename", 8}, {"FileName", 8}};
+	hob_bytes *content = &all->contents[video];
+	if (!content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")), content, err))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(fields) && content->size > 0; i++) {
+		hob_str name = text_of(f, video, fields[i]);
+		if (name.len > 0 && hob_name_map_get(&all->by_file, name) == HOB_NONE &&
+			!hob_name_map_add(&all->by_file, name, video, NULL))
+			return hob_fail_memory(err, f->scratch, "pictures");
+	}
+	return true;
+}
+
+static bool read_videos(hob_fbx *f, hob_error *err)
+{
+	hob_fbx_videos *all = HOB_NEW(f->scratch, hob_fbx_videos, 1);
+	if (!all || !(all->contents = HOB_NEW(f->scratch, hob_bytes, f->object_count)))
+		return hob_fail_memory(err, f->scratch, "pictures");
+	hob_name_map_init(&all->by_file, f->scratch);
+	for (uint32_t i = 0; i < f->object_count; i++)
+		if (f->objects[i].class == HOB_FBX_VIDEO && !add_content(f, all, i, err))
+			return false;
+	f->videos = all;
+	return true;
+}
+
 /* The bytes may stand in another video of the same file name. */
 static bool embedded(hob_fbx *f, uint32_t video, hob_str file_name, hob_bytes *out, hob_error *err)
 {
 	*out = (hob_bytes){0};
-	if (video != HOB_NONE &&
-		!content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")), out, err))
+	if (!f->videos && !read_videos(f, err))
 		return false;
-	for (uint32_t i = 0; i < f->object_count && out->size == 0 && file_name.len > 0; i++) {
-		if (f->objects[i].class != HOB_FBX_VIDEO || i == video)
-			continue;
-		hob_str other = text_of(f, i, HOB_STR("RelativeFilename"));
-		if (other.len == 0)
-			other = text_of(f, i, HOB_STR("Filename"));
-		if (hob_str_equal(other, file_name) &&
-			!content_of(f, hob_fbx_child(f, f->objects[i].record, HOB_STR("Content")), out, err))
-			return false;
-	}
+	if (video != HOB_NONE)
+		*out = f->videos->contents[video];
+	uint32_t other =
+		out->size == 0 && file_name.len > 0 ? hob_name_map_get(&f->videos->by_file, file_name) : HOB_NONE;
+	if (other != HOB_NONE)
+		*out = f->videos->contents[other];
 	return true;
 }
 

@@ -120,6 +120,27 @@ def stack_errors(fact, got, size, pairs):
     return errors
 
 
+def wrong_weight(theirs, ours):
+    """A channel's weight that no target of ours has, or None. `theirs`: the oracle's channels; 1 is 100 percent."""
+    if len(theirs) == len(ours):
+        return next((a for a, b in zip(sorted(theirs), sorted(ours)) if abs(a - b) > NEAR), None)
+    return next((a for a in theirs if not any(abs(a - b) <= NEAR for b in ours)), None)
+
+
+def weight_errors(fact, got):
+    """Rest weights and those at the times of each stack, of channels of one full shape: in-betweens share a weight out."""
+    plain = [i for i, c in enumerate(fact['blend_channels']) if len(c['shapes']) == 1 and abs(c['shapes'][0][0] - 1) < 1e-6]
+    wrong = [('rest', wrong_weight([fact['blend_channels'][i]['weight'] for i in plain], got['weights']))]
+    for stack, sampled in zip(fact['stacks'], got['samples']):
+        count = len(stack['samples'])
+        halves = [[wrong_weight([theirs['weights'][i] for i in plain], ours['weights'])
+                   for theirs, ours in zip(stack['samples'], half) if theirs.get('weights')]
+                  for half in (sampled['times'][:count], sampled['times'][count:])]
+        best = min(halves, key=lambda half: sum(w is not None for w in half))
+        wrong += [(stack['name'], w) for w in best]
+    return [w for w in wrong if w[1] is not None]
+
+
 SLOTS = {'base_color': '0', 'metalness': '16', 'roughness': '15', 'emission_color': '4', 'opacity': '5'}
 
 
@@ -213,9 +234,16 @@ def compare(dump, fact):
     if fact['skins']:
         theirs = sorted(s['clusters'] for s in fact['skins'])
         count('skins', len(got['skins']) > 0, f'{got["skins"]} {theirs}')
+        most = {}
+        for mesh, influences in got['influences']:
+            most[mesh] = max(most.get(mesh, 0), influences)
+        theirs = sorted(s['max_influences'] for s in fact['skins'])
+        count('influences', sorted(most.values()) == theirs, f'{sorted(most.values())}, {theirs}')
     if fact['blend_channels']:
         shapes = sum(len(c['shapes']) for c in fact['blend_channels'])
         count('shapes', len(got['weights']) >= shapes, f'{len(got["weights"])} weights for {shapes} shapes')
+        wrong = weight_errors(fact, got)
+        count('weights', not wrong, f'{wrong[:4]}')
     if fact['features']['keys']:
         for name, world, box in stack_errors(fact, got, size, pairs):
             count('stack', max(world, box) <= NEAR, f'{name!r}: worlds off by {world:.2g}, boxes by {box:.2g}')

@@ -236,6 +236,25 @@ static void print_materials(const hob_model *model)
 	}
 }
 
+/* Of each skinned mesh: which of the file's meshes it is, and how many joints its vertices follow at most. */
+static void print_influences(const hob_model *model)
+{
+	bool first = true;
+	for (uint32_t m = 0; m < model->mesh_count; m++) {
+		const hob_mesh *mesh = &model->meshes[m];
+		uint32_t most = 0;
+		for (uint32_t v = 0; v < mesh->vertex_count && mesh->influence_count > 0; v++) {
+			uint32_t count = 0;
+			for (uint32_t i = 0; i < mesh->influence_count; i++)
+				count += mesh->weights[v * mesh->influence_count + i] > 0;
+			most = count > most ? count : most;
+		}
+		if (mesh->influence_count > 0)
+			printf("%s[%u,%u]", first ? "" : ",", mesh->source_mesh, most);
+		first = first && mesh->influence_count == 0;
+	}
+}
+
 static void print_model(const hob_model *model, pose *p, int argc, char **argv)
 {
 	uint64_t triangles = 0, drawn = 0;
@@ -249,6 +268,8 @@ static void print_model(const hob_model *model, pose *p, int argc, char **argv)
 		   (unsigned long long)triangles, (unsigned long long)drawn, model->mesh_count);
 	for (uint32_t i = 0; i < model->skin_count; i++)
 		printf("%s%u", i ? "," : "", model->skins[i].joint_count);
+	printf("],\"influences\":[");
+	print_influences(model);
 	printf("],\"cameras\":[");
 	for (uint32_t i = 0; i < model->camera_count; i++)
 		printf("%s[%d,%.7g,%.7g]", i ? "," : "", (int)model->cameras[i].type,
