@@ -1,0 +1,316 @@
+/* Materials and textures of FBX files: each shader that exporters write, and where pictures hang. */
+#include "tests/unit/import/reader_fixture.h"
+
+static const char head[] = "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\n";
+static const char quad[] = "  Vertices: *12 {\n   a: 0,0,0,100,0,0,100,100,0,0,100,0\n  }\n"
+						   "  PolygonVertexIndex: *4 {\n   a: 0,1,2,-4\n  }\n";
+
+/* A square with material 3; `more` are further objects. */
+static reader *read_material(const char *shading, const char *properties, const char *more,
+							 const char *connections)
+{
+	static char text[16384];
+	reader *r = reader_new(&hob_fbx_importer);
+	snprintf(text, sizeof text,
+			 "%sObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s }\n"
+			 " Model: 2, \"Model::m\", \"Mesh\" {\n }\n"
+			 " Material: 3, \"Material::paint\", \"\" {\n  ShadingModel: \"%s\"\n  Properties70: {\n%s  }\n "
+			 "}\n%s}\n"
+			 "Connections: {\n C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,2\n%s}\n",
+			 head, quad, shading, properties, more, connections);
+	reader_add(r, "folder/model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.material_count, 1);
+	return r;
+}
+
+static void near(float a, double b, const char *what)
+{
+	if (fabs((double)a - b) > 1e-4)
+		fail_msg("%s: %g, expected %g", what, (double)a, b);
+}
+
+#define NUMBER(name, value)	 "   P: \"" name "\", \"Number\", \"\", \"A\"," #value "\n"
+#define COLOR(name, r, g, b) "   P: \"" name "\", \"Color\", \"\", \"A\"," #r "," #g "," #b "\n"
+#define INT(name, value)	 "   P: \"" name "\", \"int\", \"Integer\", \"A\"," #value "\n"
+#define IDS(a, b)			 INT("3dsMax|ClassIDa", a) INT("3dsMax|ClassIDb", b)
+#define API(name)                                                                                            \
+	" Implementation: 4, \"Implementation::i\", \"\" {\n  Properties70: {\n   P: \"RenderAPI\", "            \
+	"\"KString\", "                                                                                          \
+	"\"\", \"\", \"" name "\"\n  }\n }\n"
+
+static void every_shader_has_its_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *properties, *more;
+		double base[3], metal, rough, glow, opacity;
+	} rows[] = {
+		{"arnold",
+		 NUMBER("Maya|base", 0.5) COLOR("Maya|baseColor", 1, 0.5, 0) NUMBER("Maya|metalness", 0.25)
+			 NUMBER("Maya|specularRoughness", 0.75) NUMBER("Maya|emission", 0.5)
+				 COLOR("Maya|emissionColor", 0.5, 0, 0) COLOR("Maya|opacity", 0.5, 0.5, 0.5),
+		 API("ARNOLD_SHADER_ID"),
+		 {.5, .25, 0},
+		 .25,
+		 .75,
+		 .25,
+		 .5},
+		{"standard surface",
+		 NUMBER("Maya|base", 1) COLOR("Maya|base_color", 0.2, 0.4, 0.6) NUMBER("Maya|metalness", 1)
+			 NUMBER("Maya|specular_roughness", 0.1) NUMBER("Maya|emission", 1)
+				 COLOR("Maya|emission_color", 0.3, 0, 0),
+		 API("OSL"),
+		 {.2, .4, .6},
+		 1,
+		 .1,
+		 .3,
+		 1},
+		{"stingray",
+		 COLOR("Maya|base_color", 0.2, 0.4, 0.6) NUMBER("Maya|metallic", 0.5) NUMBER("Maya|roughness", 0.3)
+			 COLOR("Maya|emissive", 0.25, 0, 0) NUMBER("Maya|emissive_intensity", 2),
+		 API("SFX_PBS_SHADER"),
+		 {.2, .4, .6},
+		 .5,
+		 .3,
+		 .5,
+		 1},
+		{"physical",
+		 IDS(1030429932, -559038463) NUMBER("3dsMax|Parameters|base_weight", 0.5)
+			 COLOR("3dsMax|Parameters|base_color", 1, 0.5, 0) NUMBER("3dsMax|Parameters|metalness", 0.25)
+				 NUMBER("3dsMax|Parameters|roughness", 0.2) INT("3dsMax|Parameters|roughness_inv", 1)
+					 NUMBER("3dsMax|Parameters|emission", 0.5) COLOR("3dsMax|Parameters|emit_color", 1, 0, 0)
+						 NUMBER("3dsMax|Parameters|transparency", 0.25),
+		 "",
+		 {.5, .25, 0},
+		 .25,
+		 .8,
+		 .5,
+		 .75},
+		{"openpbr",
+		 IDS(-246079949, 939201335) NUMBER("3dsMax|Parameters|base_weight", 1)
+			 COLOR("3dsMax|Parameters|base_color", 1, 0.5, 0) NUMBER("3dsMax|Parameters|base_metalness", 0.25)
+				 NUMBER("3dsMax|Parameters|specular_roughness", 0.6)
+					 NUMBER("3dsMax|Parameters|geometry_opacity", 0.5),
+		 "",
+		 {1, .5, 0},
+		 .25,
+		 .6,
+		 0,
+		 .5},
+		{"gltf",
+		 IDS(943849874, 1174294043) COLOR("3dsMax|main|baseColor", 1, 0.5, 0)
+			 NUMBER("3dsMax|main|metalness", 0.25) NUMBER("3dsMax|main|roughness", 0.6)
+				 COLOR("3dsMax|main|emissionColor", 0.5, 0, 0),
+		 "",
+		 {1, .5, 0},
+		 .25,
+		 .6,
+		 .5,
+		 1},
+		{"metal and rough",
+		 IDS(-804315648, -1099438848) COLOR("3dsMax|main|basecolor", 1, 0.5, 0)
+			 NUMBER("3dsMax|main|metalness", 0.25) NUMBER("3dsMax|main|roughness", 0.6)
+				 INT("3dsMax|main|useGlossiness", 2) COLOR("3dsMax|main|emit_color", 0.5, 0, 0),
+		 "",
+		 {1, .5, 0},
+		 .25,
+		 .6,
+		 .5,
+		 1},
+		{"specular and gloss",
+		 IDS(-804315648, 31173939) COLOR("3dsMax|main|base_color", 1, 0.5, 0)
+			 NUMBER("3dsMax|main|glossiness", 0.4),
+		 "",
+		 {1, .5, 0},
+		 0,
+		 .6,
+		 0,
+		 1},
+		{"phong",
+		 COLOR("DiffuseColor", 1, 0.5, 0) NUMBER("DiffuseFactor", 0.5) COLOR("EmissiveColor", 0.5, 0, 0)
+			 NUMBER("EmissiveFactor", 0.5) NUMBER("ShininessExponent", 30) NUMBER("TransparencyFactor", 1)
+				 COLOR("TransparentColor", 0.25, 0.25, 0.25),
+		 "",
+		 {.5, .25, 0},
+		 0,
+		 .5,
+		 .25,
+		 .75},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		reader *r = read_material(i + 1 == HOB_COUNT_OF(rows) ? "phong" : "unknown", rows[i].properties,
+								  rows[i].more, rows[i].more[0] ? " C: \"OO\",3,4\n" : "");
+		const hob_material *m = &r->model.materials[0];
+		float strength = m->ext_mask & 1u << HOB_MATERIAL_EMISSIVE_STRENGTH ? m->emissive_strength : 1;
+		for (int k = 0; k < 3; k++)
+			near(m->base_color[k], rows[i].base[k], rows[i].name);
+		near(m->metallic, rows[i].metal, rows[i].name);
+		near(m->roughness, rows[i].rough, rows[i].name);
+		near(m->emissive[0] * strength, rows[i].glow, rows[i].name);
+		near(m->base_color[3], rows[i].opacity, rows[i].name);
+		reader_free(r);
+	}
+}
+
+#define TEXTURE(id, file, properties)                                                                        \
+	" Texture: " #id ", \"Texture::t\", \"\" {\n  RelativeFilename: \"" file                                 \
+	"\"\n  Properties70: {\n" properties "  }\n }\n"
+
+static void a_texture_takes_the_place_of_the_colour(void **state)
+{
+	(void)state;
+	reader *r =
+		read_material("lambert", COLOR("DiffuseColor", 0.5, 0.5, 0.5),
+					  TEXTURE(5, "wood.png", INT("WrapModeU", 1)), " C: \"OP\",5,3, \"DiffuseColor\"\n");
+	const hob_material *m = &r->model.materials[0];
+	assert_int_equal(r->model.image_count, 1);
+	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 0);
+	near(m->base_color[0], 1, "base colour below a texture");
+	const hob_sampler *sampler = &r->model.samplers[m->slots[HOB_SLOT_BASE_COLOR].sampler];
+	assert_int_equal(sampler->wrap_u, HOB_WRAP_CLAMP);
+	assert_int_equal(sampler->wrap_v, HOB_WRAP_REPEAT);
+	reader_free(r);
+}
+
+static void a_texture_names_its_set_of_coordinates(void **state)
+{
+	(void)state;
+	static char text[8192];
+	reader *r = reader_new(&hob_fbx_importer);
+	snprintf(
+		text, sizeof text,
+		"%sObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s"
+		"  LayerElementUV: 0 {\n   Name: \"first\"\n   MappingInformationType: \"ByVertice\"\n"
+		"   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,1\n   }\n  }\n"
+		"  LayerElementUV: 1 {\n   Name: \"bake\"\n   MappingInformationType: \"ByVertice\"\n"
+		"   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,0.25\n   }\n  }\n }\n"
+		" Model: 2, \"Model::m\", \"Mesh\" {\n }\n Material: 3, \"Material::paint\", \"\" {\n }\n%s}\n"
+		"Connections: {\n C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,2\n C: \"OP\",5,3, "
+		"\"DiffuseColor\"\n}\n",
+		head, quad, TEXTURE(5, "wood.png", "   P: \"UVSet\", \"KString\", \"\", \"\", \"bake\"\n"));
+	reader_add(r, "model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.materials[0].slots[HOB_SLOT_BASE_COLOR].uv_set, 1);
+	near(r->model.meshes[0].uv[1][7], 0.75, "V points down");
+	reader_free(r);
+}
+
+/* Some exporters connect materials to the geometry and none to the node. */
+static void materials_may_hang_on_the_geometry(void **state)
+{
+	(void)state;
+	static char text[4096];
+	reader *r = reader_new(&hob_fbx_importer);
+	snprintf(text, sizeof text,
+			 "%sObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s }\n Model: 2, \"Model::m\", "
+			 "\"Mesh\" {\n }\n"
+			 " Material: 3, \"Material::paint\", \"\" {\n }\n}\n"
+			 "Connections: {\n C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,1\n}\n",
+			 head, quad);
+	reader_add(r, "model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.meshes[0].material, 0);
+	reader_free(r);
+}
+
+/* Two triangles; the second has material 1 and texture 1. */
+static void faces_of_old_files_name_their_texture(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"; FBX 6.1.0 project file\nFBXHeaderExtension: {\n FBXVersion: 6100\n}\nObjects: {\n"
+		" Model: \"Model::m\", \"Mesh\" {\n  Vertices: 0,0,0, 1,0,0, 1,1,0, 0,1,0\n"
+		"  PolygonVertexIndex: 0,1,-3,0,2,-4\n"
+		"  LayerElementMaterial: 0 {\n   MappingInformationType: \"ByPolygon\"\n"
+		"   ReferenceInformationType: \"IndexToDirect\"\n   Materials: 0,1\n  }\n"
+		"  LayerElementTexture: 0 {\n   MappingInformationType: \"ByPolygon\"\n"
+		"   ReferenceInformationType: \"IndexToDirect\"\n   TextureId: 0,1\n  }\n }\n"
+		" Material: \"Material::a\", \"\" {\n }\n Material: \"Material::b\", \"\" {\n }\n"
+		" Texture: \"Texture::x\", \"TextureVideoClip\" {\n  RelativeFilename: \"x.png\"\n }\n"
+		" Texture: \"Texture::y\", \"TextureVideoClip\" {\n  RelativeFilename: \"y.png\"\n }\n}\n"
+		"Connections: {\n Connect: \"OO\", \"Model::m\", \"Model::Scene\"\n"
+		" Connect: \"OO\", \"Material::a\", \"Model::m\"\n Connect: \"OO\", \"Material::b\", \"Model::m\"\n"
+		" Connect: \"OO\", \"Texture::x\", \"Model::m\"\n Connect: \"OO\", \"Texture::y\", \"Model::m\"\n}\n";
+	reader *r = reader_new(&hob_fbx_importer);
+	reader_add(r, "model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.material_count, 2);
+	for (uint32_t m = 0; m < 2; m++) {
+		const hob_image *image = &r->model.images[r->model.materials[m].slots[HOB_SLOT_BASE_COLOR].image];
+		assert_memory_equal(image->uri.data, m == 0 ? "x.png" : "y.png", 5);
+	}
+	reader_free(r);
+}
+
+/* The picture stands in a list of its own and the texture in the model. */
+static void files_before_6000_hold_pictures(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"; FBX 5.8.0 project file\nFBXHeaderExtension: {\n FBXVersion: 5800\n}\nMedia: {\n Video: {\n"
+		"  Video: \"wood\" {\n   Filename: \"C:\\wood.png\"\n   Content: \"AQID\"\n  }\n }\n}\n"
+		"Model: \"Model::m\" {\n Material: \"Material::a\" {\n  Diffuse: 0.5,0.5,0.5\n }\n"
+		" Texture: \"Texture::t\" {\n  Media: \"wood\"\n  FileName: \"C:\\wood.png\"\n }\n"
+		" Vertices: 0,0,0, 1,0,0, 1,1,0\n PolygonVertexIndex: 0,1,-3\n}\n";
+	reader *r = reader_new(&hob_fbx_importer);
+	reader_add(r, "model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	assert_int_equal(r->model.material_count, 1);
+	uint32_t id = r->model.materials[0].slots[HOB_SLOT_BASE_COLOR].image;
+	assert_int_equal(id, 0);
+	assert_int_equal(r->model.images[id].bytes.size, 3);
+	assert_memory_equal(r->model.images[id].bytes.data, "\1\2\3", 3);
+	reader_free(r);
+}
+
+/* Two videos of one file name, and the texture's own has no bytes. */
+static void bytes_may_stand_in_another_video(void **state)
+{
+	(void)state;
+	reader *r = read_material(
+		"lambert", "",
+		TEXTURE(5, "wood.png",
+				"") " Video: 6, \"Video::a\", \"Clip\" {\n  RelativeFilename: \"wood.png\"\n }\n"
+					" Video: 7, \"Video::b\", \"Clip\" {\n  RelativeFilename: \"wood.png\"\n"
+					"  Content: , \"AQID\"\n }\n",
+		" C: \"OP\",5,3, \"DiffuseColor\"\n C: \"OO\",6,5\n");
+	assert_int_equal(r->model.images[0].bytes.size, 3);
+	reader_free(r);
+}
+
+static void lights_and_cameras_have_properties_of_their_own(void **state)
+{
+	(void)state;
+	reader *r = read_material(
+		"lambert", "",
+		" Model: 8, \"Model::lamp\", \"Light\" {\n }\n NodeAttribute: 9, \"NodeAttribute::\", \"Light\" {\n"
+		"  Properties70: {\n   P: \"watts\", \"Number\", \"\", \"AU\",60\n  }\n }\n",
+		" C: \"OO\",8,0\n C: \"OO\",9,8\n");
+	assert_int_equal(r->model.light_count, 1);
+	const hob_node *last = &r->model.nodes[r->model.node_count - 1];
+	assert_int_equal(last->light, 0);
+	assert_memory_equal(last->extras.values.data, "{\"watts\":60}", last->extras.values.len);
+	assert_int_equal(last->extras.values.len, strlen("{\"watts\":60}"));
+	reader_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_shader_has_its_names),
+		cmocka_unit_test(a_texture_takes_the_place_of_the_colour),
+		cmocka_unit_test(a_texture_names_its_set_of_coordinates),
+		cmocka_unit_test(materials_may_hang_on_the_geometry),
+		cmocka_unit_test(faces_of_old_files_name_their_texture),
+		cmocka_unit_test(files_before_6000_hold_pictures),
+		cmocka_unit_test(bytes_may_stand_in_another_video),
+		cmocka_unit_test(lights_and_cameras_have_properties_of_their_own),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
