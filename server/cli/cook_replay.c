@@ -50,7 +50,8 @@ static void on_idle(void *user)
 		return;
 	srv_pool_job job = {.path = hob_str_of(r->task->path),
 						.settings = r->task->settings,
-						.profile = r->task->preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL};
+						.profile = r->task->preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL,
+						.waited = true};
 	r->started = srv_pool_start(r->pool, r, &job);
 	if (!r->started) {
 		(void)hob_fail(&r->error, NO_WORKER, "the cook process does not take this job");

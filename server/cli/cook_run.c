@@ -382,7 +382,8 @@ static void feed(run *r)
 							.text = hob_str_of(entry->text),
 							.settings = entry->settings,
 							.profile = HOB_PROFILE_FINAL,
-							.threads = left >= srv_pool_size(r->pool) ? 1 : 0};
+							.threads = left >= srv_pool_size(r->pool) ? 1 : 0,
+							.waited = true};
 		if (!srv_pool_start(r->pool, entry, &job)) {
 			hob_error error;
 			hob_fail(&error, INTERNAL, "the cook process does not take this job");

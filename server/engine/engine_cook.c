@@ -246,17 +246,21 @@ static void take_recipe(engine_job *job, const srv_recipe *recipe)
 	job_end(job);
 }
 
+static bool is_looked_at(const engine_job *job)
+{
+	return job->priority <= SRV_PRIORITY_IN_USE ||
+		   (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(job->engine->events) > 0);
+}
+
 /* Worth it when somebody looks and the final cook makes him wait: a preview of what cooks at once only delays it. */
 static bool wants_preview(const engine_job *job)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
 	const srv_engine *engine = job->engine;
 	const asset *a = &engine->assets[job->asset];
-	bool looked_at = job->priority <= SRV_PRIORITY_IN_USE ||
-					 (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(engine->events) > 0);
 	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
 									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
-	return looked_at && slow && !a->batched && !job->previewed && !job->force &&
+	return is_looked_at(job) && slow && !a->batched && !job->previewed && !job->force &&
 		   job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 
@@ -350,7 +354,8 @@ void engine_feed_workers(srv_engine *engine)
 							 .path = hob_str_of(a->path),
 							 .settings = job->ingredients.settings,
 							 .profile = job->ingredients.profile,
-							 .threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0};
+							 .threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0,
+							 .waited = is_looked_at(job)};
 		if (!srv_pool_start(engine->pool, job, &what)) {
 			job->list_next = engine->waiting;
 			engine->waiting = job;

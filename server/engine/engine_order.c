@@ -28,6 +28,8 @@ void engine_raise_job(engine_job *job, srv_priority priority)
 	srv_engine *engine = job->engine;
 	for (; job && job->priority > priority; job = job->twin_of) {
 		job->priority = priority;
+		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE)
+			srv_pool_hurry(engine->pool, job);
 		engine_job **at = &engine->waiting;
 		while (*at && *at != job)
 			at = &(*at)->list_next;

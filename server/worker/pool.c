@@ -207,18 +207,39 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	return true;
 }
 
+/* The group, because a thread's priority is its own. */
+static bool set_lowered(worker *w, bool lowered)
+{
+	int priority = lowered ? 19 : getpriority(PRIO_PROCESS, 0);
+	if (w->lowered != lowered && setpriority(PRIO_PGRP, (id_t)w->pid, priority) != 0)
+		return false;
+	w->lowered = lowered;
+	return true;
+}
+
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 {
-	worker *used = NULL;
+	worker *fit = NULL, *used = NULL;
 	for (uint32_t i = 0; i < pool->count; i++) {
 		worker *w = &pool->workers[i];
-		if (w->state == IDLE && (!what->alone || w->jobs == 0))
-			return start_on(w, job, what);
-		used = w->state == IDLE ? w : used;
+		if (w->state != IDLE)
+			continue;
+		used = w;
+		if ((!what->alone || w->jobs == 0) && (!fit || w->lowered != what->waited))
+			fit = w;
 	}
+	if (fit && (set_lowered(fit, !what->waited) || !what->waited))
+		return start_on(fit, job, what);
 	if (used)
 		pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");
 	return false;
+}
+
+void srv_pool_hurry(srv_pool *pool, void *job)
+{
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (pool->workers[i].job == job && pool->workers[i].state == BUSY)
+			(void)set_lowered(&pool->workers[i], false);
 }
 
 bool srv_pool_cancel(srv_pool *pool, void *job)

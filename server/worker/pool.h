@@ -9,7 +9,7 @@
  *                                                                         when it never became ready
  *
  * Processes are made with posix_spawn, whose cost does not grow with the daemon (no fork of it), in a process
- * group of their own, at nice 19, and end with the daemon (parent-death signal). What they print is drained
+ * group of their own, at nice 19 unless somebody waits, and end with the daemon (parent-death signal). What they print is drained
  * into a capped log. A worker that broke a rule, crashed or failed a job is replaced, never reused.
  *
  * All calls and callbacks belong to the loop's thread. */
@@ -103,9 +103,14 @@ typedef struct srv_pool_job {
 	/* By a worker that had no job yet, without parts of other cooks and without leaving any: nothing that was cooked before
 	 * can reach it. When only used workers are idle, one of them is replaced, and the idle callback says when to ask again. */
 	bool alone;
+	/* Somebody waits: the cook has the daemon's own priority. Without it the worker runs at nice 19. Only root may raise the
+	 * priority of a worker that was lowered: for anybody else a lowered one is replaced, as for `alone`. */
+	bool waited;
 } srv_pool_job;
 /* Starts a job on an idle worker. False when none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
+/* Somebody waits for a running job now. It goes on as it is where the priority may not be raised. */
+void srv_pool_hurry(srv_pool *pool, void *job);
 /* The job ends as cancelled; its worker is killed. False when the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
 /* The folder behind root number `root` is another one now. Workers opened the old one and are shut in with it: they are

@@ -94,8 +94,6 @@ static void on_ready(worker *w, const srv_frame *frame)
 	if (w->first_rss == 0)
 		w->first_rss = 1;
 	pool->respawn_ms = RESPAWN_FIRST_MS;
-	/* Only now: a start is waited for. The group, because a thread's priority is its own. */
-	setpriority(PRIO_PGRP, (id_t)w->pid, 19);
 	if (!pool->announced) {
 		pool->announced = true;
 		read_importers(pool, (hob_str){(const char *)pool->payload, frame->payload_size});

@@ -32,7 +32,8 @@ typedef struct worker {
 	hob_error why;					   /* set by whoever decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
 	bool stalled;
-	bool alone; /* the job: neither gets parts nor leaves any */
+	bool alone;	  /* the job: neither gets parts nor leaves any */
+	bool lowered; /* runs at nice 19 */
 } worker;
 
 struct srv_pool {

@@ -202,6 +202,7 @@ bool pool_spawn(worker *w, hob_error *err)
 	w->socket = talk[0];
 	w->output = output[0];
 	w->jobs = 0;
+	w->lowered = false;
 	w->first_rss = 0;
 	w->has_why = w->outdated = false;
 	w->state = STARTING;

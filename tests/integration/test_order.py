@@ -4,7 +4,7 @@ import pathlib
 import signal
 import subprocess
 
-from hobtest import HOB, Scenario, children, main, obj_text, until
+from hobtest import HOB, Daemon, Scenario, children, main, obj_text, until
 
 COUNT = 40
 
@@ -31,9 +31,15 @@ class Order(Scenario):
         until(lambda: len(self.jobs(daemon, "queued")) >= count and not self.jobs(daemon, "checking"), f"a queue of {count}")
         return self.jobs(daemon, "queued")
 
+    @staticmethod
+    def workers(daemon):
+        """{pid: niceness} of the cook processes."""
+        return {pid: os.getpriority(os.PRIO_PROCESS, pid) for pid in children(daemon.process.pid)
+                if "worker" in pathlib.Path(f"/proc/{pid}/comm").read_text()}
+
     def held(self, daemon):
         """Stops the only worker with a cook in its hands."""
-        (worker,) = [pid for pid in children(daemon.process.pid) if "worker" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+        (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
         self.addCleanup(self.go_on, worker)
         self.put("blocker.obj", obj_text(9))
@@ -60,6 +66,24 @@ class Order(Scenario):
             if name not in seen and name != "art/blocker.obj":
                 seen.append(name)
         return seen
+
+    def test_a_cook_that_somebody_waits_for_has_the_daemons_priority(self):
+        """Where the system lets the daemon raise a priority the worker stays; else a new one takes its place."""
+        limited = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", HOB]
+        for program, stays in ([HOB], os.geteuid() == 0), (limited if os.geteuid() == 0 else [HOB], False):
+            with Daemon([self.art], self.folder / f"cache{stays:d}", "--jobs", "1", program=program) as daemon:
+                daemon.sync()
+                of_scan = self.workers(daemon)
+                self.assertEqual(list(of_scan.values()), [19])
+                found = daemon.assets()["art/tree.obj"]
+                job = daemon.post(f"/api/v1/assets/{found['id']}/cook", {"force": True}).json()["job"]
+                until(lambda: daemon.get(f"/api/v1/jobs/{job}").json()["state"] == "done", "the cook that was asked for")
+                waited = self.workers(daemon)
+                self.assertEqual(list(waited.values()), [os.getpriority(os.PRIO_PROCESS, 0)])
+                self.assertEqual(list(waited) == list(of_scan), stays)
+                self.put("tree.obj", "mtllib bark.mtl\nusemtl bark\n" + obj_text(6))
+                daemon.sync()
+                self.assertEqual(list(self.workers(daemon)), list(waited))
 
     def test_what_a_client_holds_is_cooked_before_what_else_changed(self):
         with self.serve("--jobs", "1") as daemon:
