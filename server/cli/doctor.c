@@ -1,5 +1,5 @@
 #include "doctor.h"
-#include "tls_client.h"
+#include "http_client.h"
 #include "wrap.h"
 
 #include "../../core/base/json_write.h"

@@ -1,11 +1,15 @@
-/* http_client.h - the command line's HTTP: one request to the daemon.
- *
- * HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) or unix:/path, with the token of HOB_TOKEN; host names and numbers, no redirects, no keep-alive: what the queries need and no more. */
+/* http_client.h - the command line's HTTP: one request to the daemon (client/connection.h), with the token of HOB_TOKEN. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 
 #include "../../core/base/base.h"
-#include "tls_client.h"
+#include "../client/tls_client.h"
+
+#define CLI_CA_OPTION                                                                                        \
+	{                                                                                                        \
+		"--cacert", 0, CLI_TEXT, srv_tls_ca_file(), "FILE",                                                  \
+			"trust the certificates in FILE for https://, not the system's ($HOB_CACERT)"                    \
+	}
 
 typedef struct cli_response {
 	int status;

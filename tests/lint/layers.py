@@ -30,6 +30,7 @@ MAY = {
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
     "server/service": ["core/base"],
+    "server/client": ["core/base"],
     "server/settings": ["core/base", "core/hash", "core/recipe", "server/fs"],
     "server/watch": ["core/base", "server/fs"],
     "server/graph": ["core/base", "core/hash", "server/fs"],
@@ -52,7 +53,7 @@ MAY = {
     "server/http": ["core/base", "server/fs", "server/log", "server/auth", "server/events", "server/store", "server/control",
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
-    "server/cli": ["core/base", "core/hash", "core/recipe", "core/formats", "core/texture", "server/service", "server/log", "server/worker",
+    "server/cli": ["core/base", "core/hash", "core/recipe", "core/formats", "core/texture", "server/service", "server/client", "server/log", "server/worker",
                    "server/store", "server/auth", "server/http", "server/engine", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }

@@ -1,6 +1,7 @@
 #include "tls_client.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -8,12 +9,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
-struct cli_tls {
+struct srv_tls {
 	SSL_CTX *context;
 	SSL *ssl;
 };
 
-const char **cli_ca_file(void)
+const char **srv_tls_ca_file(void)
 {
 	static const char *file;
 	static bool asked;
@@ -33,7 +34,7 @@ static const char *reason(void)
 
 static bool trust(SSL_CTX *context, hob_error *err)
 {
-	const char *file = *cli_ca_file();
+	const char *file = *srv_tls_ca_file();
 	if (!file)
 		return SSL_CTX_set_default_verify_paths(context) == 1 ||
 			   hob_fail(err, IO, "the system's certificates cannot be read: %s", reason());
@@ -52,7 +53,7 @@ static bool expect_name(SSL *ssl, const char *host)
 													 TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host) == 1;
 }
 
-static bool fail_handshake(const cli_tls *tls, const char *host, const char *url, hob_error *err)
+static bool fail_handshake(const srv_tls *tls, const char *host, const char *url, hob_error *err)
 {
 	long verdict = SSL_get_verify_result(tls->ssl);
 	const char *why = verdict == X509_V_OK ? reason() : X509_verify_cert_error_string(verdict);
@@ -69,19 +70,29 @@ static bool fail_handshake(const cli_tls *tls, const char *host, const char *url
 					why);
 }
 
-/* The library writes without the flag that spares the process a signal. */
-static void spare_process(bool begin)
+/* The library writes without the flag that spares the process a signal: it is held back from this thread, and taken. */
+static void hold_signal(sigset_t *before)
 {
-	static void (*before)(int);
-	if (begin)
-		before = signal(SIGPIPE, SIG_IGN);
-	else
-		signal(SIGPIPE, before);
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, before);
 }
 
-bool cli_tls_open(int fd, const char *host, const char *url, cli_tls **out, hob_error *err)
+static void release_signal(const sigset_t *before)
 {
-	cli_tls *tls = calloc(1, sizeof *tls);
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	if (!sigismember(before, SIGPIPE))
+		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+bool srv_tls_open(int fd, const char *host, const char *url, srv_tls **out, hob_error *err)
+{
+	srv_tls *tls = calloc(1, sizeof *tls);
 	ERR_clear_error();
 	if (tls)
 		tls->context = SSL_CTX_new(TLS_client_method());
@@ -96,34 +107,36 @@ bool cli_tls_open(int fd, const char *host, const char *url, cli_tls **out, hob_
 			 hob_fail(err, MEMORY, "no memory left for TLS");
 	}
 	if (ok) {
-		spare_process(true);
+		sigset_t before;
+		hold_signal(&before);
 		bool shaken = SSL_connect(tls->ssl) == 1;
-		spare_process(false);
+		release_signal(&before);
 		ok = shaken || fail_handshake(tls, host, url, err);
 	}
 	if (ok)
 		*out = tls;
 	else
-		cli_tls_close(tls);
+		srv_tls_close(tls);
 	return ok;
 }
 
-bool cli_tls_send(cli_tls *tls, const void *data, size_t size)
+bool srv_tls_send(srv_tls *tls, const void *data, size_t size)
 {
 	size_t wrote = 0;
-	spare_process(true);
+	sigset_t before;
+	hold_signal(&before);
 	bool ok = size == 0 || (SSL_write_ex(tls->ssl, data, size, &wrote) == 1 && wrote == size);
-	spare_process(false);
+	release_signal(&before);
 	return ok;
 }
 
-ssize_t cli_tls_recv(cli_tls *tls, void *data, size_t size)
+ssize_t srv_tls_recv(srv_tls *tls, void *data, size_t size)
 {
 	size_t got = 0;
 	return SSL_read_ex(tls->ssl, data, size, &got) == 1 ? (ssize_t)got : 0;
 }
 
-void cli_tls_close(cli_tls *tls)
+void srv_tls_close(srv_tls *tls)
 {
 	if (!tls)
 		return;
