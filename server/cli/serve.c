@@ -33,6 +33,7 @@ typedef struct daemon_state {
 	bool stopping;
 	serve_options options;
 	srv_config config; /* as started with; cook settings and what serve_reload applies are the newest */
+	serve_upstream upstream;
 	srv_service service;
 	serve_notify notify;
 	serve_keys keys;
@@ -464,6 +465,14 @@ static int run_serve(int argc, char **argv)
 	}
 	srv_engine_options engine;
 	serve_engine_options(&d.config, &engine);
+	if (!serve_upstream_options(&d.config, &d.upstream, &error)) {
+		release(&d);
+		return cli_usage_error(&cli_serve, "%s", error.context);
+	}
+	engine.upstream = d.upstream.url;
+	engine.upstream_token = d.upstream.token;
+	engine.push = d.upstream.push;
+	engine.cache = srv_config_text(&d.config, SRV_CONFIG_cache);
 	engine.roots = d.roots;
 	engine.root_count = d.root_count;
 	srv_log_init(serve_log_level(&d.config),

@@ -1,6 +1,11 @@
 #include "serve_config.h"
 
+#include "../client/tls_client.h"
+
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
@@ -74,6 +79,34 @@ void serve_engine_options(const srv_config *config, srv_engine_options *out)
 								.audit_s =
 									(uint32_t)srv_config_number(config, SRV_CONFIG_reproducibility_interval),
 								.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
+}
+
+static bool read_token(const char *path, serve_upstream *out, hob_error *err)
+{
+	FILE *file = fopen(path, "re");
+	bool ok = file && fgets(out->token, sizeof out->token, file);
+	int code = file ? 0 : errno;
+	if (file)
+		fclose(file);
+	out->token[strcspn(out->token, " \t\r\n")] = 0;
+	return (ok && out->token[0]) || hob_fail(err, USAGE, "'%s' holds no token for the upstream%s%s", path,
+											 code ? ": " : "", code ? strerror(code) : "");
+}
+
+bool serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err)
+{
+	const char *file = srv_config_text(config, SRV_CONFIG_upstream_token_file);
+	const char *told = getenv("HOB_UPSTREAM_TOKEN"), *ci = getenv("CI");
+	const char *push = srv_config_text(config, SRV_CONFIG_push);
+	*out = (serve_upstream){.url = srv_config_text(config, SRV_CONFIG_upstream)};
+	if (!out->url)
+		return true;
+	srv_tls_ca_file();
+	bool in_ci = ci && ci[0] && strcmp(ci, "false") != 0 && strcmp(ci, "0") != 0;
+	out->push = strcmp(push, "always") == 0 || (strcmp(push, "ci") == 0 && in_ci);
+	if (!file && told)
+		snprintf(out->token, sizeof out->token, "%s", told);
+	return !file || read_token(file, out, err);
 }
 
 void serve_http_options(srv_config *config, srv_http_options *out)

@@ -33,6 +33,9 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_SETTINGS_DELETE, /* asset, tag. 204, 412 */
 	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only what is called so or lies below. 200, 404, 410 */
 	SRV_CONTROL_ACTION,		/* digest: a cook key. 200 with its record, 404 */
+	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by ','. 200 with the
+	 * records that were made for them, one a line; 508 when this cache is among those */
+	SRV_CONTROL_ACTIONS,
 	SRV_CONTROL_ACTION_PUT, /* digest, text: a record. 201, 200 when it was there, 400, 409 */
 	SRV_CONTROL_GC, /* force: only say what would go; number: bytes to trim to (0: the limit). 202 {"job":7} */
 	SRV_CONTROL_VERIFY, /* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */

@@ -12,7 +12,7 @@
 
 /* Jobs under way beyond those on a worker, for each priority: enough to keep the workers fed, few enough that the queue's order
  * counts. A priority has those of the ones below it, too, so that it is never behind them. */
-enum { AHEAD = 16, TIMER_MS = 1000 };
+enum { AHEAD = 16, TIMER_MS = 1000, ASKING_MAX = 256 };
 
 int64_t engine_now_ms(void)
 {
@@ -256,7 +256,9 @@ void engine_fill(srv_engine *engine)
 	while (!engine->closing && engine->pool_ready) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
-		if (engine->jobs_alive >= srv_pool_size(engine->pool) + ahead)
+		/* Those that ask the upstream take nothing here: the more, the fewer questions. */
+		uint32_t elsewhere = engine->asking < ASKING_MAX ? engine->asking : ASKING_MAX;
+		if (engine->jobs_alive - elsewhere >= srv_pool_size(engine->pool) + ahead)
 			break;
 		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
@@ -328,6 +330,7 @@ void srv_engine_free(srv_engine *engine)
 		if (engine->settings_caches)
 			srv_settings_cache_free(engine->settings_caches[i]);
 	}
+	srv_upstream_free(engine->upstream);
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
 	free(engine->thumbnails);
@@ -415,6 +418,11 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		srv_engine_free(engine);
 		return false;
 	}
+	srv_upstream_options upstream = {.url = options->upstream,
+									 .token = options->upstream_token,
+									 .cache = options->cache,
+									 .give = options->push};
+	bool asks = !options->upstream || srv_upstream_new(loop, &upstream, store, &engine->upstream, err);
 	uv_prepare_init(loop, &engine->flush);
 	uv_async_init(loop, &engine->posted, engine_on_posted);
 	uv_timer_init(loop, &engine->timer);
@@ -427,7 +435,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	*out = engine;
 	/* The folders are scanned and the first worker begins while this thread reads the index. */
 	engine_look_at_machine(engine);
-	return engine_start_watching(engine, err) && engine_load(engine, err);
+	return asks && engine_start_watching(engine, err) && engine_load(engine, err);
 }
 
 static void finish_close(srv_engine *engine)
@@ -471,6 +479,11 @@ static void on_pool_closed(void *user)
 	close_when_idle(engine);
 }
 
+static void on_upstream_closed(void *user)
+{
+	engine_background_over(user);
+}
+
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
 	engine_publish_held(engine);
@@ -487,6 +500,10 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;
 		job_end(job);
+	}
+	if (engine->upstream) {
+		engine->background++;
+		srv_upstream_close(engine->upstream, on_upstream_closed, engine);
 	}
 	if (engine->watch)
 		srv_watch_close(engine->watch, on_watch_closed, engine);
@@ -505,6 +522,7 @@ void job_free(engine_job *job)
 	srv_outcome_free(job->outcome);
 	hob_buf_release(&job->reasons);
 	hob_arena_release(&job->arena);
+	hob_arena_release(&job->found);
 	free(job);
 	engine->jobs_alive--;
 	if (engine->closing)

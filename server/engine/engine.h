@@ -48,6 +48,9 @@ typedef struct srv_engine_options {
 	srv_engine_watch_mode watch_mode;
 	uint32_t poll_ms; /* 0 = 2000 */
 	bool no_probe;	  /* never make a file in a root */
+	const char *upstream, *upstream_token; /* another cache that is asked before a cook; NULL: none */
+	bool push;							   /* what is cooked here is given to it */
+	const char *cache;					   /* folder of the store */
 	uint32_t
 		audit_s; /* of quiet before one asset is cooked again to see if the same comes of it; 0 = never */
 } srv_engine_options;
@@ -68,6 +71,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong previewed; /* by a worker, as a preview before that */
 	atomic_ullong failed;	 /* by a worker, badly */
 	atomic_ullong hits;		 /* answered by an earlier recipe: nothing was cooked */
+	atomic_ullong fetched;	 /* answered by the upstream: the same */
 	atomic_ullong unchanged; /* hits whose recipe was the current one already: nothing was published */
 	atomic_ullong misses;	 /* cook keys that no recipe answered */
 	atomic_ullong crashed, timed_out, interrupted, cancelled;

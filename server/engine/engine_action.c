@@ -26,6 +26,54 @@ void engine_tell_action(srv_engine *engine, srv_control *control)
 	hob_arena_release(&arena);
 }
 
+/* Only what another machine may take: final cooks that went well and are here with all of their outputs. */
+static bool is_for_others(srv_engine *engine, const srv_recipe *recipe)
+{
+	if (recipe->error.len > 0 || recipe->output_count == 0 ||
+		hob_ingredients_profile(recipe->ingredients) == HOB_PROFILE_PREVIEW)
+		return false;
+	for (uint32_t i = 0; i < recipe->output_count; i++)
+		if (!srv_blob_known(engine->store, &recipe->outputs[i].digest))
+			return false;
+	return true;
+}
+
+void engine_tell_actions(srv_engine *engine, srv_control *control)
+{
+	enum { EACH = 16, BODY = 16 << 20 };
+	if (hob_str_find(control->tag, hob_str_of(srv_store_epoch(engine->store)), 0) != SIZE_MAX) {
+		hob_buf text = {0};
+		hob_buf_printf(&text, "caches ask each other in a circle: %.*s, and %s, which is asked, again",
+					   HOB_FMT(control->tag), srv_store_epoch(engine->store));
+		hob_buf_put(&text, "", 1);
+		engine_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
+		hob_buf_release(&text);
+		return;
+	}
+	hob_arena arena;
+	hob_buf body = {0};
+	hob_arena_init(&arena, RECORD_ARENA);
+	for (size_t at = 0; at + sizeof(hob_sha256) <= control->text.len && body.size < BODY; at += sizeof(hob_sha256)) {
+		hob_arena_mark mark = hob_arena_save(&arena);
+		hob_sha256 lookup;
+		srv_recipe *recipes;
+		uint32_t count = 0, told = 0;
+		hob_error ignored;
+		memcpy(lookup.bytes, control->text.data + at, sizeof lookup.bytes);
+		if (!srv_store_recipes(engine->store, &lookup, &arena, &recipes, &count, &ignored))
+			count = 0;
+		for (uint32_t i = 0; i < count && told < EACH; i++)
+			if (is_for_others(engine, &recipes[i])) {
+				srv_record_print(&recipes[i], &body);
+				told++;
+			}
+		hob_arena_restore(&arena, mark);
+	}
+	control->answer(control, body.failed ? 503 : 200, hob_buf_str(&body));
+	hob_buf_release(&body);
+	hob_arena_release(&arena);
+}
+
 /* ---- taking one */
 
 /* The key must be what this daemon would compute: a record under another key would be found by nobody, or by the wrong

@@ -395,6 +395,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_ACTION:
 		engine_tell_action(engine, control);
 		break;
+	case SRV_CONTROL_ACTIONS:
+		engine_tell_actions(engine, control);
+		break;
 	case SRV_CONTROL_ACTION_PUT:
 		engine_take_action(engine, control);
 		break;

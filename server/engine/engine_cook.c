@@ -78,11 +78,15 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
+bool job_inputs_match(engine_job *job, const srv_recipe *recipe)
+{
+	return srv_kept_holds(recipe, hob_str_of(job->engine->assets[job->asset].path), look_at_input, job);
+}
+
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (engine_is_doubtful(engine, recipe) ||
-		!srv_kept_holds(recipe, hob_str_of(engine->assets[job->asset].path), look_at_input, job))
+	if (engine_is_doubtful(engine, recipe) || !job_inputs_match(job, recipe))
 		return false;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		if (!srv_blob_exists(engine->store, &recipe->outputs[i].digest))
@@ -154,6 +158,28 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 static void step_match(engine_job *job);
 static void step_cook(engine_job *job);
 
+bool job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
+{
+	size_t total = 0;
+	for (uint32_t i = 0; i < job->candidate_count; i++)
+		total += job->candidates[i].dep_count;
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, total);
+	uint32_t count = 0;
+	for (uint32_t i = 0; files && i < job->candidate_count; i++)
+		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
+			uint32_t file = job_dep_file(job, job->candidates[i].deps[d].path);
+			if (file != HOB_NONE)
+				files[count++] = file;
+		}
+	if (job->blind.code != HOB_ERR_OK) {
+		hob_error blind = job->blind;
+		job_fail(job, &blind);
+		return false;
+	}
+	job_digests(job, files, count, next);
+	return true;
+}
+
 /* Recipes with the job's lookup, and the digests of all that they needed. */
 static void find_candidates(engine_job *job)
 {
@@ -169,23 +195,7 @@ static void find_candidates(engine_job *job)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		job->candidate_count = 0;
 	}
-	size_t total = 0;
-	for (uint32_t i = 0; i < job->candidate_count; i++)
-		total += job->candidates[i].dep_count;
-	uint32_t *files = HOB_NEW(&job->arena, uint32_t, total);
-	uint32_t count = 0;
-	for (uint32_t i = 0; files && i < job->candidate_count; i++)
-		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
-			uint32_t file = job_dep_file(job, job->candidates[i].deps[d].path);
-			if (file != HOB_NONE)
-				files[count++] = file;
-		}
-	if (job->blind.code != HOB_ERR_OK) {
-		hob_error blind = job->blind;
-		job_fail(job, &blind);
-		return;
-	}
-	job_digests(job, files, count, step_match);
+	(void)job_hash_inputs(job, step_match);
 }
 
 void job_lookup(engine_job *job)
@@ -221,12 +231,12 @@ void job_lookup(engine_job *job)
 		find_candidates(job);
 }
 
-static void take_recipe(engine_job *job, const srv_recipe *recipe)
+void job_take_recipe(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	bool same = a->has_last && hob_sha256_equal(&a->last, &recipe->key) && a->rev > 0;
-	engine->counters.hits++;
+	*(job->fetched ? &engine->counters.fetched : &engine->counters.hits) += 1;
 	if (same)
 		engine->counters.unchanged++;
 	else
@@ -242,7 +252,7 @@ static void take_recipe(engine_job *job, const srv_recipe *recipe)
 		job_go_on(job);
 		return;
 	}
-	record_job(job, recipe->error.len > 0 ? "failed" : "hit", &recipe->key, NULL);
+	record_job(job, recipe->error.len > 0 ? "failed" : job->fetched ? "fetched" : "hit", &recipe->key, NULL);
 	job_end(job);
 }
 
@@ -268,9 +278,15 @@ static void step_match(engine_job *job)
 {
 	for (uint32_t i = 0; i < job->candidate_count; i++)
 		if (candidate_matches(job, &job->candidates[i])) {
-			take_recipe(job, &job->candidates[i]);
+			job_take_recipe(job, &job->candidates[i]);
 			return;
 		}
+	if (!engine_ask_upstream(job))
+		job_missed(job);
+}
+
+void job_missed(engine_job *job)
+{
 	if (wants_preview(job)) {
 		job->ingredients.profile = HOB_PROFILE_PREVIEW;
 		job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
@@ -282,7 +298,7 @@ static void step_match(engine_job *job)
 }
 
 /* A job whose cook is under way for another asset (a copy): it waits for that result. */
-static bool join_twin(engine_job *job)
+bool job_join_twin(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	for (uint32_t i = 0; i < engine->active_count; i++) {
@@ -302,7 +318,7 @@ static bool join_twin(engine_job *job)
 static void step_cook(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (!job->force && join_twin(job))
+	if (!job->force && job_join_twin(job))
 		return;
 	job->cooking = true;
 	engine_wait_for_worker(job);

@@ -115,6 +115,7 @@ static void finish_good(engine_job *job)
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->outcome->cook_ns;
+	engine_give_upstream(job, &recipe);
 	job_remember_inputs(job, &recipe);
 	publish_good(job, &recipe, false);
 	hob_buf_release(&stats);

@@ -39,6 +39,7 @@ static int compare(const void *a, const void *b)
 }
 
 typedef struct live_keys {
+	srv_upstream *upstream;
 	hob_sha256 *keys;
 	size_t count;
 } live_keys;
@@ -46,12 +47,13 @@ typedef struct live_keys {
 static bool is_live(void *user, const hob_sha256 *recipe)
 {
 	const live_keys *live = user;
-	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL;
+	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
+		   (live->upstream && srv_upstream_holds(live->upstream, recipe));
 }
 
 uint64_t engine_trim(srv_engine *engine, bool dry)
 {
-	live_keys live = {.keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
+	live_keys live = {.upstream = engine->upstream, .keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
 	if (!live.keys)
 		return 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {

@@ -13,6 +13,7 @@
 #include "../watch/watch.h"
 #include "../queue/queue.h"
 #include "../settings/chain.h"
+#include "../upstream/upstream.h"
 
 typedef struct srv_job engine_job;
 typedef struct engine_task engine_task;
@@ -87,6 +88,11 @@ struct srv_job {
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
 	srv_recipe *candidates;
 	uint32_t candidate_count;
+	/* the upstream */
+	bool asked, asking; /* asked: once is enough */
+	bool fetched;
+	hob_arena found; /* of records that came */
+	srv_recipe *wanted; /* the one whose blobs are being fetched */
 	/* hashing */
 	uv_work_t work;
 	hash_item *hashes;
@@ -145,6 +151,8 @@ struct srv_engine {
 	srv_views *views;
 	srv_watch *watch;
 	srv_pool *pool;
+	srv_upstream *upstream; /* NULL: none */
+	uint32_t asking;		/* jobs that wait for it */
 	srv_graph *graph;
 	srv_queue *queue;
 	int *root_fds;
@@ -341,6 +349,16 @@ void job_end(engine_job *job); /* with or without a result; its twins start over
 void job_go_on(engine_job *job);
 void job_free(engine_job *job);
 void engine_feed_workers(srv_engine *engine);
+/* Digests of all that the job's candidates needed; then `next`. False: the job has failed. */
+bool job_hash_inputs(engine_job *job, void (*next)(engine_job *job));
+bool job_inputs_match(engine_job *job, const srv_recipe *recipe); /* as the digests are known now */
+bool job_join_twin(engine_job *job); /* the same cook is under way for a copy: it waits for that */
+void job_missed(engine_job *job);	 /* no result is known: a preview, or the cook */
+void job_take_recipe(engine_job *job, const srv_recipe *recipe);
+/* engine_upstream.c: asked after the own cache, before a cook */
+bool engine_ask_upstream(engine_job *job); /* false: it is not asked */
+void engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
+void engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 /* engine_finish.c: from the worker's answer to what is published */
 void engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */
@@ -444,6 +462,7 @@ struct cJSON *engine_setting_origins(srv_engine *engine, const asset *a);
 void engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */
 void engine_tell_action(srv_engine *engine, srv_control *control);
+void engine_tell_actions(srv_engine *engine, srv_control *control);
 void engine_take_action(srv_engine *engine, srv_control *control);
 /* engine_bundle.c */
 void engine_bundle(srv_engine *engine, srv_control *control);

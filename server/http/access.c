@@ -221,7 +221,7 @@ bool access_guessed(request *r)
 /* Asks for nothing but facts, whatever its method. */
 static bool only_reads(const request *r)
 {
-	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch"};
+	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/actions:batch"};
 	bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
 		reads = reads || strcmp(route_pattern(r->route), readers[i]) == 0;

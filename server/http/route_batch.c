@@ -8,7 +8,7 @@
  * little-endian, and its bytes; a blob that is not here has the size 0xFFFFFFFFFFFFFFFF and no bytes. One blob is open at
  * a time: those that vanish meanwhile end the connection, which the announced length shows. */
 
-enum { BATCH_MAX = 4096, FRAME_BYTES = 40, BLOCK_BYTES = 64 << 10 };
+enum { BATCH_MAX = 4096, LOOKUPS_MAX = 1000, VIA_MAX = 8, FRAME_BYTES = 40, BLOCK_BYTES = 64 << 10 };
 
 typedef struct part {
 	hob_sha256 digest;
@@ -82,38 +82,78 @@ static void on_end(void *user)
 	free(b);
 }
 
+/* The digests of the member `name` of the body, one after the other; false when a problem was sent. */
+static bool read_digests(request *r, const cJSON *object, const char *name, int most, hob_buf *out,
+						 enum MHD_Result *result)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name), *item;
+	hob_sha256 digest;
+	int at = 0;
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > most) {
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send a JSON object with a list of 64 hexadecimal digits each",
+								"the body is not a JSON object with at most %d '%s'", most, name);
+		return false;
+	}
+	cJSON_ArrayForEach(item, list)
+	{
+		if (!hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest)) {
+			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send 64 lower-case hexadecimal digits each",
+									"%s[%d] is not a SHA-256", name, at);
+			return false;
+		}
+		hob_buf_put(out, digest.bytes, sizeof digest.bytes);
+		at++;
+	}
+	*result = MHD_NO;
+	return !out->failed;
+}
+
 static batch *read_hashes(request *r, enum MHD_Result *result)
 {
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "hashes"), *item;
-	int count = cJSON_GetArraySize(list);
+	hob_buf digests = {0};
 	batch *b = NULL;
-	if (!cJSON_IsArray(list) || count > BATCH_MAX) {
-		*result =
-			reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"hashes\":[\"<64 hexadecimal digits>\", ...]}",
-						  "the body is not a JSON object with at most %d 'hashes'", BATCH_MAX);
-		cJSON_Delete(object);
-		return NULL;
+	if (read_digests(r, object, "hashes", BATCH_MAX, &digests, result)) {
+		size_t count = digests.size / sizeof(hob_sha256);
+		b = calloc(1, sizeof *b + count * sizeof *b->parts);
+		for (size_t i = 0; b && i < count; i++)
+			memcpy(b->parts[b->count++].digest.bytes, digests.data + i * sizeof(hob_sha256), sizeof(hob_sha256));
 	}
-	b = calloc(1, sizeof *b + (size_t)count * sizeof *b->parts);
-	*result = MHD_NO;
-	cJSON_ArrayForEach(item, list)
-	{
-		hob_str text = hob_str_of(cJSON_GetStringValue(item));
-		if (b && hob_sha256_parse(text, &b->parts[b->count].digest)) {
-			b->count++;
-			continue;
-		}
-		if (b)
-			*result =
-				reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
-							  "hashes[%u] is not a SHA-256", b->count);
-		free(b);
-		b = NULL;
-		break;
-	}
+	hob_buf_release(&digests);
 	cJSON_Delete(object);
 	return b;
+}
+
+/* Epochs, as other caches have them: short words. */
+static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Result *result)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "via"), *item;
+	bool ok = !list || (cJSON_IsArray(list) && cJSON_GetArraySize(list) <= VIA_MAX);
+	for (item = ok && list ? list->child : NULL; item; item = item->next) {
+		const char *word = cJSON_GetStringValue(item);
+		ok = ok && word && strlen(word) == strspn(word, "0123456789abcdef") && strlen(word) <= 32;
+		hob_buf_printf(out, "%s%s", out->size > 0 ? "," : "", ok ? word : "");
+	}
+	if (!ok)
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send the epochs of GET /api/v1",
+								"'via' is not a list of at most %d epochs", VIA_MAX);
+	return ok;
+}
+
+enum MHD_Result srv_route_action_batch(request *r)
+{
+	enum MHD_Result result;
+	if (r->ask)
+		return reply_answer(r, "application/x-ndjson");
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	hob_buf lookups = {0}, via = {0};
+	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) && read_via(r, object, &via, &result))
+		result = ask_loop(r, SRV_CONTROL_ACTIONS, (hob_str){0},
+						  &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
+	hob_buf_release(&lookups);
+	hob_buf_release(&via);
+	cJSON_Delete(object);
+	return result;
 }
 
 enum MHD_Result srv_route_blob_batch(request *r)

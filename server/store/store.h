@@ -150,6 +150,8 @@ bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *ar
 /* One recipe by key; false with NOT_FOUND. */
 bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
 					  hob_error *err) HOB_MUST_CHECK;
+/* Any thread: the record of this key as text (record.h); appends nothing when there is none. */
+void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out);
 /* Every recipe of the index, or of the copy, which has those that assets name; the oldest first. What `recipe` points to is valid during the call. About a third of the cost
  * of looking each one up. */
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,

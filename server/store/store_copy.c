@@ -74,6 +74,18 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 	return size > 0;
 }
 
+void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out)
+{
+	char name[COPY_NAME];
+	hob_arena arena;
+	hob_str text;
+	copy_name(key, name);
+	hob_arena_init(&arena, COPY_BYTES_MAX);
+	if (read_file(store->recipes_fd, name, &arena, &text))
+		hob_buf_put_str(out, text);
+	hob_arena_release(&arena);
+}
+
 /* False only when the index cannot be written. */
 static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_error *err)
 {

@@ -38,6 +38,7 @@ MAY = {
     "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
     "server/store": ["core/base", "core/hash", "server/fs"],
     "server/reuse": ["core/base", "core/recipe", "server/cook", "server/store", "server/worker"],
+    "server/upstream": ["core/base", "core/hash", "server/client", "server/log", "server/reuse", "server/store", "server/worker"],
     "server/config": ["core/base", "core/recipe"],
     "server/events": ["core/base"],
     "server/auth": ["core/base", "core/hash"],

@@ -1,0 +1,167 @@
+#include "engine_private.h"
+
+#include "../../core/base/json_write.h"
+#include "../log/log.h"
+
+#include <stdlib.h>
+
+/* Another cache is asked when the own one has no result, and given what was cooked here.
+ *
+ *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep it, as a hit
+ *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> job_missed: as without an upstream */
+
+/* What was saved or is asked for is not kept waiting: a tenth of what its cook takes, and not long. */
+static uint32_t longest_wait(const engine_job *job)
+{
+	enum { LEAST_MS = 5, MOST_MS = 250 };
+	const srv_engine *engine = job->engine;
+	if (job->priority == SRV_PRIORITY_BACKGROUND)
+		return 0;
+	uint64_t tenth = engine_expected_ns(engine, &engine->assets[job->asset]) / 10000000;
+	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
+}
+
+static void begin_asking(engine_job *job)
+{
+	job->asking = job->cooking = true;
+	job->engine->asking++;
+}
+
+/* False: the job has ended. */
+static bool end_asking(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	job->asking = job->cooking = false;
+	engine->asking--;
+	if (!job->abandoned && !engine->closing)
+		return true;
+	job_end(job);
+	return false;
+}
+
+static void on_fetched(void *user, bool ok)
+{
+	engine_job *job = user;
+	srv_engine *engine = job->engine;
+	srv_recipe *record = job->wanted;
+	hob_error error;
+	if (!end_asking(job))
+		return;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < record->output_count; i++)
+		if (!hob_str_starts(record->outputs[i].name, HOB_STR("classic.")))
+			record->outputs[kept++] = record->outputs[i];
+	record->output_count = kept;
+	if (ok && !srv_store_put_recipe(engine->store, record, &error)) {
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+		ok = false;
+	}
+	if (!ok) {
+		job_missed(job);
+	} else {
+		engine->publish.rows = true;
+		job->fetched = true;
+		job_take_recipe(job, record);
+	}
+	engine_fill(engine);
+}
+
+static void step_match_found(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	if (job->abandoned || engine->closing) {
+		job_end(job);
+		return;
+	}
+	for (uint32_t i = 0; i < job->candidate_count; i++) {
+		srv_recipe *record = &job->candidates[i];
+		if (!job_inputs_match(job, record) || !srv_upstream_is_worth(engine->upstream, record))
+			continue;
+		job->wanted = record;
+		if (!srv_upstream_fetch(engine->upstream, record, on_fetched, job))
+			break;
+		begin_asking(job);
+		return;
+	}
+	job_missed(job);
+}
+
+static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
+{
+	(void)reached;
+	engine_job *job = user;
+	srv_engine *engine = job->engine;
+	if (!end_asking(job))
+		return;
+	if (count > 0) {
+		job->found = *arena;
+		hob_arena_init(arena, 1);
+		job->candidates = records;
+		job->candidate_count = count;
+		(void)job_hash_inputs(job, step_match_found);
+	} else {
+		job_missed(job);
+	}
+	engine_fill(engine);
+}
+
+bool engine_ask_upstream(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	if (!engine->upstream || job->asked || job->ingredients.profile != HOB_PROFILE_FINAL)
+		return false;
+	if (job_join_twin(job))
+		return true;
+	hob_buf inputs = {0};
+	hob_ingredients_print(&job->ingredients, &inputs);
+	srv_upstream_wish wish = {.lookup = job->lookup,
+							  .source = job->source,
+							  .inputs = hob_buf_str(&inputs),
+							  .wait_ms = longest_wait(job)};
+	job->asked = true;
+	bool asked = !inputs.failed && srv_upstream_find(engine->upstream, &wish, on_found, job);
+	hob_buf_release(&inputs);
+	if (asked)
+		begin_asking(job);
+	return asked;
+}
+
+void engine_give_upstream(engine_job *job, const srv_recipe *recipe)
+{
+	srv_engine *engine = job->engine;
+	if (engine->upstream && job->ingredients.profile == HOB_PROFILE_FINAL)
+		srv_upstream_give(engine->upstream, &recipe->key);
+}
+
+void engine_put_upstream(srv_engine *engine, hob_buf *out)
+{
+	srv_upstream_facts facts;
+	hob_json_key(out, "upstream");
+	if (!engine->upstream) {
+		hob_json_null(out);
+		return;
+	}
+	srv_upstream_look(engine->upstream, &facts);
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "url", hob_str_of(facts.url));
+	hob_json_put_str(out, "state", hob_str_of(srv_upstream_state_name(facts.state)));
+	hob_json_key(out, "since");
+	hob_json_time(out, facts.since_ms);
+	hob_json_key(out, "reason");
+	if (facts.reason[0])
+		hob_json_str(out, hob_str_of(facts.reason));
+	else
+		hob_json_null(out);
+	hob_json_key(out, "push");
+	hob_json_bool(out, facts.gives && !facts.read_only);
+	hob_json_put_u64(out, "asked", facts.asked);
+	hob_json_put_u64(out, "found", facts.found);
+	hob_json_put_u64(out, "fetched", facts.fetched);
+	hob_json_put_u64(out, "fetched_bytes", facts.fetched_bytes);
+	hob_json_put_u64(out, "pushed", facts.given);
+	hob_json_put_u64(out, "pushed_bytes", facts.given_bytes);
+	hob_json_put_u64(out, "refused", facts.refused);
+	hob_json_put_u64(out, "conflicts", facts.conflicts);
+	hob_json_put_u64(out, "outbox", facts.outbox);
+	hob_json_close(out, '}');
+}

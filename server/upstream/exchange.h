@@ -1,0 +1,63 @@
+/* exchange.h - what one thread says to another cache: ask for records, fetch blobs, give records.
+ *
+ * Nothing that comes is believed: blobs are hashed as they come and have no name before that, a record must be the canonical text
+ * of its own key, for the source and the settings that were asked for, and outputs pass the validators that a cook process's do.
+ *
+ * Each call blocks its thread, never longer than the limits below say. A kept connection that the other side has closed meanwhile is
+ * opened once more. */
+#ifndef SRV_EXCHANGE_H
+#define SRV_EXCHANGE_H
+
+#include "../client/connection.h"
+#include "../store/store.h"
+
+#include <pthread.h>
+
+enum {
+	SRV_EXCHANGE_CONNECT_MS = 2000,
+	SRV_EXCHANGE_SILENCE_MS = 4000,
+	SRV_EXCHANGE_SLOWEST = 128 << 10, /* bytes a second that a body must bring in the long run */
+	SRV_EXCHANGE_RECORDS_MAX = 64 << 20,
+	SRV_EXCHANGE_BLOBS_MAX_GIB = 4 /* of one record */
+};
+
+typedef enum srv_exchange_end {
+	SRV_EXCHANGE_OK,
+	SRV_EXCHANGE_NONE,	  /* it has not got that */
+	SRV_EXCHANGE_DOWN,	  /* nobody answers, or not in time, or with 5xx: later */
+	SRV_EXCHANGE_FULL,	  /* it has no room: later */
+	SRV_EXCHANGE_BARRED,  /* the token may not do that */
+	SRV_EXCHANGE_LOOP,	  /* caches ask each other in a circle */
+	SRV_EXCHANGE_REFUSED, /* what came is not what it says, or what was given was not taken */
+	SRV_EXCHANGE_CONFLICT,/* another result is kept there under this key */
+	SRV_EXCHANGE_HERE	  /* this machine's own disk or memory */
+} srv_exchange_end;
+
+typedef struct srv_exchange {
+	srv_peer peer;
+	srv_store *store;
+	const char *epoch; /* of the own cache */
+	pthread_mutex_t lock; /* of the next two */
+	bool closing;
+	srv_connection *connection;
+	hob_error error; /* of the newest call that did not end with OK or NONE */
+	uint64_t bytes;	 /* that the newest call moved */
+} srv_exchange;
+
+void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store, const char *epoch);
+void srv_exchange_release(srv_exchange *exchange);
+/* Another thread: what is under way ends soon, and nothing begins any more. */
+void srv_exchange_cut(srv_exchange *exchange);
+
+/* POST /actions:batch. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
+srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count, hob_str via, hob_buf *out);
+/* Brings every output of the record that is not here into the store, and validates all of them. Classic files are left out. */
+srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *record);
+/* One blob, which must have `size` bytes; UINT64_MAX: as many as it has, up to the limit. */
+srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
+/* Gives the blobs of the own record `key` that are missing there, then the record. NONE: it is not here any more. */
+srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
+/* GET /livez. */
+srv_exchange_end srv_exchange_probe(srv_exchange *exchange);
+
+#endif

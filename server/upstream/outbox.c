@@ -1,0 +1,71 @@
+#include "outbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
+{
+	char path[4096];
+	*outbox = (srv_outbox){.fd = -1};
+	digest_map_init(&outbox->keys, 1);
+	snprintf(path, sizeof path, "%s/outbox", cache);
+	if (mkdir(path, 0777) == 0 || errno == EEXIST)
+		outbox->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = outbox->fd >= 0 ? openat(outbox->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+	if (!folder) {
+		int code = errno;
+		if (copy >= 0)
+			close(copy);
+		return hob_fail(err, IO, "'%s' cannot be opened: %s", path, strerror(code));
+	}
+	for (struct dirent *file = readdir(folder); file; file = readdir(folder)) {
+		hob_sha256 key;
+		bool fresh;
+		if (hob_sha256_parse(hob_str_of(file->d_name), &key))
+			digest_map_put(&outbox->keys, &key, &fresh);
+	}
+	closedir(folder);
+	return true;
+}
+
+void srv_outbox_release(srv_outbox *outbox)
+{
+	if (outbox->fd >= 0)
+		close(outbox->fd);
+	digest_map_release(&outbox->keys);
+}
+
+void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
+{
+	char name[HOB_SHA256_TEXT + 1];
+	bool fresh;
+	hob_sha256_text(key, name);
+	digest_map_put(&outbox->keys, key, &fresh);
+	int fd = openat(outbox->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+}
+
+void srv_outbox_remove(srv_outbox *outbox, const hob_sha256 *key)
+{
+	char name[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(key, name);
+	unlinkat(outbox->fd, name, 0);
+	digest_map_remove(&outbox->keys, key);
+}
+
+void srv_outbox_clear(srv_outbox *outbox)
+{
+	hob_sha256 key;
+	for (size_t at = 0; digest_map_next(&outbox->keys, &at, &key);) {
+		char name[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&key, name);
+		unlinkat(outbox->fd, name, 0);
+	}
+	digest_map_clear(&outbox->keys);
+}
