@@ -75,6 +75,27 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_bytes((uint64_t)cli_number(cache, "disk_free_bytes"), b));
 }
 
+/* The cache above this one. */
+static void put_upstream(const cJSON *upstream, hob_buf *out)
+{
+	char bytes[32], count[48];
+	const char *state = cli_text(upstream, "state");
+	if (!cJSON_IsObject(upstream))
+		return;
+	hob_buf_printf(out, "  upstream  %s  ", cli_text(upstream, "url"));
+	if (strcmp(state, "up") != 0)
+		hob_buf_printf(out, "%s%s%s since %s: %s", cli_state_color("failed"), state, cli_color_off(),
+					   cli_text(upstream, "since"), cli_text(upstream, "reason"));
+	else
+		hob_buf_printf(out, "%s fetched, %s", cli_count(cli_number(upstream, "fetched"), "result", count),
+					   srv_text_bytes((uint64_t)cli_number(upstream, "fetched_bytes"), bytes));
+	if (cli_number(upstream, "outbox") > 0)
+		hob_buf_printf(out, "; %s to give", cli_count(cli_number(upstream, "outbox"), "result", count));
+	if (cli_number(upstream, "refused") > 0)
+		hob_buf_printf(out, "; %.0f refused, see the log", cli_number(upstream, "refused"));
+	hob_buf_put(out, "\n", 1);
+}
+
 /* Assets whose outputs differ from cook to cook. */
 static void put_nondeterministic(const char *url, const cJSON *stats, hob_buf *out)
 {
@@ -125,6 +146,7 @@ static int print_once(const char *url, hob_buf *out)
 	cJSON *roots = stats ? cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
 	if (stats)
 		put_stats(url, stats, out);
+	put_upstream(cli_member(stats, "upstream"), out);
 	put_nondeterministic(url, stats, out);
 	put_roots(roots, out);
 	cJSON_Delete(stats);

@@ -224,6 +224,8 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	bool known = cached && strcmp(cli_text(why, "verdict"), "failed") == 0;
 	printf("%s: %s%s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"), known ? AS_KNOWN : "",
 		   against ? ", compared with rev " : "", against ? against : "");
+	if (cli_text(why, "fetched_from")[0])
+		printf("  from      the upstream %s\n", cli_text(why, "fetched_from"));
 	print_reasons(cli_member(why, "reason"));
 	print_previous(why, against);
 	cJSON_ArrayForEach(item, cli_member(why, "changed")) print_change(item);
@@ -466,7 +468,7 @@ static bool on_event(void *user, hob_str line)
 	if (!hob_str_starts(line, HOB_STR("data: ")))
 		return true;
 	cJSON *event = cJSON_ParseWithLength(line.data + 6, line.len - 6);
-	static const char *const ends[] = {"cooked", "hit", "failed", "cancelled", "done"};
+	static const char *const ends[] = {"cooked", "hit", "fetched", "failed", "cancelled", "done"};
 	bool over = false, going = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
 		over = over || strcmp(cli_text(event, "state"), ends[i]) == 0;

@@ -50,6 +50,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	srv_metric_u64(out, METRIC_cook_results, "result=\"preview\"", c->previewed);
 	srv_metric_u64(out, METRIC_cook_results, "result=\"failed\"", c->failed);
 	srv_metric_u64(out, METRIC_cook_results, "result=\"hit\"", c->hits);
+	srv_metric_u64(out, METRIC_cook_results, "result=\"fetched\"", c->fetched);
 	srv_metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
 	srv_metric_head(out, METRIC_cook_parts);
 	srv_metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts_made);
@@ -70,6 +71,30 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_worker_timeouts, c->timed_out);
 }
 
+static void put_upstream_requests(hob_buf *out, srv_engine *engine)
+{
+	srv_upstream_facts facts;
+	srv_upstream_look(engine->upstream, &facts);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"hit\"", facts.found);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"miss\"", facts.asked - facts.found);
+}
+
+static void put_upstream(hob_buf *out, srv_engine *engine)
+{
+	srv_upstream_facts facts;
+	srv_upstream_look(engine->upstream, &facts);
+	one(out, METRIC_upstream_up, facts.state == SRV_UPSTREAM_UP);
+	one(out, METRIC_upstream_outbox, facts.outbox);
+	srv_metric_head(out, METRIC_upstream_results);
+	srv_metric_u64(out, METRIC_upstream_results, "result=\"fetched\"", facts.fetched);
+	srv_metric_u64(out, METRIC_upstream_results, "result=\"pushed\"", facts.given);
+	srv_metric_u64(out, METRIC_upstream_results, "result=\"refused\"", facts.refused);
+	srv_metric_u64(out, METRIC_upstream_results, "result=\"conflict\"", facts.conflicts);
+	srv_metric_head(out, METRIC_upstream_bytes);
+	srv_metric_u64(out, METRIC_upstream_bytes, "direction=\"fetched\"", facts.fetched_bytes);
+	srv_metric_u64(out, METRIC_upstream_bytes, "direction=\"pushed\"", facts.given_bytes);
+}
+
 static void put_cache(hob_buf *out, srv_engine *engine)
 {
 	srv_engine_counters *c = &engine->counters;
@@ -77,7 +102,9 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	srv_store_measure(engine->store, &usage);
 	srv_metric_head(out, METRIC_cache_requests);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", c->hits);
-	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses + c->fetched);
+	if (engine->upstream)
+		put_upstream_requests(out, engine);
 	one_ns(out, METRIC_cache_saved, c->saved_ns);
 	one(out, METRIC_cache_size, usage.blob_bytes);
 	one(out, METRIC_cache_entries, usage.blob_count);
@@ -87,6 +114,8 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	one(out, METRIC_cache_damaged, usage.damaged_blobs);
 	one(out, METRIC_cache_rebuilds, c->rebuilds);
 	one(out, METRIC_cache_oldest_idle, usage.oldest_idle_s);
+	if (engine->upstream)
+		put_upstream(out, engine);
 }
 
 static void put_derived(hob_buf *out, srv_engine_counters *c)
@@ -144,6 +173,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "failed", c->failed);
 	hob_json_put_u64(out, "cancelled", c->cancelled);
 	hob_json_put_u64(out, "hits", c->hits);
+	hob_json_put_u64(out, "fetched", c->fetched);
 	hob_json_put_u64(out, "misses", c->misses);
 	hob_json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
 	hob_json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
@@ -165,6 +195,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "recipes", usage.recipe_count);
 	hob_json_put_u64(out, "parts", usage.part_count);
 	hob_json_close(out, '}');
+	engine_put_upstream(engine, out);
 	hob_buf trouble = {0};
 	srv_engine_trouble(engine, &trouble);
 	hob_json_key(out, "degraded");

@@ -370,6 +370,8 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 		note_time(&engine->counters.cook, row.cook_ns);
 		note_time(&engine->counters.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
+	if (job->fetched)
+		row.log = hob_str_of(engine->options.upstream);
 	hob_error failed;
 	if (!srv_store_put_job(engine->store, &row, &failed))
 		srv_log(SRV_LOG_ERROR, "store", "%s", failed.context);
@@ -435,8 +437,8 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 		bytes += recipe->outputs[i].size;
 	told_clients(engine, told);
 	if (hit)
-		srv_log(SRV_LOG_INFO, "reused", "%s  from the cache  %s%s", a->full, srv_text_bytes(bytes, size),
-				told);
+		srv_log(SRV_LOG_INFO, job->fetched ? "fetched" : "reused", "%s  from the %s  %s%s", a->full,
+				job->fetched ? "upstream" : "cache", srv_text_bytes(bytes, size), told);
 	else
 		srv_log(SRV_LOG_INFO, a->life.good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
 				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size), told);

@@ -217,12 +217,25 @@ static int find_at_rev(srv_engine *engine, const asset *a, uint64_t rev, hob_are
 	return 410;
 }
 
+/* Which cache a result came from, as record_job kept it; null: it was cooked here, or found in the own one. */
+static void put_origin(const srv_job_row *newest, hob_buf *out)
+{
+	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
+	hob_buf_put_str(out, HOB_STR(",\"fetched_from\":"));
+	if (fetched)
+		hob_buf_put_json(out, newest->log);
+	else
+		hob_buf_put_str(out, HOB_STR("null"));
+}
+
 static const char *verdict_of(const srv_job_row *newest, bool has_before)
 {
 	if (!newest)
 		return "never cooked";
 	if (hob_str_equal(newest->result, HOB_STR("hit")))
 		return "reused";
+	if (hob_str_equal(newest->result, HOB_STR("fetched")))
+		return "fetched";
 	if (hob_str_equal(newest->result, HOB_STR("failed")))
 		return "failed";
 	return has_before ? "recooked" : "cooked";
@@ -279,8 +292,10 @@ void engine_why(srv_engine *engine, srv_control *control)
 	hob_buf_put_str(&body, hob_buf_str(&c.changed));
 	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);
 	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
-	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s,\"reproducibility\":", (double)now.cook_ns / 1e6,
+	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s", (double)now.cook_ns / 1e6,
 				   count > 0 && engine_was_known(&rows[0]) ? "true" : "false");
+	put_origin(count > 0 ? &rows[0] : NULL, &body);
+	hob_buf_put_str(&body, HOB_STR(",\"reproducibility\":"));
 	hob_buf audit = {0};
 	engine_put_audit(a, &audit);
 	hob_json_raw(&body, hob_buf_str(&audit));

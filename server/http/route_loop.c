@@ -36,7 +36,7 @@ static bool parse_time(hob_str text, int64_t *out)
 static bool known_words(hob_str list)
 {
 	static const char *const words[] = {"queued", "checking", "cooking", "storing", "running",
-										"done",	  "cooked",	  "hit",	 "failed",	"cancelled"};
+										"done",	  "cooked",	  "hit",	 "failed",	"cancelled", "fetched"};
 	for (size_t i = 0, end; list.len > 0 && i <= list.len; i = end + 1) {
 		bool known = false;
 		end = hob_str_find(list, HOB_STR(","), i);
@@ -70,7 +70,7 @@ enum MHD_Result srv_route_jobs(request *r)
 		return reply_problem(
 			r, PROBLEM_BAD_REQUEST,
 			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
-			"failed cancelled",
+			"fetched failed cancelled",
 			"'state=%.*s' holds a word that is none of them", HOB_FMT(state));
 	return ask_loop(r, SRV_CONTROL_JOBS, asset,
 					&(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});

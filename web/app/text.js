@@ -96,7 +96,7 @@ export const text = {
 		madeOf: 'Made of', madeOfNone: 'It needs no other file.', usedBy: 'Used by', usedByNone: 'No other asset uses it.',
 		missing: 'Not found', missingTitle: 'It was looked for in vain; as soon as it appears the asset is cooked again', truncated: 'There are more than can be shown.',
 		whyWhat: 'What changed', before: 'Before', now: 'Now', notes: 'Notes of the cook', levels: { warning: 'Warning', info: 'Note', error: 'Error' },
-		verdicts: { 'never cooked': 'Not cooked yet', cooked: 'Cooked for the first time', recooked: 'Cooked again', reused: 'Found in the cache, not cooked', failed: 'The last cook failed' },
+		verdicts: { 'never cooked': 'Not cooked yet', cooked: 'Cooked for the first time', recooked: 'Cooked again', reused: 'Found in the cache, not cooked', fetched: 'Fetched from the upstream, not cooked', failed: 'The last cook failed' },
 		unchanged: (count) => (count === 0 ? '' : `${count} ${count === 1 ? 'input' : 'inputs'} unchanged`),
 		sameAsBefore: 'Files and settings are the same as of the cook before,', otherThan: 'They differ from those of the one',
 		nothingChanged: 'No input differs from the cook before.', firstCook: 'There is no earlier cook to compare with.',
@@ -108,7 +108,7 @@ export const text = {
 		asked: () => 'Somebody asked', forced: () => 'Somebody asked to cook it again', removed: (path) => `${path} was deleted`, appeared: (path) => `${path} appeared`,
 		check: () => 'Checked after a start', retry: () => 'Another try after a failure', tools: () => 'A newer version of Hob cooks it differently', start: () => 'Checked after a start', dep: (path) => `${path} changed`,
 	},
-	results: { cooked: 'Cooked', hit: 'From the cache', failed: 'Failed', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' },
+	results: { cooked: 'Cooked', hit: 'From the cache', fetched: 'From the upstream', failed: 'Failed', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' },
 	jobStates: { queued: 'Waiting', checking: 'Checking files', cooking: 'Cooking', storing: 'Storing', running: 'Running', done: 'Done', import: 'Reading', meshes: 'Meshes', textures: 'Textures', write: 'Writing', scene: 'Scene', animations: 'Animations' },
 	history: {
 		what: 'What', trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', compare: 'Compare two cooks', from: 'From', to: 'to', change: 'Change', total: 'Cooked size', cookTime: 'Cook time',

@@ -11,7 +11,7 @@ const words = text.history;
 const compared = ['triangles', 'vertices', 'meshes', 'materials', 'textures', 'lods', 'animations', 'nodes'];
 
 const Result = ({ result }) => {
-	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
+	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[result] ?? result}</span>`;
 };
 

@@ -25,7 +25,7 @@ const resultOf = (job) => (job.error && job.result === 'hit' ? 'failed' : job.re
 function Result({ job }) {
 	const result = resultOf(job);
 	const known = result === 'failed' && (job.cached || job.result === 'hit');
-	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'work'];
+	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'work'];
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${known ? words.known : text.results[result] ?? text.jobStates[job.state] ?? job.state}</span>`;
 }
 
@@ -79,7 +79,7 @@ function Done({ jobs }) {
 		})}</tbody></table></div>`;
 }
 
-const filters = ['', 'cooked', 'hit', 'failed', 'cancelled'];
+const filters = ['', 'cooked', 'hit', 'fetched', 'failed', 'cancelled'];
 
 export function Jobs({ query }) {
 	useTitle(words.title);
