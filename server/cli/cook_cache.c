@@ -49,21 +49,33 @@ static void note_live(void *user, const srv_asset_row *row)
 	digest_map_put(user, &row->last, &fresh);
 }
 
+typedef struct live_keys {
+	digest_map keys;
+	bool (*held)(void *user, const hob_sha256 *key);
+	void *user;
+} live_keys;
+
 static bool is_live(void *user, const hob_sha256 *key)
 {
-	return digest_map_find(user, key) != NULL;
+	const live_keys *live = user;
+	return digest_map_find(&live->keys, key) != NULL || (live->held && live->held(live->user, key));
 }
 
-void cook_cache_close(cook_cache *cache)
+srv_store *cook_cache_store_of(cook_cache *cache)
+{
+	return cache->store;
+}
+
+void cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
 {
 	if (!cache)
 		return;
 	hob_error ignored;
-	digest_map live;
-	digest_map_init(&live, 1);
-	if (srv_store_each_asset(cache->store, note_live, &live, &ignored))
+	live_keys live = {.held = held, .user = user};
+	digest_map_init(&live.keys, 1);
+	if (srv_store_each_asset(cache->store, note_live, &live.keys, &ignored))
 		srv_store_trim(cache->store, is_live, &live);
-	digest_map_release(&live);
+	digest_map_release(&live.keys);
 	srv_store_close(cache->store);
 	digest_map_release(&cache->digests);
 	pthread_mutex_destroy(&cache->lock);
@@ -129,6 +141,7 @@ void cook_look_release(cook_look *look)
 {
 	srv_outcome_free(look->hit);
 	hob_arena_release(&look->arena);
+	hob_arena_release(&look->found);
 }
 
 bool cook_look_source(cook_cache *cache, cook_look *look)
@@ -282,6 +295,22 @@ void cook_look_match(cook_cache *cache, cook_look *look)
 	}
 }
 
+void cook_look_compare(cook_cache *cache, cook_look *look)
+{
+	asking ask = {cache, look};
+	look->match = NULL;
+	for (uint32_t i = 0; i < look->kept_count && !look->match; i++)
+		if (srv_kept_holds(&look->kept[i], hob_str_of(look->path), look_at_input, &ask))
+			look->match = &look->kept[i];
+}
+
+bool cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
+{
+	look->kept = look->match;
+	look->kept_count = 1;
+	return srv_store_put_recipe(cache->store, look->match, err) && srv_store_commit(cache->store, err);
+}
+
 /* ---- keeping */
 
 srv_recipe_output *cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
@@ -307,8 +336,9 @@ static int64_t now_ms(void)
 }
 
 bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-					 srv_recipe_output *outputs, hob_error *err)
+					 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err)
 {
+	*kept = false;
 	const srv_result *result = &outcome->result;
 	hob_str model = hob_str_of(look->path);
 	/* The source stands first: what the worker read of it is what counts. */
@@ -334,6 +364,8 @@ bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outc
 			  hob_fail(err, MEMORY, "no memory left to keep a result");
 	ok = ok && srv_kept_key(&outcome->arena, &recipe, &recipe.key, err) &&
 		 srv_store_put_recipe(cache->store, &recipe, err) && srv_store_commit(cache->store, err);
+	*key = recipe.key;
+	*kept = ok;
 	hob_buf_release(&ingredients);
 	hob_buf_release(&stats);
 	return ok;

@@ -14,8 +14,9 @@ typedef struct cook_cache cook_cache;
 
 /* Errors: those of srv_store_open; LOCKED: a daemon or another run has it. */
 bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
-/* Commits, and trims to max_bytes what no asset of a daemon names. NULL is fine. */
-void cook_cache_close(cook_cache *cache);
+/* Commits, and trims to max_bytes what no asset of a daemon names and `held` does not hold (NULL: nothing). NULL is fine. */
+void cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
+srv_store *cook_cache_store_of(cook_cache *cache);
 
 typedef struct cook_look {
 	hob_arena arena;
@@ -23,7 +24,10 @@ typedef struct cook_look {
 	const char *path; /* below the root; the caller's */
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup;
-	bool force; /* nothing is looked for */
+	bool force;		   /* nothing is looked for */
+	bool asked;		   /* another cache was asked */
+	hob_arena found;   /* of records that came from there */
+	srv_recipe *match; /* the kept one whose inputs are what they were; NULL: none */
 	srv_recipe *kept;
 	uint32_t kept_count;
 	srv_outcome *hit; /* owned until taken: as a cook would have ended */
@@ -38,12 +42,17 @@ void cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer 
 /* Sets `hit` when every input of a kept result is what it was and all its outputs are there. */
 void cook_look_match(cook_cache *cache, cook_look *look);
 
+/* The same without its outputs, which may be elsewhere: sets `match`. */
+void cook_look_compare(cook_cache *cache, cook_look *look);
+/* Loop: keeps `match`, whose outputs are in the store by now, as the only one that cook_look_match looks at. */
+bool cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
+
 /* Any thread: stores the outputs of a cook, checked by the caller, for cook_cache_keep. NULL with *err. */
 srv_recipe_output *cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 									hob_error *err);
-/* Loop: keeps the result under the bytes that the worker read. */
+/* Loop: keeps the result under the bytes that the worker read, and says its key. *kept: it was, which needs a source that was read. */
 bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-					 srv_recipe_output *outputs, hob_error *err) HOB_MUST_CHECK;
+					 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err) HOB_MUST_CHECK;
 
 /* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. */
 int cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);

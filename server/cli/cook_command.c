@@ -14,8 +14,14 @@ static const char *cook_cache_folder(const srv_config *config)
 static int run_cook(int argc, char **argv)
 {
 	const char *out = "cooked", *report = NULL, *root = NULL, *settings = NULL, *file = NULL, *budget = NULL;
-	static const srv_config_key keys[] = {SRV_CONFIG_jobs, SRV_CONFIG_timeout, SRV_CONFIG_memory,
-										  SRV_CONFIG_sandbox, SRV_CONFIG_cache};
+	static const srv_config_key keys[] = {SRV_CONFIG_jobs,
+										  SRV_CONFIG_timeout,
+										  SRV_CONFIG_memory,
+										  SRV_CONFIG_sandbox,
+										  SRV_CONFIG_cache,
+										  SRV_CONFIG_upstream,
+										  SRV_CONFIG_upstream_token_file,
+										  SRV_CONFIG_push};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false;
 	cli_option options[] = {
@@ -41,6 +47,9 @@ static int run_cook(int argc, char **argv)
 		{0},
 		{0},
 		{0},
+		{0},
+		{0},
+		{0},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
 		const srv_config_row *row = &srv_config_table[keys[i]];
@@ -60,7 +69,8 @@ static int run_cook(int argc, char **argv)
 	for (size_t i = 0; configured && i < HOB_COUNT_OF(keys); i++)
 		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
 												 srv_config_table[keys[i]].option, &error);
-	if (!configured) {
+	serve_upstream upstream;
+	if (!configured || !serve_upstream_options(&config, &upstream, &error)) {
 		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	}
@@ -97,6 +107,7 @@ static int run_cook(int argc, char **argv)
 							.config = &config,
 							.report = report,
 							.cache = cook_cache_folder(&config),
+							.upstream = &upstream,
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast};
@@ -120,10 +131,14 @@ const cli_command cli_cook = {
 	"<path> counts from --root, else from the source's folder, else from the folder that PATH names.\n"
 	"--cache DIR (or the one that hob.json or HOB_CACHE names) keeps results, and what it holds is not "
 	"cooked again.\n"
+	"--upstream URL asks another Hob first and gives it what is cooked here, so that a build machine shares "
+	"with "
+	"everybody; it needs no cache of its own.\n"
 	"\n"
 	"Examples:\n"
 	"  hob cook art/ -o build/ --report build/report.json\n"
 	"  hob cook art/ -o build/ --cache .hob\n"
+	"  hob cook art/ -o build/ --upstream http://cache:7780 --push ci\n"
 	"  hob cook art/ --check --budget budget.json\n"
 	"  hob cook duck.glb -o out/ --classic\n"
 	"  hob cook data/sceneconverter.json\n",

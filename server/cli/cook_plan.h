@@ -19,6 +19,7 @@ typedef struct cook_entry {
 	bool stalled;			/* the try before did */
 	bool named, again;		/* named: on the command line; again: killed its worker once */
 	bool cached;			/* answered by the cache */
+	bool fetched;			/* the same, after the upstream had answered */
 	struct cook_look *look; /* of the run, while it lasts; NULL without a cache */
 } cook_entry;
 

@@ -1,6 +1,7 @@
 #include "cook_run.h"
 #include "cook_cache.h"
 #include "cook_parts.h"
+#include "cook_share.h"
 #include "preflight.h"
 #include "serve_config.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOOKS_MAX = 4 };
+enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 }; /* with an upstream, so that questions go together */
 
 /* One run of `hob cook`: a plan (what to cook), a pool of workers, and what became of each entry. */
 typedef struct run {
@@ -25,7 +26,8 @@ typedef struct run {
 	cook_parts parts;	/* without a cache */
 	cook_cache *cache;	/* NULL: none */
 	cook_entry **queue; /* for the workers; room for all of the plan */
-	uint32_t queued, next, looked, looks_pending, cached;
+	cook_share share;
+	uint32_t queued, next, looked, looks_pending, cached, fetched;
 	uint32_t finished, failed, over_budget; /* failed: for other reasons than a budget, too */
 	uint32_t failed_budget;
 	uint64_t cook_ns, bytes, began_ns;
@@ -121,7 +123,10 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
 				show(hob_str_of(error->context), &text));
 	} else if (!r->quiet) {
-		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "", entry->cached ? "cached" : "cooked",
+		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "",
+				entry->fetched	? "fetched"
+				: entry->cached ? "cached"
+								: "cooked",
 				color ? "\x1b[0m" : "", path.text, srv_text_duration(outcome->cook_ns, time),
 				srv_text_bytes(bytes->written + bytes->reused, size));
 		if (bytes->reused > 0)
@@ -151,6 +156,12 @@ static void on_closed(void *user)
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
 }
 
+static void on_shared(void *user)
+{
+	run *r = user;
+	srv_pool_close(r->pool, on_closed, r);
+}
+
 static bool enough(const run *r)
 {
 	return r->fail_fast && r->failed > 0;
@@ -161,9 +172,14 @@ static void finish_if_over(run *r)
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
 		return;
+	if (!r->interrupted && cook_share_is_giving(&r->share))
+		return;
 	r->closing = true;
 	clear_line(r);
-	srv_pool_close(r->pool, on_closed, r);
+	if (r->share.upstream)
+		srv_upstream_close(r->share.upstream, on_shared, r);
+	else
+		on_shared(r);
 }
 
 static void drop_look(cook_entry *entry)
@@ -196,8 +212,14 @@ static void keep(write_job *job)
 {
 	run *r = job->r;
 	shown text;
-	if (job->kept && cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &job->keep_error))
+	hob_sha256 key;
+	bool kept;
+	if (job->kept &&
+		cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept, &job->keep_error)) {
+		if (kept)
+			cook_share_give(&r->share, &key);
 		return;
+	}
 	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
 		return;
 	r->keep_failed = true;
@@ -217,6 +239,7 @@ static void write_done(uv_work_t *work, int status)
 	r->cook_ns += job->entry->cached ? 0 : job->outcome->cook_ns;
 	keep(job);
 	r->cached += job->entry->cached && job->error.code == HOB_ERR_OK;
+	r->fetched += job->entry->fetched && job->error.code == HOB_ERR_OK;
 	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
 				 &job->bytes);
 	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
@@ -289,12 +312,29 @@ static void match_kept(uv_work_t *work)
 	cook_look_match(job->r->cache, job->entry->look);
 }
 
+static void look_ended(uv_work_t *work, int status);
+
+static void asked(void *user, bool there)
+{
+	look_job *job = user;
+	if (there && goes_on(job->r)) {
+		job->entry->fetched = true;
+		uv_queue_work(&job->r->loop, &job->work, match_kept, look_ended);
+	} else {
+		look_ended(&job->work, 0);
+	}
+}
+
 static void look_ended(uv_work_t *work, int status)
 {
 	(void)status;
 	look_job *job = work->data;
 	run *r = job->r;
 	cook_entry *entry = job->entry;
+	if (!entry->look->hit && job->readable && goes_on(r) &&
+		cook_share_ask(&r->share, entry->look, asked, job))
+		return;
+	entry->fetched = entry->fetched && entry->look->hit;
 	srv_outcome *hit = entry->look->hit;
 	entry->look->hit = NULL;
 	r->looks_pending--;
@@ -343,7 +383,8 @@ static bool begin_look(run *r, cook_entry *entry)
 /* What no importer reads, and what has wrong settings, goes on to fail with its reason. A merge of a scene list is no file. */
 static void look_ahead(run *r)
 {
-	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < LOOKS_MAX) {
+	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX;
+	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < most) {
 		cook_entry *entry = &r->plan.entries[r->looked++];
 		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
 					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
@@ -500,6 +541,16 @@ static uint32_t done_count(const run *r)
 	return r->finished - r->failed - (r->skipped - r->plan.skipped_count);
 }
 
+static void tell_of_upstream(run *r)
+{
+	shown text;
+	hob_buf told = {0};
+	cook_share_tell(&r->share, &told);
+	if (told.size > 0)
+		fprintf(stderr, "%s: %s\n", r->who, show(hob_buf_str(&told), &text));
+	hob_buf_release(&told);
+}
+
 static int finish(run *r, const char *report_path)
 {
 	char time[32], size[32];
@@ -519,9 +570,13 @@ static int finish(run *r, const char *report_path)
 		snprintf(skipped, sizeof skipped, ", %u skipped", r->skipped);
 	if (r->over_budget > 0)
 		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
-	char cached[40] = "";
-	if (r->cached > 0)
-		snprintf(cached, sizeof cached, "%u from the cache, ", r->cached);
+	char cached[80] = "";
+	int used = 0;
+	if (r->cached > r->fetched)
+		used = snprintf(cached, sizeof cached, "%u from the cache, ", r->cached - r->fetched);
+	if (r->fetched > 0)
+		snprintf(cached + used, sizeof cached - (size_t)used, "%u from the upstream, ", r->fetched);
+	tell_of_upstream(r);
 	if (!r->quiet || code != EXIT_GOOD)
 		fprintf(stderr, "%u cooked, %s%u failed%s%s in %s  (%s written)\n", done_count(r) - r->cached, cached,
 				r->failed, skipped, budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
@@ -537,19 +592,39 @@ static int finish(run *r, const char *report_path)
 	return code;
 }
 
+static void share_changed(void *user)
+{
+	finish_if_over(user);
+}
+
 /* A cache that somebody else has open is done without: the run takes longer, and its results are the same. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
 	uint64_t max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size);
-	if (!options->cache || cook_cache_open(options->cache, max_bytes, &r->cache, err))
+	bool shares = options->upstream && options->upstream->url;
+	const char *folder = options->cache;
+	bool opened = folder && cook_cache_open(folder, max_bytes, &r->cache, err);
+	if (folder && !opened) {
+		if (err->code != HOB_ERR_LOCKED)
+			return false;
+		fprintf(stderr, "%s: nothing is taken from the cache: %s\n", r->who,
+				show(hob_str_of(err->context), &text));
+		*err = (hob_error){0};
+	}
+	if (!shares)
 		return true;
-	if (err->code != HOB_ERR_LOCKED)
-		return false;
-	fprintf(stderr, "%s: nothing is taken from the cache: %s\n", r->who,
-			show(hob_str_of(err->context), &text));
-	*err = (hob_error){0};
-	return true;
+	if (!opened) {
+		folder = r->share.folder;
+		if (!cook_share_folder(&r->share, err) || !cook_cache_open(folder, 0, &r->cache, err))
+			return false;
+	}
+	return cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, share_changed, r, err);
+}
+
+static void nothing_to_do(void *user)
+{
+	(void)user;
 }
 
 int cook_run(cook_plan *plan, const cook_run_options *options)
@@ -571,7 +646,8 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 							 .sandbox = limits.sandbox,
 							 .root_fds = &r.plan.root_fd,
 							 .root_count = 1,
-							 .one_first = options->cache != NULL};
+							 .one_first =
+								 options->cache != NULL || (options->upstream && options->upstream->url)};
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
 	int code;
@@ -582,6 +658,10 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	} else {
 		cli_print_error(r.who, &error);
 		code = EXIT_INTERNAL;
+		if (r.share.upstream) {
+			srv_upstream_close(r.share.upstream, nothing_to_do, NULL);
+			uv_run(&r.loop, UV_RUN_DEFAULT);
+		}
 	}
 	if (looping)
 		uv_loop_close(&r.loop);
@@ -590,7 +670,8 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	for (uint32_t i = 0; i < r.plan.count; i++)
 		drop_look(&r.plan.entries[i]);
 	free(r.queue);
-	cook_cache_close(r.cache);
+	cook_cache_close(r.cache, cook_share_holds, &r.share);
+	cook_share_release(&r.share);
 	cook_plan_release(&r.plan);
 	cook_parts_release(&r.parts);
 	return code;

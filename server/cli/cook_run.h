@@ -5,14 +5,16 @@
 
 #include "../config/config.h"
 #include "cook_write.h"
+#include "serve_config.h"
 
 typedef struct cook_run_options {
 	const char *who; /* "hob cook", for messages */
 	cook_write_options write;
-	const srv_config *config; /* jobs, timeout, memory, sandbox */
-	const char *report;		  /* JSON report, or NULL */
-	const char *cache;		  /* folder of kept results, or NULL */
-	bool force;				  /* cooks what the cache has, too */
+	const srv_config *config;		/* jobs, timeout, memory, sandbox */
+	const char *report;				/* JSON report, or NULL */
+	const char *cache;				/* folder of kept results, or NULL */
+	const serve_upstream *upstream; /* NULL or without an address: none */
+	bool force;						/* cooks what the cache has, too */
 	bool quiet;
 	bool fail_fast; /* the first failure ends it */
 } cook_run_options;

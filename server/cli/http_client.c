@@ -10,8 +10,8 @@
 
 enum { PIECE = 16384, BODY_MAX = 1 << 30, SILENCE_MS = 40000 };
 
-static bool exchange(const char *url, const char *method, const char *target, const char *header, hob_str body,
-					 srv_peer *peer, srv_connection **out, srv_answer *answer, hob_error *err)
+static bool exchange(const char *url, const char *method, const char *target, const char *header,
+					 hob_str body, srv_peer *peer, srv_connection **out, srv_answer *answer, hob_error *err)
 {
 	bool local = strncmp(url, "unix:", 5) == 0;
 	hob_buf advice = {0}, headers = {0};
@@ -25,11 +25,13 @@ static bool exchange(const char *url, const char *method, const char *target, co
 	hob_buf_put(&headers, "", 1);
 	*peer = (srv_peer){.url = url, .token = getenv("HOB_TOKEN"), .advice = (const char *)advice.data};
 	*out = NULL;
-	srv_ask ask = {.method = method, .target = target, .headers = (const char *)headers.data, .body_size = body.len};
-	bool ok = advice.failed || headers.failed ? hob_fail(err, MEMORY, "no memory left to ask the daemon")
-											  : srv_connect(peer, out, err) && srv_connection_ask(*out, &ask, err) &&
-													srv_connection_put(*out, body.data, body.len, err) &&
-													srv_connection_answer(*out, answer, err);
+	srv_ask ask = {
+		.method = method, .target = target, .headers = (const char *)headers.data, .body_size = body.len};
+	bool ok = advice.failed || headers.failed
+				  ? hob_fail(err, MEMORY, "no memory left to ask the daemon")
+				  : srv_connect(peer, out, err) && srv_connection_ask(*out, &ask, err) &&
+						srv_connection_put(*out, body.data, body.len, err) &&
+						srv_connection_answer(*out, answer, err);
 	peer->advice = NULL;
 	hob_buf_release(&advice);
 	hob_buf_release(&headers);
@@ -78,7 +80,8 @@ static bool stream_refused(srv_connection *connection, int status, hob_error *er
 {
 	char body[4096];
 	size_t size = 0;
-	for (size_t got; size < sizeof body && (got = srv_connection_read(connection, body + size, sizeof body - size)) > 0;)
+	for (size_t got;
+		 size < sizeof body && (got = srv_connection_read(connection, body + size, sizeof body - size)) > 0;)
 		size += got;
 	cJSON *problem = cJSON_ParseWithLength(body, size);
 	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +107,8 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		freeaddrinfo(found);
 	if (c->fd < 0)
 		return fail_to_connect(c->peer, NULL, err);
+	/* A head and its body go out as two pieces; the second must not wait for the other side's word about the first. */
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);
 	return !secure || srv_tls_open(c->fd, node, url, &c->tls, err);
 }
@@ -172,8 +176,8 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 {
 	hob_buf head = {0};
 	const char *token = c->peer->token;
-	hob_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: hob/%s\r\n", ask->method, ask->target, c->host,
-				   HOB_VERSION);
+	hob_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: hob/%s\r\n", ask->method, ask->target,
+				   c->host, HOB_VERSION);
 	if (!ask->keep)
 		hob_buf_put_str(&head, HOB_STR("Connection: close\r\n"));
 	if (token && token[0] && !strpbrk(token, "\r\n"))
@@ -210,7 +214,9 @@ static bool fill(srv_connection *c)
 	ssize_t got;
 	size_t room = sizeof c->bytes - c->to;
 	do
-		got = room == 0 ? -1 : c->tls ? srv_tls_recv(c->tls, c->bytes + c->to, room) : recv(c->fd, c->bytes + c->to, room, 0);
+		got = room == 0 ? -1
+			  : c->tls	? srv_tls_recv(c->tls, c->bytes + c->to, room)
+						: recv(c->fd, c->bytes + c->to, room, 0);
 	while (got < 0 && room > 0 && errno == EINTR);
 	if (got <= 0)
 		return false;
@@ -238,7 +244,8 @@ static char *head_line(srv_connection *c)
 static bool header_is(const char *line, const char *name, const char **value)
 {
 	size_t length = strlen(name);
-	if (!hob_str_equal_nocase(hob_str_sub(hob_str_of(line), 0, length), hob_str_of(name)) || line[length] != ':')
+	if (!hob_str_equal_nocase(hob_str_sub(hob_str_of(line), 0, length), hob_str_of(name)) ||
+		line[length] != ':')
 		return false;
 	*value = line + length + 1;
 	while (**value == ' ')
@@ -269,7 +276,11 @@ static void read_header(srv_connection *c, const char *line, srv_answer *out)
 bool srv_connection_answer(srv_connection *c, srv_answer *out, hob_error *err)
 {
 	*out = (srv_answer){0};
+	errno = 0;
 	const char *line = head_line(c);
+	if (!line && errno == EAGAIN)
+		return hob_fail(err, IO, "%s does not answer: nothing came for %u ms", c->peer->url,
+						c->peer->silence_ms);
 	if (!line || strncmp(line, "HTTP/1.", 7) != 0)
 		return hob_fail(err, IO, "%s gave no HTTP answer%s", c->peer->url,
 						c->tls ? "" : "; a daemon with a certificate is asked as https://HOST:PORT");

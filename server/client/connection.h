@@ -12,10 +12,10 @@ typedef struct srv_connection srv_connection;
 
 typedef struct srv_peer {
 	const char *url;
-	const char *token;	  /* sent as a bearer token; NULL or empty: none */
-	const char *advice;	  /* ends the message when nobody answers, such as "; start it"; NULL */
-	uint32_t connect_ms;  /* 0 = as long as the system waits */
-	uint32_t silence_ms;  /* longest wait for the next byte, either way; 0 = for ever */
+	const char *token;	 /* sent as a bearer token; NULL or empty: none */
+	const char *advice;	 /* ends the message when nobody answers, such as "; start it"; NULL */
+	uint32_t connect_ms; /* 0 = as long as the system waits */
+	uint32_t silence_ms; /* longest wait for the next byte, either way; 0 = for ever */
 } srv_peer;
 
 typedef struct srv_answer {
@@ -43,7 +43,8 @@ typedef struct srv_ask {
 
 /* Sends the head, then the body in pieces; then waits for the head of the answer. Errors: IO. */
 bool srv_connection_ask(srv_connection *connection, const srv_ask *ask, hob_error *err) HOB_MUST_CHECK;
-bool srv_connection_put(srv_connection *connection, const void *data, size_t size, hob_error *err) HOB_MUST_CHECK;
+bool srv_connection_put(srv_connection *connection, const void *data, size_t size,
+						hob_error *err) HOB_MUST_CHECK;
 bool srv_connection_answer(srv_connection *connection, srv_answer *out, hob_error *err) HOB_MUST_CHECK;
 /* Some bytes of the body, at most `room`; 0 at its end, or when it was cut off (srv_connection_is_whole tells). */
 size_t srv_connection_read(srv_connection *connection, void *out, size_t room);

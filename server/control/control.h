@@ -32,7 +32,7 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_SETTINGS_PATCH, /* asset, text: a merge patch of the sidecar, tag: If-Match. 200, 412, 422; sets etag */
 	SRV_CONTROL_SETTINGS_DELETE, /* asset, tag. 204, 412 */
 	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only what is called so or lies below. 200, 404, 410 */
-	SRV_CONTROL_ACTION,		/* digest: a cook key. 200 with its record, 404 */
+	SRV_CONTROL_ACTION, /* digest: a cook key. 200 with its record, 404 */
 	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by ','. 200 with the
 	 * records that were made for them, one a line; 508 when this cache is among those */
 	SRV_CONTROL_ACTIONS,

@@ -46,8 +46,8 @@ typedef struct srv_engine_options {
 	srv_sandbox_policy sandbox;
 	const char *worker_path;
 	srv_engine_watch_mode watch_mode;
-	uint32_t poll_ms; /* 0 = 2000 */
-	bool no_probe;	  /* never make a file in a root */
+	uint32_t poll_ms;					   /* 0 = 2000 */
+	bool no_probe;						   /* never make a file in a root */
 	const char *upstream, *upstream_token; /* another cache that is asked before a cook; NULL: none */
 	bool push;							   /* what is cooked here is given to it */
 	const char *cache;					   /* folder of the store */

@@ -53,7 +53,8 @@ void engine_tell_actions(srv_engine *engine, srv_control *control)
 	hob_arena arena;
 	hob_buf body = {0};
 	hob_arena_init(&arena, RECORD_ARENA);
-	for (size_t at = 0; at + sizeof(hob_sha256) <= control->text.len && body.size < BODY; at += sizeof(hob_sha256)) {
+	for (size_t at = 0; at + sizeof(hob_sha256) <= control->text.len && body.size < BODY;
+		 at += sizeof(hob_sha256)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		hob_sha256 lookup;
 		srv_recipe *recipes;

@@ -53,7 +53,8 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 
 uint64_t engine_trim(srv_engine *engine, bool dry)
 {
-	live_keys live = {.upstream = engine->upstream, .keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
+	live_keys live = {.upstream = engine->upstream,
+					  .keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
 	if (!live.keys)
 		return 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {

@@ -76,7 +76,8 @@ static void put_upstream_requests(hob_buf *out, srv_engine *engine)
 	srv_upstream_facts facts;
 	srv_upstream_look(engine->upstream, &facts);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"hit\"", facts.found);
-	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"miss\"", facts.asked - facts.found);
+	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"miss\"",
+				   facts.asked - facts.found);
 }
 
 static void put_upstream(hob_buf *out, srv_engine *engine)

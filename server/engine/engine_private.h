@@ -91,7 +91,7 @@ struct srv_job {
 	/* the upstream */
 	bool asked, asking; /* asked: once is enough */
 	bool fetched;
-	hob_arena found; /* of records that came */
+	hob_arena found;	/* of records that came */
 	srv_recipe *wanted; /* the one whose blobs are being fetched */
 	/* hashing */
 	uv_work_t work;
@@ -356,7 +356,7 @@ bool job_join_twin(engine_job *job); /* the same cook is under way for a copy: i
 void job_missed(engine_job *job);	 /* no result is known: a preview, or the cook */
 void job_take_recipe(engine_job *job, const srv_recipe *recipe);
 /* engine_upstream.c: asked after the own cache, before a cook */
-bool engine_ask_upstream(engine_job *job); /* false: it is not asked */
+bool engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
 void engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
 void engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 /* engine_finish.c: from the worker's answer to what is published */

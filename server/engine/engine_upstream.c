@@ -47,11 +47,6 @@ static void on_fetched(void *user, bool ok)
 	hob_error error;
 	if (!end_asking(job))
 		return;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < record->output_count; i++)
-		if (!hob_str_starts(record->outputs[i].name, HOB_STR("classic.")))
-			record->outputs[kept++] = record->outputs[i];
-	record->output_count = kept;
 	if (ok && !srv_store_put_recipe(engine->store, record, &error)) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		ok = false;

@@ -90,7 +90,8 @@ static bool read_digests(request *r, const cJSON *object, const char *name, int 
 	hob_sha256 digest;
 	int at = 0;
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > most) {
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send a JSON object with a list of 64 hexadecimal digits each",
+		*result = reply_problem(r, PROBLEM_BAD_REQUEST,
+								"send a JSON object with a list of 64 hexadecimal digits each",
 								"the body is not a JSON object with at most %d '%s'", most, name);
 		return false;
 	}
@@ -117,7 +118,8 @@ static batch *read_hashes(request *r, enum MHD_Result *result)
 		size_t count = digests.size / sizeof(hob_sha256);
 		b = calloc(1, sizeof *b + count * sizeof *b->parts);
 		for (size_t i = 0; b && i < count; i++)
-			memcpy(b->parts[b->count++].digest.bytes, digests.data + i * sizeof(hob_sha256), sizeof(hob_sha256));
+			memcpy(b->parts[b->count++].digest.bytes, digests.data + i * sizeof(hob_sha256),
+				   sizeof(hob_sha256));
 	}
 	hob_buf_release(&digests);
 	cJSON_Delete(object);
@@ -147,7 +149,8 @@ enum MHD_Result srv_route_action_batch(request *r)
 		return reply_answer(r, "application/x-ndjson");
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	hob_buf lookups = {0}, via = {0};
-	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) && read_via(r, object, &via, &result))
+	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) &&
+		read_via(r, object, &via, &result))
 		result = ask_loop(r, SRV_CONTROL_ACTIONS, (hob_str){0},
 						  &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
 	hob_buf_release(&lookups);

@@ -11,7 +11,8 @@
 
 enum { PIECE = 64 << 10, RECORD_ARENA = 64 << 20, ANSWER_MAX = 64 << 10 };
 
-void srv_exchange_init(srv_exchange *x, const char *url, const char *token, srv_store *store, const char *epoch)
+void srv_exchange_init(srv_exchange *x, const char *url, const char *token, srv_store *store,
+					   const char *epoch)
 {
 	*x = (srv_exchange){.peer = {.url = url,
 								 .token = token,
@@ -76,7 +77,8 @@ static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
 	bool ok = piece || hob_fail(err, MEMORY, "no memory left to send a blob");
 	for (uint64_t at = 0; ok && at < size;) {
 		ssize_t got = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, (off_t)at);
-		ok = got > 0 ? srv_connection_put(c, piece, (size_t)got, err) : hob_fail(err, IO, "a blob cannot be read");
+		ok = got > 0 ? srv_connection_put(c, piece, (size_t)got, err)
+					 : hob_fail(err, IO, "a blob cannot be read");
 		at += got > 0 ? (uint64_t)got : 0;
 	}
 	free(piece);
@@ -86,7 +88,8 @@ static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
 static bool try_request(srv_exchange *x, const char *method, const char *target, const request_body *body,
 						srv_answer *answer)
 {
-	srv_ask ask = {.method = method, .target = target, .keep = true, .body_size = body->size, .type = body->type};
+	srv_ask ask = {
+		.method = method, .target = target, .keep = true, .body_size = body->size, .type = body->type};
 	srv_connection *c = x->connection;
 	return srv_connection_ask(c, &ask, &x->error) &&
 		   (body->fd >= 0 ? put_file(c, body->fd, body->size, &x->error)
@@ -109,7 +112,8 @@ static bool dial(srv_exchange *x)
 	return true;
 }
 
-static bool request(srv_exchange *x, const char *method, const char *target, const request_body *body, srv_answer *answer)
+static bool request(srv_exchange *x, const char *method, const char *target, const request_body *body,
+					srv_answer *answer)
 {
 	bool kept = x->connection != NULL;
 	if ((kept || dial(x)) && try_request(x, method, target, body, answer))
@@ -132,7 +136,8 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 	for (size_t got; ok && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
 		total += got;
 		hob_buf_put(out, piece, got);
-		ok = total <= most && !out->failed && now_ms() < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
+		ok = total <= most && !out->failed &&
+			 now_ms() < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
 	}
 	free(piece);
 	return ok && srv_connection_is_whole(c);
@@ -197,7 +202,8 @@ static void put_via(hob_buf *out, hob_str via, const char *epoch)
 	hob_buf_printf(out, "\"%s\"]}", epoch);
 }
 
-srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, uint32_t count, hob_str via, hob_buf *out)
+srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, uint32_t count, hob_str via,
+								   hob_buf *out)
 {
 	hob_buf body = {0};
 	srv_answer answer;
@@ -208,7 +214,8 @@ srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, u
 		hob_buf_printf(&body, "%s\"%s\"", i > 0 ? "," : "", text);
 	}
 	put_via(&body, via, x->epoch);
-	bool answered = !body.failed && request(x, "POST", "/actions:batch", &(request_body){body.data, body.size, -1, NULL}, &answer);
+	bool answered = !body.failed && request(x, "POST", "/actions:batch",
+											&(request_body){body.data, body.size, -1, NULL}, &answer);
 	hob_buf_release(&body);
 	if (!answered)
 		return SRV_EXCHANGE_DOWN;
@@ -219,7 +226,8 @@ srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, u
 	}
 	x->bytes = 0;
 	if (!read_all(x, SRV_EXCHANGE_RECORDS_MAX, out)) {
-		(void)hob_fail(&x->error, IO, "the records of %.100s were cut off, came too slowly or are too many", x->peer.url);
+		(void)hob_fail(&x->error, IO, "the records of %.100s were cut off, came too slowly or are too many",
+					   x->peer.url);
 		return down(x);
 	}
 	end_answer(x);
@@ -280,8 +288,8 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 	hang_up(x);
 	if (!written)
 		return SRV_EXCHANGE_HERE;
-	(void)hob_fail(&x->error, IO, "a blob of %.100s was cut off or came too slowly, after %llu of %llu bytes", x->peer.url,
-				   (unsigned long long)total, (unsigned long long)size);
+	(void)hob_fail(&x->error, IO, "a blob of %.100s was cut off or came too slowly, after %llu of %llu bytes",
+				   x->peer.url, (unsigned long long)total, (unsigned long long)size);
 	return SRV_EXCHANGE_DOWN;
 }
 
@@ -297,7 +305,8 @@ srv_exchange_end srv_exchange_fetch_blob(srv_exchange *x, const hob_sha256 *dige
 	uint64_t most = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	bool right = answer.has_length && answer.length <= most && (size == UINT64_MAX || answer.length == size);
 	if (!right) {
-		(void)hob_fail(&x->error, CORRUPT, "%.100s has another size of blob %.12s than its record", x->peer.url, target + 7);
+		(void)hob_fail(&x->error, CORRUPT, "%.100s has another size of blob %.12s than its record",
+					   x->peer.url, target + 7);
 		hang_up(x);
 		return SRV_EXCHANGE_REFUSED;
 	}
@@ -343,7 +352,9 @@ static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
 	for (uint32_t i = 0; i < result.output_count; i++)
 		free((void *)(uintptr_t)result.outputs[i].bytes.data);
 	free(result.outputs);
-	return right ? SRV_EXCHANGE_OK : here && x->error.code != HOB_ERR_MEMORY ? SRV_EXCHANGE_REFUSED : SRV_EXCHANGE_HERE;
+	return right									 ? SRV_EXCHANGE_OK
+		   : here && x->error.code != HOB_ERR_MEMORY ? SRV_EXCHANGE_REFUSED
+													 : SRV_EXCHANGE_HERE;
 }
 
 srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
@@ -387,7 +398,8 @@ static srv_exchange_end give_blob(srv_exchange *x, const hob_sha256 *digest)
 	int fd = srv_blob_open(x->store, digest, &size);
 	if (fd < 0)
 		return SRV_EXCHANGE_NONE;
-	bool sent = request(x, "PUT", target, &(request_body){NULL, size, fd, "application/octet-stream"}, &answer);
+	bool sent =
+		request(x, "PUT", target, &(request_body){NULL, size, fd, "application/octet-stream"}, &answer);
 	close(fd);
 	x->bytes += size;
 	if (!sent)
@@ -409,7 +421,8 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
 	srv_answer answer;
 	hob_sha256_text(&record->key, target + 9);
 	srv_record_print(record, &text);
-	bool sent = !text.failed && request(x, "PUT", target, &(request_body){text.data, text.size, -1, NULL}, &answer);
+	bool sent =
+		!text.failed && request(x, "PUT", target, &(request_body){text.data, text.size, -1, NULL}, &answer);
 	hob_buf_release(&text);
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;

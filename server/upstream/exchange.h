@@ -23,20 +23,20 @@ enum {
 
 typedef enum srv_exchange_end {
 	SRV_EXCHANGE_OK,
-	SRV_EXCHANGE_NONE,	  /* it has not got that */
-	SRV_EXCHANGE_DOWN,	  /* nobody answers, or not in time, or with 5xx: later */
-	SRV_EXCHANGE_FULL,	  /* it has no room: later */
-	SRV_EXCHANGE_BARRED,  /* the token may not do that */
-	SRV_EXCHANGE_LOOP,	  /* caches ask each other in a circle */
-	SRV_EXCHANGE_REFUSED, /* what came is not what it says, or what was given was not taken */
-	SRV_EXCHANGE_CONFLICT,/* another result is kept there under this key */
-	SRV_EXCHANGE_HERE	  /* this machine's own disk or memory */
+	SRV_EXCHANGE_NONE,	   /* it has not got that */
+	SRV_EXCHANGE_DOWN,	   /* nobody answers, or not in time, or with 5xx: later */
+	SRV_EXCHANGE_FULL,	   /* it has no room: later */
+	SRV_EXCHANGE_BARRED,   /* the token may not do that */
+	SRV_EXCHANGE_LOOP,	   /* caches ask each other in a circle */
+	SRV_EXCHANGE_REFUSED,  /* what came is not what it says, or what was given was not taken */
+	SRV_EXCHANGE_CONFLICT, /* another result is kept there under this key */
+	SRV_EXCHANGE_HERE	   /* this machine's own disk or memory */
 } srv_exchange_end;
 
 typedef struct srv_exchange {
 	srv_peer peer;
 	srv_store *store;
-	const char *epoch; /* of the own cache */
+	const char *epoch;	  /* of the own cache */
 	pthread_mutex_t lock; /* of the next two */
 	bool closing;
 	srv_connection *connection;
@@ -44,13 +44,15 @@ typedef struct srv_exchange {
 	uint64_t bytes;	 /* that the newest call moved */
 } srv_exchange;
 
-void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store, const char *epoch);
+void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store,
+					   const char *epoch);
 void srv_exchange_release(srv_exchange *exchange);
 /* Another thread: what is under way ends soon, and nothing begins any more. */
 void srv_exchange_cut(srv_exchange *exchange);
 
 /* POST /actions:batch. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
-srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count, hob_str via, hob_buf *out);
+srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
+								   hob_str via, hob_buf *out);
 /* Brings every output of the record that is not here into the store, and validates all of them. Classic files are left out. */
 srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *record);
 /* One blob, which must have `size` bytes; UINT64_MAX: as many as it has, up to the limit. */

@@ -22,17 +22,17 @@
 typedef struct srv_upstream srv_upstream;
 
 typedef struct srv_upstream_options {
-	const char *url;   /* as client/connection.h takes it */
-	const char *token; /* NULL: none */
-	const char *cache; /* folder of the own cache */
-	bool give;		   /* what is cooked here goes there, if the token may write */
+	const char *url;			 /* as client/connection.h takes it */
+	const char *token;			 /* NULL: none */
+	const char *cache;			 /* folder of the own cache */
+	bool give;					 /* what is cooked here goes there, if the token may write */
 	void (*changed)(void *user); /* something was given, or the state is another one; may be NULL */
 	void *user;
 } srv_upstream_options;
 
 /* Texts are copied. Errors: IO (the outbox), MEMORY. */
-bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store, srv_upstream **out,
-					  hob_error *err) HOB_MUST_CHECK;
+bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store,
+					  srv_upstream **out, hob_error *err) HOB_MUST_CHECK;
 /* Cuts what is under way, answers every order with nothing, then closed(user). What was not given stays in the outbox. */
 void srv_upstream_close(srv_upstream *upstream, void (*closed)(void *user), void *user);
 /* After closed, or a failure of srv_upstream_new; until then other threads may look. NULL is fine. */
@@ -42,21 +42,27 @@ void srv_upstream_free(srv_upstream *upstream);
 typedef struct srv_upstream_wish {
 	hob_sha256 lookup, source;
 	hob_str inputs; /* as hob_ingredients_print writes them */
-	hob_str via;	/* of a question that came from another cache: epochs on its way; then source and inputs are not compared */
+	hob_str
+		via; /* of a question that came from another cache: epochs on its way; then source and inputs are not compared */
 	uint32_t wait_ms; /* 0: as long as it takes; else nothing is answered after that */
 } srv_upstream_wish;
 
-/* records: those that passed: canonical, of this lookup, source and inputs, their key right, made well, with outputs; newest first.
+/* records: those that passed: canonical, of this lookup, source and inputs, their key right, made well, with outputs (but
+ * for classic files, which are made here on request); newest first.
  * They live in *arena, which the callee may move out. reached: somebody answered. */
-typedef void srv_upstream_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached);
+typedef void srv_upstream_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count,
+								bool reached);
 /* False: it is not asked now, and `found` is not called. */
-bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found, void *user);
+bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found,
+					   void *user);
 
 /* ok: every output is in the store and valid. `record` lives until then. */
 typedef void srv_upstream_fetched(void *user, bool ok);
-bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_upstream_fetched *fetched, void *user);
+bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_upstream_fetched *fetched,
+						void *user);
 /* One blob, whatever it is: for whoever asks here. */
-bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched, void *user);
+bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
+							 void *user);
 /* Whether fetching costs less than cooking again, as far as that is known. */
 bool srv_upstream_is_worth(srv_upstream *upstream, const srv_recipe *record);
 
@@ -65,14 +71,19 @@ void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key);
 /* It waits in the outbox, and must not be evicted. */
 bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
 
-typedef enum srv_upstream_state { SRV_UPSTREAM_UP, SRV_UPSTREAM_DEGRADED, SRV_UPSTREAM_BARRED } srv_upstream_state;
+typedef enum srv_upstream_state {
+	SRV_UPSTREAM_UP,
+	SRV_UPSTREAM_DEGRADED,
+	SRV_UPSTREAM_BARRED
+} srv_upstream_state;
 
 typedef struct srv_upstream_facts {
 	char url[256];
 	srv_upstream_state state;
-	int64_t since_ms;  /* Unix time of the state; 0 = since the start */
-	char reason[232];  /* why it is not UP */
+	int64_t since_ms;	   /* Unix time of the state; 0 = since the start */
+	char reason[232];	   /* why it is not UP */
 	bool gives, read_only; /* read_only: it was found that the token may not write */
+	bool full;			   /* it had no room when something was given last */
 	uint64_t asked, found; /* lookups, and those that brought records */
 	uint64_t fetched, fetched_bytes, given, given_bytes;
 	uint64_t refused;	/* what came and was not believed */

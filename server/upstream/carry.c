@@ -1,0 +1,389 @@
+#include "carry.h"
+
+#include "../log/log.h"
+#include "../reuse/kept.h"
+#include "../store/record.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum {
+	TOGETHER_MAX = 256,
+	BACKOFF_FIRST_MS = 1000,
+	BACKOFF_MAX_MS = 60000,
+	FULL_MS = 30000 /* before something is given again to a cache without room */
+};
+
+int64_t srv_carry_clock(clockid_t id)
+{
+	struct timespec now;
+	clock_gettime(id, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void srv_line_init(line *l)
+{
+	*l = (line){NULL, &l->first};
+}
+
+void srv_line_push(line *l, order *o)
+{
+	o->next = NULL;
+	*l->last = o;
+	l->last = &o->next;
+}
+
+order *srv_line_pop(line *l)
+{
+	order *o = l->first;
+	if (o && !(l->first = o->next))
+		l->last = &l->first;
+	return o;
+}
+
+/* ---- the state; under the lock */
+
+void srv_carry_fail_all(srv_upstream *u, line *l)
+{
+	for (order *o; (o = srv_line_pop(l));)
+		srv_line_push(&u->done, o);
+}
+
+static void set_state(srv_upstream *u, srv_upstream_state state, const char *reason)
+{
+	bool same = u->facts.state == state;
+	if (!same)
+		u->facts.since_ms = srv_carry_clock(CLOCK_REALTIME);
+	u->facts.state = state;
+	snprintf(u->facts.reason, sizeof u->facts.reason, "%s", reason);
+	if (!same && state == SRV_UPSTREAM_UP)
+		srv_log(SRV_LOG_INFO, "upstream", "%s answers again", u->url);
+	else if (!same)
+		srv_log(SRV_LOG_WARNING, "upstream", "%s; until it is back, everything is cooked here", reason);
+}
+
+static void note_success(srv_upstream *u)
+{
+	u->backoff_ms = 0;
+	if (u->facts.state != SRV_UPSTREAM_UP)
+		set_state(u, SRV_UPSTREAM_UP, "");
+}
+
+static void note_failure(srv_upstream *u, srv_upstream_state state, const char *reason)
+{
+	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
+	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
+		next = u->backoff_ms; /* the same failure, seen by another thread */
+	u->backoff_ms = next > BACKOFF_MAX_MS || state == SRV_UPSTREAM_BARRED ? BACKOFF_MAX_MS : next;
+	u->chance = u->chance * 1103515245u + 12345u;
+	u->retry_at =
+		srv_carry_clock(CLOCK_MONOTONIC) + u->backoff_ms + (u->chance >> 16) % (u->backoff_ms / 4 + 1);
+	set_state(u, state, reason);
+	srv_carry_fail_all(u, &u->finds);
+	srv_carry_fail_all(u, &u->fetches);
+}
+
+static void note_end(srv_upstream *u, const srv_exchange *x, srv_exchange_end end)
+{
+	switch (end) {
+	case SRV_EXCHANGE_DOWN:
+		if (!u->closing)
+			note_failure(u, SRV_UPSTREAM_DEGRADED, x->error.context);
+		break;
+	case SRV_EXCHANGE_LOOP:
+	case SRV_EXCHANGE_BARRED:
+		note_failure(u, SRV_UPSTREAM_BARRED, x->error.context);
+		break;
+	case SRV_EXCHANGE_HERE:
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
+		break;
+	default:
+		note_success(u);
+	}
+}
+
+static void note_refused(srv_upstream *u, const hob_sha256 *key, const char *why)
+{
+	char text[HOB_SHA256_TEXT + 1] = "";
+	if (key)
+		hob_sha256_text(key, text);
+	u->facts.refused++;
+	srv_log(SRV_LOG_WARNING, "upstream", "a result of %s was refused%s%s: %s", u->url, key ? ", key " : "",
+			text, why);
+}
+
+/* ---- carrying out; on a carrier's thread, without the lock */
+
+/* Whether the record is one of those wished for. */
+static const char *find_fault(const order *o, const srv_recipe *record, hob_arena *scratch)
+{
+	hob_sha256 key;
+	hob_error ignored;
+	if (record->error.len > 0 || record->output_count == 0)
+		return "it holds no outputs";
+	if (!srv_kept_key(scratch, record, &key, &ignored) || !hob_sha256_equal(&key, &record->key))
+		return "its key is not the one that lookup, file_name and deps give";
+	if (o->via.len == 0 &&
+		(!hob_sha256_equal(&record->source, &o->source) || !hob_str_equal(record->ingredients, o->inputs)))
+		return "it is a record of another source or of other settings";
+	return NULL;
+}
+
+static bool take_record(srv_upstream *u, order *o, hob_str text)
+{
+	enum { EACH = 64 };
+	hob_error error;
+	srv_recipe record;
+	if (o->count == EACH || !srv_record_parse(text, &o->arena, &record, &error))
+		return false;
+	const char *fault = find_fault(o, &record, &o->arena);
+	if (!o->records)
+		o->records = HOB_NEW(&o->arena, srv_recipe, EACH);
+	if (fault) {
+		pthread_mutex_lock(&u->lock);
+		note_refused(u, &record.key, fault);
+		pthread_mutex_unlock(&u->lock);
+	} else if (o->records) {
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < record.output_count; i++)
+			if (!hob_str_starts(record.outputs[i].name, HOB_STR("classic.")))
+				record.outputs[kept++] = record.outputs[i];
+		record.output_count = kept;
+		o->records[o->count++] = record;
+	}
+	return true;
+}
+
+/* Each line goes to every wish for its lookup. What nobody wished for, or is no record, is refused. */
+static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, hob_str lines)
+{
+	uint32_t odd = 0;
+	for (size_t at = 0, end; at < lines.len; at = end + 1) {
+		hob_arena scratch;
+		hob_error error = {0};
+		srv_recipe record;
+		bool taken = false;
+		end = hob_str_find(lines, HOB_STR("\n"), at);
+		hob_str text = hob_str_sub(lines, at, end == SIZE_MAX ? lines.len : end + 1);
+		end = end == SIZE_MAX ? lines.len : end;
+		hob_arena_init(&scratch, SRV_WISH_ARENA);
+		if (srv_record_parse(text, &scratch, &record, &error))
+			for (uint32_t i = 0; i < count; i++)
+				if (hob_sha256_equal(&orders[i]->lookup, &record.lookup))
+					taken = take_record(u, orders[i], text) || taken;
+		hob_arena_release(&scratch);
+		odd += !taken;
+	}
+	if (odd == 0)
+		return;
+	pthread_mutex_lock(&u->lock);
+	u->facts.refused += odd - 1;
+	note_refused(u, NULL, "it is no record, or one that nobody asked for");
+	pthread_mutex_unlock(&u->lock);
+}
+
+static void find(carrier *c, order *const *orders, uint32_t count)
+{
+	srv_upstream *u = c->upstream;
+	hob_sha256 lookups[TOGETHER_MAX];
+	hob_buf lines = {0};
+	for (uint32_t i = 0; i < count; i++)
+		lookups[i] = orders[i]->lookup;
+	srv_exchange_end end = srv_exchange_find(&c->exchange, lookups, count, orders[0]->via, &lines);
+	if (end == SRV_EXCHANGE_OK)
+		sort_records(u, orders, count, hob_buf_str(&lines));
+	hob_buf_release(&lines);
+	pthread_mutex_lock(&u->lock);
+	note_end(u, &c->exchange, end);
+	if (end == SRV_EXCHANGE_REFUSED)
+		note_refused(u, NULL, c->exchange.error.context);
+	u->facts.asked += end == SRV_EXCHANGE_OK ? count : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		orders[i]->reached = end == SRV_EXCHANGE_OK;
+		u->facts.found += orders[i]->count > 0;
+		srv_line_push(&u->done, orders[i]);
+	}
+	pthread_mutex_unlock(&u->lock);
+}
+
+static void fetch(carrier *c, order *o)
+{
+	srv_upstream *u = c->upstream;
+	int64_t began = srv_carry_clock(CLOCK_MONOTONIC);
+	c->exchange.bytes = 0;
+	srv_exchange_end end = o->kind == ORDER_FETCH
+							   ? srv_exchange_fetch(&c->exchange, o->record)
+							   : srv_exchange_fetch_blob(&c->exchange, &o->lookup, UINT64_MAX);
+	int64_t took = srv_carry_clock(CLOCK_MONOTONIC) - began;
+	pthread_mutex_lock(&u->lock);
+	note_end(u, &c->exchange, end);
+	if (end == SRV_EXCHANGE_REFUSED)
+		note_refused(u, o->kind == ORDER_FETCH ? &o->record->key : &o->lookup, c->exchange.error.context);
+	o->reached = end == SRV_EXCHANGE_OK;
+	u->facts.fetched += o->reached;
+	u->facts.fetched_bytes += c->exchange.bytes;
+	if (o->reached && c->exchange.bytes >= 256 << 10) {
+		double speed = (double)c->exchange.bytes / (double)(took > 0 ? took : 1);
+		u->bytes_per_ms = u->bytes_per_ms > 0 ? 0.8 * u->bytes_per_ms + 0.2 * speed : speed;
+	}
+	srv_line_push(&u->done, o);
+	pthread_mutex_unlock(&u->lock);
+}
+
+/* Under the lock. */
+static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 *key, srv_exchange_end end)
+{
+	switch (end) {
+	case SRV_EXCHANGE_OK:
+		u->facts.given++;
+		u->facts.full = false;
+		break;
+	case SRV_EXCHANGE_CONFLICT:
+		u->facts.conflicts++;
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
+		break;
+	case SRV_EXCHANGE_REFUSED:
+		note_refused(u, key, x->error.context);
+		break;
+	case SRV_EXCHANGE_BARRED:
+		u->facts.read_only = true;
+		srv_outbox_clear(&u->outbox);
+		srv_log(SRV_LOG_INFO, "upstream", "%s; nothing is given to it", x->error.context);
+		break;
+	case SRV_EXCHANGE_FULL:
+		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + FULL_MS;
+		u->facts.full = true;
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
+		return;
+	case SRV_EXCHANGE_DOWN:
+	case SRV_EXCHANGE_LOOP:
+		return;
+	default:
+		break;
+	}
+	srv_outbox_remove(&u->outbox, key);
+}
+
+static void give(carrier *c, const hob_sha256 *key)
+{
+	srv_upstream *u = c->upstream;
+	srv_exchange_end end = srv_exchange_give(&c->exchange, key);
+	pthread_mutex_lock(&u->lock);
+	u->facts.given_bytes += c->exchange.bytes;
+	/* A token that may not write says nothing about reading. */
+	if (end == SRV_EXCHANGE_BARRED)
+		note_success(u);
+	else
+		note_end(u, &c->exchange, end);
+	note_given(u, &c->exchange, key, end);
+	u->giving = false;
+	pthread_mutex_unlock(&u->lock);
+}
+
+static void probe(carrier *c)
+{
+	srv_upstream *u = c->upstream;
+	srv_exchange_end end = srv_exchange_probe(&c->exchange);
+	pthread_mutex_lock(&u->lock);
+	note_end(u, &c->exchange, end);
+	u->probing = false;
+	pthread_mutex_unlock(&u->lock);
+}
+
+/* ---- who does what next; under the lock */
+
+/* Questions that came on the same way go together. */
+static uint32_t take_finds(srv_upstream *u, order *out[TOGETHER_MAX])
+{
+	uint32_t count = 0;
+	line rest;
+	srv_line_init(&rest);
+	for (order *o; (o = srv_line_pop(&u->finds));) {
+		if (count < TOGETHER_MAX && (count == 0 || hob_str_equal(o->via, out[0]->via)))
+			out[count++] = o;
+		else
+			srv_line_push(&rest, o);
+	}
+	for (order *o; (o = srv_line_pop(&rest));)
+		srv_line_push(&u->finds, o);
+	return count;
+}
+
+static bool may_give(const srv_upstream *u, int64_t now)
+{
+	return u->outbox.keys.count > 0 && !u->giving && !u->facts.read_only && u->options.give &&
+		   now >= u->give_at;
+}
+
+static void sleep_until(srv_upstream *u, int64_t at)
+{
+	if (at == INT64_MAX)
+		pthread_cond_wait(&u->work, &u->lock);
+	else
+		pthread_cond_timedwait(&u->work, &u->lock,
+							   &(struct timespec){.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000});
+}
+
+static void find_waiting(carrier *c)
+{
+	srv_upstream *u = c->upstream;
+	order *orders[TOGETHER_MAX];
+	uint32_t count = take_finds(u, orders);
+	u->finding = true;
+	u->finding_since = srv_carry_clock(CLOCK_MONOTONIC);
+	pthread_mutex_unlock(&u->lock);
+	find(c, orders, count);
+	pthread_mutex_lock(&u->lock);
+	u->finding = false;
+}
+
+/* One step; false: there is nothing to do. Takes and gives back the lock. */
+static bool step(carrier *c)
+{
+	srv_upstream *u = c->upstream;
+	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
+	bool up = u->facts.state == SRV_UPSTREAM_UP;
+	hob_sha256 key;
+	size_t at = 0;
+	if (up && u->finds.first && !u->finding) {
+		find_waiting(c);
+	} else if (up && u->fetches.first) {
+		order *o = srv_line_pop(&u->fetches);
+		pthread_mutex_unlock(&u->lock);
+		fetch(c, o);
+		pthread_mutex_lock(&u->lock);
+	} else if (up && may_give(u, now) && digest_map_next(&u->outbox.keys, &at, &key)) {
+		u->giving = true;
+		pthread_mutex_unlock(&u->lock);
+		give(c, &key);
+		pthread_mutex_lock(&u->lock);
+	} else if (!up && now >= u->retry_at && !u->probing) {
+		u->probing = true;
+		pthread_mutex_unlock(&u->lock);
+		probe(c);
+		pthread_mutex_lock(&u->lock);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+void *srv_carry(void *user)
+{
+	carrier *c = user;
+	srv_upstream *u = c->upstream;
+	pthread_mutex_lock(&u->lock);
+	while (!u->closing) {
+		if (step(c)) {
+			pthread_cond_broadcast(&u->work);
+			uv_async_send(&u->wake);
+			continue;
+		}
+		bool up = u->facts.state == SRV_UPSTREAM_UP;
+		sleep_until(u, !up && !u->probing								  ? u->retry_at
+					   : up && u->outbox.keys.count > 0 && u->give_at > 0 ? u->give_at
+																		  : INT64_MAX);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return NULL;
+}

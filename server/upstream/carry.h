@@ -1,0 +1,82 @@
+/* carry.h - what the loop's side and the threads of an upstream share: orders, lines of them, the state.
+ *
+ * upstream.c orders and tells; carry.c carries out. An order is in one line at a time, and belongs to the loop again once it is in
+ * `done`. */
+#ifndef SRV_CARRY_H
+#define SRV_CARRY_H
+
+#include "exchange.h"
+#include "outbox.h"
+#include "upstream.h"
+
+enum { SRV_CARRIERS = 4, SRV_WISH_ARENA = 64 << 20 };
+
+typedef enum order_kind { ORDER_FIND, ORDER_FETCH, ORDER_BLOB } order_kind;
+
+typedef struct order {
+	struct order *next;		  /* waiting, or done */
+	struct order *next_alive; /* the loop's list */
+	order_kind kind;
+	void *user;
+	uint64_t deadline; /* uv_now; 0 = none */
+	bool told;		   /* its callback was called: only to be freed */
+	bool reached;
+	/* find */
+	srv_upstream_found *found;
+	hob_sha256 lookup, source;
+	hob_arena arena;
+	hob_str inputs, via;
+	srv_recipe *records;
+	uint32_t count;
+	/* fetch */
+	srv_upstream_fetched *fetched;
+	const srv_recipe *record;
+} order;
+
+typedef struct line {
+	order *first, **last;
+} line;
+
+typedef struct carrier {
+	srv_upstream *upstream;
+	pthread_t thread;
+	srv_exchange exchange;
+} carrier;
+
+struct srv_upstream {
+	srv_upstream_options options;
+	char *url, *token;
+	char epoch[32];
+	srv_store *store;
+	uv_loop_t *loop;
+	uv_async_t wake;
+	uv_timer_t timer;
+	uint32_t handles, thread_count;
+	order *alive; /* loop only: all that are not freed */
+	void (*closed)(void *user);
+	void *closed_user;
+	carrier carriers[SRV_CARRIERS];
+	/* under the lock: */
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	line finds, fetches, done;
+	srv_outbox outbox;
+	srv_upstream_facts facts;
+	bool closing, finding, giving, probing;
+	int64_t finding_since, retry_at, give_at; /* monotonic ms */
+	uint32_t backoff_ms;
+	double bytes_per_ms; /* of fetches; 0 = not known */
+	unsigned chance;
+};
+
+int64_t srv_carry_clock(clockid_t id); /* ms */
+void srv_line_init(line *l);
+void srv_line_push(line *l, order *o);
+order *srv_line_pop(line *l); /* NULL: it is empty */
+
+/* A carrier's thread: carries out what waits until `closing`. */
+void *srv_carry(void *carrier);
+/* Under the lock: what waits there is done, with nothing. */
+void srv_carry_fail_all(srv_upstream *upstream, line *l);
+
+#endif
