@@ -80,9 +80,17 @@ static void put_upstream_requests(hob_buf *out, srv_engine *engine)
 				   facts.asked - facts.found);
 }
 
+/* Without an upstream the names are there, and no values. */
 static void put_upstream(hob_buf *out, srv_engine *engine)
 {
 	srv_upstream_facts facts;
+	if (!engine->upstream) {
+		srv_metric_head(out, METRIC_upstream_up);
+		srv_metric_head(out, METRIC_upstream_outbox);
+		srv_metric_head(out, METRIC_upstream_results);
+		srv_metric_head(out, METRIC_upstream_bytes);
+		return;
+	}
 	srv_upstream_look(engine->upstream, &facts);
 	one(out, METRIC_upstream_up, facts.state == SRV_UPSTREAM_UP);
 	one(out, METRIC_upstream_outbox, facts.outbox);
@@ -115,8 +123,7 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	one(out, METRIC_cache_damaged, usage.damaged_blobs);
 	one(out, METRIC_cache_rebuilds, c->rebuilds);
 	one(out, METRIC_cache_oldest_idle, usage.oldest_idle_s);
-	if (engine->upstream)
-		put_upstream(out, engine);
+	put_upstream(out, engine);
 }
 
 static void put_derived(hob_buf *out, srv_engine_counters *c)

@@ -190,6 +190,11 @@ class Contract(Scenario):
         self.ask(400, "PUT", f"/actions/{key}", record_text(record, lookup=NO_HASH))
         self.ask(409, "PUT", f"/actions/{key}", record_text(record, outputs=record["outputs"][:1]))
         self.ask(400, "GET", "/actions/none")
+        found = self.ask(200, "POST", "/actions:batch", {"lookups": [NO_HASH, record["lookup"]], "via": []}).body.decode()
+        self.assertEqual(found, text)
+        self.ask(400, "POST", "/actions:batch", {"lookups": ["none"]})
+        epoch = self.ask(200, "GET", "/api/v1").json()["epoch"]
+        self.ask(508, "POST", "/actions:batch", {"lookups": [], "via": ["ab", epoch]})
         with Daemon([self.art], self.folder / "other") as other:
             # A record travels after its blobs, and then the other daemon has nothing to cook.
             mine, self.daemon = self.daemon, other
