@@ -12,12 +12,12 @@
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = the one before */
 	const cli_command *command;
-} table[] = {{"Everyday", &cli_serve},	{NULL, &cli_cook},	   {NULL, &cli_status}, {NULL, &cli_ls},
-			 {NULL, &cli_why},			{NULL, &cli_log},	   {NULL, &cli_get},	{NULL, &cli_watch},
-			 {"Inspect", &cli_inspect}, {NULL, &cli_diff},	   {NULL, &cli_export}, {NULL, &cli_bundle},
-			 {NULL, &cli_replay},		{"Maintain", &cli_gc}, {NULL, &cli_verify}, {NULL, &cli_doctor},
-			 {"Set up", &cli_init},		{NULL, &cli_config},   {NULL, &cli_token},	{NULL, &cli_completion},
-			 {NULL, &cli_healthcheck}};
+} table[] = {{"Everyday", &cli_serve}, {NULL, &cli_cook},		  {NULL, &cli_status},	 {NULL, &cli_ls},
+			 {NULL, &cli_why},		   {NULL, &cli_log},		  {NULL, &cli_get},		 {NULL, &cli_set},
+			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff},	 {NULL, &cli_export},
+			 {NULL, &cli_bundle},	   {NULL, &cli_replay},		  {"Maintain", &cli_gc}, {NULL, &cli_verify},
+			 {NULL, &cli_doctor},	   {"Set up", &cli_init},	  {NULL, &cli_config},	 {NULL, &cli_token},
+			 {NULL, &cli_completion},  {NULL, &cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {

@@ -55,10 +55,13 @@ bool hob_glob_match(hob_str pattern, hob_str text);
 bool hob_glob_match_any(const char *const *patterns, hob_str text);
 /* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
+/* Where `at` stands in `text`, for messages: line and character, each from 1. */
+void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
 /* What somebody who wrote `asked` may have meant of the dotted key "cook.jobs": the key, of which the last part is enough, or
  * a group that holds it ("cook"). *distance: the edits between, SIZE_MAX as above. */
+enum { HOB_NEAR_EDITS = 2 }; /* farther apart two words have nothing to do with each other */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
 /* ---- errors ------------------------------------------------------------------------------------- */

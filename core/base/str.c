@@ -171,6 +171,19 @@ hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance)
 	return best;
 }
 
+void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column)
+{
+	*line = *column = 1;
+	for (const char *p = text.data; p && p < at && p < text.data + text.len; p++) {
+		if (*p == '\n') {
+			++*line;
+			*column = 1;
+		} else if (((uint8_t)*p & 0xC0) != 0x80) {
+			++*column;
+		}
+	}
+}
+
 bool hob_glob_match_any(const char *const *patterns, hob_str text)
 {
 	for (uint32_t i = 0; patterns && patterns[i]; i++)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,8 +56,23 @@ static void plain_close(void *user, void *connection)
 	plain *p = (plain *)connection;
 	if (p->fd >= 0)
 		close(p->fd);
-	freeaddrinfo(p->all);
+	if (p->all)
+		freeaddrinfo(p->all);
 	hobc_free(client, p);
+}
+
+/* A Unix socket connects at once, or not at all. */
+static hobc_result open_local(const char *path, plain *p)
+{
+	struct sockaddr_un address;
+	memset(&address, 0, sizeof address);
+	address.sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof address.sun_path)
+		return HOBC_NET;
+	memcpy(address.sun_path, path, strlen(path));
+	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return p->fd >= 0 && connect(p->fd, (const struct sockaddr *)&address, sizeof address) == 0 ? HOBC_OK
+																								: HOBC_NET;
 }
 
 static hobc_result plain_open(void *user, const char *host, uint16_t port, int tls, void **connection)
@@ -73,6 +89,14 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 	hints.ai_socktype = SOCK_STREAM;
 	p->fd = -1;
 	hobc_number_text(port, service);
+	if (host[0] == '/') {
+		if (open_local(host, p) != HOBC_OK) {
+			plain_close(client, p);
+			return HOBC_NET;
+		}
+		*connection = p;
+		return HOBC_OK;
+	}
 	if (getaddrinfo(host, service, &hints, &p->all) != 0) {
 		hobc_free(client, p);
 		return HOBC_NET;

@@ -337,8 +337,8 @@ static void on_event(void *user, const char *name, const char *data, size_t size
 	hobc_client *client = (hobc_client *)user;
 	char asset[4200], change[32], state[32];
 	hobc_event event;
-	hobc_json json, value;
-	size_t i;
+	hobc_json json, value, item;
+	size_t i, position = 0;
 	memset(&event, 0, sizeof event);
 	asset[0] = change[0] = state[0] = 0;
 	json.at = data;
@@ -359,6 +359,8 @@ static void on_event(void *user, const char *name, const char *data, size_t size
 		state[0] = 0;
 	if (hobc_json_member(json, "rev", &value) && !hobc_json_number(value, &event.rev))
 		event.rev = 0;
+	if (hobc_json_member(json, "outputs", &value))
+		event.bytes_changed = hobc_json_item(value, &position, &item);
 	event.asset = asset;
 	event.change = change;
 	event.state = state;

@@ -54,12 +54,20 @@ static int take_url(hobc_client *client, const char *url)
 {
 	const char *at = url, *end, *p;
 	uint64_t port;
+	if (strncmp(at, "unix:", 5) == 0) {
+		size_t size = strlen(at + 5);
+		if (at[5] != '/' || size >= sizeof client->host)
+			return 0;
+		memcpy(client->host, at + 5, size + 1);
+		memcpy(client->authority, "localhost", sizeof "localhost");
+		return 1;
+	}
 	if (strncmp(at, "http://", 7) == 0) {
 		at += 7;
 	} else if (strncmp(at, "https://", 8) == 0) {
 		at += 8;
 		client->tls = 1;
-	} else {
+	} else if (strstr(at, "://")) {
 		return 0;
 	}
 	port = client->tls ? 443 : 80;

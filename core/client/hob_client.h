@@ -65,7 +65,8 @@ typedef struct hobc_memory {
 
 /* All zero is a good choice. Strings are copied. */
 typedef struct hobc_options {
-	const char *url;		 /* NULL: http://127.0.0.1:7780; https:// needs a transport */
+	const char *
+		url; /* HOST:PORT, http://HOST[:PORT], unix:/path, or https:// with a transport; NULL: 127.0.0.1:7780 */
 	const char *token;		 /* sent as Authorization: Bearer; NULL: none */
 	const char *cache_dir;	 /* existing folder for blobs; NULL: nothing is kept. Never trimmed here. */
 	uint32_t max_in_flight;	 /* connections for requests, 1..8; 0: 4 */
@@ -102,10 +103,14 @@ typedef enum hobc_event_kind {
 /* Valid during the callback. Strings are "" when the daemon did not say. */
 typedef struct hobc_event {
 	hobc_event_kind kind;
-	const char *asset;	/* root/path */
-	const char *change; /* cooked, failed, removed, ... */
-	const char *state;	/* fresh, stale, failed, ... */
+	const char *asset; /* root/path */
+	const char
+		*change; /* cooked, recovered, previewed, failed, removed ...: schema/openapi.json, AssetEvent */
+	const char *state; /* fresh, stale, failed, ... */
 	uint64_t rev;
+	/* 1: outputs were published, as after every cook, recovery, preview and return of a file: fetch those whose hash is not the
+	 * one that is shown. 0: what is shown is still right, and only the state is another. */
+	int bytes_changed;
 	const char *json; /* all that was sent, NUL-terminated */
 	size_t json_size;
 } hobc_event;

@@ -67,10 +67,11 @@ void hob_settings_init(hob_settings *settings)
 
 /* ---- reading */
 
+/* Empty: none is near. */
 static hob_str nearest_key(const char *path)
 {
-	hob_str best = hob_str_of(table[0].path);
-	size_t best_distance = SIZE_MAX;
+	hob_str best = {0};
+	size_t best_distance = HOB_NEAR_EDITS + 1;
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		size_t distance;
 		hob_str near = hob_key_near(hob_str_of(path), hob_str_of(table[i].path), &distance);
@@ -80,6 +81,33 @@ static hob_str nearest_key(const char *path)
 		}
 	}
 	return best;
+}
+
+static bool fail_unknown(const char *path, hob_str origin, hob_error *err)
+{
+	hob_str near = nearest_key(path);
+	if (near.len > 0)
+		return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%.*s'?", HOB_FMT(origin),
+						path, HOB_FMT(near));
+	return hob_fail(
+		err, CONFIG,
+		"%.*s: unknown setting '%s', and no name is near it; 'man hob.json' lists the cook settings",
+		HOB_FMT(origin), path);
+}
+
+hob_str hob_settings_place(hob_str name)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
+		hob_str path = hob_str_of(table[i].path);
+		size_t dot = hob_str_find(path, HOB_STR("."), 0);
+		bool group = dot != SIZE_MAX && hob_str_equal(name, hob_str_sub(path, 0, dot));
+		if (group)
+			return hob_str_sub(path, 0, dot);
+		if (hob_str_equal(name, path) ||
+			(dot != SIZE_MAX && hob_str_equal(name, hob_str_sub(path, dot + 1, path.len))))
+			return path;
+	}
+	return (hob_str){0};
 }
 
 static const setting *find_setting(const char *path)
@@ -205,8 +233,7 @@ static bool overlay_object(hob_settings *settings, const cJSON *object, const ch
 			if (!overlay_object(settings, item, path, depth + 1, origin, err))
 				return false;
 		} else {
-			return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%.*s'?", HOB_FMT(origin),
-							path, HOB_FMT(nearest_key(path)));
+			return fail_unknown(path, origin, err);
 		}
 	}
 	return true;
@@ -225,10 +252,10 @@ bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, 
 	cJSON *root = cJSON_ParseWithLengthOpts(json.data, json.len, &end, false);
 	if (!root || !only_space(end, json.data + json.len)) {
 		cJSON_Delete(root);
-		size_t line = 1;
-		for (const char *p = json.data; p && end && p < end; p++)
-			line += *p == '\n';
-		return hob_fail(err, CONFIG, "%.*s: not valid JSON near line %zu", HOB_FMT(origin), line);
+		size_t line, column;
+		hob_text_place(json, end ? end : json.data, &line, &column);
+		return hob_fail(err, CONFIG, "%.*s: not valid JSON near line %zu, column %zu", HOB_FMT(origin), line,
+						column);
 	}
 	hob_settings changed = *settings;
 	bool ok = cJSON_IsObject(root)

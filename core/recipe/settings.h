@@ -48,6 +48,10 @@ void hob_settings_init(hob_settings *settings); /* defaults */
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
 
+/* The setting or group that is called so, whole or by its last part: "lods" of "lods", "texture.max_size" of "max_size"; empty:
+ * there is none. For messages about a name that stands elsewhere. */
+hob_str hob_settings_place(hob_str name);
+
 /* Appends the JSON Schema of such an object. */
 void hob_settings_schema(hob_buf *out);
 

@@ -26,7 +26,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_log,
 	cli_inspect, cli_diff, cli_export, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion,
-	cli_bundle, cli_replay, cli_gc, cli_verify, cli_doctor;
+	cli_set, cli_bundle, cli_replay, cli_gc, cli_verify, cli_doctor;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 

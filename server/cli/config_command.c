@@ -1,3 +1,4 @@
+#include "config_check.h"
 #include "query.h"
 
 #include "../config/config.h"
@@ -23,7 +24,7 @@ static const char *exact_size(uint64_t bytes, char out[32])
 
 static void print_row(const char *name, const char *value, const char *origin)
 {
-	printf("  %-24s %-28s %s%s%s\n", name, value, cli_dim(), origin, cli_color_off());
+	printf("  %-32s %-21s %s%s%s\n", name, value, cli_dim(), origin, cli_color_off());
 }
 
 /* Those that differ from `base` have `origin`; the others are `otherwise`, or left out without it. */
@@ -59,7 +60,7 @@ static void print_cook_settings(const srv_config *config)
 	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", cli_dim(),
 		   cli_color_off());
 	if (built_in && defaults)
-		print_settings(defaults, built_in, "", config->file, "default");
+		print_settings(defaults, built_in, "", "hob.json", "default");
 	for (uint32_t i = 0; i < config->source_count; i++) {
 		const srv_config_source *source = &config->sources[i];
 		cJSON *own = hob_settings_json(&source->settings);
@@ -84,7 +85,8 @@ static void print_people(const srv_config *config)
 		const char *text = srv_config_text(config, key);
 		if (srv_config_table[key].type == SRV_CONFIG_TYPE_size && text)
 			text = exact_size(srv_config_number(config, key), size);
-		print_row(srv_config_table[key].path, text ? text : "-", srv_config_origin_name(config, key));
+		print_row(srv_config_table[key].path, text ? text : "-",
+				  config->origin[key] == SRV_CONFIG_FILE ? "hob.json" : srv_config_origin_name(config, key));
 	}
 	print_cook_settings(config);
 }
@@ -95,7 +97,8 @@ static int run_config(int argc, char **argv)
 	bool json = false, schema = false;
 	cli_option options[] = {
 		{"--config", 0, CLI_TEXT, &file, "FILE", "this file instead of the hob.json here or above"},
-		{"--check", 0, CLI_TEXT, &check, "FILE", "only tell whether FILE is right"},
+		{"--check", 0, CLI_TEXT, &check, "FILE",
+		 "only tell whether 'hob serve' would take FILE: keys, folders, addresses, HOB_ variables"},
 		{"--schema", 0, CLI_FLAG, &schema, NULL, "print the JSON Schema of hob.json"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
 	int operands = cli_parse(&cli_config, options, HOB_COUNT_OF(options), argc, argv);
@@ -109,6 +112,10 @@ static int run_config(int argc, char **argv)
 	} else {
 		if (!srv_config_load(&config, check ? check : file, &error)) {
 			cli_print_error("hob config", &error);
+			return EXIT_USAGE;
+		}
+		if (check && cli_config_check(&config) > 0) {
+			srv_config_release(&config);
 			return EXIT_USAGE;
 		}
 		if (check)

@@ -13,7 +13,8 @@ static const char *cook_cache_folder(const srv_config *config)
 
 static int run_cook(int argc, char **argv)
 {
-	const char *out = "cooked", *report = NULL, *root = NULL, *settings = NULL, *file = NULL, *budget = NULL;
+	const char *out = "cooked", *report = NULL, *form = NULL, *root = NULL, *settings = NULL, *file = NULL,
+			   *budget = NULL;
 	static const srv_config_key keys[] = {SRV_CONFIG_jobs,
 										  SRV_CONFIG_timeout,
 										  SRV_CONFIG_memory,
@@ -32,9 +33,12 @@ static int run_cook(int argc, char **argv)
 		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
 		 "settings for all, over those of cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
-		{"--report", 0, CLI_TEXT, &report, "FILE", "write a JSON report; - is stdout"},
-		{"--budget", 0, CLI_TEXT, &budget, "FILE",
-		 "budgets for all, over those of cook.json: {\"triangles\": 20000, \"bytes\": 4000000}; exit code 4 "
+		{"--report", 0, CLI_TEXT, &report, "FILE", "write a report: totals, and each asset; - is stdout"},
+		{"--format", 0, CLI_TEXT, &form, "FORM",
+		 "of the report: json, or junit (both to stdout without --report); github prints annotations"},
+		{"--budget", 0, CLI_TEXT, &budget, "JSON|FILE",
+		 "budgets for all, over those of cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit code "
+		 "4 "
 		 "above"},
 		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
 		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL,
@@ -63,6 +67,14 @@ static int run_cook(int argc, char **argv)
 		return cli_usage_error(&cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)
 		return cli_usage_error(&cli_cook, "--keep-going and --fail-fast say opposite things");
+	static const char *const forms[] = {"json", "junit", "github"};
+	uint32_t wanted = 0;
+	while (form && wanted < HOB_COUNT_OF(forms) && strcmp(forms[wanted], form) != 0)
+		wanted++;
+	if (wanted == HOB_COUNT_OF(forms))
+		return cli_usage_error(&cli_cook, "--format is json, junit or github, not '%s'", form);
+	if (form && wanted != COOK_FORM_GITHUB && !report)
+		report = "-";
 	hob_error error = {0};
 	srv_config config;
 	bool configured = srv_config_load(&config, file, &error);
@@ -78,14 +90,13 @@ static int run_cook(int argc, char **argv)
 	cook_plan made;
 	char *budget_text = NULL, *over = NULL;
 	if ((settings && !cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
-		(budget && !cook_plan_read_budget(budget, &budget_text, &error))) {
+		(budget && !cook_plan_read_budget(budget, &budget_text, &plan.budget_origin, &error))) {
 		free(over);
 		srv_config_release(&config);
 		return cli_usage_error(&cli_cook, "%s", error.context);
 	}
 	plan.over = over;
 	plan.budget = budget_text;
-	plan.budget_origin = budget;
 	bool planned = cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
 	free(budget_text);
 	free(over);
@@ -106,6 +117,7 @@ static int run_cook(int argc, char **argv)
 							.write = write,
 							.config = &config,
 							.report = report,
+							.form = (cook_form)wanted,
 							.cache = cook_cache_folder(&config),
 							.upstream = &upstream,
 							.force = force,
@@ -134,12 +146,16 @@ const cli_command cli_cook = {
 	"--upstream URL asks another Hob first and gives it what is cooked here, so that a build machine shares "
 	"with "
 	"everybody; it needs no cache of its own.\n"
+	"Exit codes: 0 all is cooked; 1 an asset failed; 2 usage, configuration, or a PATH that is not there; 4 "
+	"something is over "
+	"its budget and nothing else failed; 5 the machine refuses; 130 interrupted.\n"
 	"\n"
 	"Examples:\n"
 	"  hob cook art/ -o build/ --report build/report.json\n"
 	"  hob cook art/ -o build/ --cache .hob\n"
 	"  hob cook art/ -o build/ --upstream http://cache:7780 --push ci\n"
-	"  hob cook art/ --check --budget budget.json\n"
+	"  hob cook art/ --check --budget '{\"triangles\": 50000}'\n"
+	"  hob cook art/ -o build/ --format junit --report build/hob.xml\n"
 	"  hob cook duck.glb -o out/ --classic\n"
 	"  hob cook data/sceneconverter.json\n",
 	run_cook};

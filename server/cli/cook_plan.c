@@ -5,6 +5,7 @@
 #include "../../core/formats/number_text.h"
 #include "../fs/model_format.h"
 #include "../settings/chain.h"
+#include "../settings/sidecar.h"
 #include "../worker/root_io.h"
 
 #include <cjson/cJSON.h>
@@ -111,21 +112,6 @@ static bool settle(const cook_plan *plan, const cook_plan_options *options, cons
 	return ok;
 }
 
-bool cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
-{
-	hob_settings trial;
-	size_t size = 0;
-	bool object = given[strspn(given, " \t\r\n")] == '{';
-	*origin = object ? "--settings" : given;
-	*out = object ? strdup(given) : scene_list_text(given, &size);
-	if (!*out)
-		return hob_fail(err, USAGE,
-						"--settings takes a JSON object or a file with one; '%s' cannot be read: %s", given,
-						strerror(errno));
-	hob_settings_init(&trial);
-	return hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err);
-}
-
 static char *wrap_budget(const char *file, const char *text, size_t size, hob_error *err)
 {
 	cJSON *root = cJSON_ParseWithLength(text, size);
@@ -146,17 +132,35 @@ static char *wrap_budget(const char *file, const char *text, size_t size, hob_er
 	return out;
 }
 
-bool cook_plan_read_budget(const char *file, char **out, hob_error *err)
+/* The text of an option that takes JSON itself or the name of a file with it, for free(). */
+static char *inline_or_file(const char *given, const char *option, const char **origin, hob_error *err)
 {
 	size_t size = 0;
-	hob_settings trial;
-	char *text = scene_list_text(file, &size);
+	bool object = given[strspn(given, " \t\r\n")] == '{';
+	*origin = object ? option : given;
+	char *text = object ? strdup(given) : scene_list_text(given, &size);
 	if (!text)
-		return hob_fail(err, USAGE, "'%s' cannot be read: %s", file, strerror(errno));
-	*out = wrap_budget(file, text, size, err);
+		hob_fail(err, USAGE, "%s takes a JSON object or a file with one; '%s' cannot be read: %s", option,
+				 given, strerror(errno));
+	return text;
+}
+
+bool cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
+{
+	hob_settings trial;
+	*out = inline_or_file(given, "--settings", origin, err);
+	hob_settings_init(&trial);
+	return *out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err);
+}
+
+bool cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err)
+{
+	hob_settings trial;
+	char *text = inline_or_file(given, "--budget", origin, err);
+	*out = text ? wrap_budget(*origin, text, strlen(text), err) : NULL;
 	free(text);
 	hob_settings_init(&trial);
-	if (*out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(file), err))
+	if (*out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err))
 		return true;
 	free(*out);
 	*out = NULL;
@@ -208,6 +212,19 @@ static bool is_left_out(const cook_plan *plan, const char *path)
 					  hob_glob_match_any(source->of->exclude, below));
 }
 
+/* Told of when it is met: settings that somebody believes in, and that count for nothing. */
+static void tell_stray(const cook_plan *plan, const char *path, const char *name)
+{
+	char folder[PATH_MAX * 2], model[NAME_MAX + 1];
+	snprintf(folder, sizeof folder, "%s/%s", plan->root, path);
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && srv_sidecar_stray(fd, name, model))
+		fprintf(stderr, "warning  %s%s%s counts for nothing; for %s call it %s.cook.json\n", path,
+				path[0] ? "/" : "", name, model, model);
+	if (fd >= 0)
+		close(fd);
+}
+
 static bool add_folder(cook_plan *plan, const cook_plan_options *options, const char *path, int depth,
 					   hob_error *err)
 {
@@ -223,6 +240,7 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 		struct stat info;
 		int length = snprintf(child, sizeof child, "%s%s%s", path, path[0] ? "/" : "", list[i]->d_name);
 		snprintf(full, sizeof full, "%s/%s", plan->root, child);
+		tell_stray(plan, path, list[i]->d_name);
 		if (ok && length < (int)sizeof child && lstat(full, &info) == 0) {
 			if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX)
 				ok = add_folder(plan, options, child, depth + 1, err);

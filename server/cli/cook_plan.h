@@ -63,9 +63,10 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
  * (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool cook_plan_read_settings(const char *given, char **out, const char **origin,
 							 hob_error *err) HOB_MUST_CHECK;
-/* The settings object of a budget file, for free(): {"triangles": 20000, "bytes": 4000000}, bare or as the "budget" of a
- * cook.json, of which nothing else is taken. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
-bool cook_plan_read_budget(const char *file, char **out, hob_error *err) HOB_MUST_CHECK;
+/* What --budget says, as a settings object for free(): {"triangles": 20000, "bytes": 4000000} itself, or in a file, bare or as
+ * the "budget" of a cook.json, of which nothing else is taken. *origin as above. Errors: USAGE (it cannot be read), CONFIG,
+ * MEMORY. */
+bool cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err) HOB_MUST_CHECK;
 /* Drops what no importer reads: models that are known by name (server/fs/model_format.h) become `skipped`, other files of
  * folders are forgotten, and other files that were named stay, to fail with a reason. */
 void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);

@@ -29,8 +29,8 @@ typedef struct run {
 	cook_share share;
 	uint32_t queued, next, looked, looks_pending, cached, fetched;
 	uint32_t finished, failed, over_budget; /* failed: for other reasons than a budget, too */
-	uint32_t failed_budget;
-	uint64_t cook_ns, bytes, began_ns;
+	uint32_t failed_budget, assets_over;
+	uint64_t cook_ns, bytes, reused, triangles, began_ns;
 	uv_work_t *writing;
 	uint32_t writes_pending;
 	uv_signal_t interrupt;
@@ -133,6 +133,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 			fprintf(stderr, ", %s of it there already", srv_text_bytes(bytes->reused, size));
 		fputc('\n', stderr);
 	}
+	uint32_t over_before = r->over_budget;
 	if (outcome && outcome->has_result)
 		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
 			const hob_note *note = &outcome->result.notes[i];
@@ -142,6 +143,8 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 			if (note->level == HOB_NOTE_WARNING && (budget || !r->quiet))
 				fprintf(stderr, "        %s: %s\n", path.text, show(note->text, &text));
 		}
+	r->assets_over += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
+	r->triangles += outcome && outcome->has_result && !error ? outcome->result.stats.triangles : 0;
 	cook_report_entry(&r->report, entry, outcome, error, bytes);
 	show_progress(r);
 }
@@ -236,6 +239,7 @@ static void write_done(uv_work_t *work, int status)
 	shown text;
 	r->writes_pending--;
 	r->bytes += job->bytes.written;
+	r->reused += job->bytes.reused;
 	r->cook_ns += job->entry->cached ? 0 : job->outcome->cook_ns;
 	keep(job);
 	r->cached += job->entry->cached && job->error.code == HOB_ERR_OK;
@@ -551,7 +555,25 @@ static void tell_of_upstream(run *r)
 	hob_buf_release(&told);
 }
 
-static int finish(run *r, const char *report_path)
+static bool write_report(run *r, const cook_run_options *options, hob_error *err)
+{
+	cook_totals totals = {.cooked = done_count(r) - r->cached,
+						  .cached = r->cached,
+						  .failed = r->failed,
+						  .skipped = r->skipped,
+						  .over_budget = r->assets_over,
+						  .triangles = r->triangles,
+						  .bytes = r->bytes + r->reused,
+						  .written_bytes = r->write.nothing ? 0 : r->bytes,
+						  .reused_bytes = r->reused,
+						  .cook_ns = r->cook_ns,
+						  .wall_ns = uv_hrtime() - r->began_ns};
+	return (!options->report && options->form != COOK_FORM_GITHUB) ||
+		   cook_report_write(options->report, options->form, r->plan.root, &r->report, &r->report_skipped,
+							 &totals, err);
+}
+
+static int finish(run *r, const cook_run_options *options)
 {
 	char time[32], size[32];
 	bool over_budget = r->over_budget > 0 || r->failed_budget > 0;
@@ -584,8 +606,7 @@ static int finish(run *r, const char *report_path)
 	if (r->finished < r->plan.count)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
-	if (report_path && !cook_report_write(report_path, &r->report, &r->report_skipped,
-										  done_count(r) - r->cached, r->cached, r->failed, &error)) {
+	if (!write_report(r, options, &error)) {
 		cli_print_error(r->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
@@ -654,7 +675,7 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	bool looping = cli_loop_init(&r.loop, &error);
 	if (looping && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
-		code = finish(&r, options->report);
+		code = finish(&r, options);
 	} else {
 		cli_print_error(r.who, &error);
 		code = EXIT_INTERNAL;

@@ -11,7 +11,8 @@ typedef struct cook_run_options {
 	const char *who; /* "hob cook", for messages */
 	cook_write_options write;
 	const srv_config *config;		/* jobs, timeout, memory, sandbox */
-	const char *report;				/* JSON report, or NULL */
+	const char *report;				/* file of the report, or NULL */
+	cook_form form;					/* of the report */
 	const char *cache;				/* folder of kept results, or NULL */
 	const serve_upstream *upstream; /* NULL or without an address: none */
 	bool force;						/* cooks what the cache has, too */

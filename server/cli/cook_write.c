@@ -1,4 +1,5 @@
 #include "cook_write.h"
+#include "cook_forms.h"
 
 #include "export_glb.h"
 
@@ -68,8 +69,10 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 	struct stat info;
 	bool of_process = is_of_process(path);
 	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-	int fd = of_process ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
-						: open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* A file of its own would be written from its end, and over by whoever has standard output next. */
+	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+						  : open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fail_write(path, err);
 	size_t done = 0;
@@ -345,14 +348,15 @@ static const char report_begin[] = "{\"hob\":\"";
 static bool is_ours(const char *path)
 {
 	struct stat info;
-	char begin[sizeof report_begin] = "";
+	char begin[sizeof COOK_JUNIT_BEGIN] = "";
 	if (is_of_process(path) || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		return true;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin - 1) : -1;
 	if (fd >= 0)
 		close(fd);
-	return got == (ssize_t)sizeof begin - 1 && strcmp(begin, report_begin) == 0;
+	return got > 0 && (strncmp(begin, report_begin, sizeof report_begin - 1) == 0 ||
+					   strcmp(begin, COOK_JUNIT_BEGIN) == 0);
 }
 
 /* Names of the folder that is there, so that "out/../out/a" is "out/a". */
@@ -399,26 +403,70 @@ bool cook_report_place(const char *path, const cook_plan *plan, const cook_write
 							  "--report '%.120s': an output of this run goes there; name another file", path);
 }
 
-bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *skipped, uint32_t cooked,
-					   uint32_t cached, uint32_t failed, hob_error *err)
+static void print_report(const hob_buf *entries, const hob_buf *skipped, const cook_totals *t, hob_buf *out)
+{
+	hob_buf_printf(out, "%s%s\",\"cooked\":%u,\"cached\":%u,\"failed\":%u,\"totals\":{", report_begin,
+				   HOB_VERSION, t->cooked, t->cached, t->failed);
+	hob_buf_printf(out, "\"assets\":%u,\"skipped\":%u,\"over_budget\":%u,\"triangles\":%llu,",
+				   t->cooked + t->cached + t->failed, t->skipped, t->over_budget,
+				   (unsigned long long)t->triangles);
+	hob_buf_printf(
+		out, "\"bytes\":%llu,\"written_bytes\":%llu,\"reused_bytes\":%llu,\"cook_ms\":%.3f,\"wall_ms\":%.3f}",
+		(unsigned long long)t->bytes, (unsigned long long)t->written_bytes,
+		(unsigned long long)t->reused_bytes, (double)t->cook_ns / 1e6, (double)t->wall_ns / 1e6);
+	hob_buf_put_str(out, HOB_STR(",\"assets\":["));
+	hob_buf_put_str(out, hob_buf_str(entries));
+	hob_buf_put_str(out, HOB_STR("\n],\"skipped\":["));
+	hob_buf_put_str(out, hob_buf_str(skipped));
+	hob_buf_put_str(out, HOB_STR("\n]}\n"));
+}
+
+/* What stands before the paths of a plan for somebody who is in the current folder. */
+static void folder_from_here(const char *root, char out[PATH_MAX])
+{
+	char here[PATH_MAX];
+	size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+	if (length > 0 && strncmp(root, here, length) == 0 && (root[length] == '/' || root[length] == 0))
+		root += length + (root[length] == '/');
+	snprintf(out, PATH_MAX, "%.4000s%s", root, root[0] ? "/" : "");
+}
+
+/* The report in another form: *text becomes the JUnit file, or annotations are printed. */
+static void apply_form(cook_form form, const char *root, hob_buf *text)
+{
+	char folder[PATH_MAX];
+	hob_buf out = {0};
+	cJSON *report = cJSON_ParseWithLength((const char *)text->data, text->size);
+	if (form == COOK_FORM_JUNIT) {
+		cook_form_junit(report, &out);
+		hob_buf_release(text);
+		*text = out;
+	} else {
+		folder_from_here(root, folder);
+		cook_form_github(report, folder, &out);
+		fwrite(out.data, 1, out.size, stdout);
+		hob_buf_release(&out);
+	}
+	cJSON_Delete(report);
+}
+
+bool cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
+					   const hob_buf *skipped, const cook_totals *totals, hob_error *err)
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
 	/* What "new/x/../a" is depends on which folders there are. */
 	char name[PATH_MAX];
-	if (snprintf(name, sizeof name, "%s", path) < (int)sizeof name && !make_folders(name, err))
+	if (path && snprintf(name, sizeof name, "%s", path) < (int)sizeof name && !make_folders(name, err))
 		return false;
-	if (!is_ours(path))
+	if (path && !is_ours(path))
 		return hob_fail(err, USAGE, "--report '%.120s': an output of this run went there; name another file",
 						path);
-	hob_buf_printf(&text, "%s%s\",\"cooked\":%u,\"cached\":%u,\"failed\":%u,\"assets\":[", report_begin,
-				   HOB_VERSION, cooked, cached, failed);
-	hob_buf_put_str(&text, hob_buf_str(entries));
-	hob_buf_put_str(&text, HOB_STR("\n],\"skipped\":["));
-	hob_buf_put_str(&text, hob_buf_str(skipped));
-	hob_buf_put_str(&text, HOB_STR("\n]}\n"));
+	print_report(entries, skipped, totals, &text);
+	if (form != COOK_FORM_JSON && !text.failed)
+		apply_form(form, root ? root : "", &text);
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
-						  : cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
+						  : !path || cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
 	hob_buf_release(&text);
 	return ok;
 }

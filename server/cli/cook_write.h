@@ -34,7 +34,17 @@ void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outco
 /* Whether the report may be written there: not over a file that is no report, nor where an output goes. Errors: USAGE. */
 bool cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 					   hob_error *err) HOB_MUST_CHECK;
-bool cook_report_write(const char *path, const hob_buf *entries, const hob_buf *skipped, uint32_t cooked,
-					   uint32_t cached, uint32_t failed, hob_error *err) HOB_MUST_CHECK;
+
+typedef enum cook_form { COOK_FORM_JSON, COOK_FORM_JUNIT, COOK_FORM_GITHUB } cook_form;
+
+/* Of the whole run; bytes are those of all outputs, of which some were written and some were there already. */
+typedef struct cook_totals {
+	uint32_t cooked, cached, failed, skipped, over_budget;
+	uint64_t triangles, bytes, written_bytes, reused_bytes, cook_ns, wall_ns;
+} cook_totals;
+
+/* path: NULL = nowhere. form: of the file; with GITHUB that is JSON, and annotations go to stdout. root: of the plan. */
+bool cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
+					   const hob_buf *skipped, const cook_totals *totals, hob_error *err) HOB_MUST_CHECK;
 
 #endif

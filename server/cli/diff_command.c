@@ -394,6 +394,11 @@ static int run_diff(int argc, char **argv)
 	else
 		ok = ok && load(&c, &a);
 	ok = ok && compare(&c, &a, &b);
+	if (c.code == EXIT_UNREACHABLE) {
+		const char *missing = access(argv[1], F_OK) != 0 ? argv[1] : argv[operands];
+		fprintf(stderr, "hob diff: it was asked because there is no file '%s' here\n", missing);
+		c.code = EXIT_USAGE;
+	}
 	release(&a);
 	release(&b);
 	return !ok ? c.code : c.differ ? EXIT_ASSETS_FAILED : EXIT_GOOD;

@@ -2,10 +2,12 @@
 #include "query.h"
 
 #include "../fs/mounts.h"
+#include "../settings/sidecar.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,7 +18,8 @@ enum { WALK_MS = 5000, DEPTH_MAX = 128 };
 
 typedef struct walk {
 	uint64_t folders, files, unreadable, future;
-	char first_unreadable[256], first_future[256];
+	uint64_t strays;
+	char first_unreadable[256], first_future[256], first_stray[256], stray_model[NAME_MAX + 1];
 	int64_t now_s, deadline_ms;
 	bool late;
 } walk;
@@ -32,7 +35,12 @@ static void note_file(walk *w, int folder, const char *path, const char *name)
 {
 	enum { GRACE_S = 60 };
 	struct stat info;
+	char model[NAME_MAX + 1];
 	w->files++;
+	if (srv_sidecar_stray(folder, name, model) && w->strays++ == 0) {
+		snprintf(w->first_stray, sizeof w->first_stray, "%.120s/%.120s", path, name);
+		snprintf(w->stray_model, sizeof w->stray_model, "%s", model);
+	}
 	if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode) ||
 		info.st_mtime <= w->now_s + GRACE_S)
 		return;
@@ -82,6 +90,10 @@ static void say_walk(doctor *d, const char *path, const walk *w)
 		doctor_advise(doctor_say(d, DOCTOR_WARN, "folder", "%s cannot be read, first '%s'",
 								 cli_count((double)w->unreadable, "folder", folders), w->first_unreadable),
 					  "models there are not seen: chmod o+rx, or run hob as their owner");
+	if (w->strays > 0)
+		doctor_advise(doctor_say(d, DOCTOR_WARN, "settings", "%s of no model, first '%s'",
+								 cli_count((double)w->strays, "settings file", files), w->first_stray),
+					  "name it as the model with its ending: %s.cook.json", w->stray_model);
 	if (w->future > 0)
 		doctor_advise(
 			doctor_say(d, DOCTOR_WARN, "clock", "%s from the future, first '%s'",

@@ -269,6 +269,10 @@ static int run_export(int argc, char **argv)
 			one = export_cooked(argv[i], out, how.quiet);
 		else
 			models[model_count++] = argv[i];
+		if (one == EXIT_UNREACHABLE && !url) {
+			fprintf(stderr, "hob export: it was asked because there is no file '%s' here\n", argv[i]);
+			one = EXIT_USAGE;
+		}
 		if (one != EXIT_GOOD)
 			code = one;
 	}

@@ -1,7 +1,12 @@
+#include "cook_write.h"
 #include "query.h"
 
+#include "../log/log.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* hob get: the bytes of one output. */
@@ -23,18 +28,124 @@ static bool has_asset(const char *url, const char *name, int *code)
 	return same;
 }
 
+/* ---- all of them */
+
+typedef struct getting {
+	const char *url, *out;
+	uint32_t files, there, lacking;
+	uint64_t bytes;
+} getting;
+
+/* Where an output lies below the folder: as `hob cook` names it, below the asset's root. */
+static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX])
+{
+	const char *name = cli_text(output, "name");
+	int length;
+	if (strncmp(name, "textures/", 9) == 0)
+		length = snprintf(path, PATH_MAX, "%s/textures/%s.ktx2", g->out, cli_text(output, "hash"));
+	else
+		length = snprintf(path, PATH_MAX, "%s/%s/%s.%s%s", g->out, cli_text(asset, "root"),
+						  cli_text(asset, "path"), name, strcmp(name, "report") == 0 ? ".json" : "");
+	return length < PATH_MAX;
+}
+
+/* Blobs are named by their content: a texture that is there is the one that is wanted. */
+static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
+{
+	char path[PATH_MAX], target[96];
+	struct stat info;
+	hob_error error = {0};
+	if (!place_of(g, asset, output, path)) {
+		fprintf(stderr, "hob get: the path of '%s' would be too long\n", cli_text(asset, "path"));
+		*code = EXIT_USAGE;
+		return false;
+	}
+	bool texture = strncmp(cli_text(output, "name"), "textures/", 9) == 0;
+	if (texture && stat(path, &info) == 0 && info.st_size == (off_t)cli_number(output, "size")) {
+		g->there++;
+		return true;
+	}
+	cli_response response;
+	snprintf(target, sizeof target, "/blobs/%.64s", cli_text(output, "hash"));
+	if (!cli_request(g->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		cli_print_error("hob get", &error);
+		*code = EXIT_UNREACHABLE;
+		return false;
+	}
+	bool good = response.status == 200;
+	if (!good)
+		*code = cli_print_problem("hob get", &response);
+	else if (!(good = cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
+		cli_print_error("hob get", &error);
+		*code = error.code == HOB_ERR_DISK_FULL ? EXIT_INTERNAL : EXIT_USAGE;
+	}
+	g->files += good;
+	cli_response_release(&response);
+	return good;
+}
+
+/* Every output of every asset, as the daemon has them; what never was cooked is counted and told of. */
+static int get_all(const char *url, const char *out, uint32_t wait)
+{
+	getting g = {.url = url, .out = out};
+	int code = EXIT_GOOD;
+	char body[64], size[32];
+	hob_buf target = {0};
+	if (wait > 0) {
+		snprintf(body, sizeof body, "{\"timeout_ms\":%llu}", (unsigned long long)wait * 1000);
+		cJSON_Delete(cli_post_json("hob get", url, "/api/v1/sync", body, &code));
+	}
+	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=100&expand=outputs"));
+	for (bool more = code == EXIT_GOOD; more && code == EXIT_GOOD;) {
+		hob_buf_put(&target, "", 1);
+		cJSON *page =
+			target.failed ? NULL : cli_ask_json("hob get", url, (const char *)target.data, false, &code);
+		const cJSON *asset, *output;
+		cJSON_ArrayForEach(asset, cli_member(page, "items"))
+		{
+			const cJSON *outputs = cli_member(asset, "outputs");
+			bool fresh = strcmp(cli_text(asset, "state"), "fresh") == 0;
+			if (!fresh)
+				fprintf(stderr, "%-11s %s%s\n", cli_text(asset, "state"), cli_text(asset, "name"),
+						cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
+			g.lacking += !fresh;
+			cJSON_ArrayForEach(output, outputs)
+			{
+				if (code == EXIT_GOOD)
+					get_output(&g, asset, output, &code);
+			}
+		}
+		more = cli_text(page, "next")[0] != 0;
+		hob_buf_clear(&target);
+		hob_buf_printf(&target, "/api/v1/assets?limit=100&expand=outputs&cursor=%s", cli_text(page, "next"));
+		cJSON_Delete(page);
+	}
+	hob_buf_release(&target);
+	if (code != EXIT_GOOD)
+		return code;
+	fprintf(stderr, "%u files, %s, in %s", g.files, srv_text_bytes(g.bytes, size), out);
+	fprintf(stderr, g.there > 0 ? "; %u textures were there\n" : "\n", g.there);
+	return g.lacking > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+}
+
 static int run_get(int argc, char **argv)
 {
 	const char *url = cli_default_url(), *out = NULL;
 	uint32_t wait = 0;
-	bool hash = false;
-	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE", "write there instead of to stdout"},
-							{"--wait", 0, CLI_NUMBER, &wait, "SECONDS", "wait for a cook that is under way"},
-							{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
-							CLI_URL_OPTION(url)};
+	bool hash = false, all = false;
+	cli_option options[] = {
+		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "write there instead of to stdout"},
+		{"--all", 0, CLI_FLAG, &all, NULL, "every output of every asset, into the folder of -o"},
+		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS", "wait for a cook that is under way"},
+		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
+		CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_get, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return cli_parse_exit(operands);
+	if (all && (operands > 0 || hash || !out))
+		return cli_usage_error(&cli_get, "--all takes a folder (-o DIR) and neither an asset nor --hash");
+	if (all)
+		return get_all(url, out, wait);
 	if (operands < 1)
 		return cli_usage_error(&cli_get, "name an asset, as in 'hob ls', and, if you like, an output");
 	if (!out && !hash && isatty(1))
@@ -86,9 +197,12 @@ static int run_get(int argc, char **argv)
 }
 
 const cli_command cli_get = {
-	"get", "ASSET [OUTPUT]", "fetch a cooked blob",
+	"get", "ASSET [OUTPUT]", "fetch a cooked blob, or all of them",
 	"OUTPUT is meshes (default), materials, scene, animations, report, textures/N or classic.meshes,\n"
-	"classic.materials, classic.scene.\n\n"
+	"classic.materials, classic.scene.\n"
+	"--all writes what 'hob cook' would, as DIR/ROOT/PATH.meshes and so on, textures as "
+	"DIR/textures/HASH.ktx2; exit code 1 "
+	"when not every asset is fresh.\n\n"
 	"Examples:\n  hob get art/duck.glb -o duck.meshes\n  hob get art/duck.glb scene --wait 10 -o "
-	"duck.scene\n",
+	"duck.scene\n  hob get --all --wait 600 -o build/\n",
 	run_get};

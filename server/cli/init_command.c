@@ -294,6 +294,10 @@ static int run_init(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	srv_config_release(&config);
+	for (int i = 1; i <= operands; i++)
+		if (access(argv[i], F_OK) != 0)
+			fprintf(stderr, "hob init: the folder '%s' is not there yet; make it before 'hob serve'\n",
+					argv[i]);
 	printf("%s is written; 'hob serve' in this folder uses it, 'hob config' shows it.\n"
 		   "  Its values are the defaults, but for cache.max_size: 20 GiB, lest the cache fills the disk.\n",
 		   path);

@@ -10,6 +10,7 @@
 #include "../log/log.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static bool is_ktx2(hob_bytes file)
 {
@@ -85,7 +86,7 @@ static void look(void *user, const char *path, const char *name)
 	hob_error error = {0};
 	if (!inspect_one(how, path, name, &error)) {
 		cli_print_error("hob inspect", &error);
-		how->code = EXIT_ASSETS_FAILED;
+		how->code = access(path, F_OK) != 0 ? EXIT_USAGE : EXIT_ASSETS_FAILED;
 	}
 }
 

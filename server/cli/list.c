@@ -99,10 +99,12 @@ static int list_skipped(const char *url, const char *text, bool json)
 
 static int run_ls(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *state = NULL;
+	const char *url = cli_default_url(), *state = NULL, *sort = NULL;
 	bool json = false, detailed = false, skipped = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES", "only these, comma-separated: fresh, failed ..."},
+		{"--sort", 0, CLI_TEXT, &sort, "KEY",
+		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' before it the largest first"},
 		{"--skipped", 0, CLI_FLAG, &skipped, NULL,
 		 "model files that Hob knows and cannot read, and what to do"},
 		{"--long", 'l', CLI_FLAG, &detailed, NULL, "sizes, triangles, warnings"},
@@ -129,6 +131,10 @@ static int run_ls(int argc, char **argv)
 		if (state) {
 			hob_buf_put_str(&target, HOB_STR("&state="));
 			cli_encode(&target, hob_str_of(state));
+		}
+		if (sort) {
+			hob_buf_put_str(&target, HOB_STR("&sort="));
+			cli_encode(&target, hob_str_of(sort));
 		}
 		if (cursor.size > 0) {
 			hob_buf_put_str(&target, HOB_STR("&cursor="));
@@ -168,6 +174,7 @@ const cli_command cli_ls = {
 #include "../../schema/job_states.def"
 #undef JOB_STATE
 	"\n"
-	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls 'props/**/*.glb'\n  hob ls --state failed,stale\n  "
+	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls --sort -bytes\n  hob ls 'props/**/*.glb'\n  hob ls "
+	"--state failed,stale\n  "
 	"hob ls --skipped\n",
 	run_ls};

@@ -32,7 +32,8 @@ int cli_usage_error(const cli_command *command, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	fprintf(stderr, "hob %s: %s\nTry 'hob help %s'.\n", command->name, text, command->name);
+	fprintf(stderr, "hob %s: %s\nUsage: hob %s [OPTION]...%s%s\nTry 'hob help %s'.\n", command->name, text,
+			command->name, command->arguments[0] ? " " : "", command->arguments, command->name);
 	return EXIT_USAGE;
 }
 

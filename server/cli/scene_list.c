@@ -144,11 +144,10 @@ static cJSON *parse(const char *path, const char *text, size_t size, hob_error *
 {
 	const char *end = NULL;
 	cJSON *list = cJSON_ParseWithLengthOpts(text, size, &end, false);
-	size_t line = 1;
-	for (const char *p = text; !list && p < end; p++)
-		line += *p == '\n';
+	size_t line, column;
+	hob_text_place((hob_str){text, size}, end, &line, &column);
 	if (!list)
-		hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", path, line);
+		hob_fail(err, CONFIG, "%s: not valid JSON near line %zu, column %zu", path, line, column);
 	else if (!cJSON_IsArray(list))
 		hob_fail(err, CONFIG, "%s: a scene list must be a JSON array of scenes", path);
 	else if (!list->child)

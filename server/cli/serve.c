@@ -247,6 +247,14 @@ static void print_cache(const daemon_state *d, const paint *p)
 		   limit > 0 ? " of " : ", no limit", most, p->off);
 }
 
+static bool logs_json(const daemon_state *d)
+{
+	const char *format = srv_config_text(&d->config, SRV_CONFIG_log_format);
+	if (!format)
+		format = d->options.texts[SRV_CONFIG_log_format];
+	return format && strcmp(format, "json") == 0;
+}
+
 /* A key that is named must work: the keys begin first. */
 static void begin_to_serve(daemon_state *d, const paint *p)
 {
@@ -254,7 +262,8 @@ static void begin_to_serve(daemon_state *d, const paint *p)
 	if (serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
 		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", p->accent, p->off, p->dim,
 			   p->off);
-	printf("\n");
+	if (!logs_json(d))
+		printf("\n");
 	fflush(stdout);
 	serve_notify_ready(&d->notify);
 	if (d->options.open)
@@ -263,13 +272,27 @@ static void begin_to_serve(daemon_state *d, const paint *p)
 		serve_child_run(&d->loop, d->options.once_ready, url);
 }
 
+static void print_banner(const daemon_state *d, const srv_view *view, const paint *p, const char *counts)
+{
+	char time[32];
+	srv_text_duration(now_ns() - d->began_ns, time);
+	if (logs_json(d)) {
+		srv_log(SRV_LOG_INFO, "ready", "%s  in %s (%s)", srv_http_url(d->http), time, counts);
+		return;
+	}
+	printf("\n  %shob %s%s   ready in %s   (%s)\n\n", p->bold, HOB_VERSION, p->off, time, counts);
+	print_addresses(d->http, p);
+	print_roots(view, p);
+	print_cache(d, p);
+	printf("  %s➜%s  Sandbox   %s%s%s\n", p->accent, p->off, p->dim, srv_engine_sandbox(d->engine), p->off);
+}
+
 static void on_ready(void *user)
 {
 	daemon_state *d = user;
 	const srv_view *view = srv_views_take(d->views);
 	const paint p = choose_paint();
-	char time[32];
-	char stale_text[24] = "", missing_text[24] = "";
+	char stale_text[24] = "", missing_text[24] = "", counts[160];
 	uint32_t stale = count_stale(view), fresh = view->states[SRV_FRESH] + view->states[SRV_STALE] - stale;
 	if (stale > 0)
 		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
@@ -279,13 +302,9 @@ static void on_ready(void *user)
 		view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
-	printf("\n  %shob %s%s   ready in %s   (%u fresh, %s%llu queued, %u failed%s)\n\n", p.bold, HOB_VERSION,
-		   p.off, srv_text_duration(now_ns() - d->began_ns, time), fresh, stale_text, waiting, broken,
-		   missing_text);
-	print_addresses(d->http, &p);
-	print_roots(view, &p);
-	print_cache(d, &p);
-	printf("  %s➜%s  Sandbox   %s%s%s\n", p.accent, p.off, p.dim, srv_engine_sandbox(d->engine), p.off);
+	snprintf(counts, sizeof counts, "%u fresh, %s%llu queued, %u failed%s", fresh, stale_text, waiting,
+			 broken, missing_text);
+	print_banner(d, view, &p, counts);
 	srv_view_drop(view);
 	if (!d->stopping)
 		begin_to_serve(d, &p);
@@ -452,6 +471,15 @@ static void release(daemon_state *d)
 	srv_service_end(&d->service);
 }
 
+/* With --log json every line is JSON, the last one, too. */
+static void tell_failure(const daemon_state *d, const hob_error *error)
+{
+	if (logs_json(d))
+		srv_log(SRV_LOG_ERROR, "failed", "%s", error->context);
+	else
+		cli_print_error("hob serve", error);
+}
+
 static int run_serve(int argc, char **argv)
 {
 	static daemon_state d;
@@ -460,8 +488,12 @@ static int run_serve(int argc, char **argv)
 	if (serve_options_parse(&d.options, &cli_serve, argc, argv) < 0)
 		return cli_parse_exit(d.options.operands);
 	if (!passed || !serve_options_load(&d.options, &d.config, &error) || !add_roots(&d, argv + 1, &error)) {
+		bool json = logs_json(&d);
+		srv_log_init(SRV_LOG_INFO, json);
+		if (json)
+			tell_failure(&d, &error);
 		release(&d);
-		return cli_usage_error(&cli_serve, "%s", error.context);
+		return json ? EXIT_USAGE : cli_usage_error(&cli_serve, "%s", error.context);
 	}
 	srv_engine_options engine;
 	serve_engine_options(&d.config, &engine);
@@ -475,13 +507,12 @@ static int run_serve(int argc, char **argv)
 	engine.cache = srv_config_text(&d.config, SRV_CONFIG_cache);
 	engine.roots = d.roots;
 	engine.root_count = d.root_count;
-	srv_log_init(serve_log_level(&d.config),
-				 strcmp(srv_config_text(&d.config, SRV_CONFIG_log_format), "json") == 0);
+	srv_log_init(serve_log_level(&d.config), logs_json(&d));
 	signal(SIGPIPE, SIG_IGN);
 	d.began_ns = now_ns();
 	raise_file_limit();
 	if (!cli_loop_init(&d.loop, &error)) {
-		cli_print_error("hob serve", &error);
+		tell_failure(&d, &error);
 		release(&d);
 		return EXIT_INTERNAL;
 	}
@@ -490,7 +521,7 @@ static int run_serve(int argc, char **argv)
 		d.signals[i].data = &d;
 	}
 	if (!start(&d, &engine, &error)) {
-		cli_print_error("hob serve", &error);
+		tell_failure(&d, &error);
 		if (d.engine)
 			srv_engine_close(d.engine, on_engine_closed, &d);
 		else

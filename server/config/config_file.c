@@ -55,9 +55,16 @@ static const char *find_file(srv_config *config)
 
 static bool fail_key(const reader *r, const char *path)
 {
-	static const char *const others[] = {"sources", "defaults", "version", "sources[].path"};
-	hob_str best = hob_str_of(others[0]);
-	size_t nearest = SIZE_MAX;
+	static const char *const others[] = {"sources", "defaults", "version"};
+	static const char *const of_sources[] = {"path", "name", "include", "exclude", "options"};
+	hob_str best = {0}, last = hob_str_of(path);
+	size_t nearest = HOB_NEAR_EDITS + 1, dot = hob_str_find(last, HOB_STR("."), 0);
+	last = dot == SIZE_MAX ? last : hob_str_sub(last, dot + 1, last.len);
+	for (size_t i = 0; i < HOB_COUNT_OF(of_sources); i++)
+		if (hob_str_equal(last, hob_str_of(of_sources[i])))
+			return hob_fail(r->err, CONFIG,
+							"%s: '%s' is a key of a source: \"sources\": [{\"path\": \"art\", \"%s\": ...}]",
+							r->file, path, of_sources[i]);
 	for (int i = 0; i < (int)HOB_COUNT_OF(others) + SRV_CONFIG_COUNT; i++) {
 		const char *name = i < SRV_CONFIG_COUNT ? srv_config_table[i].path : others[i - SRV_CONFIG_COUNT];
 		size_t distance;
@@ -67,8 +74,19 @@ static bool fail_key(const reader *r, const char *path)
 			best = near;
 		}
 	}
-	return hob_fail(r->err, CONFIG, "%s: unknown key '%s'; did you mean '%.*s'?", r->file, path,
-					HOB_FMT(best));
+	hob_str setting = hob_settings_place(last);
+	if (nearest > 0 && setting.len > 0)
+		return hob_fail(
+			r->err, CONFIG,
+			"%s: '%s' is a cook setting ('%.*s'); it belongs in \"defaults\", in \"options\" of a source "
+			"or in a folder's cook.json",
+			r->file, path, HOB_FMT(setting));
+	if (best.len > 0)
+		return hob_fail(r->err, CONFIG, "%s: unknown key '%s'; did you mean '%.*s'?", r->file, path,
+						HOB_FMT(best));
+	return hob_fail(r->err, CONFIG,
+					"%s: unknown key '%s', and no name is near it; 'man hob.json' lists the keys", r->file,
+					path);
 }
 
 static bool is_comment(const cJSON *item)
@@ -216,15 +234,23 @@ static bool read_globs(const reader *r, const cJSON *list, const char *const **o
 static bool fail_source_key(const reader *r, const char *key)
 {
 	static const char *const keys[] = {"name", "path", "include", "exclude", "options"};
-	const char *best = keys[0];
-	for (size_t i = 1; i < HOB_COUNT_OF(keys); i++)
-		if (hob_str_distance(hob_str_of(key), hob_str_of(keys[i])) <
-			hob_str_distance(hob_str_of(key), hob_str_of(best)))
+	hob_str setting = hob_settings_place(hob_str_of(key));
+	if (setting.len > 0)
+		return hob_fail(r->err, CONFIG,
+						"%s: '%s' is a cook setting ('%.*s'); it belongs in \"options\" of the source",
+						r->file, key, HOB_FMT(setting));
+	const char *best = NULL;
+	size_t nearest = HOB_NEAR_EDITS + 1;
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
+		size_t distance = hob_str_distance(hob_str_of(key), hob_str_of(keys[i]));
+		if (distance < nearest) {
+			nearest = distance;
 			best = keys[i];
+		}
+	}
 	return hob_fail(r->err, CONFIG,
-					"%s: unknown key '%s' of a source; did you mean '%s'? There are name, path, include, "
-					"exclude, options",
-					r->file, key, best);
+					"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options",
+					r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
 }
 
 static bool read_source(const reader *r, const cJSON *object, srv_config_source *source)
@@ -319,10 +345,10 @@ static bool read_file(srv_config *config, hob_error *err)
 	const char *end = text;
 	cJSON *root = ok ? cJSON_ParseWithLengthOpts(text, size, &end, false) : NULL;
 	if (ok && !root) {
-		size_t line = 1;
-		for (const char *p = text; p < end; p++)
-			line += *p == '\n';
-		ok = hob_fail(err, CONFIG, "%s: not valid JSON near line %zu", config->file, line);
+		size_t line, column;
+		hob_text_place((hob_str){text, size}, end, &line, &column);
+		ok =
+			hob_fail(err, CONFIG, "%s: not valid JSON near line %zu, column %zu", config->file, line, column);
 	}
 	const char *slash = strrchr(config->file, '/');
 	reader r = {

@@ -69,6 +69,9 @@ typedef struct srv_http srv_http;
  * certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
+/* Whether srv_http_start would take one address of `listen`, without binding it; *exposed: other machines reach it. Errors:
+ * CONFIG. */
+bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err) HOB_MUST_CHECK;
 /* "127.0.0.1:7780", the first one as bound. */
 const char *srv_http_address(const srv_http *http);
 /* What a browser on this machine opens: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0; where there is none

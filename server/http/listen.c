@@ -107,12 +107,23 @@ static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err
 	return true;
 }
 
-static bool open_one(srv_http *http, hob_str text, hob_error *err)
+/* An address as it is written, read. */
+typedef struct written {
+	int family; /* AF_UNIX: `path`; 0: localhost, both families */
+	uint16_t port;
+	hob_str path;
+	struct in_addr four;
+	struct in6_addr six;
+} written;
+
+static bool read_address(hob_str text, written *out, hob_error *err)
 {
-	if (http->listener_count + 2 > LISTENERS_MAX)
-		return hob_fail(err, CONFIG, "more than %d addresses to listen on", LISTENERS_MAX - 1);
-	if (hob_str_starts(text, HOB_STR("unix:")))
-		return open_unix(http, hob_str_sub(text, 5, text.len), text, err);
+	*out = (written){.four = {htonl(INADDR_LOOPBACK)}, .six = IN6ADDR_LOOPBACK_INIT};
+	if (hob_str_starts(text, HOB_STR("unix:"))) {
+		out->family = AF_UNIX;
+		out->path = hob_str_sub(text, 5, text.len);
+		return true;
+	}
 	size_t colon = text.len;
 	while (colon > 0 && text.data[colon - 1] != ':')
 		colon--;
@@ -121,36 +132,56 @@ static bool open_one(srv_http *http, hob_str text, hob_error *err)
 	if (colon == 0 || !parse_decimal(hob_str_sub(text, colon, text.len), &port) || port > 65535)
 		return hob_fail(err, CONFIG, "'%.*s' is not HOST:PORT; write 127.0.0.1:7780 or [::1]:7780",
 						HOB_FMT(text));
-	uint16_t number = (uint16_t)port;
-
-	struct in_addr four = {htonl(INADDR_LOOPBACK)};
-	struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
-	if (hob_str_equal(host, HOB_STR("localhost"))) {
-		if (!open_inet(http, AF_INET, &four, number, text, err))
-			return false;
-		/* Both loopbacks, one port; a machine without IPv6 is served by the first. */
-		unsigned bound = number;
-		sscanf(newest_address(http), "127.0.0.1:%u", &bound);
-		hob_error ignored;
-		bool both = open_inet(http, AF_INET6, &six, (uint16_t)bound, text, &ignored);
-		(void)both;
+	out->port = (uint16_t)port;
+	if (hob_str_equal(host, HOB_STR("localhost")))
 		return true;
-	}
 	char name[INET6_ADDRSTRLEN];
 	bool brackets = host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']';
 	hob_str bare = brackets ? hob_str_sub(host, 1, host.len - 1) : host;
-	if (bare.len < sizeof name) {
+	out->family = brackets ? AF_INET6 : AF_INET;
+	if (bare.len > 0 && bare.len < sizeof name) {
 		memcpy(name, bare.data, bare.len);
 		name[bare.len] = 0;
-		if (!brackets && inet_pton(AF_INET, name, &four) == 1)
-			return open_inet(http, AF_INET, &four, number, text, err);
-		if (brackets && inet_pton(AF_INET6, name, &six) == 1)
-			return open_inet(http, AF_INET6, &six, number, text, err);
+		if (inet_pton(out->family, name, brackets ? (void *)&out->six : (void *)&out->four) == 1)
+			return true;
 	}
 	return hob_fail(
 		err, CONFIG,
 		"'%.*s' is not an address; write 127.0.0.1:7780, [::1]:7780, localhost:7780 or unix:/path",
 		HOB_FMT(text));
+}
+
+static bool open_one(srv_http *http, hob_str text, hob_error *err)
+{
+	written w;
+	if (http->listener_count + 2 > LISTENERS_MAX)
+		return hob_fail(err, CONFIG, "more than %d addresses to listen on", LISTENERS_MAX - 1);
+	if (!read_address(text, &w, err))
+		return false;
+	if (w.family == AF_UNIX)
+		return open_unix(http, w.path, text, err);
+	if (w.family != 0)
+		return open_inet(http, w.family, w.family == AF_INET ? (void *)&w.four : (void *)&w.six, w.port, text,
+						 err);
+	if (!open_inet(http, AF_INET, &w.four, w.port, text, err))
+		return false;
+	/* Both loopbacks, one port; a machine without IPv6 is served by the first. */
+	unsigned bound = w.port;
+	sscanf(newest_address(http), "127.0.0.1:%u", &bound);
+	hob_error ignored;
+	bool both = open_inet(http, AF_INET6, &w.six, (uint16_t)bound, text, &ignored);
+	(void)both;
+	return true;
+}
+
+bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err)
+{
+	written w;
+	if (!read_address(text, &w, err))
+		return false;
+	*exposed = (w.family == AF_INET && ntohl(w.four.s_addr) >> 24 != 127) ||
+			   (w.family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&w.six));
+	return true;
 }
 
 bool listeners_open(srv_http *http, const char *list, hob_error *err)

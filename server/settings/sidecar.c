@@ -4,6 +4,7 @@
 #include "../fs/beneath.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -174,4 +175,42 @@ srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_mat
 														: SRV_SIDECAR_FAILED;
 	hob_buf_release(&s.text);
 	return result;
+}
+
+/* What lies beside a model under its name, and is none itself. */
+static bool is_companion(hob_str name)
+{
+	static const char *const endings[] = {"json", "bin",  "mtl",  "png", "jpg",
+										  "jpeg", "webp", "ktx2", "txt", "md"};
+	hob_str ending = hob_path_extension(name);
+	for (size_t i = 0; i < HOB_COUNT_OF(endings); i++)
+		if (hob_str_equal_nocase(ending, hob_str_of(endings[i])))
+			return true;
+	return false;
+}
+
+bool srv_sidecar_stray(int folder, const char *name, char *model)
+{
+	hob_str ending = HOB_STR(".cook.json"), whole = hob_str_of(name);
+	if (whole.len <= ending.len ||
+		!hob_str_equal(hob_str_sub(whole, whole.len - ending.len, whole.len), ending))
+		return false;
+	hob_str stem = hob_str_sub(whole, 0, whole.len - ending.len);
+	memcpy(model, stem.data, stem.len);
+	model[stem.len] = 0;
+	int fd =
+		faccessat(folder, model, F_OK, 0) != 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	bool found = false;
+	for (struct dirent *entry; !found && list && (entry = readdir(list));) {
+		hob_str other = hob_str_of(entry->d_name);
+		found = hob_str_starts(other, stem) && other.data[stem.len] == '.' && !is_companion(other);
+		if (found)
+			memcpy(model, other.data, other.len + 1);
+	}
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+	return found;
 }

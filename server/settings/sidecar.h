@@ -26,4 +26,8 @@ srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_matc
 srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match,
 									  hob_error *err) HOB_MUST_CHECK;
 
+/* Whether `name` in `folder` is called as a sidecar and belongs to nothing: "Fox.cook.json" beside Fox.glb. model: the model that
+ * is probably meant, "Fox.glb"; NAME_MAX + 1 bytes. */
+bool srv_sidecar_stray(int folder, const char *name, char *model);
+
 #endif

@@ -106,8 +106,8 @@ class Config(Scenario):
     def test_config_for_people_says_units_and_origins(self):
         self.write({"cache": {"max_size": "20 GiB"}, "cook": {"memory_limit": "8 GB"}, "defaults": {"lods": {"max": 3}},
                     "sources": [{"path": "art", "options": {"scale": 2}}, {"path": ".", "name": "all"}]})
-        said, file = self.hob("config").stdout, str(self.folder / "hob.json")
-        for line in (f"cache.max_size +20 GiB +{file}", f"cook.memory_limit +8 GB +{file}", f"lods.max +3 +{file}",
+        said = self.hob("config").stdout
+        for line in ("cache.max_size +20 GiB +hob.json", "cook.memory_limit +8 GB +hob.json", "lods.max +3 +hob.json",
                      "lods.ratio +0.5 +default", "texture.encoding +rgba8 +default", "scale +2 +its options"):
             self.assertRegex(said, rf"(?m)^  {line}$")
         self.assertRegex(said, r"Source \S*, named all\n  no settings of its own")

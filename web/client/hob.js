@@ -44,14 +44,24 @@ function matcher(glob) {
 	return (name) => pattern.test(name) || pattern.test(name.slice(name.indexOf('/') + 1));
 }
 
+/* HOST:PORT is what people type. */
+function addressOf(text) {
+	const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+	try {
+		const url = new URL(whole.replace(/\/?$/, '/'));
+		if (/^https?:$/.test(url.protocol) && !text.startsWith('unix:')) return url;
+	} catch { /* told below */ }
+	throw new HobError(`'${text}' is no address of a daemon`, { code: 'address', hint: 'write HOST:PORT, http://HOST:PORT or https://HOST:PORT' });
+}
+
 export class HobClient {
 	/**
-	 * @param {string | URL} url  of the daemon, with a path when a proxy gives it one
+	 * @param {string | URL} url  of the daemon, HOST:PORT too; with a path when a proxy gives it one
 	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number}} [options]
 	 *        wait: seconds to wait for an asset that is being cooked
 	 */
 	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780', { token, headers = {}, credentials = 'same-origin', wait = 10 } = {}) {
-		this.url = new URL(String(url).replace(/\/?$/, '/'));
+		this.url = addressOf(String(url));
 		this.headers = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
 		this.credentials = credentials;
 		this.wait = wait;

@@ -17,6 +17,7 @@ import hashlib
 import http.client
 import json
 import os
+import socket
 import ssl
 import struct
 import time
@@ -76,19 +77,49 @@ class Event:
     def __init__(self, kind, event_id, data):
         self.kind, self.id, self.data = kind, event_id, data
 
+    @property
+    def bytes_changed(self):
+        """Outputs were published: fetch those whose hash is not the one at hand. Else only the state is another."""
+        return bool(self.data.get("outputs"))
+
     def __repr__(self):
         return f"Event({self.kind!r}, {self.id!r}, {self.data!r})"
 
 
+class _LocalConnection(http.client.HTTPConnection):
+    """To a Unix socket, whose path stands where a host does."""
+
+    def __init__(self, path, _port=None, timeout=None):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _address(url):
+    """The kind of connection, host and port of HOST:PORT, http://HOST[:PORT], https://HOST[:PORT] or unix:/path."""
+    if url.startswith("unix:/"):
+        return _LocalConnection, url[5:], None
+    try:
+        parts = urllib.parse.urlsplit(url if "://" in url else "http://" + url)
+        port = parts.port
+    except ValueError:
+        parts, port = None, None
+    if not parts or parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+        raise Error(f"{url!r} is no address of a daemon",
+                    hint="write HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path")
+    return http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection, parts.hostname, port
+
+
 class Client:
-    """`token`: else that of HOB_TOKEN, where the daemon asks for one. For https, SSL_CERT_FILE names the file of an authority of your own."""
+    """`url`: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path. `token`: else that of HOB_TOKEN, where the daemon asks for one. For https, SSL_CERT_FILE names the file of an authority of your own."""
 
     def __init__(self, url="http://127.0.0.1:7780", token=None, timeout=60.0):
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-            raise ValueError(f"{url!r} is not http://HOST[:PORT] or https://HOST[:PORT]")
-        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._host, self._port, self._timeout = parts.hostname, parts.port, timeout
+        self._kind, self._host, self._port = _address(url)
+        self._timeout = timeout
         token = token or os.environ.get("HOB_TOKEN")
         self._headers = {"Authorization": "Bearer " + token} if token else {}
         self._kept = None

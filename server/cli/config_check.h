@@ -1,0 +1,11 @@
+/* config_check.h - what `hob config --check` finds beyond the syntax of hob.json. */
+#ifndef CLI_CONFIG_CHECK_H
+#define CLI_CONFIG_CHECK_H
+
+#include "../config/config.h"
+
+/* Prints a line on stderr for each: folders that are not there or given twice, addresses and pairs of options that `hob serve`
+ * refuses, variables HOB_... that nothing reads. Returns their number. */
+uint32_t cli_config_check(const srv_config *config);
+
+#endif

@@ -1,0 +1,157 @@
+#include "cook_forms.h"
+
+#include "query.h"
+
+#include <stdio.h>
+
+static void put_each(hob_buf *out, const char *text, const char *(*escape)(char c))
+{
+	for (; *text; text++) {
+		const char *instead = escape(*text);
+		if (instead)
+			hob_buf_put_str(out, hob_str_of(instead));
+		else
+			hob_buf_put(out, text, 1);
+	}
+}
+
+static bool is_budget(const cJSON *note)
+{
+	return strncmp(cli_text(note, "code"), "budget.", 7) == 0;
+}
+
+/* ---- JUnit */
+
+static const char *of_xml(char c)
+{
+	return c == '&'						   ? "&amp;"
+		   : c == '<'					   ? "&lt;"
+		   : c == '>'					   ? "&gt;"
+		   : c == '"'					   ? "&quot;"
+		   : c == '\n'					   ? "&#10;"
+		   : (uint8_t)c < ' ' && c != '\t' ? "?"
+										   : NULL;
+}
+
+static void put_attribute(hob_buf *out, const char *name, const char *text)
+{
+	hob_buf_printf(out, " %s=\"", name);
+	put_each(out, text, of_xml);
+	hob_buf_put(out, "\"", 1);
+}
+
+static void put_fault(hob_buf *out, const char *element, const char *type, const char *message)
+{
+	hob_buf_printf(out, "<%s", element);
+	if (type)
+		put_attribute(out, "type", type);
+	put_attribute(out, "message", message);
+	hob_buf_put_str(out, HOB_STR("/>"));
+}
+
+static void put_case(hob_buf *out, const char *path, double seconds)
+{
+	hob_str folder = hob_path_dir(hob_str_of(path));
+	char class[512];
+	snprintf(class, sizeof class, "%.*s", (int)(folder.len < 500 ? folder.len : 500), folder.data);
+	hob_buf_put_str(out, HOB_STR("    <testcase"));
+	put_attribute(out, "classname", class[0] ? class : ".");
+	put_attribute(out, "name", path + (folder.len > 0 ? folder.len + 1 : 0));
+	hob_buf_printf(out, " time=\"%.3f\">", seconds);
+}
+
+static uint32_t faults(const cJSON *report)
+{
+	uint32_t count = 0;
+	const cJSON *asset, *note;
+	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	{
+		bool bad = strcmp(cli_text(asset, "state"), "failed") == 0;
+		cJSON_ArrayForEach(note, cli_member(asset, "notes")) bad |= is_budget(note);
+		count += bad;
+	}
+	return count;
+}
+
+static void put_counts(hob_buf *out, const cJSON *report)
+{
+	int skipped = cJSON_GetArraySize(cli_member(report, "skipped"));
+	hob_buf_printf(out, " tests=\"%d\" failures=\"%u\" skipped=\"%d\" time=\"%.3f\">\n",
+				   cJSON_GetArraySize(cli_member(report, "assets")) + skipped, faults(report), skipped,
+				   cli_number(cli_member(report, "totals"), "wall_ms") / 1e3);
+}
+
+void cook_form_junit(const cJSON *report, hob_buf *out)
+{
+	const cJSON *asset, *note;
+	hob_buf_put_str(out, HOB_STR(COOK_JUNIT_BEGIN));
+	put_counts(out, report);
+	hob_buf_put_str(out, HOB_STR("  <testsuite name=\"hob cook\""));
+	put_counts(out, report);
+	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	{
+		const cJSON *error = cli_member(asset, "error");
+		put_case(out, cli_text(asset, "path"), cli_number(asset, "cook_ms") / 1e3);
+		if (error)
+			put_fault(out, "failure", cli_text(error, "code"), cli_text(error, "message"));
+		cJSON_ArrayForEach(note, cli_member(asset, "notes"))
+		{
+			if (is_budget(note) && !error)
+				put_fault(out, "failure", cli_text(note, "code"), cli_text(note, "text"));
+		}
+		hob_buf_put_str(out, HOB_STR("</testcase>\n"));
+	}
+	cJSON_ArrayForEach(asset, cli_member(report, "skipped"))
+	{
+		put_case(out, cli_text(asset, "path"), 0);
+		put_fault(out, "skipped", NULL, cli_text(asset, "why"));
+		hob_buf_put_str(out, HOB_STR("</testcase>\n"));
+	}
+	hob_buf_put_str(out, HOB_STR("  </testsuite>\n</testsuites>\n"));
+}
+
+/* ---- GitHub */
+
+static const char *of_message(char c)
+{
+	return c == '%' ? "%25" : c == '\r' ? "%0D" : c == '\n' ? "%0A" : NULL;
+}
+
+static const char *of_property(char c)
+{
+	return c == ':' ? "%3A" : c == ',' ? "%2C" : of_message(c);
+}
+
+static void put_command(hob_buf *out, const char *command, const char *folder, const char *path,
+						const char *title, const char *message)
+{
+	hob_buf_printf(out, "::%s file=", command);
+	put_each(out, folder, of_property);
+	put_each(out, path, of_property);
+	hob_buf_put_str(out, HOB_STR(",title="));
+	put_each(out, title, of_property);
+	hob_buf_put_str(out, HOB_STR("::"));
+	put_each(out, message, of_message);
+	hob_buf_put(out, "\n", 1);
+}
+
+void cook_form_github(const cJSON *report, const char *folder, hob_buf *out)
+{
+	const cJSON *asset, *note;
+	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	{
+		const char *path = cli_text(asset, "path");
+		const cJSON *error = cli_member(asset, "error");
+		if (error)
+			put_command(out, "error", folder, path, "not cooked", cli_text(error, "message"));
+		cJSON_ArrayForEach(note, cli_member(asset, "notes"))
+		{
+			bool budget = is_budget(note);
+			if (budget || strcmp(cli_text(note, "level"), "warning") == 0)
+				put_command(out, budget ? "error" : "warning", folder, path,
+							budget ? "over budget" : "cooked", cli_text(note, "text"));
+		}
+	}
+	cJSON_ArrayForEach(asset, cli_member(report, "skipped"))
+		put_command(out, "notice", folder, cli_text(asset, "path"), "skipped", cli_text(asset, "why"));
+}

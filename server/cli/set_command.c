@@ -1,0 +1,106 @@
+#include "query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* hob set: the sidecar of one asset, changed by the daemon. */
+
+/* Puts the value at "lods.max" of the patch. A value that is no JSON is a text; none removes the key. */
+static bool put(cJSON *patch, const char *word)
+{
+	char path[128];
+	const char *equals = strchr(word, '=');
+	if (!equals || equals == word || (size_t)(equals - word) >= sizeof path)
+		return false;
+	snprintf(path, sizeof path, "%.*s", (int)(equals - word), word);
+	char *name = path;
+	for (char *dot; (dot = strchr(name, '.')); name = dot + 1) {
+		*dot = 0;
+		cJSON *group = cJSON_GetObjectItemCaseSensitive(patch, name);
+		patch = cJSON_IsObject(group) ? group : cJSON_AddObjectToObject(patch, name);
+	}
+	const char *text = equals + 1, *end = NULL;
+	cJSON *value = text[0] ? cJSON_ParseWithOpts(text, &end, true) : cJSON_CreateNull();
+	if (!value)
+		value = cJSON_CreateString(text);
+	return name[0] && cJSON_AddItemToObject(patch, name, value);
+}
+
+static void print_settings(const cJSON *patch, const char *prefix)
+{
+	for (const cJSON *item = patch->child; item; item = item->next) {
+		char name[160];
+		snprintf(name, sizeof name, "%.80s%s%.70s", prefix, prefix[0] ? "." : "", item->string);
+		if (cJSON_IsObject(item)) {
+			print_settings(item, name);
+			continue;
+		}
+		char *text = cJSON_IsNull(item) ? NULL : cJSON_PrintUnformatted(item);
+		printf("  %s %s%s\n", name, text ? "= " : "is no longer set here", text ? text : "");
+		cJSON_free(text);
+	}
+}
+
+static int change(const char *url, const char *asset, const cJSON *patch)
+{
+	char id[32], target[96], match[112];
+	int code = EXIT_GOOD;
+	if (!cli_find_id("hob set", url, asset, id, &code))
+		return code;
+	cli_response now = {0}, answer = {0};
+	hob_error error = {0};
+	snprintf(target, sizeof target, "/api/v1/assets/%s/settings", id);
+	char *body = cJSON_PrintUnformatted(patch);
+	bool asked = cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
+	bool good = asked && now.status == 200;
+	snprintf(match, sizeof match, "If-Match: \"%s\"", now.hash);
+	if (good)
+		asked = cli_request(url, "PATCH", target, match, hob_str_of(body ? body : "{}"), &answer, &error);
+	if (!asked) {
+		cli_print_error("hob set", &error);
+		code = EXIT_UNREACHABLE;
+	} else if (!good || answer.status >= 300) {
+		/* A setting that is wrong was typed here: no asset failed. */
+		cli_print_problem("hob set", good ? &answer : &now);
+		code = EXIT_USAGE;
+	}
+	cli_response_release(&now);
+	cli_response_release(&answer);
+	cJSON_free(body);
+	return code;
+}
+
+static int run_set(int argc, char **argv)
+{
+	const char *url = cli_default_url();
+	cli_option options[] = {CLI_URL_OPTION(url)};
+	int operands = cli_parse(&cli_set, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return cli_parse_exit(operands);
+	if (operands < 2)
+		return cli_usage_error(&cli_set, "name an asset and what to set, as in lods.max=3");
+	cJSON *patch = cJSON_CreateObject();
+	int code = patch ? EXIT_GOOD : EXIT_INTERNAL;
+	for (int i = 2; i <= operands && code == EXIT_GOOD; i++)
+		if (!put(patch, argv[i]))
+			code = cli_usage_error(&cli_set, "'%s' is not KEY=VALUE, as in lods.max=3", argv[i]);
+	if (code == EXIT_GOOD)
+		code = change(url, argv[1], patch);
+	if (code == EXIT_GOOD) {
+		printf("%s.cook.json\n", argv[1]);
+		print_settings(patch, "");
+	}
+	cJSON_Delete(patch);
+	return code;
+}
+
+const cli_command cli_set = {"set", "ASSET KEY=VALUE...", "change how one asset is cooked",
+							 "The daemon writes MODEL.cook.json beside the model and cooks it again. 'man "
+							 "hob.json' lists the keys; an empty VALUE takes "
+							 "the key out of the file, so that the folder's cook.json counts again. Exit "
+							 "code 2 when a key or a value is wrong.\n"
+							 "\n"
+							 "Examples:\n"
+							 "  hob set art/duck.glb lods.max=3 texture.encoding=bc\n"
+							 "  hob set art/duck.glb lods.max=\n",
+							 run_set};
