@@ -141,7 +141,7 @@ static bool holds_twice(void *list, unsigned count)
 	return false;
 }
 
-/* Some importers (3MF with shared objects, FBX with clusters of one name) list one object twice, and
+/* Some importers (3MF with shared objects) list one object twice, and
  * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are short-lived. */
 static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene)
 {

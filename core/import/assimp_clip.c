@@ -105,17 +105,8 @@ static bool vector_track(clip_builder *b, const struct aiVectorKey *keys, unsign
 	return finish_track(b, node, path, 3, HOB_LINEAR, err);
 }
 
-static void turn_quaternion(const float a[4], const float b[4], float out[4])
-{
-	out[0] = a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1];
-	out[1] = a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0];
-	out[2] = a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3];
-	out[3] = a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2];
-}
-
-/* `turn` is multiplied to each key from behind; NULL = none. */
-static bool rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsigned count, const float *turn,
-						   uint32_t node, hob_error *err)
+static bool rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsigned count, uint32_t node,
+						   hob_error *err)
 {
 	start_track(b);
 	for (unsigned i = 0; keys && i < count; i++) {
@@ -124,10 +115,7 @@ static bool rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsign
 		if (!(length > 1e-12f && length < 1e12f))
 			continue;
 		const float value[4] = {q->x / length, q->y / length, q->z / length, q->w / length};
-		float turned[4];
-		if (turn)
-			turn_quaternion(value, turn, turned);
-		add_key(b, keys[i].mTime, turn ? turned : value, 4);
+		add_key(b, keys[i].mTime, value, 4);
 	}
 	if (!b->values.failed && repeats_rest(b, b->scene->model->nodes[node].rotation, 4, true))
 		return true;
@@ -150,10 +138,9 @@ static bool node_channel(clip_builder *b, const struct aiNodeAnim *channel, hob_
 					 "clip '%.*s' extrapolates beyond its keys; the first and last key are held instead",
 					 HOB_FMT(b->clip->name));
 	uint32_t node = scene->nodes[index].id;
-	const float *turn = scene->nodes[index].turns ? scene->nodes[index].turn : NULL;
 	return vector_track(b, channel->mPositionKeys, channel->mNumPositionKeys, scene->unit, node,
 						HOB_PATH_TRANSLATION, err) &&
-		   rotation_track(b, channel->mRotationKeys, channel->mNumRotationKeys, turn, node, err) &&
+		   rotation_track(b, channel->mRotationKeys, channel->mNumRotationKeys, node, err) &&
 		   vector_track(b, channel->mScalingKeys, channel->mNumScalingKeys, 1, node, HOB_PATH_SCALE, err);
 }
 
@@ -232,7 +219,7 @@ static uint32_t targets_of(const hob_model *model, uint32_t node)
 	return most;
 }
 
-/* FBX says "node*geometry"; others name a node or a mesh. */
+/* Some say "node*geometry", others name a node or a mesh. */
 static uint32_t morph_node(const hob_assimp_scene *scene, hob_str name)
 {
 	for (size_t i = name.len; i > 0; i--)

@@ -14,13 +14,10 @@
 /* One aiNode, in depth-first pre-order. */
 typedef struct hob_assimp_node {
 	const struct aiNode *source;
-	uint32_t parent; /* index in hob_assimp_scene.nodes, HOB_NONE for the root; never a folded node */
-	uint32_t id;	 /* in hob_model.nodes; HOB_NONE for a folded node */
+	uint32_t parent; /* index in hob_assimp_scene.nodes, HOB_NONE for the root */
+	uint32_t id;	 /* in hob_model.nodes */
 	float local[16]; /* axes and unit applied */
-	/* The FBX importer multiplies rotation keys by the node's post-rotation where it should multiply by the
-	 * inverse; `turn` puts that right from behind. */
-	float turn[4];
-	bool animated, joint, folded, turns;
+	bool animated;
 } hob_assimp_node;
 
 typedef struct hob_assimp_scene {
@@ -47,8 +44,7 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHEC
 /* Vertices, indices and morph targets; joints come with the skins. Polygons become triangles, and a mesh of mixed
  * faces becomes one mesh each for triangles, lines and points, which share their vertex arrays. */
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Flattens the tree without recursion, folds the helper nodes of the FBX importer that no animation moves
- * into their children, and appends nodes for cameras and lights that look along another axis than -Z. */
+/* Flattens the tree without recursion, and appends nodes for cameras and lights that look along another axis than -Z. */
 bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* One skin for each group of meshes that share nodes; fills the meshes' joints and weights. */
 bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;

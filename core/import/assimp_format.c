@@ -5,13 +5,11 @@ enum {
 	Z_UP = HOB_ASSIMP_Z_UP,
 	V_DOWN = HOB_ASSIMP_V_DOWN,
 	CENTRED = HOB_ASSIMP_CENTRED_UV,
-	SRGB = HOB_ASSIMP_SRGB_VERTICES,
 	REPLACE = HOB_ASSIMP_MAP_REPLACES,
 	SEARCHED = 65536,
 };
 
 #define NO_UNIT	  HOB_ASSIMP_UNIT_NONE
-#define FBX_UNIT  HOB_ASSIMP_UNIT_FBX
 #define ROOT_UNIT HOB_ASSIMP_UNIT_ROOT
 #define XML_UNIT  HOB_ASSIMP_UNIT_XML
 #define ZIP_UNIT  HOB_ASSIMP_UNIT_3MF
@@ -21,7 +19,6 @@ enum {
 
 /* clang-format off */
 static const hob_assimp_format formats[] = {
-	{"fbx", "FBX", SRGB | REPLACE, FBX_UNIT, {"=Kaydara FBX Binary", "~FBX"}},
 	{"gltf", "glTF 1.0", HOB_ASSIMP_TALL_FOV, NO_UNIT, {"~{"}},
 	{"glb", "binary glTF 1.0", HOB_ASSIMP_TALL_FOV, NO_UNIT, {"=glTF"}},
 	{"dae", "COLLADA", REPLACE, ROOT_UNIT, {"~COLLADA"}},
@@ -77,7 +74,7 @@ static const hob_assimp_format formats[] = {
 };
 
 const char *const hob_assimp_extensions[] = {
-	"gltf", "glb", "fbx", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
+	"gltf", "glb", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
 	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
 	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh",
 	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,
@@ -115,26 +112,6 @@ static bool is_recognised(const hob_assimp_format *format, hob_str head)
 	return false;
 }
 
-enum { FBX_VERSION_AT = 23, FBX_OLDEST = 7100 };
-
-static uint32_t fbx_version(hob_bytes file, hob_str head)
-{
-	if (hob_str_starts(head, HOB_STR("Kaydara FBX Binary")))
-		return file.size >= FBX_VERSION_AT + 4 ? hob_load_u32(file.data + FBX_VERSION_AT) : FBX_OLDEST;
-	size_t at = hob_str_find(head, HOB_STR("FBXVersion:"), 0);
-	if (at == SIZE_MAX)
-		return FBX_OLDEST;
-	uint32_t version = 0;
-	for (at += 11; at < head.len && version < 100000; at++) {
-		char c = head.data[at];
-		if (c >= '0' && c <= '9')
-			version = version * 10 + (uint32_t)(c - '0');
-		else if (c != ' ' && c != '\t')
-			break;
-	}
-	return version;
-}
-
 /* Blender 3.0 began to compress with zstd; what it and later ones save without has their number: "BLENDER-v304". */
 static bool is_new_blender(hob_str head)
 {
@@ -163,13 +140,5 @@ bool hob_assimp_format_check(const hob_assimp_format *format, hob_bytes file, ho
 						"a .%s file should hold %s data, but these %zu bytes do not look like it; "
 						"the file is damaged or bears the wrong extension",
 						format->extension, format->name, file.size);
-	if (format->unit == HOB_ASSIMP_UNIT_FBX) {
-		uint32_t version = fbx_version(file, head);
-		if (version < FBX_OLDEST)
-			return hob_fail(err, UNSUPPORTED,
-							"FBX version %u is too old, %u (FBX 2011) is the oldest that can "
-							"be read; convert it with a newer exporter",
-							version, FBX_OLDEST);
-	}
 	return true;
 }

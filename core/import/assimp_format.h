@@ -1,7 +1,7 @@
 /* assimp_format.h - the formats that are given to Assimp: how to recognise them and what Assimp leaves undone.
  *
  * Assimp tries every importer it has on a file whose own importer declines, so a file is looked at before
- * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (obj stl ply, and glTF but for
+ * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (fbx obj stl ply, and glTF but for
  * its version 1.0, which our reader hands on); extensions that mostly belong to other things (xml raw ter prj
  * scn mot uc vta bsp step stp x3db); Ogre's mesh.xml; CharacterStudio's csm, whose importer returns counts that
  * are larger than its arrays. What this table states about axes, units and texture coordinates was read from Assimp 5.2.5's
@@ -13,7 +13,6 @@
 
 typedef enum hob_assimp_unit {
 	HOB_ASSIMP_UNIT_NONE, /* the format names no unit, or Assimp converts it: one unit is a metre */
-	HOB_ASSIMP_UNIT_FBX,  /* scene metadata, in centimetres; axes stand there too */
 	HOB_ASSIMP_UNIT_ROOT, /* Assimp scales the root node */
 	HOB_ASSIMP_UNIT_XML,  /* unit="..." on the first element, millimetres when absent */
 	HOB_ASSIMP_UNIT_3MF,  /* the same in the zipped 3dmodel.model */
@@ -24,7 +23,6 @@ enum {
 	HOB_ASSIMP_Z_UP = 2,			/* Assimp leaves Z up */
 	HOB_ASSIMP_V_DOWN = 4,			/* Assimp leaves V as in the file, which counts from the top */
 	HOB_ASSIMP_CENTRED_UV = 8,		/* texture transforms scale and rotate around (0.5, 0.5) */
-	HOB_ASSIMP_SRGB_VERTICES = 16,	/* vertex colours are display values */
 	HOB_ASSIMP_FREED_TEXTURES = 64, /* Assimp frees embedded pictures before it returns them */
 	HOB_ASSIMP_NODE_PLACES = 128,	/* cameras and lights repeat the place of their node */
 	HOB_ASSIMP_TALL_FOV = 256,		/* the field of view is the vertical one times the aspect */

@@ -43,7 +43,6 @@ static bool copy_uvs(const hob_assimp_scene *scene, const struct aiMesh *from, h
 
 static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
-	bool display = scene->format->flags & HOB_ASSIMP_SRGB_VERTICES;
 	uint32_t sets = 0;
 	for (uint32_t set = 0; set < AI_MAX_NUMBER_OF_COLOR_SETS; set++) {
 		const struct aiColor4D *source = from->mColors[set];
@@ -62,7 +61,7 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 		for (size_t i = 0; i < from->mNumVertices; i++) {
 			const float rgb[3] = {source[i].r, source[i].g, source[i].b};
 			for (size_t c = 0; c < 3; c++)
-				color[i * 4 + c] = hob_assimp_finite(display ? hob_shape_linear(rgb[c]) : rgb[c], 1);
+				color[i * 4 + c] = hob_assimp_finite(rgb[c], 1);
 			color[i * 4 + 3] = hob_assimp_finite(source[i].a, 1);
 		}
 	}

@@ -88,12 +88,6 @@ static void mark_used(hob_assimp_scene *scene)
 			if (node)
 				node->animated = true;
 		}
-	for (unsigned m = 0; m < source->mNumMeshes; m++)
-		for (unsigned b = 0; has_bones(scene, m) && b < source->mMeshes[m]->mNumBones; b++) {
-			hob_assimp_node *node = find(scene, &source->mMeshes[m]->mBones[b]->mName);
-			if (node)
-				node->joint = true;
-		}
 }
 
 /* ---- transforms */
@@ -109,72 +103,6 @@ static void set_locals(hob_assimp_scene *scene)
 		for (int k = 0; i == 0 && k < 12; k++)
 			node->local[k] *= linear;
 	}
-}
-
-/* The FBX importer spells a transform that has pivots or extra rotations as a chain of nodes, "arm_$AssimpFbx$_X"
- * above "arm". Returns the length of the name that follows it, SIZE_MAX when the node is none of these. */
-static size_t helper_base(const hob_assimp_node *node)
-{
-	return hob_str_find(hob_assimp_str(&node->source->mName), HOB_STR("_$AssimpFbx$_"), 0);
-}
-
-static bool is_own_helper(const hob_assimp_node *helper, const hob_assimp_node *node)
-{
-	size_t base = helper_base(helper);
-	hob_str name = hob_assimp_str(&helper->source->mName);
-	return base != SIZE_MAX &&
-		   hob_str_equal(hob_str_sub(name, 0, base), hob_assimp_str(&node->source->mName));
-}
-
-static bool can_fold(const hob_assimp_node *node, bool moved_child)
-{
-	return !moved_child && !node->animated && !node->joint && node->source->mNumMeshes == 0 &&
-		   node->source->mNumChildren > 0 && helper_base(node) != SIZE_MAX;
-}
-
-/* See hob_assimp_node.turn: the helper's matrix is the inverse already. */
-static void remember_turn(hob_assimp_node *node, const hob_assimp_node *parent)
-{
-	float t[3], q[4], s[3];
-	if (parent->turns && helper_base(parent) != SIZE_MAX) {
-		memcpy(node->turn, parent->turn, sizeof node->turn);
-		node->turns = true;
-	}
-	hob_str name = hob_assimp_str(&node->source->mName);
-	if (!hob_str_ends_nocase(name, HOB_STR("_$AssimpFbx$_PostRotation")))
-		return;
-	float once[16], twice[16];
-	hob_assimp_matrix(&node->source->mTransformation, 1, once);
-	hob_matrix_multiply(once, once, twice);
-	hob_matrix_decompose(twice, t, q, s);
-	memcpy(node->turn, q, sizeof q);
-	node->turns = true;
-}
-
-/* Keys of a channel that bears the node's own name hold the whole transform, so the helpers above must go even
- * though their child moves; a helper that moves itself stays, and so does all above it. */
-static bool fold_helpers(hob_assimp_scene *scene, hob_error *err)
-{
-	bool *moved_child = HOB_NEW(scene->request->scratch, bool, scene->node_count);
-	if (!moved_child)
-		return hob_fail_memory(err, scene->request->scratch, "the node tree");
-	for (uint32_t i = 1; i < scene->node_count; i++) {
-		const hob_assimp_node *node = &scene->nodes[i];
-		if (node->animated && !is_own_helper(&scene->nodes[node->parent], node))
-			moved_child[node->parent] = true;
-	}
-	for (uint32_t i = 1; i < scene->node_count; i++) {
-		hob_assimp_node *node = &scene->nodes[i];
-		hob_assimp_node *parent = &scene->nodes[node->parent];
-		if (parent->folded) {
-			hob_matrix_multiply(parent->local, node->local, node->local);
-			node->parent = parent->parent;
-		}
-		if (helper_base(node) != SIZE_MAX || is_own_helper(parent, node))
-			remember_turn(node, parent);
-		node->folded = can_fold(node, moved_child[i]);
-	}
-	return true;
 }
 
 /* ---- cameras and lights */
@@ -372,9 +300,6 @@ static bool chain_items(emitter *e, hob_error *err)
 										  : &source->mLights[item - source->mNumCameras]->mName;
 		const hob_assimp_node *node = find(scene, name);
 		uint32_t at = node ? (uint32_t)(node - scene->nodes) : 0;
-		/* A helper's name is never that of a camera, but a folded node has no id to hang things on. */
-		while (scene->nodes[at].folded)
-			at = scene->nodes[at].parent;
 		e->next[item] = e->first_of[at];
 		e->first_of[at] = item;
 	}
@@ -424,8 +349,6 @@ static bool emit(emitter *e, hob_error *err)
 	}
 	for (uint32_t i = 0; i < scene->node_count; i++) {
 		hob_assimp_node *node = &scene->nodes[i];
-		if (node->folded)
-			continue;
 		uint32_t parent = node->parent == HOB_NONE ? top : scene->nodes[node->parent].id;
 		node->id = model->node_count;
 		for (int k = 0; k < 16; k++)
@@ -451,7 +374,7 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		return false;
 	mark_used(scene);
 	set_locals(scene);
-	if (!fold_helpers(scene, err) || !chain_items(&e, err))
+	if (!chain_items(&e, err))
 		return false;
 	uint64_t references = 0;
 	for (uint32_t i = 0; i < scene->node_count; i++)

@@ -5,62 +5,6 @@
 
 enum { MODEL_PART_MAX = 256 << 20 };
 
-static const struct aiMetadataEntry *metadata(const struct aiScene *source, const char *key)
-{
-	const struct aiMetadata *data = source->mMetaData;
-	for (unsigned i = 0; data && i < data->mNumProperties; i++)
-		if (data->mValues[i].mData && hob_str_equal(hob_assimp_str(&data->mKeys[i]), hob_str_of(key)))
-			return &data->mValues[i];
-	return NULL;
-}
-
-static int metadata_int(const struct aiScene *source, const char *key, int otherwise)
-{
-	const struct aiMetadataEntry *entry = metadata(source, key);
-	return entry && entry->mType == AI_INT32 ? *(const int *)entry->mData : otherwise;
-}
-
-static float metadata_float(const struct aiScene *source, const char *key, float otherwise)
-{
-	const struct aiMetadataEntry *entry = metadata(source, key);
-	if (entry && entry->mType == AI_FLOAT)
-		return *(const float *)entry->mData;
-	if (entry && entry->mType == AI_DOUBLE)
-		return (float)*(const double *)entry->mData;
-	return otherwise;
-}
-
-/* Rows of `axes`: which source axis, with which sign, becomes X (right), Y (up) and Z (front). */
-static void fbx_axes(hob_assimp_scene *scene)
-{
-	static const struct {
-		const char *axis, *sign;
-		int axis_default;
-	} keys[3] = {
-		{"CoordAxis", "CoordAxisSign", 0},
-		{"UpAxis", "UpAxisSign", 1},
-		{"FrontAxis", "FrontAxisSign", 2},
-	};
-	float axes[16] = {[15] = 1};
-	int seen = 0;
-	for (int row = 0; row < 3; row++) {
-		int axis = metadata_int(scene->source, keys[row].axis, keys[row].axis_default);
-		int sign = metadata_int(scene->source, keys[row].sign, 1);
-		if (axis < 0 || axis > 2 || (sign != 1 && sign != -1))
-			return;
-		axes[axis * 4 + row] = (float)sign;
-		seen |= 1 << axis;
-	}
-	float determinant = axes[0] * (axes[5] * axes[10] - axes[6] * axes[9]) -
-						axes[4] * (axes[1] * axes[10] - axes[2] * axes[9]) +
-						axes[8] * (axes[1] * axes[6] - axes[2] * axes[5]);
-	if (seen != 7 || determinant < 0)
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "fbx.axes",
-					 "the file states an impossible system of axes; they are taken as they are");
-	else
-		memcpy(scene->axes, axes, sizeof axes);
-}
-
 static float xml_unit(hob_str text)
 {
 	static const struct {
@@ -114,8 +58,6 @@ static float root_unit(const struct aiScene *source)
 static float unit_of(const hob_assimp_scene *scene)
 {
 	switch (scene->format->unit) {
-	case HOB_ASSIMP_UNIT_FBX:
-		return metadata_float(scene->source, "UnitScaleFactor", 1) * 0.01f;
 	case HOB_ASSIMP_UNIT_ROOT:
 		return root_unit(scene->source);
 	case HOB_ASSIMP_UNIT_XML:
@@ -133,9 +75,7 @@ void hob_assimp_space(hob_assimp_scene *scene)
 	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 	static const float z_up[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
 	memcpy(scene->axes, identity, sizeof identity);
-	if (scene->format->unit == HOB_ASSIMP_UNIT_FBX)
-		fbx_axes(scene);
-	else if (scene->format->flags & HOB_ASSIMP_Z_UP)
+	if (scene->format->flags & HOB_ASSIMP_Z_UP)
 		memcpy(scene->axes, z_up, sizeof z_up);
 	scene->turned = memcmp(scene->axes, identity, sizeof identity) != 0;
 	float unit = unit_of(scene);
@@ -149,6 +89,5 @@ void hob_assimp_space(hob_assimp_scene *scene)
 		(void)hob_assimp_matrix(&scene->source->mRootNode->mTransformation, 1, turned);
 	(void)hob_matrix_decompose(turned, translation, space->turn, scale);
 	space->material_colors = HOB_COLORS_LINEAR;
-	space->vertex_colors =
-		scene->format->flags & HOB_ASSIMP_SRGB_VERTICES ? HOB_COLORS_SRGB : HOB_COLORS_LINEAR;
+	space->vertex_colors = HOB_COLORS_LINEAR;
 }

@@ -73,7 +73,7 @@ static void colours_and_factors_are_taken_over(void **state)
 static void textures_fill_slots_and_samplers(void **state)
 {
 	(void)state;
-	made *m = made_new("fbx");
+	made *m = made_new("dae");
 	struct aiMaterial *material = one_material(m);
 	add_floats(m, material, "$clr.diffuse", 3, (const float[]){0.2f, 0.2f, 0.2f});
 	add_string(m, material, "$tex.file", aiTextureType_DIFFUSE, "maps\\wood.png");
@@ -98,7 +98,7 @@ static void textures_fill_slots_and_samplers(void **state)
 	assert_int_equal(to->slots[HOB_SLOT_NORMAL].sampler, HOB_NONE);
 	assert_near(to->metallic, 1);
 	assert_int_equal(to->alpha_mode, HOB_ALPHA_MASK);
-	/* In FBX a map takes the place of the colour. */
+	/* In COLLADA a map takes the place of the colour. */
 	assert_vector(to->base_color, 1, 1, 1);
 	assert_true(noted(m, "texture.ignored"));
 	made_free(m);
@@ -109,7 +109,7 @@ static void textures_fill_slots_and_samplers(void **state)
 static void textures_of_one_type_go_by_their_index(void **state)
 {
 	(void)state;
-	made *m = made_new("fbx");
+	made *m = made_new("dae");
 	struct aiMaterial *material = one_material(m);
 	static const char *const files[] = {"coat.png", "coat_rough.png", "coat_normal.png"};
 	for (unsigned i = 0; i < 3; i++) {
@@ -130,7 +130,7 @@ static void texture_transforms_are_equivalent(void **state)
 	static const float cases[][5] = {{0, 0, 1, 1, 0},		  {0.25f, 0.5f, 2, 4, 0},
 									 {0, 0, 1, 1, 0.5f},	  {0.1f, 0.2f, 3, 3, 0.7f},
 									 {0.1f, -0.2f, -1, 1, 0}, {-3, 2, 0.5f, 0.5f, -1.2f}};
-	static const char *const extensions[] = {"fbx", "3ds"};
+	static const char *const extensions[] = {"dae", "3ds"};
 	for (size_t e = 0; e < 2; e++)
 		for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
 			made *m = made_new(extensions[e]);
@@ -163,7 +163,7 @@ static void texture_transforms_are_equivalent(void **state)
 static void embedded_pictures_are_copied(void **state)
 {
 	(void)state;
-	made *m = made_new("fbx");
+	made *m = made_new("dae");
 	struct aiMaterial *material = one_material(m);
 	struct aiTexture *textures = MAKE(m, struct aiTexture, 2);
 	m->scene.mTextures = MAKE(m, struct aiTexture *, 2);
