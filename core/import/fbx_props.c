@@ -2,16 +2,17 @@
 
 #include <math.h>
 
-/* The last letter of a name stands at one place behind the cursor of a binary file. Lists are long and asked for often: most
- * records are passed by without decoding them. */
+/* Lists are long and asked for often: the first and the last letter of a name stand at known places, so that most records are
+ * passed by without decoding them. */
 static bool may_be(const hob_fbx *f, hob_fbx_cursor cursor, hob_str name)
 {
-	enum { HEAD = 5 }; /* letter and length */
-	if (f->ascii)
+	uint32_t head = f->ascii ? 1 : 5; /* quote, or letter and length */
+	const uint8_t *text = f->file.data + cursor.at;
+	if (f->ascii && cursor.end > cursor.at && *text != '"')
 		return true;
-	return name.len > 0 && cursor.end - cursor.at >= HEAD + name.len &&
-		   f->file.data[cursor.at + HEAD + name.len - 1] == (uint8_t)name.data[name.len - 1] &&
-		   f->file.data[cursor.at + HEAD] == (uint8_t)name.data[0];
+	return name.len > 0 && cursor.end - cursor.at >= head + name.len &&
+		   text[head + name.len - 1] == (uint8_t)name.data[name.len - 1] &&
+		   text[head] == (uint8_t)name.data[0];
 }
 
 static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor *out)

@@ -26,20 +26,19 @@ static bool content_of(hob_fbx *f, uint32_t record, hob_bytes *out, hob_error *e
 	uint8_t *bytes = room > 0 ? HOB_NEW(f->result, uint8_t, room / 4 * 3 + 4) : NULL;
 	if (room > 0 && !bytes)
 		return hob_fail_memory(err, f->result, "a picture");
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint8_t value_of[256];
 	uint32_t bits = 0, held = 0;
+	memset(value_of, 0xFF, sizeof value_of);
+	for (uint8_t i = 0; i < 64; i++)
+		value_of[(uint8_t)digits[i]] = i;
 	cursor = hob_fbx_values(f, record);
 	while (hob_fbx_next(f, &cursor, &value))
 		for (size_t i = 0; i < value.text.len; i++) {
-			char c = value.text.data[i];
-			int digit = c >= 'A' && c <= 'Z'   ? c - 'A'
-						: c >= 'a' && c <= 'z' ? c - 'a' + 26
-						: c >= '0' && c <= '9' ? c - '0' + 52
-						: c == '+'			   ? 62
-						: c == '/'			   ? 63
-											   : -1;
-			if (digit < 0)
+			uint8_t digit = value_of[(uint8_t)value.text.data[i]];
+			if (digit == 0xFF)
 				continue;
-			bits = bits << 6 | (uint32_t)digit;
+			bits = bits << 6 | digit;
 			held += 6;
 			if (held >= 8) {
 				held -= 8;

@@ -28,13 +28,30 @@ typedef struct survey {
 	uint32_t moving; /* components that have more than one value */
 } survey;
 
+/* Curves of one node mostly have their keys at the same times, which are there already then. */
+static bool same_times(const hob_fbx_tracker *k, const hob_fbx_curve *curve)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	size_t count = k->times.size / sizeof *times, at = 0;
+	for (uint32_t i = 0; i < curve->count; i++) {
+		double time = curve->keys[i].time;
+		if (!(time > k->from->begin && time < k->from->end))
+			continue;
+		if (at == count || times[at] < time || times[at] > time)
+			return false;
+		at++;
+	}
+	return true;
+}
+
 static void survey_curve(hob_fbx_tracker *k, const hob_fbx_curve *curve, survey *out)
 {
 	double begin = k->from->begin, end = k->from->end;
-	bool moves = false;
+	bool moves = false, known = same_times(k, curve);
 	for (uint32_t i = 0; i < curve->count; i++) {
 		const hob_fbx_key *key = &curve->keys[i], *next = i + 1 < curve->count ? key + 1 : NULL;
-		add_time(k, key->time);
+		if (!known)
+			add_time(k, key->time);
 		if (!next || next->time <= begin || key->time >= end)
 			continue;
 		bool still = !(next->value > key->value) && !(next->value < key->value);
@@ -79,19 +96,26 @@ static int compare_times(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* All times that were added lie between begin and end of the clip; both join them. Returns how many differ, 0 without memory. */
 static uint32_t sort_times(hob_fbx_tracker *k)
 {
-	add_time(k, k->from->begin);
-	hob_buf_put(&k->times, &k->from->begin, sizeof k->from->begin);
-	if (k->from->end > k->from->begin)
-		hob_buf_put(&k->times, &k->from->end, sizeof k->from->end);
+	double begin = k->from->begin, end = k->from->end;
+	if (end > begin)
+		hob_buf_put(&k->times, &end, sizeof end);
+	hob_buf_put(&k->times, &begin, sizeof begin);
 	if (k->times.failed)
 		return 0;
 	double *times = (double *)(void *)k->times.data;
-	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 0;
-	qsort(times, count, sizeof *times, compare_times);
-	for (uint32_t i = 0; i < count; i++)
-		if (kept == 0 || times[i] > times[kept - 1])
+	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 1;
+	bool sorted = true;
+	memmove(times + 1, times, (count - 1) * sizeof *times);
+	times[0] = begin;
+	for (uint32_t i = 2; i < count; i++)
+		sorted = sorted && times[i - 1] <= times[i];
+	if (!sorted)
+		qsort(times, count, sizeof *times, compare_times);
+	for (uint32_t i = 1; i < count; i++)
+		if (times[i] > times[kept - 1])
 			times[kept++] = times[i];
 	k->times.size = kept * sizeof *times;
 	return kept;

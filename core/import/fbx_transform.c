@@ -33,6 +33,8 @@ void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4
 	for (int i = 0; i < 3; i++) {
 		int axis = turns[order < 6 ? order : 0][i];
 		double half = degrees[axis] * (pi / 360);
+		if (!(half < 0 || half > 0))
+			continue; /* most nodes turn about one axis or none */
 		double one[4] = {0, 0, 0, cos(half)};
 		one[axis] = sin(half);
 		hob_fbx_quat_multiply(one, q, q);

@@ -307,7 +307,13 @@ hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw)
 		return raw;
 	size_t len = 0;
 	for (size_t i = 0; i < raw.len;) {
-		size_t k = 0;
+		const char *mark = memchr(raw.data + i, '&', raw.len - i);
+		size_t k = 0, clean = (mark ? (size_t)(mark - raw.data) : raw.len) - i;
+		memcpy(out + len, raw.data + i, clean);
+		len += clean;
+		i += clean;
+		if (i == raw.len)
+			break;
 		while (k < HOB_COUNT_OF(escapes) && !hob_str_starts(hob_str_sub(raw, i, raw.len), escapes[k].word))
 			k++;
 		out[len++] = k < HOB_COUNT_OF(escapes) ? escapes[k].letter : raw.data[i];
