@@ -6,13 +6,17 @@ import sys
 import zlib
 
 
+class Id(int):
+    """Ids of objects are 64 bits wide, other integers 32."""
+
+
 def value(v):
     if isinstance(v, bytes):
         return b'S' + struct.pack('<I', len(v)) + v
     if isinstance(v, array.array):
         packed = zlib.compress(v.tobytes(), 1)
         return v.typecode.encode() + struct.pack('<III', len(v), 1, len(packed)) + packed
-    return b'I' + struct.pack('<i', v) if v > 1000 or v in (232, 0) else b'L' + struct.pack('<q', v)
+    return b'L' + struct.pack('<q', v) if isinstance(v, Id) else b'I' + struct.pack('<i', v)
 
 
 def record(name, values=(), children=(), at=0):
@@ -44,12 +48,12 @@ def main():
     layer = ((b'MappingInformationType', (b'ByVertice',)), (b'ReferenceInformationType', (b'Direct',)), (b'Normals', (normals,)))
     uv = ((b'MappingInformationType', (b'ByPolygonVertex',)), (b'ReferenceInformationType', (b'IndexToDirect',)), (b'UV', (uvs,)),
           (b'UVIndex', (indices,)))
-    geometry = (b'Geometry', (1, b'g\0\1Geometry', b'Mesh'), ((b'Vertices', (points,)), (b'PolygonVertexIndex', (corners,)),
+    geometry = (b'Geometry', (Id(1), b'g\0\1Geometry', b'Mesh'), ((b'Vertices', (points,)), (b'PolygonVertexIndex', (corners,)),
                 (b'LayerElementNormal', (0,), layer), (b'LayerElementUV', (0,), uv)))
-    model = (b'Model', (2, b'grid\0\1Model', b'Mesh'), ((b'Version', (232,)),))
+    model = (b'Model', (Id(2), b'grid\0\1Model', b'Mesh'), ((b'Version', (232,)),))
     out = b'Kaydara FBX Binary  \0\x1a\0' + struct.pack('<I', 7400)
     for top in ((b'FBXHeaderExtension', (), ((b'FBXVersion', (7400,)),)), (b'Objects', (), (geometry, model)),
-                (b'Connections', (), ((b'C', (b'OO', 1, 2)), (b'C', (b'OO', 2, 0))))):
+                (b'Connections', (), ((b'C', (b'OO', Id(1), Id(2))), (b'C', (b'OO', Id(2), Id(0)))))):
         out += record(*top, at=len(out))
     with open(path, 'wb') as file:
         file.write(out + bytes(13))
