@@ -437,6 +437,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.config = print_config,
 								.config_user = &d->config,
 								.schema = srv_config_schema,
+								.pulls = engine->upstream != NULL,
 								.version = HOB_VERSION};
 	/* Whoever got an answer can end it in good order. */
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};

@@ -36,6 +36,7 @@ typedef enum srv_control_kind {
 	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by ','. 200 with the
 	 * records that were made for them, one a line; 508 when this cache is among those */
 	SRV_CONTROL_ACTIONS,
+	SRV_CONTROL_PULL, /* digest: a blob that a record from the upstream named. 200 when it is here now, 404 */
 	SRV_CONTROL_ACTION_PUT, /* digest, text: a record. 201, 200 when it was there, 400, 409 */
 	SRV_CONTROL_GC, /* force: only say what would go; number: bytes to trim to (0: the limit). 202 {"job":7} */
 	SRV_CONTROL_VERIFY, /* force: only say what is damaged. 202 {"job":7}, 409 when one is under way */

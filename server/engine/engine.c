@@ -331,6 +331,7 @@ void srv_engine_free(srv_engine *engine)
 			srv_settings_cache_free(engine->settings_caches[i]);
 	}
 	srv_upstream_free(engine->upstream);
+	engine_forget_promises(engine);
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
 	free(engine->thumbnails);

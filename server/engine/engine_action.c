@@ -51,7 +51,7 @@ void engine_tell_actions(srv_engine *engine, srv_control *control)
 		return;
 	}
 	hob_arena arena;
-	hob_buf body = {0};
+	hob_buf body = {0}, unknown = {0};
 	hob_arena_init(&arena, RECORD_ARENA);
 	for (size_t at = 0; at + sizeof(hob_sha256) <= control->text.len && body.size < BODY;
 		 at += sizeof(hob_sha256)) {
@@ -68,11 +68,16 @@ void engine_tell_actions(srv_engine *engine, srv_control *control)
 				srv_record_print(&recipes[i], &body);
 				told++;
 			}
+		if (told == 0)
+			hob_buf_put(&unknown, lookup.bytes, sizeof lookup.bytes);
 		hob_arena_restore(&arena, mark);
 	}
-	control->answer(control, body.failed ? 503 : 200, hob_buf_str(&body));
-	hob_buf_release(&body);
 	hob_arena_release(&arena);
+	if (unknown.failed)
+		unknown.size = 0;
+	engine_pass_on(engine, control, (const hob_sha256 *)unknown.data,
+				   (uint32_t)(unknown.size / sizeof(hob_sha256)), &body);
+	hob_buf_release(&unknown);
 }
 
 /* ---- taking one */
@@ -128,6 +133,8 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 		return hob_err_http(err->code);
 	engine->publish.rows = true;
 	engine_flush(engine);
+	if (engine->upstream)
+		srv_upstream_give(engine->upstream, &recipe.key);
 	return 201;
 }
 

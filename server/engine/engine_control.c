@@ -398,6 +398,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_ACTIONS:
 		engine_tell_actions(engine, control);
 		break;
+	case SRV_CONTROL_PULL:
+		engine_pull(engine, control);
+		break;
 	case SRV_CONTROL_ACTION_PUT:
 		engine_take_action(engine, control);
 		break;

@@ -486,6 +486,9 @@ enum MHD_Result srv_route_blob(request *r)
 	if (!hob_sha256_parse(r->args[0], &digest))
 		return reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
 							 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
+	bool here = r->ask || !r->http->sources.pulls || blob_find(r->http->blobs, &digest, r->http->now_ms);
+	if (!here && strcmp(r->method, "GET") == 0)
+		return ask_loop(r, SRV_CONTROL_PULL, (hob_str){0}, &(srv_control){.digest = digest});
 	return reply_named_blob(r, &digest, NULL);
 }
 

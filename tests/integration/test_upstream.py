@@ -313,6 +313,61 @@ class Upstream(Scenario):
                     shared.process.send_signal(signal.SIGCONT)
                 self.assertEqual(self.given(one)["state"], "up")
 
+    def test_a_cache_above_the_cache(self):
+        (self.folder / "nothing").mkdir()
+        self.models()
+        with self.serve() as top, Daemon([self.folder / "nothing"], self.folder / "middle", "--upstream", self.url(top)) as middle:
+            top.sync()
+            with self.below(self.url(middle), "one") as one:
+                one.sync()
+                self.assertEqual((one.cooked(), meshes(one)), (0, meshes(top)))
+                self.put("d0/new.obj", obj_text(55))
+                one.sync()
+                self.given(one)
+                mine = meshes(one)
+            self.given(middle)  # what it was given goes on to the top
+            answer = middle.get("/blobs/" + "ab" * 32)
+            self.assertEqual(answer.status, 404)
+            top.sync()
+            asked = self.facts(middle)["asked"]
+            with Daemon([self.art], self.folder / "direct", "--upstream", self.url(top)) as direct:
+                direct.sync()
+                self.assertEqual(direct.cooked(), 0)
+            # The one in the middle has all of it by now, and serves it alone.
+            until(lambda: middle.get("/api/v1/stats").json()["cache"]["recipes"] == 5, "five records in the middle")
+            top.process.send_signal(signal.SIGSTOP)
+            try:
+                with self.below(self.url(middle), "two") as two:
+                    two.sync()
+                    self.assertEqual((two.cooked(), meshes(two)), (0, mine))
+                self.assertEqual(self.facts(middle)["asked"], asked)
+            finally:
+                top.process.send_signal(signal.SIGCONT)
+
+    def test_two_in_a_circle(self):
+        self.models(1)
+        ports = []
+        for _ in range(2):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                ports.append(free.getsockname()[1])
+        with self.below(f"http://127.0.0.1:{ports[1]}", "one", listen=f"127.0.0.1:{ports[0]}") as one, \
+                self.below(f"http://127.0.0.1:{ports[0]}", "two", listen=f"127.0.0.1:{ports[1]}") as two:
+            one.sync()
+            two.sync()
+            numbers = iter(range(30, 1000))
+
+            def told():
+                """Whoever asked while the other one was not there yet asks again after a while."""
+                self.put("d0/later.obj", obj_text(next(numbers)))
+                one.sync()
+                two.sync()
+                return "barred" in (self.facts(one)["state"], self.facts(two)["state"])
+
+            until(told, "a circle that is told")
+            self.assertEqual(meshes(one), meshes(two))
+            self.assertNotIn(None, meshes(one).values())
+
     def test_a_circle_is_named(self):
         self.models(1)
         with socket.socket() as free:
