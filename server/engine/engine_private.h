@@ -151,8 +151,8 @@ struct srv_engine {
 	srv_views *views;
 	srv_watch *watch;
 	srv_pool *pool;
-	srv_upstream *upstream; /* NULL: none */
-	uint32_t asking;		/* jobs that wait for it */
+	srv_upstream *upstream;	  /* NULL: none */
+	uint32_t asking;		  /* jobs that wait for it */
 	struct promise *promises; /* records that were passed on, in a ring; NULL: none yet */
 	uint32_t promised;
 	srv_graph *graph;
@@ -468,7 +468,8 @@ void engine_tell_actions(srv_engine *engine, srv_control *control);
 void engine_take_action(srv_engine *engine, srv_control *control);
 /* engine_chain.c: what another cache asks here, and the upstream of this one may know */
 /* Asks for `lookups`, appends what comes to `body`, and answers. Takes over *body. */
-void engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count, hob_buf *body);
+void engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
+					hob_buf *body);
 void engine_pull(srv_engine *engine, srv_control *control);
 void engine_forget_promises(srv_engine *engine);
 /* engine_bundle.c */

@@ -59,7 +59,7 @@ typedef struct srv_http_sources {
 	/* Appends the JSON Schema called `file` ("settings.json"); false: there is none. May be NULL. */
 	bool (*schema)(hob_str file, hob_buf *out);
 	const char *version; /* static text */
-	bool pulls; /* a blob that is not here may be at the upstream: SRV_CONTROL_PULL */
+	bool pulls;			 /* a blob that is not here may be at the upstream: SRV_CONTROL_PULL */
 } srv_http_sources;
 
 typedef struct srv_http srv_http;
