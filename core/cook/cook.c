@@ -138,6 +138,11 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .notes = c->notes,
 							  .parallel = request->parallel,
 							  .keep_units = request->settings.units == HOB_UNITS_SOURCE,
+							  .editor = request->editor,
+							  .blend = {.apply_modifiers = request->settings.blend_modifiers,
+										.beside_export = request->settings.blend_beside == HOB_BESIDE_BLEND,
+										.actions = (hob_editor_actions)request->settings.blend_actions,
+										.collection = hob_str_of(request->settings.blend_collection)},
 							  .space = &space};
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
 	bool ok = hob_import(&ask, used, &c->model, err);

@@ -15,8 +15,9 @@ typedef struct hob_cook_request {
 	hob_settings settings;
 	hob_profile profile;
 	const hob_parallel *parallel;
-	const hob_parts *parts; /* may be NULL */
-	size_t memory_limit;	/* of all arenas together; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
+	const struct hob_editor *editor; /* core/import/importer.h; may be NULL */
+	const hob_parts *parts;			 /* may be NULL */
+	size_t memory_limit;			 /* of all arenas together; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;

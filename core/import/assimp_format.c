@@ -112,25 +112,9 @@ static bool is_recognised(const hob_assimp_format *format, hob_str head)
 	return false;
 }
 
-/* Blender 3.0 began to compress with zstd; what it and later ones save without has their number: "BLENDER-v304". */
-static bool is_new_blender(hob_str head)
-{
-	enum { MAGIC = 7, NUMBER_AT = 9 };
-	if (hob_str_starts(head, HOB_STR("\x28\xB5\x2F\xFD")))
-		return true;
-	if (!hob_str_starts(head, HOB_STR("BLENDER")) || head.len < NUMBER_AT + 3)
-		return false;
-	/* 5.0 writes "BLENDER17-01v0500": two digits in place of the pointer size. */
-	char mark = head.data[MAGIC], first = head.data[NUMBER_AT];
-	return (mark != '_' && mark != '-') || (first >= '3' && first <= '9');
-}
-
 bool hob_assimp_format_check(const hob_assimp_format *format, hob_bytes file, hob_error *err)
 {
 	hob_str head = {(const char *)file.data, file.size < SEARCHED ? file.size : SEARCHED};
-	if (hob_str_equal(hob_str_of(format->extension), HOB_STR("blend")) && is_new_blender(head))
-		return hob_fail(err, SKIPPED,
-						"Hob does not read what Blender 3.0 and later save; export glTF from Blender");
 	if (hob_str_equal(hob_str_of(format->extension), HOB_STR("amf")) &&
 		hob_str_starts(head, HOB_STR("PK\x03\x04")))
 		return hob_fail(err, UNSUPPORTED,

@@ -18,6 +18,27 @@ typedef struct hob_import_chain {
 	const struct hob_import_chain *above;
 } hob_import_chain;
 
+/* How a program of somebody else's exports. */
+typedef enum hob_editor_actions { HOB_ACTIONS_ALL, HOB_ACTIONS_ACTIVE, HOB_ACTIONS_NONE } hob_editor_actions;
+
+typedef struct hob_editor_ask {
+	hob_str path; /* of the source */
+	bool apply_modifiers;
+	hob_editor_actions actions;
+	hob_str collection; /* empty: the whole scene */
+	hob_arena *scratch;
+	hob_notes *notes;
+} hob_editor_ask;
+
+/* A program that opens files which only it understands (Blender). What it reads of the folder is recorded as if the importer
+ * had read it through the io. */
+typedef struct hob_editor {
+	void *user;
+	/* The source as binary glTF, valid until the cook ends. Errors: CHANGED when a file was saved meanwhile; what the
+	 * program said. */
+	bool (*export_glb)(void *user, const hob_editor_ask *ask, hob_bytes *out, hob_error *err);
+} hob_editor;
+
 typedef struct hob_import_request {
 	const hob_io *io;
 	hob_str path;		/* of the source below the root: "props/duck.gltf" */
@@ -30,6 +51,12 @@ typedef struct hob_import_request {
 	 * caller divides by it. */
 	bool keep_units;
 	const hob_import_chain *chain; /* NULL: the source is no part of a .merge file */
+	const hob_editor *editor;	   /* NULL: there is none */
+	struct {
+		bool apply_modifiers, beside_export; /* beside_export: also where an export lies beside it */
+		hob_editor_actions actions;
+		hob_str collection;
+	} blend;
 	/* May be NULL. Importers only hand it on: hob_import applies it. */
 	const hob_space_override *space;
 } hob_import_request;

@@ -4,6 +4,9 @@
 
 #include "importer.h"
 
+/* Blender's .blend through request->editor. Without one: those of before 3.0 are OLD_VERSION, for Assimp, and newer ones
+ * SKIPPED, as is one beside its own export. */
+extern const hob_importer hob_blend_importer;
 extern const hob_importer hob_gltf_importer;	/* glTF 2.0: .gltf .glb */
 extern const hob_importer hob_fbx_importer;		/* Autodesk .fbx, binary and ASCII */
 extern const hob_importer hob_obj_importer;		/* Wavefront .obj with .mtl */

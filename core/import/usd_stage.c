@@ -59,7 +59,7 @@ bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, cons
 
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path)
 {
-	return hob_name_map_get(&u->prim_map, path);
+	return path.len > 1 ? hob_name_map_get(&u->prim_map, path) : HOB_NONE;
 }
 
 bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *out)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice } setting_type;
+typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice, TYPE_text } setting_type;
 
 typedef struct setting {
 	const char *field, *path, *doc;
@@ -62,7 +62,8 @@ void hob_settings_init(hob_settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
-		set_value(settings, &table[i], table[i].initial);
+		if (table[i].type != TYPE_text)
+			set_value(settings, &table[i], table[i].initial);
 }
 
 /* ---- reading */
@@ -179,8 +180,21 @@ static bool fail_value(const setting *s, const cJSON *item, hob_str origin, hob_
 		return hob_fail(err, CONFIG, "%.*s: '%s' must be one of %s, not %s", HOB_FMT(origin), s->path, names,
 						shown);
 	}
+	if (s->type == TYPE_text)
+		return hob_fail(err, CONFIG, "%.*s: '%s' must be a text of at most %.0f bytes, not %s",
+						HOB_FMT(origin), s->path, s->max, shown);
 	return hob_fail(err, CONFIG, "%.*s: '%s' must be a %s from %.10g to %.10g, not %s", HOB_FMT(origin),
 					s->path, s->type == TYPE_u32 ? "whole number" : "number", s->min, s->max, shown);
+}
+
+static bool read_text(hob_settings *settings, const setting *s, const cJSON *item)
+{
+	size_t len = cJSON_IsString(item) ? strlen(item->valuestring) : SIZE_MAX;
+	if (len > (size_t)s->max)
+		return false;
+	memset((char *)settings + s->offset, 0, sizeof(hob_setting_text));
+	memcpy((char *)settings + s->offset, item->valuestring, len);
+	return true;
 }
 
 static bool read_value(hob_settings *settings, const setting *s, const cJSON *item, hob_str origin,
@@ -188,6 +202,8 @@ static bool read_value(hob_settings *settings, const setting *s, const cJSON *it
 {
 	double value = 0;
 	bool good = false;
+	if (s->type == TYPE_text)
+		return read_text(settings, s, item) || fail_value(s, item, origin, err);
 	if (s->type == TYPE_flag) {
 		good = cJSON_IsBool(item);
 		value = cJSON_IsTrue(item) ? 1 : 0;
@@ -271,6 +287,10 @@ bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin, 
 
 static void print_value(const hob_settings *settings, const setting *s, hob_buf *out)
 {
+	if (s->type == TYPE_text) {
+		hob_buf_put_json(out, hob_str_of((const char *)settings + s->offset));
+		return;
+	}
 	double value = get_value(settings, s);
 	if (s->type == TYPE_flag) {
 		hob_buf_put_str(out, hob_str_of(value != 0 ? "true" : "false"));
@@ -287,10 +307,12 @@ static void print_value(const hob_settings *settings, const setting *s, hob_buf 
 
 static void print_schema(const hob_settings *settings, const setting *s, hob_buf *out)
 {
-	static const char *const types[] = {"number", "integer", "boolean", "string"};
+	static const char *const types[] = {"number", "integer", "boolean", "string", "string"};
 	hob_buf_printf(out, "{\"type\":\"%s\"", types[s->type]);
 	if (s->type == TYPE_f32 || s->type == TYPE_u32)
 		hob_buf_printf(out, ",\"minimum\":%.10g,\"maximum\":%.10g", s->min, s->max);
+	if (s->type == TYPE_text)
+		hob_buf_printf(out, ",\"maxLength\":%.0f", s->max);
 	if (s->type == TYPE_choice) {
 		bool first = true;
 		hob_buf_put_str(out, HOB_STR(",\"enum\":["));

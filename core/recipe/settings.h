@@ -10,6 +10,7 @@ typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 typedef float hob_setting_f32;
 typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
+typedef char hob_setting_text[128]; /* the bytes behind the end are 0 */
 
 enum {
 	HOB_UNIT_FILE,
@@ -26,6 +27,7 @@ enum { HOB_VERTICES_FLOAT32, HOB_VERTICES_QUANTIZED };
 enum { HOB_UNITS_METRES, HOB_UNITS_SOURCE };
 enum { HOB_PORTABILITY_WARN, HOB_PORTABILITY_FAIL };
 enum { HOB_NORMALS_FLAT, HOB_NORMALS_SMOOTH, HOB_NORMALS_KEEP };
+enum { HOB_BESIDE_EXPORT, HOB_BESIDE_BLEND };
 enum { HOB_ENCODE_RAW, HOB_ENCODE_MESHOPT };
 enum { HOB_TEXTURE_RGBA8, HOB_TEXTURE_BC, HOB_TEXTURE_ASTC, HOB_TEXTURE_SOURCE, HOB_TEXTURE_PNG };
 enum { HOB_BASIS_TRANSCODE, HOB_BASIS_KEEP };

@@ -20,6 +20,7 @@ static int run_cook(int argc, char **argv)
 										  SRV_CONFIG_memory,
 										  SRV_CONFIG_sandbox,
 										  SRV_CONFIG_cache,
+										  SRV_CONFIG_blender,
 										  SRV_CONFIG_upstream,
 										  SRV_CONFIG_upstream_token_file,
 										  SRV_CONFIG_push};
@@ -46,6 +47,7 @@ static int run_cook(int argc, char **argv)
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
 		{"--force", 0, CLI_FLAG, &force, NULL, "cook what the cache holds, too"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
+		{0},
 		{0},
 		{0},
 		{0},

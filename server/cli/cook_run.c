@@ -665,6 +665,7 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 							 .timeout_ms = limits.timeout_ms,
 							 .memory_limit = limits.memory_limit,
 							 .sandbox = limits.sandbox,
+							 .blender = limits.blender,
 							 .root_fds = &r.plan.root_fd,
 							 .root_count = 1,
 							 .one_first =

@@ -84,6 +84,8 @@ static int list_skipped(const char *url, const char *text, bool json)
 						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
 			if (wanted && json)
 				print_json(file);
+			else if (wanted && cli_text(file, "why")[0])
+				printf("skipped     %.*s\n            %s\n", HOB_FMT(path), cli_text(file, "why"));
 			else if (wanted)
 				printf("skipped     %.*s\n            Hob does not read a %s; %s\n", HOB_FMT(path),
 					   cli_text(file, "format"), cli_text(file, "remedy"));

@@ -41,6 +41,7 @@ settings() {
 				range=$(sed -n "s/^SETTING_CHOICE($field, [0-9]*, \"\([^\"]*\)\")$/\1/p" "$cook" | paste -s -d ' ' -)
 				range="one of $range; default $(sed -n "s/^SETTING_CHOICE($field, $default, \"\([^\"]*\)\")$/\1/p" "$cook")"
 				;;
+			text) range="text of at most ${most%.0} bytes, default empty" ;;
 			u32) range="whole number from $least to ${most%.0}, default $default" ;;
 			*) range="number from $least to $most, default $default" ;;
 			esac

@@ -69,6 +69,7 @@ void serve_engine_options(const srv_config *config, srv_engine_options *out)
 								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
 								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
 								.derived_limit = srv_config_number(config, SRV_CONFIG_derived_limit),
+								.blender = srv_config_text(config, SRV_CONFIG_blender),
 								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
 										   : strcmp(sandbox, "off") == 0   ? SRV_SANDBOX_OFF
 																		   : SRV_SANDBOX_BEST_EFFORT,

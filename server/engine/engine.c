@@ -410,6 +410,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .timeout_ms = options->timeout_ms,
 							 .memory_limit = options->memory_limit,
 							 .sandbox = options->sandbox,
+							 .blender = options->blender,
 							 .root_fds = engine->root_fds,
 							 .root_count = roots,
 							 .one_first = true};

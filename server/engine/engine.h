@@ -44,6 +44,7 @@ typedef struct srv_engine_options {
 	uint64_t memory_limit;
 	uint64_t derived_limit; /* bytes that one form on request is made of */
 	srv_sandbox_policy sandbox;
+	const char *blender; /* see srv_pool_options; kept by the caller */
 	const char *worker_path;
 	srv_engine_watch_mode watch_mode;
 	uint32_t poll_ms;					   /* 0 = 2000 */

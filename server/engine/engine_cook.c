@@ -270,7 +270,8 @@ static bool wants_preview(const engine_job *job)
 	const asset *a = &engine->assets[job->asset];
 	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
 									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
-	return is_looked_at(job) && slow && !a->batched && !job->previewed && !job->force &&
+	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
+	return is_looked_at(job) && slow && !exported && !a->batched && !job->previewed && !job->force &&
 		   job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 

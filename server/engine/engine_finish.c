@@ -188,7 +188,7 @@ static void finish_failed(engine_job *job)
 	engine_put_limits(job, &recipe);
 	learn_digests(job, result);
 	keep_recipe(job, &recipe);
-	engine->counters.failed++;
+	engine->counters.failed += job->error.code != HOB_ERR_SKIPPED;
 	job_remember_inputs(job, &recipe);
 	publish_bad(job, &recipe, &job->error);
 	record_job(job, "failed", &recipe.key, &job->error);

@@ -248,6 +248,9 @@ void engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins ane
 void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
 void engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
 void engine_show_skipped(srv_engine *engine, uint32_t root);
+/* Its newest cook said that it is to be skipped, and no good version is left: it is listed with those, and is no asset for
+ * those who look. */
+bool asset_is_skipped(const asset *a);
 /* engine_root.c */
 /* Opens each, or a folder without anything in its place when it is missing and known of an earlier run. */
 bool engine_open_roots(srv_engine *engine, hob_error *err);

@@ -101,9 +101,21 @@ void engine_show(srv_engine *engine)
 	srv_views_publish(engine->views, engine->rev, engine->ready);
 }
 
+/* Its cook said so; one that has a good version is served as stale. */
+bool asset_is_skipped(const asset *a)
+{
+	return !a->life.has_good &&
+		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
+}
+
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 {
 	a->view_due = false;
+	if (asset_is_skipped(a)) {
+		srv_views_remove(engine->views, hob_str_of(a->full));
+		engine->publish.view = true;
+		return;
+	}
 	hob_arena *arena = &engine->scratch;
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint64_t cooked_bytes = 0;
@@ -415,7 +427,7 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
-	bool recovered = a->error.size > 0;
+	bool recovered = a->error.size > 0, skipped = asset_is_skipped(a);
 	bool other = !a->life.has_good || !hob_sha256_equal(&a->good, &recipe->key);
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
 	engine_apply(engine, job->asset, (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
@@ -429,6 +441,8 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	engine_doubt_at(a, NULL);
+	if (skipped)
+		engine_show_skipped(engine, a->root);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
 				  hob_buf_str(&job->reasons));
 	char time[32], size[32], told[32];
@@ -474,6 +488,7 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	hob_buf text = {0};
+	bool was_skipped = asset_is_skipped(a);
 	if (error)
 		error_json(error, recipe || job->outcome ? "cook" : "prepare", &text);
 	hob_buf_clear(&a->error);
@@ -485,16 +500,23 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 				 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
 								   .error = class,
 								   .kept = recipe != NULL});
-	publish_event(engine, a, job, "failed", recipe, false, hob_buf_str(&job->reasons));
+	bool skipped = asset_is_skipped(a);
+	publish_event(engine, a, job, skipped ? "skipped" : "failed", recipe, false, hob_buf_str(&job->reasons));
+	if (skipped || was_skipped)
+		engine_show_skipped(engine, a->root);
 	engine_doubt_at(a, recipe);
 	engine_blame_for(engine, a);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
-	srv_log(SRV_LOG_ERROR, class == SRV_ASSET_NO_WORKER ? "blocked" : "failed", "%s  %s%s%s", a->full,
+	srv_log(skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,
+			skipped						   ? "skipped"
+			: class == SRV_ASSET_NO_WORKER ? "blocked"
+										   : "failed",
+			"%s  %s%s%s", a->full,
 			error	  ? error->context
 			: message ? message
 					  : "",
-			error ? "" : "  (as known: the same inputs failed before)",
+			error || skipped ? "" : "  (as known: the same inputs failed before)",
 			engine_serves(engine, a) ? "  (the last good version stays served)" : "");
 	cJSON_Delete(known);
 }

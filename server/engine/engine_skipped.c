@@ -3,6 +3,7 @@
 #include "../fs/model_format.h"
 #include "../log/log.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 
 /* What lies in a root and becomes no asset although somebody may expect it to: models without a reader, links that lead out. */
@@ -110,18 +111,46 @@ void engine_skip_links(srv_engine *engine, uint32_t root)
 	}
 }
 
-/* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
-static char *list_text(const struct engine_skipped *s)
+/* One that its cook skipped: `why` takes the place of the sentence about the format. */
+static void put_asset(const asset *a, hob_buf *out)
 {
+	const srv_model_format *format = srv_model_format_of(hob_str_of(a->path));
+	cJSON *error = cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
+	const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
+	hob_buf_put_str(out, out->size > 1 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
+	hob_buf_put_json(out, hob_str_of(a->path));
+	hob_buf_printf(out, ",\"format\":\"%s\",\"remedy\":\"%s\",\"why\":", format ? format->what : "model",
+				   format ? format->remedy : "export glTF");
+	hob_buf_put_json(out, hob_str_of(why ? why : ""));
+	hob_buf_put(out, "}", 1);
+	cJSON_Delete(error);
+}
+
+static bool is_skipped_in(const asset *a, uint32_t root)
+{
+	return a->root == root && srv_asset_is_alive(&a->life) && asset_is_skipped(a);
+}
+
+/* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
+static char *list_text(const srv_engine *engine, uint32_t root)
+{
+	const struct engine_skipped *s = &engine->skipped[root];
+	uint32_t assets = 0;
 	hob_buf out = {0};
+	hob_buf_put(&out, "[", 1);
 	for (uint32_t i = 0; i < s->listed_count; i++) {
 		const skipped_file *file = &s->listed[i];
-		hob_buf_put_str(&out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("[{\"path\":"));
+		hob_buf_put_str(&out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
 		hob_buf_put_json(&out, hob_str_of(file->path));
 		hob_buf_printf(&out, ",\"format\":\"%s\",\"remedy\":\"%s\"}", file->format->what,
 					   file->format->remedy);
 	}
-	hob_buf_put_str(&out, s->listed_count > 0 ? HOB_STR("]") : HOB_STR("[]"));
+	for (uint32_t i = 0; i < engine->asset_count && assets < LISTED; i++)
+		if (is_skipped_in(&engine->assets[i], root)) {
+			put_asset(&engine->assets[i], &out);
+			assets++;
+		}
+	hob_buf_put_str(&out, HOB_STR("]"));
 	hob_buf_put(&out, "", 1);
 	char *text = out.failed ? NULL : strdup((const char *)out.data);
 	hob_buf_release(&out);
@@ -132,7 +161,7 @@ void engine_show_skipped(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
 	hob_buf list = {0}, text = {0};
-	uint32_t files = 0;
+	uint32_t files = 0, assets = 0;
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
 		if (s->counts[i] > 0)
 			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i],
@@ -142,6 +171,12 @@ void engine_show_skipped(srv_engine *engine, uint32_t root)
 	if (files > 0)
 		hob_buf_printf(&text, "%u file%s no reader: %.*s", files, files == 1 ? " has" : "s have",
 					   HOB_FMT(hob_buf_str(&list)));
+	for (uint32_t i = 0; i < engine->asset_count; i++)
+		assets += is_skipped_in(&engine->assets[i], root);
+	if (assets > 0)
+		hob_buf_printf(&text, "%s%u file%s skipped (hob ls --skipped)", files > 0 ? "; " : "", assets,
+					   assets == 1 ? " is" : "s are");
+	files += assets;
 	if (s->links > 0)
 		hob_buf_printf(&text, "%s%u symbolic link%s out of the folder", files > 0 ? "; " : "", s->links,
 					   s->links == 1 ? " leads" : "s lead");
@@ -150,7 +185,7 @@ void engine_show_skipped(srv_engine *engine, uint32_t root)
 	s->text = text.failed ? NULL : strdup((const char *)text.data);
 	engine->roots[root].skipped = hob_str_of(s->text ? s->text : "");
 	free(s->list);
-	s->list = list_text(s);
+	s->list = list_text(engine, root);
 	engine->roots[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
 	engine->publish.view = true;
 	hob_buf_release(&list);

@@ -116,8 +116,12 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->publish.rows = true;
-	if (id != HOB_NONE)
+	if (id != HOB_NONE) {
+		bool skipped = asset_is_skipped(&engine->assets[id]);
 		asset_remove(engine, id);
+		if (skipped)
+			engine_show_skipped(engine, f->root);
+	}
 	if (existed) {
 		dirty_dependents(engine, file, priority, "removed");
 		dirty_by_settings(engine, file, priority);

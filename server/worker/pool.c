@@ -128,6 +128,7 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		free(pool);
 		return false;
 	}
+	pool_find_blender(pool, options->blender);
 	for (uint32_t i = 0; i < options->root_count; i++)
 		pool->root_fds[i] = fcntl(options->root_fds[i], F_DUPFD_CLOEXEC, 3);
 	uv_signal_init(loop, &pool->child);
@@ -203,6 +204,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->job = job;
 	w->cancelled = w->has_why = w->stalled = w->looked = false;
 	w->alone = what->alone;
+	w->export.root = what->root;
 	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms / 4, 0);
 	return true;
 }
@@ -332,7 +334,7 @@ void pool_maybe_closed(srv_pool *pool)
 	if (!pool->closing)
 		return;
 	for (uint32_t i = 0; i < pool->count; i++)
-		if (pool->workers[i].state != GONE)
+		if (pool->workers[i].state != GONE || pool->workers[i].export.pid > 0)
 			return;
 	if (!uv_is_closing((uv_handle_t *)&pool->child)) {
 		uv_close((uv_handle_t *)&pool->child, on_handle_closed);

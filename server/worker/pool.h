@@ -84,6 +84,8 @@ typedef struct srv_pool_options {
 	const int *root_fds; /* O_PATH or O_RDONLY directories; borrowed during srv_pool_new only (dup'ed) */
 	uint32_t root_count;
 	bool one_first; /* the others start with srv_pool_fill */
+	/* A path, or a name that is looked for on PATH; NULL: "blender"; "none": never. */
+	const char *blender;
 } srv_pool_options;
 
 bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_pool_callbacks *callbacks,

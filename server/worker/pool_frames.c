@@ -196,6 +196,9 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 	case SRV_FRAME_PART_PUT:
 		keep_part(w, frame, fd);
 		break;
+	case SRV_FRAME_EXPORT:
+		pool_export(w, frame);
+		break;
 	case SRV_FRAME_DONE:
 		on_done(w, frame, fd);
 		break;

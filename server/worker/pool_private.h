@@ -2,6 +2,7 @@
  * pool_frames.c takes what they say. All of it runs on the loop's thread. */
 #pragma once
 
+#include "exporter.h"
 #include "importer_table.h"
 #include "part_claims.h"
 #include "pool.h"
@@ -9,7 +10,7 @@
 
 #include <sys/types.h>
 
-enum { RESPAWN_FIRST_MS = 100, ORPHANS_MAX = 64 };
+enum { RESPAWN_FIRST_MS = 100, ORPHANS_MAX = 64, SRV_EXPORT_FOLDER = 320 };
 
 typedef enum worker_state { GONE, STARTING, IDLE, BUSY, DYING } worker_state;
 
@@ -34,13 +35,20 @@ typedef struct worker {
 	bool stalled;
 	bool alone;	  /* the job: neither gets parts nor leaves any */
 	bool lowered; /* runs at nice 19 */
+	struct {
+		pid_t pid;	 /* 0: none runs */
+		bool wanted; /* the worker waits for it still */
+		uint32_t root;
+		char folder[SRV_EXPORT_FOLDER];
+	} export; /* the program that the running job waits for */
 } worker;
 
 struct srv_pool {
 	uv_loop_t *loop;
 	srv_pool_options options;
 	srv_pool_callbacks callbacks;
-	char worker_path[4096];
+	char worker_path[4096], exporter_path[4096];
+	char blender[4096], blender_identity[SRV_EDITOR_TEXT]; /* blender: empty when there is none */
 	int *root_fds;
 	worker *workers;
 	uint32_t count;
@@ -77,6 +85,13 @@ void pool_drain(worker *w);
 void pool_on_child(uv_signal_t *handle, int number);
 void pool_on_respawn(uv_timer_t *timer);
 void pool_on_deadline(uv_timer_t *timer);
+
+/* pool_export.c: programs that open what only they understand. */
+void pool_find_blender(srv_pool *pool, const char *program);
+void pool_export(worker *w, const srv_frame *frame);
+void pool_export_kill(worker *w);
+/* After SIGCHLD: answers the worker when its export is over. */
+void pool_export_reap(worker *w);
 
 /* pool_frames.c */
 void pool_on_socket(uv_poll_t *poll, int status, int events);

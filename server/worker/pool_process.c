@@ -48,6 +48,7 @@ void pool_end(worker *w)
 		uv_poll_stop(w->socket_poll);
 	kill(-w->pid, SIGKILL);
 	kill(w->pid, SIGKILL);
+	pool_export_kill(w);
 }
 
 void pool_kill(worker *w, hob_err_code code, const char *text)
@@ -115,9 +116,9 @@ void pool_on_deadline(uv_timer_t *timer)
 	double limit_s = pool->options.timeout_ms / 1000.0;
 	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
 	used = known ? used - w->cpu_before_ns : 0;
-	bool stalled = known && used < limit_ns / 4;
+	bool stalled = known && w->export.pid == 0 && used < limit_ns / 4;
 	/* Of the three quarters that were looked at it stood more than half in line for a processor. */
-	bool starved = known && used < limit_ns / 2 && now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
+	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 && now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
 	w->stalled = stalled && !kept;
 	if (kept)
@@ -129,6 +130,11 @@ void pool_on_deadline(uv_timer_t *timer)
 		snprintf(text, sizeof text,
 				 "the cook took longer than %g s, though it computed for %.1f s only, and was ended", limit_s,
 				 (double)used / 1e9);
+	else if (w->export.pid > 0)
+		snprintf(text, sizeof text,
+				 "Blender was not done with it after %g s and was ended; raise cook.timeout_seconds if the "
+				 "scene is just large",
+				 limit_s);
 	else
 		snprintf(text, sizeof text,
 				 "the cook took longer than %g s and was ended; raise cook.timeout_seconds if the model is "
@@ -170,7 +176,9 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 	}
 	srv_start start = {.memory_limit = pool->options.memory_limit,
 					   .threads = (uint32_t)uv_available_parallelism(),
-					   .sandbox = pool->options.sandbox};
+					   .sandbox = pool->options.sandbox,
+					   .has_blender = pool->blender[0] != 0};
+	snprintf(start.blender, sizeof start.blender, "%s", pool->blender_identity);
 	snprintf(start.version, sizeof start.version, "%s", HOB_VERSION);
 	srv_frame frame = {.type = SRV_FRAME_START, .payload_size = sizeof start};
 	return srv_frame_send(w->socket, &frame, &start, -1, err);
@@ -290,7 +298,7 @@ static bool is_worker(void *user, pid_t pid)
 {
 	const srv_pool *pool = user;
 	for (uint32_t i = 0; i < pool->count; i++)
-		if (pool->workers[i].pid == pid)
+		if (pool->workers[i].pid == pid || pool->workers[i].export.pid == pid)
 			return true;
 	return false;
 }
@@ -302,6 +310,8 @@ void pool_on_child(uv_signal_t *handle, int number)
 	struct rusage used;
 	int status;
 	bool ended = false;
+	for (uint32_t i = 0; i < pool->count; i++)
+		pool_export_reap(&pool->workers[i]);
 	for (uint32_t i = 0; i < pool->count; i++) {
 		worker *w = &pool->workers[i];
 		if (w->pid > 0 && wait4(w->pid, &status, WNOHANG, &used) == w->pid) {
@@ -314,6 +324,7 @@ void pool_on_child(uv_signal_t *handle, int number)
 		if (waitpid(pool->orphans[i], &status, WNOHANG) == 0)
 			pool->orphans[kept++] = pool->orphans[i];
 	pool->orphan_count = kept;
+	pool_maybe_closed(pool);
 	if (ended)
 		pool->orphan_count +=
 			srv_orphans_end(pool->worker_path, is_worker, pool, pool->orphans + kept, ORPHANS_MAX - kept);

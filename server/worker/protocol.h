@@ -17,6 +17,9 @@
  *   PART 0 unknown, 1 + blob fd,
  *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
  *                                     <--  PART_PUT key, size + memfd
+ *                                     <--  EXPORT srv_exporter_ask (exporter.h)
+ *   EXPORTED 1 + its result file,
+ *        0 + code + the reason         -->
  *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result */
 #ifndef SRV_PROTOCOL_H
 #define SRV_PROTOCOL_H
@@ -40,14 +43,16 @@ typedef enum srv_frame_type {
 	SRV_FRAME_PART_GET,
 	SRV_FRAME_PART,
 	SRV_FRAME_PART_PUT,
-	SRV_FRAME_DONE
+	SRV_FRAME_DONE,
+	SRV_FRAME_EXPORT,
+	SRV_FRAME_EXPORTED
 } srv_frame_type;
 
-enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3 };
+enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
 	uint32_t type, number; /* number: root, found, permille, ok */
-	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT: size */
+	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT: size; EXPORTED: hob_err_code */
 	uint8_t key[32];
 	uint32_t payload_size, reserved;
 } srv_frame;
@@ -57,6 +62,8 @@ typedef struct srv_start {
 	uint64_t memory_limit; /* RLIMIT_AS; 0 = none */
 	uint32_t threads;	   /* largest number that a job may use */
 	uint32_t sandbox;	   /* srv_sandbox_policy */
+	uint32_t has_blender;
+	char blender[SRV_EDITOR_TEXT]; /* which one, as text of the cook key */
 } srv_start;
 
 typedef struct srv_job_head {

@@ -2,16 +2,20 @@
 
 #include "../../core/base/limits.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,7 +30,27 @@ struct ruleset {
 	uint64_t handled_fs, handled_net, scoped;
 };
 
-static bool enter_landlock(const int *root_fds, uint32_t root_count, int *abi)
+static uint64_t rights_of(srv_sandbox_access access, uint64_t handled, bool folder)
+{
+	enum { FIRST_OF_FOLDERS = 3, LAST_OF_FOLDERS = 13 };
+	uint64_t rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	if (access == SRV_SANDBOX_RUN)
+		rights |= LANDLOCK_ACCESS_FS_EXECUTE;
+	if (access == SRV_SANDBOX_WRITE)
+		rights = ~(uint64_t)(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+							 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK);
+	for (int bit = FIRST_OF_FOLDERS; bit <= LAST_OF_FOLDERS && !folder; bit++)
+		rights &= ~(1ull << bit);
+	return rights & handled;
+}
+
+static bool is_folder(int fd)
+{
+	struct stat info;
+	return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, int *abi)
 {
 	*abi = (int)syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (*abi < 1)
@@ -47,11 +71,12 @@ static bool enter_landlock(const int *root_fds, uint32_t root_count, int *abi)
 	if (fd < 0)
 		return false;
 	bool ok = true;
-	for (uint32_t i = 0; i < root_count; i++) {
-		struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE |
-																	LANDLOCK_ACCESS_FS_READ_DIR,
-												  .parent_fd = root_fds[i]};
-		ok = ok && syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct landlock_path_beneath_attr rule = {
+			.allowed_access = rights_of(places[i].access, rules.handled_fs, is_folder(places[i].fd)),
+			.parent_fd = places[i].fd};
+		ok = ok && (places[i].fd < 0 ||
+					syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0);
 	}
 	ok = ok && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
 	close(fd);
@@ -210,24 +235,32 @@ static bool limit(unsigned resource, rlim_t value)
 	return setrlimit(resource, &bound) == 0;
 }
 
+static bool limit_memory(uint64_t bytes)
+{
+#ifdef HOB_SANITIZED
+	bytes = 0;
+#endif
+	return bytes == 0 || limit(RLIMIT_AS, bytes);
+}
+
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
 					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out, hob_error *err)
 {
+	enum { ROOTS_MAX = 64 };
+	srv_sandbox_place places[ROOTS_MAX];
+	assert(root_count <= ROOTS_MAX);
+	for (uint32_t i = 0; i < root_count; i++)
+		places[i] = (srv_sandbox_place){root_fds[i], SRV_SANDBOX_READ};
 	*out = (srv_sandbox_layers){0};
 	out->rlimits =
 		limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) && limit(RLIMIT_FSIZE, HOB_LIMIT_OUTPUT_BYTES);
-#ifndef HOB_SANITIZED
-	if (memory_limit > 0)
-		out->rlimits = limit(RLIMIT_AS, memory_limit) && out->rlimits;
-#else
-	(void)memory_limit;
-#endif
+	out->rlimits = limit_memory(memory_limit) && out->rlimits;
 	if (policy == SRV_SANDBOX_OFF)
 		return true;
 	prctl(PR_SET_DUMPABLE, 0);
 	drop_capabilities();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-		out->landlock = enter_landlock(root_fds, root_count, &out->landlock_abi);
+		out->landlock = enter_landlock(places, root_count, &out->landlock_abi);
 		out->seccomp = enter_seccomp(makes_code);
 	}
 	if (policy == SRV_SANDBOX_REQUIRE && !(out->landlock && out->seccomp && out->rlimits))
@@ -237,4 +270,120 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 			"to best-effort",
 			out->landlock ? "" : "landlock ", out->seccomp ? "" : "seccomp ", out->rlimits ? "" : "rlimits");
 	return true;
+}
+
+/* ---- programs that were not written for it */
+
+/* What reaches other processes, the network or the kernel. io_uring makes system calls that no filter sees. */
+static const int forbidden[] = {
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(process_madvise),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo),
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(bind),
+	SCMP_SYS(listen),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(io_uring_enter),
+	SCMP_SYS(io_uring_register),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(fsmount),
+	SCMP_SYS(mount_setattr),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(reboot),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(acct),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(personality),
+	SCMP_SYS(shmget),
+	SCMP_SYS(msgget),
+	SCMP_SYS(semget),
+	SCMP_SYS(mq_open),
+	SCMP_SYS(setpgid),
+	SCMP_SYS(setsid),
+};
+
+static bool forbid_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	if (!filter)
+		return false;
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	bool ok = true;
+	for (size_t i = 0; i < HOB_COUNT_OF(forbidden); i++)
+		ok = ok && seccomp_rule_add(filter, no, forbidden[i], 0) == 0;
+	const struct scmp_arg_cmp others = {
+		.arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
+	const int signals[] = {SCMP_SYS(kill), SCMP_SYS(tgkill)};
+	for (size_t i = 0; i < HOB_COUNT_OF(signals); i++)
+		ok = ok && seccomp_rule_add(filter, no, signals[i], 1, others) == 0;
+	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(tkill), 0) == 0;
+	ok = ok &&
+		 seccomp_rule_add(filter, no, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+	/* F_SETOWN and F_SETSIG send signals; locks are of files that it may only read. */
+	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETOWN)) == 0;
+	ok = ok && seccomp_load(filter) == 0;
+	seccomp_release(filter);
+	return ok;
+}
+
+/* An execve of root's gives back every capability of the bounding set, unless root is nobody special. */
+static void keep_no_capability(void)
+{
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE, 0, 0, 0);
+	for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
+		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	syscall(SYS_capset, &head, none);
+}
+
+bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
+							   const srv_sandbox_place *places, uint32_t place_count, hob_error *err)
+{
+	bool limits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) &&
+				  limit(RLIMIT_FSIZE, HOB_LIMIT_SOURCE_BYTES) && limit(RLIMIT_CPU, cpu_seconds) &&
+				  limit_memory(memory_limit);
+	if (policy == SRV_SANDBOX_OFF)
+		return true;
+	int abi = 0;
+	keep_no_capability();
+	bool private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+	bool landlock = private && enter_landlock(places, place_count, &abi);
+	bool seccomp = private && forbid_calls();
+	return policy != SRV_SANDBOX_REQUIRE || (landlock && seccomp && limits) ||
+		   hob_fail(err, IO, "the sandbox is required, but this kernel refuses %s%s%s",
+					landlock ? "" : "landlock ", seccomp ? "" : "seccomp ", limits ? "" : "rlimits");
 }

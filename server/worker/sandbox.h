@@ -28,4 +28,19 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
+/* What a program of somebody else's may do below a folder, or with one file. */
+typedef enum srv_sandbox_access { SRV_SANDBOX_READ, SRV_SANDBOX_RUN, SRV_SANDBOX_WRITE } srv_sandbox_access;
+
+typedef struct srv_sandbox_place {
+	int fd; /* O_PATH; -1 is passed over */
+	srv_sandbox_access access;
+} srv_sandbox_place;
+
+/* The same for a program that is executed next and was not written for this: RUN places hold it and its libraries, WRITE
+ * places are its own (reading included). No sockets, no new processes, no signals to others, no system calls that reach
+ * into the machine; what is refused is refused with EPERM. Capabilities do not come back with the execve of root's. */
+bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
+							   const srv_sandbox_place *places, uint32_t place_count,
+							   hob_error *err) HOB_MUST_CHECK;
+
 #endif

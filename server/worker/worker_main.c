@@ -1,5 +1,6 @@
 /* hob-worker: the child process that cooks. The only program that links importers and decoders. It reads jobs
  * from its socket, cooks them in a closed room, and hands back one memfd each; it never writes a file. */
+#include "editor.h"
 #include "protocol.h"
 #include "result.h"
 #include "root_io.h"
@@ -121,6 +122,31 @@ static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob
 	return state;
 }
 
+/* Under the lock of `talk`: no part is asked for while an importer waits, and none could be answered. */
+static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *result, hob_error *err)
+{
+	worker *w = user;
+	srv_frame frame = {.type = SRV_FRAME_EXPORT, .payload_size = sizeof *ask};
+	struct stat info;
+	int fd = -1;
+	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, ask, -1, NULL) ||
+		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 ||
+		frame.type != SRV_FRAME_EXPORTED) {
+		w->broken = true;
+		return hob_fail(err, INTERNAL, "the daemon did not answer");
+	}
+	if (fd < 0)
+		return hob_error_set(err, frame.a == HOB_ERR_IO ? HOB_ERR_IO : HOB_ERR_UNSUPPORTED, __FILE__,
+							 __LINE__, "%.*s", (int)frame.payload_size, (const char *)w->payload);
+	bool ok = fstat(fd, &info) == 0 && info.st_size > 0;
+	void *at = ok ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	*result = (hob_bytes){at, (size_t)info.st_size};
+	if (at == MAP_FAILED || !keep_part(w, *result))
+		return hob_fail(err, MEMORY, "no memory left for what Blender exported");
+	return true;
+}
+
 static int memfd_of(const char *name)
 {
 	return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -210,7 +236,10 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	if (io) {
 		sent_source sent = {srv_root_io_table(io), path, text};
 		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_left_root} : sent.below;
+		srv_editor blender = {w, ask_export, io};
+		hob_editor editor = srv_editor_table(&blender);
 		hob_cook_request request = {.io = &table,
+									.editor = w->start.has_blender ? &editor : NULL,
 									.path = path,
 									.settings = head->settings,
 									.profile = head->profile == HOB_PROFILE_PREVIEW ? HOB_PROFILE_PREVIEW
@@ -293,13 +322,15 @@ static bool receive_start(worker *w)
 	}
 }
 
-static void put_library(hob_buf *out, const hob_importer *importer)
+static void put_library(const worker *w, hob_buf *out, const hob_importer *importer)
 {
+	if (strcmp(importer->name, "blend") == 0)
+		hob_buf_printf(out, "%.*s, ", (int)sizeof w->start.blender, w->start.blender);
 	if (importer->library_version)
 		hob_buf_printf(out, "%s, ", importer->library_version());
 }
 
-static void send_ready(const srv_sandbox_layers *layers)
+static void send_ready(const worker *w, const srv_sandbox_layers *layers)
 {
 	hob_buf text = {0};
 	hob_buf_printf(&text, "{\"landlock\":%d,\"seccomp\":%s,\"rlimits\":%s,\"importers\":[",
@@ -310,10 +341,10 @@ static void send_ready(const srv_sandbox_layers *layers)
 		const hob_importer *old = hob_importer_for_old(importer);
 		hob_buf_printf(&text, "%s{\"name\":\"%s\",\"version\":%u,\"library\":\"", i ? "," : "",
 					   importer->name, importer->version);
-		put_library(&text, importer);
+		put_library(w, &text, importer);
 		if (old) {
 			hob_buf_printf(&text, "%s %u ", old->name, old->version);
-			put_library(&text, old);
+			put_library(w, &text, old);
 		}
 		hob_buf_printf(&text, "%s, meshoptimizer %d\",\"extensions\":[", hob_textures_libraries(),
 					   MESHOPTIMIZER_VERSION);
@@ -350,7 +381,7 @@ int main(void)
 	w.threads = srv_threads_new(w.start.threads > 1 ? w.start.threads - 1 : 0);
 	if (!w.threads)
 		return 2;
-	send_ready(&layers);
+	send_ready(&w, &layers);
 	while (!w.broken) {
 		srv_frame frame;
 		int fd = -1;

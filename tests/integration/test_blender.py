@@ -39,7 +39,7 @@ class Link(Scenario):
 
     def test_an_export_is_cooked_and_reported(self):
         with self.serve() as daemon:
-            link = hob_link.Daemon(f"http://127.0.0.1:{daemon.port}/")
+            link = hob_link.Daemon(f"127.0.0.1:{daemon.port}")
             (self.art / "props").mkdir()
             path = hob_link.export_into(str(self.art / "props"), "box", lambda path: shutil.copy(MODEL, path))
             self.assertEqual(link.asset_of(path), "art/props/box.glb")

@@ -46,6 +46,7 @@ LIBRARIES = {
 PROGRAMS = {
     # `hob export` and output=glb unpack cooked textures: deflate writes PNG, astcenc reads the blocks. The commands speak TLS.
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
+    "hob-exporter": {"seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat"},

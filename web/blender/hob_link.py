@@ -35,7 +35,7 @@ class Trouble(Exception):
 
 class Daemon:
     def __init__(self, url, token=""):
-        self.url, self.token = url.rstrip("/"), token
+        self.url, self.token = (url if "://" in url else "http://" + url).rstrip("/"), token
 
     def ask(self, target, body=None, timeout=10):
         request = urllib.request.Request(self.url + target, data=None if body is None else json.dumps(body).encode(),
@@ -107,7 +107,7 @@ except ImportError:
 if bpy:
     class HobPreferences(bpy.types.AddonPreferences):
         bl_idname = __name__
-        url: bpy.props.StringProperty(name="Daemon", default="http://127.0.0.1:7780", description="Address of hob serve")
+        url: bpy.props.StringProperty(name="Daemon", default="http://127.0.0.1:7780", description="Address of hob serve: HOST:PORT, or with http:// or https://")
         token: bpy.props.StringProperty(name="Token", subtype="PASSWORD", description="Where the daemon asks for one: hob token create")
         folder: bpy.props.StringProperty(name="Export to", subtype="DIR_PATH", description="A folder that Hob watches; empty: where the .blend is")
         on_save: bpy.props.BoolProperty(name="Export on every save", default=True)

@@ -18,6 +18,8 @@ typedef struct reader {
 	size_t file_count;
 	memory_io io;
 	hob_arena result, scratch;
+	const hob_editor *editor;
+	bool beside_export;
 	hob_notes notes;
 	hob_model model;
 	hob_error error;
@@ -68,6 +70,8 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 								  .file = r->files[0].bytes,
 								  .result = &r->result,
 								  .scratch = &r->scratch,
+								  .editor = r->editor,
+								  .blend = {.beside_export = r->beside_export},
 								  .notes = &r->notes};
 	hob_model model = {0};
 	r->ok = r->importer->import(&request, &model, &r->error);

@@ -92,6 +92,17 @@ static void corners_have_values_of_their_own(void **state)
 	reader_free(r);
 }
 
+static void the_root_is_nobodys_target(void **state)
+{
+	(void)state;
+	reader *r = stage("def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n"
+					  "point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]\n rel material:binding = </> }\n"
+					  "def PointInstancer \"P\" { rel prototypes = [</>]\n int[] protoIndices = [0]\n"
+					  "point3f[] positions = [(0, 0, 0)] }");
+	assert_int_equal(reader_model(r)->mesh_count, 1);
+	reader_free(r);
+}
+
 static void subsets_become_meshes(void **state)
 {
 	(void)state;
@@ -335,6 +346,7 @@ int main(void)
 		cmocka_unit_test(units_and_axes_are_the_stages),
 		cmocka_unit_test(operations_apply_from_the_last_to_the_first),
 		cmocka_unit_test(corners_have_values_of_their_own),
+		cmocka_unit_test(the_root_is_nobodys_target),
 		cmocka_unit_test(subsets_become_meshes),
 		cmocka_unit_test(arcs_have_their_strength),
 		cmocka_unit_test(a_weaker_site_may_hold_the_variants),

@@ -1,0 +1,132 @@
+"""Runs inside Blender, started by hob-exporter: opens a .blend, exports it as binary glTF, and says which files it used.
+
+After "--": the .blend, the watched folder, the private folder, apply_modifiers (0 or 1), actions (all, active or none) and the
+collection (empty: the whole scene). The answer is the file "result" of the private folder, see server/worker/editor.h.
+"""
+import json
+import os
+import struct
+import sys
+import traceback
+
+import bpy
+
+SOURCE, ROOT, PRIVATE, MODIFIERS, ACTIONS, COLLECTION = sys.argv[sys.argv.index("--") + 1:]
+notes = []
+
+
+def note(code, text):
+    notes.append([code, text])
+
+
+def version_of(path):
+    try:
+        at = os.stat(path)
+    except OSError:
+        return None
+    return [at.st_size, at.st_ino, at.st_mtime_ns, at.st_ctime_ns]
+
+
+def used_files():
+    """[path below the watched folder, version] of each library and picture; null where there is none; what lies outside is told."""
+    found = {}
+    for path in bpy.utils.blend_paths(absolute=True, packed=False, local=False):
+        path = os.path.normpath(path)
+        inside = os.path.relpath(path, ROOT)
+        if inside.startswith(".."):
+            note("blender.outside", f"'{os.path.basename(path)}' lies outside the watched folder and is not read; move it inside, or pack it")
+        elif not os.path.isdir(path):
+            found[inside] = version_of(path)
+    for path in (path for path, version in found.items() if version is None):
+        note("blender.missing", f"'{path}' is missing, which the .blend uses")
+    return sorted(found.items())
+
+
+def plain_modifiers(thing):
+    return [modifier for modifier in thing.modifiers if modifier.type != "ARMATURE" and modifier.show_viewport]
+
+
+def apply_beside_shape_keys():
+    """The exporter applies modifiers to all meshes or none, and drops the shape keys of all. Here those with shape keys keep them."""
+    for thing in [thing for thing in bpy.context.scene.objects if thing.type == "MESH" and plain_modifiers(thing)]:
+        if thing.data.shape_keys:
+            note("blender.modifiers", f"the modifiers of '{thing.name}' are not applied, because it has shape keys")
+            continue
+        if thing.library:
+            note("blender.modifiers", f"the modifiers of '{thing.name}' are not applied, because it is linked and other meshes have shape keys")
+            continue
+        skinning = [modifier for modifier in thing.modifiers if modifier.type == "ARMATURE" and modifier.show_viewport]
+        for modifier in skinning:
+            modifier.show_viewport = False
+        graph = bpy.context.evaluated_depsgraph_get()
+        thing.data = bpy.data.meshes.new_from_object(thing.evaluated_get(graph), preserve_all_data_layers=True, depsgraph=graph)
+        for modifier in plain_modifiers(thing):
+            thing.modifiers.remove(modifier)
+        for modifier in skinning:
+            modifier.show_viewport = True
+
+
+def choose_collection():
+    def find(layer):
+        return layer if layer.name == COLLECTION else next(filter(None, map(find, layer.children)), None)
+
+    layer = find(bpy.context.view_layer.layer_collection)
+    if layer is None:
+        raise ValueError(f"the scene has no collection '{COLLECTION}', which the setting blender.collection asks for")
+    bpy.context.view_layer.active_layer_collection = layer
+
+
+def export(path):
+    apply = MODIFIERS == "1"
+    if apply and any(thing.type == "MESH" and thing.data.shape_keys for thing in bpy.context.scene.objects):
+        apply_beside_shape_keys()
+        apply = False
+    wanted = {"filepath": path, "export_format": "GLB", "check_existing": False, "export_apply": apply, "export_lights": True,
+              "export_cameras": True, "export_extras": True, "use_active_scene": True,
+              "export_animations": ACTIONS != "none", "export_nla_strips": ACTIONS == "all", "export_anim_single_armature": ACTIONS == "all",
+              "export_animation_mode": "ACTIONS" if ACTIONS == "all" else "ACTIVE_ACTIONS"}
+    if COLLECTION:
+        choose_collection()
+        wanted.update(use_active_collection=True, use_active_collection_with_nested=True)
+    known = bpy.ops.export_scene.gltf.get_rna_type().properties.keys()
+    bpy.ops.export_scene.gltf(**{name: value for name, value in wanted.items() if name in known})
+
+
+def last_words(error):
+    if isinstance(error, ValueError):
+        return str(error)
+    lines = [line.strip().replace(ROOT + "/", "") for line in str(error).splitlines() if line.strip() and not line.startswith("Location:")]
+    if any("numpy" in line for line in lines + traceback.format_exc().splitlines()):
+        return "Blender's glTF exporter needs numpy: install python3-numpy"
+    return (lines or [type(error).__name__])[-1].removeprefix("Error: ")
+
+
+def answer(facts, model=b""):
+    text = json.dumps(facts).encode()
+    with open(os.path.join(PRIVATE, "result"), "wb") as out:
+        out.write(struct.pack("<4sI", b"HOBX", len(text)) + text + model)
+
+
+def main():
+    facts = {"blender": bpy.app.version_string, "files": [], "notes": notes}
+    try:
+        before = version_of(SOURCE)
+        bpy.ops.wm.open_mainfile(filepath=SOURCE, load_ui=False, use_scripts=False)
+        facts["files"] = [[os.path.relpath(SOURCE, ROOT), before]] + used_files()
+        if bpy.app.autoexec_fail:
+            note("blender.scripts", f"scripts of the file are not run: {bpy.app.autoexec_fail_message}")
+        for scene in [scene for scene in bpy.data.scenes if scene != bpy.context.scene and not scene.library]:
+            note("blender.scenes", f"scene '{scene.name}' is left out; the one that was open when the file was saved is cooked")
+        if not hasattr(bpy.ops.export_scene, "gltf") or "gltf" not in dir(bpy.ops.export_scene):
+            raise ValueError("this Blender has no glTF exporter (add-on io_scene_gltf2)")
+        model = os.path.join(PRIVATE, "model.glb")
+        export(model)
+        with open(model, "rb") as made:
+            answer(facts, made.read())
+    except Exception as error:  # pylint: disable=broad-except
+        answer(dict(facts, error=last_words(error)))
+        traceback.print_exc()
+        sys.exit(4)
+
+
+main()

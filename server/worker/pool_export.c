@@ -1,0 +1,238 @@
+#include "exporter.h"
+#include "pool_private.h"
+#include "spawn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { REASON_MAX = 320 };
+
+/* ---- which program */
+
+static bool find_on_path(const char *name, char out[SRV_EXPORTER_PATH])
+{
+	const char *list = getenv("PATH");
+	for (const char *at = list ? list : "/usr/bin:/bin"; at;) {
+		const char *end = strchr(at, ':');
+		int len = end ? (int)(end - at) : (int)strlen(at);
+		if (len > 0 && at[0] == '/') {
+			snprintf(out, SRV_EXPORTER_PATH, "%.*s/%s", len, at, name);
+			if (access(out, X_OK) == 0)
+				return true;
+		}
+		at = end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+void pool_find_blender(srv_pool *pool, const char *program)
+{
+	char path[SRV_EXPORTER_PATH];
+	struct stat info;
+	pool->blender[0] = 0;
+	snprintf(pool->blender_identity, sizeof pool->blender_identity, "no blender");
+	if (!program)
+		program = "blender";
+	if (strcmp(program, "none") == 0)
+		program = "";
+	bool found = strchr(program, '/') ? snprintf(path, sizeof path, "%s", program) < (int)sizeof path
+									  : program[0] && find_on_path(program, path);
+	snprintf(pool->exporter_path, sizeof pool->exporter_path, "%.*sexporter",
+			 (int)(strlen(pool->worker_path) - strlen("worker")), pool->worker_path);
+	if (!found || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
+		return;
+	snprintf(pool->blender, sizeof pool->blender, "%s", path);
+	snprintf(pool->blender_identity, sizeof pool->blender_identity, "blender %lld-%lld",
+			 (long long)info.st_size, (long long)info.st_mtime);
+}
+
+/* ---- its private folder */
+
+static const char *temporary(void)
+{
+	const char *base = getenv("TMPDIR");
+	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void)info;
+	(void)kind;
+	(void)walk;
+	(void)remove(path);
+	return 0;
+}
+
+static void remove_folder(const char *folder)
+{
+	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Those of a daemon that was killed. */
+static void sweep_folders(void)
+{
+	DIR *list = opendir(temporary());
+	for (struct dirent *entry; list && (entry = readdir(list));) {
+		int pid = 0;
+		struct stat info;
+		char path[SRV_EXPORT_FOLDER];
+		if (sscanf(entry->d_name, "hob-export-%d-", &pid) != 1 || pid <= 0 || kill(pid, 0) == 0 ||
+			errno != ESRCH ||
+			snprintf(path, sizeof path, "%s/%s", temporary(), entry->d_name) >= (int)sizeof path)
+			continue;
+		if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
+			remove_folder(path);
+	}
+	if (list)
+		closedir(list);
+}
+
+/* ---- one export */
+
+static void answer(worker *w, int fd, hob_err_code code, const char *reason)
+{
+	srv_frame frame = {.type = SRV_FRAME_EXPORTED,
+					   .number = fd >= 0,
+					   .a = code,
+					   .payload_size = fd >= 0 ? 0 : (uint32_t)strlen(reason)};
+	hob_error error;
+	if (!srv_frame_send(w->socket, &frame, reason, fd, &error))
+		pool_kill(w, HOB_ERR_IO, error.context);
+}
+
+static bool spawn_exporter(worker *w, const srv_exporter_ask *ask, hob_error *err)
+{
+	srv_pool *pool = w->pool;
+	int folder = open(w->export.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int log = folder < 0 ? -1 : openat(folder, "log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int from = memfd_create("ask", MFD_CLOEXEC);
+	bool ok = log >= 0 && from >= 0 && write(from, ask, sizeof *ask) == sizeof *ask &&
+			  lseek(from, 0, SEEK_SET) == 0;
+	if (!ok)
+		hob_fail(err, IO, "the folder '%s' cannot be used: %s", w->export.folder, strerror(errno));
+	char *const argv[] = {pool->exporter_path, pool->blender, NULL};
+	const int fds[] = {log, log, pool->root_fds[w->export.root], folder, from};
+	ok = ok && srv_spawn(argv, fds, HOB_COUNT_OF(fds), &w->export.pid, err);
+	const int ours[] = {log, folder, from};
+	for (size_t i = 0; i < HOB_COUNT_OF(ours); i++)
+		if (ours[i] >= 0)
+			close(ours[i]);
+	return ok;
+}
+
+void pool_export(worker *w, const srv_frame *frame)
+{
+	srv_pool *pool = w->pool;
+	srv_exporter_ask ask;
+	hob_error error = {0};
+	if (w->state != BUSY || frame->payload_size != sizeof ask || pool->blender[0] == 0 || w->export.wanted) {
+		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		return;
+	}
+	if (w->export.pid > 0) { /* killed with the worker before this one */
+		waitpid(w->export.pid, NULL, 0);
+		w->export.pid = 0;
+		remove_folder(w->export.folder);
+	}
+	memcpy(&ask, pool->payload, sizeof ask);
+	ask.actions[sizeof ask.actions - 1] = ask.collection[sizeof ask.collection - 1] = 0;
+	ask.path[sizeof ask.path - 1] = 0;
+	ask.sandbox = pool->options.sandbox;
+	ask.memory_limit = pool->options.memory_limit;
+	ask.cpu_seconds = pool->options.timeout_ms / 1000 + 1;
+	sweep_folders();
+	snprintf(w->export.folder, sizeof w->export.folder, "%s/hob-export-%d-XXXXXX", temporary(),
+			 (int)getpid());
+	if (!mkdtemp(w->export.folder)) {
+		hob_fail(&error, IO, "no folder can be made in '%s': %s", temporary(), strerror(errno));
+		answer(w, -1, error.code, error.context);
+	} else if (!spawn_exporter(w, &ask, &error)) {
+		w->export.pid = 0;
+		remove_folder(w->export.folder);
+		answer(w, -1, error.code, error.context);
+	} else {
+		w->export.wanted = true;
+	}
+}
+
+void pool_export_kill(worker *w)
+{
+	w->export.wanted = false;
+	if (w->export.pid <= 0)
+		return;
+	kill(-w->export.pid, SIGKILL);
+	kill(w->export.pid, SIGKILL);
+}
+
+/* What the program printed last. */
+static void last_line(int folder, char out[REASON_MAX])
+{
+	char text[2048];
+	int fd = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+	off_t from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
+	ssize_t got = fd >= 0 ? pread(fd, text, sizeof text - 1, from) : 0;
+	if (fd >= 0)
+		close(fd);
+	hob_str rest = {text, got > 0 ? (size_t)got : 0}, best = {0};
+	while (rest.len > 0) {
+		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
+		hob_str line = hob_str_sub(rest, 0, end == SIZE_MAX ? rest.len : end);
+		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
+		if (line.len > 0 && !hob_str_equal(line, HOB_STR("Blender quit")))
+			best = line;
+	}
+	snprintf(out, REASON_MAX, "%.*s", best.len < 200 ? (int)best.len : 200, best.data ? best.data : "");
+}
+
+static void explain(int status, int folder, char out[REASON_MAX])
+{
+	char said[REASON_MAX];
+	last_line(folder, said);
+	if (WIFSIGNALED(status))
+		snprintf(out, REASON_MAX, "Blender was ended by signal %d (%s)%s%.180s", WTERMSIG(status),
+				 strsignal(WTERMSIG(status)), said[0] ? "; it said: " : "", said);
+	else
+		snprintf(out, REASON_MAX, "Blender ended with code %d and no model%s%.180s", WEXITSTATUS(status),
+				 said[0] ? "; it said: " : "", said);
+}
+
+static void ended(worker *w, int status)
+{
+	char reason[REASON_MAX] = "";
+	struct stat info;
+	w->export.pid = 0;
+	int folder = open(w->export.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = folder < 0 ? -1 : openat(folder, "result", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || WIFSIGNALED(status))) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		explain(status, folder, reason);
+	if (w->export.wanted)
+		answer(w, fd, HOB_ERR_UNSUPPORTED, reason);
+	w->export.wanted = false;
+	if (fd >= 0)
+		close(fd);
+	if (folder >= 0)
+		close(folder);
+	remove_folder(w->export.folder);
+}
+
+void pool_export_reap(worker *w)
+{
+	int status;
+	if (w->export.pid > 0 && waitpid(w->export.pid, &status, WNOHANG) == w->export.pid)
+		ended(w, status);
+}

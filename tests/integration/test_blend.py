@@ -1,0 +1,306 @@
+"""Blender's own files: what is skipped without Blender, the rule for an export of the same name, the program's sandbox (with a
+program that stands for Blender), and real scenes where `blender` is installed."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, png, until
+
+MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
+NEW = b"BLENDER-v304RENDH" + bytes(64)
+HAS_BLENDER = shutil.which("blender", path="/usr/bin:/bin") is not None
+
+# Stands for Blender: tries what its sandbox must refuse, says what succeeded, and hands back a model.
+STAND_IN = """#!/usr/bin/python3
+import json, os, signal, socket, struct, sys
+source, root, private = sys.argv[sys.argv.index("--") + 1:][:3]
+done = []
+def attempt(name, call):
+    try:
+        call()
+        done.append(name)
+    except OSError:
+        pass
+attempt("write-root", lambda: open(root + "/made", "w").write("x"))
+attempt("write-tmp", lambda: open({outside!r} + "/made", "w").write("x"))
+attempt("read-outside", lambda: open({outside!r} + "/secret").read())
+attempt("read-passwd", lambda: open("/etc/passwd").read())
+attempt("read-parent", lambda: open(f"/proc/{{os.getppid()}}/environ").read())
+attempt("socket", lambda: socket.socket(socket.AF_UNIX))
+attempt("internet", lambda: socket.socket(socket.AF_INET))
+attempt("fork", os.fork)
+attempt("kill", lambda: os.kill(os.getppid(), 0))
+attempt("chroot", lambda: os.chroot("/"))
+def version(name):
+    try:
+        at = os.stat(root + "/" + name)
+    except OSError:
+        return None
+    return [at.st_size, at.st_ino, at.st_mtime_ns, at.st_ctime_ns]
+files = [[name, version(name)] for name in (os.path.relpath(source, root), "library.blend", "missing.png")]
+facts = json.dumps({{"blender": "stand-in", "files": files, "notes": [["blender.scripts", "did " + " ".join(done)]] if done else []}}).encode()
+what = open(source, "rb").read()
+if b"CRASH" in what:
+    os.kill(os.getpid(), signal.SIGSEGV)
+if b"HANG" in what:
+    while True:
+        pass
+if b"SILENT" in what:
+    print("no idea what this is")
+    sys.exit(1)
+if b"LINK" in what:
+    os.symlink("/etc/passwd", private + "/result")
+    sys.exit(0)
+model = b"" if b"NOTHING" in what else open(root + "/model.bin", "rb").read()
+open(private + "/result", "wb").write((b"DAMAGED" if b"DAMAGED" in what else b"HOBX") + struct.pack("<I", len(facts)) + facts + model)
+"""
+
+
+def leftovers():
+    return [name for name in os.listdir("/tmp") if name.startswith("hob-export-")]
+
+
+class Skipped(Scenario):
+    def test_without_blender_a_new_file_is_skipped_and_told(self):
+        self.put("new.blend", NEW)
+        self.put("box.glb", MODEL.read_bytes())
+        done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", "none"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("skipped  new.blend: only Blender reads it: install Blender (Debian: blender python3-numpy), name it in the setting "
+                      "blender.program, or export glTF", done.stderr)
+        self.assertIn("1 cooked, 0 failed, 1 skipped in", done.stderr)
+        with self.serve("--blender", "none") as daemon:
+            daemon.sync()
+            self.assertEqual(list(daemon.assets()), ["art/box.glb"])
+            self.assertEqual(daemon.get("/api/v1/errors").json()["items"], [])
+            root = daemon.get("/api/v1/roots").json()["items"][0]
+            self.assertEqual(root["skipped"], "1 file is skipped (hob ls --skipped)")
+            self.assertEqual([(file["path"], "install Blender" in file["why"]) for file in root["skipped_files"]], [("new.blend", True)])
+            listed = subprocess.run([HOB, "ls", "--skipped", "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True, check=True)
+            self.assertRegex(listed.stdout, r"skipped +art/new\.blend\n +only Blender reads it: install Blender")
+            (self.art / "new.blend").unlink()
+            daemon.sync()
+            self.assertEqual(daemon.get("/api/v1/roots").json()["items"][0]["skipped_files"], [])
+
+    def test_an_export_of_the_same_name_is_the_asset(self):
+        def why(daemon):
+            return {file["path"]: file["why"] for file in daemon.get("/api/v1/roots").json()["items"][0]["skipped_files"]}
+
+        self.put("thing.blend", NEW)
+        self.put("thing.glb", MODEL.read_bytes())
+        with self.serve("--blender", "none") as daemon:
+            daemon.sync()
+            self.assertEqual(list(daemon.assets()), ["art/thing.glb"])
+            self.assertIn("'thing.glb' beside it is its export", why(daemon)["thing.blend"])
+            (self.art / "thing.glb").unlink()
+            until(lambda: "only Blender reads it" in why(daemon).get("thing.blend", ""), "the .blend stands alone")
+            self.put("thing.fbx", "no FBX")
+            until(lambda: "'thing.fbx' beside it" in why(daemon).get("thing.blend", ""), "the .blend has another export")
+            self.put("thing.blend.cook.json", '{"blender": {"beside": "blend"}}')
+            until(lambda: "only Blender reads it" in why(daemon).get("thing.blend", ""), "both are to be cooked")
+
+    def test_an_old_file_is_read_without_blender_and_says_what_is_lost(self):
+        old = PROJECT.parent / "shared/corpus/blend/assimp/CubeHierarchy_248.blend"
+        if not old.exists():
+            self.skipTest("no corpus")
+        self.put("old.blend", old.read_bytes())
+        done = subprocess.run([HOB, "cook", str(self.art), "--check", "--blender", "none"], capture_output=True, text=True, check=False)
+        self.assertIn("read without Blender: clips, skins, modifiers and shader nodes are lost", done.stderr)
+        self.assertEqual(done.returncode, 0)
+
+
+class StandIn(Scenario):
+    """The program that is named in blender.program, whatever it is, behind its sandbox."""
+
+    def setUp(self):
+        super().setUp()
+        self.outside = self.folder / "outside"
+        self.outside.mkdir()
+        (self.outside / "secret").write_text("secret")
+        self.program = self.folder / "bin" / "blender"
+        self.program.parent.mkdir()
+        self.program.write_text(STAND_IN.format(outside=str(self.outside)))
+        self.program.chmod(0o755)
+        self.put("model.bin", MODEL.read_bytes())
+        self.before = leftovers()
+
+    def cook(self, text=b"", *options):
+        self.put("thing.blend", NEW + text)
+        done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
+                               "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False, timeout=DEADLINE)
+        self.assertEqual(leftovers(), self.before)
+        return done
+
+    def test_it_is_shut_in(self):
+        done = self.cook()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        notes = json.loads((self.folder / "report.json").read_text())["assets"][0]["notes"]
+        self.assertEqual([note for note in notes if note["code"].startswith("blender.")], [])
+        self.assertFalse((self.art / "made").exists() or (self.outside / "made").exists())
+
+    def test_what_goes_wrong_with_it_is_told(self):
+        for text, said in ((b"CRASH", "Blender was ended by signal 11"), (b"SILENT", "Blender ended with code 1 and no model; it said: no idea"),
+                           (b"LINK", "Blender ended with code 0 and no model"), (b"DAMAGED", "what came from Blender is damaged"),
+                           (b"NOTHING", "failed  thing.blend:")):
+            done = self.cook(text)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(said, done.stderr)
+
+    def test_one_that_hangs_is_ended(self):
+        done = self.cook(b"HANG", "--timeout", "2")
+        self.assertRegex(done.stderr, "Blender was not done with it after 2 s|ended by signal")
+
+    def test_what_it_read_is_a_dependency(self):
+        self.put("library.blend", NEW)
+        self.put("library.blend.cook.json", "{}")
+        self.put("thing.blend", NEW)
+        with self.serve("--blender", str(self.program)) as daemon:
+            daemon.sync()
+            deps = {dep["path"]: dep["missing"] for dep in daemon.get("/api/v1/assets?path=art/thing.blend&expand=deps").json()["items"][0]["deps"]}
+            self.assertEqual({path: deps.get(path) for path in ("library.blend", "missing.png", "thing.glb")},
+                             {"library.blend": False, "missing.png": True, "thing.glb": True})
+            before = daemon.cooked()
+            self.put("missing.png", png(1, 2, 3))
+            until(lambda: daemon.cooked() > before, "the missing picture is there")
+
+
+@unittest.skipUnless(HAS_BLENDER, "there is no blender (apt-get install blender python3-numpy)")
+class RealBlender(Scenario):
+    def blender(self, script):
+        path = self.folder / "make.py"
+        path.write_text("import bpy\nbpy.ops.wm.read_homefile(use_empty=True)\n" + script)
+        done = subprocess.run(["blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", "3", "--python", str(path)],
+                              capture_output=True, text=True, check=False, timeout=DEADLINE, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def save(self, name):
+        return f"bpy.ops.wm.save_as_mainfile(filepath={str(self.art / name)!r})\n"
+
+    def asset(self, daemon, name):
+        until(lambda: daemon.assets().get(f"art/{name}", {}).get("state") in ("fresh", "failed"), f"{name} is cooked")
+        asset = daemon.get(f"/api/v1/assets?path=art/{name}&expand=deps").json()["items"][0]
+        self.assertEqual(asset["state"], "fresh", asset["error"])
+        return asset
+
+    def test_a_linked_library_and_its_picture_are_cooked_and_watched(self):
+        (self.art / "tex").mkdir()
+        self.put("tex/wood.png", png(200, 100, 50))
+        self.blender(f"""
+bpy.ops.mesh.primitive_cube_add()
+bpy.context.object.name = "Crate"
+material = bpy.data.materials.new("Wood")
+material.use_nodes = True
+image = material.node_tree.nodes.new("ShaderNodeTexImage")
+image.image = bpy.data.images.load({str(self.art / 'tex/wood.png')!r})
+image.image.filepath = "//tex/wood.png"
+material.node_tree.links.new(material.node_tree.nodes["Principled BSDF"].inputs["Base Color"], image.outputs["Color"])
+bpy.context.object.data.materials.append(material)
+{self.save("library.blend")}
+bpy.ops.wm.read_homefile(use_empty=True)
+with bpy.data.libraries.load({str(self.art / 'library.blend')!r}, link=True, relative=False) as (have, want):
+    want.objects = ["Crate"]
+bpy.context.scene.collection.objects.link(bpy.data.objects["Crate"])
+bpy.ops.mesh.primitive_plane_add()
+{self.save("scene.blend")}""")
+        with self.serve() as daemon:
+            scene = self.asset(daemon, "scene.blend")
+            self.assertEqual((scene["stats"]["triangles"], scene["stats"]["textures"]), (14, 1))
+            self.assertLessEqual({"library.blend", "tex/wood.png"}, {dep["path"] for dep in scene["deps"]})
+            self.asset(daemon, "library.blend")
+            rev = scene["rev"]
+            self.put("tex/wood.png", png(10, 20, 30, 8))
+            until(lambda: daemon.assets()["art/scene.blend"]["rev"] > rev, "the picture of the library is new")
+
+    def test_modifiers_clips_skins_and_packed_pictures_come_along_and_scripts_do_not_run(self):
+        made = self.folder / "script-ran"
+        self.put("packed.png", png(9, 9, 200))
+        self.blender(f"""
+bpy.ops.mesh.primitive_cube_add()
+cube = bpy.context.object
+cube.modifiers.new("Subdivision", "SUBSURF").levels = 1
+material = bpy.data.materials.new("Packed")
+material.use_nodes = True
+image = material.node_tree.nodes.new("ShaderNodeTexImage")
+image.image = bpy.data.images.load({str(self.art / 'packed.png')!r})
+image.image.pack()
+material.node_tree.links.new(material.node_tree.nodes["Principled BSDF"].inputs["Base Color"], image.outputs["Color"])
+cube.data.materials.append(material)
+bpy.ops.object.armature_add()
+rig = bpy.context.object
+bpy.ops.object.select_all(action="DESELECT")
+cube.select_set(True)
+rig.select_set(True)
+bpy.context.view_layer.objects.active = rig
+bpy.ops.object.parent_set(type="ARMATURE_AUTO")
+rig.animation_data_create()
+for name, angle in (("Wave", 1.0), ("Nod", 0.5)):
+    action = bpy.data.actions.new(name)
+    action.use_fake_user = True
+    rig.animation_data.action = action
+    bone = rig.pose.bones[0]
+    bone.rotation_mode = "XYZ"
+    for frame, value in ((1, 0), (20, angle)):
+        bone.rotation_euler = (value, 0, 0)
+        bone.keyframe_insert("rotation_euler", frame=frame)
+text = bpy.data.texts.new("startup.py")
+text.write("open({str(made)!r}, 'w').write('ran')")
+text.use_module = True
+{self.save("rig.blend")}""")
+        (self.art / "packed.png").unlink()
+        with self.serve() as daemon:
+            rig = self.asset(daemon, "rig.blend")
+            stats = rig["stats"]
+            self.assertEqual((stats["triangles"], stats["textures"], stats["skins"], stats["animations"]), (48, 1, 1, 2))
+            self.put("rig.blend.cook.json", '{"blender": {"apply_modifiers": false, "actions": "active"}}')
+            until(lambda: daemon.assets()["art/rig.blend"]["stats"]["triangles"] == 12, "modifiers are left off")
+            self.assertEqual(daemon.assets()["art/rig.blend"]["stats"]["animations"], 1)
+        self.assertFalse(made.exists())
+
+    def test_shape_keys_and_modifiers_of_others_stay(self):
+        self.blender(f"""
+bpy.ops.mesh.primitive_cube_add()
+face = bpy.context.object
+face.shape_key_add(name="Basis")
+face.shape_key_add(name="Smile").data[0].co.x += 1
+bpy.ops.mesh.primitive_plane_add()
+bpy.context.object.modifiers.new("Subdivision", "SUBSURF").levels = 1
+bpy.context.object.modifiers["Subdivision"].subdivision_type = "SIMPLE"
+{self.save("keys.blend")}""")
+        done = subprocess.run([HOB, "inspect", str(self.art / "keys.blend"), "--json"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        meshes = json.loads(done.stdout.split("\n")[0])["records"]
+        self.assertEqual([morph["name"] for morph in meshes["MRPH"]], ["Smile"])
+        self.assertEqual([lod["index_count"] // 3 for lod in meshes["LODS"]], [12, 8])
+
+    def test_a_collection_is_chosen_and_a_wrong_one_told(self):
+        self.blender(f"""
+bpy.ops.mesh.primitive_cube_add()
+bpy.ops.mesh.primitive_plane_add()
+export = bpy.data.collections.new("Export")
+bpy.context.scene.collection.children.link(export)
+plane = bpy.data.objects["Plane"]
+bpy.context.scene.collection.objects.unlink(plane)
+export.objects.link(plane)
+{self.save("two.blend")}""")
+        for collection, said in (("Export", "1 cooked, 0 failed"), ("Nope", "the scene has no collection 'Nope'")):
+            done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--report", str(self.folder / "report.json"),
+                                   "--settings", json.dumps({"blender": {"collection": collection}})], capture_output=True, text=True, check=False)
+            self.assertIn(said, done.stderr)
+            if collection == "Export":
+                self.assertEqual(json.loads((self.folder / "report.json").read_text())["assets"][0]["triangles"], 2)
+
+    def test_a_broken_file_fails_in_blenders_words_and_the_next_save_heals_it(self):
+        self.blender(f"bpy.ops.mesh.primitive_cube_add()\n{self.save('thing.blend')}")
+        whole = (self.art / "thing.blend").read_bytes()
+        self.put("thing.blend", whole[:3000])
+        with self.serve() as daemon:
+            daemon.wait_asset("art/thing.blend", "failed")
+            self.assertRegex(daemon.assets()["art/thing.blend"]["error"]["message"], "Blender: Loading 'thing.blend' failed")
+            self.put("thing.blend", whole)
+            daemon.wait_asset("art/thing.blend", "fresh")
+
+
+if __name__ == "__main__":
+    main()
