@@ -9,7 +9,8 @@ set(docker ${CMAKE_SOURCE_DIR}/docker)
 install(TARGETS hob hob-worker hob-exporter RUNTIME COMPONENT hob)
 install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/server/cli/man.sh $<TARGET_FILE:hob> ${CMAKE_BINARY_DIR}/man
   COMMAND_ERROR_IS_FATAL ANY)" COMPONENT hob)
-install(FILES ${CMAKE_BINARY_DIR}/man/hob.1 ${CMAKE_BINARY_DIR}/man/hob-worker.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hob)
+install(FILES ${CMAKE_BINARY_DIR}/man/hob.1 ${CMAKE_BINARY_DIR}/man/hob-worker.1 ${CMAKE_BINARY_DIR}/man/hob-exporter.1
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hob)
 install(FILES ${CMAKE_BINARY_DIR}/man/hob.json.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT hob)
 install(FILES ${CMAKE_BINARY_DIR}/man/hob.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT hob)
 set(shells ${CMAKE_INSTALL_DATADIR})

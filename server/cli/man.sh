@@ -173,6 +173,9 @@ program() {
 program hob-worker 'cook 3D models for hob' \
 	'The process that hob serve and hob cook start for each core: it reads models and pictures, closed in by landlock, seccomp and limits.' \
 	>"$out/hob-worker.1"
+program hob-exporter 'have Blender export for hob' \
+	'The process that becomes Blender where a .blend file is to be cooked, closed in by landlock, seccomp and limits.' \
+	>"$out/hob-exporter.1"
 program hob-thumbnail 'draw thumbnails for hob' \
 	'The process that hob serve starts to draw pictures of cooked models with EGL and OpenGL ES, without a display.' \
 	>"$out/hob-thumbnail.1"
