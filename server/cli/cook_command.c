@@ -15,15 +15,10 @@ static int run_cook(int argc, char **argv)
 {
 	const char *out = "cooked", *report = NULL, *form = NULL, *root = NULL, *settings = NULL, *file = NULL,
 			   *budget = NULL;
-	static const srv_config_key keys[] = {SRV_CONFIG_jobs,
-										  SRV_CONFIG_timeout,
-										  SRV_CONFIG_memory,
-										  SRV_CONFIG_sandbox,
-										  SRV_CONFIG_cache,
-										  SRV_CONFIG_blender,
-										  SRV_CONFIG_upstream,
-										  SRV_CONFIG_upstream_token_file,
-										  SRV_CONFIG_push};
+	static const srv_config_key keys[] = {
+		SRV_CONFIG_jobs,  SRV_CONFIG_timeout, SRV_CONFIG_memory,   SRV_CONFIG_sandbox,
+		SRV_CONFIG_cache, SRV_CONFIG_blender, SRV_CONFIG_upstream, SRV_CONFIG_upstream_token_file,
+		SRV_CONFIG_push};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false;
 	cli_option options[] = {

@@ -118,7 +118,8 @@ void pool_on_deadline(uv_timer_t *timer)
 	used = known ? used - w->cpu_before_ns : 0;
 	bool stalled = known && w->export.pid == 0 && used < limit_ns / 4;
 	/* Of the three quarters that were looked at it stood more than half in line for a processor. */
-	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 && now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
+	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 &&
+				   now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
 	w->stalled = stalled && !kept;
 	if (kept)
