@@ -428,12 +428,13 @@ static bool node_tracks(clip_builder *b, const hob_collada_binding *const *list,
 static bool make_tracks(clip_builder *b, hob_error *err)
 {
 	uint32_t count = HOB_LIST_COUNT(b->bindings, hob_collada_binding);
+	if (count == 0)
+		return true;
 	hob_collada_binding *all = HOB_LIST_AT(b->bindings, hob_collada_binding, 0);
 	const hob_collada_binding **list = HOB_NEW(b->c->request->scratch, const hob_collada_binding *, count);
 	if (!list)
 		return hob_fail_memory(err, b->c->request->scratch, "animation");
-	if (count > 0)
-		qsort(all, count, sizeof *all, by_node);
+	qsort(all, count, sizeof *all, by_node);
 	for (uint32_t i = 0; i < count; i++)
 		list[i] = &all[i];
 	for (uint32_t first = 0, next; first < count; first = next) {

@@ -14,6 +14,8 @@ void hob_collada_faces_release(hob_collada_faces *f)
 /* Appends the numbers of a list of indices; what is negative or no number becomes HOB_NONE. */
 bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err)
 {
+	if (text.len == 0)
+		return true;
 	const char *at = text.data, *end = text.data + text.len;
 	size_t room = text.len / 2 + 1;
 	if (room > HOB_LIMIT_INDICES || out->size / 4 + room > HOB_LIMIT_INDICES)

@@ -447,6 +447,8 @@ static const char *skip_blanks(const char *at, const char *end)
 
 uint32_t hob_xml_floats(hob_str text, float *out, uint32_t count)
 {
+	if (text.len == 0)
+		return 0;
 	const char *at = text.data, *end = text.data + text.len;
 	uint32_t read = 0;
 	while (read < count && (at = skip_blanks(at, end)) < end) {
@@ -466,6 +468,8 @@ uint32_t hob_xml_floats(hob_str text, float *out, uint32_t count)
 
 uint32_t hob_xml_doubles(hob_str text, double *out, uint32_t count)
 {
+	if (text.len == 0)
+		return 0;
 	const char *at = text.data, *end = text.data + text.len;
 	uint32_t read = 0;
 	while (read < count && (at = skip_blanks(at, end)) < end &&
