@@ -444,7 +444,8 @@ static void apply_form(cook_form form, const char *root, hob_buf *text)
 	} else {
 		folder_from_here(root, folder);
 		cook_form_github(report, folder, &out);
-		fwrite(out.data, 1, out.size, stdout);
+		if (out.size > 0)
+			fwrite(out.data, 1, out.size, stdout);
 		hob_buf_release(&out);
 	}
 	cJSON_Delete(report);

@@ -28,6 +28,22 @@ static bool has_asset(const char *url, const char *name, int *code)
 	return same;
 }
 
+/* Who starts a daemon and asks at once means the answer of that daemon. */
+static void wait_until_ready(const char *url, uint32_t seconds)
+{
+	enum { STEP_MS = 50 };
+	for (uint64_t step = 0; step < (uint64_t)seconds * 1000 / STEP_MS; step++) {
+		cli_response response = {0};
+		hob_error error = {0};
+		bool answered = cli_request(url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
+		bool done = answered ? response.status != 503 : error.code == HOB_ERR_USAGE;
+		cli_response_release(&response);
+		if (done)
+			return;
+		usleep(STEP_MS * 1000);
+	}
+}
+
 /* ---- all of them */
 
 typedef struct getting {
@@ -136,7 +152,8 @@ static int run_get(int argc, char **argv)
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "write there instead of to stdout"},
 		{"--all", 0, CLI_FLAG, &all, NULL, "every output of every asset, into the folder of -o"},
-		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS", "wait for a cook that is under way"},
+		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS",
+		 "wait for the daemon to be ready, and for a cook that is under way"},
 		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
 		CLI_URL_OPTION(url)};
 	int operands = cli_parse(&cli_get, options, HOB_COUNT_OF(options), argc, argv);
@@ -144,6 +161,7 @@ static int run_get(int argc, char **argv)
 		return cli_parse_exit(operands);
 	if (all && (operands > 0 || hash || !out))
 		return cli_usage_error(&cli_get, "--all takes a folder (-o DIR) and neither an asset nor --hash");
+	wait_until_ready(url, wait);
 	if (all)
 		return get_all(url, out, wait);
 	if (operands < 1)

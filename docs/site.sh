@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# site.sh OUT: the pages of this folder as a site in OUT/site, by mkdocs. A link that leads nowhere fails it.
+set -euo pipefail
+docs=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+rm -rf "$out/pages"
+mkdir -p "$out/pages"
+cp "$docs"/*.md "$docs/../schema/FORMATS.md" "$out/pages"
+sed -i 's#(../schema/FORMATS.md)#(FORMATS.md)#g' "$out"/pages/*.md
+cat >"$out/mkdocs.yml" <<YAML
+site_name: Hob
+docs_dir: $out/pages
+site_dir: $out/site
+theme: { name: mkdocs, locale: en }
+plugins: [search]
+nav:
+  - Hob: README.md
+  - Start:
+      - For artists: start-artists.md
+      - C and C++: start-c.md
+      - three.js: start-threejs.md
+      - Python: start-python.md
+      - Build servers: start-ci.md
+  - Concepts: concepts.md
+  - Troubleshooting: troubleshooting.md
+  - Reference:
+      - Settings: settings.md
+      - HTTP: http.md
+      - File formats: FORMATS.md
+      - Runtime: runtime.md
+      - Comparison: comparison.md
+  - Operations: operations.md
+YAML
+mkdocs build --quiet --strict --config-file "$out/mkdocs.yml"
+echo "$out/site/index.html"

@@ -1,0 +1,158 @@
+"""docs/: every block of code is run, every link leads somewhere, what is printed from the tables is what they say."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from hobtest import DEADLINE, HOB, MODELS, PROJECT, main
+
+DOCS = PROJECT / "docs"
+BUILD = pathlib.Path(HOB).resolve().parent
+# Blocks in these languages are run or read here; those without one are pictures, messages and what only an administrator may type.
+LANGUAGES = {"sh", "c", "python", "js", "json", "yaml", "groovy", "nginx", ""}
+
+
+def blocks(page):
+    return [(language, re.sub(r"^ {4}", "", body, flags=re.M) if indent else body) for indent, language, body in
+            re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", page.read_text(), re.M | re.S)]
+
+
+def anchors(page):
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+class Docs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = pathlib.Path(tempfile.mkdtemp(prefix="hob-docs-"))
+        cls.addClassCleanup(shutil.rmtree, cls.prefix)
+        if shutil.which("cmake") and (BUILD / "cmake_install.cmake").exists():
+            subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(cls.prefix), "--component", "dev"], check=True,
+                           capture_output=True, timeout=DEADLINE)
+        library = BUILD / "libhob_client.a"
+        cls.sanitize = "-fsanitize=address,undefined" if library.exists() and b"__asan_init" in library.read_bytes() else ""
+
+    def run_page(self, page):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-page-"))
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "art").mkdir()
+        for name in ("spot.obj", "BoxVertexColors.glb"):
+            shutil.copy(MODELS / "simple" / name, folder / "art")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        script = ["set -e"]
+        for language, body in blocks(page):
+            self.assertIn(language, LANGUAGES, page.name)
+            body = body.replace("127.0.0.1:7780", address).replace("/tmp/", f"{folder}/")
+            if language == "sh":
+                script.append(body)
+            elif language == "c":
+                script.append(f"cat > program.c <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
+            elif language == "python":
+                script.append(f"python3 - <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
+            elif language == "json":
+                json.loads(body)
+                is_file = page.name == "operations.md"
+                script.append(f"cat > hob.json <<'END-OF-BLOCK'\n{body}END-OF-BLOCK\nhob config --check hob.json" if is_file else "true")
+            elif language in ("yaml", "groovy"):
+                recipe = re.findall(r"(?:- run: |- |sh ')(hob [^'\n]*)", body)
+                self.assertTrue(recipe, f"{page.name}: a recipe without hob")
+                script += recipe
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOB_")}
+        environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
+                           PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
+                           PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")))
+        if self.sanitize:
+            script = [part.replace("cc program.c", f"cc program.c {self.sanitize}") for part in script]
+        ran = subprocess.Popen(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        try:
+            # A daemon in the background keeps the pipe open: the shell itself is waited for.
+            code = ran.wait(timeout=DEADLINE)
+        finally:
+            try:
+                os.killpg(ran.pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        said = ran.communicate(timeout=DEADLINE)[0]
+        self.assertEqual(code, 0, f"{page.name}:\n{said[-3000:]}")
+        self.assertNotIn("Sanitizer", said)
+
+    def test_every_block_runs(self):
+        pages = sorted(DOCS.glob("*.md"))
+        self.assertGreater(len(pages), 10)
+        for page in pages:
+            with self.subTest(page.name):
+                if any(language == "c" for language, _ in blocks(page)) and not next(self.prefix.rglob("pkgconfig"), None):
+                    self.skipTest("no build folder of CMake")
+                self.run_page(page)
+
+    def test_javascript_is_javascript(self):
+        if not shutil.which("node"):
+            self.skipTest("there is no node")
+        for page in DOCS.glob("*.md"):
+            for language, body in blocks(page):
+                if language == "js":
+                    imported = set(re.findall(r"from 'hob-client(/?\w*)'", body))
+                    exports = json.loads((PROJECT / "web/client/package.json").read_text())["exports"]
+                    self.assertLessEqual({"." + name for name in imported}, set(exports))
+                    ran = subprocess.run(["node", "--input-type=module", "--check"], input=body, text=True, capture_output=True,
+                                         timeout=DEADLINE, check=False)
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_every_link_leads_somewhere(self):
+        dead = []
+        for page in [*DOCS.glob("*.md"), PROJECT / "README.md"]:
+            text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                if re.match(r"https?:", target):
+                    continue
+                name, _, part = target.partition("#")
+                file = (page.parent / name).resolve() if name else page
+                if not file.exists() or (part and part not in anchors(file)):
+                    dead.append(f"{page.name}: {target}")
+        self.assertEqual(dead, [])
+        named = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "README.md").read_text()))
+        self.assertEqual({page.name for page in DOCS.glob("*.md")} - named, {"README.md"}, "pages that nobody finds")
+
+    def test_files_that_are_named_exist(self):
+        lost = []
+        for page in DOCS.glob("*.md"):
+            if page.name in ("http.md", "settings.md"):
+                continue
+            for name in re.findall(r"`((?:core|docker|schema|server|tests|web)/[\w./-]+)`", page.read_text()):
+                if not (PROJECT / name).exists():
+                    lost.append(f"{page.name}: {name}")
+        self.assertEqual(lost, [])
+
+    def test_messages_of_troubleshooting_are_in_the_program(self):
+        sources = "".join(file.read_text(errors="replace") for folder in ("core", "server", "schema") for file in (PROJECT / folder).rglob("*.[ch]*"))
+        sources = re.sub(r'"\s*\n\s*"', "", sources).replace("\\\"", '"') + (PROJECT / "schema/problems.def").read_text()
+        lost = []
+        for row in re.findall(r"^\| (`.*?) \|", (DOCS / "troubleshooting.md").read_text(), re.M):
+            for message in re.findall(r"`([^`]+)`", row):
+                words = re.split(r"'[^']*'|\bhttp\S+|\b\d+\b|Fox\S*", message)
+                if "CORS" not in message and not all(part.strip(" ,;") in sources for part in words if len(part) > 3):
+                    lost.append(message)
+        self.assertEqual(lost, [])
+
+    def test_the_site_builds_without_a_dead_link(self):
+        if not shutil.which("mkdocs"):
+            self.skipTest("there is no mkdocs (Debian: mkdocs)")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-site-"))
+        self.addCleanup(shutil.rmtree, folder)
+        ran = subprocess.run([str(DOCS / "site.sh"), str(folder)], capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertTrue((folder / "site/index.html").exists())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""web/examples/vite in a fresh npm project with the packed client: strict TypeScript, one three, Vite's build, and the page in a browser.
+Needs npm's registry and Chromium; skipped where one cannot be had."""
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+import unittest
+
+from hobtest import DEADLINE, MODELS, PROJECT, Scenario, main
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+         "--virtual-time-budget=30000", "--dump-dom"]
+
+
+class Vite(Scenario):
+    def run_in(self, folder, *command):
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False,
+                              env=dict(os.environ, npm_config_audit="false", npm_config_fund="false", npm_config_loglevel="error"))
+
+    def test_the_example_in_a_fresh_project(self):
+        if not shutil.which("npm") or not shutil.which("node"):
+            self.skipTest("there is no npm")
+        fresh = self.folder / "fresh"
+        shutil.copytree(PROJECT / "web/examples/vite", fresh, ignore=shutil.ignore_patterns("node_modules", "dist"))
+        packed = self.run_in(fresh, "npm", "pack", "--silent", str(PROJECT / "web/client"))
+        self.assertEqual(packed.returncode, 0, packed.stderr)
+        package = fresh / "package.json"
+        package.write_text(package.read_text().replace("file:../../client", "file:./" + packed.stdout.split()[-1]))
+        installed = self.run_in(fresh, "npm", "install", "--fetch-timeout=20000", "--fetch-retries=0")
+        if installed.returncode != 0 and any(word in installed.stderr for word in ("ENOTFOUND", "ETIMEDOUT", "EAI_AGAIN", "ECONNREFUSED", "network")):
+            self.skipTest("npm's registry cannot be reached")
+        self.assertEqual(installed.returncode, 0, installed.stderr)
+        copies = [path for path in (fresh / "node_modules").rglob("three/package.json") if "@types" not in path.parts]
+        self.assertEqual(len(copies), 1, copies)
+        built = self.run_in(fresh, "npm", "run", "build")
+        self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
+        self.assertTrue(list((fresh / "dist/assets").glob("hob-events-worker-*.js")), "the worker is a file of its own")
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("there is no Chromium")
+        shutil.copy(MODELS / "simple/spot.obj", self.art)
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(fresh / "dist"))
+        handler.log_message = lambda *_: None
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages:
+            threading.Thread(target=pages.serve_forever, daemon=True).start()
+            origin = f"http://127.0.0.1:{pages.server_port}"
+            with self.serve("--cors-origin", origin) as daemon:
+                daemon.sync()
+                shown = self.run_in(self.folder, browser, *FLAGS, f"--user-data-dir={self.folder}/profile",
+                                    f"{origin}/?hob=127.0.0.1:{daemon.port}&asset=art/spot.obj")
+            self.assertIn('data-shown="art/spot.obj"', shown.stdout, shown.stderr[-2000:])
+            pages.shutdown()
+
+
+if __name__ == "__main__":
+    main()
