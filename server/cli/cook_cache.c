@@ -97,7 +97,11 @@ static file_digest hash_now(int root_fd, const char *path)
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
 	ssize_t got = -1;
-	if (bytes && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+	bool known = bytes && fstat(fd, &info) == 0;
+	/* A cook reads no folder and no device: they are as good as not there. */
+	if (known && !S_ISREG(info.st_mode))
+		out.state = SRV_INPUT_MISSING;
+	if (known && S_ISREG(info.st_mode))
 		while ((got = read(fd, bytes, HASH_CHUNK)) > 0)
 			hob_hasher_put(&hasher, bytes, (size_t)got);
 	out.digest = hob_hasher_finish(&hasher);

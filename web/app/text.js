@@ -181,6 +181,8 @@ export const text = {
 		nothing: 'Nothing is cooked yet. What the cache holds is listed here, by kind and by asset.',
 		title: 'Cache', used: 'On disk', free: 'Free on the disk', of: 'of', ofLimit: (limit) => `of ${limit} at most`, freeOnly: (bytes) => `no limit set; the disk has ${bytes} free`, noLimit: 'no limit set', hitRate: 'Found in the cache', hitsOf: (hits, asked) => `${hits} of ${asked} since start`, saved: 'Time saved', savedNote: 'cooks that were not needed, since start',
 		oldest: 'Longest unused', oldestNote: 'if this is short, a higher limit helps', evicted: 'Evicted since start', damaged: 'Damaged parts found', gauge: 'How full the cache is', noFigures: 'This daemon gives no figures about its cache.',
+		upstream: 'Upstream', upstreamStates: { up: 'Answers', degraded: 'Does not answer; everything is cooked here, since', barred: 'Keeps this cache out; everything is cooked here, since' }, foundThere: 'Found there',
+		fetched: 'Fetched from it', pushed: 'Given to it', readOnly: 'nothing is given to it', outbox: 'Waiting to be given', refused: 'Refused or in conflict', refusedNote: 'the log names them',
 		care: 'Care', careText: 'Checking reads every cooked part again and compares it with its hash; damaged ones are cooked again. Trimming deletes what was unused longest until the limit is kept, and what nothing names any more.',
 		verify: 'Check all', tryTrim: 'What would trimming free?', trim: 'Trim now', working: { verify: 'Checking…', gc: 'Trimming…' },
 		verified: (count, damaged) => (damaged ? `${damaged} of ${count} parts were damaged and will be made again` : `All ${count} parts are intact`), freed: (bytes) => `${bytes} freed`, wouldFree: (bytes) => `Trimming would free ${bytes}`,

@@ -5,7 +5,7 @@ import { post } from '../api.js';
 import { duration, number, percent, size } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { changesCounts } from '../shell.js';
-import { ActionButton, AssetName, Icon, Panel, Resource } from '../ui.js';
+import { ActionButton, AssetName, Icon, Panel, Resource, Time } from '../ui.js';
 
 const words = text.cache;
 const Tile = ({ value, label, note }) => html`<div class="count"><b>${value}</b>${label}${note && html`<br /><small>${note}</small>`}</div>`;
@@ -22,6 +22,19 @@ function Tiles({ stats }) {
 		<${Tile} value=${size(cache.evicted_bytes)} label=${words.evicted} />
 		<${Tile} value=${number(cache.damaged_blobs)} label=${words.damaged} /></div>
 		${cache.limit_bytes > 0 && html`<meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes} aria-label=${words.gauge} />`}`;
+}
+
+/* The cache above this one: how it is, and what came and went. */
+function Upstream({ upstream }) {
+	const up = upstream.state === 'up';
+	return html`<${Panel} id="upstream" title=${words.upstream}><div class="body stack">
+		<p class="state tone-${up ? 'good' : 'bad'}"><${Icon} name=${up ? 'fresh' : 'failed'} />${words.upstreamStates[upstream.state]}${!up && upstream.since && html` <${Time} at=${upstream.since} />`}</p>
+		<p class="anywhere"><code>${upstream.url}</code>${upstream.reason && html`<br /><small>${upstream.reason}</small>`}</p></div>
+		<div class="counts"><${Tile} value=${upstream.asked ? percent(upstream.found / upstream.asked) : '–'} label=${words.foundThere} note=${words.hitsOf(number(upstream.found), number(upstream.asked))} />
+		<${Tile} value=${number(upstream.fetched)} label=${words.fetched} note=${size(upstream.fetched_bytes)} />
+		<${Tile} value=${number(upstream.pushed)} label=${words.pushed} note=${upstream.push ? size(upstream.pushed_bytes) : words.readOnly} />
+		<${Tile} value=${number(upstream.outbox)} label=${words.outbox} />
+		${upstream.refused + upstream.conflicts > 0 && html`<${Tile} value=${number(upstream.refused + upstream.conflicts)} label=${words.refused} note=${words.refusedNote} />`}</div></${Panel}>`;
 }
 
 function Task({ id }) {
@@ -72,7 +85,8 @@ export function Cache() {
 	const stats = useResource('/api/v1/stats?outputs=1', { on: changesCounts, every: 10000 });
 	const top = useResource('/api/v1/assets?sort=-bytes&limit=50&fields=id,path,root,bytes,outputs', { on: (event) => event.kind === 'asset' });
 	return html`<div class="head"><h1>${words.title}</h1></div><div class="stack">
-		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}><${Care} />
+		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}>
+		${stats.data?.upstream && html`<${Upstream} upstream=${stats.data.upstream} />`}<${Care} />
 		${stats.data && top.data && !top.data.items.length && !filled(stats.data.by_output).length && html`<p class="quiet">${words.nothing}</p>`}
 		<div class="grid">${filled(stats.data?.by_output).length > 0 && html`<${Panel} id="kinds" title=${words.byKind}><${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
 		${top.data?.items.length === 0 ? '' : html`<${Panel} id="largest" title=${words.largest}><${Resource} from=${top}>${(data) => html`<${Largest} page=${data} />`}</${Resource}></${Panel}>`}</div></div>`;

@@ -29,7 +29,7 @@ function Problems({ errors, busy }) {
 			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${sentence(group.message)}</span></li>`)}</ul>`;
 }
 
-const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
+const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
 
 /* The newest change of each asset: what its last job came to, that it is being cooked, or that its file went. */
 function changesOf(jobs, lines) {
