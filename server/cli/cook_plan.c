@@ -4,6 +4,7 @@
 
 #include "../../core/formats/number_text.h"
 #include "../fs/model_format.h"
+#include "../config/ignore.h"
 #include "../settings/chain.h"
 #include "../settings/sidecar.h"
 #include "../worker/root_io.h"
@@ -61,6 +62,12 @@ static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *e
 		cook_plan_source source = {.of = &config->sources[i],
 								   .root = realpath(config->sources[i].path, NULL)};
 		source.root_fd = source.root ? open(source.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		if (source.root &&
+			!srv_ignore_read(&plan->memory, source.root, source.of->exclude, &source.exclude, err)) {
+			close(source.root_fd);
+			free(source.root);
+			return false;
+		}
 		if (source.root_fd >= 0)
 			plan->sources[plan->source_count++] = source;
 		else
@@ -208,8 +215,10 @@ static bool is_left_out(const cook_plan *plan, const char *path)
 {
 	hob_str below;
 	const cook_plan_source *source = source_of(plan, path, &below);
-	return source && ((source->of->include && !hob_glob_match_any(source->of->include, below)) ||
-					  hob_glob_match_any(source->of->exclude, below));
+	hob_str named = hob_str_of(path + plan->ignored_from);
+	return hob_glob_match_any(plan->ignored, named) ||
+		   (source && ((source->of->include && !hob_glob_match_any(source->of->include, below)) ||
+					   hob_glob_match_any(source->exclude, below)));
 }
 
 /* Told of when it is met: settings that somebody believes in, and that count for nothing. */
@@ -439,6 +448,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 					hob_error *err)
 {
 	*plan = (cook_plan){.root_fd = -1};
+	hob_arena_init(&plan->memory, 16 << 20);
 	bool ok = open_sources(plan, options->config, err) && choose_root(plan, options, paths, count, err);
 	if (ok) {
 		plan->root_fd = open(plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -455,7 +465,13 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 		ok = below_root(plan, paths[i], path, err);
 		if (ok && stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
 			uint32_t first = plan->count;
-			ok = add_folder(plan, options, path, 0, err);
+			char full[PATH_MAX * 2];
+			snprintf(full, sizeof full, "%s/%s", plan->root, path);
+			plan->ignored_from = path[0] ? strlen(path) + 1 : 0;
+			ok = srv_ignore_read(&plan->memory, full, NULL, &plan->ignored, err) &&
+				 add_folder(plan, options, path, 0, err);
+			plan->ignored = NULL;
+			plan->ignored_from = 0;
 			if (!options->root && !common_source(plan, paths, count) && path[0])
 				for (uint32_t e = first; e < plan->count; e++)
 					plan->entries[e].name = plan->entries[e].path + strlen(path) + 1;
@@ -517,6 +533,7 @@ void cook_plan_release(cook_plan *plan)
 	free(plan->sources);
 	free(plan->entries);
 	free(plan->root);
+	hob_arena_release(&plan->memory);
 	if (plan->root_fd >= 0)
 		close(plan->root_fd);
 	*plan = (cook_plan){.root_fd = -1};

@@ -28,6 +28,7 @@ typedef struct cook_plan_source {
 	const srv_config_source *of;
 	char *root; /* absolute, without links */
 	int root_fd;
+	const char *const *exclude; /* with the patterns of its .hobignore */
 } cook_plan_source;
 
 typedef struct cook_plan {
@@ -40,6 +41,10 @@ typedef struct cook_plan {
 	bool again;		/* some entry has its flag set */
 	char **skipped; /* models that Hob knows by name and has no reader for, below the root */
 	uint32_t skipped_count;
+	const char *const
+		*ignored; /* while it is made: the .hobignore of the folder that was named, whose paths begin here */
+	size_t ignored_from;
+	hob_arena memory;
 } cook_plan;
 
 typedef struct cook_plan_options {

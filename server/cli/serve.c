@@ -4,6 +4,7 @@
 #include "serve_notify.h"
 #include "preflight.h"
 
+#include "../config/ignore.h"
 #include "../fs/whole_path.h"
 #include "../../core/base/json_write.h"
 
@@ -90,7 +91,7 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 		root->exclude = d->config.sources[source].exclude;
 		root->settings = d->config.sources[source].settings;
 	}
-	return true;
+	return srv_ignore_read(&d->config.arena, root->path, root->exclude, &root->exclude, err);
 }
 
 static bool add_roots(daemon_state *d, char **operands, hob_error *err)

@@ -121,6 +121,25 @@ class Pipeline(Scenario):
         self.assertIn("Fox.cook.json counts for nothing; for Fox.obj call it Fox.obj.cook.json", said)
         self.assertIn("Fox.obj.cook.json", self.hob("doctor", "art", HOB_URL="127.0.0.1:1")[0])
 
+    def test_what_hobignore_names_is_no_asset(self):
+        for name in ("keep.obj", "wip/a.obj", "props/wip/b.obj", "props/c.obj", "old.obj", "props/old.obj", "top/d.obj", "props/top/e.obj",
+                     "note.tmp.obj", "props/note.tmp.obj"):
+            self.put(name, obj_text(1))
+        self.put(".hobignore", "# not for the game\nwip/\nold.obj\n\n/top/\n*.tmp.obj\n")
+        kept = ["keep.obj", "props/c.obj", "props/top/e.obj"]
+        for place in ("art", "."):  # from its folder, and inside another run only where it is named
+            report = json.loads(self.hob("cook", place, "--check", "--report", "-")[0])
+            names = sorted(asset["path"].removeprefix("art/") for asset in report["assets"])
+            self.assertEqual(names, kept if place == "art" else sorted([*kept, "wip/a.obj", "props/wip/b.obj", "old.obj", "props/old.obj",
+                                                                         "top/d.obj", "note.tmp.obj", "props/note.tmp.obj"]))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual(sorted(item["path"] for item in daemon.get("/api/v1/assets").json()["items"]), kept)
+        self.put(".hobignore", "a\n!keep.obj\n")
+        said = self.hob("cook", "art", "--check", code=2)[1]
+        self.assertIn(".hobignore:2: '!keep.obj' cannot take anything back", said)
+        self.assertIn(".hobignore:2:", self.hob("serve", "art", code=2)[1])
+
     def test_clients_take_every_form_of_an_address(self):
         self.models()
         place = f"{self.folder}/s"

@@ -1,0 +1,20 @@
+/* ignore.h - .hobignore in a watched folder: what is no asset, a pattern a line, as in .gitignore.
+ *
+ *   wip            a file or folder of this name, anywhere
+ *   old/           a folder of this name, anywhere
+ *   /notes.obj     only beside the .hobignore; so is what has a '/' in the middle
+ *   *.tmp.glb      '*' and '?' within a name, '**' across folders
+ *   # words        a comment; empty lines are none either
+ *
+ * Nothing is taken back: a line that begins with '!' is an error. Only the file at the top of the folder counts. */
+#ifndef SRV_IGNORE_H
+#define SRV_IGNORE_H
+
+#include "../../core/base/base.h"
+
+/* *out: the globs of `exclude` (NULL: none) and those of folder/.hobignore, NULL-terminated, in the arena; `exclude` itself where
+ * there is no such file. Errors: CONFIG (names the line), IO, MEMORY. */
+bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude, const char *const **out,
+					 hob_error *err) HOB_MUST_CHECK;
+
+#endif
