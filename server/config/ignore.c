@@ -44,11 +44,14 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 		hob_str text = {line, size};
 		if (!whole || number > LINES_MAX)
 			return hob_fail(err, CONFIG, "%s:%u: %s", path, number,
-							whole ? "more than 256 lines; shorter patterns cover more" : "the line is too long");
+							whole ? "more than 256 lines; shorter patterns cover more"
+								  : "the line is too long");
 		if (text.len == 0 || text.data[0] == '#')
 			continue;
 		if (text.data[0] == '!')
-			return hob_fail(err, CONFIG, "%s:%u: '%.*s' cannot take anything back; leave it out, and make the pattern before it narrower",
+			return hob_fail(err, CONFIG,
+							"%s:%u: '%.*s' cannot take anything back; leave it out, and make the pattern "
+							"before it narrower",
 							path, number, HOB_FMT(text));
 		if (hob_str_equal(text, HOB_STR("/")) || !add_line(g, text))
 			return hob_fail(err, CONFIG, "%s:%u: '%.*s' is no pattern", path, number, HOB_FMT(text));
@@ -56,8 +59,8 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 	return !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 }
 
-bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude, const char *const **out,
-					 hob_error *err)
+bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude,
+					 const char *const **out, hob_error *err)
 {
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof path, "%.4000s/.hobignore", folder);
@@ -69,7 +72,8 @@ bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *ex
 	uint32_t before = 0;
 	while (exclude && exclude[before])
 		before++;
-	globs g = {.arena = arena, .items = HOB_NEW(arena, const char *, before + LINES_MAX * GLOBS_OF_A_LINE + 1)};
+	globs g = {.arena = arena,
+			   .items = HOB_NEW(arena, const char *, before + LINES_MAX * GLOBS_OF_A_LINE + 1)};
 	bool ok = g.items || hob_fail(err, MEMORY, "no memory left for '%s'", path);
 	for (; ok && g.count < before; g.count++)
 		g.items[g.count] = exclude[g.count];

@@ -14,7 +14,7 @@
 
 /* *out: the globs of `exclude` (NULL: none) and those of folder/.hobignore, NULL-terminated, in the arena; `exclude` itself where
  * there is no such file. Errors: CONFIG (names the line), IO, MEMORY. */
-bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude, const char *const **out,
-					 hob_error *err) HOB_MUST_CHECK;
+bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude,
+					 const char *const **out, hob_error *err) HOB_MUST_CHECK;
 
 #endif
