@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, extname, join, normalize } from 'node:path';
+import { basename, dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -82,8 +82,9 @@ export async function setUp(profiles, models) {
 		const root = join(folder, profile);
 		mkdirSync(root);
 		writeFileSync(join(root, 'cook.json'), JSON.stringify(settings));
-		for (const { name, from } of models)
+		for (const { name, from, alone } of models)
 			if (extname(from) === '.glb') cpSync(from, join(root, name, 'model.glb'));
+			else if (alone) cpSync(from, join(root, name, basename(from)));
 			else cpSync(dirname(from), join(root, name), { recursive: true });
 		roots.push(root);
 	}
