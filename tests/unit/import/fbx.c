@@ -171,6 +171,218 @@ static void user_properties_become_extras(void **state)
 	reader_free(r);
 }
 
+/* Type 0 takes its parent's scale behind its own rotation: beside the scale, with the scale as its own. */
+static void children_may_take_the_scale_component_by_component(void **state)
+{
+	(void)state;
+	reader *r = read_quad("", "   P: \"Lcl Scaling\", \"\", \"\", \"A\",2,3,4\n",
+						  " Model: 3, \"Model::child\", \"Null\" {\n  Properties70: {\n"
+						  "   P: \"InheritType\", \"enum\", \"\", \"\",0\n   P: \"Lcl Scaling\", \"\", "
+						  "\"\", \"A\",1,1,10\n  }\n }\n",
+						  " C: \"OO\",3,2\n");
+	const hob_node *child = &r->model.nodes[2];
+	assert_int_equal(child->parent, 0);
+	near(child->scale[0], 2);
+	near(child->scale[1], 3);
+	near(child->scale[2], 40);
+	reader_free(r);
+}
+
+static void groups_of_levels_keep_the_first(void **state)
+{
+	(void)state;
+	reader *r = read_quad(
+		"", "",
+		" Model: 3, \"Model::group\", \"LodGroup\" {\n }\n"
+		" NodeAttribute: 6, \"NodeAttribute::\", \"LodGroup\" {\n }\n"
+		" Model: 4, \"Model::fine\", \"Mesh\" {\n }\n Model: 5, \"Model::coarse\", \"Mesh\" {\n }\n",
+		" C: \"OO\",3,0\n C: \"OO\",6,3\n C: \"OO\",4,3\n C: \"OO\",5,3\n"
+		" C: \"OO\",1,4\n C: \"OO\",1,5\n");
+	assert_int_equal(r->model.node_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		bool coarse = hob_str_equal(r->model.nodes[i].name, HOB_STR("coarse"));
+		bool fine = hob_str_equal(r->model.nodes[i].name, HOB_STR("fine"));
+		if (coarse || fine)
+			assert_int_equal(r->model.nodes[i].mesh_count, fine);
+	}
+	reader_free(r);
+}
+
+/* Each way to say the same: the corner at control point 2 looks along +Y, in one case along -X. */
+static void normals_are_mapped_in_every_way(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *mapping, *reference, *values, *index;
+		double x, y;
+	} rows[] = {
+		{"ByPolygonVertex", "Direct", "0,0,1,0,0,1,0,1,0,0,0,1", "", 0, 1},
+		{"ByVertice", "Direct", "0,0,1,0,0,1,0,1,0,0,0,1", "", 0, 1},
+		{"ByVertex", "IndexToDirect", "0,0,1,0,1,0", "0,0,1,0", 0, 1},
+		{"ByPolygonVertex", "Index", "0,0,1,0,1,0", "0,0,1,0", 0, 1},
+		{"ByPolygon", "Direct", "0,1,0", "", 0, 1},
+		{"AllSame", "IndexToDirect", "0,0,1,0,1,0", "1", 0, 1},
+		{"ByPolygon", "IndexToDirect", "0,0,1,0,1,0,-1,0,0", "0,0,2,0", -1,
+		 0}, /* as many as corners: corners are meant */
+		{"", "Direct", "0,0,1,0,0,1,0,1,0,0,0,1", "", 0, 1},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		char objects[2048];
+		snprintf(
+			objects, sizeof objects,
+			" Geometry: 1, \"Geometry::g\", \"Mesh\" {\n  Vertices: *12 {\n   a: "
+			"0,0,0,100,0,0,100,100,0,0,100,0\n  }\n  PolygonVertexIndex: *4 {\n   a: 0,1,2,-4\n  }\n"
+			"  LayerElementNormal: 0 {\n   MappingInformationType: \"%s\"\n   ReferenceInformationType: "
+			"\"%s\"\n"
+			"   Normals: *12 {\n    a: %s\n   }\n%s%s%s  }\n }\n Model: 2, \"Model::m\", \"Mesh\" {\n }\n",
+			rows[i].mapping, rows[i].reference, rows[i].values,
+			rows[i].index[0] ? "   NormalsIndex: *4 {\n    a: " : "", rows[i].index,
+			rows[i].index[0] ? "\n   }\n" : "");
+		reader *r = read_text("", objects, " C: \"OO\",1,2\n C: \"OO\",2,0\n");
+		assert_true(r->ok);
+		const hob_mesh *mesh = &r->model.meshes[0];
+		assert_non_null(mesh->normal);
+		for (uint32_t v = 0; v < mesh->vertex_count; v++)
+			if (mesh->position[v * 3] > 0.5f && mesh->position[v * 3 + 1] > 0.5f) {
+				near(mesh->normal[v * 3], rows[i].x);
+				near(mesh->normal[v * 3 + 1], rows[i].y);
+			}
+		reader_free(r);
+	}
+}
+
+/* ---- binary files */
+
+typedef struct binary {
+	uint8_t bytes[2048];
+	size_t size, open[4];
+	int depth;
+	bool big, wide;
+} binary;
+
+static void put_int(binary *b, size_t at, uint64_t value, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		b->bytes[at + (b->big ? size - 1 - i : i)] = (uint8_t)(value >> 8 * i);
+}
+
+static void append(binary *b, uint64_t value, size_t size)
+{
+	put_int(b, b->size, value, size);
+	b->size += size;
+}
+
+static void append_text(binary *b, const char *text, size_t len)
+{
+	append(b, 'S', 1);
+	append(b, len, 4);
+	memcpy(b->bytes + b->size, text, len);
+	b->size += len;
+}
+
+/* A record stays open for values; `values` end it, close() ends what is inside. */
+static void open_record(binary *b, const char *name)
+{
+	size_t word = b->wide ? 8 : 4;
+	b->open[b->depth++] = b->size;
+	b->size += 3 * word;
+	append(b, strlen(name), 1);
+	memcpy(b->bytes + b->size, name, strlen(name));
+	b->size += strlen(name);
+}
+
+static void end_values(binary *b, uint64_t count)
+{
+	size_t word = b->wide ? 8 : 4, at = b->open[b->depth - 1], name = b->bytes[at + 3 * word];
+	put_int(b, at + word, count, word);
+	put_int(b, at + 2 * word, b->size - at - 3 * word - 1 - name, word);
+}
+
+static void close_record(binary *b, bool nested)
+{
+	size_t word = b->wide ? 8 : 4;
+	if (nested)
+		b->size += 3 * word + 1; /* the record of zeros */
+	put_int(b, b->open[--b->depth], b->size, word);
+}
+
+static void put_array(binary *b, const char *name, char type, const double *values, uint32_t count)
+{
+	open_record(b, name);
+	append(b, (uint8_t)type, 1);
+	append(b, count, 4);
+	append(b, 0, 4);
+	append(b, count * (type == 'd' ? 8u : 4u), 4);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		append(b, type == 'd' ? bits : (uint32_t)(int32_t)values[i], type == 'd' ? 8 : 4);
+	}
+	end_values(b, 1);
+	close_record(b, false);
+}
+
+static void put_object(binary *b, const char *record, uint64_t id, const char *subclass)
+{
+	open_record(b, record);
+	append(b, 'L', 1);
+	append(b, id, 8);
+	append_text(b, "name\0\1Class", 11);
+	append_text(b, subclass, strlen(subclass));
+	end_values(b, 3);
+}
+
+static void put_connection(binary *b, uint64_t child, uint64_t parent)
+{
+	open_record(b, "C");
+	append_text(b, "OO", 2);
+	append(b, 'L', 1);
+	append(b, child, 8);
+	append(b, 'L', 1);
+	append(b, parent, 8);
+	end_values(b, 3);
+	close_record(b, false);
+}
+
+static void binary_files_of_both_byte_orders_and_widths(void **state)
+{
+	(void)state;
+	static const double points[9] = {0, 0, 0, 100, 0, 0, 0, 100, 0}, corners[3] = {0, 1, -3};
+	for (int kind = 0; kind < 4; kind++) {
+		binary *b = calloc(1, sizeof *b);
+		b->big = kind & 1;
+		b->wide = kind & 2;
+		memcpy(b->bytes, "Kaydara FBX Binary  \0\x1a", 22);
+		b->size = 22;
+		append(b, b->big, 1);
+		append(b, b->wide ? 7500 : 7400, 4);
+		open_record(b, "Objects");
+		end_values(b, 0);
+		put_object(b, "Geometry", 1, "Mesh");
+		put_array(b, "Vertices", 'd', points, 9);
+		put_array(b, "PolygonVertexIndex", 'i', corners, 3);
+		close_record(b, true);
+		put_object(b, "Model", 2, "Mesh");
+		close_record(b, true);
+		close_record(b, true);
+		open_record(b, "Connections");
+		end_values(b, 0);
+		put_connection(b, 1, 2);
+		put_connection(b, 2, 0);
+		close_record(b, true);
+		b->size += b->wide ? 25 : 13;
+		reader *r = reader_new(&hob_fbx_importer);
+		reader_add_bytes(r, "model.fbx", b->bytes, b->size);
+		reader_run_failing(r, 0, 0);
+		if (!r->ok)
+			fail_msg("kind %d: %s", kind, r->error.context);
+		assert_int_equal(r->model.meshes[0].index_count, 3);
+		near(r->model.meshes[0].position[3], 1);
+		reader_free(r);
+		free(b);
+	}
+}
+
 static void rings_of_models_are_refused(void **state)
 {
 	(void)state;
@@ -218,6 +430,10 @@ int main(void)
 		cmocka_unit_test(vertices_without_weight_follow_their_mesh),
 		cmocka_unit_test(cubic_keys_keep_their_tangents),
 		cmocka_unit_test(user_properties_become_extras),
+		cmocka_unit_test(children_may_take_the_scale_component_by_component),
+		cmocka_unit_test(groups_of_levels_keep_the_first),
+		cmocka_unit_test(normals_are_mapped_in_every_way),
+		cmocka_unit_test(binary_files_of_both_byte_orders_and_widths),
 		cmocka_unit_test(rings_of_models_are_refused),
 		cmocka_unit_test(every_prefix_and_every_allocation_may_fail),
 	};
