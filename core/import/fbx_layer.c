@@ -34,7 +34,9 @@ bool hob_fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str ind
 						const hob_fbx_counts *counts, hob_fbx_layer *out, hob_error *err)
 {
 	uint32_t count;
-	*out = (hob_fbx_layer){.width = width, .name = hob_fbx_child_text(f, record, HOB_STR("Name"))};
+	*out = (hob_fbx_layer){.width = width,
+						   .name = hob_fbx_child_text(f, record, HOB_STR("Name")),
+						   .number = hob_fbx_value_at(f, record, 0).integer};
 	if (!hob_fbx_floats(f, hob_fbx_child(f, record, values), &out->values, &count, err))
 		return false;
 	out->value_count = count / width;

@@ -19,6 +19,7 @@ typedef struct hob_fbx_layer {
 	int32_t *index;				 /* NULL: direct */
 	uint32_t index_count;
 	hob_str name;
+	int64_t number; /* "LayerElementUV: 1" */
 } hob_fbx_layer;
 
 /* How many of each the geometry has. */

@@ -115,6 +115,17 @@ static bool read_old_layers(builder *b, hob_error *err)
 	return true;
 }
 
+/* Files may list them in another order than their numbers. */
+static void sort_sets(hob_fbx_layer *sets, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		for (uint32_t k = i; k > 0 && sets[k - 1].number > sets[k].number; k--) {
+			hob_fbx_layer swap = sets[k];
+			sets[k] = sets[k - 1];
+			sets[k - 1] = swap;
+		}
+}
+
 static bool read_layers(builder *b, hob_error *err)
 {
 	static const struct {
@@ -155,13 +166,15 @@ static bool read_layers(builder *b, hob_error *err)
 					continue;
 				layer.values = NULL; /* keeps its number */
 			}
-			if (k == 3)
-				b->geometry->uv_names[b->uv_count] = layer.name;
 			*(to ? to : k == 3 ? &b->uv[b->uv_count++] : &b->color[b->color_count++]) = layer;
 		}
 	}
+	sort_sets(b->uv, b->uv_count);
+	sort_sets(b->color, b->color_count);
 	while (b->uv_count > 0 && !b->uv[b->uv_count - 1].values)
 		b->uv_count--;
+	for (uint32_t set = 0; set < b->uv_count; set++)
+		b->geometry->uv_names[set] = b->uv[set].name;
 	return f->version >= 6000 || f->version == 0 || read_old_layers(b, err);
 }
 

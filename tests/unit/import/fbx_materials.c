@@ -174,22 +174,22 @@ static void a_texture_takes_the_place_of_the_colour(void **state)
 	reader_free(r);
 }
 
+/* Sets go by their numbers, in whatever order the file lists them. */
 static void a_texture_names_its_set_of_coordinates(void **state)
 {
 	(void)state;
 	static char text[8192];
 	reader *r = reader_new(&hob_fbx_importer);
-	snprintf(
-		text, sizeof text,
-		"%sObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s"
-		"  LayerElementUV: 0 {\n   Name: \"first\"\n   MappingInformationType: \"ByVertice\"\n"
-		"   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,1\n   }\n  }\n"
-		"  LayerElementUV: 1 {\n   Name: \"bake\"\n   MappingInformationType: \"ByVertice\"\n"
-		"   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,0.25\n   }\n  }\n }\n"
-		" Model: 2, \"Model::m\", \"Mesh\" {\n }\n Material: 3, \"Material::paint\", \"\" {\n }\n%s}\n"
-		"Connections: {\n C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,2\n C: \"OP\",5,3, "
-		"\"DiffuseColor\"\n}\n",
-		head, quad, TEXTURE(5, "wood.png", "   P: \"UVSet\", \"KString\", \"\", \"\", \"bake\"\n"));
+	snprintf(text, sizeof text,
+			 "%sObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s"
+			 "  LayerElementUV: 1 {\n   Name: \"bake\"\n   MappingInformationType: \"ByVertice\"\n"
+			 "   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,0.25\n   }\n  }\n"
+			 "  LayerElementUV: 0 {\n   Name: \"first\"\n   MappingInformationType: \"ByVertice\"\n"
+			 "   ReferenceInformationType: \"Direct\"\n   UV: *8 {\n    a: 0,0,1,0,1,1,0,1\n   }\n  }\n }\n"
+			 " Model: 2, \"Model::m\", \"Mesh\" {\n }\n Material: 3, \"Material::paint\", \"\" {\n }\n%s}\n"
+			 "Connections: {\n C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,2\n C: \"OP\",5,3, "
+			 "\"DiffuseColor\"\n}\n",
+			 head, quad, TEXTURE(5, "wood.png", "   P: \"UVSet\", \"KString\", \"\", \"\", \"bake\"\n"));
 	reader_add(r, "model.fbx", text);
 	reader_run_failing(r, 0, 0);
 	assert_true(r->ok);
