@@ -105,6 +105,22 @@ static void note_oldest(srv_engine *engine)
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }
 
+/* Nobody looks into a cache until the disk is full: told once, and again when it was within its limit meanwhile. */
+static void tell_limit(srv_engine *engine)
+{
+	srv_store_usage usage;
+	char used[32], most[32];
+	srv_store_measure(engine->store, &usage);
+	bool over = usage.max_bytes > 0 && usage.blob_bytes > usage.max_bytes;
+	if (over && !engine->limit_told)
+		srv_log(SRV_LOG_WARNING, "cache",
+				"it holds %s, over its limit of %s, and nothing can go: assets use all of it; raise "
+				"cache.max_size, or "
+				"serve fewer models",
+				srv_text_bytes(usage.blob_bytes, used), srv_text_bytes(usage.max_bytes, most));
+	engine->limit_told = over;
+}
+
 void engine_keep_store(srv_engine *engine)
 {
 	engine_look_for_index(engine);
@@ -124,5 +140,6 @@ void engine_keep_store(srv_engine *engine)
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
 		engine_trim(engine, false);
+		tell_limit(engine);
 	}
 }

@@ -197,6 +197,7 @@ struct srv_engine {
 	srv_engine_counters counters;
 	uv_work_t sync_work;
 	bool syncing;
+	bool limit_told;				 /* that the cache is over its limit and nothing can go */
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
 	uint64_t doubt_at;

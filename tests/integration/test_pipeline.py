@@ -121,6 +121,14 @@ class Pipeline(Scenario):
         self.assertIn("Fox.cook.json counts for nothing; for Fox.obj call it Fox.obj.cook.json", said)
         self.assertIn("Fox.obj.cook.json", self.hob("doctor", "art", HOB_URL="127.0.0.1:1")[0])
 
+    def test_a_cache_over_its_limit_says_why_nothing_goes(self):
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+        with self.serve("--max-size", "1KB") as daemon:  # what is there is looked at at once, what comes within a minute
+            daemon.wait_log("over its limit of 1.0 KB, and nothing can go: assets use all of it; raise cache.max_size")
+        self.assertEqual(sum("over its limit" in line for line in daemon.log), 1)
+
     def test_what_hobignore_names_is_no_asset(self):
         for name in ("keep.obj", "wip/a.obj", "props/wip/b.obj", "props/c.obj", "old.obj", "props/old.obj", "top/d.obj", "props/top/e.obj",
                      "note.tmp.obj", "props/note.tmp.obj"):
