@@ -10,7 +10,8 @@ typedef struct gather {
 	hob_buf clips, layers, motions;
 	hob_fbx_curve **curve_of; /* [objects] of 7.x, read once each */
 	bool *curve_read;
-	uint32_t left_out; /* properties that move and are not read */
+	uint32_t left_out;	/* properties that move and are not read */
+	hob_name_map takes; /* records of 7.x files, by name */
 } gather;
 
 /* ---- AnimationStacks */
@@ -166,19 +167,22 @@ static bool take_times(const hob_fbx *f, uint32_t take, double *begin, double *e
 	return false;
 }
 
-static uint32_t take_named(const hob_fbx *f, hob_str name)
+static bool index_takes(gather *g, hob_error *err)
 {
+	const hob_fbx *f = g->f;
 	uint32_t take = hob_fbx_child(f, f->takes, HOB_STR("Take"));
+	hob_name_map_init(&g->takes, f->scratch);
 	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
-		if (hob_str_equal(hob_fbx_value_at(f, take, 0).text, name))
-			return take;
-	return HOB_NONE;
+		if (!hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take, NULL))
+			return hob_fail_memory(err, f->scratch, "animation");
+	return true;
 }
 
-static void stack_times(const hob_fbx *f, uint32_t stack, hob_fbx_clip *clip)
+static void stack_times(const gather *g, uint32_t stack, hob_fbx_clip *clip)
 {
 	static const hob_str names[2][2] = {{{"LocalStart", 10}, {"LocalStop", 9}},
 										{{"ReferenceStart", 14}, {"ReferenceStop", 13}}};
+	const hob_fbx *f = g->f;
 	hob_fbx_cursor cursor;
 	for (int i = 0; i < 2; i++) {
 		if (!hob_fbx_own_prop(f, stack, names[i][0], &cursor) &&
@@ -188,7 +192,7 @@ static void stack_times(const hob_fbx *f, uint32_t stack, hob_fbx_clip *clip)
 		clip->end = (double)hob_fbx_prop_integer(f, stack, names[i][1], 0) / f->ticks;
 		return;
 	}
-	(void)take_times(f, take_named(f, clip->name), &clip->begin, &clip->end);
+	(void)take_times(f, hob_name_map_get(&g->takes, clip->name), &clip->begin, &clip->end);
 }
 
 static bool add_stack(gather *g, uint32_t object, hob_error *err)
@@ -199,7 +203,7 @@ static bool add_stack(gather *g, uint32_t object, hob_error *err)
 	hob_fbx_clip clip = {.name = o->name,
 						 .object = object,
 						 .layer_first = (uint32_t)(g->layers.size / sizeof(hob_fbx_layer_state))};
-	stack_times(f, object, &clip);
+	stack_times(g, object, &clip);
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		uint32_t child = f->edges[o->below_first + i].child;
 		if (f->objects[child].class != HOB_FBX_LAYER)
@@ -212,6 +216,8 @@ static bool add_stack(gather *g, uint32_t object, hob_error *err)
 		if (!add_layer(g, id, child, layers++, err))
 			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(o->name));
 	}
+	if (id >= HOB_LIMIT_CLIPS)
+		return hob_fail(err, LIMIT, "more than %llu animation clips", HOB_LIMIT_CLIPS);
 	clip.layer_count = layers;
 	respect_solo(g, clip.layer_first);
 	hob_buf_put(&g->clips, &clip, sizeof clip);
@@ -402,6 +408,8 @@ static bool gather_all(gather *g, hob_error *err)
 {
 	hob_fbx *f = g->f;
 	bool stacks = false;
+	if (!index_takes(g, err))
+		return false;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_STACK) {
 			stacks = true;

@@ -63,23 +63,19 @@ static bool is_material(const hob_fbx *f, const hob_fbx_edge *edge)
 	return f->objects[edge->child].class == HOB_FBX_MATERIAL;
 }
 
-/* The node's, or, where it has none, those that hang on the geometry itself. */
-static bool materials_of(hob_fbx *f, const hob_fbx_node *node, const hob_fbx_geometry *g,
-						 hob_fbx_variant *out, hob_error *err)
+static bool materials_of(hob_fbx *f, uint32_t owner, hob_fbx_variant *out, hob_error *err)
 {
-	const hob_fbx_object *from[2] = {&f->objects[node->object], &f->objects[g->object]};
+	const hob_fbx_object *object = &f->objects[owner];
 	*out = (hob_fbx_variant){.next = HOB_NONE};
-	for (int k = 0; k < 2 && out->material_count == 0; k++) {
-		for (uint32_t i = 0; i < from[k]->below_count; i++)
-			out->material_count += is_material(f, &f->edges[from[k]->below_first + i]);
-		out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
-		if (!out->materials)
-			return hob_fail_memory(err, f->scratch, "materials");
-		uint32_t count = 0;
-		for (uint32_t i = 0; i < from[k]->below_count; i++)
-			if (is_material(f, &f->edges[from[k]->below_first + i]))
-				out->materials[count++] = f->objects[f->edges[from[k]->below_first + i].child].index;
-	}
+	for (uint32_t i = 0; i < object->below_count; i++)
+		out->material_count += is_material(f, &f->edges[object->below_first + i]);
+	out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
+	if (!out->materials)
+		return hob_fail_memory(err, f->scratch, "materials");
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < object->below_count; i++)
+		if (is_material(f, &f->edges[object->below_first + i]))
+			out->materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
 	return true;
 }
 
@@ -116,11 +112,12 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 	return (!f->meshes.failed && !f->variants.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
-static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node, uint32_t *mesh_first,
-						 hob_error *err)
+/* `own`: the materials of the node; where it has none, those that hang on the geometry itself. */
+static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
+						 const hob_fbx_variant *own, uint32_t *mesh_first, hob_error *err)
 {
-	hob_fbx_variant wanted;
-	if (!materials_of(f, node, g, &wanted, err))
+	hob_fbx_variant wanted = *own;
+	if (own->material_count == 0 && !materials_of(f, g->object, &wanted, err))
 		return false;
 	uint32_t id = g->variant_first;
 	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;
@@ -136,14 +133,15 @@ static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *no
 
 static const hob_fbx_trs at_origin = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
 
-static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, uint32_t *taken, hob_error *err)
+static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, const hob_fbx_variant *own,
+							uint32_t *taken, hob_error *err)
 {
 	hob_fbx_node *node = &f->nodes[node_id];
 	hob_fbx_geometry *g = &f->geometries[geometry];
 	uint32_t first;
 	if (g->part_count == 0)
 		return true;
-	if (!find_variant(f, g, node, &first, err))
+	if (!find_variant(f, g, node, own, &first, err))
 		return false;
 	uint32_t id = node->scale_id;
 	bool apart = g->geometric_differs && node->has_geometric && !g->skinned;
@@ -174,25 +172,23 @@ static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, uin
 static bool attach_geometries(hob_fbx *f, uint32_t node, hob_error *err)
 {
 	const hob_fbx_object *object = &f->objects[f->nodes[node].object];
+	hob_fbx_variant own;
 	uint32_t taken = 0;
+	if (f->nodes[node].geometry == HOB_NONE)
+		return true;
+	if (!materials_of(f, f->nodes[node].object, &own, err))
+		return false;
 	for (uint32_t i = 0; i < object->below_count; i++) {
 		const hob_fbx_edge *edge = &f->edges[object->below_first + i];
 		const hob_fbx_object *child = &f->objects[edge->child];
 		if (child->class == HOB_FBX_GEOMETRY && child->index != HOB_NONE && edge->property.len == 0 &&
-			!attach_geometry(f, node, child->index, &taken, err))
+			!attach_geometry(f, node, child->index, &own, &taken, err))
 			return false;
 	}
 	return true;
 }
 
 /* ---- nodes */
-
-static bool is_lod_group(const hob_fbx *f, uint32_t node)
-{
-	uint32_t object = f->nodes[node].object;
-	return hob_str_equal(f->objects[object].subclass, HOB_STR("LodGroup")) ||
-		   hob_fbx_below(f, object, HOB_FBX_ATTRIBUTE, HOB_STR("LodGroup")) != HOB_NONE;
-}
 
 static void drop_levels(hob_fbx *f)
 {
@@ -203,7 +199,7 @@ static void drop_levels(hob_fbx *f)
 			continue;
 		const hob_fbx_node *parent = &f->nodes[node->parent];
 		node->level_dropped = parent->level_dropped;
-		if (parent->level_dropped || parent->first_child == f->order[i] || !is_lod_group(f, node->parent))
+		if (parent->level_dropped || parent->first_child == f->order[i] || !parent->lod_group)
 			continue;
 		node->level_dropped = true;
 		dropped++;

@@ -159,6 +159,8 @@ static void read_node(hob_fbx *f, uint32_t object, hob_fbx_node *node)
 	int64_t inherit = hob_fbx_prop_integer(f, object, HOB_STR("InheritType"), 1);
 	node->inherit = inherit == 0 || inherit == 2 ? (uint32_t)inherit : 1;
 	node->visible = hob_fbx_prop_real(f, object, HOB_STR("Visibility"), 1) > 0;
+	node->lod_group = hob_str_equal(f->objects[object].subclass, HOB_STR("LodGroup")) ||
+					  hob_fbx_below(f, object, HOB_FBX_ATTRIBUTE, HOB_STR("LodGroup")) != HOB_NONE;
 	hob_fbx_place(&node->rig, node->translation, node->rotation, node->scaling, &node->rest);
 }
 

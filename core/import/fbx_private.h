@@ -121,6 +121,7 @@ typedef struct hob_fbx_node {
 	bool scale_apart; /* its scale stands on a leaf of its own, see fbx_emit.c */
 	bool scale_moves; /* in some clip */
 	bool visible;
+	bool lod_group;		/* its children are levels of detail */
 	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
 	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */
 	uint32_t mesh_id;	   /* the model node that carries its mesh, HOB_NONE without */

@@ -589,6 +589,7 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	hob_model *model = &f->model;
+	uint32_t motion = 0; /* they stand in the order of clips */
 	hob_name_map names;
 	lines *l = HOB_NEW(f->scratch, lines, 1);
 	hob_name_map_init(&names, f->scratch);
@@ -606,7 +607,10 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 		clip->name = hob_name_map_add_unique(&names, f->result, name.len > 0 ? name : HOB_STR("clip"), c);
 		if (!clip->name.data)
 			return hob_fail_memory(err, f->result, "clips");
-		if (!fill_clip(k, l, err))
+		while (motion < f->anim->motion_count && f->anim->motions[motion].clip < c)
+			motion++;
+		bool any = motion < f->anim->motion_count && f->anim->motions[motion].clip == c;
+		if (any && !fill_clip(k, l, err))
 			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
 		if (clip->channel_count == 0) {
 			hob_fbx_info(f, "still", "clip '%.*s' moves nothing away from the rest pose and is left out",
