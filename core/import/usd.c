@@ -27,7 +27,8 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 		!COPY(m, arena, materials, m->material_count) || !COPY(m, arena, samplers, m->sampler_count) ||
 		!COPY(m, arena, nodes, m->node_count) || !COPY(m, arena, mesh_refs, m->mesh_ref_count) ||
 		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
-		!COPY(m, arena, lights, m->light_count) || !COPY(m, arena, skins, m->skin_count))
+		!COPY(m, arena, lights, m->light_count) || !COPY(m, arena, skins, m->skin_count) ||
+		!COPY(m, arena, weights, m->weight_count))
 		return hob_fail_memory(err, arena, "the scene");
 	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
@@ -37,6 +38,28 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	hob_up_axis_turn(b->u->z_up ? HOB_UP_Z : HOB_UP_Y, m->space.turn);
 	*out = *m;
 	return true;
+}
+
+/* A layer of materials, classes or overrides, for other stages; nothing that it names is missing. */
+static bool is_part(const hob_usd *u)
+{
+	static const char *const bare[] = {"", "Xform", "Scope", "Shader", "NodeGraph"};
+	bool part = false;
+	for (uint32_t i = 1; i < u->prim_count; i++) {
+		const hob_usd_prim *prim = &u->prims[i];
+		bool plain = hob_str_equal(prim->type, HOB_STR("Material"));
+		for (uint32_t p = i; p != 0 && !plain; p = u->prims[p].parent)
+			plain = !u->prims[p].defined || u->prims[p].abstract;
+		part = part || plain;
+		for (size_t k = 0; k < HOB_COUNT_OF(bare) && !plain; k++)
+			plain = hob_str_equal(prim->type, hob_str_of(bare[k]));
+		if (!plain)
+			return false;
+	}
+	for (uint32_t i = 0; i < u->notes->count; i++)
+		part = part && !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.layer-missing")) &&
+			   !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.prim-missing"));
+	return part;
 }
 
 static bool build(hob_usd_build_t *b, hob_error *err)
@@ -51,11 +74,15 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 	if (!hob_usd_build_children(b, 0, context, err))
 		return false;
 	if (b->model.mesh_count == 0)
-		return hob_fail(
-			err, EMPTY,
+		return hob_error_set(
+			err, is_part(b->u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
 			"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
 			"materials or overrides is cooked with the stage that uses it",
 			b->u->prim_count - 1);
+	if (b->subdivided > 0)
+		hob_usd_info(b->u, "subdivision",
+					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals",
+					 b->subdivided);
 	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
 }
 
@@ -82,7 +109,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = usd_import,
 };

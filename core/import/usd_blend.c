@@ -57,6 +57,24 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint
 	return true;
 }
 
+/* Offsets that a shape has at a part of its weight are properties "inbetweens:NAME". */
+static bool has_inbetweens(const hob_usd *u, const hob_usd_prim *shape)
+{
+	for (uint32_t i = 0; i < shape->order_count; i++) {
+		const hob_usd_site *site = &shape->sites[shape->order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = 0; k < stack->layer_count; k++) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			uint32_t spec =
+				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
+			for (; spec != HOB_NONE; spec = layer->specs[spec].next)
+				if (hob_str_starts(u->tokens[layer->specs[spec].name], HOB_STR("inbetweens:")))
+					return true;
+		}
+	}
+	return false;
+}
+
 bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
 						hob_error *err)
 {
@@ -85,6 +103,10 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 			return hob_fail_memory(err, u->result, "blend shapes");
 		if (shape != HOB_NONE && !put_target(b, &u->prims[shape], points, mesh, to, err))
 			return false;
+		if (shape != HOB_NONE && has_inbetweens(u, &u->prims[shape]))
+			hob_usd_note(u, "inbetweens",
+						 "blend shape '%.*s': its in-betweens are left out; it goes straight to its end",
+						 HOB_FMT(u->prims[shape].path));
 	}
 	mesh->target_count = count;
 	return true;

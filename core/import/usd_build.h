@@ -16,7 +16,7 @@ typedef struct hob_usd_build {
 	hob_image_set images;
 	hob_model model; /* arrays grow in scratch; hob_usd_finish copies them */
 	uint32_t mesh_room, material_room, look_room, sampler_room, node_room, ref_room, root_room, camera_room,
-		light_room, skin_room, source_meshes;
+		light_room, weight_room, skin_room, source_meshes;
 	hob_usd_look *looks;	   /* [material_count] */
 	hob_name_map material_map; /* what a material is made of -> its number */
 	hob_name_map mesh_map;	   /* what a mesh is made of -> its first number in `shared` */
@@ -26,6 +26,7 @@ typedef struct hob_usd_build {
 	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
+	uint32_t subdivided; /* meshes that are drawn as their cage */
 } hob_usd_build_t;
 
 /* Where the walk is: what children inherit from their ancestors. */

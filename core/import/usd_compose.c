@@ -1,5 +1,7 @@
 #include "usd_private.h"
 
+#include "text.h"
+
 static uint32_t depth_of(hob_str path)
 {
 	uint32_t depth = 0;
@@ -403,6 +405,22 @@ static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 	return false;
 }
 
+/* What the setting usd.variants says of the set: "shading=red, lod=high". */
+static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
+{
+	while (asked.len > 0) {
+		size_t end = hob_str_find(asked, HOB_STR(","), 0);
+		hob_str one = hob_str_sub(asked, 0, end == SIZE_MAX ? asked.len : end);
+		asked = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(asked, end + 1, asked.len);
+		size_t equals = hob_str_find(one, HOB_STR("="), 0);
+		if (equals != SIZE_MAX && hob_str_equal(hob_text_trim(hob_str_sub(one, 0, equals)), set)) {
+			*out = hob_text_trim(hob_str_sub(one, equals + 1, one.len));
+			return out->len > 0;
+		}
+	}
+	return false;
+}
+
 static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_str *out, hob_error *err)
 {
 	uint32_t *order, count;
@@ -422,19 +440,73 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 	return true;
 }
 
+/* What there is to choose, for people; each set once. */
+static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
+{
+	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	hob_buf names = {0};
+	if (!begin.data)
+		return hob_fail_memory(err, u->scratch, "a variant");
+	for (uint32_t i = 0; i < stack->layer_count; i++) {
+		const hob_usd_layer *layer = &u->layers[stack->layers[i]];
+		uint32_t spec =
+			site->specs[i] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[i]].first[HOB_USD_VARIANT];
+		for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
+			hob_str name = u->tokens[layer->specs[spec].name];
+			if (hob_str_starts(name, begin) && names.size < 120)
+				hob_buf_printf(&names, "%s%.*s", names.size > 0 ? ", " : "",
+							   HOB_FMT(hob_str_sub(name, begin.len, name.len - 1)));
+		}
+	}
+	hob_str key = hob_arena_printf(u->scratch, "{%.*s", HOB_FMT(site->path));
+	key = key.data ? hob_arena_printf(u->scratch, "%.*s=%.*s", HOB_FMT(begin), HOB_FMT(key)) : key;
+	if (key.data && names.size > 0 && hob_usd_known(u, key) == HOB_NONE && hob_usd_token(u, key) != HOB_NONE)
+		hob_usd_info(u, "variants",
+					 "variant set '%.*s' of '%.*s': %.*s, of %.*s; the setting usd.variants chooses",
+					 HOB_FMT(set), HOB_FMT(site->path), HOB_FMT(choice.len > 0 ? choice : HOB_STR("none")),
+					 HOB_FMT(hob_buf_str(&names)));
+	hob_buf_release(&names);
+	return key.data || hob_fail_memory(err, u->scratch, "a variant");
+}
+
+static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t name)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	bool found = false;
+	for (uint32_t i = 0; name != HOB_NONE && i < stack->layer_count && !found; i++)
+		found = site->specs[i] != HOB_NONE && hob_usd_spec_find(&u->layers[stack->layers[i]], site->specs[i],
+																HOB_USD_VARIANT, name) != HOB_NONE;
+	return found;
+}
+
+static bool name_choice(hob_usd *u, hob_str set, hob_str choice, uint32_t *name, hob_error *err)
+{
+	hob_str text = hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
+	*name = text.data ? hob_usd_known(u, text) : HOB_NONE;
+	return text.data || hob_fail_memory(err, u->scratch, "a variant");
+}
+
 static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *added, hob_error *err)
 {
-	hob_str choice;
-	uint32_t made;
+	hob_str choice, asked;
+	uint32_t made, name;
 	if (!find_choice(u, tree, set, &choice, err))
 		return false;
-	if (choice.len == 0)
-		return true;
-	hob_str text = hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
-	if (!text.data)
-		return hob_fail_memory(err, u->scratch, "a variant");
-	uint32_t name = hob_usd_known(u, text);
-	if (name == HOB_NONE)
+	if (asked_choice(u->request->usd_variants, set, &asked)) {
+		if (!name_choice(u, set, asked, &name, err))
+			return false;
+		if (has_variant(u, &tree->sites[id], name))
+			choice = asked;
+		else
+			hob_usd_note(
+				u, "no-variant",
+				"variant set '%.*s' of '%.*s' has no '%.*s', which the setting usd.variants asks for",
+				HOB_FMT(set), HOB_FMT(tree->sites[id].path), HOB_FMT(asked));
+	}
+	if (!tell_choices(u, &tree->sites[id], set, choice, err) || !name_choice(u, set, choice, &name, err))
+		return false;
+	if (choice.len == 0 || name == HOB_NONE)
 		return true;
 	hob_usd_site site = tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[site.stack];

@@ -42,16 +42,8 @@ bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 
 /* ---- UsdPreviewSurface */
 
-typedef struct surface {
-	hob_usd_build_t *b;
-	uint32_t shader;
-	hob_material *to;
-	hob_usd_look *look;
-	hob_error *err;
-} surface_t;
-
-/* An input: its number(s) in `out`, and its texture. A texture's neutral value is 1, to be multiplied with. */
-static bool read_input(surface_t *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
+bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
+						   hob_usd_texture *texture)
 {
 	hob_usd_source source;
 	char property[64] = "inputs:";
@@ -72,7 +64,7 @@ static bool read_input(surface_t *s, const char *name, float *out, uint32_t widt
 	return true;
 }
 
-static void note_bias(surface_t *s, const char *what, const hob_usd_texture *t)
+static void note_bias(hob_usd_surface *s, const char *what, const hob_usd_texture *t)
 {
 	for (int i = 0; i < 4; i++)
 		if (fabsf(t->bias[i]) > 1e-6f) {
@@ -82,20 +74,20 @@ static void note_bias(surface_t *s, const char *what, const hob_usd_texture *t)
 		}
 }
 
-static float clamp(float value)
+float hob_usd_unit(float value)
 {
 	return value > 0 ? value < 1 ? value : 1 : 0;
 }
 
-static bool read_base(surface_t *s, bool specular_workflow)
+static bool read_base(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
 	hob_usd_texture color, opacity;
 	float diffuse[3] = {0.18f, 0.18f, 0.18f}, alpha = 1, threshold[1] = {0}, specular[3] = {0};
 	hob_usd_texture none;
-	if (!read_input(s, "diffuseColor", diffuse, 3, &color) ||
-		!read_input(s, "opacity", &alpha, 1, &opacity) ||
-		!read_input(s, "opacityThreshold", threshold, 1, &none))
+	if (!hob_usd_surface_input(s, "diffuseColor", diffuse, 3, &color) ||
+		!hob_usd_surface_input(s, "opacity", &alpha, 1, &opacity) ||
+		!hob_usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
 		return false;
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
 	if (textured) {
@@ -109,17 +101,17 @@ static bool read_base(surface_t *s, bool specular_workflow)
 			m->slots[HOB_SLOT_OPACITY] = opacity.ref;
 	}
 	for (int i = 0; i < 3; i++)
-		m->base_color[i] = clamp(diffuse[i]);
-	m->base_color[3] = clamp(alpha);
+		m->base_color[i] = hob_usd_unit(diffuse[i]);
+	m->base_color[3] = hob_usd_unit(alpha);
 	if (threshold[0] > 0) {
 		m->alpha_mode = HOB_ALPHA_MASK;
-		m->alpha_cutoff = clamp(threshold[0]);
+		m->alpha_cutoff = hob_usd_unit(threshold[0]);
 	} else if (masks || alpha < 1) {
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	}
 	if (!specular_workflow)
 		return true;
-	if (!read_input(s, "specularColor", specular, 3, &none))
+	if (!hob_usd_surface_input(s, "specularColor", specular, 3, &none))
 		return false;
 	if (textured || none.ref.image != HOB_NONE) {
 		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out",
@@ -139,7 +131,7 @@ static bool same_picture(const hob_texture_ref *a, const hob_texture_ref *b)
 		   a->scale[1] == b->scale[1] && a->rotation == b->rotation;
 }
 
-static void one_channel(surface_t *s, const char *what, const hob_usd_texture *t, hob_slot slot)
+static void one_channel(hob_usd_surface *s, const char *what, const hob_usd_texture *t, hob_slot slot)
 {
 	if (t->channel != 0 && t->channel != 'r')
 		hob_usd_info(s->b->u, "channel",
@@ -151,22 +143,22 @@ static void one_channel(surface_t *s, const char *what, const hob_usd_texture *t
 
 static float scale_of(const hob_usd_texture *t)
 {
-	return clamp(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
+	return hob_usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
 }
 
-static bool read_rough_metal(surface_t *s, bool specular_workflow)
+static bool read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
 	hob_usd_texture rough, metal;
 	float roughness = 0.5f, metallic = 0;
-	if (!read_input(s, "roughness", &roughness, 1, &rough) ||
-		!read_input(s, "metallic", &metallic, 1, &metal))
+	if (!hob_usd_surface_input(s, "roughness", &roughness, 1, &rough) ||
+		!hob_usd_surface_input(s, "metallic", &metallic, 1, &metal))
 		return false;
 	bool has_rough = rough.ref.image != HOB_NONE,
 		 has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
-	m->roughness = has_rough ? scale_of(&rough) : clamp(roughness);
+	m->roughness = has_rough ? scale_of(&rough) : hob_usd_unit(roughness);
 	if (!specular_workflow)
-		m->metallic = has_metal ? scale_of(&metal) : clamp(metallic);
+		m->metallic = has_metal ? scale_of(&metal) : hob_usd_unit(metallic);
 	bool packed =
 		has_rough && rough.channel == 'g' &&
 		(has_metal ? metal.channel == 'b' && same_picture(&rough.ref, &metal.ref) : m->metallic == 0);
@@ -181,11 +173,11 @@ static bool read_rough_metal(surface_t *s, bool specular_workflow)
 	return true;
 }
 
-static bool read_normal(surface_t *s)
+static bool read_normal(hob_usd_surface *s)
 {
 	hob_usd_texture t;
 	float unused[3] = {0};
-	if (!read_input(s, "normal", unused, 3, &t))
+	if (!hob_usd_surface_input(s, "normal", unused, 3, &t))
 		return false;
 	if (t.ref.image == HOB_NONE)
 		return true;
@@ -200,13 +192,13 @@ static bool read_normal(surface_t *s)
 	return true;
 }
 
-static bool read_rest(surface_t *s)
+static bool read_rest(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
 	hob_usd_texture t, coat, coat_rough;
 	float occlusion = 1, displacement = 0, rough = 0.01f;
 	m->ior = 1.5f;
-	if (!read_input(s, "emissiveColor", m->emissive, 3, &t))
+	if (!hob_usd_surface_input(s, "emissiveColor", m->emissive, 3, &t))
 		return false;
 	if (t.ref.image != HOB_NONE) {
 		m->slots[HOB_SLOT_EMISSIVE] = t.ref;
@@ -215,13 +207,14 @@ static bool read_rest(surface_t *s)
 	}
 	for (int i = 0; i < 3; i++)
 		m->emissive[i] = m->emissive[i] > 0 ? m->emissive[i] : 0;
-	if (!read_input(s, "occlusion", &occlusion, 1, &t))
+	if (!hob_usd_surface_input(s, "occlusion", &occlusion, 1, &t))
 		return false;
 	if (t.ref.image != HOB_NONE)
 		one_channel(s, "occlusion", &t, HOB_SLOT_OCCLUSION);
-	if (!read_input(s, "ior", &m->ior, 1, &t) || !read_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
-		!read_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
-		!read_input(s, "displacement", &displacement, 1, &t))
+	if (!hob_usd_surface_input(s, "ior", &m->ior, 1, &t) ||
+		!hob_usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
+		!hob_usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
+		!hob_usd_surface_input(s, "displacement", &displacement, 1, &t))
 		return false;
 	m->ior = m->ior >= 1 && m->ior < 100 ? m->ior : 1.5f;
 	if (m->ior != 1.5f)
@@ -230,10 +223,10 @@ static bool read_rest(surface_t *s)
 		m->slots[HOB_SLOT_CLEARCOAT] = coat.ref;
 		m->clearcoat = scale_of(&coat);
 	}
-	m->clearcoat = clamp(m->clearcoat);
+	m->clearcoat = hob_usd_unit(m->clearcoat);
 	if (m->clearcoat > 0) {
 		m->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
-		m->clearcoat_roughness = clamp(rough);
+		m->clearcoat_roughness = hob_usd_unit(rough);
 		if (coat_rough.ref.image != HOB_NONE) {
 			m->slots[HOB_SLOT_CLEARCOAT_ROUGH] = coat_rough.ref;
 			m->clearcoat_roughness = 1;
@@ -247,11 +240,11 @@ static bool read_rest(surface_t *s)
 	return true;
 }
 
-static bool read_surface(surface_t *s)
+static bool read_surface(hob_usd_surface *s)
 {
 	float workflow = 0;
 	hob_usd_texture none;
-	if (!read_input(s, "useSpecularWorkflow", &workflow, 1, &none))
+	if (!hob_usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none))
 		return false;
 	/* Roughness and metal first: the specular workflow finds metal itself. */
 	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) &&
@@ -277,7 +270,7 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 						  hob_error *err)
 {
 	hob_usd *u = b->u;
-	surface_t s = {.b = b, .to = to, .look = look, .err = err};
+	hob_usd_surface s = {.b = b, .to = to, .look = look, .err = err};
 	if (!find_surface(u, prim, &s.shader, err))
 		return false;
 	if (s.shader == HOB_NONE) {
@@ -289,6 +282,11 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) ||
 		hob_str_starts(id, HOB_STR("ND_UsdPreviewSurface")))
 		return read_surface(&s);
+	bool known;
+	if (!hob_usd_mtlx_surface(&s, id, &known))
+		return false;
+	if (known)
+		return true;
 	hob_usd_note(u, "shader-unknown", "material '%.*s': its surface '%.*s' is not read; it stays plain",
 				 HOB_FMT(u->prims[prim].path), HOB_FMT(id));
 	return true;
@@ -322,7 +320,7 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	uint32_t prim = path.len > 0 ? hob_usd_prim_at(b->u, path) : HOB_NONE;
 	float shown[4] = {1, 1, 1, 1};
 	for (int i = 0; color && i < 4; i++)
-		shown[i] = isfinite(color[i]) ? clamp(color[i]) : 1;
+		shown[i] = isfinite(color[i]) ? hob_usd_unit(color[i]) : 1;
 	hob_str key = prim != HOB_NONE
 					  ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
 					  : hob_arena_printf(b->u->scratch, "%d %a %a %a %a", double_sided, (double)shown[0],

@@ -430,6 +430,7 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	}
 	hob_str scheme = hob_usd_text(hob_usd_still(u, prim, HOB_STR("subdivisionScheme")));
 	g.smooth = !hob_str_equal(scheme, HOB_STR("none"));
+	b->subdivided += g.smooth && scheme.len > 0;
 	g.left_handed =
 		hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("orientation"))), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), 0) != 0;

@@ -113,13 +113,13 @@ static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, ho
 	return true;
 }
 
-static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, hob_usd_look *look, hob_texture_ref *ref,
-							 hob_error *err)
+static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *input, hob_usd_look *look,
+							 hob_texture_ref *ref, hob_error *err)
 {
 	hob_usd *u = b->u;
 	hob_usd_source source;
 	hob_str name = HOB_STR("st"), found;
-	if (!hob_usd_follow(u, shader, "inputs:st", &source, err))
+	if (!hob_usd_follow(u, shader, input, &source, err))
 		return false;
 	if (source.shader != HOB_NONE &&
 		hob_str_equal(hob_usd_shader_id(u, source.shader), HOB_STR("UsdTransform2d"))) {
@@ -128,9 +128,12 @@ static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, hob_usd_look *
 			!hob_usd_follow(u, transform, "inputs:in", &source, err))
 			return false;
 	}
-	if (source.shader != HOB_NONE &&
-		hob_str_starts(hob_usd_shader_id(u, source.shader), HOB_STR("UsdPrimvarReader"))) {
-		if (!read_word(u, source.shader, "inputs:varname", &found, err))
+	hob_str reader = source.shader != HOB_NONE ? hob_usd_shader_id(u, source.shader) : HOB_STR("");
+	if (hob_str_starts(reader, HOB_STR("UsdPrimvarReader")) ||
+		hob_str_starts(reader, HOB_STR("ND_UsdPrimvarReader")) ||
+		hob_str_starts(reader, HOB_STR("ND_geompropvalue"))) {
+		if (!read_word(u, source.shader, reader.data[3] == 'g' ? "inputs:geomprop" : "inputs:varname", &found,
+					   err))
 			return false;
 		name = found.len > 0 ? found : name;
 	}
@@ -194,17 +197,98 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 	return true;
 }
 
-bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+/* ---- MaterialX: pictures, and the nodes that stand between them and a surface */
+
+/* Nodes that hand on what comes in: the input is followed. */
+static const struct {
+	const char *id, *input;
+} passing[] = {{"ND_normalmap", "inputs:in"}, {"ND_separate", "inputs:in"}, {"ND_extract", "inputs:in"},
+			   {"ND_convert", "inputs:in"},	  {"ND_swizzle", "inputs:in"},	{"ND_dot", "inputs:in"}};
+
+static char channel_of(hob_str output, char before)
+{
+	/* "outg", "outy", "g" */
+	static const char names[] = "rgbaxyzw", channels[] = "rgbargba";
+	char last = output.len > 0 ? output.data[output.len - 1] : 0;
+	const char *at = last && (output.len == 1 || (output.len == 4 && hob_str_starts(output, HOB_STR("out"))))
+						 ? strchr(names, last)
+						 : NULL;
+	return at ? channels[at - names] : before;
+}
+
+static bool pass_on(hob_usd *u, hob_usd_source *source, hob_usd_texture *out, hob_error *err)
+{
+	for (int hop = 0; hop < HOPS && source->shader != HOB_NONE; hop++) {
+		hob_str id = hob_usd_shader_id(u, source->shader);
+		const char *input = NULL;
+		for (size_t i = 0; i < HOB_COUNT_OF(passing) && !input; i++)
+			input = hob_str_starts(id, hob_str_of(passing[i].id)) ? passing[i].input : NULL;
+		if (!input)
+			return true;
+		out->channel = channel_of(source->output, out->channel);
+		if (hob_str_starts(id, HOB_STR("ND_extract"))) {
+			float index[4] = {0};
+			if (!read_input(u, source->shader, "inputs:index", index, NULL, err))
+				return false;
+			out->channel = index[0] >= 0 && index[0] < 4 ? "rgba"[(int)index[0]] : 'r';
+		}
+		if (!hob_usd_follow(u, source->shader, input, source, err))
+			return false;
+	}
+	return true;
+}
+
+static bool is_picture(hob_str id)
+{
+	return hob_str_starts(id, HOB_STR("ND_image_")) || hob_str_starts(id, HOB_STR("ND_tiledimage_")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_image")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_colorimage")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_normalmap"));
+}
+
+static bool read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
+{
+	float tiling[4] = {1, 1}, offset[4] = {0};
+	if (!read_input(u, shader, "inputs:uvtiling", tiling, NULL, err) ||
+		!read_input(u, shader, "inputs:uvoffset", offset, NULL, err))
+		return false;
+	if (tiling[0] == 1 && tiling[1] == 1 && offset[0] == 0 && offset[1] == 0)
+		return true;
+	ref->scale[0] = tiling[0], ref->scale[1] = tiling[1];
+	ref->offset[0] = -offset[0];
+	ref->offset[1] = 1 - tiling[1] + offset[1];
+	return true;
+}
+
+static bool read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+							  hob_usd_texture *out, hob_error *err)
+{
+	hob_usd *u = b->u;
+	hob_usd_source file;
+	out->channel = channel_of(source->output, out->channel);
+	return hob_usd_follow(u, source->shader, "inputs:file", &file, err) &&
+		   read_picture(b, &file, &out->ref.image, err) &&
+		   (out->ref.image == HOB_NONE ||
+			(read_coordinates(b, source->shader, "inputs:texcoord", look, &out->ref, err) &&
+			 read_tiles(u, source->shader, &out->ref, err)));
+}
+
+bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_usd_look *look,
 						  hob_usd_texture *out, hob_error *err)
 {
+	hob_usd_source passed = *from, *source = &passed;
 	hob_usd *u = b->u;
 	hob_usd_source file;
 	*out = (hob_usd_texture){
 		.ref = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, .scale = {1, 1, 1, 1}, .fallback = {0, 0, 0, 1}};
+	if (!pass_on(u, source, out, err))
+		return false;
 	if (source->shader == HOB_NONE)
 		return true;
-	if (!hob_str_equal(hob_usd_shader_id(u, source->shader), HOB_STR("UsdUVTexture"))) {
-		hob_str id = hob_usd_shader_id(u, source->shader);
+	hob_str id = hob_usd_shader_id(u, source->shader);
+	if (is_picture(id))
+		return read_mtlx_picture(b, source, look, out, err);
+	if (!hob_str_equal(id, HOB_STR("UsdUVTexture")) && !hob_str_equal(id, HOB_STR("ND_UsdUVTexture"))) {
 		if (!hob_str_starts(id, HOB_STR("UsdPrimvarReader")))
 			hob_usd_note(u, "shader-unknown",
 						 "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
@@ -219,6 +303,7 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_
 		!read_input(u, source->shader, "inputs:fallback", out->fallback, &out->has_fallback, err) ||
 		!read_picture(b, &file, &out->ref.image, err))
 		return false;
-	return out->ref.image == HOB_NONE || (read_coordinates(b, source->shader, look, &out->ref, err) &&
-										  read_sampler(b, source->shader, &out->ref.sampler, err));
+	return out->ref.image == HOB_NONE ||
+		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
+			read_sampler(b, source->shader, &out->ref.sampler, err));
 }

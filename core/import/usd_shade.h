@@ -32,4 +32,25 @@ typedef struct hob_usd_texture {
 bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
 						  hob_usd_texture *out, hob_error *err) HOB_MUST_CHECK;
 
+/* ---- usd_material.c: what surfaces share */
+
+typedef struct hob_usd_surface {
+	hob_usd_build_t *b;
+	uint32_t shader;
+	hob_material *to;
+	hob_usd_look *look;
+	hob_error *err;
+} hob_usd_surface;
+
+/* An input: its number(s) in `out`, and its texture. A texture's neutral value is 1, to be multiplied with. */
+bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
+						   hob_usd_texture *texture) HOB_MUST_CHECK;
+/* Cut to 0..1; 0 for what is no number. */
+float hob_usd_unit(float value);
+
+/* ---- usd_mtlx.c: surfaces of MaterialX (standard_surface, open_pbr_surface, gltf_pbr, disney_principled) */
+
+/* *known: whether `id` ("ND_standard_surface_surfaceshader") is one; the material is filled then. */
+bool hob_usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known) HOB_MUST_CHECK;
+
 #endif

@@ -96,6 +96,34 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 	return SIZE_MAX;
 }
 
+/* What the mesh shows at rest: the only value, or the first in time. */
+static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
+{
+	hob_usd_build_t *b = a->b;
+	hob_model *m = &b->model;
+	const hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
+	const hob_usd_value *weights = hob_usd_still(b->u, a->prim, HOB_STR("blendShapeWeights"));
+	uint32_t first = m->weight_count;
+	bool any = false;
+	for (uint32_t t = 0; weights && t < mesh->target_count; t++) {
+		size_t at = shape_in(names, mesh->targets[t].name);
+		double weight = at < weights->count ? hob_usd_component(weights, at) : 0;
+		m->weights = (float *)hob_usd_more(b->u->scratch, m->weights, m->weight_count, &b->weight_room,
+										   sizeof *m->weights);
+		if (!m->weights)
+			return hob_fail_memory(a->err, b->u->scratch, "blend shapes");
+		m->weights[m->weight_count++] = isfinite(weight) ? (float)weight : 0;
+		any = any || m->weights[m->weight_count - 1] != 0;
+	}
+	if (any) {
+		m->nodes[node].weight_first = first;
+		m->nodes[node].weight_count = mesh->target_count;
+	} else {
+		m->weight_count = first;
+	}
+	return true;
+}
+
 static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
 						 uint32_t node)
 {
@@ -103,7 +131,11 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 	hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
 	const hob_usd_samples *s = weights->samples;
 	hob_track *track;
-	if (!s || mesh->target_count == 0)
+	if (mesh->target_count == 0)
+		return true;
+	if (!rest_weights(a, names, node))
+		return false;
+	if (!s)
 		return true;
 	if (!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, s->count, &track, a->err))
 		return false;
@@ -115,7 +147,8 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 			track->times[i] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * s->times[i]);
 		}
 	}
-	hob_usd_drop_still(a->b, NULL);
+	const hob_node *at_rest = &m->nodes[node];
+	hob_usd_drop_still(a->b, at_rest->weight_count > 0 ? m->weights + at_rest->weight_first : NULL);
 	return true;
 }
 

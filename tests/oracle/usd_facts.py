@@ -10,6 +10,14 @@ import pathlib
 import subprocess
 import sys
 
+# Where the two differ and may: what this build of OpenUSD does, not what the file says.
+EXPLAINED = {
+    "purpose.usda": "it draws the purpose 'default' only; Hob also 'render'",
+    "SoC-ElephantWithMonochord.usdc": "it could not compose the file (flat_error); nothing of it was drawn",
+    "SoC-ElephantWithMonochord_thumbnail.usda": "the same file, referenced",
+    "animated_cube_translation.usda": "it was drawn at the last time; its rest is the default value",
+    "pointsTypes.usda": "points of other types than numbers by three draw what the memory holds; Hob leaves them out",
+}
 LEAST = {"draws": 80, "triangles": 78, "box": 75, "materials": 17}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", ROOT.parent / "shared" / "corpus"))
@@ -49,7 +57,7 @@ def compare(ours, theirs):
         drawn = dict(drawn, bounds_m_y_up=theirs["samples"][0][1])
     if drawn is not None and theirs.get("drawn_exact"):
         if drawn["triangles"] == 0:
-            found["draws"] = None if not ours["ok"] and ours["code"] == "import.empty" else f"draws {ours.get('triangles')}, not nothing"
+            found["draws"] = None if not ours["ok"] and ours["code"] in ("import.empty", "import.skipped") else f"draws {ours.get('triangles')}, not nothing"
         else:
             found["draws"] = None if ours["ok"] else f"{ours['code']}: {ours['error']}"
             found["triangles"] = None if ours.get("triangles") == drawn["triangles"] else f"{ours.get('triangles')} != {drawn['triangles']}"
@@ -80,15 +88,16 @@ def main():
         ours = json.loads(line)
         for fact, reason in compare(ours, theirs).items():
             agree[fact] = agree.get(fact, 0) + (reason is None)
-            differ[fact] = differ.get(fact, 0) + (reason is not None)
+            why = reason and EXPLAINED.get(theirs["path"].rsplit("/", 1)[-1])
+            differ[fact] = differ.get(fact, 0) + (reason is not None and not why)
             if reason:
-                print(f"{theirs['path']}: {fact}: {reason}")
+                print(f"{theirs['path']}: {fact}: {reason}{f' - explained: {why}' if why else ''}")
         if verbose:
             print(theirs["path"], json.dumps({k: v for k, v in ours.items() if k not in ("materials", "path")}))
     print(f"{len(facts)} files. agree: {agree}; differ: {differ}")
     if not wanted:
         short = [f for f in LEAST if agree.get(f, 0) < LEAST[f]]
-        sys.exit(1 if short else 0)
+        sys.exit(1 if short or any(differ.values()) else 0)
 
 
 main()

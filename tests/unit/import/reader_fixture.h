@@ -20,6 +20,7 @@ typedef struct reader {
 	hob_arena result, scratch;
 	const hob_editor *editor;
 	bool beside_export;
+	hob_str usd_variants;
 	hob_notes notes;
 	hob_model model;
 	hob_error error;
@@ -72,6 +73,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 								  .scratch = &r->scratch,
 								  .editor = r->editor,
 								  .blend = {.beside_export = r->beside_export},
+								  .usd_variants = r->usd_variants,
 								  .notes = &r->notes};
 	hob_model model = {0};
 	r->ok = r->importer->import(&request, &model, &r->error);

@@ -237,12 +237,11 @@ static void what_is_not_drawn(void **state)
 {
 	(void)state;
 	static const char *const stages[] = {
-		"over \"X\" { def Cube \"C\" {} }",
-		"class \"X\" { def Cube \"C\" {} }",
 		"def Cube \"C\" (active = false) {}",
 		"def Cube \"C\" { token visibility = \"invisible\" }",
 		"def Cube \"C\" { uniform token purpose = \"proxy\" }",
 		"def Scope \"S\" {}",
+		"def Xform \"X\" (references = @none.usda@) { def Material \"M\" {} }",
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(stages); i++) {
 		reader *r = stage(stages[i]);
@@ -250,6 +249,114 @@ static void what_is_not_drawn(void **state)
 		assert_int_equal(r->error.code, HOB_ERR_EMPTY);
 		reader_free(r);
 	}
+}
+
+static void parts_of_other_stages_are_skipped(void **state)
+{
+	(void)state;
+	static const char *const stages[] = {
+		"over \"X\" { def Cube \"C\" {} }",
+		"class \"X\" { def Cube \"C\" {} }",
+		"def Scope \"Looks\" { def Material \"M\" { def Shader \"S\" {} } }",
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(stages); i++) {
+		reader *r = stage(stages[i]);
+		assert_false(reader_run(r));
+		assert_int_equal(r->error.code, HOB_ERR_SKIPPED);
+		assert_non_null(strstr(r->error.context, "cooked with the stage that uses it"));
+		reader_free(r);
+	}
+}
+
+static const char variants[] =
+	"def Xform \"X\" (variants = { string shape = \"box\" } prepend variantSets = [\"shape\", \"extra\"]) {\n"
+	"variantSet \"shape\" = { \"box\" { def Cube \"C\" {} } \"two\" { def Cube \"C\" {} def Cube \"D\" {} } "
+	"}\n"
+	"variantSet \"extra\" = { \"on\" { def Cube \"E\" {} } } }";
+
+static void a_setting_chooses_variants(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *asked;
+		uint32_t meshes;
+		bool noted;
+	} cases[] = {{"", 1, false},
+				 {"shape=two", 2, false},
+				 {" extra = on , shape=two", 3, false},
+				 {"shape=none", 1, true},
+				 {"other=two,extra=on", 2, false}};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		reader *r = stage(variants);
+		r->usd_variants = hob_str_of(cases[i].asked);
+		const hob_model *m = reader_model(r);
+		uint32_t meshes = 0;
+		for (uint32_t n = 0; n < m->node_count; n++)
+			meshes += m->nodes[n].mesh_count;
+		assert_int_equal(meshes, cases[i].meshes);
+		assert_int_equal(reader_noted(r, "usd.no-variant"), cases[i].noted);
+		assert_true(reader_noted(r, "usd.variants"));
+		reader_free(r);
+	}
+}
+
+static void materialx_surfaces_are_read(void **state)
+{
+	(void)state;
+	reader *r = stage(with_mesh(
+		"",
+		"texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 1), (0, 1)] (interpolation = \"vertex\")\n"
+		"rel material:binding = </Look>\n",
+		"\ndef Material \"Look\" { token outputs:mtlx:surface.connect = </Look/S.outputs:out>\n"
+		"def Shader \"S\" { uniform token info:id = \"ND_standard_surface_surfaceshader\"\n"
+		"float inputs:base = 0.5\n color3f inputs:base_color.connect = </Look/G.outputs:color>\n"
+		"float inputs:metalness = 1\n float inputs:specular_roughness = 0.25\n float inputs:emission = 2\n"
+		"color3f inputs:emission_color = (0.5, 0, 0)\n color3f inputs:opacity = (0.5, 0.5, 0.5)\n"
+		"float inputs:coat = 1\n float inputs:specular_IOR = 1.4\n token outputs:out }\n"
+		"def NodeGraph \"G\" { color3f outputs:color.connect = </Look/G/I.outputs:out>\n"
+		"def Shader \"I\" { uniform token info:id = \"ND_image_color3\"\n asset inputs:file = @wood.png@\n"
+		"color3f outputs:out } } }"));
+	reader_add(r, "wood.png", "a picture");
+	const hob_material *m = &reader_model(r)->materials[0];
+	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 0);
+	assert_near(m->base_color[0], 0.5f);
+	assert_near(m->base_color[3], 0.5f);
+	assert_near(m->metallic, 1);
+	assert_near(m->roughness, 0.25f);
+	assert_vector(m->emissive, 1, 0, 0);
+	assert_near(m->clearcoat, 1);
+	assert_near(m->ior, 1.4f);
+	assert_int_equal(m->alpha_mode, HOB_ALPHA_BLEND);
+	assert_false(reader_noted(r, "usd.shader-unknown"));
+	reader_free(r);
+}
+
+static const char shaped[] =
+	"def SkelRoot \"R\" { rel skel:animationSource = </R/A>\n rel skel:skeleton = </R/S>\n"
+	"def Skeleton \"S\" { uniform token[] joints = [\"a\"]\n"
+	"uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]\n"
+	"uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))] }\n"
+	"def SkelAnimation \"A\" { uniform token[] joints = [\"a\"]\n uniform token[] blendShapes = [\"smile\"]\n"
+	"float[] blendShapeWeights = [0.75] }\n"
+	"def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n"
+	"point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]\n uniform token[] skel:blendShapes = [\"smile\"]\n"
+	"rel skel:blendShapeTargets = </R/M/B>\n"
+	"int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1\n interpolation = \"vertex\")\n"
+	"float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1\n interpolation = \"vertex\")\n"
+	"def BlendShape \"B\" { uniform vector3f[] offsets = [(0, 0, 1)]\n uniform int[] pointIndices = [1]\n"
+	"uniform vector3f[] inbetweens:half = [(0, 0, 2)] (weight = 0.5) } } }";
+
+static void blend_shapes_rest_at_their_weights(void **state)
+{
+	(void)state;
+	reader *r = stage(shaped);
+	const hob_model *m = reader_model(r);
+	const hob_node *node = node_of(m, "M");
+	assert_int_equal(node->weight_count, 1);
+	assert_near(m->weights[node->weight_first], 0.75f);
+	assert_near(m->meshes[0].targets[0].position[5], 1);
+	assert_true(reader_noted(r, "usd.inbetweens"));
+	reader_free(r);
 }
 
 static void mistakes_are_told_with_their_line(void **state)
@@ -355,6 +462,10 @@ int main(void)
 		cmocka_unit_test(cycles_end),
 		cmocka_unit_test(stages_that_double_themselves_hit_a_limit),
 		cmocka_unit_test(what_is_not_drawn),
+		cmocka_unit_test(parts_of_other_stages_are_skipped),
+		cmocka_unit_test(a_setting_chooses_variants),
+		cmocka_unit_test(materialx_surfaces_are_read),
+		cmocka_unit_test(blend_shapes_rest_at_their_weights),
 		cmocka_unit_test(mistakes_are_told_with_their_line),
 		cmocka_unit_test(damaged_text_does_no_harm),
 		cmocka_unit_test(instancers_share_their_meshes),
