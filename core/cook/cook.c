@@ -139,6 +139,7 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .parallel = request->parallel,
 							  .keep_units = request->settings.units == HOB_UNITS_SOURCE,
 							  .editor = request->editor,
+							  .subdivision = request->settings.subdivision,
 							  .usd_variants = hob_str_of(request->settings.usd_variants),
 							  .blend = {.apply_modifiers = request->settings.blend_modifiers,
 										.beside_export = request->settings.blend_beside == HOB_BESIDE_BLEND,

@@ -57,6 +57,7 @@ typedef struct hob_import_request {
 		hob_editor_actions actions;
 		hob_str collection;
 	} blend;
+	uint32_t subdivision; /* levels by which subdivision surfaces are refined */
 	hob_str usd_variants; /* "set=choice, set=choice": over what a USD stage chooses; may be empty */
 	/* May be NULL. Importers only hand it on: hob_import applies it. */
 	const hob_space_override *space;

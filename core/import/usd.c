@@ -81,7 +81,8 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 			b->u->prim_count - 1);
 	if (b->subdivided > 0)
 		hob_usd_info(b->u, "subdivision",
-					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals",
+					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals "
+					 "(setting subdivision)",
 					 b->subdivided);
 	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
 }

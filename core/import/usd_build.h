@@ -73,6 +73,7 @@ typedef struct hob_usd_polygons {
 	size_t face_count, corner_count;
 	const float *corner_normals; /* [corner_count][3] of generated shapes, or NULL: as the prim says */
 	bool left_handed, smooth, double_sided;
+	uint32_t levels; /* of subdivision that is asked for */
 } hob_usd_polygons;
 
 /* Makes the meshes of a prim (one per subset) and hangs them on its node. */

@@ -1,4 +1,5 @@
 #include "usd_skel.h"
+#include "usd_subdivide.h"
 
 #include "polygon.h"
 #include "shape.h"
@@ -38,7 +39,8 @@ typedef struct corner {
 typedef struct part {
 	hob_usd_build_t *b;
 	uint32_t prim;
-	const hob_usd_polygons *polygons;
+	const hob_usd_polygons *polygons, *cage; /* cage: what the file says; the same without subdivision */
+	const hob_usd_subdivision *refined;		 /* NULL without */
 	hob_usd_stream normals, colors, opacities, uvs[HOB_UV_SETS];
 	uint32_t uv_count;
 	bool by_corner;
@@ -99,6 +101,12 @@ static bool by_corner(const hob_usd_stream *s)
 	return s->items && (s->interpolation == HOB_USD_UNIFORM || s->interpolation == HOB_USD_PER_CORNER);
 }
 
+static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream *out)
+{
+	return hob_usd_stream_open(p->b, p->prim, p->cage, name, width, out, p->err) &&
+		   (!p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err));
+}
+
 static bool open_streams(part_t *p, uint32_t material, bool bound)
 {
 	const hob_usd_polygons *g = p->polygons;
@@ -106,20 +114,19 @@ static bool open_streams(part_t *p, uint32_t material, bool bound)
 	static const char *const usual[] = {"st", "UVMap", "st0", "st_0", "map1", "uv", "Texture_uv"};
 	if (g->corner_normals)
 		p->normals = (hob_usd_stream){g->corner_normals, g->corner_count, 3, NULL, 0, HOB_USD_PER_CORNER};
-	else if (!g->smooth && !hob_usd_stream_open(p->b, p->prim, g, HOB_STR("normals"), 3, &p->normals, p->err))
+	else if (!g->smooth && !open_stream(p, HOB_STR("normals"), 3, &p->normals))
 		return false;
-	if (!bound &&
-		(!hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayColor"), 3, &p->colors, p->err) ||
-		 !hob_usd_stream_open(p->b, p->prim, g, HOB_STR("displayOpacity"), 1, &p->opacities, p->err)))
+	if (!bound && (!open_stream(p, HOB_STR("displayColor"), 3, &p->colors) ||
+				   !open_stream(p, HOB_STR("displayOpacity"), 1, &p->opacities)))
 		return false;
 	if (p->colors.interpolation == HOB_USD_CONSTANT)
 		p->colors.items = NULL;
 	p->uv_count = look->uv_count;
 	for (uint32_t i = 0; i < look->uv_count; i++)
-		if (!hob_usd_stream_open(p->b, p->prim, g, look->uv_names[i], 2, &p->uvs[i], p->err))
+		if (!open_stream(p, look->uv_names[i], 2, &p->uvs[i]))
 			return false;
 	for (size_t i = 0; look->uv_count == 0 && i < HOB_COUNT_OF(usual) && p->uv_count == 0; i++) {
-		if (!hob_usd_stream_open(p->b, p->prim, g, hob_str_of(usual[i]), 2, &p->uvs[0], p->err))
+		if (!open_stream(p, hob_str_of(usual[i]), 2, &p->uvs[0]))
 			return false;
 		p->uv_count = p->uvs[0].items != NULL;
 	}
@@ -328,6 +335,30 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	return true;
 }
 
+/* Only faces that can be drawn have edges that can be followed. */
+static bool is_whole(const hob_usd_polygons *g)
+{
+	bool whole = true;
+	for (size_t f = 0, first = 0; f < g->face_count && whole; first += (size_t)g->counts[f++]) {
+		whole = g->counts[f] >= 3;
+		for (size_t i = 0; whole && i < (size_t)g->counts[f]; i++)
+			whole = g->indices[first + i] >= 0 && (size_t)g->indices[first + i] < g->point_count;
+	}
+	return whole && hob_shape_in_reach(g->points, g->point_count * 3);
+}
+
+static bool inherit_parts(hob_usd_build_t *b, const hob_usd_subdivision *refined, uint32_t **part_of,
+						  hob_error *err)
+{
+	uint32_t *fine = HOB_NEW(b->u->scratch, uint32_t, refined->fine.face_count);
+	if (!fine)
+		return hob_fail_memory(err, b->u->scratch, "faces");
+	for (size_t f = 0; f < refined->fine.face_count; f++)
+		fine[f] = (*part_of)[refined->level_count > 0 ? refined->face_of[f] : f];
+	*part_of = fine;
+	return true;
+}
+
 bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 							const hob_usd_polygons *polygons, hob_error *err)
 {
@@ -336,7 +367,15 @@ bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 	if (!sort_faces(b, prim, polygons, &part_of, err) ||
 		!find_subsets(b, prim, polygons, part_of, &bindings, &count, err))
 		return false;
-	part_t p = {.b = b, .prim = prim, .polygons = polygons, .err = err};
+	hob_usd_subdivision refined;
+	part_t p = {.b = b, .prim = prim, .polygons = polygons, .cage = polygons, .err = err};
+	if (polygons->levels > 0 && is_whole(polygons)) {
+		if (!hob_usd_subdivide(b, prim, polygons, polygons->levels, &refined, err) ||
+			!inherit_parts(b, &refined, &part_of, err))
+			return false;
+		p.refined = &refined;
+		p.polygons = &refined.fine;
+	}
 	bool done = build_parts(&p, node, part_of, bindings, count);
 	if (p.polygon.careless > 0)
 		hob_note_add(b->u->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
@@ -430,7 +469,12 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	}
 	hob_str scheme = hob_usd_text(hob_usd_still(u, prim, HOB_STR("subdivisionScheme")));
 	g.smooth = !hob_str_equal(scheme, HOB_STR("none"));
-	b->subdivided += g.smooth && scheme.len > 0;
+	bool deforms = hob_usd_still(u, prim, HOB_STR("primvars:skel:jointIndices")) ||
+				   hob_usd_still(u, prim, HOB_STR("skel:blendShapes"));
+	bool refines = u->request->subdivision > 0 && !deforms &&
+				   (scheme.len == 0 || hob_str_equal(scheme, HOB_STR("catmullClark")));
+	g.levels = g.smooth && refines ? u->request->subdivision : 0;
+	b->subdivided += g.smooth && scheme.len > 0 && !refines;
 	g.left_handed =
 		hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("orientation"))), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), 0) != 0;

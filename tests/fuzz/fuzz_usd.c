@@ -4,7 +4,9 @@
  * Links: hob_import
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_usd
- *   build/fuzz/fuzz_usd -dict=tests/fuzz/fuzz_usd.dict -max_len=8192 /tmp/found tests/fuzz/corpus/usd */
+ *   build/fuzz/fuzz_usd -dict=tests/fuzz/fuzz_usd.dict -max_len=8192 /tmp/found tests/fuzz/corpus/usd
+ *
+ * quads.usdc there is made by tests/fuzz/usd_seed.py. */
 #include "core/import/importers.h"
 
 #include <stdio.h>

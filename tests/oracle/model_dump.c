@@ -1,7 +1,8 @@
-/* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py.
+/* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py and usd_facts.py.
  *
  *   model_dump FILE [CLIP T,T,T ...]...
  *
+ * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda".
  * Each CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose. */
 #include "core/animation/curve.h"
 #include "core/base/limits.h"
@@ -333,7 +334,7 @@ int main(int argc, char **argv)
 	hob_model model;
 	if (argc < 2)
 		return 2;
-	char *slash = strrchr(argv[1], '/');
+	char *root = strstr(argv[1], "//"), *slash = root ? root + 1 : strrchr(argv[1], '/');
 	folder = slash ? argv[1] : ".";
 	if (slash)
 		*slash = 0;
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
 	hob_import_request request = {
 		.io = &io, .path = name, .file = file, .result = &result, .scratch = &scratch, .notes = &notes};
 	if (!importer->import(&request, &model, &err) || !hob_model_check(&model, &err)) {
-		printf("{\"ok\":false,\"error\":");
+		printf("{\"ok\":false,\"code\":\"%s\",\"error\":", hob_err_name(err.code));
 		print_text(hob_str_of(err.context));
 	} else {
 		pose p = {calloc(model.node_count + 1, sizeof *p.t), calloc(model.node_count + 1, sizeof *p.r),

@@ -1,6 +1,6 @@
 """Holds what Hob makes of the corpus's USD files against what OpenUSD itself makes of them (ORACLE-usd.jsonl).
 
-usage: usd_facts.py USD_DUMP [-v] [PART-OF-PATH]
+usage: usd_facts.py MODEL_DUMP [-v] [PART-OF-PATH]
 
 HOB_CORPUS names the corpus, "../shared/corpus" beside the checkout otherwise; without one the test is skipped. How many files agree in
 which fact may only rise: LEAST holds the counts."""
@@ -57,17 +57,17 @@ def compare(ours, theirs):
         drawn = dict(drawn, bounds_m_y_up=theirs["samples"][0][1])
     if drawn is not None and theirs.get("drawn_exact"):
         if drawn["triangles"] == 0:
-            found["draws"] = None if not ours["ok"] and ours["code"] in ("import.empty", "import.skipped") else f"draws {ours.get('triangles')}, not nothing"
+            found["draws"] = None if not ours["ok"] and ours["code"] in ("import.empty", "import.skipped") else f"draws {ours.get('triangles_drawn')}, not nothing"
         else:
             found["draws"] = None if ours["ok"] else f"{ours['code']}: {ours['error']}"
-            found["triangles"] = None if ours.get("triangles") == drawn["triangles"] else f"{ours.get('triangles')} != {drawn['triangles']}"
-            found["box"] = None if same_box(ours.get("box"), drawn["bounds_m_y_up"]) else f"{ours.get('box')} != {drawn['bounds_m_y_up']}"
+            found["triangles"] = None if ours.get("triangles_drawn") == drawn["triangles"] else f"{ours.get('triangles_drawn')} != {drawn['triangles']}"
+            found["box"] = None if same_box(ours.get("bounds"), drawn["bounds_m_y_up"]) else f"{ours.get('bounds')} != {drawn['bounds_m_y_up']}"
     elif theirs.get("mesh_triangles"):
         found["draws"] = None if ours["ok"] else f"{ours['code']}: {ours['error']}"
         if drawn and ours["ok"]:
-            found["box"] = None if same_box(ours.get("box"), drawn["bounds_m_y_up"]) else f"{ours.get('box')} != {drawn['bounds_m_y_up']}"
+            found["box"] = None if same_box(ours.get("bounds"), drawn["bounds_m_y_up"]) else f"{ours.get('bounds')} != {drawn['bounds_m_y_up']}"
         if drawn is None and ours["ok"]:
-            found["triangles"] = None if ours.get("triangles") == theirs["mesh_triangles"] else f"{ours.get('triangles')} != {theirs['mesh_triangles']}"
+            found["triangles"] = None if ours.get("triangles_drawn") == theirs["mesh_triangles"] else f"{ours.get('triangles_drawn')} != {theirs['mesh_triangles']}"
     if ours["ok"] and theirs.get("materials"):
         found["materials"] = material_differs(ours["materials"], theirs["materials"])
     return found
@@ -82,10 +82,9 @@ def main():
         sys.exit(77)
     facts = [json.loads(line) for line in oracle.read_text().splitlines()]
     facts = [f for f in facts if (CORPUS / f["path"]).exists() and all(w in f["path"] for w in wanted)]
-    lines = subprocess.run([sys.argv[1], str(CORPUS)], input="".join(f["path"] + "\n" for f in facts), capture_output=True, text=True, check=True)
     agree, differ = {}, {}
-    for theirs, line in zip(facts, lines.stdout.splitlines()):
-        ours = json.loads(line)
+    for theirs in facts:
+        ours = json.loads(subprocess.run([sys.argv[1], f"{CORPUS}//{theirs['path']}"], capture_output=True, text=True, check=True).stdout)
         for fact, reason in compare(ours, theirs).items():
             agree[fact] = agree.get(fact, 0) + (reason is None)
             why = reason and EXPLAINED.get(theirs["path"].rsplit("/", 1)[-1])
@@ -93,7 +92,7 @@ def main():
             if reason:
                 print(f"{theirs['path']}: {fact}: {reason}{f' - explained: {why}' if why else ''}")
         if verbose:
-            print(theirs["path"], json.dumps({k: v for k, v in ours.items() if k not in ("materials", "path")}))
+            print(theirs["path"], json.dumps({k: v for k, v in ours.items() if k in ("ok", "code", "triangles_drawn", "bounds", "notes")}))
     print(f"{len(facts)} files. agree: {agree}; differ: {differ}")
     if not wanted:
         short = [f for f in LEAST if agree.get(f, 0) < LEAST[f]]

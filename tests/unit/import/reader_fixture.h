@@ -21,6 +21,7 @@ typedef struct reader {
 	const hob_editor *editor;
 	bool beside_export;
 	hob_str usd_variants;
+	uint32_t subdivision;
 	hob_notes notes;
 	hob_model model;
 	hob_error error;
@@ -74,6 +75,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 								  .editor = r->editor,
 								  .blend = {.beside_export = r->beside_export},
 								  .usd_variants = r->usd_variants,
+								  .subdivision = r->subdivision,
 								  .notes = &r->notes};
 	hob_model model = {0};
 	r->ok = r->importer->import(&request, &model, &r->error);

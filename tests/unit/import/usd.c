@@ -359,6 +359,112 @@ static void blend_shapes_rest_at_their_weights(void **state)
 	reader_free(r);
 }
 
+#define CUBE                                                                                                 \
+	"def Mesh \"M\" { int[] faceVertexCounts = [4, 4, 4, 4, 4, 4]\n"                                         \
+	"int[] faceVertexIndices = [0,2,3,1, 4,5,7,6, 0,1,5,4, 2,6,7,3, 0,4,6,2, 1,3,7,5]\n"                     \
+	"point3f[] points = [(-1,-1,-1), (1,-1,-1), (-1,1,-1), (1,1,-1), (-1,-1,1), (1,-1,1), (-1,1,1), "        \
+	"(1,1,1)]\n"
+
+static reader *subdivided(const char *inside, uint32_t levels)
+{
+	char text[2048];
+	snprintf(text, sizeof text, "%s%s }", CUBE, inside);
+	reader *r = stage(text);
+	r->subdivision = levels;
+	return r;
+}
+
+/* How far the vertices are from the middle at most, and at least. */
+static void reach(const hob_mesh *mesh, float *most, float *least)
+{
+	*most = 0, *least = 10;
+	for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+		const float *p = mesh->position + (size_t)v * 3;
+		float length = sqrtf(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+		*most = fmaxf(*most, length);
+		*least = fminf(*least, length);
+	}
+}
+
+static void surfaces_are_subdivided_when_asked(void **state)
+{
+	(void)state;
+	float most, least;
+	reader *r = subdivided("", 1);
+	const hob_mesh *mesh = &reader_model(r)->meshes[0];
+	assert_int_equal(mesh->index_count, 24 * 6);
+	assert_int_equal(mesh->vertex_count, 26);
+	assert_false(mesh->flat);
+	reach(mesh, &most, &least);
+	/* Middles of edges are at 3/4, corners at 5/9 of the cage's, and faces stay. */
+	assert_near(most, 0.75f * sqrtf(2));
+	assert_near(least, 5.0f / 9 * sqrtf(3));
+	reader_free(r);
+	r = subdivided("", 4);
+	assert_int_equal(reader_model(r)->meshes[0].index_count, 6 * 256 * 6);
+	reader_free(r);
+	r = subdivided("uniform token subdivisionScheme = \"none\"\n", 2);
+	assert_int_equal(reader_model(r)->meshes[0].index_count, 36);
+	reader_free(r);
+}
+
+static void creases_and_corners_stay_sharp(void **state)
+{
+	(void)state;
+	float most, least;
+	/* All edges: the cube stays. */
+	reader *r = subdivided(
+		"int[] creaseIndices = [0,2,3,1,0,4,6,7,5,4, 1,5, 2,6, 3,7]\nint[] creaseLengths = [10,2,2,2]\n"
+		"float[] creaseSharpnesses = [10, 10, 10, 10]\n",
+		3);
+	reach(&reader_model(r)->meshes[0], &most, &least);
+	assert_near(most, sqrtf(3));
+	assert_near(least, 1);
+	reader_free(r);
+	/* One corner. */
+	r = subdivided("int[] cornerIndices = [7]\nfloat[] cornerSharpnesses = [10]\n", 2);
+	reach(&reader_model(r)->meshes[0], &most, &least);
+	assert_near(most, sqrtf(3));
+	reader_free(r);
+	/* Half a crease is between. */
+	r = subdivided(
+		"int[] creaseIndices = [0,1]\nint[] creaseLengths = [2]\nfloat[] creaseSharpnesses = [0.5]\n", 1);
+	reach(&reader_model(r)->meshes[0], &most, &least);
+	assert_near(most, 0.875f * sqrtf(2));
+	reader_free(r);
+}
+
+static void what_lies_on_a_surface_is_subdivided_with_it(void **state)
+{
+	(void)state;
+	reader *r = subdivided(
+		"texCoord2f[] primvars:st = [(0,0),(1,0),(1,1),(0,1), (0,0),(1,0),(1,1),(0,1), "
+		"(0,0),(1,0),(1,1),(0,1), "
+		"(0,0),(1,0),(1,1),(0,1), (0,0),(1,0),(1,1),(0,1), (0,0),(1,0),(1,1),(0,1)] (interpolation = "
+		"\"faceVarying\")\n"
+		"color3f[] primvars:displayColor = [(1,0,0),(0,1,0),(1,0,0),(1,0,0),(1,0,0),(1,0,0)] (interpolation "
+		"= "
+		"\"uniform\")\n"
+		"def GeomSubset \"S\" { uniform token elementType = \"face\"\n int[] indices = [0]\n rel "
+		"material:binding = </Look> }",
+		2);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 2);
+	const hob_mesh *mesh = &m->meshes[0];
+	assert_int_equal(mesh->index_count, 5 * 16 * 6);
+	assert_int_equal(m->meshes[1].index_count, 16 * 6);
+	uint32_t green = 0;
+	for (uint32_t i = 0; i < mesh->index_count; i += 6) {
+		const float *color = mesh->color[0] + (size_t)mesh->indices[i] * 4;
+		green += color[1] > 0.5f;
+		const float *uv = mesh->uv[0] + (size_t)mesh->indices[i] * 2;
+		assert_near(uv[0] * 4, roundf(uv[0] * 4));
+		assert_near(uv[1] * 4, roundf(uv[1] * 4));
+	}
+	assert_int_equal(green, 16);
+	reader_free(r);
+}
+
 static void mistakes_are_told_with_their_line(void **state)
 {
 	(void)state;
@@ -398,6 +504,49 @@ static void damaged_text_does_no_harm(void **state)
 				hob_error error;
 				assert_true(hob_model_check(&r->model, &error));
 			}
+			reader_free(r);
+		}
+}
+
+/* Made by tests/fuzz/usd_seed.py: five quads, arrays packed and not. */
+static size_t read_crate(uint8_t *bytes, size_t room)
+{
+	FILE *file = fopen(HOB_TEST_DATA "/../fuzz/corpus/usd/quads.usdc", "rb");
+	assert_non_null(file);
+	size_t size = fread(bytes, 1, room, file);
+	fclose(file);
+	return size;
+}
+
+static void crates_are_read(void **state)
+{
+	(void)state;
+	static uint8_t bytes[4096];
+	reader *r = reader_new(&hob_usd_importer);
+	reader_add_bytes(r, "a.usdc", bytes, read_crate(bytes, sizeof bytes));
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 1);
+	assert_int_equal(m->meshes[0].index_count, 5 * 6);
+	assert_vector(m->meshes[0].position + 19 * 3, 8, 1, 0);
+	assert_true(m->meshes[0].flat);
+	reader_free(r);
+}
+
+static void damaged_crates_do_no_harm(void **state)
+{
+	(void)state;
+	static uint8_t bytes[4096], copy[4096];
+	size_t size = read_crate(bytes, sizeof bytes);
+	for (size_t i = 0; i < size; i++)
+		for (int way = 0; way < 4; way++) {
+			reader *r = reader_new(&hob_usd_importer);
+			memcpy(copy, bytes, size);
+			copy[i] = way == 1	 ? 0xFF
+					  : way == 2 ? (uint8_t)(copy[i] ^ 1)
+					  : way == 3 ? (uint8_t)(copy[i] ^ 0x80)
+								 : copy[i];
+			reader_add_bytes(r, "a.usdc", copy, way == 0 ? i : size);
+			(void)reader_run(r); /* a model that it accepts is checked there */
 			reader_free(r);
 		}
 }
@@ -466,6 +615,11 @@ int main(void)
 		cmocka_unit_test(a_setting_chooses_variants),
 		cmocka_unit_test(materialx_surfaces_are_read),
 		cmocka_unit_test(blend_shapes_rest_at_their_weights),
+		cmocka_unit_test(surfaces_are_subdivided_when_asked),
+		cmocka_unit_test(creases_and_corners_stay_sharp),
+		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),
+		cmocka_unit_test(crates_are_read),
+		cmocka_unit_test(damaged_crates_do_no_harm),
 		cmocka_unit_test(mistakes_are_told_with_their_line),
 		cmocka_unit_test(damaged_text_does_no_harm),
 		cmocka_unit_test(instancers_share_their_meshes),
