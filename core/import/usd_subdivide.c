@@ -43,10 +43,15 @@ static int compare_creases(const void *a, const void *b)
 
 static float sharpness_of(const creases_t *c, uint64_t key)
 {
-	const crease_t wanted = {.key = key};
-	const crease_t *found =
-		c->count > 0 ? bsearch(&wanted, c->items, c->count, sizeof *c->items, compare_creases) : NULL;
-	return found ? found->sharpness : 0;
+	uint32_t first = 0, end = c->count;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+		if (c->items[middle].key < key)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < c->count && c->items[first].key == key ? c->items[first].sharpness : 0;
 }
 
 static float within(float sharpness)
