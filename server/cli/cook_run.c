@@ -278,7 +278,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 			entry->stalled = outcome->stalled;
 			r->plan.again = true;
 		} else {
-			if (outcome->stalled && entry->stalled)
+			if (outcome->stalled && entry->stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 				srv_outcome_stalled_again(outcome);
 			report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
 		}

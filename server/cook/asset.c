@@ -123,9 +123,9 @@ static void end_job(srv_asset *a)
 	a->job_keep = a->job_cut = a->job_previewed = a->on_worker = a->cooking = false;
 }
 
-static void back_off(srv_asset *a, uint64_t now_ms)
+static void back_off(srv_asset *a, uint64_t now_ms, uint32_t lost_ms)
 {
-	uint32_t wait = a->retry.wait_ms * 2;
+	uint32_t wait = a->retry.wait_ms * 2 > lost_ms ? a->retry.wait_ms * 2 : lost_ms;
 	uint32_t most =
 		a->error == SRV_ASSET_INTERRUPTED ? SRV_ASSET_INTERRUPTED_MAX_MS : SRV_ASSET_BACKOFF_MAX_MS;
 	wait = wait < SRV_ASSET_BACKOFF_MS ? SRV_ASSET_BACKOFF_MS : wait;
@@ -185,7 +185,7 @@ static void plan_retry(srv_asset *a, const srv_asset_event *e)
 	else if (a->state == BACKOFF && e->kind == SRV_ASSET_PASSING && e->error == SRV_ASSET_NO_WORKER)
 		a->retry.at_ms = SRV_ASSET_NEVER;
 	else if (a->state == BACKOFF && e->kind == SRV_ASSET_PASSING)
-		back_off(a, e->now_ms);
+		back_off(a, e->now_ms, e->lost_ms);
 	else if (a->state != BACKOFF)
 		a->retry.at_ms = 0;
 }

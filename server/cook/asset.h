@@ -111,6 +111,7 @@ typedef struct srv_asset_event {
 	hob_str path; /* may be empty */
 	srv_priority priority;
 	bool force, kept, has_good, good_is_preview;
+	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
 	srv_asset_error error;
 	struct srv_job *job;
 	srv_asset_next *taken; /* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then */

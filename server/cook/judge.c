@@ -36,9 +36,9 @@ srv_verdict srv_judge(const srv_cook_facts *f, srv_tries *tries)
 		return SRV_VERDICT_WRITER;
 	if (is_transient(f))
 		return tries->again < SRV_TRIES_MAX ? again(tries) : SRV_VERDICT_PASSING;
-	/* At once when it was one kill; after a pause when they come again and again. */
+	/* At once when it was one kill; after a pause when they come again and again, or the machine has no time for it. */
 	if (f->code == HOB_ERR_INTERRUPTED)
-		return tries->again == 0 ? again(tries) : SRV_VERDICT_PASSING;
+		return tries->again == 0 && !f->stalled ? again(tries) : SRV_VERDICT_PASSING;
 	if (f->has_result)
 		return SRV_VERDICT_KEEP_FAILURE;
 	return first_stall ? again(tries) : of_crash(f, tries);

@@ -491,7 +491,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine_publish_held(engine);
 	engine_flush(engine);
 	engine->closing = true;
-	atomic_store(&engine->stop_drawing, true);
+	atomic_store(&engine->stop_work, true);
 	engine->closed = done;
 	engine->closed_user = user;
 	engine_on_posted(&engine->posted);

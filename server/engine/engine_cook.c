@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../../core/base/limits.h"
 #include "../log/log.h"
 #include "../reuse/kept.h"
 
@@ -204,6 +205,12 @@ void job_lookup(engine_job *job)
 	asset *a = &engine->assets[job->asset];
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	hob_error error = {0};
+	if (source->exists && !source->has_digest && source->stat.size > HOB_LIMIT_SOURCE_BYTES) {
+		hob_fail(&error, LIMIT, "'%s' has %llu bytes; a file of a model may have %llu (limit SOURCE_BYTES)",
+				 a->path, (unsigned long long)source->stat.size, HOB_LIMIT_SOURCE_BYTES);
+		job_fail(job, &error);
+		return;
+	}
 	if (!source->exists || !source->has_digest) {
 		/* Gone or unreadable between the event and now: a removal event follows, or permissions are wrong. */
 		srv_stat stat;

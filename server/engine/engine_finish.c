@@ -20,7 +20,7 @@ static void store_work(uv_work_t *work)
 		hob_fail_memory(&job->error, &job->arena, "outputs");
 		return;
 	}
-	for (uint32_t i = 0; i < result->output_count; i++) {
+	for (uint32_t i = 0; i < result->output_count && !atomic_load(&job->engine->stop_work); i++) {
 		const hob_cook_output *output = &result->outputs[i];
 		srv_recipe_output *kept = &job->outputs[i];
 		kept->name = output->name;
@@ -28,43 +28,6 @@ static void store_work(uv_work_t *work)
 		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->error))
 			return;
 		job->output_count++;
-	}
-}
-
-/* What the worker read is now known about those files, if they are still that version: what an event told since it began
- * is newer than what it read. */
-static void learn_digests(engine_job *job, const srv_result *result)
-{
-	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	for (uint32_t i = 0; i < result->dep_count; i++) {
-		const srv_dep *dep = &result->deps[i];
-		srv_stat stat = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
-		hob_str path;
-		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
-			continue;
-		bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
-		uint32_t file = engine_file(engine, a->root, path);
-		if (file == HOB_NONE)
-			continue;
-		srv_file *f = srv_graph_at(engine->graph, file);
-		/* Listed by a scan that is younger than the cook, as the cook read it, and no event told of it: that is no change. */
-		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->tick)
-			f->changed = job->tick;
-		if (f->changed > job->tick)
-			continue;
-		bool same = srv_stat_equal(&f->stat, &stat);
-		if (!f->exists) {
-			f->exists = true;
-			f->stat = stat;
-			same = true;
-			engine_tell_others(engine, file, job->asset);
-		}
-		if (same && !f->has_digest) {
-			f->has_digest = true;
-			f->digest = dep->digest;
-			engine_store_file(engine, file, job->started_at_ms);
-		}
 	}
 }
 
@@ -108,7 +71,6 @@ static void finish_good(engine_job *job)
 	hob_buf stats = {0};
 	srv_kept_stats(result, &stats);
 	recipe.stats = hob_buf_str(&stats);
-	learn_digests(job, result);
 	keep_recipe(job, &recipe);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW)
 		engine->counters.previewed++;
@@ -186,7 +148,6 @@ static void finish_failed(engine_job *job)
 	error_json(&job->error, "cook", &error);
 	recipe.error = hob_buf_str(&error);
 	engine_put_limits(job, &recipe);
-	learn_digests(job, result);
 	keep_recipe(job, &recipe);
 	engine->counters.failed += job->error.code != HOB_ERR_SKIPPED;
 	job_remember_inputs(job, &recipe);
@@ -242,15 +203,29 @@ static void store_outputs(engine_job *job)
 	}
 }
 
-/* The worker opens the source after it was hashed. What came of another version must not be kept under this one's
- * key: every later file with these bytes would get it. */
-static bool read_other_source(const engine_job *job)
+/* The worker opens its inputs itself. What came of other versions than are known here must not be kept under the keys of
+ * these: every later file with these bytes would get it. What an event told of since the cook began is newer than what it
+ * read, and the asset is looked at again because of that. */
+static bool read_other_input(engine_job *job)
 {
+	srv_engine *engine = job->engine;
 	const srv_result *result = &job->outcome->result;
-	hob_str path = hob_str_of(job->engine->assets[job->asset].path);
-	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count; i++)
-		if (hob_str_equal(result->deps[i].path, path))
-			return result->deps[i].missing || !hob_sha256_equal(&result->deps[i].digest, &job->source);
+	const asset *a = &engine->assets[job->asset];
+	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count; i++) {
+		const srv_dep *dep = &result->deps[i];
+		if (hob_str_equal(dep->path, hob_str_of(a->path))) {
+			if (dep->missing || !hob_sha256_equal(&dep->digest, &job->source))
+				return true;
+			continue;
+		}
+		hob_str path;
+		uint32_t file = !dep->missing && hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL)
+							? srv_graph_find(engine->graph, a->root, path)
+							: HOB_NONE;
+		const srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
+		if (f && f->changed <= job->tick && (!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest)))
+			return true;
+	}
 	return false;
 }
 
@@ -321,6 +296,56 @@ static void settle(engine_job *job, bool other_source)
 	}
 }
 
+static void step_read(engine_job *job)
+{
+	bool other = read_other_input(job);
+	if (other)
+		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
+				 job->engine->assets[job->asset].path);
+	settle(job, other);
+}
+
+/* A file that no scan has listed: the disk says whether it is there. */
+static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
+{
+	srv_stat stat;
+	if (f->exists || !srv_stat_path(job->engine->root_fds[f->root], f->path, &stat))
+		return;
+	f->exists = true;
+	f->stat = stat;
+	engine_tell_others(job->engine, file, job->asset);
+}
+
+/* A worker's word on what a file holds is not taken: other assets' keys are made of it. What is not known is hashed here. */
+static void step_hash_read(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	asset *a = &engine->assets[job->asset];
+	const srv_result *result = &job->outcome->result;
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, result->dep_count);
+	uint32_t count = 0;
+	for (uint32_t i = 0; files && i < result->dep_count; i++) {
+		const srv_dep *dep = &result->deps[i];
+		srv_stat stat = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
+		hob_str path;
+		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
+			continue;
+		bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
+		uint32_t file = engine_file(engine, a->root, path);
+		if (file == HOB_NONE)
+			continue;
+		srv_file *f = srv_graph_at(engine->graph, file);
+		/* Listed by a scan that is younger than the cook, as the cook read it, and no event told of it: that is no change. */
+		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->tick)
+			f->changed = job->tick;
+		if (f->changed > job->tick)
+			continue;
+		find_unlisted(job, f, file);
+		files[count++] = file;
+	}
+	job_digests(job, files, files ? count : 0, step_read);
+}
+
 void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
@@ -349,8 +374,7 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job_end(job);
 		return;
 	}
-	bool other_source = read_other_source(job);
-	if (outcome->stalled && job->tries.stalled)
+	if (outcome->stalled && job->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 		srv_outcome_stalled_again(outcome);
 	job->error = outcome->error;
 	/* One that memory ran out for says what the next try needs. */
@@ -362,7 +386,8 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 		job->lookup = job->final_lookup;
 		job->previewed = true;
 	}
-	if (other_source)
-		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked", a->path);
-	settle(job, other_source);
+	if (outcome->has_result)
+		step_hash_read(job);
+	else
+		settle(job, false);
 }

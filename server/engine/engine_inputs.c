@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../../core/base/limits.h"
 #include "../cook/inputs.h"
 #include "../log/log.h"
 
@@ -94,22 +95,22 @@ bool asset_is_current(srv_engine *engine, asset *a)
 
 /* ---- digests */
 
-static void hash_open_file(hash_item *item, int fd)
+static void hash_open_file(hash_item *item, int fd, const atomic_bool *stop)
 {
 	enum { CHUNK = 256 << 10 };
 	uint8_t *bytes = malloc(CHUNK);
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
 	ssize_t got = -1;
-	while (bytes && (got = read(fd, bytes, CHUNK)) > 0)
+	while (bytes && !atomic_load(stop) && (got = read(fd, bytes, CHUNK)) > 0)
 		hob_hasher_put(&hasher, bytes, (size_t)got);
-	item->why = !bytes ? ENOMEM : got < 0 ? errno : 0;
+	item->why = !bytes ? ENOMEM : got < 0 ? errno : got > 0 ? ECANCELED : 0;
 	item->digest = hob_hasher_finish(&hasher);
 	item->found = item->why == 0;
 	free(bytes);
 }
 
-static void hash_file(hash_item *item)
+static void hash_file(hash_item *item, const atomic_bool *stop)
 {
 	struct stat info;
 	item->read_at_ms = engine_now_ms();
@@ -117,10 +118,11 @@ static void hash_file(hash_item *item)
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		item->why = errno;
 	} else if (S_ISREG(info.st_mode)) {
-		item->unfinished = srv_is_being_written(fd, &info);
+		item->too_large = (uint64_t)info.st_size > HOB_LIMIT_SOURCE_BYTES;
+		item->unfinished = !item->too_large && srv_is_being_written(fd, &info);
 		item->stat = srv_stat_of(&info);
-		if (!item->unfinished)
-			hash_open_file(item, fd);
+		if (!item->unfinished && !item->too_large)
+			hash_open_file(item, fd, stop);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -130,7 +132,7 @@ static void hash_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
 	for (uint32_t i = 0; i < job->hash_count; i++)
-		hash_file(&job->hashes[i]);
+		hash_file(&job->hashes[i], &job->engine->stop_work);
 }
 
 static void store_file(srv_engine *engine, uint32_t file)
@@ -253,15 +255,17 @@ static void hash_done(uv_work_t *work, int status)
 			unfinished = true;
 			continue;
 		}
-		bool news = f->exists != item->found || (item->found && !srv_stat_equal(&f->stat, &item->stat));
-		f->exists = item->found;
+		bool there = item->found || item->too_large;
+		bool news = f->exists != there || (there && !srv_stat_equal(&f->stat, &item->stat));
+		f->exists = there;
 		f->has_digest = item->found;
 		if (news) {
 			f->changed = ++engine->tick;
 			engine_tell_others(engine, item->file, job->asset);
 		}
-		if (item->found) {
+		if (there)
 			f->stat = item->stat;
+		if (item->found) {
 			f->digest = item->digest;
 			engine->counters.hashed_bytes += item->stat.size;
 			engine_store_file(engine, item->file, item->read_at_ms);
@@ -296,7 +300,8 @@ void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*
 	job->hash_count = 0;
 	for (uint32_t i = 0; job->hashes && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
-		bool wanted = f->exists && !f->has_digest && !is_listed(job, files[i]);
+		bool wanted = f->exists && !f->has_digest && f->stat.size <= HOB_LIMIT_SOURCE_BYTES &&
+					  !is_listed(job, files[i]);
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (path.data)
 			job->hashes[job->hash_count++] = (hash_item){.file = files[i],

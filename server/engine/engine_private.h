@@ -63,6 +63,7 @@ typedef struct hash_item {
 	int why; /* errno when it could not be read */
 	bool found;
 	bool unfinished; /* a save of it is under way */
+	bool too_large;	 /* for any cook: not hashed */
 	srv_stat stat;
 	hob_sha256 digest;
 } hash_item;
@@ -212,8 +213,8 @@ struct srv_engine {
 	uint64_t derive_turn; /* of the one that was begun last */
 	struct engine_audit *audit;
 	struct engine_batches *batches;
-	atomic_bool stop_drawing;
-	uint32_t background; /* work in libuv's pool that is no job: the engine stays until it is done */
+	atomic_bool stop_work; /* what other threads do for a while comes to nothing: the engine closes */
+	uint32_t background;   /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
 	void *closed_user;
 };

@@ -499,6 +499,7 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	engine_apply(engine, job->asset,
 				 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
 								   .error = class,
+								   .lost_ms = job->outcome ? job->outcome->lost_ms : 0,
 								   .kept = recipe != NULL});
 	bool skipped = asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", recipe, false, hob_buf_str(&job->reasons));

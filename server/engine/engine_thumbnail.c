@@ -88,7 +88,7 @@ static void draw_run(uv_work_t *work)
 	drawing *d = work->data;
 	hob_buf png = {0};
 	if (srv_thumbnail_draw(d->engine->thumbnails->program, d->engine->options.sandbox, d->engine->store,
-						   &d->input, &d->engine->stop_drawing, &png, &d->error) &&
+						   &d->input, &d->engine->stop_work, &png, &d->error) &&
 		srv_blob_put(d->engine->store, hob_buf_bytes(&png), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
 	hob_buf_release(&png);

@@ -37,9 +37,10 @@ typedef struct srv_outcome {
 		error; /* when !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (not its own doing) or what the cook itself said */
 	bool died; /* the worker ended or had to be ended: counts towards quarantine */
 	bool cancelled;
-	/* Its time was over before it had computed for a quarter of it, and it slept then. Once may be the machine's doing: worth
-	 * one more try. One that was stopped, or had no processor, is INTERRUPTED instead. */
+	/* Its time was over before it had computed for a quarter of it. One that slept then may have met the machine's doing once:
+	 * worth one more try. One that was stopped, or had no processor, is INTERRUPTED. */
 	bool stalled;
+	uint32_t lost_ms;  /* from the job's begin to its worker's end, when it died */
 	srv_result result; /* ok or a failure that the cook itself reported: deps and notes are filled */
 	bool has_result;
 	hob_str *touched; /* every path that the cook looked for, also when it died */

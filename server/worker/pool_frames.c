@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200 };
+/* FRAMES_MAX: a worker that never stops talking must not keep the loop from others. */
+enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200, FRAMES_MAX = 64 };
 
 /* ---- parts that workers share */
 
@@ -125,14 +126,12 @@ static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 static void on_done(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
-	if (w->state != BUSY) {
-		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
-		return;
-	}
 	pool_drain(w);
 	srv_outcome *outcome = pool_outcome(w);
-	outcome->cook_ns = frame->a;
-	outcome->peak_bytes = frame->b;
+	/* No more than can be: both are summed up, and decide what is begun beside what. */
+	uint64_t took_ns = uv_hrtime() - w->began_ns, most = pool->options.memory_limit;
+	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
+	outcome->peak_bytes = frame->b < most ? frame->b : most;
 	outcome->cancelled = w->cancelled;
 	outcome->has_result = map_result(fd, outcome, &outcome->error);
 	outcome->ok = outcome->has_result && outcome->result.ok;
@@ -157,8 +156,9 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 	struct stat info;
 	if (!pool->callbacks.part_put || w->alone || fd < 0 ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
-		info.st_size <= 0)
+		info.st_size <= 0 || (uint64_t)info.st_size > HOB_LIMIT_OUTPUT_BYTES - w->part_bytes)
 		return;
+	w->part_bytes += (uint64_t)info.st_size;
 	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return;
@@ -168,27 +168,50 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 	pool_wake_waiters(pool);
 }
 
-static void on_frame(worker *w, const srv_frame *frame, int fd)
+static bool is_word(hob_str text)
+{
+	bool fine = text.len > 0;
+	for (size_t i = 0; i < text.len; i++)
+		fine = fine && text.data[i] >= ' ' && text.data[i] <= '~';
+	return fine;
+}
+
+static void on_progress(worker *w, const srv_frame *frame)
 {
 	srv_pool *pool = w->pool;
+	hob_str stage = {(const char *)pool->payload, frame->payload_size < 64 ? frame->payload_size : 64};
+	if (pool->callbacks.progress && is_word(stage))
+		pool->callbacks.progress(pool->callbacks.user, w->job, stage,
+								 (float)(frame->number < 1000 ? frame->number : 1000) / 1000.0f);
+}
+
+static void on_touched(worker *w, const srv_frame *frame)
+{
+	if (w->touched_count >= HOB_LIMIT_SOURCE_FILES || frame->payload_size == 0 ||
+		frame->payload_size > HOB_LIMIT_PATH_BYTES ||
+		memchr(w->pool->payload, 0, frame->payload_size) != NULL)
+		return;
+	hob_buf_put(&w->touched, w->pool->payload, frame->payload_size);
+	hob_buf_put(&w->touched, "", 1);
+	w->touched_count++;
+}
+
+/* What is said without a job, and is not the beginning, is said by somebody else than hob-worker. */
+static void on_frame(worker *w, const srv_frame *frame, int fd)
+{
+	if (frame->type != SRV_FRAME_READY && w->state != BUSY) {
+		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		return;
+	}
 	switch (frame->type) {
 	case SRV_FRAME_READY:
 		on_ready(w, frame);
 		break;
 	case SRV_FRAME_PROGRESS:
-		if (w->state == BUSY && pool->callbacks.progress)
-			pool->callbacks.progress(
-				pool->callbacks.user, w->job,
-				(hob_str){(const char *)pool->payload, frame->payload_size < 64 ? frame->payload_size : 64},
-				(float)(frame->number < 1000 ? frame->number : 1000) / 1000.0f);
+		on_progress(w, frame);
 		break;
 	case SRV_FRAME_DEP:
-		if (w->state == BUSY && w->touched_count < HOB_LIMIT_SOURCE_FILES &&
-			memchr(pool->payload, 0, frame->payload_size) == NULL) {
-			hob_buf_put(&w->touched, pool->payload, frame->payload_size);
-			hob_buf_put(&w->touched, "", 1);
-			w->touched_count++;
-		}
+		on_touched(w, frame);
 		break;
 	case SRV_FRAME_PART_GET:
 		answer_part(w, frame->key, frame->number == 1);
@@ -226,7 +249,7 @@ void pool_on_socket(uv_poll_t *poll, int status, int events)
 	for (uint32_t i = 0; i < pool->count; i++)
 		if (pool->workers[i].socket_poll == poll)
 			w = &pool->workers[i];
-	while (w && w->socket_poll == poll && w->state != DYING) {
+	for (int turn = 0; turn < FRAMES_MAX && w && w->socket_poll == poll && w->state != DYING; turn++) {
 		srv_frame frame;
 		int fd = -1;
 		int got = status < 0 ? 0 : srv_frame_receive(w->socket, &frame, pool->payload, &fd);

@@ -30,6 +30,8 @@ typedef struct worker {
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
 	uint32_t touched_count;
+	uint64_t began_ns;				   /* the job, by uv_hrtime */
+	uint64_t part_bytes;			   /* that it has left so far */
 	hob_error why;					   /* set by whoever decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
 	bool stalled;

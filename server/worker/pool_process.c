@@ -121,7 +121,7 @@ void pool_on_deadline(uv_timer_t *timer)
 	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 &&
 				   now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
-	w->stalled = stalled && !kept;
+	w->stalled = stalled || kept;
 	if (kept)
 		snprintf(
 			text, sizeof text,
@@ -270,6 +270,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		outcome->died = true;
 		outcome->cancelled = w->cancelled;
 		outcome->stalled = w->stalled;
+		outcome->lost_ms = (uint32_t)((uv_hrtime() - w->began_ns) / 1000000);
 		outcome->peak_bytes = peak_bytes;
 		if (w->has_why)
 			outcome->error = w->why;

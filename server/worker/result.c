@@ -1,9 +1,11 @@
 #include "result.h"
 
+#include "../../core/base/limits.h"
+
 #include <errno.h>
 #include <unistd.h>
 
-enum { RESULT_MAGIC = 0x31524248, COUNT_MAX = 1 << 20 };
+enum { RESULT_MAGIC = 0x31524248, TEXT_MAX = 4096 };
 
 /* ---- writing */
 
@@ -118,18 +120,19 @@ static uint64_t take_u64(cursor *c)
 	return p ? hob_load_u64(p) : 0;
 }
 
-static hob_str take_text(cursor *c)
+static hob_str take_text(cursor *c, uint64_t most)
 {
 	uint32_t len = take_u32(c);
-	const uint8_t *p = take(c, len);
+	const uint8_t *p = len <= most ? take(c, len) : NULL;
+	c->failed = c->failed || !p;
 	return p ? (hob_str){(const char *)p, len} : (hob_str){0};
 }
 
 /* A count is believable only when its smallest records fit into what is left. */
-static uint32_t take_count(cursor *c, size_t smallest)
+static uint32_t take_count(cursor *c, uint64_t most, size_t smallest)
 {
 	uint32_t count = take_u32(c);
-	if (count > COUNT_MAX || (size_t)(c->end - c->at) / smallest < count)
+	if (count > most || (size_t)(c->end - c->at) / smallest < count)
 		c->failed = true;
 	return c->failed ? 0 : count;
 }
@@ -144,16 +147,16 @@ bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_err
 	result.uses_name = take_u32(&c) == 1;
 	uint32_t code = take_u32(&c);
 	result.code = code < HOB_ERR_COUNT ? (hob_err_code)code : HOB_ERR_INTERNAL;
-	result.message = take_text(&c);
+	result.message = take_text(&c, TEXT_MAX);
 	const uint8_t *stats = take(&c, sizeof result.stats);
 	if (stats)
 		memcpy(&result.stats, stats, sizeof result.stats);
 
-	result.dep_count = take_count(&c, 72);
+	result.dep_count = take_count(&c, HOB_LIMIT_SOURCE_FILES + 2, 72); /* and the source, and ".." */
 	result.deps = HOB_NEW(arena, srv_dep, result.dep_count);
 	for (uint32_t i = 0; result.deps && i < result.dep_count; i++) {
 		srv_dep *dep = &result.deps[i];
-		dep->path = take_text(&c);
+		dep->path = take_text(&c, HOB_LIMIT_PATH_BYTES);
 		dep->missing = take_u32(&c) == 1;
 		dep->size = take_u64(&c);
 		dep->inode = take_u64(&c);
@@ -163,21 +166,21 @@ bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_err
 		if (digest)
 			memcpy(dep->digest.bytes, digest, sizeof dep->digest.bytes);
 	}
-	result.note_count = take_count(&c, 16);
+	result.note_count = take_count(&c, HOB_NOTE_LIMIT, 16);
 	result.notes = HOB_NEW(arena, hob_note, result.note_count);
 	for (uint32_t i = 0; result.notes && i < result.note_count; i++) {
 		hob_note *note = &result.notes[i];
 		note->level = take_u32(&c) == HOB_NOTE_WARNING ? HOB_NOTE_WARNING : HOB_NOTE_INFO;
 		note->count = take_u32(&c);
-		note->code = take_text(&c);
-		note->text = take_text(&c);
+		note->code = take_text(&c, TEXT_MAX);
+		note->text = take_text(&c, TEXT_MAX);
 	}
-	result.output_count = take_count(&c, 12);
+	result.output_count = take_count(&c, HOB_LIMIT_OUTPUTS, 12);
 	result.outputs = HOB_NEW(arena, hob_cook_output, result.output_count);
 	if (!result.deps || !result.notes || !result.outputs)
 		return hob_fail_memory(err, arena, "a cook's result");
 	for (uint32_t i = 0; i < result.output_count; i++) {
-		result.outputs[i].name = take_text(&c);
+		result.outputs[i].name = take_text(&c, TEXT_MAX);
 		result.outputs[i].bytes.size = take_u64(&c);
 	}
 	size_t head = (size_t)(c.at - bytes.data);

@@ -1,6 +1,7 @@
 /* result.h - a cook's result as one run of bytes in a memfd: written by the worker, read by the daemon.
  *
- * Reading checks every length against the bytes; nothing in a result is trusted beyond its shape. */
+ * Reading checks every length against the bytes and every count against its limit: as many dependencies as a cook may read,
+ * as many notes as core keeps. Nothing in a result is trusted beyond its shape. */
 #ifndef SRV_RESULT_H
 #define SRV_RESULT_H
 

@@ -86,10 +86,12 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 		return hob_fail(err, CHANGED, "'%.*s' is still being written", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
 	if (size > HOB_LIMIT_SOURCE_BYTES || io->bytes + size > HOB_LIMIT_SOURCES_BYTES)
-		return hob_fail(err, LIMIT,
-						"'%.*s' has %llu bytes; a cook reads at most %llu per file and %llu in all",
-						HOB_FMT(file->dep.path), (unsigned long long)size, HOB_LIMIT_SOURCE_BYTES,
-						HOB_LIMIT_SOURCES_BYTES);
+		return hob_fail(
+			err, LIMIT,
+			"'%.*s' has %llu bytes; a cook reads at most %llu per file (limit SOURCE_BYTES) and %llu "
+			"in all (SOURCES_BYTES)",
+			HOB_FMT(file->dep.path), (unsigned long long)size, HOB_LIMIT_SOURCE_BYTES,
+			HOB_LIMIT_SOURCES_BYTES);
 	uint8_t *data = malloc(size + 1);
 	if (!data)
 		return hob_fail(err, MEMORY, "no memory left to read '%.*s' (%llu bytes)", HOB_FMT(file->dep.path),
@@ -118,6 +120,11 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 	return true;
 }
 
+static bool fail_too_long(hob_str path, hob_error *err)
+{
+	return hob_fail(err, CORRUPT, "the reference '%.60s...' is too long for a file name", path.data);
+}
+
 static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 {
 	int fd = srv_open_beneath(io->root_fd, file->dep.path.data, O_RDONLY, true);
@@ -136,8 +143,7 @@ static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 		case EPERM:
 			return hob_fail(err, IO, "'%.*s' may not be read: permission denied", HOB_FMT(file->dep.path));
 		case ENAMETOOLONG:
-			return hob_fail(err, CORRUPT, "the reference '%.60s...' is too long for a file name",
-							file->dep.path.data);
+			return fail_too_long(file->dep.path, err);
 		default:
 			return hob_fail(err, IO, "opening '%.*s' failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 		}
@@ -177,6 +183,8 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	srv_root_io *io = user;
 	file_record *file = NULL;
+	if (path.len >= HOB_LIMIT_PATH_BYTES) /* never there, so it is no dependency either */
+		return fail_too_long(path, err);
 	for (uint32_t i = 0; i < io->count && !file; i++)
 		if (hob_str_equal(io->files[i]->dep.path, path))
 			file = io->files[i];

@@ -1,4 +1,5 @@
 """Models that crash, hang, bloat or reach out: each is one failed asset, and the daemon goes on."""
+import json
 import os
 import pathlib
 import re
@@ -7,7 +8,7 @@ import threading
 
 from hobtest import CORPUS, Scenario, built_with, main, obj_text
 
-FINAL = {"fresh", "failed", "quarantined", "stale"}
+FINAL = {"fresh", "failed", "interrupted", "quarantined", "stale"}
 
 
 class Hostile(Scenario):
@@ -59,6 +60,30 @@ class Hostile(Scenario):
             for name in names:
                 self.assertEqual(daemon.get("/a/art/" + quote(name)).status, 200, name)
             self.assertEqual(daemon.get("/a/art/bad%ff.obj").status, 200)
+
+    def test_files_above_the_limit_are_refused_by_their_size(self):
+        """At once, by name; nothing of them is read, and the stop waits for nothing."""
+        limit = 2 << 30
+        for name, size in (("huge.obj", limit + 1), ("sea.obj", 40 << 30)):
+            (self.art / name).touch()
+            os.truncate(self.art / name, size)
+        (self.art / "huge.bin").touch()
+        os.truncate(self.art / "huge.bin", 3 << 30)
+        buffers = [{"uri": "huge.bin", "byteLength": 36}]
+        self.put("uses.gltf", json.dumps({"asset": {"version": "2.0"}, "buffers": buffers, "bufferViews": [{"buffer": 0, "byteLength": 36}],
+                                          "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+                                          "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "nodes": [{"mesh": 0}],
+                                          "scenes": [{"nodes": [0]}]}))
+        with self.serve() as daemon:
+            daemon.sync()
+            items = daemon.assets()
+            for name, named in (("huge.obj", "'huge.obj' has 2147483649"), ("sea.obj", "'sea.obj' has 42949672960"),
+                                ("uses.gltf", "'huge.bin' has 3221225472")):
+                error = items["art/" + name]["error"]
+                self.assertEqual(error["code"], "cook.limit", error)
+                self.assertIn(named, error["message"])
+                self.assertIn("SOURCE_BYTES", error["message"])
+            self.assertEqual(daemon.counters()["hob_hashed_bytes_total"], (self.art / "uses.gltf").stat().st_size)
 
     def test_every_hostile_file_of_the_corpus(self):
         if not CORPUS.exists():

@@ -146,10 +146,12 @@ class Workers(Scenario):
             (worker,) = processes_of(self.worker)
             os.kill(worker, signal.SIGSTOP)
             self.put("one.obj", obj_text(2))
-            item = daemon.wait_asset("art/one.obj")
-            self.assertEqual((item["state"], item["kind"]), ("fresh", "cooked"), item)
+            item = daemon.wait_event("asset", lambda data: data["asset"] == "art/one.obj" and "error" in data)
+            self.assertEqual((item["state"], item["error"]["code"]), ("stale", "cook.interrupted"))
+            self.assertRegex(item["error"]["message"], r"though it computed for 0\.0 s only: it was kept from running \(stopped\)")
+            item = daemon.wait_asset("art/one.obj", "fresh")
+            self.assertEqual((item["state"], item["kind"]), ("fresh", "recovered"), item)
             self.assertEqual([daemon.counters()[f"hob_worker_{name}_total"] for name in ("timeouts", "crashes", "interrupted")], [0, 0, 1])
-            self.assertIn("though it computed for 0.0 s only", daemon.wait_log("tried once more"))
             self.assertNotIn(worker, processes_of(self.worker))
 
     def real(self, *options):

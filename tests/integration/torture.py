@@ -15,7 +15,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "memory", "bounds", "faults", "power", "same",
+NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "rogue", "memory", "bounds", "faults", "power", "same",
          "soak")
 
 

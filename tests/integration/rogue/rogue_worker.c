@@ -1,6 +1,8 @@
 /* A cook process that misbehaves as the name of its model says: hang.rogue hangs, fork.rogue forks, and so on. It closes itself in
  * with the real sandbox, unless the daemon says otherwise, and talks the real protocol. Built without sanitizers, whose runtimes
  * need what the sandbox forbids. */
+#include "rogue_lies.h"
+
 #include "../../../server/worker/protocol.h"
 #include "../../../server/worker/sandbox.h"
 
@@ -290,18 +292,33 @@ static void close_and_hang(void)
 	hang();
 }
 
-static void misbehave(const char *name)
+/* A model that is what it says: no other may be drawn into what the rogues do. */
+static void be_good(void)
+{
+	static const char said[] = "as it says";
+	uint32_t head[5] = {0x31524248, 0, 0, HOB_ERR_CORRUPT, sizeof said - 1};
+	uint8_t bytes[sizeof head + 10 + sizeof(hob_cook_stats) + 12 + 64] = {0};
+	size_t size = sizeof head + 10 + sizeof(hob_cook_stats) + 12;
+	memcpy(bytes, head, sizeof head);
+	memcpy(bytes + sizeof head, said, 10);
+	done(bytes, (size + 63) / 64 * 64, false);
+}
+
+static void misbehave(const char *name, const char *path, int root)
 {
 	static const struct {
 		const char *name;
 		void (*act)(void);
 	} acts[] = {{"hang", hang},	  {"spin", spin}, {"allocate", allocate}, {"fork", fork_many},
-				{"flood", flood}, {"lie", lie},	  {"babble", babble},	  {"close", close_and_hang}};
+				{"flood", flood}, {"lie", lie},	  {"babble", babble},	  {"close", close_and_hang},
+				{"good", be_good}};
 	for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
 		if (strncmp(name, acts[i].name, strlen(acts[i].name)) == 0) {
 			acts[i].act();
 			return;
 		}
+	if (strncmp(name, "say-", 4) == 0 && rogue_lie(name + 4, path, root))
+		return;
 	if (strncmp(name, "connect-", 8) == 0)
 		connect_to(name + 8);
 	if (strncmp(name, "write-", 6) == 0)
@@ -344,7 +361,7 @@ int main(void)
 	while (srv_frame_receive(SRV_WORKER_SOCKET, &frame, payload, &fd) == 1 && frame.type == SRV_FRAME_JOB) {
 		payload[frame.payload_size < SRV_FRAME_PAYLOAD ? frame.payload_size : SRV_FRAME_PAYLOAD - 1] = 0;
 		const char *path = (const char *)payload + sizeof(srv_job_head), *slash = strrchr(path, '/');
-		misbehave(slash ? slash + 1 : path);
+		misbehave(slash ? slash + 1 : path, path, roots[frame.number < 64 ? frame.number : 0]);
 	}
 	return 0;
 }

@@ -238,6 +238,12 @@ static void a_wait_after_interruptions_grows_to_a_quarter_of_an_hour(void **unus
 	assert_int_equal(waits[0], 1000);
 	assert_int_equal(waits[7], 128000);
 	assert_int_equal(waits[11], 900000);
+	a.retry.wait_ms = 0;
+	srv_asset_event slow = event(SRV_ASSET_PASSING);
+	slow.error = SRV_ASSET_INTERRUPTED;
+	slow.lost_ms = 120000;
+	apply(&a, slow);
+	assert_int_equal(a.retry.wait_ms, 120000);
 	srv_asset_release(&a);
 }
 

@@ -83,6 +83,9 @@ static void a_death_from_outside_is_never_kept(void **state)
 	for (int n = 0; n < 100; n++)
 		assert_int_equal(srv_judge(&killed, &tries), SRV_VERDICT_PASSING);
 	assert_int_equal(tries.crashes, 0);
+	tries = (srv_tries){0};
+	killed.stalled = true;
+	assert_int_equal(srv_judge(&killed, &tries), SRV_VERDICT_PASSING);
 }
 
 int main(void)

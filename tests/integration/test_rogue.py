@@ -1,0 +1,97 @@
+"""Cook processes that were taken over: lies in every field, floods, half messages, descriptors, signals, threads, under every level of
+landlock that older kernels have and without it. The daemon lives, other models come out right, and it goes on answering."""
+import os
+import pathlib
+import re
+import shutil
+import threading
+import time
+import unittest
+
+from hobtest import HOB, LONG, Daemon, Scenario, main, png, until
+
+ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
+LIES = re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue/rogue_lies.c").read_text())
+# From rogue_worker.c.
+OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
+ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "threads", "hang", "spin"}  # only their time ends them
+LEVELS = range(8) if LONG else (2, )
+
+
+@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
+class Rogue(Scenario):
+    def setUp(self):
+        super().setUp()
+        programs = self.folder / "bin"
+        programs.mkdir()
+        self.hob = programs / "hob"
+        shutil.copy(HOB, self.hob)
+        shutil.copy(ROGUE, programs / "hob-worker")
+
+    def daemon(self, level, *options):
+        program = ["env", f"HOB_LANDLOCK_ABI={level}", str(self.hob)]
+        return Daemon([self.art], self.cache, "--memory", "128 MiB", "--timeout", "3" if LONG else "20", *options, program=program)
+
+    def ask(self, daemon, halt, slowest):
+        """How long the loop takes to answer: jobs are asked of it."""
+        while not halt.wait(0.05):
+            began = time.monotonic()
+            if daemon.get("/api/v1/jobs?limit=1").status == 200:
+                slowest.append(time.monotonic() - began)
+
+    def are_over(self, items, rogues, good):
+        mine = [items.get("art/" + name, {}) for name in rogues]
+        theirs = [items.get(f"art/good-{i}.rogue", {}) for i in good]
+        return all(item.get("error") for item in mine) and all(item.get("state") == "failed" for item in theirs)
+
+    def attack(self, level, *options):
+        self.assertGreaterEqual(len(LIES) + len(OTHERS), 40)
+        self.cache = self.folder / f"cache-{level}-{len(options)}"
+        shutil.rmtree(self.art)
+        self.art.mkdir()
+        self.put("shared.png", png(9, 9, 9))
+        halt, times = threading.Event(), []
+        with self.daemon(level, *options) as daemon:
+            asking = threading.Thread(target=self.ask, args=(daemon, halt, times))
+            asking.start()
+            try:
+                rogues = [f"say-{name}.rogue" for name in LIES if LONG or name not in ENDLESS]
+                rogues += [f"{name}.rogue" for name in OTHERS if LONG or name not in ENDLESS]
+                for first in range(0, len(rogues), 8):
+                    some = range(first, min(first + 8, len(rogues)))
+                    for i in some:
+                        self.put(rogues[i], rogues[i])
+                        self.put(f"good-{i}.rogue", str(i))
+                    # Those that were ended from outside are tried again and again: a sync might wait for them for long.
+                    until(lambda some=some: self.are_over(daemon.assets(), [rogues[i] for i in some], some), f"an end of rogues {some}")
+                items = daemon.assets()
+            finally:
+                halt.set()
+                asking.join()
+            self.assertIsNone(daemon.process.poll())
+            for i, name in enumerate(rogues):
+                good = items[f"art/good-{i}.rogue"]
+                self.assertEqual((good["state"], good["error"]["message"]), ("failed", "as it says"), (name, good["error"]))
+            # What the poisoner said of the picture is nobody's truth.
+            self.assertEqual(daemon.get("/a/art/shared.png").status, 404)
+            counters = daemon.counters()
+            self.assertLess(counters["process_resident_memory_bytes"], 600 << 20)
+            self.assertLess(counters["process_open_fds"], 200)
+            self.assertLess(counters["hob_cook_seconds_total"], 3600)
+        times.sort()
+        kind = "without a sandbox" if options else f"landlock {level or 'none'}"
+        print(f"rogue: {kind}: {len(rogues)} rogues, {len(times)} questions, slowest answer {times[-1] * 1000:.0f} ms, "
+              f"99 % below {times[len(times) * 99 // 100] * 1000:.0f} ms", flush=True)
+
+    def test_under_every_level_of_landlock(self):
+        for level in LEVELS:
+            with self.subTest(landlock=level):
+                self.attack(level)
+
+    @unittest.skipUnless(LONG, "belongs to the long form")
+    def test_without_a_sandbox(self):
+        self.attack(0, "--sandbox", "off")
+
+
+if __name__ == "__main__":
+    main()
