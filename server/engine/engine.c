@@ -294,6 +294,8 @@ static void on_flush(uv_prepare_t *prepare)
 static void on_timer(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
+	if (engine->closing) /* assets still point to jobs that are gone */
+		return;
 	engine_heal_blobs(engine);
 	engine_keep_store(engine);
 	engine_sweep(engine, TIMER_MS);

@@ -129,7 +129,8 @@ static void escapes(void)
 {
 	static const char text[] = "\x1b[2J\x1b]0;owned\a\",\"code\":\"x\"\0<script>\xff\xfe";
 	srv_dep dep = own_source();
-	answer(&(srv_result){.code = HOB_ERR_CORRUPT, .message = {text, sizeof text}, .dep_count = 1, .deps = &dep});
+	answer(
+		&(srv_result){.code = HOB_ERR_CORRUPT, .message = {text, sizeof text}, .dep_count = 1, .deps = &dep});
 }
 
 static void unknown_output(void)
@@ -157,7 +158,8 @@ static void endless_output(void)
 	hob_error error;
 	int fd = new_memory();
 	if (!srv_result_write(
-			fd, &(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output},
+			fd,
+			&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output},
 			&error))
 		_exit(33);
 	off_t end = lseek(fd, 0, SEEK_END);
@@ -220,7 +222,9 @@ static void times(void)
 	hob_error error;
 	int fd = new_memory();
 	(void)!srv_result_write(
-		fd, &(srv_result){.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep},
+		fd,
+		&(srv_result){
+			.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep},
 		&error);
 	srv_frame frame = {.type = SRV_FRAME_DONE, .a = UINT64_MAX, .b = UINT64_MAX};
 	(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
@@ -348,7 +352,8 @@ static void dep_flood(void)
 
 static void strange_deps(void)
 {
-	static const char *const paths[] = {"../../../etc/shadow", "/etc/shadow", "a\nb", "\x1b[2J", ".", "..", ""};
+	static const char *const paths[] = {
+		"../../../etc/shadow", "/etc/shadow", "a\nb", "\x1b[2J", ".", "..", ""};
 	for (size_t i = 0; i < HOB_COUNT_OF(paths); i++)
 		say(SRV_FRAME_DEP, 0, paths[i], strlen(paths[i]), -1);
 	raise(SIGSEGV);
