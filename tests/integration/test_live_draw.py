@@ -119,5 +119,39 @@ class LiveDraw(Scenario):
             self.assertEqual(live.end(), 0)
 
 
+SMALL = pathlib.Path(HOB).with_name("hob_small")
+
+
+@unittest.skipUnless(SMALL.exists(), f"{SMALL} was not built: OpenGL ES or EGL is missing")
+class SmallDraw(Scenario):
+    """The example of fewer than 150 lines."""
+
+    def test_it_is_small_and_shows_what_is_saved(self):
+        source = pathlib.Path(__file__).parents[2] / "core/client/examples/hob_small.c"
+        self.assertLess(len(source.read_text().splitlines()), 150)
+        picture = self.folder / "picture.png"
+        for name in ("TextureCoordinateTest.gltf", "TextureCoordinateTest.bin", "TextureCoordinateTemplate.png"):
+            shutil.copy(MODELS / "simple" / name, self.art / name)
+        model = self.art / "TextureCoordinateTest.gltf"
+        with self.serve() as daemon:
+            daemon.sync()
+            small = subprocess.Popen([SMALL, f"127.0.0.1:{daemon.port}", "art/TextureCoordinateTest.gltf", str(picture)],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                     env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1"))
+            try:
+                self.assertEqual(small.stdout.readline(), "drawn\n")
+                first = png_pixels(picture.read_bytes())
+                self.assertGreater(len(set(zip(*[iter(first)] * 4))), 20, "a textured model, not a plain field")
+                document = json.loads(model.read_text())
+                for node in document["nodes"]:
+                    node["scale"] = [1, 3, 1]
+                self.put(model.name, json.dumps(document))
+                self.assertEqual(small.stdout.readline(), "drawn\n")
+                self.assertNotEqual(png_pixels(picture.read_bytes()), first)
+            finally:
+                small.kill()
+                small.communicate()
+
+
 if __name__ == "__main__":
     main()
