@@ -58,7 +58,7 @@ static const char *const extensions[] = {"fbx", NULL};
 
 const hob_importer hob_fbx_importer = {
 	.name = "fbx",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = import_fbx,
 	.reads_name = true,
