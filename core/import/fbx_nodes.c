@@ -158,7 +158,6 @@ static void read_node(hob_fbx *f, uint32_t object, hob_fbx_node *node)
 	hob_fbx_prop_vector(f, object, HOB_STR("Lcl Scaling"), node->scaling);
 	int64_t inherit = hob_fbx_prop_integer(f, object, HOB_STR("InheritType"), 1);
 	node->inherit = inherit == 0 || inherit == 2 ? (uint32_t)inherit : 1;
-	node->visible = hob_fbx_prop_real(f, object, HOB_STR("Visibility"), 1) > 0;
 	node->lod_group = hob_str_equal(f->objects[object].subclass, HOB_STR("LodGroup")) ||
 					  hob_fbx_below(f, object, HOB_FBX_ATTRIBUTE, HOB_STR("LodGroup")) != HOB_NONE;
 	hob_fbx_place(&node->rig, node->translation, node->rotation, node->scaling, &node->rest);
@@ -213,7 +212,7 @@ static bool sort_nodes(hob_fbx *f, hob_error *err)
 
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, hidden = 0;
 	f->first_top = f->last_top = HOB_NONE;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_MODEL;
@@ -225,7 +224,12 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 			continue;
 		f->objects[i].index = f->node_count;
 		read_node(f, i, &f->nodes[f->node_count++]);
+		hidden += !(hob_fbx_prop_real(f, i, HOB_STR("Visibility"), 1) > 0);
 	}
+	if (hidden > 0)
+		hob_fbx_info(f, "hidden",
+					 "%u node%s hidden in the file; a scene of Hob has no hidden nodes, so they show", hidden,
+					 hidden == 1 ? " is" : "s are");
 	for (uint32_t id = 0; id < f->node_count; id++)
 		find_parent(f, id);
 	for (uint32_t id = 0; id < f->node_count; id++)

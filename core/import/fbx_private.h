@@ -118,9 +118,8 @@ typedef struct hob_fbx_node {
 	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
 	bool has_geometric;
 	hob_fbx_trs geometric;
-	bool scale_apart; /* its scale stands on a leaf of its own, see fbx_emit.c */
-	bool scale_moves; /* in some clip */
-	bool visible;
+	bool scale_apart;	/* its scale stands on a leaf of its own, see fbx_emit.c */
+	bool scale_moves;	/* in some clip */
 	bool lod_group;		/* its children are levels of detail */
 	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
 	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */

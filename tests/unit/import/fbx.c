@@ -188,6 +188,19 @@ static void children_may_take_the_scale_component_by_component(void **state)
 	reader_free(r);
 }
 
+static void hidden_nodes_are_said(void **state)
+{
+	(void)state;
+	reader *r = read_quad("", "   P: \"Visibility\", \"Visibility\", \"\", \"A\",0\n", "", "");
+	assert_int_equal(r->model.mesh_count, 1);
+	assert_int_equal(r->notes.count, 1);
+	assert_true(hob_str_equal(r->notes.items[0].code, HOB_STR("fbx.hidden")));
+	reader_free(r);
+	r = read_quad("", "", "", "");
+	assert_int_equal(r->notes.count, 0);
+	reader_free(r);
+}
+
 static void groups_of_levels_keep_the_first(void **state)
 {
 	(void)state;
@@ -431,6 +444,7 @@ int main(void)
 		cmocka_unit_test(cubic_keys_keep_their_tangents),
 		cmocka_unit_test(user_properties_become_extras),
 		cmocka_unit_test(children_may_take_the_scale_component_by_component),
+		cmocka_unit_test(hidden_nodes_are_said),
 		cmocka_unit_test(groups_of_levels_keep_the_first),
 		cmocka_unit_test(normals_are_mapped_in_every_way),
 		cmocka_unit_test(binary_files_of_both_byte_orders_and_widths),
