@@ -72,8 +72,13 @@ enum MHD_Result srv_route_jobs(request *r)
 			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
 			"fetched failed cancelled",
 			"'state=%.*s' holds a word that is none of them", HOB_FMT(state));
-	return ask_loop(r, SRV_CONTROL_JOBS, asset,
-					&(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view_asset *known = srv_view_find_id(view, asset);
+	result =
+		ask_loop(r, SRV_CONTROL_JOBS, known ? known->full : asset,
+				 &(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
+	srv_view_drop(view);
+	return result;
 }
 
 enum MHD_Result srv_route_what_if(request *r)

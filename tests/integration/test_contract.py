@@ -296,6 +296,9 @@ class Contract(Scenario):
         self.ask(200, "GET", place + "/log")
         self.ask(200, "POST", f"/api/v1/assets/{self.id}/cook", {}, Prefer="wait=60")
         self.ask(422, "POST", f"/api/v1/assets/{self.bad}/cook", {}, Prefer="wait=60")
+        ids = lambda asset: [item["id"] for item in self.ask(200, "GET", f"/api/v1/jobs?asset={asset}&state=done").json()["items"]]
+        self.assertIn(job["id"], ids(self.id))
+        self.assertEqual(ids(self.id), ids(job["asset"]))
         for query in ("limit=0", "state=good", "since=yesterday", "cursor=x"):
             self.ask(400, "GET", f"/api/v1/jobs?{query}")
         for bundle in (place + "/bundle", f"/api/v1/assets/{self.id}/bundle"):
