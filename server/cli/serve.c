@@ -2,6 +2,7 @@
 #include "serve_config.h"
 #include "serve_keys.h"
 #include "serve_notify.h"
+#include "serve_progress.h"
 #include "preflight.h"
 
 #include "../config/ignore.h"
@@ -38,6 +39,7 @@ typedef struct daemon_state {
 	srv_service service;
 	serve_notify notify;
 	serve_keys keys;
+	serve_progress progress;
 	srv_engine_root roots[ROOTS_MAX];
 	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
 	uint32_t root_count;
@@ -307,8 +309,10 @@ static void on_ready(void *user)
 			 broken, missing_text);
 	print_banner(d, view, &p, counts);
 	srv_view_drop(view);
-	if (!d->stopping)
-		begin_to_serve(d, &p);
+	if (d->stopping)
+		return;
+	begin_to_serve(d, &p);
+	serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
 /* ---- stopping: drain, then engine, then everything that nobody uses any more */
@@ -330,6 +334,7 @@ static void stop(void *user, const char *why)
 		return;
 	d->stopping = true;
 	serve_keys_end(&d->keys);
+	serve_progress_end(&d->progress);
 	serve_notify_stop(&d->notify);
 	srv_log(SRV_LOG_INFO, "stopping", "(%s); press Ctrl-C again to stop at once", why);
 	srv_http_drain(d->http);
@@ -431,6 +436,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
+								.input_bytes = srv_engine_input_bytes,
 								.stats_user = d->engine,
 								.trouble = srv_engine_trouble,
 								.trouble_user = d->engine,

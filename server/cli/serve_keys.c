@@ -97,6 +97,7 @@ static void on_key(void *user, char key)
 {
 	serve_keys *keys = user;
 	char page[300];
+	srv_log_status(NULL); /* drawn again below what the key shows */
 	switch (key) {
 	case 0:
 		keys->quit(keys->user, "the terminal is gone");

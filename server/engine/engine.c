@@ -336,6 +336,7 @@ void srv_engine_free(srv_engine *engine)
 	engine_forget_promises(engine);
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
+	srv_activity_free(engine->activity);
 	free(engine->thumbnails);
 	free(engine->audit);
 	engine_batches_free(engine->batches);
@@ -385,6 +386,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->scan_rounds = calloc(roots + 1, sizeof *engine->scan_rounds);
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
+	engine->activity = srv_activity_new();
 	engine->thumbnails = engine_thumbnails_new();
 	engine->audit = engine_audit_new();
 	engine->batches = engine_batches_new(options);
@@ -400,7 +402,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		caches = (engine->settings_caches[i] = srv_settings_cache_new());
 	bool memory = engine->root_fds && caches && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
-				  engine->graph && engine->queue && engine->batches;
+				  engine->graph && engine->queue && engine->activity && engine->batches;
 	if (!memory || !engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
@@ -527,6 +529,7 @@ void job_free(engine_job *job)
 	hob_buf_release(&job->reasons);
 	hob_arena_release(&job->arena);
 	hob_arena_release(&job->found);
+	engine->jobs_recorded -= job->recorded;
 	free(job);
 	engine->jobs_alive--;
 	if (engine->closing)

@@ -11,6 +11,7 @@
 #define SRV_ENGINE_H
 
 #include "../events/events.h"
+#include "../metrics/activity.h"
 #include "../control/control.h"
 #include "../derive/derived.h"
 #include "../view/view.h"
@@ -91,6 +92,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong rebuilds;						 /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;		 /* queue_length: what waits for its turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* of that, by class */
+	atomic_ullong input_bytes;		   /* of all sources and what they need, each file once; once a second */
 	atomic_ullong expected_ns;		   /* until everything is cooked, as earlier cooks say; once a second */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; looked up once a second */
 	srv_engine_times queued, cook,
@@ -116,9 +118,13 @@ void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings);
 /* For the HTTP thread. Valid from srv_engine_new to srv_engine_free. */
 srv_control_port srv_engine_port(srv_engine *engine);
 srv_engine_counters *srv_engine_count(srv_engine *engine);
+/* Of the run of work that is under way, or of the last one. Any thread. */
+srv_activity_run srv_engine_progress(srv_engine *engine);
 /* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */
 void srv_engine_metrics(void *engine, hob_buf *out);
 void srv_engine_stats(void *engine, hob_buf *out);
+/* Of all sources and what they need, each file once; a second old at most. */
+uint64_t srv_engine_input_bytes(void *engine);
 /* Appends why cook processes cannot be started, and what to do; nothing when they can. Any thread. */
 void srv_engine_trouble(void *engine, hob_buf *out);
 /* The same for the index of the cache, while it is damaged or gone and could not be made anew. */

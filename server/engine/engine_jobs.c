@@ -342,6 +342,7 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 		engine->publish.rows = true;
 	engine->counters.cancelled++;
 	engine->counters.jobs++;
+	engine_note_activity(engine, &row);
 	hob_buf_release(&next.why);
 	hob_buf_release(&reasons);
 }

@@ -121,6 +121,20 @@ static void tell_limit(srv_engine *engine)
 	engine->limit_told = over;
 }
 
+/* A file that several assets are made of counts once. */
+static void note_inputs(srv_engine *engine)
+{
+	uint64_t bytes = 0;
+	uint32_t users;
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
+		const srv_file *f = srv_graph_at(engine->graph, i);
+		if (f->exists &&
+			(f->asset != HOB_NONE || (srv_graph_dependents(engine->graph, i, &users), users > 0)))
+			bytes += f->stat.size;
+	}
+	engine->counters.input_bytes = bytes;
+}
+
 void engine_keep_store(srv_engine *engine)
 {
 	engine_look_for_index(engine);
@@ -129,6 +143,8 @@ void engine_keep_store(srv_engine *engine)
 	engine_keep_young(engine);
 	note_oldest(engine);
 	engine_note_expected(engine);
+	engine_count_waiting(engine);
+	note_inputs(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;

@@ -175,6 +175,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
+	srv_activity_put(engine->activity, engine_now_ms(), out);
 	hob_json_key(out, "cooks");
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "cooked", c->cooked);
@@ -212,4 +213,15 @@ void srv_engine_stats(void *user, hob_buf *out)
 	else
 		hob_json_null(out);
 	hob_buf_release(&trouble);
+}
+
+srv_activity_run srv_engine_progress(srv_engine *engine)
+{
+	return srv_activity_now(engine->activity, engine_now_ms());
+}
+
+uint64_t srv_engine_input_bytes(void *user)
+{
+	srv_engine *engine = user;
+	return engine->counters.input_bytes;
 }

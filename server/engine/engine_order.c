@@ -76,4 +76,7 @@ void engine_count_waiting(srv_engine *engine)
 		all += counts[i];
 	}
 	engine->counters.queue_length = all;
+	srv_activity_waits(engine->activity,
+					   srv_queue_count(engine->queue) + engine->jobs_alive - engine->jobs_recorded,
+					   engine_now_ms());
 }

@@ -79,6 +79,7 @@ struct srv_job {
 	bool cooking; /* from the cache's miss to the end */
 	bool
 		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
+	bool recorded;	/* its row is written: it is over, and only its memory is left */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	srv_tries tries;
 	uint64_t tick; /* of the engine when the worker began */
@@ -196,6 +197,7 @@ struct srv_engine {
 	srv_publish publish;
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
+	srv_activity *activity;
 	uv_work_t sync_work;
 	bool syncing;
 	bool limit_told;				 /* that the cache is over its limit and nothing can go */
@@ -205,7 +207,7 @@ struct srv_engine {
 	uint64_t memory_total; /* of srv_machine_memory, when it was looked last */
 	char machine[96];	   /* srv_machine_facts then */
 	uint32_t swept;		   /* the file that engine_sweep looked at last */
-	uint32_t handles, jobs_alive;
+	uint32_t handles, jobs_alive, jobs_recorded; /* jobs_recorded: of those alive */
 	engine_task *tasks; /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
@@ -402,6 +404,7 @@ void engine_show(srv_engine *engine);					  /* the views as they are now, for ev
 /* The same with the recipe `good` in hand; {0} when there is none. */
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void engine_store_asset(srv_engine *engine, asset *a); /* its row */
+void engine_note_activity(srv_engine *engine, const srv_job_row *row);
 void publish_job(engine_job *job, const char *state);
 /* "failed" without an error: it is known from the cache and is the asset's. */
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);

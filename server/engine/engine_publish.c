@@ -108,6 +108,15 @@ bool asset_is_skipped(const asset *a)
 		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
 }
 
+static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
+{
+	const srv_file *f = srv_graph_at(engine->graph, input->file);
+	return (srv_view_dep){.path = f->path,
+						  .missing = input->missing,
+						  .digest = input->digest,
+						  .size = f->exists && !input->missing ? f->stat.size : 0};
+}
+
 void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 {
 	a->view_due = false;
@@ -127,8 +136,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	}
 	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->input_count);
 	for (uint32_t i = 0; deps && i < a->input_count; i++)
-		deps[i] = (srv_view_dep){srv_graph_at(engine->graph, a->inputs[i].file)->path, a->inputs[i].missing,
-								 a->inputs[i].digest};
+		deps[i] = dep_of(engine, &a->inputs[i]);
 	hob_buf reasons = {0}, settings = {0}, audit = {0};
 	engine_put_audit(a, &audit);
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
@@ -348,6 +356,20 @@ static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
 	return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) * 1000000 : 0;
 }
 
+void engine_note_activity(srv_engine *engine, const srv_job_row *row)
+{
+	static const char *const names[SRV_ACTIVITY_RESULTS] = {"cooked", "hit", "failed", "cancelled"};
+	srv_activity_job job = {.queued_at_ms = row->queued_at_ms,
+							.started_at_ms = row->started_at_ms,
+							.finished_at_ms = row->finished_at_ms,
+							.cook_ns = row->cook_ns,
+							.asset = row->asset};
+	for (int i = 0; i < SRV_ACTIVITY_RESULTS; i++)
+		if (hob_str_equal(row->result, hob_str_of(names[i])))
+			job.result = (srv_activity_result)i;
+	srv_activity_note(engine->activity, &job);
+}
+
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
@@ -389,6 +411,9 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 		srv_log(SRV_LOG_ERROR, "store", "%s", failed.context);
 	engine->publish.rows = true;
 	engine->counters.jobs++;
+	engine->jobs_recorded += !job->recorded;
+	job->recorded = true;
+	engine_note_activity(engine, &row);
 	publish_job(job, result);
 	hob_buf_release(&reasons);
 	hob_buf_release(&text);

@@ -92,6 +92,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_key(out, "bytes");
 		hob_json_open(out, '{');
 		hob_json_put_u64(out, "source", a->source_bytes);
+		hob_json_put_u64(out, "inputs", srv_view_input_bytes(a));
 		hob_json_put_u64(out, "cooked", a->cooked_bytes);
 		hob_json_put_u64(out, "textures", http_texture_bytes(a));
 		hob_json_close(out, '}');

@@ -48,6 +48,7 @@ typedef struct srv_http_sources {
 	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread; the same
 	 * rule). May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
+	uint64_t (*input_bytes)(void *user); /* of all files that assets are made of, each once; optional */
 	void *stats_user;
 	/* Appends why cooking cannot go on, nothing when it can: /readyz. The same rule; may be NULL. */
 	void (*trouble)(void *user, hob_buf *out);

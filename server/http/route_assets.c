@@ -9,14 +9,26 @@
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
 
-typedef enum order { BY_PATH, BY_COOKED_AT, BY_COOK_MS, BY_BYTES, BY_TEXTURES, BY_REV, ORDER_COUNT } order;
-static const char *const order_names[ORDER_COUNT] = {"path",  "cooked_at", "cook_ms",
-													 "bytes", "textures",  "rev"};
+typedef enum order {
+	BY_PATH,
+	BY_COOKED_AT,
+	BY_COOK_MS,
+	BY_BYTES,
+	BY_TEXTURES,
+	BY_TRIANGLES,
+	BY_LODS,
+	BY_STATE,
+	BY_REV,
+	ORDER_COUNT
+} order;
+static const char *const order_names[ORDER_COUNT] = {"path",	  "cooked_at", "cook_ms", "bytes", "textures",
+													 "triangles", "lods",	   "state",	  "rev"};
 
 typedef struct query {
 	hob_str q, root, kind, path;
 	uint32_t states; /* bits */
-	bool any_state, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
+	bool any_state, has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor,
+		has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
 	order order;
@@ -132,10 +144,11 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 			q->order = (order)i;
 			return true;
 		}
-	*result = reply_problem(
-		r, PROBLEM_BAD_REQUEST,
-		"sort by path, cooked_at, cook_ms, bytes, textures or rev; a leading '-' turns the order",
-		"there is no order '%.*s'", HOB_FMT(sort));
+	*result = reply_problem(r, PROBLEM_BAD_REQUEST,
+							"sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
+							"rev; a leading '-' turns "
+							"the order",
+							"there is no order '%.*s'", HOB_FMT(sort));
 	return false;
 }
 
@@ -146,6 +159,8 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 		/* The parameter lies in the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
+	hob_str flag;
+	q->has_problem = request_param(r, "problem", &flag) && flag.len > 0;
 	request_param(r, "root", &q->root);
 	request_param(r, "kind", &q->kind);
 	q->has_path = request_param(r, "path", &q->path);
@@ -157,6 +172,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 		return false;
 	}
 	return read_states(r, q, result) && read_order(r, q, result) &&
+		   request_flag(r, "problem", false, result, &q->problem) &&
 		   request_flag(r, "warning", false, result, &q->warning) &&
 		   request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
 		   request_flag(r, "count", false, result, &q->count) &&
@@ -185,6 +201,19 @@ static bool contains_nocase(hob_str s, hob_str what)
 	return false;
 }
 
+/* Every word, in any order. */
+static bool has_words(hob_str s, hob_str words)
+{
+	for (size_t i = 0, end; i < words.len; i = end + 1) {
+		end = hob_str_find(words, HOB_STR(" "), i);
+		if (end == SIZE_MAX)
+			end = words.len;
+		if (!contains_nocase(s, hob_str_sub(words, i, end)))
+			return false;
+	}
+	return true;
+}
+
 static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->any_state || q->states & 1u << a->state) && (!q->warning || a->warnings > 0) &&
@@ -193,7 +222,18 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
-		   contains_nocase(a->full, q->q);
+		   (!q->has_problem || q->problem == (a->error.len > 0)) && has_words(a->full, q->q);
+}
+
+/* What needs somebody comes first. */
+static uint64_t rank_of(const srv_view_asset *a)
+{
+	static const srv_state ranks[] = {SRV_FAILED,  SRV_QUARANTINED, SRV_BLOCKED, SRV_STALE,
+									  SRV_MISSING, SRV_COOKING,		SRV_QUEUED,	 SRV_FRESH};
+	uint64_t rank = 0;
+	while (rank < HOB_COUNT_OF(ranks) && ranks[rank] != a->state)
+		rank++;
+	return 2 * rank + (a->error.len == 0);
 }
 
 static uint64_t key_of(const query *q, const srv_view_asset *a)
@@ -207,6 +247,12 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 		return a->cooked_bytes;
 	case BY_TEXTURES:
 		return http_texture_bytes(a);
+	case BY_TRIANGLES:
+		return a->triangles;
+	case BY_LODS:
+		return a->lods;
+	case BY_STATE:
+		return rank_of(a);
 	case BY_REV:
 		return a->rev;
 	case BY_PATH:

@@ -93,8 +93,38 @@ static uint32_t collect(const srv_view *view, fault *faults)
 	return count;
 }
 
-static void put_group(hob_buf *out, const fault *group, uint32_t count)
+typedef struct fault_group {
+	const fault *faults;
+	uint32_t count;
+	uint64_t rev; /* of the newest of them */
+} fault_group;
+
+static int newest_first(const void *a, const void *b)
 {
+	const fault_group *x = a, *y = b;
+	return x->rev != y->rev ? (x->rev > y->rev ? -1 : 1) : x->faults < y->faults ? -1 : 1;
+}
+
+/* Room for `count`; returns how many groups there are. */
+static uint32_t find_groups(const fault *faults, uint32_t count, fault_group *groups)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == 0 || same_group_first(&faults[i - 1], &faults[i]) != 0)
+			groups[found++] = (fault_group){.faults = &faults[i]};
+		fault_group *group = &groups[found - 1];
+		group->count++;
+		group->rev = faults[i].asset->rev > group->rev ? faults[i].asset->rev : group->rev;
+	}
+	if (found > 0)
+		qsort(groups, found, sizeof *groups, newest_first);
+	return found;
+}
+
+static void put_group(hob_buf *out, const fault_group *g)
+{
+	const fault *group = g->faults;
+	uint32_t count = g->count;
 	hob_json_open(out, '{');
 	hob_json_put_str(out, "code", group->code);
 	hob_json_put_str(out, "message", group->message);
@@ -109,6 +139,7 @@ static void put_group(hob_buf *out, const fault *group, uint32_t count)
 	else
 		hob_json_null(out);
 	hob_json_put_u64(out, "count", count);
+	hob_json_put_u64(out, "rev", g->rev);
 	hob_json_key(out, "assets");
 	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
@@ -126,31 +157,31 @@ enum MHD_Result srv_route_errors(request *r)
 	for (uint32_t i = 0; i < view->count; i++)
 		broken += view->assets[i]->error.len > 0;
 	fault *faults = calloc(broken + 1, sizeof *faults);
-	if (!faults) {
+	fault_group *groups = calloc(broken + 1, sizeof *groups);
+	if (!faults || !groups) {
+		free(faults);
+		free(groups);
 		srv_view_drop(view);
 		return MHD_NO;
 	}
 	uint32_t count = collect(view, faults);
 	qsort(faults, count, sizeof *faults, compare_faults);
 	hob_buf body = {0};
-	uint32_t groups = 0;
+	uint32_t group_count = find_groups(faults, count, groups);
 	hob_json_open(&body, '{');
 	hob_json_key(&body, "items");
 	hob_json_open(&body, '[');
-	for (uint32_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && same_group_first(&faults[i], &faults[end]) == 0; end++)
-			;
-		if (groups++ < GROUPS_MAX)
-			put_group(&body, &faults[i], end - i);
-	}
+	for (uint32_t i = 0; i < group_count && i < GROUPS_MAX; i++)
+		put_group(&body, &groups[i]);
 	hob_json_close(&body, ']');
-	hob_json_put_u64(&body, "groups", groups);
+	hob_json_put_u64(&body, "groups", group_count);
 	hob_json_put_u64(&body, "assets", count);
 	hob_json_put_u64(&body, "rev", view->rev);
 	hob_json_close(&body, '}');
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_Delete(faults[i].error);
 	free(faults);
+	free(groups);
 	srv_view_drop(view);
 	return reply_json(r, MHD_HTTP_OK, &body);
 }

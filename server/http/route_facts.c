@@ -98,10 +98,15 @@ enum MHD_Result srv_route_stats(request *r)
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
 	hob_json_close(&body, '}');
 	uint64_t errors = 0, nondeterministic = 0;
-	for (uint32_t i = 0; i < view->count; i++) {
-		errors += view->assets[i]->error.len > 0;
-		nondeterministic += srv_view_is_nondeterministic(view->assets[i]);
+	hob_json_key(&body, "problems");
+	hob_json_open(&body, '{');
+	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++) {
+		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->problems[i]);
+		errors += view->problems[i];
 	}
+	hob_json_close(&body, '}');
+	for (uint32_t i = 0; i < view->count; i++)
+		nondeterministic += srv_view_is_nondeterministic(view->assets[i]);
 	hob_json_put_u64(&body, "errors", errors);
 	hob_json_put_u64(&body, "nondeterministic", nondeterministic);
 	hob_json_put_u64(&body, "outputs", view->outputs);
@@ -109,6 +114,8 @@ enum MHD_Result srv_route_stats(request *r)
 	hob_json_key(&body, "bytes");
 	hob_json_open(&body, '{');
 	hob_json_put_u64(&body, "source", view->source_bytes);
+	if (http->sources.input_bytes)
+		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.stats_user));
 	hob_json_put_u64(&body, "cooked", view->cooked_bytes);
 	hob_json_close(&body, '}');
 	hob_json_key(&body, "http");

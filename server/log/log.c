@@ -1,7 +1,9 @@
 #include "log.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +11,9 @@ static _Atomic srv_log_level least_level = SRV_LOG_INFO;
 static bool as_json, colored;
 static srv_log_take *listener;
 static void *listener_user;
+
+static pthread_mutex_t screen = PTHREAD_MUTEX_INITIALIZER; /* guards what is drawn, and `status` */
+static char status[512];
 
 const char *srv_log_level_name(srv_log_level level)
 {
@@ -76,6 +81,77 @@ void srv_plain(char *text)
 	}
 }
 
+bool srv_log_has_screen(void)
+{
+	const char *term = getenv("TERM");
+	return !as_json && isatty(2) && !getenv("CI") && !(term && strcmp(term, "dumb") == 0);
+}
+
+static void write_all(hob_buf *out)
+{
+	if (!out->failed && out->size > 0 && write(2, out->data, out->size) < 0) {
+		/* Nobody reads stderr any more; there is no better place to say so. */
+	}
+	hob_buf_release(out);
+}
+
+static bool goes_on(char byte)
+{
+	return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* At most as many characters as the terminal has columns: a line that wraps could not be drawn over. */
+static void cut_to_screen(char *line)
+{
+	struct winsize size = {0};
+	size_t columns = ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79, used = 0;
+	for (size_t at = 0; line[at]; at++)
+		if (!goes_on(line[at]) && used++ == columns) {
+			line[at] = 0;
+			break;
+		}
+}
+
+void srv_log_status(const char *line)
+{
+	hob_buf out = {0};
+	pthread_mutex_lock(&screen);
+	bool was = status[0] != 0;
+	snprintf(status, sizeof status, "%s", line ? line : "");
+	srv_plain(status);
+	cut_to_screen(status);
+	if (was || status[0])
+		hob_buf_printf(&out, "\r\x1b[K%s", status);
+	write_all(&out);
+	pthread_mutex_unlock(&screen);
+}
+
+static bool is_folded(srv_log_level level, const char *verb)
+{
+	static const char *const verbs[] = {"cooked", "reused", "preview"};
+	bool folded = false;
+	for (size_t i = 0; status[0] && level == SRV_LOG_INFO && i < HOB_COUNT_OF(verbs); i++)
+		folded = folded || strcmp(verb, verbs[i]) == 0;
+	return folded;
+}
+
+/* With the status below it. */
+static void write_line(srv_log_level level, const char *verb, hob_buf *line)
+{
+	pthread_mutex_lock(&screen);
+	if (is_folded(level, verb)) {
+		hob_buf_release(line);
+	} else if (status[0]) {
+		hob_buf out = {0};
+		hob_buf_printf(&out, "\r\x1b[K%.*s%s", HOB_FMT(hob_buf_str(line)), status);
+		hob_buf_release(line);
+		write_all(&out);
+	} else {
+		write_all(line);
+	}
+	pthread_mutex_unlock(&screen);
+}
+
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 {
 	if (level < least_level)
@@ -105,10 +181,7 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 		hob_buf_printf(&line, "%s%s%s %s%s%s %s\n", colored ? "\x1b[2m" : "", stamp, colored ? "\x1b[0m" : "",
 					   colored ? color_of(level) : "", verb, colored ? "\x1b[0m" : "", text);
 	}
-	if (!line.failed && write(2, line.data, line.size) < 0) {
-		/* Nobody reads stderr any more; there is no better place to say so. */
-	}
-	hob_buf_release(&line);
+	write_line(level, verb, &line);
 	if (listener)
 		listener(listener_user, level, verb, text);
 }

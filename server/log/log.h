@@ -13,6 +13,12 @@ typedef enum srv_log_level { SRV_LOG_DEBUG, SRV_LOG_INFO, SRV_LOG_WARNING, SRV_L
 void srv_log_init(srv_log_level least, bool json);
 /* `verb` is a short stable word that leads the line ("cooked", "failed", "watching"). */
 void srv_log(srv_log_level level, const char *verb, const char *fmt, ...) HOB_PRINTF(3, 4);
+/* Whether stderr is a screen on which a line can be drawn over: a terminal, no JSON, neither CI nor TERM=dumb. */
+bool srv_log_has_screen(void);
+/* Keeps `line` below everything that is written, drawn over in place; cut to the width of the terminal. NULL or "" takes it away.
+ * While it is there, the lines of one asset each that went well ("cooked", "reused", "preview") are not written; srv_log_listen still
+ * gets them. Only where srv_log_has_screen. */
+void srv_log_status(const char *line);
 const char *srv_log_level_name(srv_log_level level); /* "debug", "info", "warning", "error" */
 /* Every line that is written from now on is given to `take` as well, in the thread that writes it; NULL ends that.
  * `text` is UTF-8 or not, as the names in it are. `take` must not log. */

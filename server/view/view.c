@@ -125,6 +125,19 @@ static shared_text *text_share(srv_views *views, hob_str s)
 	return *known;
 }
 
+/* `text` is ours: flat, no blanks. 0 when there is no such member. */
+static uint64_t number_in(hob_str text, hob_str member)
+{
+	uint64_t value = 0;
+	size_t at = hob_str_find(text, member, 0);
+	for (size_t i = at == SIZE_MAX ? text.len : at + member.len; i < text.len; i++) {
+		if (text.data[i] < '0' || text.data[i] > '9')
+			break;
+		value = value * 10 + (uint64_t)(text.data[i] - '0');
+	}
+	return value;
+}
+
 static record *record_new(srv_views *views, const srv_view_asset *asset)
 {
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
@@ -160,6 +173,8 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->settings = (hob_str){r->settings->data, r->settings->len};
 	copy->audit = copy_text(&at, asset->audit);
 	copy->quality = copy_text(&at, quality).data;
+	copy->triangles = number_in(copy->stats, HOB_STR("\"triangles\":"));
+	copy->lods = number_in(copy->stats, HOB_STR("\"lods\":"));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		outputs[i] = asset->outputs[i];
 		outputs[i].name = copy_text(&at, asset->outputs[i].name);
@@ -430,6 +445,7 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 {
 	uint64_t sign = added ? 1 : UINT64_MAX; /* adding the greatest number subtracts one */
 	v->states[asset->state] += (uint32_t)sign;
+	v->problems[asset->state] += asset->error.len > 0 ? (uint32_t)sign : 0;
 	v->source_bytes += sign * asset->source_bytes;
 	v->cooked_bytes += sign * asset->cooked_bytes;
 	v->warnings += sign * asset->warnings;
@@ -526,6 +542,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	view *from = views->newest;
 	view *to = view_new(from->open.count + views->change_count);
 	memcpy(to->open.states, from->open.states, sizeof to->open.states);
+	memcpy(to->open.problems, from->open.problems, sizeof to->open.problems);
 	to->open.source_bytes = from->open.source_bytes;
 	to->open.cooked_bytes = from->open.cooked_bytes;
 	to->open.warnings = from->open.warnings;
@@ -586,4 +603,12 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 bool srv_view_is_nondeterministic(const srv_view_asset *asset)
 {
 	return hob_str_find(asset->audit, HOB_STR("\"same\":false"), 0) != SIZE_MAX;
+}
+
+uint64_t srv_view_input_bytes(const srv_view_asset *asset)
+{
+	uint64_t sum = asset->source_bytes;
+	for (uint32_t i = 0; i < asset->dep_count; i++)
+		sum += asset->deps[i].size;
+	return sum;
 }

@@ -28,9 +28,10 @@ typedef struct srv_view_output {
 } srv_view_output;
 
 typedef struct srv_view_dep {
-	hob_str path; /* below the same root */
+	hob_str path; /* below the same root; never the source itself */
 	bool missing;
 	hob_sha256 digest;
+	uint64_t size; /* 0 while it is missing */
 } srv_view_dep;
 
 typedef struct srv_view_asset {
@@ -49,6 +50,7 @@ typedef struct srv_view_asset {
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
 	hob_str audit;	/* JSON object: what came of cooking it again, or empty */
 	uint32_t warnings, output_count, dep_count;
+	uint64_t triangles, lods; /* of `stats`; srv_views_put reads them there */
 	const srv_view_output *outputs;
 	const srv_view_dep *deps;
 	hob_str settings;	 /* JSON: effective settings */
@@ -71,9 +73,9 @@ typedef struct srv_view_root {
 typedef struct srv_view {
 	uint64_t rev;
 	uint32_t count;
-	const srv_view_asset *const *assets; /* sorted by full, bytewise */
-	uint32_t states[SRV_STATE_COUNT];
-	uint64_t source_bytes, cooked_bytes, warnings, outputs; /* sums over all assets */
+	const srv_view_asset *const *assets;						 /* sorted by full, bytewise */
+	uint32_t states[SRV_STATE_COUNT], problems[SRV_STATE_COUNT]; /* problems: of those, with an error */
+	uint64_t source_bytes, cooked_bytes, warnings, outputs;		 /* sums over all assets */
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* the first scan of every root is done and everything found is in the list */
@@ -103,6 +105,8 @@ const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
 /* Index of the first asset with full > `after` (keyset paging). */
 uint32_t srv_view_after(const srv_view *view, hob_str after);
 
+/* Bytes of the source and of everything else that it was cooked from. */
+uint64_t srv_view_input_bytes(const srv_view_asset *asset);
 /* Cooked again, other outputs came of the same inputs. */
 bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+import urllib.request
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
@@ -161,6 +162,39 @@ class Terminal(Scenario):
         self.assertEqual(job.hear(), "ended 0\n")
         self.assertTrue(job.restored())
         self.assertIn("stopping (", job.text)
+
+    def test_long_work_is_one_line_and_a_summary(self):
+        for i in range(60):
+            self.put(f"set/{i:02}.obj", obj_text(1 + i))
+        self.put("bad/one.gltf", "{")
+        job = self.job()
+        job.wait(r"\r\x1b\[Kcooking +\d+ of 61 \(\d+ %\)  [\d,]+ a minute")
+        job.wait(r"done 60 cooked, 0 from the cache, 1 failed, in ")
+        job.wait(r"slowest art/\S+  [\d.]+ m?s")
+        job.wait(r"largest art/\S+  [\d.]+ KB")
+        job.wait(r"failed art/bad/one\.gltf  \S+")
+        log = self.get(job, "/api/v1/log?limit=1000")
+        self.assertEqual(sum(line["event"] == "cooked" for line in log["items"]), 60)
+        # A few models have their lines again.
+        self.put("later.obj", obj_text(300))
+        job.wait("cooked art/later.obj")
+        job.press("q")
+        self.assertEqual(job.hear(), "ended 0\n")
+
+    def test_the_line_is_not_drawn_where_it_could_not_be_drawn_over(self):
+        for i in range(60):
+            self.put(f"set/{i:02}.obj", obj_text(1 + i))
+        job = Job(HOB, "serve", self.art, "--listen", "127.0.0.1:0", "--cache", self.cache, TERM="dumb")
+        self.addCleanup(job.close)
+        for _ in range(60):
+            job.wait("cooked art/set/")
+            self.assertNotIn("\x1b[K", job.text)
+        job.press("\x03")
+        self.assertEqual(job.hear(), "ended 0\n")
+
+    def get(self, job, path):
+        with urllib.request.urlopen(self.url.rstrip("/") + path, timeout=DEADLINE) as answer:
+            return json.load(answer)
 
     def test_every_way_out_gives_the_terminal_back(self):
         self.put("good.obj", obj_text(2))
