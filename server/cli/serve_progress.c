@@ -40,7 +40,8 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 				   grouped(total, all), (unsigned)(run->all_done * 100 / total),
 				   grouped((uint64_t)run->per_minute, rate));
 	if (expected > 0)
-		hob_buf_printf(&line, "  about %s left", srv_text_duration((expected / 1000000000 + 1) * 1000000000, time));
+		hob_buf_printf(&line, "  about %s left",
+					   srv_text_duration((expected / 1000000000 + 1) * 1000000000, time));
 	if (run->done[SRV_ACTIVITY_FAILED] > 0)
 		hob_buf_printf(&line, "  %s failed", grouped(run->done[SRV_ACTIVITY_FAILED], done));
 	hob_str name = one_cooking(view);
@@ -60,7 +61,8 @@ static void tell_failed(const serve_progress *progress, const srv_view *view)
 			continue;
 		cJSON *error = cJSON_ParseWithLength(a->error.data, a->error.len);
 		const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
-		srv_log(SRV_LOG_ERROR, "failed", "%.*s  %s", HOB_FMT(a->full), message ? message : "no reason is known");
+		srv_log(SRV_LOG_ERROR, "failed", "%.*s  %s", HOB_FMT(a->full),
+				message ? message : "no reason is known");
 		cJSON_Delete(error);
 	}
 	if (count > FAILED_SHOWN)
@@ -87,9 +89,11 @@ static void summarize(const serve_progress *progress, const srv_activity_run *ru
 			grouped(run->done[SRV_ACTIVITY_FAILED], failed),
 			srv_text_duration(took > 0 ? (uint64_t)took * 1000000 : 0, time));
 	if (slowest)
-		srv_log(SRV_LOG_INFO, "slowest", "%.*s  %s", HOB_FMT(slowest->full), srv_text_duration(slowest->cook_ns, time));
+		srv_log(SRV_LOG_INFO, "slowest", "%.*s  %s", HOB_FMT(slowest->full),
+				srv_text_duration(slowest->cook_ns, time));
 	if (largest)
-		srv_log(SRV_LOG_INFO, "largest", "%.*s  %s", HOB_FMT(largest->full), srv_text_bytes(largest->cooked_bytes, size));
+		srv_log(SRV_LOG_INFO, "largest", "%.*s  %s", HOB_FMT(largest->full),
+				srv_text_bytes(largest->cooked_bytes, size));
 	tell_failed(progress, view);
 }
 

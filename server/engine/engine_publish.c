@@ -359,7 +359,8 @@ static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
 void engine_note_activity(srv_engine *engine, const srv_job_row *row)
 {
 	static const char *const names[SRV_ACTIVITY_RESULTS] = {"cooked", "hit", "failed", "cancelled"};
-	srv_activity_job job = {.queued_at_ms = row->queued_at_ms,
+	srv_activity_job job = {.result = SRV_ACTIVITY_REUSED, /* "fetched" from another cache is, too */
+							.queued_at_ms = row->queued_at_ms,
 							.started_at_ms = row->started_at_ms,
 							.finished_at_ms = row->finished_at_ms,
 							.cook_ns = row->cook_ns,

@@ -228,7 +228,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 /* What needs somebody comes first. */
 static uint64_t rank_of(const srv_view_asset *a)
 {
-	static const srv_state ranks[] = {SRV_FAILED,  SRV_QUARANTINED, SRV_BLOCKED, SRV_STALE,
+	static const srv_state ranks[] = {SRV_FAILED,  SRV_QUARANTINED, SRV_BLOCKED, SRV_INTERRUPTED, SRV_STALE,
 									  SRV_MISSING, SRV_COOKING,		SRV_QUEUED,	 SRV_FRESH};
 	uint64_t rank = 0;
 	while (rank < HOB_COUNT_OF(ranks) && ranks[rank] != a->state)

@@ -13,7 +13,7 @@ export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus'
 export const hob = process.env.HOB ?? join(project, 'build/release/hob');
 export const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
 /** For whatever is waited for: long enough for a crowded machine. */
-export const patience = 240000;
+export const patience = Number(process.env.HOB_PATIENCE ?? 240000);
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
 

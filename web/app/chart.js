@@ -1,8 +1,8 @@
 /* Lines over time. The library is loaded with the first chart. */
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { colourOf as colour, onTheme } from './theme.js';
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /**
  * series: [{label, values, tone, format, bars}], one scale each; times: seconds since 1970. label: what people who cannot see it are told.
@@ -21,22 +21,22 @@ export function Chart({ times, series, label, height = 150, axes = true }) {
 				width: Math.max(120, place.current.clientWidth), height, legend: { show: false }, cursor: { show: axes, y: false, points: { size: 7 } }, padding: axes ? [10, 6, 0, 0] : [4, 0, 2, 0],
 				scales: Object.fromEntries([['x', { time: true }], ...series.map((_, at) => [`y${at}`, { range: (_u, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] }])]),
 				axes: axes ? [{ ...axis, size: 30, grid: { show: false } }, ...series.map((one, at) => ({ ...axis, scale: `y${at}`, side: at === 0 ? 3 : 1, size: 62, stroke: colour(`--${one.tone}`), grid: { show: at === 0, stroke: colour('--line'), width: 1 }, values: (_u, ticks) => ticks.map(one.format) }))] : [{ show: false }, ...series.map(() => ({ show: false }))],
-				series: [{}, ...series.map((one, at) => ({ label: one.label, scale: `y${at}`, stroke: colour(`--${one.tone}`), width: 1.75, fill: axes ? undefined : `${colour(`--${one.tone}`)}22`, points: { show: axes && times.length < 60, size: 5 } }))],
+				series: [{}, ...series.map((one, at) => ({ label: one.label, scale: `y${at}`, stroke: colour(`--${one.tone}`), width: 1.75, fill: axes ? undefined : colour(`--${one.tone}-soft`), points: { show: axes && times.length < 60, size: 5 } }))],
 			}, [times, ...series.map(({ values }) => values)], place.current);
 		};
-		const scheme = matchMedia('(prefers-color-scheme: dark)');
+		let still = () => {};
 		const sizes = new ResizeObserver(() => place.current && chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
 		import('uplot').then((module) => {
 			if (ended || !place.current) return;
 			Plot = module.default;
 			draw();
 			sizes.observe(place.current);
-			scheme.addEventListener('change', draw);
+			still = onTheme(draw);
 		}, () => {});
 		return () => {
 			ended = true;
 			sizes.disconnect();
-			scheme.removeEventListener('change', draw);
+			still();
 			chart?.destroy();
 		};
 	}, [wanted]);

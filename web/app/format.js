@@ -1,10 +1,11 @@
 /* Numbers, sizes and times as people read them. */
 import { text } from './text.js';
 
-const locale = 'en';
+/* Numbers and dates as the browser's owner writes them; words are English, as everything else here. */
+const locale = globalThis.navigator?.language ?? 'en';
 const whole = new Intl.NumberFormat(locale);
-const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
-const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 export const number = (value) => (value === null || value === undefined ? '' : whole.format(value));
 
@@ -22,6 +23,22 @@ export function sizeParts(bytes) {
 }
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
+
+/** A limit as it was set: 4294967296 -> "4 GiB"; what is no whole number of MiB as any other size. */
+export function limitSize(bytes) {
+	if (!bytes || bytes % 1048576) return size(bytes);
+	const units = ['MiB', 'GiB', 'TiB'];
+	let [unit, value] = [0, bytes / 1048576];
+	for (; value % 1024 === 0 && unit < units.length - 1; unit++) value /= 1024;
+	return `${whole.format(value)}\u00a0${units[unit]}`;
+}
+
+/** A size in the units of the limit beside it, so that the two can be compared. */
+export function sizeBeside(bytes, limit) {
+	if (!limit || limit % 1048576) return size(bytes);
+	const unit = limit % 1073741824 ? ['MiB', 1048576] : ['GiB', 1073741824];
+	return `${(bytes / unit[1]).toFixed(bytes / unit[1] >= 99.95 ? 0 : 2)}\u00a0${unit[0]}`;
+}
 
 export function duration(ms) {
 	if (ms === null || ms === undefined) return '';

@@ -139,8 +139,18 @@ export function useKey(key, run) {
 	}, [key]);
 }
 
+const tab = { title: '', note: '' };
+const writeTitle = () => (document.title = [tab.note && `(${tab.note})`, tab.title && `${tab.title} ·`, 'Hob'].filter(Boolean).join(' '));
+
+/** What stands before the title of every page: how far the work is, how many problems there are. */
+export function setTabNote(note) {
+	tab.note = note;
+	writeTitle();
+}
+
 export function useTitle(title) {
 	useEffect(() => {
-		document.title = title ? `${title} · Hob` : 'Hob';
+		tab.title = title;
+		writeTitle();
 	}, [title]);
 }

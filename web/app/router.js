@@ -12,8 +12,23 @@ function tell() {
 
 addEventListener('popstate', tell);
 
+const guards = new Set();
+
+/** `why()`: a question before the page is left, or nothing. Returns the end of the guard. */
+export function guardLeaving(why) {
+	const closing = (event) => why() && event.preventDefault();
+	guards.add(why);
+	addEventListener('beforeunload', closing);
+	return () => {
+		guards.delete(why);
+		removeEventListener('beforeunload', closing);
+	};
+}
+
+const mayLeave = () => [...guards].every((why) => !why() || confirm(why()));
+
 export function navigate(to, { replace = false } = {}) {
-	if (to === location.pathname + location.search) return;
+	if (to === location.pathname + location.search || (!replace && !mayLeave())) return;
 	history[replace ? 'replaceState' : 'pushState'](null, '', to);
 	tell();
 	if (!replace) document.querySelector('main')?.scrollTo(0, 0);

@@ -7,6 +7,8 @@ import { useAddress } from './router.js';
 import { useLive, useResource } from './hooks.js';
 import { Icon } from './ui.js';
 import { signOut, useSession } from './session.js';
+import { ThemeSwitch } from './theme.js';
+import { Work } from './work.js';
 
 const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
@@ -35,12 +37,12 @@ function Person() {
 export function Shell({ page, children }) {
 	const [open, setOpen] = useState(false);
 	const { path } = useAddress();
-	const stats = useResource('/api/v1/stats', { on: changesCounts });
+	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const states = stats.data?.assets;
 	useEffect(() => setOpen(false), [path]);
 	const badges = {
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
-		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${states ? states.queued + states.cooking : 0} />`,
+		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${stats.data?.progress?.left} />`,
 	};
 	return html`<div class="shell">
 		<a class="skip" href="#main">${text.skip}</a>
@@ -50,8 +52,8 @@ export function Shell({ page, children }) {
 				<${Icon} name=${open ? 'close' : 'menu'} />${text.menu}</button>
 			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>${groups.map((names) => html`<ul>${names.map((name) => html`<li>
 				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
-			<${Person} /><${Live} />
+			<${Person} /><${ThemeSwitch} /><${Live} />
 		</header>
-		<main id="main" tabindex="-1" class="page-${page}">${children}</main>
+		<main id="main" tabindex="-1" class="page-${page}"><${Work} stats=${stats.data} />${children}</main>
 	</div>`;
 }

@@ -1,6 +1,7 @@
 /* Renderer, light, free camera and what is drawn when: a picture is made when something changed, or while a clip plays. */
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { colourOf, onTheme } from '../app/theme.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 
 const fov = 35;
@@ -50,18 +51,12 @@ export class Stage {
 
 	watchTheme() {
 		const read = () => {
-			const style = getComputedStyle(this.host);
-			this.scene.background.set(style.getPropertyValue('--viewer-ground').trim() || '#30343a');
-			this.lines = style.getPropertyValue('--viewer-line').trim() || '#555';
+			this.scene.background.set(colourOf('--viewer-ground', this.host));
+			this.lines = colourOf('--viewer-line', this.host);
 			this.onTheme?.(this.lines);
 			this.invalidate();
 		};
-		this.scheme = matchMedia('(prefers-color-scheme: dark)');
-		this.scheme.addEventListener('change', read);
-		this.themes = new MutationObserver(read);
-		this.themes.observe(document.documentElement, { attributes: true });
-		this.unwatchTheme = () => this.scheme.removeEventListener('change', read);
-		this.readTheme = read;
+		this.unwatchTheme = onTheme(read);
 		read();
 	}
 
@@ -210,7 +205,6 @@ export class Stage {
 		this.ended = true;
 		cancelAnimationFrame(this.waiting);
 		this.sizes.disconnect();
-		this.themes.disconnect();
 		this.unwatchTheme();
 		this.controls.dispose();
 		this.environment.dispose();

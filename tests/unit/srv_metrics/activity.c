@@ -5,7 +5,8 @@
 enum { MINUTE = 60000 };
 static const int64_t noon = 1800000000000 / MINUTE * MINUTE;
 
-static void note(srv_activity *activity, srv_activity_result result, int64_t at, uint64_t cook_ms, const char *asset)
+static void note(srv_activity *activity, srv_activity_result result, int64_t at, uint64_t cook_ms,
+				 const char *asset)
 {
 	srv_activity_note(activity, &(srv_activity_job){.result = result,
 													.queued_at_ms = at - 300,
@@ -36,7 +37,8 @@ static void an_hour_is_this_minute_and_the_59_before(void **state)
 	note(activity, SRV_ACTIVITY_COOKED, noon + MINUTE + 5, 300, "art/b.glb");
 	note(activity, SRV_ACTIVITY_FAILED, noon + MINUTE, 0, "art/bad.glb");
 	note(activity, SRV_ACTIVITY_REUSED, noon + MINUTE, 0, "art/same.glb");
-	assert_true(says(activity, noon + MINUTE, "0,1,2],\"cooked\":3,\"reused\":1,\"failed\":1,\"cancelled\":0"));
+	assert_true(
+		says(activity, noon + MINUTE, "0,1,2],\"cooked\":3,\"reused\":1,\"failed\":1,\"cancelled\":0"));
 	assert_true(says(activity, noon + MINUTE, "\"average_cook_ms\":433,\"average_wait_ms\":100"));
 	assert_true(says(activity, noon + 59 * MINUTE, "{\"asset\":\"art/slow.glb\",\"cook_ms\":900}"));
 	assert_true(says(activity, noon + 60 * MINUTE, "[2,0"));
@@ -89,7 +91,8 @@ static void a_long_run_has_the_rate_of_its_last_two_minutes(void **state)
 		note(activity, SRV_ACTIVITY_COOKED, noon + 100, 1, "fast");
 	for (int i = 0; i < 6; i++)
 		note(activity, SRV_ACTIVITY_COOKED, noon + 9 * MINUTE + 100, 1, "slow");
-	assert_float_equal((float)srv_activity_now(activity, noon + 10 * MINUTE + MINUTE / 2).per_minute, 4, 1e-3);
+	assert_float_equal((float)srv_activity_now(activity, noon + 10 * MINUTE + MINUTE / 2).per_minute, 4,
+					   1e-3);
 	srv_activity_free(activity);
 }
 

@@ -41,7 +41,7 @@ function Facts({ asset }) {
 		[words.facts.triangles, stats?.triangles != null && number(stats.triangles)], [words.facts.vertices, stats?.vertices != null && number(stats.vertices)],
 		[words.facts.lods, stats?.lods > 0 && number(stats.lods)], [words.facts.materials, stats?.materials > 0 && number(stats.materials)],
 		[words.facts.textures, stats?.textures > 0 && html`${number(stats.textures)} <small>${size(textures)}</small>`], [words.facts.animations, stats?.animations > 0 && number(stats.animations)],
-		[words.facts.source, size(bytes.source)], [words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
+		[words.facts.source, html`${size(bytes.inputs)} ${bytes.inputs > bytes.source && html`<small>${words.ownFile(size(bytes.source))}</small>`}`], [words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
 		[words.facts.time, asset.cook_ms > 0 && duration(asset.cook_ms)], [words.facts.when, asset.cooked_at && html`<${Time} at=${asset.cooked_at} />`],
 	];
 	return html`<dl class="strip">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -5,6 +5,7 @@ import { getTagged, write } from '../api.js';
 import { percent, size } from '../format.js';
 import { listen } from '../live.js';
 import { useResource } from '../hooks.js';
+import { guardLeaving } from '../router.js';
 import { useMayWrite } from '../session.js';
 import { Failure, Icon, Loading, Panel, Resource } from '../ui.js';
 
@@ -51,6 +52,15 @@ function Origin({ origin, sidecar }) {
 	return html`<span class="origin ${own ? 'own' : ''}" title=${origin}><${Icon} name=${own ? 'assets' : 'folder'} />${own ? words.origins.own : origin}</span>`;
 }
 
+const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : typeof value === 'boolean' ? (value ? text.yes : text.no) : value);
+
+/* ", 1 to 7, default 7": what may be written, where the schema says so. */
+function limits({ path, type, minimum, maximum, default: standard }) {
+	const named = words.choices[path]?.[standard] ?? say(standard);
+	const ranged = (type === 'integer' || type === 'number') && maximum !== undefined && maximum < 4294967295;
+	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined ? '' : `, ${words.standard(named)}`}`;
+}
+
 function Row({ setting, data, drafts, draft }) {
 	const { path } = setting;
 	const [label, help] = text.settingNames[path] ?? [path, setting.description];
@@ -58,7 +68,8 @@ function Row({ setting, data, drafts, draft }) {
 	const own = data.origins[path] === data.sidecar.path;
 	const value = changed && drafts[path] !== null ? drafts[path] : at(data.settings, path);
 	const id = `setting-${path.replaceAll('.', '-')}`;
-	return html`<div class="setting ${changed ? 'draft' : ''}"><div><label for=${id}>${label}</label><p class="quiet" title=${path}>${help ?? setting.description}</p></div>
+	return html`<div class="setting ${changed ? 'draft' : ''}"><div><label for=${id}>${label}</label><p class="quiet" title=${setting.description}>${help ?? setting.description}
+			<small><code>${path}</code>${limits(setting)}</small></p></div>
 		<div class="control"><${Control} setting=${setting} value=${value} labelled=${id} change=${(next) => draft(path, next)} /></div>
 		<div class="from">${changed ? html`<span class="origin tone-work">${drafts[path] === null ? words.willReset : words.unsaved}</span><button type="button" class="small" onClick=${() => draft(path)}>${words.undo}</button>`
 			: html`<${Origin} origin=${data.origins[path]} sidecar=${data.sidecar.path} />${own && html`<button type="button" class="small" onClick=${() => draft(path, null)}>${words.reset}</button>`}`}</div></div>`;
@@ -136,6 +147,7 @@ function Editor({ asset, schema }) {
 		load();
 		return listen((event) => (event.kind === 'hello' || (event.kind === 'asset' && event.data.id === asset.id)) && !dirty.current && load());
 	}, [address]);
+	useEffect(() => guardLeaving(() => dirty.current && words.leave), []);
 	if (!tagged) return error ? html`<${Failure} error=${error} retry=${load} />` : html`<${Loading} />`;
 	const { data, etag } = tagged;
 	const draft = (path, value) => setDrafts((old) => {

@@ -34,12 +34,19 @@ function Changes({ changed }) {
 		${rows.map((row) => html`<tr><td class="anywhere">${row.file && html`<${Icon} name="file" /> `}${text.settingNames[row.name]?.[0] ?? row.name}</td><td><code>${shown(row.from)}</code></td><td><code>${shown(row.to)}</code></td></tr>`)}</tbody></table></div>`;
 }
 
+function useNotes(asset) {
+	const report = useResource(asset.outputs.find(({ name }) => name === 'report')?.url);
+	return report.data?.notes ?? [];
+}
+
+const Note = ({ note }) => html`<li><span class="state tone-${note.level === 'warning' ? 'warn' : 'work'}">
+	<${Icon} name=${note.level === 'warning' ? 'stale' : 'queued'} />${words.levels[note.level] ?? note.level}</span>
+	<span class="name">${note.text ?? note.message}</span>${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
+
 function Notes({ asset }) {
-	const report = useResource(asset.outputs.some(({ name }) => name === 'report') ? `${asset.outputs.find(({ name }) => name === 'report').url}` : null);
-	const notes = report.data?.notes ?? [];
+	const notes = useNotes(asset);
 	if (!notes.length) return null;
-	return html`<${Panel} id="notes" title=${words.notes}><ul class="lines">${notes.map((note) => html`<li><span class="state tone-${note.level === 'warning' ? 'warn' : 'work'}"><${Icon} name=${note.level === 'warning' ? 'stale' : 'queued'} />${words.levels[note.level] ?? note.level}</span>
-		<span class="name">${note.text ?? note.message}</span>${note.code && html`<code class="quiet">${note.code}</code>`}</li>`)}</ul></${Panel}>`;
+	return html`<${Panel} id="notes" title=${words.notes}><ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`;
 }
 
 export function Why({ asset }) {
@@ -51,8 +58,14 @@ export function Why({ asset }) {
 	</${Panel}>`}</${Resource}></div>`;
 }
 
+/* What the cook wrote while it ran, and what it noted: only when there is neither it had nothing to say. */
 export function LogText({ asset }) {
 	const log = useResource(`/api/v1/assets/${asset.id}/log`, { as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });
-	if (log.error?.status === 404) return html`<${Panel} id="log" title=${words.tabs.log}><div class="body quiet">${words.noLog}</div></${Panel}>`;
-	return html`<${Panel} id="log" title=${words.logTitle}><${Resource} from=${log}>${(data) => (data?.trim() ? html`<pre class="log" tabindex="0">${data}</pre>` : html`<div class="body quiet">${words.noLog}</div>`)}</${Resource}></${Panel}>`;
+	const notes = useNotes(asset);
+	const written = log.error?.status === 404 ? '' : log.data?.trim();
+	if (!written && !notes.length && (written === '' || log.error?.status === 404))
+		return html`<${Panel} id="log" title=${words.logTitle}><div class="body quiet">${words.noLog}</div></${Panel}>`;
+	return html`<div class="stack"><${Notes} asset=${asset} />
+		${written && html`<${Panel} id="log" title=${words.logTitle}><pre class="log" tabindex="0">${log.data}</pre></${Panel}>`}
+		${log.error && log.error.status !== 404 && html`<${Resource} from=${log}>${() => null}</${Resource}>`}</div>`;
 }

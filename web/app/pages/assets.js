@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { text } from '../text.js';
-import { number, plural, size } from '../format.js';
+import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
 import { makeRefresher, useKey, useResource, useTitle } from '../hooks.js';
 import { assetAddress, navigate, setQuery } from '../router.js';
@@ -12,7 +12,7 @@ import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
 import { Thumb } from '../thumb.js';
 
 const words = text.assets;
-const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,bytes,stats,warnings,error,links';
+const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
 const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'interrupted', 'quarantined', 'missing'];
 
 function useRows(parameters) {
@@ -49,9 +49,13 @@ function useRows(parameters) {
 function Chips({ query, stats }) {
 	const counts = stats.data?.assets;
 	const chip = (pressed, change, label, count) => html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${() => setQuery(change)}>${label}${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
+	const every = !query.state && !query.warning && !query.problem;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
-		${chip(!query.state && !query.warning, { state: '', warning: '' }, words.all, counts?.total)}
-		${states.filter((state) => counts?.[state] > 0 || query.state === state).map((state) => chip(query.state === state, { state: query.state === state ? '' : state }, html`<${State} state=${state} />`, counts?.[state]))}
+		${chip(every, { state: '', warning: '', problem: '' }, words.all, counts?.total)}
+		${states.filter((state) => counts?.[state] > 0 || query.state === state).map((state) => chip(query.state === state,
+			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`, counts?.[state]))}
+		${(stats.data?.errors > 0 || query.problem) && chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
+			html`<span class="state tone-bad"><${Icon} name="failed" />${text.overview.problems}</span>`, stats.data?.errors)}
 		${(stats.data?.warnings > 0 || query.warning) && chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
 
@@ -85,39 +89,49 @@ function Toolbar({ query, roots }) {
 
 function Column({ name, className = '', by, sort }) {
 	const label = words.columns[name];
-	if (!by) return html`<span class=${className} role="columnheader" title=${name === 'lods' ? words.lodsTitle : undefined}>${label}</span>`;
 	const [first, second] = by;
 	const order = sort === first ? (first[0] === '-' ? 'descending' : 'ascending') : sort === second ? (second[0] === '-' ? 'descending' : 'ascending') : 'none';
 	const next = sort === first ? second : first;
-	return html`<span class=${className} role="columnheader" aria-sort=${order}><button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
+	return html`<span class=${className} role="columnheader" aria-sort=${order} title=${name === 'lods' ? words.lodsTitle : undefined}><button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 
 /* By what the list is sorted is what it shows. */
 const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.textures : asset.bytes.cooked);
 
+/* Below the name: why it failed, or where it lies and how many warnings there are. */
+function Where({ asset, folder }) {
+	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>${sentence(asset.error.message)}</span>`;
+	return html`<span class="where">${asset.root}/${folder}${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}</span>`;
+}
+
 function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
 	return html`<span class="name" role="gridcell"><${Thumb} asset=${asset} /><span>
-			<a class="title" href=${assetAddress(asset)} tabindex="-1">${asset.path.slice(slash + 1)}</a>
-			<span class="where">${asset.root}/${asset.path.slice(0, slash + 1)}${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}</span></span></span>
+			<a class="title" href=${assetAddress(asset)} tabindex="-1" title=${`${asset.root}/${asset.path}`}>${asset.path.slice(slash + 1)}</a>
+			<${Where} asset=${asset} folder=${asset.path.slice(0, slash + 1)} /></span></span>
 		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>
 		<span class="num" role="gridcell">${number(stats.triangles)}</span>
 		<span class="num lods" role="gridcell">${number(stats.lods)}</span>
 		<span class="num" role="gridcell">${sizeShown(asset, sort) ? size(sizeShown(asset, sort)) : ''}</span>
-		<span class="when" role="gridcell"><${Time} at=${asset.cooked_at} /></span>`;
+		<span class="when" role="gridcell">${/cook_ms$/.test(sort ?? '') ? asset.cook_ms > 0 && duration(asset.cook_ms)
+			: html`<${Time} at=${asset.cooked_at} />`}</span>`;
 }
 
 export function Assets({ query }) {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
-	const { q, root, state, kind, warning, sort } = query;
-	const { rows, wanted } = useRows({ q, root, state, kind, warning, sort });
-	const filtered = Boolean(q || root || state || kind || warning);
-	const header = html`<${Column} name="name" by=${['path', '-path']} sort=${sort ?? 'path'} /><${Column} name="state" /><${Column} name="triangles" className="num" />
-		<${Column} name="lods" className="num lods" />${/textures$/.test(sort ?? '') ? html`<${Column} name="textures" className="num" by=${['-textures', 'textures']} sort=${sort} />` : html`<${Column} name="size" className="num" by=${['-bytes', 'bytes']} sort=${sort} />`}<${Column} name="cooked" className="num when" by=${['-cooked_at', 'cooked_at']} sort=${sort} />`;
+	const { q, root, state, kind, warning, problem, sort } = query;
+	const { rows, wanted } = useRows({ q, root, state, kind, warning, problem, sort });
+	const filtered = Boolean(q || root || state || kind || warning || problem);
+	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
+	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
+	const column = (name, key, className = '', first = '-') => html`<${Column} name=${name} className=${className} sort=${sort ?? 'path'}
+		by=${first ? [`-${key}`, key] : [key, `-${key}`]} />`;
+	const header = html`${column('name', 'path', '', '')}${column('state', 'state', '', '')}${column('triangles', 'triangles', 'num')}
+		${column('lods', 'lods', 'num lods')}${column(...size, 'num')}${column(...when, 'num when')}`;
 	return html`<div class="head"><h1>${words.title}</h1><p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
 		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />
 		${rows.error && html`<${Failure} error=${rows.error} retry=${() => rows.refresh()} />`}

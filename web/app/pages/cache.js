@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
-import { post } from '../api.js';
-import { duration, number, percent, size } from '../format.js';
+import { get, post } from '../api.js';
+import { duration, limitSize, number, percent, size, sizeBeside } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { changesCounts } from '../shell.js';
 import { ActionButton, AssetName, Icon, Panel, Resource, Time } from '../ui.js';
@@ -14,7 +14,8 @@ function Tiles({ stats }) {
 	const { cache, cooks } = stats;
 	if (!cache) return html`<p class="quiet">${words.noFigures}</p>`;
 	const asked = cooks.hits + cooks.misses;
-	return html`<div class="counts"><${Tile} value=${size(cache.bytes)} label=${words.used} note=${cache.limit_bytes ? words.ofLimit(size(cache.limit_bytes)) : words.noLimit} />
+	return html`<div class="counts"><${Tile} value=${sizeBeside(cache.bytes, cache.limit_bytes)} label=${words.used}
+			note=${cache.limit_bytes ? words.ofLimit(limitSize(cache.limit_bytes)) : words.noLimit} />
 		<${Tile} value=${size(cache.disk_free_bytes)} label=${words.free} />
 		<${Tile} value=${asked ? percent(cooks.hits / asked) : '–'} label=${words.hitRate} note=${words.hitsOf(number(cooks.hits), number(asked))} />
 		<${Tile} value=${duration(cooks.saved_ms)} label=${words.saved} note=${words.savedNote} />
@@ -46,16 +47,44 @@ function Task({ id }) {
 	}}</${Resource}>`;
 }
 
+/* A job that was begun, until it is over. */
+async function finished(path, body) {
+	const { job } = await post(path, body);
+	for (;;) {
+		const state = await get(`/api/v1/jobs/${job}`);
+		if (state.state === 'done') return state;
+		await new Promise((resolve) => setTimeout(resolve, 200));
+	}
+}
+
+/* Says how many bytes would go before they go. */
+function Trim({ begun }) {
+	const [bytes, ask] = useState(null);
+	const dialog = useRef(null);
+	useEffect(() => void (bytes !== null && dialog.current.showModal()), [bytes]);
+	const look = async () => {
+		const { freed_bytes: freed = 0 } = await finished('/api/v1/gc', { dry_run: true });
+		if (!freed) return words.trimNothing;
+		ask(freed);
+		return '';
+	};
+	const trim = async () => {
+		ask(null);
+		begun((await post('/api/v1/gc', {})).job);
+	};
+	return html`<${ActionButton} icon="close" run=${look}>${words.trim}…</${ActionButton}>
+		${bytes !== null && html`<dialog ref=${dialog} aria-labelledby="trim-ask" onClose=${() => ask(null)}><p id="trim-ask">${words.trimAsk(size(bytes))}</p>
+			<div class="pickers"><button type="button" class="primary" onClick=${trim}>${words.trimYes(size(bytes))}</button>
+				<button type="button" autofocus onClick=${() => ask(null)}>${text.cancel}</button></div></dialog>`}`;
+}
+
 function Care() {
 	const [job, setJob] = useState(null);
-	const start = (path, body) => async () => {
-		const started = await post(path, body);
-		setJob(started.job);
-	};
+	const start = (path, body) => async () => setJob((await post(path, body)).job);
 	return html`<${Panel} id="care" title=${words.care}><div class="body stack"><p class="quiet">${words.careText}</p><div class="pickers">
 		<${ActionButton} icon="fresh" run=${start('/api/v1/verify', {})}>${words.verify}</${ActionButton}>
 		<${ActionButton} icon="search" run=${start('/api/v1/gc', { dry_run: true })}>${words.tryTrim}</${ActionButton}>
-		<${ActionButton} icon="close" run=${start('/api/v1/gc', {})}>${words.trim}</${ActionButton}></div>${job !== null && html`<${Task} key=${job} id=${job} />`}</div></${Panel}>`;
+		<${Trim} begun=${setJob} /></div>${job !== null && html`<${Task} key=${job} id=${job} />`}</div></${Panel}>`;
 }
 
 function Kinds({ kinds }) {

@@ -1,10 +1,11 @@
 import { html } from 'htm/preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { post } from '../api.js';
 import { number, plural, sentence } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
-import { assetAddress, nameAddress } from '../router.js';
+import { listen } from '../live.js';
+import { assetAddress, nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
 
@@ -41,11 +42,51 @@ function EditorLink() {
 		<label>${words.editorLabel} <input type="text" value=${value} onInput=${change} placeholder="vscode://file/{path}:{line}:{column}" spellcheck="false" /></label></details>`;
 }
 
-export function Errors() {
+const matches = (group, q) => q.toLowerCase().split(/\s+/).every((word) => `${group.message} ${group.code} ${group.hint}
+	${group.assets.map((asset) => `${asset.root}/${asset.path}`).join('\n')}`.toLowerCase().includes(word));
+
+/* The assets that were repaired while this page is open, the newest first. */
+function useRepaired() {
+	const [names, set] = useState([]);
+	useEffect(() => listen(({ kind, data }) => {
+		if (kind !== 'asset') return;
+		if (data.kind === 'recovered') set((old) => [data.asset, ...old.filter((name) => name !== data.asset)].slice(0, SHOWN));
+		else if (data.kind === 'failed') set((old) => old.filter((name) => name !== data.asset));
+	}), []);
+	return names;
+}
+
+function Repaired() {
+	const names = useRepaired();
+	if (!names.length) return null;
+	return html`<section class="panel" aria-label=${words.repaired} aria-live="polite"><ul class="lines">${names.map((name) => html`<li key=${name}>
+		<span class="state tone-good"><${Icon} name="fresh" />${words.repaired}</span>
+		<span class="name"><a href=${nameAddress(name)}><${Breakable} path=${name} /></a></span></li>`)}</ul></section>`;
+}
+
+function Toolbar({ query, codes }) {
+	return html`<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" />
+			<input type="search" placeholder=${words.search} value=${query.q ?? ''} onInput=${(event) => setQuery({ q: event.target.value })}
+				spellcheck="false" autocomplete="off" /></label>
+		${codes.length > 1 && html`<label><span class="hidden">${words.kind}</span>
+			<select value=${query.code ?? ''} onChange=${(event) => setQuery({ code: event.target.value })}>
+				<option value="">${words.anyKind}</option>${codes.map((code) => html`<option value=${code}>${words.codes[code] ?? code}</option>`)}
+			</select></label>`}</div>`;
+}
+
+export function Errors({ query }) {
 	useTitle(words.title);
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
-	return html`<div class="head"><h1>${words.title}</h1>${errors.data?.items.length > 0 && html`<p class="quiet" role="status">${words.count(plural(errors.data.groups, words.causeWord), plural(errors.data.assets, text.assetWord))}</p>`}</div>
-		<${Resource} from=${errors}>${(data) => (data.items.length === 0
-			? html`<section class="panel"><${Empty} icon="fresh" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
-			: html`<div class="stack">${[...data.items].sort((a, b) => b.count - a.count).map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`} group=${group} />`)}<${EditorLink} /></div>`)}</${Resource}>`;
+	const items = errors.data?.items ?? [];
+	const codes = [...new Set(items.map(({ code }) => code))].sort();
+	const shown = items.filter((group) => (!query.code || group.code === query.code) && matches(group, query.q ?? ''));
+	return html`<div class="head"><h1>${words.title}</h1>${items.length > 0 && html`<p class="quiet" role="status">
+			${words.count(plural(errors.data.groups, words.causeWord), plural(errors.data.assets, text.assetWord))}</p>`}</div>
+		<${Resource} from=${errors}>${() => html`<div class="stack"><${Repaired} />
+			${items.length === 0 ? html`<section class="panel"><${Empty} icon="fresh" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
+				: html`<${Toolbar} query=${query} codes=${codes} />
+					${shown.length === 0 && html`<section class="panel"><${Empty} icon="search" title=${text.assets.nothing}>
+						<p><a href="/ui/errors">${words.all}</a></p></${Empty}></section>`}
+					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`} group=${group} />`)}
+					<${EditorLink} />`}</div>`}</${Resource}>`;
 }

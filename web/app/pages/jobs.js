@@ -43,11 +43,13 @@ function Running({ jobs }) {
 		<span class="num quiet">${job.started_at ? duration(now - time(job.started_at)) : ''}</span><${Cancel} job=${job} /></li>`)}</ul>`;
 }
 
-function Waiting({ jobs }) {
+/* `count`: how many wait in truth; `jobs` are the first of them. */
+function Waiting({ jobs, count }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
 	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${reasons(job)}</small></span>
 		${words.priorities[job.priority] && html`<span class="quiet" title=${words.priorityMeaning[job.priority]}>${words.priorities[job.priority]}</span>`}
-		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${jobs.length > SHOWN && html`<div class="body quiet">${words.more(number(jobs.length - SHOWN))}</div>`}`;
+		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${count > Math.min(SHOWN, jobs.length) && html`
+		<div class="body quiet">${words.more(number(count - Math.min(SHOWN, jobs.length)))}</div>`}`;
 }
 
 function Log({ id }) {
@@ -85,15 +87,17 @@ export function Jobs({ query }) {
 	useTitle(words.title);
 	const on = (event) => event.kind === 'job' || event.kind === 'asset';
 	const jobs = useResource('/api/v1/jobs?limit=1000', { on });
+	const stats = useResource('/api/v1/stats', { on });
 	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}` : null, { on });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${jobs}>${({ items }) => {
 			const [now, waiting] = [items.filter(running), items.filter((job) => job.state === 'queued')];
 			const done = (query.result ? some.data?.items ?? [] : items).filter((job) => !active(job) && (!query.result || resultOf(job) === query.result));
+			const length = stats.data ? Math.max(waiting.length && 1, stats.data.queue.length) : waiting.length;
 			if (!items.length) return html`<section class="panel"><${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
 			return html`<div class="stack">
 				<${Panel} id="running" title=${words.running} note=${now.length || ''}><${Running} jobs=${now} /></${Panel}>
-				<${Panel} id="waiting" title=${words.waiting} note=${waiting.length > 0 ? number(waiting.length) : ''}><${Waiting} jobs=${waiting} /></${Panel}>
+				<${Panel} id="waiting" title=${words.waiting} note=${length > 0 ? number(length) : ''}><${Waiting} jobs=${waiting} count=${length} /></${Panel}>
 				<${Panel} id="done" title=${words.done} actions=${html`<span class="pickers" role="group" aria-label=${words.result}>${filters.map((name) => html`<button type="button" class="chip" aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
 					<${Done} jobs=${done} /></${Panel}></div>`;
 		}}</${Resource}>`;

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useRef } from 'preact/hooks';
 import { text } from '../text.js';
-import { duration, number, percent, plural, sentence, size } from '../format.js';
+import { duration, limitSize, number, percent, plural, sentence, size, sizeBeside } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { assetAddress, nameAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
@@ -13,18 +13,22 @@ const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'inte
 const always = ['fresh'];
 const RECENT = 8;
 
+/* Every asset is in one tile: in that of its state, or among the problems when it has an error. */
 function Counts({ stats }) {
-	const { assets, bytes } = stats;
+	const { assets, bytes, problems } = stats;
+	const well = (state) => assets[state] - (problems?.[state] ?? 0);
 	return html`<div class="counts">
-		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br /><small>${size(bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
-		${shown.filter((state) => (assets[state] > 0 && !(state === 'failed' && assets.failed === stats.errors)) || always.includes(state)).map((state) => html`<a class="count" href="/ui/assets?state=${state}">
-			<b>${number(assets[state])}</b><${State} state=${state} /></a>`)}
-		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b><span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
+		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br />
+			<small>${size(bytes.inputs ?? bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
+		${shown.filter((state) => well(state) > 0 || always.includes(state)).map((state) => html`<a class="count" key=${state}
+			href="/ui/assets?state=${state}&problem=0"><b>${number(well(state))}</b><${State} state=${state === 'stale' ? 'updating' : state} /></a>`)}
+		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b>
+			<span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
 }
 
 function Problems({ errors, busy }) {
 	if (!errors.items.length) return html`<div class="body"><p class="state tone-good"><${Icon} name="fresh" />${busy ? words.noneSoFar : words.allFine}</p></div>`;
-	return html`<ul class="lines">${[...errors.items].sort((a, b) => b.count - a.count).slice(0, 5).map((group) => html`<li class="problem-line">
+	return html`<ul class="lines">${errors.items.slice(0, 5).map((group) => html`<li class="problem-line">
 		<span class="name"><a href=${assetAddress(group.assets[0])}><${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
 			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${sentence(group.message)}</span></li>`)}</ul>`;
 }
@@ -42,7 +46,7 @@ function changesOf(jobs, lines) {
 		else if (!later.before) later.before = kind;
 	}
 	for (const job of jobs.items)
-		if (job.kind === 'cook' && job.started_at && !job.finished_at) newest.set(job.asset, { name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
+		if (job.kind === 'cook' && job.state === 'cooking') newest.set(job.asset, { name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
 	for (const { event, message, time } of lines.items)
 		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message, { name: message, kind: 'removed', at: Date.parse(time) });
 	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
@@ -66,38 +70,26 @@ function Folders({ roots }) {
 		<span class="quiet">${plural(root.files, text.fileWord)}, ${words.mode[root.mode] ?? root.mode}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></li>`)}</ul>`;
 }
 
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-const HOUR = 3600000;
+const MINUTES = 60;
 
-function Activity({ jobs, now }) {
-	const done = jobs.items.filter((job) => job.result === 'cooked' && job.finished_at);
-	const cooked = done.filter((job) => Date.parse(job.finished_at) > now - HOUR);
-	const first = Math.floor((now - HOUR) / 60000) + 1;
-	const minutes = Array.from({ length: 60 }, () => 0);
-	for (const job of cooked) minutes[Math.min(59, Math.max(0, Math.floor(Date.parse(job.finished_at) / 60000) - first))]++;
-	const wait = median(done.map((job) => Date.parse(job.started_at) - Date.parse(job.queued_at)));
-	const slow = done.reduce((most, job) => (job.cook_ms > (most?.cook_ms ?? -1) ? job : most), null);
-	return html`${cooked.length > 0 ? html`<div class="spark"><${Chart} axes=${false} height=${64} label=${`${words.activity}: ${plural(cooked.length, text.assetWord)}, ${words.lastHour}`}
-			times=${minutes.map((_, at) => (first + at) * 60)} series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>` : html`<div class="body quiet">${words.activityNone}</div>`}
-		<dl class="facts">${cooked.length > 0 && html`<dt>${words.hourCount}</dt><dd>${number(cooked.length)}${cooked.length >= 1000 ? '+' : ''}</dd>`}
-			${done.length > 0 && html`<dt>${words.timeWait}</dt><dd>${duration(wait)}</dd><dt>${words.timeCook}</dt><dd>${duration(median(done.map((job) => job.cook_ms)))}</dd>`}
-			${slow && html`<dt>${words.slowest}</dt><dd>${duration(slow.cook_ms)} <small><a href=${nameAddress(slow.asset)}><${Breakable} path=${slow.asset} /></a></small></dd>`}</dl>`;
+function Activity({ stats, now }) {
+	const { cooked_by_minute: minutes, cooked, average_cook_ms: cook, average_wait_ms: wait, slowest } = stats.activity;
+	const first = Math.floor(now / 60000) - MINUTES + 1;
+	if (!cooked) return html`<div class="body quiet">${words.activityNone}</div>`;
+	return html`<div class="spark"><${Chart} axes=${false} height=${64} label=${`${words.activity}: ${plural(cooked, text.assetWord)}, ${words.lastHour}`}
+			times=${minutes.map((_, at) => (first + at) * 60)} series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>
+		<dl class="facts"><dt>${words.hourCount}</dt><dd>${number(cooked)}</dd>
+			<dt>${words.timeWait}</dt><dd>${duration(wait)}</dd><dt>${words.timeCook}</dt><dd>${duration(cook)}</dd>
+			${slowest && html`<dt>${words.slowest}</dt><dd>${duration(slowest.cook_ms)} <small><a href=${nameAddress(slowest.asset)}><${Breakable} path=${slowest.asset} /></a></small></dd>`}</dl>`;
 }
 
 function Space({ stats }) {
 	const { cache, cooks } = stats;
 	const asked = cooks.hits + cooks.misses;
 	return html`${cache.limit_bytes > 0 && html`<div class="body"><meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes} aria-label=${text.cache.gauge} /></div>`}
-		<dl class="facts"><dt>${words.disk}</dt><dd>${size(cache.bytes)} <small>${cache.limit_bytes ? text.cache.ofLimit(size(cache.limit_bytes)) : text.cache.freeOnly(size(cache.disk_free_bytes))}</small></dd>
+		<dl class="facts"><dt>${words.disk}</dt><dd>${sizeBeside(cache.bytes, cache.limit_bytes)} <small>${cache.limit_bytes ? text.cache.ofLimit(limitSize(cache.limit_bytes)) : text.cache.freeOnly(size(cache.disk_free_bytes))}</small></dd>
 			<dt>${words.reused}</dt><dd>${asked ? percent(cooks.hits / asked) : '–'}</dd><dt>${words.saved}</dt><dd>${duration(cooks.saved_ms)}</dd>
 			<dt>${words.oldest}</dt><dd>${duration(cache.oldest_idle_s * 1000)}</dd><dt>${words.uptime}</dt><dd>${duration(stats.uptime_ms)}</dd></dl>`;
-}
-
-function Working({ stats }) {
-	const waiting = stats.assets.queued + stats.assets.cooking + (stats.queue?.running ?? 0);
-	const left = Math.max(waiting, stats.queue ? stats.queue.length + stats.queue.running : 0);
-	if (!left) return null;
-	return html`<p class="banner" role="status"><span class="spinner" aria-hidden="true" /><strong>${words.working}</strong> <a href="/ui/jobs">${words.workingDetail(plural(left, text.assetWord))}</a></p>`;
 }
 
 function Warnings({ roots }) {
@@ -115,17 +107,17 @@ export function Overview() {
 	const now = useClock(60000);
 	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
 	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id) : begun.current.delete(id) || true);
-	const jobs = useResource('/api/v1/jobs?limit=1000', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
+	const jobs = useResource('/api/v1/jobs?limit=100', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}><p>${words.empty}</p></${Empty}></section>`
-			: html`<${Working} stats=${data} /><${Counts} stats=${data} />`)}</${Resource}>
+			: html`<${Counts} stats=${data} />`)}</${Resource}>
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
 		<div class="grid columns">
 			<${Panel} id="problems" title=${words.problems} actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
 				<${Resource} from=${errors}>${(data) => html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued + stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
 			<${Panel} id="recent" title=${words.recent}><${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data} lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
-			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}><${Resource} from=${jobs}>${(data) => html`<${Activity} jobs=${data} now=${now} />`}</${Resource}></${Panel}>
+			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}><${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}</${Resource}></${Panel}>
 			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache} actions=${html`<a href="/ui/cache">${words.more}</a>`}><${Space} stats=${stats.data} /></${Panel}>`}
 			<${Panel} id="folders" title=${words.folders}><${Resource} from=${roots}>${(data) => html`<${Folders} roots=${data} />`}</${Resource}></${Panel}>
 		</div>`;

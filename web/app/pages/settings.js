@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { duration, number, size } from '../format.js';
+import { duration, limitSize, number } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { Empty, Panel, Resource } from '../ui.js';
 
@@ -10,7 +10,7 @@ const empty = (value) => value === null || value === undefined || value === '' |
 function shown({ key, value }) {
 	if (empty(value)) return html`<span class="quiet">${text.none}</span>`;
 	if (words.zero[key] && value === 0) return words.zero[key];
-	if (typeof value === 'number' && /(_size|_limit|_bytes)$/.test(key)) return html`<span title=${number(value)}>${size(value)}</span>`;
+	if (typeof value === 'number' && /(_size|_limit|_bytes)$/.test(key)) return html`<span title=${number(value)}>${limitSize(value)}</span>`;
 	if (typeof value === 'number' && /_(ms|seconds)$/.test(key)) return duration(key.endsWith('_ms') ? value : value * 1000);
 	if (typeof value === 'boolean') return value ? text.yes : text.no;
 	return Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -1,0 +1,150 @@
+/* Numbers of the dashboard against the truth: while more is cooked than one page of jobs holds, and after. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { missing, project, withoutDashboard } from './bench.mjs';
+import { assertAccessible, objText, openStudio } from './studio.mjs';
+
+const COUNT = 1100; /* the interface gives at most 1000 jobs at once */
+const digits = (text) => Number(text.replace(/\D/g, ''));
+const model = (path) => readFileSync(join(project, 'tests/data/models', path));
+const files = {
+	'chest/chest.obj': model('dungeon/chest_gold.obj'), 'chest/chest_gold.mtl': model('dungeon/chest_gold.mtl'),
+	'chest/dungeon_texture.png': model('dungeon/dungeon_texture.png'), 'noted.obj': `mtllib gone.mtl\n${objText(2)}`, 'first.obj': 'v 0 0 0\nf 1 2 3\n',
+};
+const total = COUNT + 3;
+
+describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
+	let studio;
+	let page;
+	const stats = () => studio.get('/api/v1/stats');
+	const panel = (name) => page.getByRole('region', { name });
+	before(async () => {
+		studio = await openStudio(files, { options: ['--max-size', '4GiB', '--jobs', '1'] });
+		await studio.sync();
+		page = await studio.newPage('/ui/jobs');
+	});
+	after(() => studio.close());
+	const go = async (path) => {
+		await page.goto(studio.origin + path);
+		await page.locator('h1').waitFor();
+	};
+
+	test('what waits is counted by the daemon, and the work is told on every page and in the tab', async () => {
+		const work = page.getByRole('region', { name: 'Cooking', exact: true });
+		await page.locator('h1').waitFor();
+		const many = join(studio.folder, 'many');
+		mkdirSync(many);
+		for (let i = 0; i < COUNT; i++) writeFileSync(join(many, `${i}.obj`), objText(1 + (i % 9) * 60, i));
+		renameSync(many, join(studio.art, 'many'));
+		await work.waitFor();
+		const most = (await stats()).queue.length;
+		await page.waitForFunction(() => /^\([\d.]+\s%/.test(document.title));
+		await page.waitForFunction((limit) => Number(document.querySelector('#waiting small')?.textContent.replace(/\D/g, '')) <= limit, most);
+		const shown = digits(await panel(/^Waiting/).locator('h2 small').innerText());
+		assert.ok(shown >= (await stats()).queue.length, `${shown} waited`);
+		assert.equal(digits((await work.innerText()).match(/of ([\d,]+) done/)[1]), COUNT);
+		for (const path of ['/ui/assets', '/ui/cache', '/']) {
+			await page.locator(`nav a[href="${path}"]`).click();
+			await page.locator('h1').waitFor();
+			if ((await stats()).progress.left > COUNT / 4) await work.waitFor();
+		}
+		await assertAccessible(page);
+		await studio.sync();
+		await work.waitFor({ state: 'detached' });
+		await page.waitForFunction(() => !document.title.includes('%'));
+	});
+
+	test('what was cooked in the last hour is counted by the daemon', async () => {
+		await go('/');
+		await panel(/^Cooked per minute/).getByText('1,102', { exact: true }).waitFor();
+		assert.equal((await stats()).activity.cooked, COUNT + 2);
+	});
+
+	test('every asset is in one tile', async () => {
+		await go('/');
+		await page.locator('.counts').waitFor();
+		const [all, ...tiles] = (await page.locator('.count b').allInnerTexts()).map(digits);
+		assert.equal(all, total);
+		assert.equal(tiles.reduce((sum, count) => sum + count, 0), total);
+	});
+
+	test('a size counts every file that an asset is cooked from', async () => {
+		await go('/ui/asset/art/chest/chest.obj');
+		const { bytes } = (await studio.get('/api/v1/assets?path=art/chest/chest.obj')).items[0];
+		const sizes = ['chest.obj', 'chest_gold.mtl', 'dungeon_texture.png'].map((name) => files[`chest/${name}`].length);
+		assert.equal(bytes.inputs, sizes.reduce((a, b) => a + b));
+		const fact = await page.locator('.strip div', { hasText: 'Source files' }).innerText();
+		assert.match(fact.replaceAll('\u00a0', ' '), new RegExp(`${Math.round(bytes.inputs / 1000)}[\\s\\S]*the file itself`));
+	});
+
+	test('what the cook noted is in the log, too', async () => {
+		await go('/ui/asset/art/noted.obj?tab=log');
+		await page.getByText(/gone\.mtl/).first().waitFor();
+		assert.equal(await page.getByText('The last cook had nothing to say.').count(), 0);
+	});
+
+	test('a limit is told in the unit it was set in', async () => {
+		await go('/ui/cache');
+		await page.getByText('of 4\u00a0GiB at most').waitFor();
+	});
+
+	test('problems come newest first, are found, lead the title, and say when they are repaired', async () => {
+		await go('/ui/errors');
+		studio.save('second.obj', 'nothing\n');
+		const first = page.locator('article.problem').first();
+		await first.getByText('art/second.obj').waitFor();
+		await page.waitForFunction(() => document.title.startsWith('(2 ✕)'));
+		await page.waitForFunction(() => document.querySelector('link[rel=icon]').href.startsWith('data:'));
+		await page.getByPlaceholder('Search messages and names').fill('FIRST art');
+		await first.getByText('art/first.obj').waitFor();
+		assert.equal(await page.locator('article.problem').count(), 1);
+		await page.getByPlaceholder('Search messages and names').fill('no such words');
+		await page.getByText('Nothing matches').waitFor();
+		await page.getByRole('link', { name: 'Show all problems' }).click();
+		studio.save('second.obj', objText(3, 2000));
+		studio.save('first.obj', objText(3, 3000));
+		await panel('Repaired').getByText('art/second.obj').waitFor();
+		await page.getByText('No problems').waitFor();
+		await page.waitForFunction(() => document.querySelector('link[rel=icon]').href.endsWith('/favicon.ico'));
+		await assertAccessible(page);
+	});
+
+	test('the list sorts by every column, shows why something failed, and finds words in any order', async () => {
+		studio.save('third.gltf', '{"asset":{"version":"2.0"},"scenes":3}');
+		await go('/ui/assets?problem=1');
+		await page.locator('.rows .row', { hasText: 'third.gltf' }).locator('.where.tone-bad').waitFor();
+		await go('/ui/assets?q=chest');
+		for (const [column, order] of [['Triangles', 'descending'], ['Levels', 'descending'], ['State', 'ascending'], ['Cooked size', 'descending'], ['Name', 'ascending']]) {
+			await page.getByRole('columnheader', { name: column }).getByRole('button').click();
+			await page.locator(`[role=columnheader][aria-sort=${order}]`, { hasText: column }).waitFor();
+		}
+		await page.getByPlaceholder('Search names').fill('obj chest');
+		await page.locator('.rows .row', { hasText: 'chest.obj' }).waitFor();
+	});
+
+	test('colours are chosen and kept, and unsaved settings are asked for', async () => {
+		await go('/ui/asset/art/chest/chest.obj?tab=settings');
+		const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+		const light = await ground();
+		await page.locator('.theme select').selectOption('dark');
+		assert.notEqual(await ground(), light);
+		await page.reload();
+		await page.getByLabel('Merge copies').check();
+		assert.notEqual(await ground(), light);
+		let asked = '';
+		page.once('dialog', (dialog) => {
+			asked = dialog.message();
+			dialog.dismiss();
+		});
+		await page.getByRole('link', { name: 'Jobs' }).click();
+		assert.match(asked, /not saved/);
+		await page.getByRole('button', { name: 'Discard' }).click();
+		await page.getByRole('link', { name: 'Jobs' }).click();
+		await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+		await page.locator('.theme select').selectOption('system');
+	});
+
+	test('nothing was complained about on the console', () => assert.deepEqual(studio.complaints, []));
+});

@@ -1,0 +1,48 @@
+/* Light, dark, or as the system has it; kept in this browser. */
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { text } from './text.js';
+
+const KEY = 'hob-theme';
+const words = text.theme;
+const kept = () => (['light', 'dark'].includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : 'system');
+
+function apply(theme) {
+	if (theme === 'system') delete document.documentElement.dataset.theme;
+	else document.documentElement.dataset.theme = theme;
+	dispatchEvent(new Event('hob-theme'));
+}
+
+apply(kept());
+
+/** A colour of the style sheets ("--line") as what draws by itself needs it. */
+export function colourOf(name, within = document.body) {
+	const probe = document.createElement('span');
+	probe.style.color = `var(${name})`;
+	within.append(probe);
+	const { color } = getComputedStyle(probe);
+	probe.remove();
+	return color;
+}
+
+/** Calls back whenever the page turns dark or light; returns the end of that. */
+export function onTheme(callback) {
+	const scheme = matchMedia('(prefers-color-scheme: dark)');
+	scheme.addEventListener('change', callback);
+	addEventListener('hob-theme', callback);
+	return () => {
+		scheme.removeEventListener('change', callback);
+		removeEventListener('hob-theme', callback);
+	};
+}
+
+export function ThemeSwitch() {
+	const [theme, set] = useState(kept());
+	const choose = (event) => {
+		localStorage.setItem(KEY, event.target.value);
+		apply(event.target.value);
+		set(event.target.value);
+	};
+	return html`<p class="theme"><label>${words.label} <select value=${theme} onChange=${choose}>
+		${['system', 'light', 'dark'].map((name) => html`<option value=${name}>${words[name]}</option>`)}</select></label></p>`;
+}

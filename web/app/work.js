@@ -1,0 +1,67 @@
+/* Long work on every page: what is being cooked, how far it is, how fast, how long still. Also in the tab's title and icon. */
+import { html } from 'htm/preact';
+import { useEffect } from 'preact/hooks';
+import { text } from './text.js';
+import { duration, number, percent, plural } from './format.js';
+import { setTabNote, useClock, useResource } from './hooks.js';
+import { nameAddress } from './router.js';
+import { Icon } from './ui.js';
+
+const words = text.work;
+const SHORT = 3; /* as many at a time are told on the page they are on */
+
+/* Rounded up to what people plan with: "8 s", "2 min", "1 h 10 min". */
+function about(ms) {
+	const minutes = Math.ceil(ms / 60000);
+	if (ms < 55000) return `${Math.max(1, Math.ceil(ms / 1000))}\u00a0s`;
+	return minutes < 60 ? `${minutes}\u00a0min` : duration(minutes * 60000);
+}
+
+/** {done, total, left, share, perMinute, failed, eta} of the work under way, or null. */
+export function workOf(stats) {
+	const run = stats?.progress;
+	if (!run?.began_at || run.ended_at || run.left === 0) return null;
+	const total = run.done + run.left;
+	const eta = stats.queue?.eta_ms || (run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0);
+	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute, failed: run.failed, eta };
+}
+
+let plainIcon = null;
+let shownBad = false;
+
+/* The icon of the tab, with a red dot while there are problems. */
+async function setIcon(bad) {
+	if (bad === shownBad) return;
+	shownBad = bad;
+	const link = document.querySelector('link[rel=icon]');
+	plainIcon ??= fetch('/favicon.ico').then((answer) => answer.text());
+	const drawn = (await plainIcon).replace('</svg>', '<circle cx="24" cy="24" r="8" fill="#e5362b" stroke="#fff" stroke-width="2"/></svg>');
+	if (bad === shownBad) link.href = bad ? `data:image/svg+xml,${encodeURIComponent(drawn)}` : '/favicon.ico';
+}
+
+function Now() {
+	const jobs = useResource('/api/v1/jobs?limit=3&state=cooking', { every: 2000 });
+	const names = (jobs.data?.items ?? []).map(({ asset }) => asset).filter(Boolean);
+	if (!names.length) return null;
+	return html`<span class="now">${names.slice(0, 1).map((name) => html`<a href=${nameAddress(name)} title=${name}>
+		${name.split('/').at(-1)}</a>`)}</span>`;
+}
+
+export function Work({ stats }) {
+	useClock(1000);
+	const work = workOf(stats);
+	const errors = stats?.errors ?? 0;
+	const long = work && work.total > SHORT;
+	useEffect(() => {
+		setTabNote([long && percent(work.share), errors > 0 && `${number(errors)} ✕`].filter(Boolean).join(' · '));
+		setIcon(errors > 0);
+	}, [long && percent(work.share), errors]);
+	if (!long) return null;
+	return html`<section class="work" aria-label=${words.label}>
+		<progress max=${work.total} value=${work.done} aria-label=${words.label} />
+		<p><strong>${words.of(number(work.done), number(work.total))}</strong>
+			<span>${words.rate(number(Math.round(work.perMinute)))}</span>
+			${work.eta > 0 && html`<span>${words.left(about(work.eta))}</span>`}
+			${work.failed > 0 && html`<a class="state tone-bad" href="/ui/errors"><${Icon} name="failed" />${words.failed(number(work.failed))}</a>`}
+			<${Now} /></p></section>`;
+}
