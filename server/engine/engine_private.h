@@ -204,11 +204,11 @@ struct srv_engine {
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
 	uint64_t doubt_at;
-	uint64_t memory_total; /* of srv_machine_memory, when it was looked last */
-	char machine[96];	   /* srv_machine_facts then */
-	uint32_t swept;		   /* the file that engine_sweep looked at last */
+	uint64_t memory_total;						 /* of srv_machine_memory, when it was looked last */
+	char machine[96];							 /* srv_machine_facts then */
+	uint32_t swept;								 /* the file that engine_sweep looked at last */
 	uint32_t handles, jobs_alive, jobs_recorded; /* jobs_recorded: of those alive */
-	engine_task *tasks; /* the newest few, newest first */
+	engine_task *tasks;							 /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
