@@ -283,8 +283,8 @@ static void ndjson_is_one_object_a_line_and_links_to_the_next_page(void **state)
 static void dependencies_are_known_both_ways(void **state)
 {
 	fixture *f = *state;
-	srv_view_dep deps[] = {{HOB_STR("tex/a.png"), false, hob_sha256_of((hob_bytes){0})},
-						   {HOB_STR("b.glb"), true, {{0}}}};
+	srv_view_dep deps[] = {{HOB_STR("tex/a.png"), false, hob_sha256_of((hob_bytes){0}), 700},
+						   {HOB_STR("b.glb"), true, {{0}}, 0}};
 	srv_view_asset a = {.root = HOB_STR("art"),
 						.path = HOB_STR("a.glb"),
 						.full = HOB_STR("art/a.glb"),
