@@ -84,7 +84,7 @@ export const text = {
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
 		nothing: 'Nothing matches', nothingDetail: 'No asset fits this search.', clear: 'Show all assets',
 		kinds: {
-			gltf: 'glTF', fbx: 'FBX', usd: 'USD', obj: 'OBJ', collada: 'COLLADA', '3mf': '3MF', stl: 'STL', ply: 'PLY', merge: 'Merged models',
+			gltf: 'glTF', fbx: 'FBX', usd: 'USD', obj: 'OBJ', collada: 'COLLADA', '3mf': '3MF', blend: 'Blender', stl: 'STL', ply: 'PLY', merge: 'Merged models',
 			assimp: 'Other formats',
 		},
 		keys: 'Arrow keys move, Enter opens, / searches', list: 'List of assets',
@@ -129,7 +129,7 @@ export const text = {
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps', 'texture.zstd'],
-			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'normals', 'normals_angle', 'drop_unused_uvs', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
+			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials', 'name_rules', 'vertices', 'normals', 'normals_angle', 'drop_unused_uvs', 'subdivision', 'usd.variants', 'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 		},
 		steps: { 'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7], influences: [4, 8] },
@@ -153,6 +153,8 @@ export const text = {
 	settingNames: {
 		up_axis: ['Up axis', 'Which axis of the file points up, where it says nothing or something wrong.'], unit: ['Unit', 'How long one unit of the file is, where it says nothing or something wrong.'],
 		drop_unused_uvs: ['Leave out unused UVs', 'Sets of texture coordinates behind the last one that a material uses are left out.'],
+		subdivision: ['Subdivision', 'How many times surfaces that the source marks for it are subdivided; 0 keeps the cage.'],
+		'usd.variants': ['USD variants', 'Which variant of each set is shown, where it is not the one that the file selects.'],
 		colors: ['Colours', 'How colours are read where the format does not say.'],
 		scale: ['Scale', 'Multiplies every size and distance.'], merge_instances: ['Merge copies', 'Joins parts that share mesh and material into one mesh.'],
 		portability: ['Healed names', 'Names in another case, with backslashes or from another folder: warn, or fail.'],
@@ -190,7 +192,7 @@ export const text = {
 			'import.truncated': 'File cut off', 'import.corrupt': 'Damaged file', 'import.unsupported': 'Not supported', 'import.skipped': 'Format without a reader',
 			'import.old-version': 'Old version', 'import.missing-file': 'File not found', 'import.outside-root': 'Outside the folder', 'import.empty': 'Nothing in it',
 			'cook.limit': 'Over a limit', 'cook.over-budget': 'Over budget', 'cook.out-of-memory': 'Out of memory', 'cook.timeout': 'Took too long',
-			'cook.crashed': 'Crashed the cook', 'cook.no-worker': 'Cooks cannot start', 'cook.cancelled': 'Stopped', 'cook.rejected': 'Refused result',
+			'cook.crashed': 'Crashed the cook', 'cook.interrupted': 'Interrupted', 'cook.no-worker': 'Cooks cannot start', 'cook.cancelled': 'Stopped', 'cook.rejected': 'Refused result',
 			'cook.input-changed': 'Changed while read', 'io.failed': 'Cannot be read', 'io.disk-full': 'Disk full', 'config.invalid': 'Wrong setting',
 			'internal': 'Bug in Hob',
 		},

@@ -118,7 +118,9 @@ static void filters_narrow_the_list(void **state)
 	expect_list(f, "", "boat.fbx props/Duck.glb props/duck.png.glb car.obj boat.fbx");
 	expect_list(f, "q=DUCK", "props/Duck.glb props/duck.png.glb");
 	expect_list(f, "q=art%2F", "boat.fbx props/Duck.glb props/duck.png.glb");
-	expect_list(f, "q=d+k", "");
+	expect_list(f, "q=d+k", "props/Duck.glb props/duck.png.glb");
+	expect_list(f, "q=glb+duck+png", "props/duck.png.glb");
+	expect_list(f, "q=duck+boat", "");
 	expect_list(f, "root=art", "boat.fbx props/Duck.glb props/duck.png.glb");
 	expect_list(f, "state=failed,queued", "props/duck.png.glb boat.fbx");
 	expect_list(f, "state=fresh&kind=obj", "car.obj");

@@ -41,6 +41,8 @@ function Control({ setting, value, change, labelled }) {
 		const all = choices.includes(value) ? choices : [...choices, value].sort((a, b) => a - b);
 		return html`<select id=${labelled} value=${value} onChange=${(event) => change(setting.enum ? event.target.value : Number(event.target.value))}>${all.map((choice) => html`<option value=${choice}>${words.choices[setting.path]?.[choice] ?? (words.units[setting.path] ? `${choice} ${words.units[setting.path]}` : choice)}</option>`)}</select>`;
 	}
+	if (setting.type === 'string')
+		return html`<input type="text" id=${labelled} value=${value ?? ''} spellcheck="false" onInput=${(event) => change(event.target.value)} />`;
 	const whole = setting.type === 'integer';
 	return html`<input type="number" id=${labelled} value=${whole ? value : Number(Number(value).toPrecision(6))} min=${setting.minimum} max=${setting.maximum} step=${whole ? 1 : 'any'}
 		onInput=${(event) => event.target.value !== '' && event.target.checkValidity() && change(Number(event.target.value))} />${words.units[setting.path] && html` <span class="quiet">${words.units[setting.path]}</span>`}`;
