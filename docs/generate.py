@@ -32,6 +32,8 @@ def settings():
         choices.setdefault(field, []).append(name)
 
     def values(field, kind, initial, least, most):
+        if kind == "text":
+            return f"text of at most {int(float(most))} bytes", ""
         if kind == "flag":
             return "true, false", "true" if initial == "1" else "false"
         if kind == "choice":

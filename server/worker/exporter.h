@@ -22,7 +22,7 @@ enum { SRV_EXPORTER_ROOT = 3, SRV_EXPORTER_FOLDER, SRV_EXPORTER_ASK, SRV_EXPORTE
 
 typedef struct srv_exporter_ask {
 	uint64_t memory_limit;
-	uint32_t sandbox, cpu_seconds; /* these three by the daemon */
+	uint32_t sandbox, cpu_seconds, nice; /* these four by the daemon */
 	uint32_t apply_modifiers;
 	char actions[8], collection[132];
 	char path[SRV_EXPORTER_PATH]; /* of the .blend below the watched folder */

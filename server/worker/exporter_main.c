@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BAD_CALL = 2, NOT_STARTED = 3, PLACES_MAX = 24, NICE = 10 };
+enum { BAD_CALL = 2, NOT_STARTED = 3, PLACES_MAX = 24 };
 
 /* Where a program, its libraries and its scripts are, and what every process looks at. */
 static const struct {
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	}
 	close(SRV_EXPORTER_ASK);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, NICE);
+	setpriority(PRIO_PROCESS, 0, (int)ask.nice);
 	umask(077);
 	hob_error error = {0};
 	const char *program = argv[1];

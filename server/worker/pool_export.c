@@ -149,6 +149,8 @@ void pool_export(worker *w, const srv_frame *frame)
 	ask.path[sizeof ask.path - 1] = 0;
 	ask.sandbox = pool->options.sandbox;
 	ask.memory_limit = pool->options.memory_limit;
+	ask.nice =
+		w->lowered ? 5 : 0; /* its memory and time are bounded; at 19 a busy machine would never come to it */
 	ask.cpu_seconds = pool->options.timeout_ms / 1000 + 1;
 	sweep_folders();
 	snprintf(w->export.folder, sizeof w->export.folder, "%s/hob-export-%d-XXXXXX", temporary(),
