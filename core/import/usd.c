@@ -1,6 +1,7 @@
 #include "usd_skel.h"
 
 #include "importers.h"
+#include "shape.h"
 #include "../model/model_scale.h"
 #include "space.h"
 
@@ -34,6 +35,9 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	m->scene_count = 1;
 	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
+	/* What was within reach in the stage's unit may not be in metres. */
+	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
+		hob_shape_fix_positions(&m->meshes[i], b->u->notes);
 	m->unit = (float)b->u->meters;
 	hob_up_axis_turn(b->u->z_up ? HOB_UP_Z : HOB_UP_Y, m->space.turn);
 	*out = *m;

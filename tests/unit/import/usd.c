@@ -465,6 +465,18 @@ static void what_lies_on_a_surface_is_subdivided_with_it(void **state)
 	reader_free(r);
 }
 
+static void lengths_that_are_too_large_in_metres_are_mended(void **state)
+{
+	(void)state;
+	reader *r = reader_new(&hob_usd_importer);
+	reader_add(r, "a.usda",
+			   "#usda 1.0\n(metersPerUnit = 100000000)\ndef Mesh \"M\" { int[] faceVertexCounts = [3, 3]\n"
+			   "int[] faceVertexIndices = [0, 1, 2, 0, 2, 3]\n"
+			   "point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (1e15, 0, 0)] }");
+	assert_int_equal(reader_model(r)->meshes[0].index_count, 3);
+	reader_free(r);
+}
+
 static void mistakes_are_told_with_their_line(void **state)
 {
 	(void)state;
@@ -618,6 +630,7 @@ int main(void)
 		cmocka_unit_test(surfaces_are_subdivided_when_asked),
 		cmocka_unit_test(creases_and_corners_stay_sharp),
 		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),
+		cmocka_unit_test(lengths_that_are_too_large_in_metres_are_mended),
 		cmocka_unit_test(crates_are_read),
 		cmocka_unit_test(damaged_crates_do_no_harm),
 		cmocka_unit_test(mistakes_are_told_with_their_line),
