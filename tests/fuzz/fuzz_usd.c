@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								  .file = file,
 								  .result = &result,
 								  .scratch = &scratch,
+								  .subdivision = (uint32_t)(size % 3),
 								  .notes = &notes};
 	if (hob_usd_importer.import(&request, &model, &error) && !hob_model_check(&model, &error)) {
 		fprintf(stderr, "accepted a model that breaks a rule: %s\n", error.context);
