@@ -441,6 +441,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 								.trouble = srv_engine_trouble,
 								.trouble_user = d->engine,
 								.index_trouble = srv_engine_index_trouble,
+								.disk_trouble = srv_engine_disk_trouble,
 								.config = print_config,
 								.config_user = &d->config,
 								.schema = srv_config_schema,

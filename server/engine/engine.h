@@ -129,6 +129,8 @@ uint64_t srv_engine_input_bytes(void *engine);
 void srv_engine_trouble(void *engine, hob_buf *out);
 /* The same for the index of the cache, while it is damaged or gone and could not be made anew. */
 void srv_engine_index_trouble(void *engine, hob_buf *out);
+/* The same for the cache's disk, while it is full. */
+void srv_engine_disk_trouble(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 /* Loop thread. */
 bool srv_engine_is_ready(const srv_engine *engine);

@@ -207,6 +207,8 @@ void srv_engine_stats(void *user, hob_buf *out)
 	engine_put_upstream(engine, out);
 	hob_buf trouble = {0};
 	srv_engine_trouble(engine, &trouble);
+	if (trouble.size == 0)
+		srv_engine_disk_trouble(engine, &trouble);
 	hob_json_key(out, "degraded");
 	if (trouble.size > 0)
 		hob_json_str(out, hob_buf_str(&trouble));

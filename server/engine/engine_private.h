@@ -173,6 +173,7 @@ struct srv_engine {
 	bool *scanned;
 	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
+	hob_error disk_trouble;	 /* the newest result could not be kept for want of room; the same */
 	hob_error index_trouble; /* why the index cannot be made anew; the same */
 	hob_error trouble;		 /* why workers cannot be started; other threads read it under post_lock */
 	char sandbox[96]; /* what the first worker said; written before sandbox_known, which other threads ask */
@@ -408,6 +409,8 @@ void engine_note_activity(srv_engine *engine, const srv_job_row *row);
 void publish_job(engine_job *job, const char *state);
 /* "failed" without an error: it is known from the cache and is the asset's. */
 void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+/* What /readyz says of the disk; NULL: there is room. */
+void engine_note_disk(srv_engine *engine, const hob_error *why);
 /* engine_error.c */
 const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
 void error_json(const hob_error *error, const char *stage, hob_buf *out);

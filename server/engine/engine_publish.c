@@ -449,6 +449,22 @@ static void told_clients(const srv_engine *engine, char out[32])
 		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
 }
 
+void engine_note_disk(srv_engine *engine, const hob_error *why)
+{
+	uv_mutex_lock(&engine->post_lock);
+	engine->disk_trouble = why ? *why : (hob_error){0};
+	uv_mutex_unlock(&engine->post_lock);
+}
+
+void srv_engine_disk_trouble(void *user, hob_buf *out)
+{
+	srv_engine *engine = user;
+	uv_mutex_lock(&engine->post_lock);
+	if (engine->disk_trouble.code != HOB_ERR_OK)
+		hob_buf_printf(out, "%s; %s", engine->disk_trouble.context, engine_hint(engine->disk_trouble.code));
+	uv_mutex_unlock(&engine->post_lock);
+}
+
 void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
@@ -467,6 +483,8 @@ void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	engine_doubt_at(a, NULL);
+	if (!hit && engine->disk_trouble.code != HOB_ERR_OK)
+		engine_note_disk(engine, NULL);
 	if (skipped)
 		engine_show_skipped(engine, a->root);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
@@ -522,6 +540,8 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 	hob_buf_release(&text);
 	srv_asset_error class = classify(recipe, error, recipe && engine_blame(engine, a));
 	bool passing = class >= SRV_ASSET_TRANSIENT;
+	if (class == SRV_ASSET_NO_ROOM)
+		engine_note_disk(engine, error);
 	engine_apply(engine, job->asset,
 				 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
 								   .error = class,

@@ -54,6 +54,7 @@ typedef struct srv_http_sources {
 	void (*trouble)(void *user, hob_buf *out);
 	void *trouble_user;
 	void (*index_trouble)(void *trouble_user, hob_buf *out); /* the same of the index */
+	void (*disk_trouble)(void *trouble_user, hob_buf *out);	 /* and of the disk */
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;

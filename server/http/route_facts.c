@@ -256,16 +256,22 @@ enum MHD_Result srv_route_readyz(request *r)
 	if (r->http->sources.index_trouble)
 		r->http->sources.index_trouble(r->http->sources.trouble_user, &index);
 	hob_buf_put(&index, "", 1);
+	hob_buf disk = {0};
+	if (r->http->sources.disk_trouble)
+		r->http->sources.disk_trouble(r->http->sources.trouble_user, &disk);
+	hob_buf_put(&disk, "", 1);
 	const check checks[] = {
 		{"http", true, ""},
 		{"scan", ready, "the first scan of the roots is not done"},
 		{"workers", trouble.size <= 1, (const char *)trouble.data},
 		{"index", index.size <= 1, (const char *)index.data},
+		{"disk", disk.size <= 1, (const char *)disk.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
 	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks));
 	hob_buf_release(&trouble);
 	hob_buf_release(&index);
+	hob_buf_release(&disk);
 	return result;
 }
 

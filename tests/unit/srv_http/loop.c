@@ -344,7 +344,7 @@ static void health_is_told_apart_from_readiness(void **state)
 	srv_views_publish(f->views, 1, true);
 	a = get(f, "/readyz?verbose");
 	assert_int_equal(a.status, 200);
-	assert_string_equal(a.body, "ok http\nok scan\nok workers\nok index\nok serving\nok\n");
+	assert_string_equal(a.body, "ok http\nok scan\nok workers\nok index\nok disk\nok serving\nok\n");
 	answer_release(&a);
 }
 
