@@ -121,6 +121,7 @@ static int run_doctor(int argc, char **argv)
 	if (d.has_config) {
 		doctor_look_at_folders(&d, argv + 1, operands);
 		doctor_look_at_cache(&d);
+		doctor_look_at_upstream(&d);
 		doctor_look_at_limits(&d);
 	}
 	doctor_look_at_daemon(&d);

@@ -43,5 +43,6 @@ void doctor_look_at_lock(doctor *d); /* after the daemon */
 void doctor_look_at_roots(doctor *d);
 void doctor_look_at_addresses(doctor *d);
 void doctor_look_at_worker(doctor *d);
+void doctor_look_at_upstream(doctor *d); /* when one is configured */
 
 #endif

@@ -188,16 +188,50 @@ class Upstream(Scenario):
             with self.below(url, "three", "--upstream-token-file", str(reader)) as three:
                 self.assertNotIn(reader.read_text().strip(), three.get("/api/v1/config").body.decode())
 
+    def doctor(self, **environment):
+        said = subprocess.run([HOB, "doctor", self.art, "--json", "--cache", self.folder / "nowhere"], capture_output=True, text=True,
+                              cwd=self.folder, env=dict(os.environ, **environment), check=False)
+        return next(((item["state"], item["text"]) for item in json.loads(said.stdout)["checks"] if item["name"] == "upstream"), None)
+
+    def test_other_ways_to_it(self):
+        """https:// with a certificate of its own; hob doctor tries it."""
+        self.models(2)
+        certificate, key = str(self.folder / "cert.pem"), str(self.folder / "key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                        "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                       capture_output=True, check=True)
+        token = self.token("writer", "--write")
+        top = Daemon([self.art], self.cache, "--tls-cert", certificate, "--tls-key", key, "--token-file", self.folder / "tokens",
+                     wait_ready=False)
+        with top:
+            top.wait_banner()
+            secure = f"https://localhost:{top.port}"
+            shown = {"HOB_UPSTREAM_TOKEN_FILE": str(token), "HOB_CACERT": certificate}
+            # Nobody may ask top's own interface without TLS here: it is ready once a run finds all.
+            def found(url, **environment):
+                return self.cook(self.art, "-o", "out", "--upstream", url, **environment)
+
+            until(lambda: found(secure, **shown)[0] == (0, 2, 0), "all results over TLS")
+            counts, said = found(secure, HOB_UPSTREAM_TOKEN_FILE=str(token))
+            self.assertEqual(counts, (2, 0, 0))
+            self.assertIn("is not trusted", said)
+            self.assertEqual(self.doctor(HOB_UPSTREAM=secure, **shown)[0], "ok")
+            self.assertIn("token", self.doctor(HOB_UPSTREAM=secure, HOB_CACERT=certificate)[1])
+            self.assertEqual(self.doctor(HOB_UPSTREAM="127.0.0.1:1")[0], "warn")
+            self.assertIsNone(self.doctor())
+
     def test_hob_cook_shares(self):
         (self.folder / "nothing").mkdir()
         self.models()
-        with Daemon([self.folder / "nothing"], self.cache) as shared:
+        place = f"unix:{self.folder}/hob.sock"
+        with Daemon([self.folder / "nothing"], self.cache, listen=f"127.0.0.1:0,{place}") as shared:
             url = self.url(shared)
             self.assertEqual(self.cook(self.art, "-o", "one", "--upstream", url)[0], (4, 0, 0))
             counts, said = self.cook(self.art, "-o", "two", "--upstream", url)
             self.assertEqual(counts, (0, 4, 0))
             self.assertIn("0 cooked, 4 from the upstream, 0 failed", said)
             self.assertEqual(self.cook(self.art, "-o", "two", "--upstream", url, "--force")[0], (4, 0, 0))
+            self.assertEqual(self.cook(self.art, "-o", "two", "--upstream", place)[0], (0, 4, 0))
             for file in sorted((self.folder / "one").rglob("*")):
                 if file.is_file() and not file.name.endswith("report.json"):
                     self.assertEqual(file.read_bytes(), (self.folder / "two" / file.relative_to(self.folder / "one")).read_bytes(), file)
