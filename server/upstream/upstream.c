@@ -280,9 +280,10 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 			break;
 		}
 	}
-	if (u->thread_count == 0)
+	if (u->thread_count == 0) {
 		srv_log(SRV_LOG_WARNING, "upstream", "no thread for it can be started; it is not asked");
-	u->closing = u->thread_count == 0;
+		u->closing = true;
+	}
 	*out = u;
 	return true;
 }
