@@ -1,7 +1,9 @@
 """Cook processes that hang, spin, allocate without end, fork, flood, reach out, lie or will not end: each is one failed asset with
 its reason, within its limit; nothing of it is left; and the daemon goes on. With the sandbox and without."""
+import contextlib
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -9,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, obj_text, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
@@ -195,6 +197,28 @@ class Workers(Scenario):
         with self.real() as daemon:
             daemon.sync()
             self.assertEqual(daemon.assets()["art/one.obj"]["state"], "fresh")
+
+    def test_rounds_of_deaths_from_outside_leave_no_good_model_condemned(self):
+        """Cook processes are killed, ended or stopped for a moment while good models are saved."""
+        chance, rounds = random.Random(int(os.environ.get("HOB_SEED", "18"))), amount(8, 200)
+        with self.real() as daemon:
+            daemon.sync()
+            for i in range(rounds):
+                self.put(f"good-{i % 20}.obj", obj_text(2000, shift=i))
+                number = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP))
+                workers = until(lambda: processes_of(self.worker), "a cook process")
+                for _ in range(chance.randrange(4)):  # some further into the cook than others
+                    daemon.counters()
+                for worker in workers:
+                    for one in (number, signal.SIGCONT):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(worker, one)
+            names = {f"art/good-{i % 20}.obj" for i in range(rounds)}
+            states = lambda: {daemon.assets()[name]["state"] for name in names if name in daemon.assets()}
+            until(lambda: states() == {"fresh"}, "every model fresh")
+            counters = daemon.counters()
+            self.assertEqual(counters["hob_worker_crashes_total"], 0)
+            print(f"workers: {rounds} rounds, {counters['hob_worker_interrupted_total']:.0f} cooks interrupted, 0 models condemned")
 
     def memory_group(self):
         """A memory group of control groups v1, with a function that gives it so many bytes more than it holds."""
