@@ -147,7 +147,7 @@ class Install(Scenario):
 
     def test_completion_offers_what_there_is(self):
         self.put("one.obj", obj_text(2))
-        for words, found in ((["se"], ["serve"]), (["help", "ver"], ["verify"]), (["serve", "--lis"], ["--listen"]),
+        for words, found in ((["se"], ["serve", "set"]), (["help", "ver"], ["verify"]), (["serve", "--lis"], ["--listen"]),
                              (["serve", "--sandbox", "re"], ["require"]), (["serve", "--log", "=", "te"], ["text"]),
                              (["ls", "--state", "fresh,sta"], ["fresh,stale"]), (["token", "cr"], ["create"]),
                              (["completion", ""], ["bash", "zsh", "fish"]), (["serve", "a"], ["art"]),
