@@ -278,10 +278,10 @@ class Upstream(Scenario):
                 return swap(body, lambda record: {"file_name": "'; drop table recipe; --"}) if path == "/actions:batch" else body
 
             def garbage(method, path, status, body):
-                return os.urandom(1 << 20) + b"\n" * 100000 if path == "/actions:batch" else body
+                return os.urandom(1 << 18) + b"\n" * 5000 if path == "/actions:batch" else body
 
             def copies(method, path, status, body):
-                return body * 2000 if path == "/actions:batch" else body
+                return body * 200 if path == "/actions:batch" else body
 
             for number, change in enumerate((wrong_bytes, foreign_meshes, other_key, other_source, other_settings, other_size, sql, garbage, copies)):
                 with self.subTest(change.__name__), Proxy(first.port, change) as proxy, self.below(proxy.url, f"below{number}", "--push", "never") as second:
