@@ -1,4 +1,4 @@
-/* Numbers of the dashboard against the truth: while more is cooked than one page of jobs holds, and after. */
+/* Numbers of the dashboard against the truth, where more was cooked than one page of jobs holds. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +22,10 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	const panel = (name) => page.getByRole('region', { name });
 	before(async () => {
 		studio = await openStudio(files, { options: ['--max-size', '4GiB', '--jobs', '1'] });
+		const many = join(studio.folder, 'many');
+		mkdirSync(many);
+		for (let i = 0; i < COUNT; i++) writeFileSync(join(many, `${i}.obj`), objText(1 + (i % 9), i));
+		renameSync(many, join(studio.art, 'many'));
 		await studio.sync();
 		page = await studio.newPage('/ui/jobs');
 	});
@@ -30,31 +34,6 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await page.goto(studio.origin + path);
 		await page.locator('h1').waitFor();
 	};
-
-	test('what waits is counted by the daemon, and the work is told on every page and in the tab', async () => {
-		const work = page.getByRole('region', { name: 'Cooking', exact: true });
-		await page.locator('h1').waitFor();
-		const many = join(studio.folder, 'many');
-		mkdirSync(many);
-		for (let i = 0; i < COUNT; i++) writeFileSync(join(many, `${i}.obj`), objText(1 + (i % 9) * 60, i));
-		renameSync(many, join(studio.art, 'many'));
-		await work.waitFor();
-		const most = (await stats()).queue.length;
-		await page.waitForFunction(() => /^\([\d.]+\s%/.test(document.title));
-		await page.waitForFunction((limit) => Number(document.querySelector('#waiting small')?.textContent.replace(/\D/g, '')) <= limit, most);
-		const shown = digits(await panel(/^Waiting/).locator('h2 small').innerText());
-		assert.ok(shown >= (await stats()).queue.length, `${shown} waited`);
-		assert.equal(digits((await work.innerText()).match(/of ([\d,]+) done/)[1]), COUNT);
-		for (const path of ['/ui/assets', '/ui/cache', '/']) {
-			await page.locator(`nav a[href="${path}"]`).click();
-			await page.locator('h1').waitFor();
-			if ((await stats()).progress.left > COUNT / 4) await work.waitFor();
-		}
-		await assertAccessible(page);
-		await studio.sync();
-		await work.waitFor({ state: 'detached' });
-		await page.waitForFunction(() => !document.title.includes('%'));
-	});
 
 	test('what was cooked in the last hour is counted by the daemon', async () => {
 		await go('/');
