@@ -269,17 +269,20 @@ static bool is_looked_at(const engine_job *job)
 		   (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(job->engine->events) > 0);
 }
 
-/* Worth it when somebody looks and the final cook makes him wait: a preview of what cooks at once only delays it. */
-static bool wants_preview(const engine_job *job)
+/* Long enough that whoever waits notices: a preview, or a new process for it, only delays a cook that is quick. */
+static bool is_slow(const srv_engine *engine, const asset *a)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
-	const srv_engine *engine = job->engine;
-	const asset *a = &engine->assets[job->asset];
-	bool slow = a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
-									 : srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
+	return a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
+								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
+}
+
+static bool wants_preview(const engine_job *job)
+{
+	const asset *a = &job->engine->assets[job->asset];
 	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
-	return is_looked_at(job) && slow && !exported && !a->batched && !job->previewed && !job->force &&
-		   job->ingredients.profile == HOB_PROFILE_FINAL;
+	return is_looked_at(job) && is_slow(job->engine, a) && !exported && !a->batched && !job->previewed &&
+		   !job->force && job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 
 static void step_match(engine_job *job)
@@ -379,7 +382,8 @@ void engine_feed_workers(srv_engine *engine)
 							 .settings = job->ingredients.settings,
 							 .profile = job->ingredients.profile,
 							 .threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0,
-							 .waited = is_looked_at(job)};
+							 .waited = is_looked_at(job),
+							 .slow = is_slow(engine, a)};
 		if (!srv_pool_start(engine->pool, job, &what)) {
 			job->list_next = engine->waiting;
 			engine->waiting = job;

@@ -232,7 +232,7 @@ bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 		if ((!what->alone || w->jobs == 0) && (!fit || w->lowered != what->waited))
 			fit = w;
 	}
-	if (fit && (set_lowered(fit, !what->waited) || !what->waited))
+	if (fit && (set_lowered(fit, !what->waited) || !what->waited || !what->slow))
 		return start_on(fit, job, what);
 	if (used)
 		pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");

@@ -107,8 +107,9 @@ typedef struct srv_pool_job {
 	 * can reach it. When only used workers are idle, one of them is replaced, and the idle callback says when to ask again. */
 	bool alone;
 	/* Somebody waits: the cook has the daemon's own priority. Without it the worker runs at nice 19. Only root may raise the
-	 * priority of a worker that was lowered: for anybody else a lowered one is replaced, as for `alone`. */
-	bool waited;
+	 * priority of a worker that was lowered: for anybody else a lowered one is replaced, as for `alone`, when the cook is `slow`
+	 * and so worth the start of a process, and taken as it is otherwise. */
+	bool waited, slow;
 } srv_pool_job;
 /* Starts a job on an idle worker. False when none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);

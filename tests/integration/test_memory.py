@@ -81,6 +81,10 @@ class Memory(Scenario):
             for name in ("art/a.gltf", "art/b.gltf"):
                 self.assertEqual(daemon.assets()[name]["state"], "fresh")
                 self.assertGreaterEqual(self.peaks(daemon)[name], HEAVY)
+            # In a user namespace no worker can be raised again: those of the scan are replaced now, not while they are stopped.
+            for name in ("art/a.gltf", "art/b.gltf"):
+                self.cook_again(daemon, name)
+            daemon.sync()
             both = sum(self.peaks(daemon)[name] for name in ("art/a.gltf", "art/b.gltf"))
             self.side(daemon, "enough.obj", both + (64 << 20), together=True)
             self.side(daemon, "less.obj", both - (64 << 20), together=False)
