@@ -42,6 +42,39 @@ function compare(a, b) {
 	return { off, drawn, rest: Math.sqrt(rest / (side * side * 3)) };
 }
 
+/* In the page: every drawn vertex in its pose, projected. `inside` is the outermost of them (1 = the border), `fills` the share of the
+ * view's width or height, whichever is more. */
+function fillOfView(v) {
+	const { camera } = v.stage;
+	const at = v.box.min.clone();
+	const low = [Infinity, Infinity];
+	const high = [-Infinity, -Infinity];
+	camera.updateMatrixWorld();
+	v.model.updateMatrixWorld(true);
+	v.model.traverse((object) => {
+		if (!object.geometry?.attributes?.position || !object.visible) return;
+		const instances = object.isInstancedMesh ? object.count : 1;
+		const place = object.matrixWorld.clone();
+		for (let instance = 0; instance < instances; instance++) {
+			const world = object.matrixWorld.clone();
+			if (object.isInstancedMesh) {
+				object.getMatrixAt(instance, place);
+				world.multiply(place);
+			}
+			for (let i = 0; i < object.geometry.attributes.position.count; i++) {
+				if (object.getVertexPosition) object.getVertexPosition(i, at);
+				else at.fromBufferAttribute(object.geometry.attributes.position, i);
+				at.applyMatrix4(world).project(camera);
+				for (const k of [0, 1]) {
+					low[k] = Math.min(low[k], at.getComponent(k));
+					high[k] = Math.max(high[k], at.getComponent(k));
+				}
+			}
+		}
+	});
+	return { inside: Math.max(...low.map(Math.abs), ...high.map(Math.abs)), fills: Math.max(high[0] - low[0], high[1] - low[1]) / 2 };
+}
+
 describe('the 3D view', { skip: missing() ?? false }, () => {
 	let bench;
 	let page;
@@ -101,6 +134,8 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		const file = extname(model.from) === '.glb' ? 'model.glb' : basename(model.from);
 		test(`shows what three.js shows of the source: ${model.name}`, async () => {
 			await open(model.name, file);
+			const { inside, fills } = await viewer(fillOfView);
+			assert.ok(inside <= 0.99 && fills >= 0.5, `the model fills ${fills.toFixed(2)} of the view and reaches ${inside.toFixed(2)} of its half`);
 			const found = await viewer(async (v, m) => {
 				/* As in page.mjs: no mip chains, single precision, and tangents left to the shader on both sides. */
 				const plain = { 1004: 1003, 1005: 1003, 1007: 1006, 1008: 1006 };

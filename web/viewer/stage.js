@@ -3,6 +3,7 @@ import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { colourOf, onTheme } from '../app/theme.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+import { distanceFor } from './frame.js';
 
 const fov = 35;
 const from = new THREE.Vector3(0.55, 0.4, 1).normalize();
@@ -136,14 +137,21 @@ export class Stage {
 	fit(box, turn = true) {
 		this.frameBox(box);
 		const { center, radius } = this.sphere;
-		const half = THREE.MathUtils.degToRad(fov / 2);
-		const narrow = Math.min(1, this.camera.aspect);
-		const away = (radius / Math.sin(Math.atan(Math.tan(half) * narrow))) * 1.02;
+		const half = Math.tan(THREE.MathUtils.degToRad(fov / 2));
 		const direction = turn ? from.clone() : this.camera.position.clone().sub(this.controls.target).normalize();
+		const away = box.isEmpty() ? radius / half : Math.max(distanceFor(box, direction, half, this.camera.aspect), radius * 1e-3);
 		this.camera.position.copy(direction.multiplyScalar(away).add(center));
 		this.controls.target.copy(center);
 		this.controls.update();
 		this.invalidate();
+	}
+
+	/** After a reload: the camera stays where it is, unless the model is another size now. */
+	follow(box) {
+		const before = this.sphere.radius;
+		this.frameBox(box);
+		const ratio = this.sphere.radius / before;
+		if (ratio > 2 || ratio < 0.5) this.fit(box, false);
 	}
 
 	/** Near and far follow the size of what is shown. */

@@ -12,6 +12,7 @@ import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/h
 import { clock } from '../app/format.js';
 import { Clips } from './clips.js';
 import { button, choice, h, slider, toggle } from './dom.js';
+import { boxOf } from './frame.js';
 import { Looks, disposeHelper, makeBounds, makeGrid, makeSkeleton, showMeshlets } from './looks.js';
 import { TextureInspector, materialSection } from './materials.js';
 import { factSection, levelSection, measureLevels, morphSection } from './panel.js';
@@ -116,7 +117,7 @@ class Viewer {
 		if (this.lod) selectLod(model, this.lod);
 		if (model.userData.variants?.includes(this.variant)) selectVariant(model, this.variant);
 		else this.variant = '';
-		this.box = new THREE.Box3().setFromObject(model);
+		this.box = boxOf(model);
 		this.cameras = [];
 		model.traverse((object) => object.isCamera && this.cameras.push(object));
 		this.clips.setModel(model);
@@ -156,7 +157,7 @@ class Viewer {
 			this.hideError();
 			this.adopt();
 			if (morphs) this.morphs?.setValues(morphs);
-			this.stage.frameBox(this.box);
+			this.stage.follow(this.box);
 			this.drawGrid();
 			this.say(text.updated(clock(Date.now())));
 			if (this.source) await this.setCompare(true, true);
