@@ -120,7 +120,7 @@ class Mistakes(Scenario):
     def plain(self, text, *ports):
         for port in ports:
             text = text.replace(str(port), "PORT")
-        text = text.replace(str(self.folder.resolve()), "/work").replace(str(self.folder), "/work")
+        text = text.replace(str(self.folder.resolve()), "/studio").replace(str(self.folder), "/studio")
         return re.sub(r"\d+(\.\d+)? (ms|µs|s)\b", "N ms", text)
 
     def test_each_answer_says_what_where_and_what_to_do(self):
