@@ -12,12 +12,14 @@
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = the one before */
 	const cli_command *command;
-} table[] = {{"Everyday", &cli_serve}, {NULL, &cli_cook},		  {NULL, &cli_status},	 {NULL, &cli_ls},
-			 {NULL, &cli_why},		   {NULL, &cli_log},		  {NULL, &cli_get},		 {NULL, &cli_set},
-			 {NULL, &cli_watch},	   {"Inspect", &cli_inspect}, {NULL, &cli_diff},	 {NULL, &cli_export},
-			 {NULL, &cli_bundle},	   {NULL, &cli_replay},		  {"Maintain", &cli_gc}, {NULL, &cli_verify},
-			 {NULL, &cli_doctor},	   {"Set up", &cli_init},	  {NULL, &cli_config},	 {NULL, &cli_token},
-			 {NULL, &cli_completion},  {NULL, &cli_healthcheck}};
+} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	 {NULL, &srv_cli_status},
+			 {NULL, &srv_cli_ls},			{NULL, &srv_cli_why},	 {NULL, &srv_cli_log},
+			 {NULL, &srv_cli_get},			{NULL, &srv_cli_set},	 {NULL, &srv_cli_watch},
+			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	 {NULL, &srv_cli_export},
+			 {NULL, &srv_cli_bundle},		{NULL, &srv_cli_replay}, {"Maintain", &srv_cli_gc},
+			 {NULL, &srv_cli_verify},		{NULL, &srv_cli_doctor}, {"Set up", &srv_cli_init},
+			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	 {NULL, &srv_cli_completion},
+			 {NULL, &srv_cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {
@@ -73,7 +75,7 @@ static int complete(int argc, char **argv)
 	const cli_command *commands[HOB_COUNT_OF(table)];
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
 		commands[i] = table[i].command;
-	return cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
+	return srv_cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
 }
 
 /* What is opened first would take the place of a standard stream that is closed, and get what is written to that. */
@@ -100,13 +102,13 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (asks_version)
-		return cli_print_version(wants_json);
+		return srv_cli_print_version(wants_json);
 	if (argc < 2 || (asks_help && argc == 2)) {
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_GOOD;
 	}
 	if (asks_help && strcmp(argv[2], "environment") == 0) {
-		cli_print_environment();
+		srv_cli_print_environment();
 		return EXIT_GOOD;
 	}
 	const cli_command *command = find_command(asks_help ? argv[2] : name);

@@ -44,18 +44,18 @@ static void diff_fields(differ *d, const format_section *section, uint32_t row, 
 						const uint8_t *b)
 {
 	uint32_t count;
-	const format_field *fields = format_record(section->record, &count);
+	const format_field *fields = hob_format_record(section->record, &count);
 	hob_buf one = {0}, other = {0};
 	bool told = false, show = false;
 	for (uint32_t f = 0; f < (fields && count > 1 ? count : 1); f++) {
 		hob_buf_clear(&one);
 		hob_buf_clear(&other);
 		if (fields && count > 1) {
-			describe_field(&one, &fields[f], a, d->a);
-			describe_field(&other, &fields[f], b, d->b);
+			hob_describe_field(&one, &fields[f], a, d->a);
+			hob_describe_field(&other, &fields[f], b, d->b);
 		} else {
-			describe_element(&one, section, a, d->a);
-			describe_element(&other, section, b, d->b);
+			hob_describe_element(&one, section, a, d->a);
+			hob_describe_element(&other, section, b, d->b);
 		}
 		if (same_text(&one, &other))
 			continue;
@@ -100,7 +100,7 @@ static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 {
 	const hob_pk_section *a = hob_pack_section(d->a, ia), *b = hob_pack_section(d->b, ib);
 	bool same = memcmp(a->digest, b->digest, sizeof a->digest) == 0 && a->count == b->count;
-	const format_section *section = format_section_of(a->type);
+	const format_section *section = hob_format_section_of(a->type);
 	if (!section || section->gpu) {
 		if (!same)
 			put_change(d, a, b);
@@ -140,9 +140,9 @@ static void diff_files(differ *d)
 
 static bool diff_opened(hob_bytes a, hob_bytes b, hob_buf copies[2], hob_pack packs[2], hob_error *err)
 {
-	if (!describe_open(a, &copies[0], &packs[0], err) || !hob_pack_validate(a, err))
+	if (!hob_describe_open(a, &copies[0], &packs[0], err) || !hob_pack_validate(a, err))
 		return hob_fail_in(err, "first file");
-	if (!describe_open(b, &copies[1], &packs[1], err) || !hob_pack_validate(b, err))
+	if (!hob_describe_open(b, &copies[1], &packs[1], err) || !hob_pack_validate(b, err))
 		return hob_fail_in(err, "second file");
 	if (packs[0].kind != packs[1].kind)
 		return hob_fail(err, CORRUPT, "a %s file and a %s file", hob_fourcc_text(packs[0].kind).text,

@@ -28,7 +28,7 @@ static void put_section(hob_buf *out, const hob_pk_section *s)
 				   hob_fourcc_text(s->type).text, s->flags, s->count, s->stride,
 				   (unsigned long long)s->offset, (unsigned long long)s->stored_bytes,
 				   (unsigned long long)s->raw_bytes, s->codec, s->part, s->owner);
-	describe_hex(out, s->digest, sizeof s->digest);
+	hob_describe_hex(out, s->digest, sizeof s->digest);
 	hob_buf_printf(out, "\"}");
 }
 
@@ -37,7 +37,7 @@ static void put_records(hob_buf *out, const hob_pack *pack, const hob_describe_o
 	bool first = true;
 	hob_buf_printf(out, ",\"records\":{");
 	for (uint32_t i = 0; i < pack->section_count; i++) {
-		const format_section *section = format_section_of(hob_pack_section(pack, i)->type);
+		const format_section *section = hob_format_section_of(hob_pack_section(pack, i)->type);
 		if (!section || section->gpu || section->type == HOB_PK_STRS)
 			continue;
 		hob_pack_array array = hob_pack_array_at(pack, i);
@@ -45,7 +45,7 @@ static void put_records(hob_buf *out, const hob_pack *pack, const hob_describe_o
 		for (uint32_t row = 0; row < rows_of(array.count, options); row++) {
 			if (row)
 				hob_buf_put(out, ",", 1);
-			describe_element(out, section, HOB_PACK_AT(uint8_t, array, row), pack);
+			hob_describe_element(out, section, HOB_PACK_AT(uint8_t, array, row), pack);
 		}
 		hob_buf_put(out, "]", 1);
 		first = false;
@@ -67,7 +67,7 @@ static bool put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_op
 		"\"digest\":\"",
 		hob_fourcc_text(h->kind).text, h->ver_major, h->ver_minor, (unsigned long long)h->file_bytes,
 		(unsigned long long)h->prefix_bytes);
-	describe_hex(out, h->digest, sizeof h->digest);
+	hob_describe_hex(out, h->digest, sizeof h->digest);
 	hob_buf_printf(out, "\",\"flags\":%u", h->flags);
 	put_validity(out, valid, &why);
 	hob_buf_printf(out, ",\"sections\":[");
@@ -92,7 +92,7 @@ static void put_table(hob_buf *out, const char *key, const char *record, const u
 	for (uint32_t i = 0; i < rows_of(count, options); i++) {
 		if (i)
 			hob_buf_put(out, ",", 1);
-		describe_record(out, record, data + i * size, NULL);
+		hob_describe_record(out, record, data + i * size, NULL);
 	}
 	hob_buf_put(out, "]", 1);
 }
@@ -124,12 +124,12 @@ static void put_matrices(hob_buf *out, const char *key, const uint8_t *data, uin
 						 const hob_describe_options *options)
 {
 	uint32_t fields;
-	const format_field *matrix = format_record("mat4", &fields);
+	const format_field *matrix = hob_format_record("mat4", &fields);
 	hob_buf_printf(out, ",\"%s\":[", key);
 	for (uint32_t i = 0; i < rows_of(count, options); i++) {
 		if (i)
 			hob_buf_put(out, ",", 1);
-		describe_field(out, matrix, data + (size_t)i * 64, NULL);
+		hob_describe_field(out, matrix, data + (size_t)i * 64, NULL);
 	}
 	hob_buf_put(out, "]", 1);
 }
@@ -186,7 +186,7 @@ bool hob_describe_json(hob_bytes file, const hob_describe_options *options, hob_
 	bool ok = true;
 	if (hob_pack_is(file)) {
 		hob_pack pack;
-		ok = describe_open(file, &copy, &pack, err) && put_packed(out, &pack, options, err);
+		ok = hob_describe_open(file, &copy, &pack, err) && put_packed(out, &pack, options, err);
 	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
 		put_classic(out, file, classic, options);
 	} else {

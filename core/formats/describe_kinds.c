@@ -9,8 +9,8 @@
 static void put_layouts(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array layouts = hob_pack_find(pack, HOB_PK_LAYT), attributes = hob_pack_find(pack, HOB_PK_ATTR);
-	text_heading(t, "%u vertex layout%s", layouts.count, HOB_PLURAL(layouts.count));
-	for (uint32_t l = 0; l < text_rows(t, layouts.count); l++) {
+	hob_text_heading(t, "%u vertex layout%s", layouts.count, HOB_PLURAL(layouts.count));
+	for (uint32_t l = 0; l < hob_text_rows(t, layouts.count); l++) {
 		const hob_pk_layout *layout = HOB_PACK_AT(hob_pk_layout, layouts, l);
 		hob_buf_printf(t->out, "  %u: %u vertices, streams of", l, layout->vertex_count);
 		for (uint32_t s = 0; s < layout->stream_count; s++)
@@ -19,16 +19,16 @@ static void put_layouts(text_writer *t, const hob_pack *pack)
 		for (uint32_t i = 0; i < layout->attribute_count; i++) {
 			const hob_pk_attribute *a =
 				HOB_PACK_AT(hob_pk_attribute, attributes, layout->attribute_first + i);
-			const char *semantic = format_name_of("semantic", a->semantic),
-					   *encoding = format_name_of("encoding", a->encoding);
+			const char *semantic = hob_format_name_of("semantic", a->semantic),
+					   *encoding = hob_format_name_of("encoding", a->encoding);
 			hob_buf_printf(t->out, "     ");
-			text_word(t, semantic);
+			hob_text_word(t, semantic);
 			hob_buf_printf(t->out, " %u: %s, ", a->set, hob_vertex_format_of(a->format)->name);
-			text_word(t, encoding);
+			hob_text_word(t, encoding);
 			hob_buf_printf(t->out, ", stream %u at %u\n", a->stream, a->offset);
 		}
 	}
-	text_more(t, layouts.count, "  ");
+	hob_text_more(t, layouts.count, "  ");
 }
 
 static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
@@ -41,7 +41,7 @@ static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 		uint32_t count = lod->index_count / corners[mesh->topology];
 		hob_buf_printf(t->out, "     level %u: %u %s%s, vertices 0..%u, error ", l, count,
 					   shapes[mesh->topology], HOB_PLURAL(count), lod->vertex_prefix);
-		text_floats(t, &lod->error, 1);
+		hob_text_floats(t, &lod->error, 1);
 		hob_buf_printf(t->out, ", %u-bit indices", hob_pack_section(pack, lod->index_section)->stride * 8);
 		if (lod->meshlet_count)
 			hob_buf_printf(t->out, ", %u meshlet%s", lod->meshlet_count, HOB_PLURAL(lod->meshlet_count));
@@ -52,41 +52,41 @@ static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 static void put_morphs(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
 {
 	hob_pack_array morphs = hob_pack_find(pack, HOB_PK_MRPH);
-	for (uint32_t i = 0; i < text_rows(t, mesh->morph_count); i++) {
+	for (uint32_t i = 0; i < hob_text_rows(t, mesh->morph_count); i++) {
 		const hob_pk_morph *morph = HOB_PACK_AT(hob_pk_morph, morphs, mesh->morph_first + i);
 		hob_buf_printf(t->out, "     morph target ");
-		text_name(t, hob_pack_string(pack, morph->name));
+		hob_text_name(t, hob_pack_string(pack, morph->name));
 		hob_buf_printf(t->out, ": %u %s, weight ", morph->delta_count,
 					   morph->delta_count == 1 ? "vertex" : "vertices");
-		text_floats(t, &morph->weight, 1);
+		hob_text_floats(t, &morph->weight, 1);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, mesh->morph_count, "     ");
+	hob_text_more(t, mesh->morph_count, "     ");
 }
 
-void text_meshes(text_writer *t, const hob_pack *pack)
+void hob_text_meshes(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array meshes = hob_pack_find(pack, HOB_PK_MDSC);
-	text_heading(t, "%u mesh%s", meshes.count, meshes.count == 1 ? "" : "es");
-	for (uint32_t i = 0; i < text_rows(t, meshes.count); i++) {
+	hob_text_heading(t, "%u mesh%s", meshes.count, meshes.count == 1 ? "" : "es");
+	for (uint32_t i = 0; i < hob_text_rows(t, meshes.count); i++) {
 		const hob_pk_mesh *mesh = HOB_PACK_AT(hob_pk_mesh, meshes, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, mesh->name));
+		hob_text_name(t, hob_pack_string(pack, mesh->name));
 		hob_buf_printf(t->out, ", %u vertices", mesh->vertex_count);
-		text_id(t, "layout", mesh->layout);
-		text_id(t, "material", mesh->material);
+		hob_text_id(t, "layout", mesh->layout);
+		hob_text_id(t, "material", mesh->material);
 		if (mesh->skin != HOB_PK_NONE)
-			text_id(t, "skin", mesh->skin);
-		text_bits(t, "mesh_flag", mesh->flags);
+			hob_text_id(t, "skin", mesh->skin);
+		hob_text_bits(t, "mesh_flag", mesh->flags);
 		hob_buf_printf(t->out, "\n     box (");
-		text_floats(t, mesh->aabb_min, 3);
+		hob_text_floats(t, mesh->aabb_min, 3);
 		hob_buf_printf(t->out, ") to (");
-		text_floats(t, mesh->aabb_max, 3);
+		hob_text_floats(t, mesh->aabb_max, 3);
 		hob_buf_printf(t->out, ")\n");
 		put_levels(t, pack, mesh);
 		put_morphs(t, pack, mesh);
 	}
-	text_more(t, meshes.count, "  ");
+	hob_text_more(t, meshes.count, "  ");
 	put_layouts(t, pack);
 }
 
@@ -116,7 +116,7 @@ static const hob_pk_material plain_material = {
 static void put_set_fields(text_writer *t, const hob_pk_material *material)
 {
 	uint32_t count;
-	const format_field *fields = format_record("material", &count);
+	const format_field *fields = hob_format_record("material", &count);
 	for (uint32_t f = 0; f < count; f++) {
 		uint32_t values = fields[f].count ? fields[f].count : 1;
 		const uint8_t *at = (const uint8_t *)material + fields[f].offset;
@@ -128,7 +128,7 @@ static void put_set_fields(text_writer *t, const hob_pk_material *material)
 		for (uint32_t i = 0; i < values; i++) {
 			float value = hob_load_f32(at + (size_t)i * 4);
 			hob_buf_printf(t->out, i ? " " : "");
-			text_floats(t, &value, 1);
+			hob_text_floats(t, &value, 1);
 		}
 	}
 }
@@ -141,9 +141,9 @@ static void put_textures(text_writer *t, const hob_pack *pack, const hob_pk_mate
 			continue;
 		const hob_pk_texref *ref = HOB_PACK_AT(hob_pk_texref, refs, material->textures[s]);
 		hob_buf_printf(t->out, "     ");
-		text_word(t, format_name_of("slot", s));
+		hob_text_word(t, hob_format_name_of("slot", s));
 		hob_buf_printf(t->out, ": image %u ", ref->image);
-		text_name(t, hob_pack_string(pack, HOB_PACK_AT(hob_pk_image, images, ref->image)->name));
+		hob_text_name(t, hob_pack_string(pack, HOB_PACK_AT(hob_pk_image, images, ref->image)->name));
 		hob_buf_printf(t->out, ref->uv_set ? ", uv set %u\n" : "\n", ref->uv_set);
 	}
 }
@@ -151,47 +151,47 @@ static void put_textures(text_writer *t, const hob_pack *pack, const hob_pk_mate
 static void put_images(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array images = hob_pack_find(pack, HOB_PK_IMGS);
-	text_heading(t, "%u image%s", images.count, HOB_PLURAL(images.count));
-	for (uint32_t i = 0; i < text_rows(t, images.count); i++) {
+	hob_text_heading(t, "%u image%s", images.count, HOB_PLURAL(images.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, images.count); i++) {
 		const hob_pk_image *image = HOB_PACK_AT(hob_pk_image, images, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, image->name));
+		hob_text_name(t, hob_pack_string(pack, image->name));
 		hob_buf_printf(t->out, ", %ux%u, %u level%s, ", image->width, image->height, image->mips,
 					   HOB_PLURAL(image->mips));
-		text_word(t, format_name_of("image_container", image->container));
+		hob_text_word(t, hob_format_name_of("image_container", image->container));
 		hob_buf_printf(t->out, ", VkFormat %u, %llu bytes", image->vk_format,
 					   (unsigned long long)image->bytes);
-		text_bits(t, "image_flag", image->flags);
+		hob_text_bits(t, "image_flag", image->flags);
 		hob_buf_printf(t->out, ", blob ");
-		describe_hex(t->out, image->cooked_sha256, 8);
+		hob_describe_hex(t->out, image->cooked_sha256, 8);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, images.count, "  ");
+	hob_text_more(t, images.count, "  ");
 }
 
-void text_materials(text_writer *t, const hob_pack *pack)
+void hob_text_materials(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array materials = hob_pack_find(pack, HOB_PK_MATL), variants = hob_pack_find(pack, HOB_PK_VARI);
-	text_heading(t, "%u material%s", materials.count, HOB_PLURAL(materials.count));
-	for (uint32_t i = 0; i < text_rows(t, materials.count); i++) {
+	hob_text_heading(t, "%u material%s", materials.count, HOB_PLURAL(materials.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, materials.count); i++) {
 		const hob_pk_material *material = HOB_PACK_AT(hob_pk_material, materials, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, material->name));
-		text_bits(t, "material_flag", material->flags);
+		hob_text_name(t, hob_pack_string(pack, material->name));
+		hob_text_bits(t, "material_flag", material->flags);
 		put_set_fields(t, material);
 		hob_buf_put(t->out, "\n", 1);
 		put_textures(t, pack, material);
 	}
-	text_more(t, materials.count, "  ");
+	hob_text_more(t, materials.count, "  ");
 	put_images(t, pack);
 	if (variants.count)
-		text_heading(t, "%u variant%s", variants.count, HOB_PLURAL(variants.count));
-	for (uint32_t i = 0; i < text_rows(t, variants.count); i++) {
+		hob_text_heading(t, "%u variant%s", variants.count, HOB_PLURAL(variants.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, variants.count); i++) {
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, variants, i)));
+		hob_text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, variants, i)));
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, variants.count, "  ");
+	hob_text_more(t, variants.count, "  ");
 }
 
 /* ---- scene ---- */
@@ -209,17 +209,17 @@ static void put_node(text_writer *t, const hob_pack *pack, uint32_t node)
 	const hob_pk_hierarchy *h = HOB_PACK_AT(hob_pk_hierarchy, hob_pack_find(pack, HOB_PK_HIER), node);
 	const hob_pk_trs *trs = HOB_PACK_AT(hob_pk_trs, hob_pack_find(pack, HOB_PK_TRS_), node);
 	hob_buf_printf(t->out, "  %*s%u: ", h->level < 40 ? h->level * 2 : 80, "", node);
-	text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, hob_pack_find(pack, HOB_PK_NAMS), node)));
+	hob_text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, hob_pack_find(pack, HOB_PK_NAMS), node)));
 	for (size_t i = 0; i < HOB_COUNT_OF(links); i++) {
 		uint32_t value = hob_pack_link(hob_pack_find(pack, links[i].type), node);
 		if (value != HOB_PK_NONE)
-			text_id(t, links[i].what, value);
+			hob_text_id(t, links[i].what, value);
 	}
 	if (trs->t[0] != 0 || trs->t[1] != 0 || trs->t[2] != 0) {
 		hob_buf_printf(t->out, ", at ");
-		text_floats(t, trs->t, 3);
+		hob_text_floats(t, trs->t, 3);
 	}
-	text_bits(t, "node_flag", trs->flags);
+	hob_text_bits(t, "node_flag", trs->flags);
 	hob_buf_put(t->out, "\n", 1);
 }
 
@@ -227,40 +227,40 @@ static void put_cameras_and_lights(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array cameras = hob_pack_find(pack, HOB_PK_CAMS), lights = hob_pack_find(pack, HOB_PK_LGTS);
 	if (cameras.count)
-		text_heading(t, "%u camera%s", cameras.count, HOB_PLURAL(cameras.count));
-	for (uint32_t i = 0; i < text_rows(t, cameras.count); i++) {
+		hob_text_heading(t, "%u camera%s", cameras.count, HOB_PLURAL(cameras.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, cameras.count); i++) {
 		const hob_pk_camera *camera = HOB_PACK_AT(hob_pk_camera, cameras, i);
 		bool perspective = camera->type == HOB_PK_CAMERA_PERSPECTIVE;
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, camera->name));
+		hob_text_name(t, hob_pack_string(pack, camera->name));
 		hob_buf_printf(t->out, perspective ? ", perspective, yfov " : ", orthographic, half height ");
-		text_floats(t, &camera->yfov_or_ymag, 1);
+		hob_text_floats(t, &camera->yfov_or_ymag, 1);
 		hob_buf_printf(t->out, perspective ? ", aspect " : ", half width ");
-		text_floats(t, &camera->aspect_or_xmag, 1);
+		hob_text_floats(t, &camera->aspect_or_xmag, 1);
 		hob_buf_printf(t->out, ", near ");
-		text_floats(t, &camera->znear, 1);
+		hob_text_floats(t, &camera->znear, 1);
 		hob_buf_printf(t->out, ", far ");
-		text_floats(t, &camera->zfar, 1);
+		hob_text_floats(t, &camera->zfar, 1);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, cameras.count, "  ");
+	hob_text_more(t, cameras.count, "  ");
 	if (lights.count)
-		text_heading(t, "%u light%s", lights.count, HOB_PLURAL(lights.count));
-	for (uint32_t i = 0; i < text_rows(t, lights.count); i++) {
+		hob_text_heading(t, "%u light%s", lights.count, HOB_PLURAL(lights.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, lights.count); i++) {
 		const hob_pk_light *light = HOB_PACK_AT(hob_pk_light, lights, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, light->name));
+		hob_text_name(t, hob_pack_string(pack, light->name));
 		hob_buf_printf(t->out, ", ");
-		text_word(t, format_name_of("light_type", light->type));
+		hob_text_word(t, hob_format_name_of("light_type", light->type));
 		hob_buf_printf(t->out, ", colour ");
-		text_floats(t, light->color, 3);
+		hob_text_floats(t, light->color, 3);
 		hob_buf_printf(t->out, ", intensity ");
-		text_floats(t, &light->intensity, 1);
+		hob_text_floats(t, &light->intensity, 1);
 		hob_buf_printf(t->out, ", range ");
-		text_floats(t, &light->range, 1);
+		hob_text_floats(t, &light->range, 1);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, lights.count, "  ");
+	hob_text_more(t, lights.count, "  ");
 }
 
 static void put_extras(text_writer *t, const hob_pack *pack)
@@ -271,8 +271,8 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 	} kinds[] = {{"file", 0}, {"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}};
 	hob_pack_array extras = hob_pack_find(pack, HOB_PK_XTRA);
 	if (extras.count)
-		text_heading(t, "%u of extras: custom properties of the source", extras.count);
-	for (uint32_t i = 0; i < text_rows(t, extras.count); i++) {
+		hob_text_heading(t, "%u of extras: custom properties of the source", extras.count);
+	for (uint32_t i = 0; i < hob_text_rows(t, extras.count); i++) {
 		const hob_pk_extra *extra = HOB_PACK_AT(hob_pk_extra, extras, i);
 		hob_str values = hob_pack_string(pack, extra->values);
 		hob_str extensions = hob_pack_string(pack, extra->extensions);
@@ -282,16 +282,16 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 		if (kinds[extra->kind].names) {
 			hob_pack_array names = hob_pack_find(pack, kinds[extra->kind].names);
 			hob_buf_put(t->out, " ", 1);
-			text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, names, extra->index)));
+			hob_text_name(t, hob_pack_string(pack, *HOB_PACK_AT(uint32_t, names, extra->index)));
 		}
 		hob_buf_put(t->out, ":", 1);
 		if (values.len > 0)
-			text_json(t, "", values);
+			hob_text_json(t, "", values);
 		if (extensions.len > 0)
-			text_json(t, values.len > 0 ? ", extensions" : " extensions", extensions);
+			hob_text_json(t, values.len > 0 ? ", extensions" : " extensions", extensions);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, extras.count, "  ");
+	hob_text_more(t, extras.count, "  ");
 }
 
 /* ", bounds (0 0 0) to (1 1 1)" of all that the scene shows, in metres. */
@@ -310,30 +310,30 @@ static void put_scene_box(text_writer *t, const hob_pack *pack, const hob_pk_sce
 	if (all.min[0] > all.max[0])
 		return;
 	hob_buf_printf(t->out, ", bounds (");
-	text_floats(t, all.min, 3);
+	hob_text_floats(t, all.min, 3);
 	hob_buf_printf(t->out, ") to (");
-	text_floats(t, all.max, 3);
+	hob_text_floats(t, all.max, 3);
 	hob_buf_put(t->out, ")", 1);
 }
 
-void text_scene(text_writer *t, const hob_pack *pack)
+void hob_text_scene(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array scenes = hob_pack_find(pack, HOB_PK_SCNS), nodes = hob_pack_find(pack, HOB_PK_HIER);
-	text_heading(t, "%u scene%s", scenes.count, HOB_PLURAL(scenes.count));
-	for (uint32_t i = 0; i < text_rows(t, scenes.count); i++) {
+	hob_text_heading(t, "%u scene%s", scenes.count, HOB_PLURAL(scenes.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, scenes.count); i++) {
 		const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, scenes, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, scene->name));
+		hob_text_name(t, hob_pack_string(pack, scene->name));
 		hob_buf_printf(t->out, ", %u root%s%s", scene->root_count, HOB_PLURAL(scene->root_count),
 					   scene->flags & HOB_PK_SCENE_DEFAULT ? ", default" : "");
 		put_scene_box(t, pack, scene);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, scenes.count, "  ");
-	text_heading(t, "%u node%s", nodes.count, HOB_PLURAL(nodes.count));
-	for (uint32_t i = 0; i < text_rows(t, nodes.count); i++)
+	hob_text_more(t, scenes.count, "  ");
+	hob_text_heading(t, "%u node%s", nodes.count, HOB_PLURAL(nodes.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, nodes.count); i++)
 		put_node(t, pack, i);
-	text_more(t, nodes.count, "  ");
+	hob_text_more(t, nodes.count, "  ");
 	put_cameras_and_lights(t, pack);
 	put_extras(t, pack);
 }
@@ -357,30 +357,30 @@ static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk
 	hob_buf_printf(t->out, ", %llu key%s\n", (unsigned long long)keys, HOB_PLURAL(keys));
 }
 
-void text_animations(text_writer *t, const hob_pack *pack)
+void hob_text_animations(text_writer *t, const hob_pack *pack)
 {
 	hob_pack_array clips = hob_pack_find(pack, HOB_PK_CLIP), skins = hob_pack_find(pack, HOB_PK_SKIN);
-	text_heading(t, "%u clip%s", clips.count, HOB_PLURAL(clips.count));
-	for (uint32_t i = 0; i < text_rows(t, clips.count); i++) {
+	hob_text_heading(t, "%u clip%s", clips.count, HOB_PLURAL(clips.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, clips.count); i++) {
 		const hob_pk_clip *clip = HOB_PACK_AT(hob_pk_clip, clips, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, clip->name));
+		hob_text_name(t, hob_pack_string(pack, clip->name));
 		hob_buf_printf(t->out, ", ");
-		text_floats(t, &clip->start, 1);
+		hob_text_floats(t, &clip->start, 1);
 		hob_buf_printf(t->out, " to ");
-		text_floats(t, &clip->end, 1);
+		hob_text_floats(t, &clip->end, 1);
 		hob_buf_printf(t->out, " s, %u channel%s", clip->channel_count, HOB_PLURAL(clip->channel_count));
 		put_channel_kinds(t, pack, clip);
 	}
-	text_more(t, clips.count, "  ");
-	text_heading(t, "%u skin%s", skins.count, HOB_PLURAL(skins.count));
-	for (uint32_t i = 0; i < text_rows(t, skins.count); i++) {
+	hob_text_more(t, clips.count, "  ");
+	hob_text_heading(t, "%u skin%s", skins.count, HOB_PLURAL(skins.count));
+	for (uint32_t i = 0; i < hob_text_rows(t, skins.count); i++) {
 		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, hob_pack_string(pack, skin->name));
+		hob_text_name(t, hob_pack_string(pack, skin->name));
 		hob_buf_printf(t->out, ", %u joint%s", skin->joint_count, HOB_PLURAL(skin->joint_count));
-		text_id(t, "root node", skin->root);
+		hob_text_id(t, "root node", skin->root);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, skins.count, "  ");
+	hob_text_more(t, skins.count, "  ");
 }

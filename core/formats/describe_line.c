@@ -1,6 +1,6 @@
 #include "describe_text.h"
 
-void text_heading(text_writer *t, const char *fmt, ...)
+void hob_text_heading(text_writer *t, const char *fmt, ...)
 {
 	va_list args;
 	char line[256];
@@ -10,18 +10,18 @@ void text_heading(text_writer *t, const char *fmt, ...)
 	hob_buf_printf(t->out, "%s%s%s\n", t->color ? "\x1b[1m" : "", line, t->color ? "\x1b[0m" : "");
 }
 
-uint32_t text_rows(const text_writer *t, uint32_t count)
+uint32_t hob_text_rows(const text_writer *t, uint32_t count)
 {
 	return count < t->max_rows ? count : t->max_rows;
 }
 
-void text_more(text_writer *t, uint32_t count, const char *indent)
+void hob_text_more(text_writer *t, uint32_t count, const char *indent)
 {
 	if (count > t->max_rows)
 		hob_buf_printf(t->out, "%s... and %u more\n", indent, count - t->max_rows);
 }
 
-void text_floats(text_writer *t, const float *values, size_t count)
+void hob_text_floats(text_writer *t, const float *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		hob_buf_printf(t->out, i ? " " : "");
@@ -38,14 +38,14 @@ static void put_harmless(text_writer *t, hob_str text)
 	}
 }
 
-void text_name(text_writer *t, hob_str name)
+void hob_text_name(text_writer *t, hob_str name)
 {
 	hob_buf_put(t->out, "'", 1);
 	put_harmless(t, name);
 	hob_buf_put(t->out, "'", 1);
 }
 
-void text_json(text_writer *t, const char *what, hob_str json)
+void hob_text_json(text_writer *t, const char *what, hob_str json)
 {
 	enum { LONGEST = 300 };
 	size_t end = json.len > LONGEST ? LONGEST : json.len;
@@ -57,7 +57,7 @@ void text_json(text_writer *t, const char *what, hob_str json)
 		hob_buf_printf(t->out, "... (%zu bytes, --json shows all)", json.len);
 }
 
-void text_id(text_writer *t, const char *what, uint32_t id)
+void hob_text_id(text_writer *t, const char *what, uint32_t id)
 {
 	if (id == HOB_PK_NONE)
 		hob_buf_printf(t->out, ", no %s", what);
@@ -65,19 +65,19 @@ void text_id(text_writer *t, const char *what, uint32_t id)
 		hob_buf_printf(t->out, ", %s %u", what, id);
 }
 
-void text_bits(text_writer *t, const char *group, uint32_t bits)
+void hob_text_bits(text_writer *t, const char *group, uint32_t bits)
 {
 	for (uint32_t bit = 0; bit < 32; bit++) {
-		const char *name = bits >> bit & 1 ? format_name_of(group, 1u << bit) : NULL;
+		const char *name = bits >> bit & 1 ? hob_format_name_of(group, 1u << bit) : NULL;
 		for (const char *at = name ? ", " : ""; *at; at++)
 			hob_buf_put(t->out, at, 1);
 		if (name)
-			text_word(t, name);
+			hob_text_word(t, name);
 	}
 }
 
 /* MESH_HAS_TANGENTS as "has tangents": without the first word, in small letters. */
-void text_word(text_writer *t, const char *name)
+void hob_text_word(text_writer *t, const char *name)
 {
 	const char *from = strchr(name, '_') ? strchr(name, '_') + 1 : name;
 	for (const char *at = from; *at; at++) {

@@ -9,9 +9,9 @@
 static void put_sections(text_writer *t, const hob_pack *pack)
 {
 	static const char *const codecs[] = {"raw", "meshopt vertex", "meshopt index", "meshopt sequence"};
-	text_heading(t, "sections");
+	hob_text_heading(t, "sections");
 	hob_buf_printf(t->out, "    #  type part      count stride       bytes      stored      offset  codec\n");
-	for (uint32_t i = 0; i < text_rows(t, pack->section_count); i++) {
+	for (uint32_t i = 0; i < hob_text_rows(t, pack->section_count); i++) {
 		const hob_pk_section *s = hob_pack_section(pack, i);
 		hob_buf_printf(t->out, "  %3u  %s %4u %10u %6u %11llu %11llu %11llu  %s\n", i,
 					   hob_fourcc_text(s->type).text, s->part, s->count, s->stride,
@@ -19,7 +19,7 @@ static void put_sections(text_writer *t, const hob_pack *pack)
 					   (unsigned long long)s->offset,
 					   s->codec < HOB_COUNT_OF(codecs) ? codecs[s->codec] : "unknown");
 	}
-	text_more(t, pack->section_count, "  ");
+	hob_text_more(t, pack->section_count, "  ");
 }
 
 static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
@@ -29,11 +29,11 @@ static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
 	bool valid = hob_pack_validate(pack->file, &why);
 	if (why.code == HOB_ERR_MEMORY)
 		return hob_fail(err, MEMORY, "%s", why.context);
-	text_heading(t, "packed %s file, version %u.%u", hob_fourcc_text(h->kind).text, h->ver_major,
-				 h->ver_minor);
+	hob_text_heading(t, "packed %s file, version %u.%u", hob_fourcc_text(h->kind).text, h->ver_major,
+					 h->ver_minor);
 	hob_buf_printf(t->out, "  %llu bytes, the first %llu are metadata; digest ",
 				   (unsigned long long)h->file_bytes, (unsigned long long)h->prefix_bytes);
-	describe_hex(t->out, h->digest, sizeof h->digest);
+	hob_describe_hex(t->out, h->digest, sizeof h->digest);
 	hob_buf_printf(t->out, "\n  %s%s%s%s\n", !valid && t->color ? "\x1b[31m" : "",
 				   valid ? "valid" : "damaged: ", valid ? "" : why.context,
 				   !valid && t->color ? "\x1b[0m" : "");
@@ -41,13 +41,13 @@ static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
 	if (!valid)
 		return true;
 	if (h->kind == HOB_PK_KIND_MESH)
-		text_meshes(t, pack);
+		hob_text_meshes(t, pack);
 	else if (h->kind == HOB_PK_KIND_MATL)
-		text_materials(t, pack);
+		hob_text_materials(t, pack);
 	else if (h->kind == HOB_PK_KIND_SCNE)
-		text_scene(t, pack);
+		hob_text_scene(t, pack);
 	else
-		text_animations(t, pack);
+		hob_text_animations(t, pack);
 	return true;
 }
 
@@ -58,9 +58,9 @@ static void put_classic_meshes(text_writer *t, hob_bytes file)
 	hob_classic_meshes m;
 	if (!hob_classic_open_meshes(file, &m, NULL))
 		return;
-	text_heading(t, "%u mesh%s, %u indices, %u vertices", m.mesh_count, m.mesh_count == 1 ? "" : "es",
-				 m.index_count, m.vertex_count);
-	for (uint32_t i = 0; i < text_rows(t, m.mesh_count); i++) {
+	hob_text_heading(t, "%u mesh%s, %u indices, %u vertices", m.mesh_count, m.mesh_count == 1 ? "" : "es",
+					 m.index_count, m.vertex_count);
+	for (uint32_t i = 0; i < hob_text_rows(t, m.mesh_count); i++) {
 		hob_classic_mesh mesh = hob_classic_mesh_at(&m, i);
 		float box[6];
 		memcpy(box, m.boxes + i * sizeof(hob_classic_box), sizeof box);
@@ -68,25 +68,25 @@ static void put_classic_meshes(text_writer *t, hob_bytes file)
 		for (uint32_t l = 0; l < mesh.lodCount && l < HOB_CLASSIC_MAX_LODS; l++)
 			hob_buf_printf(t->out, " %u", (mesh.lodOffset[l + 1] - mesh.lodOffset[l]) / 3);
 		hob_buf_printf(t->out, ", box (");
-		text_floats(t, box, 3);
+		hob_text_floats(t, box, 3);
 		hob_buf_printf(t->out, ") to (");
-		text_floats(t, box + 3, 3);
+		hob_text_floats(t, box + 3, 3);
 		hob_buf_printf(t->out, ")\n");
 	}
-	text_more(t, m.mesh_count, "  ");
+	hob_text_more(t, m.mesh_count, "  ");
 }
 
 static void put_strings(text_writer *t, const char *what, hob_classic_strings strings)
 {
 	hob_str text;
-	text_heading(t, "%u %s%s", strings.count, what, HOB_PLURAL(strings.count));
+	hob_text_heading(t, "%u %s%s", strings.count, what, HOB_PLURAL(strings.count));
 	uint32_t count = strings.count;
-	for (uint32_t i = 0; i < text_rows(t, count) && hob_classic_strings_next(&strings, &text); i++) {
+	for (uint32_t i = 0; i < hob_text_rows(t, count) && hob_classic_strings_next(&strings, &text); i++) {
 		hob_buf_printf(t->out, "  %u: ", i);
-		text_name(t, text);
+		hob_text_name(t, text);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, count, "  ");
+	hob_text_more(t, count, "  ");
 }
 
 static void put_classic_materials(text_writer *t, hob_bytes file)
@@ -94,30 +94,30 @@ static void put_classic_materials(text_writer *t, hob_bytes file)
 	hob_classic_materials m;
 	if (!hob_classic_open_materials(file, &m, NULL))
 		return;
-	text_heading(t, "%u material%s", m.material_count, HOB_PLURAL(m.material_count));
-	for (uint32_t i = 0; i < text_rows(t, m.material_count); i++) {
+	hob_text_heading(t, "%u material%s", m.material_count, HOB_PLURAL(m.material_count));
+	for (uint32_t i = 0; i < hob_text_rows(t, m.material_count); i++) {
 		hob_classic_material r = hob_classic_material_at(&m, i);
 		const uint64_t maps[] = {r.ambientOcclusionMap,	 r.emissiveMap, r.albedoMap,
 								 r.metallicRoughnessMap, r.normalMap,	r.opacityMap};
 		static const char *const names[] = {"occlusion",		  "emissive", "albedo",
 											"metallic-roughness", "normal",	  "opacity"};
 		hob_buf_printf(t->out, "  %u: albedo ", i);
-		text_floats(t, r.albedoColor, 4);
+		hob_text_floats(t, r.albedoColor, 4);
 		hob_buf_printf(t->out, ", metallic ");
-		text_floats(t, &r.metallicFactor, 1);
+		hob_text_floats(t, &r.metallicFactor, 1);
 		hob_buf_printf(t->out, ", roughness ");
-		text_floats(t, r.roughness, 2);
+		hob_text_floats(t, r.roughness, 2);
 		hob_buf_printf(t->out, ", transparency ");
-		text_floats(t, &r.transparencyFactor, 1);
+		hob_text_floats(t, &r.transparencyFactor, 1);
 		hob_buf_printf(t->out, ", alpha test ");
-		text_floats(t, &r.alphaTest, 1);
+		hob_text_floats(t, &r.alphaTest, 1);
 		hob_buf_printf(t->out, ", flags %u", r.flags);
 		for (size_t k = 0; k < HOB_COUNT_OF(maps); k++)
 			if (maps[k] != HOB_CLASSIC_INVALID_TEXTURE)
 				hob_buf_printf(t->out, ", %s %llu", names[k], (unsigned long long)maps[k]);
 		hob_buf_put(t->out, "\n", 1);
 	}
-	text_more(t, m.material_count, "  ");
+	hob_text_more(t, m.material_count, "  ");
 	put_strings(t, "texture file", m.files);
 }
 
@@ -126,14 +126,14 @@ static void put_classic_scene(text_writer *t, hob_bytes file)
 	hob_classic_scene s;
 	if (!hob_classic_open_scene(file, &s, NULL))
 		return;
-	text_heading(t, "%u node%s, %u with a mesh, %u with a material", s.node_count, HOB_PLURAL(s.node_count),
-				 s.meshes.count, s.materials.count);
-	for (uint32_t i = 0; i < text_rows(t, s.node_count); i++) {
+	hob_text_heading(t, "%u node%s, %u with a mesh, %u with a material", s.node_count,
+					 HOB_PLURAL(s.node_count), s.meshes.count, s.materials.count);
+	for (uint32_t i = 0; i < hob_text_rows(t, s.node_count); i++) {
 		hob_classic_hierarchy h = hob_classic_node_at(&s, i);
 		hob_buf_printf(t->out, "  %u: parent %d, level %d, first child %d, next sibling %d\n", i, h.parent,
 					   h.level, h.firstChild, h.nextSibling);
 	}
-	text_more(t, s.node_count, "  ");
+	hob_text_more(t, s.node_count, "  ");
 	if (!s.has_names)
 		return;
 	put_strings(t, "node name", s.node_names);
@@ -145,7 +145,7 @@ static void put_classic(text_writer *t, hob_bytes file, hob_classic_kind kind)
 	static const char *const kinds[] = {"", "meshes", "materials", "scene"};
 	hob_error why = {0};
 	bool valid = hob_classic_validate(file, kind, &why);
-	text_heading(t, "classic %s file", kinds[kind]);
+	hob_text_heading(t, "classic %s file", kinds[kind]);
 	hob_buf_printf(t->out, "  %zu bytes\n  %s%s\n", file.size,
 				   valid ? "valid" : "damaged: ", valid ? "" : why.context);
 	put_classic_meshes(t, kind == HOB_CLASSIC_MESHES ? file : (hob_bytes){0});
@@ -164,7 +164,7 @@ bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_
 	bool ok = true;
 	if (hob_pack_is(file)) {
 		hob_pack pack;
-		ok = describe_open(file, &copy, &pack, err) && put_packed(&t, &pack, err);
+		ok = hob_describe_open(file, &copy, &pack, err) && put_packed(&t, &pack, err);
 	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
 		put_classic(&t, file, classic);
 	} else {

@@ -13,24 +13,24 @@ typedef struct text_writer {
 	bool color;
 } text_writer;
 
-void text_heading(text_writer *t, const char *fmt, ...) HOB_PRINTF(2, 3);
-uint32_t text_rows(const text_writer *t, uint32_t count);
+void hob_text_heading(text_writer *t, const char *fmt, ...) HOB_PRINTF(2, 3);
+uint32_t hob_text_rows(const text_writer *t, uint32_t count);
 /* "... and n more" when rows were left out. */
-void text_more(text_writer *t, uint32_t count, const char *indent);
-void text_floats(text_writer *t, const float *values, size_t count);
-void text_name(text_writer *t, hob_str name);
+void hob_text_more(text_writer *t, uint32_t count, const char *indent);
+void hob_text_floats(text_writer *t, const float *values, size_t count);
+void hob_text_name(text_writer *t, hob_str name);
 /* " what {json}" on one line, cut when it is very long. */
-void text_json(text_writer *t, const char *what, hob_str json);
+void hob_text_json(text_writer *t, const char *what, hob_str json);
 /* ", mesh 3" or ", no mesh". */
-void text_id(text_writer *t, const char *what, uint32_t id);
+void hob_text_id(text_writer *t, const char *what, uint32_t id);
 /* ", has tangents, lines": the names of the bits that are set. */
-void text_bits(text_writer *t, const char *group, uint32_t bits);
-void text_word(text_writer *t, const char *name);
+void hob_text_bits(text_writer *t, const char *group, uint32_t bits);
+void hob_text_word(text_writer *t, const char *name);
 
 /* The tables of one kind of a valid packed file. */
-void text_meshes(text_writer *t, const hob_pack *pack);
-void text_materials(text_writer *t, const hob_pack *pack);
-void text_scene(text_writer *t, const hob_pack *pack);
-void text_animations(text_writer *t, const hob_pack *pack);
+void hob_text_meshes(text_writer *t, const hob_pack *pack);
+void hob_text_materials(text_writer *t, const hob_pack *pack);
+void hob_text_scene(text_writer *t, const hob_pack *pack);
+void hob_text_animations(text_writer *t, const hob_pack *pack);
 
 #endif

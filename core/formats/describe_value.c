@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-void describe_hex(hob_buf *out, const uint8_t *bytes, size_t count)
+void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		hob_buf_printf(out, "%02x", bytes[i]);
@@ -13,7 +13,7 @@ void describe_hex(hob_buf *out, const uint8_t *bytes, size_t count)
 static void put_number(hob_buf *out, format_type type, const uint8_t *at)
 {
 	if (type != FORMAT_f32) {
-		hob_buf_printf(out, "%lld", (long long)format_integer(type, at));
+		hob_buf_printf(out, "%lld", (long long)hob_format_integer(type, at));
 		return;
 	}
 	float value = hob_load_f32(at);
@@ -26,16 +26,17 @@ static void put_number(hob_buf *out, format_type type, const uint8_t *at)
 	hob_buf_put(out, "\"", 1);
 }
 
-void describe_field(hob_buf *out, const format_field *field, const uint8_t *record, const hob_pack *strings)
+void hob_describe_field(hob_buf *out, const format_field *field, const uint8_t *record,
+						const hob_pack *strings)
 {
 	const uint8_t *at = record + field->offset;
-	if (strings && format_is_string(field)) {
+	if (strings && hob_format_is_string(field)) {
 		hob_buf_put_json(out, hob_pack_string(strings, hob_load_u32(at)));
 		return;
 	}
 	if (field->type == FORMAT_u8 && field->count) {
 		hob_buf_put(out, "\"", 1);
-		describe_hex(out, at, field->count);
+		hob_describe_hex(out, at, field->count);
 		hob_buf_put(out, "\"", 1);
 		return;
 	}
@@ -45,39 +46,40 @@ void describe_field(hob_buf *out, const format_field *field, const uint8_t *reco
 	}
 	for (uint32_t i = 0; i < field->count; i++) {
 		hob_buf_put(out, i ? "," : "[", 1);
-		put_number(out, field->type, at + (size_t)i * format_type_bytes(field->type));
+		put_number(out, field->type, at + (size_t)i * hob_format_type_bytes(field->type));
 	}
 	hob_buf_put(out, "]", 1);
 }
 
-void describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings)
+void hob_describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings)
 {
 	uint32_t count;
-	const format_field *fields = format_record(name, &count);
+	const format_field *fields = hob_format_record(name, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_buf_printf(out, "%c\"%s\":", i ? ',' : '{', fields[i].name);
-		describe_field(out, &fields[i], record, strings);
+		hob_describe_field(out, &fields[i], record, strings);
 	}
 	hob_buf_put(out, "}", 1);
 }
 
-void describe_element(hob_buf *out, const format_section *section, const uint8_t *at, const hob_pack *strings)
+void hob_describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
+						  const hob_pack *strings)
 {
 	if (section->type == HOB_PK_NAMS || section->type == HOB_PK_VARI) {
 		hob_buf_put_json(out, hob_pack_string(strings, hob_load_u32(at)));
 		return;
 	}
 	uint32_t count;
-	const format_field *fields = format_record(section->record, &count);
+	const format_field *fields = hob_format_record(section->record, &count);
 	if (!fields)
 		put_number(out, strcmp(section->record, "f32") == 0 ? FORMAT_f32 : FORMAT_u32, at);
 	else if (count == 1)
-		describe_field(out, fields, at, strings);
+		hob_describe_field(out, fields, at, strings);
 	else
-		describe_record(out, section->record, at, strings);
+		hob_describe_record(out, section->record, at, strings);
 }
 
-bool describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err)
+bool hob_describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err)
 {
 	if ((uintptr_t)file.data & 7) {
 		hob_buf_put(copy, file.data, file.size);

@@ -6,15 +6,16 @@
 #include "pack_read.h"
 
 /* A field's value as JSON; `strings` resolves names and may be NULL. */
-void describe_field(hob_buf *out, const format_field *field, const uint8_t *record, const hob_pack *strings);
+void hob_describe_field(hob_buf *out, const format_field *field, const uint8_t *record,
+						const hob_pack *strings);
 /* {"field": value, ...} */
-void describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings);
-void describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
+void hob_describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings);
+void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
 /* One element of a section: a record as an object; scalars, matrices as they are; u32 that are names as text. */
-void describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
-					  const hob_pack *strings);
+void hob_describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
+						  const hob_pack *strings);
 
 /* Opens the file at an aligned address: *copy holds a copy when one was needed, to be released. */
-bool describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err);
+bool hob_describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err);
 
 #endif

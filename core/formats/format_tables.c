@@ -1,6 +1,6 @@
 #include "format_tables.h"
 
-const format_field format_fields[] = {
+const format_field hob_format_fields[] = {
 #define FIELD(record, type, name, offset, doc)		  {#record, #name, FORMAT_##type, 0, offset, doc},
 #define ARRAY(record, type, name, count, offset, doc) {#record, #name, FORMAT_##type, count, offset, doc},
 #include "../../schema/formats/packed.def"
@@ -9,39 +9,40 @@ const format_field format_fields[] = {
 	{"classic_" #record, #name, FORMAT_##type, count, offset, doc},
 #include "../../schema/formats/classic.def"
 };
-const uint32_t format_field_count = HOB_COUNT_OF(format_fields);
+const uint32_t hob_format_field_count = HOB_COUNT_OF(hob_format_fields);
 
-const format_section format_sections[] = {
+const format_section hob_format_sections[] = {
 #define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, HOB_PK_KIND_##kind, #record, gpu},
 #include "../../schema/formats/packed.def"
 };
-const uint32_t format_section_count = HOB_COUNT_OF(format_sections);
+const uint32_t hob_format_section_count = HOB_COUNT_OF(hob_format_sections);
 
 static const format_name names[] = {
 #define ENUM(group, name, value, doc) {#group, #name, value},
 #include "../../schema/formats/packed.def"
 };
 
-const format_field *format_record(const char *record, uint32_t *count)
+const format_field *hob_format_record(const char *record, uint32_t *count)
 {
 	uint32_t first = 0;
-	while (first < format_field_count && strcmp(format_fields[first].record, record) != 0)
+	while (first < hob_format_field_count && strcmp(hob_format_fields[first].record, record) != 0)
 		first++;
 	*count = 0;
-	while (first + *count < format_field_count && strcmp(format_fields[first + *count].record, record) == 0)
+	while (first + *count < hob_format_field_count &&
+		   strcmp(hob_format_fields[first + *count].record, record) == 0)
 		++*count;
-	return *count ? &format_fields[first] : NULL;
+	return *count ? &hob_format_fields[first] : NULL;
 }
 
-const format_section *format_section_of(uint32_t type)
+const format_section *hob_format_section_of(uint32_t type)
 {
-	for (uint32_t i = 0; i < format_section_count; i++)
-		if (format_sections[i].type == type)
-			return &format_sections[i];
+	for (uint32_t i = 0; i < hob_format_section_count; i++)
+		if (hob_format_sections[i].type == type)
+			return &hob_format_sections[i];
 	return NULL;
 }
 
-const char *format_name_of(const char *group, uint32_t value)
+const char *hob_format_name_of(const char *group, uint32_t value)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
 		if (names[i].value == value && strcmp(names[i].group, group) == 0)
@@ -49,18 +50,18 @@ const char *format_name_of(const char *group, uint32_t value)
 	return NULL;
 }
 
-bool format_is_string(const format_field *field)
+bool hob_format_is_string(const format_field *field)
 {
 	return field->type == FORMAT_u32 && !field->count && strncmp(field->doc, "string", 6) == 0;
 }
 
-uint32_t format_type_bytes(format_type type)
+uint32_t hob_format_type_bytes(format_type type)
 {
 	static const uint8_t bytes[] = {1, 1, 2, 4, 4, 8, 4};
 	return bytes[type];
 }
 
-int64_t format_integer(format_type type, const uint8_t *at)
+int64_t hob_format_integer(format_type type, const uint8_t *at)
 {
 	switch (type) {
 	case FORMAT_u8:

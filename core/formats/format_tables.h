@@ -35,21 +35,21 @@ typedef struct format_name {
 } format_name;
 
 extern const format_field
-	format_fields[]; /* in file order, record by record; packed ones, then classic ones */
-extern const uint32_t format_field_count;
-extern const format_section format_sections[];
-extern const uint32_t format_section_count;
+	hob_format_fields[]; /* in file order, record by record; packed ones, then classic ones */
+extern const uint32_t hob_format_field_count;
+extern const format_section hob_format_sections[];
+extern const uint32_t hob_format_section_count;
 
 /* Fields of a record: *count of them from the returned one; NULL when it is none. */
-const format_field *format_record(const char *record, uint32_t *count);
-const format_section *format_section_of(uint32_t type);
+const format_field *hob_format_record(const char *record, uint32_t *count);
+const format_section *hob_format_section_of(uint32_t type);
 /* The name of a value of an enumeration; NULL when it has none. */
-const char *format_name_of(const char *group, uint32_t value);
+const char *hob_format_name_of(const char *group, uint32_t value);
 /* Whether the field is an offset of a string in STRS. */
-bool format_is_string(const format_field *field);
+bool hob_format_is_string(const format_field *field);
 
-uint32_t format_type_bytes(format_type type);
+uint32_t hob_format_type_bytes(format_type type);
 /* The value of a number that is not a float. */
-int64_t format_integer(format_type type, const uint8_t *at);
+int64_t hob_format_integer(format_type type, const uint8_t *at);
 
 #endif

@@ -12,7 +12,7 @@ static uint32_t put_binds(glb_writer *w, const hob_pk_skin *skin, float *values)
 		m[3] = m[7] = m[11] = 0;
 		m[15] = 1;
 	}
-	return glb_float_accessor(w, values, skin->joint_count, 16, "MAT4", 0, false);
+	return hob_glb_float_accessor(w, values, skin->joint_count, 16, "MAT4", 0, false);
 }
 
 static bool is_above(const glb_writer *w, uint32_t root, const hob_pk_skin *skin)
@@ -35,7 +35,7 @@ static bool put_skin(glb_writer *w, const hob_pk_skin *skin)
 	if (!values)
 		return hob_fail_memory(w->err, w->arena, "a skin");
 	hob_pack_array joints = hob_pack_find(&w->animations, HOB_PK_JNTS);
-	hob_buf *json = glb_next(&w->skins);
+	hob_buf *json = hob_glb_next(&w->skins);
 	hob_buf_printf(json, "{\"inverseBindMatrices\":%u,\"joints\":", put_binds(w, skin, values));
 	for (uint32_t j = 0; j < skin->joint_count; j++)
 		hob_buf_printf(json, "%s%u", j ? "," : "[",
@@ -43,13 +43,13 @@ static bool put_skin(glb_writer *w, const hob_pk_skin *skin)
 	hob_buf_put(json, "]", 1);
 	if (skin->root != HOB_PK_NONE && w->node_place[skin->root] != HOB_NONE && is_above(w, skin->root, skin))
 		hob_buf_printf(json, ",\"skeleton\":%u", w->node_place[skin->root]);
-	glb_name(json, hob_pack_string(&w->animations, skin->name));
+	hob_glb_name(json, hob_pack_string(&w->animations, skin->name));
 	hob_buf_put(json, "}", 1);
 	hob_arena_restore(w->arena, mark);
 	return true;
 }
 
-bool glb_put_skins(glb_writer *w)
+bool hob_glb_put_skins(glb_writer *w)
 {
 	if (!w->has_animations)
 		return true;
@@ -90,7 +90,7 @@ static bool put_times(clip_writer *c, const hob_pk_sampler *s, uint32_t count, u
 		return hob_fail_memory(c->w->err, c->w->arena, "key times");
 	for (uint32_t i = 0; i < count; i++)
 		times[i] = *HOB_PACK_AT(float, c->times, s->time_first + i) + c->shift;
-	*out = glb_float_accessor(c->w, times, count, 1, "SCALAR", 0, true);
+	*out = hob_glb_float_accessor(c->w, times, count, 1, "SCALAR", 0, true);
 	hob_arena_restore(c->w->arena, mark);
 	if (!(c->shift > 0)) {
 		c->time_place[s->time_first] = *out + 1;
@@ -116,18 +116,19 @@ static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, uint32_t path)
 		return false;
 	uint32_t output =
 		path == HOB_PK_PATH_WEIGHTS
-			? glb_float_accessor(c->w, values, s->key_count * per_key * components, 1, "SCALAR", 0, false)
-			: glb_float_accessor(c->w, values, s->key_count * per_key, components, types[path], 0, false);
-	hob_buf_printf(glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}", time,
-				   output, modes[mode]);
+			? hob_glb_float_accessor(c->w, values, s->key_count * per_key * components, 1, "SCALAR", 0, false)
+			: hob_glb_float_accessor(c->w, values, s->key_count * per_key, components, types[path], 0, false);
+	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}",
+				   time, output, modes[mode]);
 	return true;
 }
 
 static void put_target(clip_writer *c, uint32_t node, uint32_t path)
 {
 	static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
-	hob_buf_printf(glb_next(&c->json_channels), "{\"sampler\":%u,\"target\":{\"node\":%u,\"path\":\"%s\"}}",
-				   c->json_samplers.count - 1, c->w->node_place[node], paths[path]);
+	hob_buf_printf(hob_glb_next(&c->json_channels),
+				   "{\"sampler\":%u,\"target\":{\"node\":%u,\"path\":\"%s\"}}", c->json_samplers.count - 1,
+				   c->w->node_place[node], paths[path]);
 }
 
 /* Morph weights go to the nodes that got the meshes: the node itself, or its mesh children if they did not fold. */
@@ -140,7 +141,7 @@ static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sam
 	for (int32_t at = (int32_t)node; at >= 0;) {
 		uint32_t mesh = hob_pack_link(links, (uint32_t)at);
 		bool child = at != (int32_t)node;
-		if (mesh != HOB_PK_NONE && glb_drawable(c->w, mesh) &&
+		if (mesh != HOB_PK_NONE && hob_glb_drawable(c->w, mesh) &&
 			HOB_PACK_AT(hob_pk_mesh, c->w->geometry.meshes, mesh)->morph_count == sampler->components) {
 			bool folded = c->w->node_place[at] == HOB_NONE;
 			if (!put++ && !put_sampler(c, sampler, HOB_PK_PATH_WEIGHTS))
@@ -205,17 +206,17 @@ static bool put_clip(clip_writer *c, const hob_pk_clip *clip)
 					 HOB_FMT(name));
 		return true;
 	}
-	hob_buf *json = glb_next(&c->w->clips);
+	hob_buf *json = hob_glb_next(&c->w->clips);
 	hob_buf_printf(json, "{\"samplers\":[%.*s],\"channels\":[%.*s]",
 				   HOB_FMT(hob_buf_str(&c->json_samplers.text)),
 				   HOB_FMT(hob_buf_str(&c->json_channels.text)));
-	glb_name(json, name);
+	hob_glb_name(json, name);
 	hob_buf_put(json, "}", 1);
 	return !(c->json_samplers.text.failed || c->json_channels.text.failed) ||
 		   hob_fail_memory(c->w->err, c->w->arena, "a clip");
 }
 
-bool glb_put_animations(glb_writer *w)
+bool hob_glb_put_animations(glb_writer *w)
 {
 	if (!w->has_animations)
 		return true;

@@ -27,13 +27,13 @@ static bool put_image(glb_writer *w, uint32_t index, const hob_pk_image *image)
 		return true;
 	}
 	uint32_t view;
-	uint8_t *at = glb_view(w, file.size, 0, &view);
+	uint8_t *at = hob_glb_view(w, file.size, 0, &view);
 	if (at)
 		memcpy(at, file.data, file.size);
 	w->image_place[index] = w->images.count;
-	hob_buf *json = glb_next(&w->images);
+	hob_buf *json = hob_glb_next(&w->images);
 	hob_buf_printf(json, "{\"bufferView\":%u,\"mimeType\":\"%s\"", view, mime);
-	glb_name(json, name);
+	hob_glb_name(json, name);
 	hob_buf_put(json, "}", 1);
 	return true;
 }
@@ -42,7 +42,7 @@ static void put_sampler(glb_writer *w, const hob_pk_texture_sampler *s)
 {
 	static const uint32_t wraps[] = {10497, 33071, 33648};
 	static const uint32_t filters[] = {0, 9728, 9729, 9984, 9985, 9986, 9987};
-	hob_buf *json = glb_next(&w->samplers);
+	hob_buf *json = hob_glb_next(&w->samplers);
 	hob_buf_printf(json, "{\"wrapS\":%u,\"wrapT\":%u", wraps[s->wrap_u], wraps[s->wrap_v]);
 	if (s->mag)
 		hob_buf_printf(json, ",\"magFilter\":%u", filters[s->mag]);
@@ -76,7 +76,7 @@ static bool put_textures(glb_writer *w)
 		before[r] = newest[ref->image];
 		newest[ref->image] = r + 1;
 		w->texture_place[r] = w->textures.count;
-		hob_buf *json = glb_next(&w->textures);
+		hob_buf *json = hob_glb_next(&w->textures);
 		hob_buf_printf(json, "{\"source\":%u", w->image_place[ref->image]);
 		if (ref->sampler != HOB_PK_NONE)
 			hob_buf_printf(json, ",\"sampler\":%u", ref->sampler);
@@ -95,7 +95,7 @@ static float clamp(float value, float low, float high)
 static void put_colour(hob_buf *out, const char *key, const float *rgb)
 {
 	float inside[3] = {clamp(rgb[0], 0, 1), clamp(rgb[1], 0, 1), clamp(rgb[2], 0, 1)};
-	glb_floats(out, key, inside, 3);
+	hob_glb_floats(out, key, inside, 3);
 }
 
 /* ,"key":{"index":...}; `extra` is a further number of the object, as text with its comma, or "". */
@@ -110,19 +110,19 @@ static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, u
 	if (ref->uv_set)
 		hob_buf_printf(out, ",\"texCoord\":%u", ref->uv_set);
 	if (*extra)
-		glb_float(out, extra, value);
+		hob_glb_float(out, extra, value);
 	bool moved = ref->offset[0] != 0 || ref->offset[1] != 0, turned = ref->rotation != 0;
 	bool scaled = ref->scale[0] < 1 || ref->scale[0] > 1 || ref->scale[1] < 1 || ref->scale[1] > 1;
 	if (moved || turned || scaled) {
 		w->extensions |= 1u << GLB_TEXTURE_TRANSFORM;
 		hob_buf_printf(out, ",\"extensions\":{\"%s\":{\"offset\":[",
-					   glb_extension_names[GLB_TEXTURE_TRANSFORM]);
+					   hob_glb_extension_names[GLB_TEXTURE_TRANSFORM]);
 		hob_put_f32(out, ref->offset[0]);
 		hob_buf_put(out, ",", 1);
 		hob_put_f32(out, ref->offset[1]);
 		hob_buf_put(out, "]", 1);
-		glb_floats(out, "scale", ref->scale, 2);
-		glb_float(out, "rotation", ref->rotation);
+		hob_glb_floats(out, "scale", ref->scale, 2);
+		hob_glb_float(out, "rotation", ref->rotation);
 		hob_buf_printf(out, "}}");
 	}
 	hob_buf_put(out, "}", 1);
@@ -140,13 +140,13 @@ static void begin(extension_writer *e, glb_extension extension)
 {
 	e->w->extensions |= 1u << extension;
 	hob_buf_printf(e->out, "%s\"%s\":{", e->count++ ? "," : ",\"extensions\":{",
-				   glb_extension_names[extension]);
+				   hob_glb_extension_names[extension]);
 	e->start = e->out->size;
 }
 
 static void end(extension_writer *e)
 {
-	glb_drop_comma(e->out, e->start);
+	hob_glb_drop_comma(e->out, e->start);
 	hob_buf_put(e->out, "}", 1);
 }
 
@@ -160,8 +160,8 @@ static void put_coats(extension_writer *e)
 	const hob_pk_material *m = e->m;
 	if (m->ext_mask & HOB_PK_EXT_CLEARCOAT) {
 		begin(e, GLB_CLEARCOAT);
-		glb_float(e->out, "clearcoatFactor", clamp(m->clearcoat, 0, 1));
-		glb_float(e->out, "clearcoatRoughnessFactor", clamp(m->clearcoat_roughness, 0, 1));
+		hob_glb_float(e->out, "clearcoatFactor", clamp(m->clearcoat, 0, 1));
+		hob_glb_float(e->out, "clearcoatRoughnessFactor", clamp(m->clearcoat_roughness, 0, 1));
 		texture(e, HOB_PK_SLOT_CLEARCOAT, "clearcoatTexture");
 		texture(e, HOB_PK_SLOT_CLEARCOAT_ROUGH, "clearcoatRoughnessTexture");
 		put_texture(e->w, e->out, m, HOB_PK_SLOT_CLEARCOAT_NORMAL, "clearcoatNormalTexture", "scale",
@@ -171,25 +171,25 @@ static void put_coats(extension_writer *e)
 	if (m->ext_mask & HOB_PK_EXT_SHEEN) {
 		begin(e, GLB_SHEEN);
 		put_colour(e->out, "sheenColorFactor", m->sheen_color);
-		glb_float(e->out, "sheenRoughnessFactor", clamp(m->sheen_roughness, 0, 1));
+		hob_glb_float(e->out, "sheenRoughnessFactor", clamp(m->sheen_roughness, 0, 1));
 		texture(e, HOB_PK_SLOT_SHEEN_COLOR, "sheenColorTexture");
 		texture(e, HOB_PK_SLOT_SHEEN_ROUGH, "sheenRoughnessTexture");
 		end(e);
 	}
 	if (m->ext_mask & HOB_PK_EXT_IRIDESCENCE) {
 		begin(e, GLB_IRIDESCENCE);
-		glb_float(e->out, "iridescenceFactor", clamp(m->iridescence, 0, 1));
-		glb_float(e->out, "iridescenceIor", m->iridescence_ior < 1 ? 1 : m->iridescence_ior);
-		glb_float(e->out, "iridescenceThicknessMinimum", m->iridescence_min < 0 ? 0 : m->iridescence_min);
-		glb_float(e->out, "iridescenceThicknessMaximum", m->iridescence_max < 0 ? 0 : m->iridescence_max);
+		hob_glb_float(e->out, "iridescenceFactor", clamp(m->iridescence, 0, 1));
+		hob_glb_float(e->out, "iridescenceIor", m->iridescence_ior < 1 ? 1 : m->iridescence_ior);
+		hob_glb_float(e->out, "iridescenceThicknessMinimum", m->iridescence_min < 0 ? 0 : m->iridescence_min);
+		hob_glb_float(e->out, "iridescenceThicknessMaximum", m->iridescence_max < 0 ? 0 : m->iridescence_max);
 		texture(e, HOB_PK_SLOT_IRIDESCENCE, "iridescenceTexture");
 		texture(e, HOB_PK_SLOT_IRIDESCENCE_THICKNESS, "iridescenceThicknessTexture");
 		end(e);
 	}
 	if (m->ext_mask & HOB_PK_EXT_ANISOTROPY) {
 		begin(e, GLB_ANISOTROPY);
-		glb_float(e->out, "anisotropyStrength", clamp(m->anisotropy, 0, 1));
-		glb_float(e->out, "anisotropyRotation", m->anisotropy_rotation);
+		hob_glb_float(e->out, "anisotropyStrength", clamp(m->anisotropy, 0, 1));
+		hob_glb_float(e->out, "anisotropyRotation", m->anisotropy_rotation);
 		texture(e, HOB_PK_SLOT_ANISOTROPY, "anisotropyTexture");
 		end(e);
 	}
@@ -200,13 +200,13 @@ static void put_volumes(extension_writer *e)
 	const hob_pk_material *m = e->m;
 	if (m->ext_mask & HOB_PK_EXT_TRANSMISSION) {
 		begin(e, GLB_TRANSMISSION);
-		glb_float(e->out, "transmissionFactor", clamp(m->transmission, 0, 1));
+		hob_glb_float(e->out, "transmissionFactor", clamp(m->transmission, 0, 1));
 		texture(e, HOB_PK_SLOT_TRANSMISSION, "transmissionTexture");
 		end(e);
 	}
 	if (m->ext_mask & HOB_PK_EXT_DIFFUSE_TRANSMISSION) {
 		begin(e, GLB_DIFFUSE_TRANSMISSION);
-		glb_float(e->out, "diffuseTransmissionFactor", clamp(m->diffuse_transmission, 0, 1));
+		hob_glb_float(e->out, "diffuseTransmissionFactor", clamp(m->diffuse_transmission, 0, 1));
 		put_colour(e->out, "diffuseTransmissionColorFactor", m->diffuse_transmission_color);
 		texture(e, HOB_PK_SLOT_DIFFUSE_TRANSMISSION, "diffuseTransmissionTexture");
 		texture(e, HOB_PK_SLOT_DIFFUSE_TRANSMISSION_COLOR, "diffuseTransmissionColorTexture");
@@ -214,16 +214,16 @@ static void put_volumes(extension_writer *e)
 	}
 	if (m->ext_mask & HOB_PK_EXT_VOLUME) {
 		begin(e, GLB_VOLUME);
-		glb_float(e->out, "thicknessFactor", m->thickness < 0 ? 0 : m->thickness);
+		hob_glb_float(e->out, "thicknessFactor", m->thickness < 0 ? 0 : m->thickness);
 		put_colour(e->out, "attenuationColor", m->attenuation_color);
 		if (isfinite(m->attenuation_distance))
-			glb_float(e->out, "attenuationDistance", m->attenuation_distance);
+			hob_glb_float(e->out, "attenuationDistance", m->attenuation_distance);
 		texture(e, HOB_PK_SLOT_THICKNESS, "thicknessTexture");
 		end(e);
 	}
 	if (m->ext_mask & HOB_PK_EXT_DISPERSION) {
 		begin(e, GLB_DISPERSION);
-		glb_float(e->out, "dispersion", m->dispersion < 0 ? 0 : m->dispersion);
+		hob_glb_float(e->out, "dispersion", m->dispersion < 0 ? 0 : m->dispersion);
 		end(e);
 	}
 }
@@ -237,20 +237,20 @@ static void put_extensions(extension_writer *e, float emissive_strength)
 	}
 	if (m->ext_mask & HOB_PK_EXT_IOR) {
 		begin(e, GLB_IOR);
-		glb_float(e->out, "ior", m->ior > 0 && m->ior < 1 ? 1 : m->ior);
+		hob_glb_float(e->out, "ior", m->ior > 0 && m->ior < 1 ? 1 : m->ior);
 		end(e);
 	}
 	if (m->ext_mask & HOB_PK_EXT_SPECULAR) {
 		begin(e, GLB_SPECULAR);
-		glb_float(e->out, "specularFactor", clamp(m->specular, 0, 1));
-		glb_floats(e->out, "specularColorFactor", m->specular_color, 3);
+		hob_glb_float(e->out, "specularFactor", clamp(m->specular, 0, 1));
+		hob_glb_floats(e->out, "specularColorFactor", m->specular_color, 3);
 		texture(e, HOB_PK_SLOT_SPECULAR, "specularTexture");
 		texture(e, HOB_PK_SLOT_SPECULAR_COLOR, "specularColorTexture");
 		end(e);
 	}
 	if (emissive_strength < 1 || emissive_strength > 1) {
 		begin(e, GLB_EMISSIVE_STRENGTH);
-		glb_float(e->out, "emissiveStrength", emissive_strength);
+		hob_glb_float(e->out, "emissiveStrength", emissive_strength);
 		end(e);
 	}
 	put_coats(e);
@@ -266,12 +266,12 @@ static void put_metallic_roughness(glb_writer *w, hob_buf *out, const hob_pk_mat
 		base[i] = clamp(m->base_color[i], 0, 1);
 	hob_buf_printf(out, ",\"pbrMetallicRoughness\":{");
 	size_t start = out->size;
-	glb_floats(out, "baseColorFactor", base, 4);
-	glb_float(out, "metallicFactor", clamp(m->metallic, 0, 1));
-	glb_float(out, "roughnessFactor", clamp(m->roughness, 0, 1));
+	hob_glb_floats(out, "baseColorFactor", base, 4);
+	hob_glb_float(out, "metallicFactor", clamp(m->metallic, 0, 1));
+	hob_glb_float(out, "roughnessFactor", clamp(m->roughness, 0, 1));
 	put_texture(w, out, m, HOB_PK_SLOT_BASE_COLOR, "baseColorTexture", "", 0);
 	put_texture(w, out, m, HOB_PK_SLOT_METAL_ROUGH, "metallicRoughnessTexture", "", 0);
-	glb_drop_comma(out, start);
+	hob_glb_drop_comma(out, start);
 	hob_buf_put(out, "}", 1);
 }
 
@@ -291,13 +291,13 @@ static void note_lost_slots(glb_writer *w, const hob_pk_material *m)
 static void put_material(glb_writer *w, uint32_t index)
 {
 	const hob_pk_material *m = HOB_PACK_AT(hob_pk_material, hob_pack_find(&w->materials, HOB_PK_MATL), index);
-	hob_buf *out = glb_next(&w->gltf_materials);
+	hob_buf *out = hob_glb_next(&w->gltf_materials);
 	hob_buf_put(out, "{", 1);
 	size_t start = out->size;
 	/* glTF wants emissive factors within 1: what is above goes into the strength. */
 	float peak = fmaxf(fmaxf(m->emissive[0], m->emissive[1]), m->emissive[2]), over = peak > 1 ? peak : 1;
 	float emissive[3] = {m->emissive[0] / over, m->emissive[1] / over, m->emissive[2] / over};
-	glb_name(out, hob_pack_string(&w->materials, m->name));
+	hob_glb_name(out, hob_pack_string(&w->materials, m->name));
 	put_metallic_roughness(w, out, m);
 	put_texture(w, out, m, HOB_PK_SLOT_NORMAL, "normalTexture", "scale", m->normal_scale);
 	put_texture(w, out, m, HOB_PK_SLOT_OCCLUSION, "occlusionTexture", "strength",
@@ -306,7 +306,7 @@ static void put_material(glb_writer *w, uint32_t index)
 	put_colour(out, "emissiveFactor", emissive);
 	if (m->flags & HOB_PK_MATERIAL_MASK) {
 		hob_buf_printf(out, ",\"alphaMode\":\"MASK\"");
-		glb_float(out, "alphaCutoff", m->alpha_cutoff < 0 ? 0 : m->alpha_cutoff);
+		hob_glb_float(out, "alphaCutoff", m->alpha_cutoff < 0 ? 0 : m->alpha_cutoff);
 	} else if (m->flags & HOB_PK_MATERIAL_BLEND) {
 		hob_buf_printf(out, ",\"alphaMode\":\"BLEND\"");
 	}
@@ -314,13 +314,13 @@ static void put_material(glb_writer *w, uint32_t index)
 		hob_buf_printf(out, ",\"doubleSided\":true");
 	extension_writer e = {.w = w, .out = out, .m = m};
 	put_extensions(&e, m->emissive_strength * over);
-	glb_extras(w, out, HOB_PK_EXTRA_MATERIAL, index);
-	glb_drop_comma(out, start);
+	hob_glb_extras(w, out, HOB_PK_EXTRA_MATERIAL, index);
+	hob_glb_drop_comma(out, start);
 	hob_buf_put(out, "}", 1);
 	note_lost_slots(w, m);
 }
 
-bool glb_put_materials(glb_writer *w)
+bool hob_glb_put_materials(glb_writer *w)
 {
 	hob_pack_array images = hob_pack_find(&w->materials, HOB_PK_IMGS),
 				   samplers = hob_pack_find(&w->materials, HOB_PK_TSMP);

@@ -16,7 +16,7 @@ typedef struct glb_shared {
 	bool has_normal, has_tangent;
 } glb_shared;
 
-bool glb_drawable(const glb_writer *w, uint32_t mesh)
+bool hob_glb_drawable(const glb_writer *w, uint32_t mesh)
 {
 	const hob_pk_mesh *m = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, mesh);
 	return m->vertex_count && m->lod_count &&
@@ -51,8 +51,8 @@ static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t compo
 		}
 	}
 	put_key(p, name, a->set, numbered,
-			glb_float_accessor(p->w, values, count, components, types[components - 1], GLB_VERTICES,
-							   a->semantic == HOB_PK_SEMANTIC_POSITION));
+			hob_glb_float_accessor(p->w, values, count, components, types[components - 1], GLB_VERTICES,
+								   a->semantic == HOB_PK_SEMANTIC_POSITION));
 	hob_arena_restore(p->w->arena, mark);
 	return true;
 }
@@ -61,11 +61,11 @@ static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t compo
 static void put_integers(primitive *p, const hob_pack_attribute *a, const char *name, bool normalized)
 {
 	uint32_t view, count = p->mesh->vertex_count, bytes = a->format->bytes;
-	uint8_t *at = glb_view(p->w, (size_t)count * bytes, GLB_VERTICES, &view);
+	uint8_t *at = hob_glb_view(p->w, (size_t)count * bytes, GLB_VERTICES, &view);
 	for (uint32_t v = 0; at && v < count; v++)
 		memcpy(at + (size_t)v * bytes, a->data + (size_t)v * a->stride, bytes);
 	put_key(p, name, a->set, true, p->w->accessors.count);
-	hob_buf_printf(glb_next(&p->w->accessors),
+	hob_buf_printf(hob_glb_next(&p->w->accessors),
 				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"VEC4\"%s}", view,
 				   bytes == 4 ? GLB_BYTE : GLB_SHORT, count, normalized ? ",\"normalized\":true" : "");
 }
@@ -116,8 +116,9 @@ static void put_missing_uvs(primitive *p)
 		if (hob_pack_attribute_find(&p->w->geometry, p->mesh, HOB_PK_SEMANTIC_UV, set, &a))
 			continue;
 		put_key(p, "TEXCOORD", set, true, p->w->accessors.count);
-		hob_buf_printf(glb_next(&p->w->accessors), "{\"componentType\":%d,\"count\":%u,\"type\":\"VEC2\"}",
-					   GLB_FLOAT, p->mesh->vertex_count);
+		hob_buf_printf(hob_glb_next(&p->w->accessors),
+					   "{\"componentType\":%d,\"count\":%u,\"type\":\"VEC2\"}", GLB_FLOAT,
+					   p->mesh->vertex_count);
 	}
 }
 
@@ -171,13 +172,13 @@ static void put_indices(primitive *p)
 	}
 	shared->indices = p->w->accessors.count;
 	size_t width = p->mesh->vertex_count <= 65535 ? 2 : 4;
-	uint8_t *at = glb_view(p->w, count * width, GLB_INDICES, &view);
+	uint8_t *at = hob_glb_view(p->w, count * width, GLB_INDICES, &view);
 	for (uint32_t i = 0; at && i < count; i++) {
 		uint32_t index = hob_pack_index(&p->w->geometry, p->lod, i);
 		memcpy(at + i * width, &index, width);
 	}
 	hob_buf_printf(p->json, ",\"indices\":%u,\"mode\":%u", p->w->accessors.count, modes[p->mesh->topology]);
-	hob_buf_printf(glb_next(&p->w->accessors),
+	hob_buf_printf(hob_glb_next(&p->w->accessors),
 				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"SCALAR\"}", view,
 				   width == 2 ? GLB_SHORT : GLB_INT, count);
 }
@@ -199,8 +200,8 @@ static void delta_range(const glb_writer *w, const primitive *p, const hob_pk_mo
 			max[k] = first || value[k] > max[k] ? value[k] : max[k];
 		}
 	}
-	glb_floats(json, "min", min, 3);
-	glb_floats(json, "max", max, 3);
+	hob_glb_floats(json, "min", min, 3);
+	hob_glb_floats(json, "max", max, 3);
 }
 
 static void put_delta_accessor(primitive *p, const hob_pk_morph *morph, size_t offset)
@@ -208,15 +209,15 @@ static void put_delta_accessor(primitive *p, const hob_pk_morph *morph, size_t o
 	glb_writer *w = p->w;
 	uint32_t count = morph->delta_count, indices = 0, values = 0;
 	if (count) {
-		uint8_t *at = glb_view(w, (size_t)count * 4, 0, &indices);
+		uint8_t *at = hob_glb_view(w, (size_t)count * 4, 0, &indices);
 		for (uint32_t i = 0; at && i < count; i++)
 			memcpy(at + (size_t)i * 4, HOB_PACK_AT(uint8_t, w->geometry.deltas, morph->delta_first + i), 4);
-		at = glb_view(w, (size_t)count * 12, 0, &values);
+		at = hob_glb_view(w, (size_t)count * 12, 0, &values);
 		for (uint32_t i = 0; at && i < count; i++)
 			memcpy(at + (size_t)i * 12,
 				   HOB_PACK_AT(uint8_t, w->geometry.deltas, morph->delta_first + i) + offset, 12);
 	}
-	hob_buf *json = glb_next(&w->accessors);
+	hob_buf *json = hob_glb_next(&w->accessors);
 	hob_buf_printf(json, "{\"componentType\":%d,\"count\":%u,\"type\":\"VEC3\"", GLB_FLOAT,
 				   p->mesh->vertex_count);
 	if (count)
@@ -268,7 +269,7 @@ static void put_variants(primitive *p)
 			continue;
 		if (!count++)
 			hob_buf_printf(p->json, ",\"extensions\":{\"%s\":{\"mappings\":[",
-						   glb_extension_names[GLB_VARIANTS]);
+						   hob_glb_extension_names[GLB_VARIANTS]);
 		hob_buf_printf(p->json, "%s{\"material\":%u,\"variants\":[%u]}", count > 1 ? "," : "", map->material,
 					   map->variant);
 	}
@@ -313,11 +314,11 @@ static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *me
 
 static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 {
-	hob_buf *json = glb_next(&w->gltf_meshes);
+	hob_buf *json = hob_glb_next(&w->gltf_meshes);
 	hob_buf_printf(json, "{\"primitives\":[");
 	const hob_pk_mesh *any = NULL;
 	for (uint32_t m = first; m < first + count; m++) {
-		if (!glb_drawable(w, m))
+		if (!hob_glb_drawable(w, m))
 			continue;
 		if (any)
 			hob_buf_put(json, ",", 1);
@@ -326,14 +327,14 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 			return false;
 	}
 	hob_buf_put(json, "]", 1);
-	glb_name(json, hob_pack_string(&w->meshes, any->name));
+	hob_glb_name(json, hob_pack_string(&w->meshes, any->name));
 	if (any->morph_count)
 		put_target_names(w, json, any);
 	hob_buf_put(json, "}", 1);
 	return true;
 }
 
-bool glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
+bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
 {
 	if (!w->mesh_place) {
 		/* A packed mesh begins at most one glTF mesh of several primitives and one of its own. */
@@ -344,7 +345,7 @@ bool glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
 	}
 	bool any = false;
 	for (uint32_t m = first; m < first + count; m++)
-		any = any || glb_drawable(w, m);
+		any = any || hob_glb_drawable(w, m);
 	*out = HOB_NONE;
 	if (!any)
 		return true;

@@ -1,6 +1,6 @@
 #include "glb_writer.h"
 
-const char *const glb_extension_names[GLB_EXTENSION_COUNT] = {
+const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT] = {
 	[GLB_TEXTURE_TRANSFORM] = "KHR_texture_transform",
 	[GLB_LIGHTS] = "KHR_lights_punctual",
 	[GLB_VARIANTS] = "KHR_materials_variants",
@@ -18,14 +18,14 @@ const char *const glb_extension_names[GLB_EXTENSION_COUNT] = {
 	[GLB_EMISSIVE_STRENGTH] = "KHR_materials_emissive_strength",
 };
 
-hob_buf *glb_next(glb_list *list)
+hob_buf *hob_glb_next(glb_list *list)
 {
 	if (list->count++)
 		hob_buf_put(&list->text, ",", 1);
 	return &list->text;
 }
 
-void glb_floats(hob_buf *out, const char *key, const float *values, size_t count)
+void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t count)
 {
 	hob_buf_printf(out, ",\"%s\":", key);
 	for (size_t i = 0; i < count; i++) {
@@ -35,13 +35,13 @@ void glb_floats(hob_buf *out, const char *key, const float *values, size_t count
 	hob_buf_put(out, "]", 1);
 }
 
-void glb_float(hob_buf *out, const char *key, float value)
+void hob_glb_float(hob_buf *out, const char *key, float value)
 {
 	hob_buf_printf(out, ",\"%s\":", key);
 	hob_put_f32(out, value);
 }
 
-void glb_name(hob_buf *out, hob_str name)
+void hob_glb_name(hob_buf *out, hob_str name)
 {
 	if (!name.len)
 		return;
@@ -49,7 +49,7 @@ void glb_name(hob_buf *out, hob_str name)
 	hob_buf_put_json(out, name);
 }
 
-void glb_drop_comma(hob_buf *out, size_t start)
+void hob_glb_drop_comma(hob_buf *out, size_t start)
 {
 	if (out->failed || out->size <= start || out->data[start] != ',')
 		return;
@@ -57,12 +57,12 @@ void glb_drop_comma(hob_buf *out, size_t start)
 	out->size--;
 }
 
-uint8_t *glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view)
+uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view)
 {
 	static const uint8_t zero[4] = {0};
 	hob_buf_put(&w->bin, zero, (4 - w->bin.size % 4) % 4);
 	*view = w->views.count;
-	hob_buf *json = glb_next(&w->views);
+	hob_buf *json = hob_glb_next(&w->views);
 	hob_buf_printf(json, "{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu", w->bin.size, size);
 	if (target)
 		hob_buf_printf(json, ",\"target\":%u", target);
@@ -79,19 +79,19 @@ static void put_range(hob_buf *json, const float *values, uint32_t count, uint32
 			min[k] = i == 0 || v < min[k] ? v : min[k];
 			max[k] = i == 0 || v > max[k] ? v : max[k];
 		}
-	glb_floats(json, "min", min, components);
-	glb_floats(json, "max", max, components);
+	hob_glb_floats(json, "min", min, components);
+	hob_glb_floats(json, "max", max, components);
 }
 
-uint32_t glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
-							const char *type, uint32_t target, bool range)
+uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
+								const char *type, uint32_t target, bool range)
 {
 	uint32_t view;
 	size_t size = (size_t)count * components * sizeof(float);
-	uint8_t *at = glb_view(w, size, target, &view);
+	uint8_t *at = hob_glb_view(w, size, target, &view);
 	if (at)
 		memcpy(at, values, size);
-	hob_buf *json = glb_next(&w->accessors);
+	hob_buf *json = hob_glb_next(&w->accessors);
 	hob_buf_printf(json, "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"%s\"", view,
 				   GLB_FLOAT, count, type);
 	if (range)

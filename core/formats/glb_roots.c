@@ -61,7 +61,7 @@ static void put_gathering_node(glb_roots *r, uint32_t nodes)
 			continue;
 		if (!json) {
 			r->gathering = r->w->nodes.count;
-			json = glb_next(&r->w->nodes);
+			json = hob_glb_next(&r->w->nodes);
 		}
 		hob_buf_printf(json, "%s%u", r->gathered_count++ ? "," : "{\"name\":\"joints\",\"children\":[",
 					   r->w->node_place[node]);
@@ -74,7 +74,7 @@ static void put_gathering_node(glb_roots *r, uint32_t nodes)
 				 r->gathered_count);
 }
 
-bool glb_roots_find(glb_roots *r, glb_writer *w)
+bool hob_glb_roots_find(glb_roots *r, glb_writer *w)
 {
 	uint32_t nodes = hob_pack_find(&w->scene, HOB_PK_HIER).count;
 	*r = (glb_roots){.w = w, .skin_links = hob_pack_find(&w->scene, HOB_PK_LSKN), .gathering = HOB_NONE};
@@ -99,7 +99,8 @@ static void enqueue(glb_roots *r, uint32_t root)
 	r->queue[r->queued++] = root;
 }
 
-uint32_t glb_roots_put(glb_roots *r, hob_buf *json, const uint32_t *roots, uint32_t count, uint32_t stride)
+uint32_t hob_glb_roots_put(glb_roots *r, hob_buf *json, const uint32_t *roots, uint32_t count,
+						   uint32_t stride)
 {
 	uint32_t put = 0;
 	bool gathering_put = false;

@@ -19,8 +19,9 @@ typedef struct glb_roots {
 } glb_roots;
 
 /* After all nodes are put; puts one more if joints must be gathered. Errors: MEMORY. */
-bool glb_roots_find(glb_roots *r, glb_writer *w);
+bool hob_glb_roots_find(glb_roots *r, glb_writer *w);
 /* Puts ,"nodes":[...] of a scene with these roots and returns their number; 0 puts nothing. */
-uint32_t glb_roots_put(glb_roots *r, hob_buf *json, const uint32_t *roots, uint32_t count, uint32_t stride);
+uint32_t hob_glb_roots_put(glb_roots *r, hob_buf *json, const uint32_t *roots, uint32_t count,
+						   uint32_t stride);
 
 #endif

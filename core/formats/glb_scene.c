@@ -109,11 +109,11 @@ static void put_transform(hob_buf *json, const hob_pk_trs *t)
 	for (size_t i = 0; i < 4; i++)
 		r[i] = (float)((double)t->r[i] / length);
 	if (t->t[0] != 0 || t->t[1] != 0 || t->t[2] != 0)
-		glb_floats(json, "translation", t->t, 3);
+		hob_glb_floats(json, "translation", t->t, 3);
 	if (r[0] != 0 || r[1] != 0 || r[2] != 0)
-		glb_floats(json, "rotation", r, 4);
+		hob_glb_floats(json, "rotation", r, 4);
 	if (t->s[0] != 1 || t->s[1] != 1 || t->s[2] != 1)
-		glb_floats(json, "scale", t->s, 3);
+		hob_glb_floats(json, "scale", t->s, 3);
 }
 
 /* Skin and weights stand on the source's node: a mesh child that did not fold takes them from its parent. */
@@ -128,7 +128,7 @@ static uint32_t own_or_parents(const scene_writer *s, hob_pack_array links, uint
 static bool put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
 {
 	uint32_t mesh;
-	if (!glb_mesh_of(s->w, s->first[node], s->count[node], &mesh))
+	if (!hob_glb_mesh_of(s->w, s->first[node], s->count[node], &mesh))
 		return false;
 	if (mesh == HOB_NONE)
 		return true;
@@ -141,7 +141,7 @@ static bool put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
 	uint32_t weights = own_or_parents(s, s->weight_links, node);
 	hob_pack_array values = hob_pack_find(&s->w->scene, HOB_PK_WGTS);
 	if (weights != HOB_PK_NONE && first->morph_count && first->morph_count <= values.count - weights)
-		glb_floats(json, "weights", HOB_PACK_AT(float, values, weights), first->morph_count);
+		hob_glb_floats(json, "weights", HOB_PACK_AT(float, values, weights), first->morph_count);
 	return true;
 }
 
@@ -158,10 +158,10 @@ static void put_children(scene_writer *s, hob_buf *json, uint32_t node)
 
 static bool put_node(scene_writer *s, uint32_t node)
 {
-	hob_buf *json = glb_next(&s->w->nodes);
+	hob_buf *json = hob_glb_next(&s->w->nodes);
 	hob_buf_put(json, "{", 1);
 	size_t start = json->size;
-	glb_name(json, hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node)));
+	hob_glb_name(json, hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node)));
 	put_transform(json, HOB_PACK_AT(hob_pk_trs, s->trs, node));
 	put_children(s, json, node);
 	if (s->count[node] && !put_mesh(s, json, node))
@@ -170,10 +170,10 @@ static bool put_node(scene_writer *s, uint32_t node)
 	if (camera != HOB_PK_NONE)
 		hob_buf_printf(json, ",\"camera\":%u", camera);
 	if (light != HOB_PK_NONE)
-		hob_buf_printf(json, ",\"extensions\":{\"%s\":{\"light\":%u}}", glb_extension_names[GLB_LIGHTS],
+		hob_buf_printf(json, ",\"extensions\":{\"%s\":{\"light\":%u}}", hob_glb_extension_names[GLB_LIGHTS],
 					   light);
-	glb_extras(s->w, json, HOB_PK_EXTRA_NODE, node);
-	glb_drop_comma(json, start);
+	hob_glb_extras(s->w, json, HOB_PK_EXTRA_NODE, node);
+	hob_glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 	if (HOB_PACK_AT(hob_pk_trs, s->trs, node)->flags & HOB_PK_NODE_SHEAR)
 		hob_note_add(s->w->notes, HOB_NOTE_WARNING, "glb.shear-dropped",
@@ -192,24 +192,24 @@ static float above(float value, float floor)
 
 static void put_camera(glb_writer *w, const hob_pk_camera *c)
 {
-	hob_buf *json = glb_next(&w->cameras);
+	hob_buf *json = hob_glb_next(&w->cameras);
 	if (c->type == HOB_PK_CAMERA_PERSPECTIVE) {
 		hob_buf_printf(json, "{\"type\":\"perspective\",\"perspective\":{\"znear\":");
 		hob_put_f32(json, above(c->znear, 1e-6f));
-		glb_float(json, "yfov", above(c->yfov_or_ymag, 1e-6f));
+		hob_glb_float(json, "yfov", above(c->yfov_or_ymag, 1e-6f));
 		if (c->aspect_or_xmag > 0)
-			glb_float(json, "aspectRatio", c->aspect_or_xmag);
+			hob_glb_float(json, "aspectRatio", c->aspect_or_xmag);
 		if (isfinite(c->zfar))
-			glb_float(json, "zfar", above(c->zfar, above(c->znear, 1e-6f) * 2));
+			hob_glb_float(json, "zfar", above(c->zfar, above(c->znear, 1e-6f) * 2));
 	} else {
 		hob_buf_printf(json, "{\"type\":\"orthographic\",\"orthographic\":{\"znear\":");
 		hob_put_f32(json, above(c->znear, 0));
-		glb_float(json, "zfar", isfinite(c->zfar) ? c->zfar : above(c->znear, 0) + 1e6f);
-		glb_float(json, "xmag", c->aspect_or_xmag);
-		glb_float(json, "ymag", c->yfov_or_ymag);
+		hob_glb_float(json, "zfar", isfinite(c->zfar) ? c->zfar : above(c->znear, 0) + 1e6f);
+		hob_glb_float(json, "xmag", c->aspect_or_xmag);
+		hob_glb_float(json, "ymag", c->yfov_or_ymag);
 	}
 	hob_buf_put(json, "}", 1);
-	glb_name(json, hob_pack_string(&w->scene, c->name));
+	hob_glb_name(json, hob_pack_string(&w->scene, c->name));
 	hob_buf_put(json, "}", 1);
 }
 
@@ -217,22 +217,22 @@ static void put_light(glb_writer *w, const hob_pk_light *l)
 {
 	static const char *const types[] = {"directional", "point", "spot"};
 	static const float quarter_turn = 1.57079637f;
-	hob_buf *json = glb_next(&w->lights);
+	hob_buf *json = hob_glb_next(&w->lights);
 	float color[3];
 	for (size_t i = 0; i < 3; i++)
 		color[i] = l->color[i] < 0 ? 0 : l->color[i] > 1 ? 1 : l->color[i];
 	hob_buf_printf(json, "{\"type\":\"%s\"", types[l->type]);
-	glb_name(json, hob_pack_string(&w->scene, l->name));
-	glb_floats(json, "color", color, 3);
-	glb_float(json, "intensity", above(l->intensity, 0));
+	hob_glb_name(json, hob_pack_string(&w->scene, l->name));
+	hob_glb_floats(json, "color", color, 3);
+	hob_glb_float(json, "intensity", above(l->intensity, 0));
 	if (isfinite(l->range) && l->type != HOB_PK_LIGHT_DIRECTIONAL)
-		glb_float(json, "range", l->range);
+		hob_glb_float(json, "range", l->range);
 	if (l->type == HOB_PK_LIGHT_SPOT) {
 		float outer = l->outer_cone > quarter_turn ? quarter_turn : above(l->outer_cone, 1e-3f);
 		float inner = l->inner_cone < outer ? above(l->inner_cone, 0) : outer * 0.999f;
 		hob_buf_printf(json, ",\"spot\":{\"innerConeAngle\":");
 		hob_put_f32(json, inner);
-		glb_float(json, "outerConeAngle", outer);
+		hob_glb_float(json, "outerConeAngle", outer);
 		hob_buf_put(json, "}", 1);
 	}
 	hob_buf_put(json, "}", 1);
@@ -242,15 +242,15 @@ static void put_scene(glb_roots *r, uint32_t index)
 {
 	const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, hob_pack_find(&r->w->scene, HOB_PK_SCNS), index);
 	hob_pack_array roots = hob_pack_find(&r->w->scene, HOB_PK_ROOT);
-	hob_buf *json = glb_next(&r->w->scenes);
+	hob_buf *json = hob_glb_next(&r->w->scenes);
 	hob_buf_put(json, "{", 1);
 	size_t start = json->size;
-	glb_name(json, hob_pack_string(&r->w->scene, scene->name));
+	hob_glb_name(json, hob_pack_string(&r->w->scene, scene->name));
 	if (scene->root_count)
-		glb_roots_put(r, json, HOB_PACK_AT(uint32_t, roots, scene->root_first), scene->root_count,
-					  roots.stride);
-	glb_extras(r->w, json, HOB_PK_EXTRA_SCENE, index);
-	glb_drop_comma(json, start);
+		hob_glb_roots_put(r, json, HOB_PACK_AT(uint32_t, roots, scene->root_first), scene->root_count,
+						  roots.stride);
+	hob_glb_extras(r->w, json, HOB_PK_EXTRA_SCENE, index);
+	hob_glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 }
 
@@ -273,7 +273,7 @@ static bool init(scene_writer *s)
 	return s->named && s->folds && s->first && s->count && s->w->node_place;
 }
 
-bool glb_put_scene(glb_writer *w)
+bool hob_glb_put_scene(glb_writer *w)
 {
 	scene_writer s = {.w = w};
 	if (!init(&s))
@@ -285,13 +285,13 @@ bool glb_put_scene(glb_writer *w)
 	for (uint32_t node = 0; node < s.hierarchy.count; node++)
 		find_fold(&s, node);
 	number_nodes(&s);
-	if (!glb_put_skins(w))
+	if (!hob_glb_put_skins(w))
 		return false;
 	for (uint32_t node = 0; node < s.hierarchy.count; node++)
 		if (w->node_place[node] != HOB_NONE && !put_node(&s, node))
 			return hob_fail_in(w->err, "node %u", node);
 	glb_roots roots;
-	if (!glb_roots_find(&roots, w))
+	if (!hob_glb_roots_find(&roots, w))
 		return false;
 	for (uint32_t i = 0; i < cameras.count; i++)
 		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i));

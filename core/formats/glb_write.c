@@ -20,17 +20,17 @@ static void put_extensions(glb_writer *w, hob_buf *out)
 	hob_buf_printf(out, ",\"extensionsUsed\":");
 	for (uint32_t e = 0, count = 0; e < GLB_EXTENSION_COUNT; e++)
 		if (w->extensions >> e & 1)
-			hob_buf_printf(out, "%s\"%s\"", count++ ? "," : "[", glb_extension_names[e]);
+			hob_buf_printf(out, "%s\"%s\"", count++ ? "," : "[", hob_glb_extension_names[e]);
 	hob_buf_put(out, "]", 1);
 	if (!w->lights.count && !has_variants)
 		return;
 	hob_buf_printf(out, ",\"extensions\":{");
 	if (w->lights.count)
-		hob_buf_printf(out, "\"%s\":{\"lights\":[%.*s]}", glb_extension_names[GLB_LIGHTS],
+		hob_buf_printf(out, "\"%s\":{\"lights\":[%.*s]}", hob_glb_extension_names[GLB_LIGHTS],
 					   HOB_FMT(hob_buf_str(&w->lights.text)));
 	if (has_variants) {
 		hob_buf_printf(out, "%s\"%s\":{\"variants\":[", w->lights.count ? "," : "",
-					   glb_extension_names[GLB_VARIANTS]);
+					   hob_glb_extension_names[GLB_VARIANTS]);
 		for (uint32_t v = 0; v < variants.count; v++) {
 			hob_buf_printf(out, "%s{\"name\":", v ? "," : "");
 			hob_buf_put_json(out, hob_pack_string(&w->materials, *HOB_PACK_AT(uint32_t, variants, v)));
@@ -41,7 +41,7 @@ static void put_extensions(glb_writer *w, hob_buf *out)
 	hob_buf_put(out, "}", 1);
 }
 
-void glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index)
+void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index)
 {
 	const hob_pk_extra *extra = hob_pack_extra(&w->scene, kind, index);
 	if (!extra)
@@ -78,7 +78,7 @@ static void put_json(glb_writer *w, hob_buf *out)
 				 {"skins", &w->skins},		   {"animations", &w->clips},
 				 {"accessors", &w->accessors}, {"bufferViews", &w->views}};
 	hob_buf_printf(out, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"Hob\"");
-	glb_extras(w, out, HOB_PK_EXTRA_FILE, 0);
+	hob_glb_extras(w, out, HOB_PK_EXTRA_FILE, 0);
 	hob_buf_printf(out, "},\"scene\":%u", default_scene(w));
 	put_extensions(w, out);
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
@@ -183,8 +183,8 @@ bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictur
 	hob_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	glb_writer w = {.pictures = pictures, .notes = notes, .arena = &arena, .err = err};
-	bool ok = open_all(&w, set) && glb_put_materials(&w) && glb_put_scene(&w) && glb_put_animations(&w) &&
-			  put_file(&w, out);
+	bool ok = open_all(&w, set) && hob_glb_put_materials(&w) && hob_glb_put_scene(&w) &&
+			  hob_glb_put_animations(&w) && put_file(&w, out);
 	release(&w);
 	return ok;
 }

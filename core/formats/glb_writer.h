@@ -61,36 +61,36 @@ typedef enum glb_extension {
 	GLB_EXTENSION_COUNT
 } glb_extension;
 
-extern const char *const glb_extension_names[GLB_EXTENSION_COUNT];
+extern const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT];
 
 /* Text of the next element: begins it with a comma if needed and counts it. */
-hob_buf *glb_next(glb_list *list);
-void glb_floats(hob_buf *out, const char *key, const float *values, size_t count); /* ,"key":[...] */
-void glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
-void glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
+hob_buf *hob_glb_next(glb_list *list);
+void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t count); /* ,"key":[...] */
+void hob_glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
+void hob_glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
 
 /* ,"extras":... of an extra_kind, unless there are none. Unknown extensions are not written: they name things by the
  * numbers of the source. */
-void glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
+void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
 
 /* Members are written with a comma in front; this drops the first one of the object that began at `start`. */
-void glb_drop_comma(hob_buf *out, size_t start);
+void hob_glb_drop_comma(hob_buf *out, size_t start);
 
 /* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL without
  * memory. target 0 = none. */
-uint8_t *glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
+uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
 
 /* An accessor of floats over new bytes that the caller has filled; `range` also writes min and max. */
-uint32_t glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
-							const char *type, uint32_t target, bool range);
+uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
+								const char *type, uint32_t target, bool range);
 
-bool glb_put_materials(glb_writer *w);
+bool hob_glb_put_materials(glb_writer *w);
 /* Number of the glTF mesh whose primitives are packed meshes first..first+count-1, which for count > 1 are all of
  * their source mesh; HOB_NONE when none can be drawn. */
-bool glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
-bool glb_drawable(const glb_writer *w, uint32_t mesh);
-bool glb_put_skins(glb_writer *w); /* numbers of nodes must be known */
-bool glb_put_scene(glb_writer *w);
-bool glb_put_animations(glb_writer *w);
+bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
+bool hob_glb_drawable(const glb_writer *w, uint32_t mesh);
+bool hob_glb_put_skins(glb_writer *w); /* numbers of nodes must be known */
+bool hob_glb_put_scene(glb_writer *w);
+bool hob_glb_put_animations(glb_writer *w);
 
 #endif

@@ -79,7 +79,7 @@ static void put_sampler(animation_writer *w, const hob_track *track, uint32_t sa
 static void put_clip(animation_writer *w, uint32_t c, hob_pk_clip *out)
 {
 	const hob_clip *clip = &w->from->clips[c];
-	out->name = pack_string(&w->b, clip->name);
+	out->name = hob_pack_add_string(&w->b, clip->name);
 	out->channel_count = clip->channel_count;
 	out->start = w->from->ranges[(size_t)c * 2];
 	out->end = w->from->ranges[(size_t)c * 2 + 1];
@@ -118,11 +118,11 @@ static void put_clips(animation_writer *w)
 		for (uint32_t t = 0; t < clip->track_count; t++)
 			put_sampler(w, &clip->tracks[t], sampler++);
 	}
-	pack_add(&w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
-	pack_add(&w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
-	pack_add(&w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);
-	pack_add_pieces(&w->b, HOB_PK_TIME, w->times, sampler, (size_t)w->time_count, sizeof(float));
-	pack_add_pieces(&w->b, HOB_PK_VALS, w->values, sampler, (size_t)w->value_count, sizeof(float));
+	hob_pack_add(&w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
+	hob_pack_add(&w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
+	hob_pack_add(&w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);
+	hob_pack_add_pieces(&w->b, HOB_PK_TIME, w->times, sampler, (size_t)w->time_count, sizeof(float));
+	hob_pack_add_pieces(&w->b, HOB_PK_VALS, w->values, sampler, (size_t)w->value_count, sizeof(float));
 }
 
 static void put_skins(animation_writer *w)
@@ -135,24 +135,25 @@ static void put_skins(animation_writer *w)
 		return;
 	for (uint32_t s = 0; s < count; s++) {
 		const hob_skin *skin = &w->from->skins[s];
-		skins[s] = (hob_pk_skin){pack_string(&w->b, skin->name), skin->root, joint, skin->joint_count};
+		skins[s] =
+			(hob_pk_skin){hob_pack_add_string(&w->b, skin->name), skin->root, joint, skin->joint_count};
 		joints[s] = (hob_bytes){(const uint8_t *)skin->joints, (size_t)skin->joint_count * 4};
 		binds[s] = (hob_bytes){(const uint8_t *)skin->inverse_bind, (size_t)skin->joint_count * 64};
 		joint += skin->joint_count;
 	}
-	pack_add(&w->b, HOB_PK_SKIN, skins, count, sizeof *skins);
-	pack_add_pieces(&w->b, HOB_PK_JNTS, joints, count, joint, sizeof(uint32_t));
-	pack_add_pieces(&w->b, HOB_PK_IBMS, binds, count, joint, sizeof(hob_pk_mat4));
+	hob_pack_add(&w->b, HOB_PK_SKIN, skins, count, sizeof *skins);
+	hob_pack_add_pieces(&w->b, HOB_PK_JNTS, joints, count, joint, sizeof(uint32_t));
+	hob_pack_add_pieces(&w->b, HOB_PK_IBMS, binds, count, joint, sizeof(hob_pk_mat4));
 }
 
 bool hob_pack_animations(const hob_baked_animations *animations, const hob_pack_options *options,
 						 hob_buf *out, hob_error *err)
 {
 	animation_writer w = {.from = animations};
-	pack_begin(&w.b, options, out, err);
+	hob_pack_begin(&w.b, options, out, err);
 	if (!w.b.failed)
 		count_all(&w);
 	put_clips(&w);
 	put_skins(&w);
-	return pack_end(&w.b, HOB_PK_KIND_ANIM, 0);
+	return hob_pack_end(&w.b, HOB_PK_KIND_ANIM, 0);
 }

@@ -13,7 +13,7 @@ static void fail_memory(pack_builder *b, const char *what)
 	}
 }
 
-void *pack_alloc(pack_builder *b, size_t count, size_t size)
+void *hob_pack_alloc(pack_builder *b, size_t count, size_t size)
 {
 	if (b->failed)
 		return NULL;
@@ -23,7 +23,7 @@ void *pack_alloc(pack_builder *b, size_t count, size_t size)
 	return memory;
 }
 
-void pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, hob_error *err)
+void hob_pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, hob_error *err)
 {
 	*b = (pack_builder){.options = options, .out = out, .err = err, .ver_minor = 1};
 	b->arena = options->scratch;
@@ -35,7 +35,7 @@ void pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, 
 	hob_buf_put(&b->strings, "", 1);
 	b->string_room = 64;
 	b->string_slots = PACK_NEW(b, uint32_t, b->string_room);
-	pack_add(b, HOB_PK_STRS, NULL, 0, 1);
+	hob_pack_add(b, HOB_PK_STRS, NULL, 0, 1);
 }
 
 static uint32_t string_hash(hob_str s)
@@ -96,7 +96,7 @@ static hob_str clean_string(pack_builder *b, hob_str s)
 	return (hob_str){text, len};
 }
 
-uint32_t pack_string(pack_builder *b, hob_str s)
+uint32_t hob_pack_add_string(pack_builder *b, hob_str s)
 {
 	s = clean_string(b, s);
 	if (b->failed || !s.len)
@@ -122,8 +122,8 @@ uint32_t pack_string(pack_builder *b, hob_str s)
 	return *slot - 1;
 }
 
-pack_section *pack_add_pieces(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
-							  size_t count, uint32_t stride)
+pack_section *hob_pack_add_pieces(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
+								  size_t count, uint32_t stride)
 {
 	if (!b->failed && count >= HOB_PK_NONE) {
 		b->failed = true;
@@ -150,18 +150,18 @@ pack_section *pack_add_pieces(pack_builder *b, uint32_t type, hob_bytes *pieces,
 	return section;
 }
 
-pack_section *pack_add(pack_builder *b, uint32_t type, const void *data, size_t count, uint32_t stride)
+pack_section *hob_pack_add(pack_builder *b, uint32_t type, const void *data, size_t count, uint32_t stride)
 {
 	hob_bytes *piece = PACK_NEW(b, hob_bytes, 1);
 	if (piece)
 		*piece = (hob_bytes){(const uint8_t *)data, count * stride};
-	return pack_add_pieces(b, type, piece, 1, count, stride);
+	return hob_pack_add_pieces(b, type, piece, 1, count, stride);
 }
 
-pack_section *pack_add_gpu(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
-						   size_t count, uint32_t stride, uint16_t codec)
+pack_section *hob_pack_add_gpu(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
+							   size_t count, uint32_t stride, uint16_t codec)
 {
-	pack_section *section = pack_add_pieces(b, type, pieces, piece_count, count, stride);
+	pack_section *section = hob_pack_add_pieces(b, type, pieces, piece_count, count, stride);
 	section->entry.flags = HOB_PK_SECTION_GPU;
 	section->entry.align_log2 = 8;
 	section->codec = codec;
@@ -294,10 +294,10 @@ static void place(pack_builder *b, hob_pk_header *header)
 
 enum { RANGE_BYTES_MIN = 1024, RANGE_BLOCK = 4096, RANGE_SECTION_MIN = 2 * RANGE_BLOCK };
 
-void pack_add_ranges(pack_builder *b)
+void hob_pack_add_ranges(pack_builder *b)
 {
 	b->ranges = b->section_count;
-	pack_add(b, HOB_PK_RNGS, NULL, 0, sizeof(hob_pk_range));
+	hob_pack_add(b, HOB_PK_RNGS, NULL, 0, sizeof(hob_pk_range));
 }
 
 /* Where the run of bytes ends that begins at `from` of the section: behind the piece that makes it long enough. *piece and
@@ -435,7 +435,7 @@ static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
 	memcpy(file, &header, sizeof header);
 }
 
-bool pack_end(pack_builder *b, uint32_t kind, uint32_t flags)
+bool hob_pack_end(pack_builder *b, uint32_t kind, uint32_t flags)
 {
 	if (!b->failed) {
 		hob_pk_section *strings = &b->sections[0].entry;

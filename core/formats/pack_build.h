@@ -35,30 +35,31 @@ typedef struct pack_builder {
 	uint32_t string_count, string_room;
 } pack_builder;
 
-void pack_begin(pack_builder *builder, const hob_pack_options *options, hob_buf *out, hob_error *err);
+void hob_pack_begin(pack_builder *builder, const hob_pack_options *options, hob_buf *out, hob_error *err);
 
 /* Offset of the string in STRS; equal strings share one. Invalid UTF-8 and NULs become U+FFFD. */
-uint32_t pack_string(pack_builder *builder, hob_str s);
+uint32_t hob_pack_add_string(pack_builder *builder, hob_str s);
 
-/* Zeroed memory until pack_end; NULL sets failed. */
-void *pack_alloc(pack_builder *builder, size_t count, size_t size);
-#define PACK_NEW(builder, type, count) ((type *)pack_alloc((builder), (count), sizeof(type)))
+/* Zeroed memory until hob_pack_end; NULL sets failed. */
+void *hob_pack_alloc(pack_builder *builder, size_t count, size_t size);
+#define PACK_NEW(builder, type, count) ((type *)hob_pack_alloc((builder), (count), sizeof(type)))
 
-/* Adds a section of one piece. STRS is added by pack_end, as section 0: the first section added is number 1.
+/* Adds a section of one piece. STRS is added by hob_pack_end, as section 0: the first section added is number 1.
  */
-pack_section *pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count, uint32_t stride);
+pack_section *hob_pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count,
+						   uint32_t stride);
 /* The same of several pieces, the array of which is borrowed too. */
-pack_section *pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
-							  size_t count, uint32_t stride);
+pack_section *hob_pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces,
+								  uint32_t piece_count, size_t count, uint32_t stride);
 /* The same behind the prefix. */
-pack_section *pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
-						   size_t count, uint32_t stride, uint16_t codec);
+pack_section *hob_pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
+							   size_t count, uint32_t stride, uint16_t codec);
 
-/* Adds RNGS, which pack_end fills: a range for each piece of a raw section, small neighbours joined; sections of one
+/* Adds RNGS, which hob_pack_end fills: a range for each piece of a raw section, small neighbours joined; sections of one
  * piece are cut into blocks. */
-void pack_add_ranges(pack_builder *builder);
+void hob_pack_add_ranges(pack_builder *builder);
 
 /* Writes the file and releases the builder, also after a failure. */
-bool pack_end(pack_builder *builder, uint32_t kind, uint32_t flags);
+bool hob_pack_end(pack_builder *builder, uint32_t kind, uint32_t flags);
 
 #endif

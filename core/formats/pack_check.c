@@ -71,7 +71,7 @@ static const rule *rule_of(uint32_t kind, uint32_t type)
 
 typedef unsigned long long ull;
 
-check_section check_find(const check_file *file, uint32_t type)
+check_section hob_check_find(const check_file *file, uint32_t type)
 {
 	for (uint32_t i = 0; i < file->header.section_count; i++)
 		if (file->sections[i].entry.type == type)
@@ -79,24 +79,24 @@ check_section check_find(const check_file *file, uint32_t type)
 	return (check_section){0};
 }
 
-void check_read(const check_section *section, uint32_t index, void *record, size_t size)
+void hob_check_read(const check_section *section, uint32_t index, void *record, size_t size)
 {
 	memcpy(record, section->data + (size_t)index * section->entry.stride, size);
 }
 
-uint32_t check_u32(const check_section *section, uint32_t index)
+uint32_t hob_check_u32(const check_section *section, uint32_t index)
 {
 	return hob_load_u32(section->data + (size_t)index * section->entry.stride);
 }
 
-bool check_name(const check_file *file, uint32_t name)
+bool hob_check_name(const check_file *file, uint32_t name)
 {
 	CHECK(file, name < file->string_bytes && (name == 0 || file->strings[name - 1] == 0),
 		  "name %u is not the start of a string (%u bytes of strings)", name, file->string_bytes);
 	return true;
 }
 
-bool check_finite(const float *values, size_t count)
+bool hob_check_finite(const float *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!(values[i] - values[i] == 0))
@@ -104,19 +104,19 @@ bool check_finite(const float *values, size_t count)
 	return true;
 }
 
-bool check_all_finite(const check_file *file, const check_section *section, const char *what)
+bool hob_check_all_finite(const check_file *file, const check_section *section, const char *what)
 {
 	size_t floats = section->entry.stride / 4;
 	for (uint32_t i = 0; i < section->entry.count; i++)
 		for (size_t f = 0; f < floats; f++) {
 			float value = hob_load_f32(section->data + (size_t)i * section->entry.stride + f * 4);
-			CHECK(file, check_finite(&value, 1), "%s %u is not finite at component %zu", what, i, f);
+			CHECK(file, hob_check_finite(&value, 1), "%s %u is not finite at component %zu", what, i, f);
 		}
 	return true;
 }
 
-bool check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
-			   const char *what)
+bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
+				   const char *what)
 {
 	CHECK(file, first == *cursor, "first %s %u, want %u: ranges stand in order without gaps", what, first,
 		  *cursor);
@@ -307,12 +307,12 @@ static bool check_strings(check_file *file)
 /* Both lists are in the order of offsets. */
 static bool check_ranges(const check_file *file)
 {
-	const check_section ranges = check_find(file, HOB_PK_RNGS);
+	const check_section ranges = hob_check_find(file, HOB_PK_RNGS);
 	uint32_t section = 0;
 	uint64_t end = 0;
 	for (uint32_t i = 0; i < ranges.entry.count; i++) {
 		hob_pk_range range;
-		check_read(&ranges, i, &range, sizeof range);
+		hob_check_read(&ranges, i, &range, sizeof range);
 		CHECK(file, range.size > 0 && range.offset >= end, "range %u is empty or overlaps the one before", i);
 		while (section < file->header.section_count &&
 			   file->sections[section].entry.offset + file->sections[section].entry.stored_bytes <=
@@ -332,7 +332,7 @@ static bool check_ranges(const check_file *file)
 	return true;
 }
 
-bool check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err)
+bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err)
 {
 	*file = (check_file){.bytes = bytes, .arena = arena, .err = err};
 	return check_header(file) && check_table_digest(file) && check_sections(file) && check_presence(file) &&

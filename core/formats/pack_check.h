@@ -28,28 +28,28 @@ typedef struct check_file {
 	} while (0)
 
 /* Container, digests, padding, strings; decodes. */
-bool check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
+bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
 
 /* The only section of a type; a zero one when there is none. */
-check_section check_find(const check_file *file, uint32_t type);
+check_section hob_check_find(const check_file *file, uint32_t type);
 /* Copies record `index`, as far as this code knows it. */
-void check_read(const check_section *section, uint32_t index, void *record, size_t size);
-uint32_t check_u32(const check_section *section, uint32_t index);
+void hob_check_read(const check_section *section, uint32_t index, void *record, size_t size);
+uint32_t hob_check_u32(const check_section *section, uint32_t index);
 
-bool check_name(const check_file *file, uint32_t name);
-bool check_finite(const float *values, size_t count);
+bool hob_check_name(const check_file *file, uint32_t name);
+bool hob_check_finite(const float *values, size_t count);
 /* Finite floats of a section whose elements are nothing else. */
-bool check_all_finite(const check_file *file, const check_section *section, const char *what);
+bool hob_check_all_finite(const check_file *file, const check_section *section, const char *what);
 /* first == *cursor and first + count <= limit; then moves the cursor. */
-bool check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
-			   const char *what);
+bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
+				   const char *what);
 
-bool check_meshes(const check_file *file);
-bool check_materials(const check_file *file);
-bool check_scene(const check_file *file);
-bool check_animations(const check_file *file);
+bool hob_check_meshes(const check_file *file);
+bool hob_check_materials(const check_file *file);
+bool hob_check_scene(const check_file *file);
+bool hob_check_animations(const check_file *file);
 
 /* Largest joint index that mesh `mesh` uses, over all vertices; -1 without joints. */
-int64_t check_top_joint(const check_file *meshes, uint32_t mesh);
+int64_t hob_check_top_joint(const check_file *meshes, uint32_t mesh);
 
 #endif

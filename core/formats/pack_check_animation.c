@@ -45,12 +45,12 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 {
 	static const uint16_t components[] = {3, 4, 3};
 	hob_pk_channel channel;
-	check_read(&c->channels, id, &channel, sizeof channel);
+	hob_check_read(&c->channels, id, &channel, sizeof channel);
 	CHECK(c->file, channel.path <= HOB_PK_PATH_WEIGHTS, "path %u", channel.path);
 	CHECK(c->file, channel.sampler < c->samplers.entry.count, "sampler %u of %u", channel.sampler,
 		  c->samplers.entry.count);
 	hob_pk_sampler sampler;
-	check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
+	hob_check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
 	CHECK(c->file, channel.path == HOB_PK_PATH_WEIGHTS || sampler.components == components[channel.path],
 		  "path %u has %u components", channel.path, sampler.components);
 	return true;
@@ -59,11 +59,12 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 static bool check_clip(const animation_checker *c, uint32_t id, uint32_t *cursor)
 {
 	hob_pk_clip clip;
-	check_read(&c->clips, id, &clip, sizeof clip);
-	CHECK(c->file, check_finite(&clip.start, 1) && check_finite(&clip.end, 1) && clip.start <= clip.end,
+	hob_check_read(&c->clips, id, &clip, sizeof clip);
+	CHECK(c->file,
+		  hob_check_finite(&clip.start, 1) && hob_check_finite(&clip.end, 1) && clip.start <= clip.end,
 		  "start and end");
 	CHECK(c->file, clip.flags == 0, "flags %x", clip.flags);
-	CHECK(c->file, check_finite(clip.bounds_min, 3) && check_finite(clip.bounds_max, 3),
+	CHECK(c->file, hob_check_finite(clip.bounds_min, 3) && hob_check_finite(clip.bounds_max, 3),
 		  "bounds are not finite");
 	bool empty = clip.bounds_min[0] > clip.bounds_max[0];
 	for (size_t i = 0; i < 3; i++)
@@ -71,8 +72,9 @@ static bool check_clip(const animation_checker *c, uint32_t id, uint32_t *cursor
 			  empty ? clip.bounds_min[i] >= FLT_MAX && clip.bounds_max[i] <= -FLT_MAX
 					: clip.bounds_min[i] <= clip.bounds_max[i],
 			  "bounds on axis %zu", i);
-	return check_name(c->file, clip.name) && check_run(c->file, clip.channel_first, clip.channel_count,
-													   cursor, c->channels.entry.count, "channel");
+	return hob_check_name(c->file, clip.name) &&
+		   hob_check_run(c->file, clip.channel_first, clip.channel_count, cursor, c->channels.entry.count,
+						 "channel");
 }
 
 static int compare_u32(const void *a, const void *b)
@@ -87,7 +89,7 @@ static bool check_clip_names(const animation_checker *c)
 	if (!names)
 		return hob_fail_memory(c->file->err, c->file->arena, "validation");
 	for (uint32_t i = 0; i < count; i++)
-		names[i] = check_u32(&c->clips, i);
+		names[i] = hob_check_u32(&c->clips, i);
 	qsort(names, count, sizeof *names, compare_u32);
 	for (uint32_t i = 1; i < count; i++)
 		CHECK(c->file, names[i] != names[i - 1], "two clips are named '%s'",
@@ -100,7 +102,7 @@ static bool check_clips(const animation_checker *c)
 	uint32_t cursor = 0;
 	for (uint32_t i = 0; i < c->samplers.entry.count; i++) {
 		hob_pk_sampler sampler;
-		check_read(&c->samplers, i, &sampler, sizeof sampler);
+		hob_check_read(&c->samplers, i, &sampler, sizeof sampler);
 		if (!check_sampler(c, &sampler))
 			return hob_fail_in(c->file->err, "sampler %u", i);
 	}
@@ -119,9 +121,9 @@ static bool check_skins(const animation_checker *c)
 	uint32_t cursor = 0;
 	for (uint32_t i = 0; i < c->skins.entry.count; i++) {
 		hob_pk_skin skin;
-		check_read(&c->skins, i, &skin, sizeof skin);
-		if (!check_name(c->file, skin.name) ||
-			!check_run(c->file, skin.joint_first, skin.joint_count, &cursor, c->joints.entry.count, "joint"))
+		hob_check_read(&c->skins, i, &skin, sizeof skin);
+		if (!hob_check_name(c->file, skin.name) || !hob_check_run(c->file, skin.joint_first, skin.joint_count,
+																  &cursor, c->joints.entry.count, "joint"))
 			return hob_fail_in(c->file->err, "skin %u", i);
 	}
 	CHECK(c->file, cursor == c->joints.entry.count && cursor == c->binds.entry.count,
@@ -130,20 +132,20 @@ static bool check_skins(const animation_checker *c)
 	return true;
 }
 
-bool check_animations(const check_file *file)
+bool hob_check_animations(const check_file *file)
 {
 	animation_checker c = {
 		.file = file,
-		.clips = check_find(file, HOB_PK_CLIP),
-		.channels = check_find(file, HOB_PK_CHAN),
-		.samplers = check_find(file, HOB_PK_SMPL),
-		.times = check_find(file, HOB_PK_TIME),
-		.values = check_find(file, HOB_PK_VALS),
-		.skins = check_find(file, HOB_PK_SKIN),
-		.joints = check_find(file, HOB_PK_JNTS),
-		.binds = check_find(file, HOB_PK_IBMS),
+		.clips = hob_check_find(file, HOB_PK_CLIP),
+		.channels = hob_check_find(file, HOB_PK_CHAN),
+		.samplers = hob_check_find(file, HOB_PK_SMPL),
+		.times = hob_check_find(file, HOB_PK_TIME),
+		.values = hob_check_find(file, HOB_PK_VALS),
+		.skins = hob_check_find(file, HOB_PK_SKIN),
+		.joints = hob_check_find(file, HOB_PK_JNTS),
+		.binds = hob_check_find(file, HOB_PK_IBMS),
 	};
-	return find_runs(&c) && check_all_finite(file, &c.times, "time") &&
-		   check_all_finite(file, &c.values, "value") &&
-		   check_all_finite(file, &c.binds, "inverse bind matrix") && check_clips(&c) && check_skins(&c);
+	return find_runs(&c) && hob_check_all_finite(file, &c.times, "time") &&
+		   hob_check_all_finite(file, &c.values, "value") &&
+		   hob_check_all_finite(file, &c.binds, "inverse bind matrix") && check_clips(&c) && check_skins(&c);
 }

@@ -21,20 +21,20 @@ static bool check_numbers(const material_checker *c, hob_pk_material m)
 	float numbers[208 / 4];
 	memcpy(numbers, &m, sizeof numbers);
 	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
-		CHECK(c->file, check_finite(&numbers[i], 1), "float at byte %zu is not finite", i * 4);
+		CHECK(c->file, hob_check_finite(&numbers[i], 1), "float at byte %zu is not finite", i * 4);
 	return true;
 }
 
 static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref)
 {
 	hob_pk_material m;
-	check_read(&c->materials, id, &m, sizeof m);
+	hob_check_read(&c->materials, id, &m, sizeof m);
 	CHECK(c->file, !(m.flags & ~(uint32_t)KNOWN_FLAGS) && !(m.ext_mask & ~(uint32_t)KNOWN_EXTENSIONS),
 		  "flags %x, extensions %x", m.flags, m.ext_mask);
 	CHECK(c->file, (m.flags & 24) != 24, "both MASK and BLEND");
 	CHECK(c->file, !(m.reserved0 | m.reserved[0] | m.reserved[1] | m.reserved[2] | m.reserved[3]),
 		  "reserved fields are not zero");
-	if (!check_name(c->file, m.name) || !check_numbers(c, m))
+	if (!hob_check_name(c->file, m.name) || !check_numbers(c, m))
 		return false;
 	for (uint32_t s = 0; s < HOB_COUNT_OF(m.textures); s++) {
 		if (m.textures[s] == HOB_PK_NONE)
@@ -42,7 +42,7 @@ static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref
 		CHECK(c->file, s < SLOTS && m.textures[s] == *ref && *ref < c->refs.entry.count,
 			  "texture reference %u in slot %u, want %u", m.textures[s], s, *ref);
 		hob_pk_texref texref;
-		check_read(&c->refs, *ref, &texref, sizeof texref);
+		hob_check_read(&c->refs, *ref, &texref, sizeof texref);
 		CHECK(c->file, texref.slot == s, "texture reference %u says slot %u", *ref, texref.slot);
 		++*ref;
 	}
@@ -52,12 +52,13 @@ static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref
 static bool check_ref(const material_checker *c, uint32_t id)
 {
 	hob_pk_texref r;
-	check_read(&c->refs, id, &r, sizeof r);
+	hob_check_read(&c->refs, id, &r, sizeof r);
 	CHECK(c->file, r.image < c->images.entry.count, "image %u of %u", r.image, c->images.entry.count);
 	CHECK(c->file, r.sampler == HOB_PK_NONE || r.sampler < c->samplers.entry.count, "sampler %u of %u",
 		  r.sampler, c->samplers.entry.count);
 	CHECK(c->file, r.uv_set < 8 && r.reserved == 0, "uv set %u", r.uv_set);
-	CHECK(c->file, check_finite(r.offset, 2) && check_finite(r.scale, 2) && check_finite(&r.rotation, 1),
+	CHECK(c->file,
+		  hob_check_finite(r.offset, 2) && hob_check_finite(r.scale, 2) && hob_check_finite(&r.rotation, 1),
 		  "transform is not finite");
 	return true;
 }
@@ -65,24 +66,24 @@ static bool check_ref(const material_checker *c, uint32_t id)
 static bool check_image(const material_checker *c, uint32_t id)
 {
 	hob_pk_image image;
-	check_read(&c->images, id, &image, sizeof image);
+	hob_check_read(&c->images, id, &image, sizeof image);
 	CHECK(c->file, image.container <= HOB_PK_IMAGE_PNG && !(image.flags & ~(uint32_t)KNOWN_IMAGE_FLAGS),
 		  "container %u, flags %x", image.container, image.flags);
 	CHECK(c->file, image.container == HOB_PK_IMAGE_SOURCE_FILE || (image.width && image.height && image.mips),
 		  "%ux%u pixels, %u levels", image.width, image.height, image.mips);
 	CHECK(c->file, image.layers == 1 && image.mips <= 16, "%u layers, %u levels", image.layers, image.mips);
-	return check_name(c->file, image.name);
+	return hob_check_name(c->file, image.name);
 }
 
-bool check_materials(const check_file *file)
+bool hob_check_materials(const check_file *file)
 {
 	material_checker c = {
 		.file = file,
-		.materials = check_find(file, HOB_PK_MATL),
-		.refs = check_find(file, HOB_PK_TEXR),
-		.images = check_find(file, HOB_PK_IMGS),
-		.samplers = check_find(file, HOB_PK_TSMP),
-		.variants = check_find(file, HOB_PK_VARI),
+		.materials = hob_check_find(file, HOB_PK_MATL),
+		.refs = hob_check_find(file, HOB_PK_TEXR),
+		.images = hob_check_find(file, HOB_PK_IMGS),
+		.samplers = hob_check_find(file, HOB_PK_TSMP),
+		.variants = hob_check_find(file, HOB_PK_VARI),
 	};
 	uint32_t ref = 0;
 	for (uint32_t i = 0; i < c.materials.entry.count; i++)
@@ -97,12 +98,12 @@ bool check_materials(const check_file *file)
 			return hob_fail_in(file->err, "image %u", i);
 	for (uint32_t i = 0; i < c.samplers.entry.count; i++) {
 		hob_pk_texture_sampler s;
-		check_read(&c.samplers, i, &s, sizeof s);
+		hob_check_read(&c.samplers, i, &s, sizeof s);
 		CHECK(file, s.wrap_u <= 2 && s.wrap_v <= 2 && s.mag <= 2 && s.min <= 6, "sampler %u: %u %u %u %u", i,
 			  s.wrap_u, s.wrap_v, s.mag, s.min);
 	}
 	for (uint32_t i = 0; i < c.variants.entry.count; i++)
-		if (!check_name(file, check_u32(&c.variants, i)))
+		if (!hob_check_name(file, hob_check_u32(&c.variants, i)))
 			return hob_fail_in(file->err, "variant %u", i);
 	return true;
 }

@@ -70,7 +70,7 @@ static bool check_float_values(const mesh_checker *c, const hob_pk_layout *layou
 			bool finite;
 			if (format->kind == FLOAT) {
 				float value = hob_load_f32(at + (size_t)i * 4);
-				finite = check_finite(&value, 1);
+				finite = hob_check_finite(&value, 1);
 			} else {
 				finite = (hob_load_u16(at + (size_t)i * 2) & 0x7C00) != 0x7C00;
 			}
@@ -87,7 +87,7 @@ static bool check_weight_sums(const mesh_checker *c, const hob_pk_layout *layout
 		uint32_t sum = 0, one = 0;
 		for (uint32_t i = 0; i < layout->attribute_count; i++) {
 			hob_pk_attribute a;
-			check_read(&c->attributes, layout->attribute_first + i, &a, sizeof a);
+			hob_check_read(&c->attributes, layout->attribute_first + i, &a, sizeof a);
 			const vertex_format *format = format_of(a.format);
 			if (a.semantic != HOB_PK_SEMANTIC_WEIGHTS || format->kind != UNORM)
 				continue;
@@ -125,15 +125,15 @@ static bool check_streams(const mesh_checker *c, const hob_pk_layout *layout, ui
 static bool check_layout(const mesh_checker *c, uint32_t l, uint32_t *cursor)
 {
 	hob_pk_layout layout;
-	check_read(&c->layouts, l, &layout, sizeof layout);
-	if (!check_run(c->file, layout.attribute_first, layout.attribute_count, cursor, c->attributes.entry.count,
-				   "attribute") ||
+	hob_check_read(&c->layouts, l, &layout, sizeof layout);
+	if (!hob_check_run(c->file, layout.attribute_first, layout.attribute_count, cursor,
+					   c->attributes.entry.count, "attribute") ||
 		!check_streams(c, &layout, l))
 		return false;
 	uint32_t positions = 0, seen[7] = {0};
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
 		hob_pk_attribute a;
-		check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		hob_check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
 		if (!check_attribute(c, &layout, &a) || !check_float_values(c, &layout, &a))
 			return hob_fail_in(c->file->err, "attribute %u", i);
 		CHECK(c->file, a.set < 32 && !(seen[a.semantic] >> a.set & 1), "attribute %u, set %u twice",
@@ -153,7 +153,7 @@ static bool check_layouts(const mesh_checker *c)
 		if (!check_layout(c, l, &attribute))
 			return hob_fail_in(c->file->err, "layout %u", l);
 		hob_pk_layout layout;
-		check_read(&c->layouts, l, &layout, sizeof layout);
+		hob_check_read(&c->layouts, l, &layout, sizeof layout);
 		streams += layout.stream_count;
 	}
 	for (uint32_t i = 0; i < c->file->header.section_count; i++) {
@@ -187,8 +187,8 @@ static bool check_indices(const mesh_checker *c, const hob_pk_lod *lod, const ch
 static bool check_meshlet(const mesh_checker *c, uint32_t id, uint32_t vertex_prefix)
 {
 	hob_pk_meshlet m;
-	check_read(&c->meshlets, id, &m, sizeof m);
-	CHECK(c->file, check_finite(m.center, 3) && check_finite(&m.radius, 1) && m.radius >= 0,
+	hob_check_read(&c->meshlets, id, &m, sizeof m);
+	CHECK(c->file, hob_check_finite(m.center, 3) && hob_check_finite(&m.radius, 1) && m.radius >= 0,
 		  "bounds are not finite");
 	CHECK(c->file, m.vertex_count > 0 && m.triangle_count > 0 && m.group == 0,
 		  "%u vertices, %u triangles, group %u", m.vertex_count, m.triangle_count, m.group);
@@ -200,7 +200,7 @@ static bool check_meshlet(const mesh_checker *c, uint32_t id, uint32_t vertex_pr
 			  m.triangle_count * 3u <= bytes - m.triangle_offset,
 		  "%u triangles at %u of %u bytes", m.triangle_count, m.triangle_offset, bytes);
 	for (uint32_t i = 0; i < m.vertex_count; i++) {
-		uint32_t vertex = check_u32(&c->meshlet_vertices, m.vertex_offset + i);
+		uint32_t vertex = hob_check_u32(&c->meshlet_vertices, m.vertex_offset + i);
 		CHECK(c->file, vertex < vertex_prefix, "vertex %u is not below %u", vertex, vertex_prefix);
 	}
 	for (uint32_t i = 0; i < m.triangle_count * 3u; i++) {
@@ -228,7 +228,7 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 {
 	static const uint32_t corners[] = {3, 2, 1};
 	hob_pk_lod lod;
-	check_read(&c->lods, mesh->lod_first + level, &lod, sizeof lod);
+	hob_check_read(&c->lods, mesh->lod_first + level, &lod, sizeof lod);
 	CHECK(c->file, lod.index_section < c->file->header.section_count, "section %u", lod.index_section);
 	const check_section *section = &c->file->sections[lod.index_section];
 	CHECK(c->file, section->entry.type == HOB_PK_IDX_ && section->entry.part == level,
@@ -236,10 +236,10 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 	CHECK(c->file, section->entry.stride == 4 || mesh->vertex_count <= 65535,
 		  "16-bit indices for %u vertices", mesh->vertex_count);
 	CHECK(c->file, lod.index_count % corners[mesh->topology] == 0, "%u indices", lod.index_count);
-	if (!check_run(c->file, lod.first_index, lod.index_count, &c->index_cursor[lod.index_section],
-				   section->entry.count, "index"))
+	if (!hob_check_run(c->file, lod.first_index, lod.index_count, &c->index_cursor[lod.index_section],
+					   section->entry.count, "index"))
 		return false;
-	CHECK(c->file, check_finite(&lod.error, 1) && lod.error >= 0 && lod.flags == 0, "error or flags");
+	CHECK(c->file, hob_check_finite(&lod.error, 1) && lod.error >= 0 && lod.flags == 0, "error or flags");
 	if (level == 0) {
 		bool cut = c->file->header.flags & HOB_PK_FILE_CUT;
 		CHECK(c->file, (cut || !(lod.error > 0)) && lod.vertex_prefix <= mesh->vertex_count,
@@ -260,17 +260,17 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 static bool check_morph(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t mesh_id, uint32_t id)
 {
 	hob_pk_morph m;
-	check_read(&c->morphs, id, &m, sizeof m);
+	hob_check_read(&c->morphs, id, &m, sizeof m);
 	CHECK(c->file, m.mesh == mesh_id, "belongs to mesh %u", m.mesh);
-	CHECK(c->file, check_finite(&m.weight, 1) && check_finite(m.min, 3) && check_finite(m.max, 3),
+	CHECK(c->file, hob_check_finite(&m.weight, 1) && hob_check_finite(m.min, 3) && hob_check_finite(m.max, 3),
 		  "not finite");
 	CHECK(c->file, m.attribute_mask <= 7 && !(m.reserved[0] | m.reserved[1] | m.reserved[2] | m.reserved[3]),
 		  "mask %x or reserved fields", m.attribute_mask);
-	if (!check_name(c->file, m.name) ||
-		!check_run(c->file, m.delta_first, m.delta_count, &c->delta, c->deltas.entry.count, "delta"))
+	if (!hob_check_name(c->file, m.name) ||
+		!hob_check_run(c->file, m.delta_first, m.delta_count, &c->delta, c->deltas.entry.count, "delta"))
 		return false;
 	for (uint32_t i = 0, next = 0; i < m.delta_count; i++) {
-		uint32_t vertex = check_u32(&c->deltas, m.delta_first + i);
+		uint32_t vertex = hob_check_u32(&c->deltas, m.delta_first + i);
 		CHECK(c->file, vertex >= next && vertex < mesh->vertex_count, "delta %u of vertex %u, want %u..%u", i,
 			  vertex, next, mesh->vertex_count);
 		next = vertex + 1;
@@ -282,8 +282,10 @@ static bool check_deltas(const mesh_checker *c)
 {
 	for (uint32_t i = 0; i < c->deltas.entry.count; i++) {
 		hob_pk_delta d;
-		check_read(&c->deltas, i, &d, sizeof d);
-		CHECK(c->file, check_finite(d.position, 3) && check_finite(d.normal, 3) && check_finite(d.tangent, 3),
+		hob_check_read(&c->deltas, i, &d, sizeof d);
+		CHECK(c->file,
+			  hob_check_finite(d.position, 3) && hob_check_finite(d.normal, 3) &&
+				  hob_check_finite(d.tangent, 3),
 			  "delta %u is not finite", i);
 	}
 	return true;
@@ -294,7 +296,7 @@ static bool check_variants(const mesh_checker *c, const hob_pk_mesh *mesh, uint3
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < mesh->variant_count; i++) {
 		hob_pk_variant_map map;
-		check_read(&c->variants, mesh->variant_first + i, &map, sizeof map);
+		hob_check_read(&c->variants, mesh->variant_first + i, &map, sizeof map);
 		CHECK(c->file, map.mesh == id && map.variant >= next && map.variant != HOB_PK_NONE,
 			  "variant map %u names mesh %u, variant %u", i, map.mesh, map.variant);
 		next = map.variant + 1;
@@ -308,10 +310,11 @@ static bool check_shape(const mesh_checker *c, const hob_pk_mesh *m)
 {
 	const float *numbers[] = {m->aabb_min, m->aabb_max, m->pos_offset};
 	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
-		CHECK(c->file, check_finite(numbers[i], 3), "bounds or scale are not finite");
+		CHECK(c->file, hob_check_finite(numbers[i], 3), "bounds or scale are not finite");
 	CHECK(c->file,
-		  check_finite(m->sphere, 4) && check_finite(m->uv_scale, 2) && check_finite(m->uv_offset, 2) &&
-			  check_finite(&m->pos_scale, 1) && check_finite(&m->uv_density, 1),
+		  hob_check_finite(m->sphere, 4) && hob_check_finite(m->uv_scale, 2) &&
+			  hob_check_finite(m->uv_offset, 2) && hob_check_finite(&m->pos_scale, 1) &&
+			  hob_check_finite(&m->uv_density, 1),
 		  "sphere, scales or density are not finite");
 	for (size_t i = 0; i < 3; i++)
 		CHECK(c->file, m->aabb_min[i] <= m->aabb_max[i], "bounds are inside out on axis %zu", i);
@@ -339,11 +342,11 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 	}
 	CHECK(c->file, m->layout < c->layouts.entry.count, "layout %u of %u", m->layout, c->layouts.entry.count);
 	hob_pk_layout layout;
-	check_read(&c->layouts, m->layout, &layout, sizeof layout);
+	hob_check_read(&c->layouts, m->layout, &layout, sizeof layout);
 	uint32_t influences = 0;
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
 		hob_pk_attribute a;
-		check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		hob_check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
 		influences += a.semantic == HOB_PK_SEMANTIC_JOINTS ? 4 : 0;
 		bool directed = a.semantic == HOB_PK_SEMANTIC_NORMAL || a.semantic == HOB_PK_SEMANTIC_TANGENT;
 		CHECK(c->file, !directed || !(m->flags & HOB_PK_MESH_FLAT), "flags %x with normals or tangents",
@@ -361,7 +364,7 @@ static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 	CHECK(c->file, owner != HOB_PK_NONE, "levels %u..+%u begin at nobody's first", m->lod_first,
 		  m->lod_count);
 	hob_pk_mesh o, same = *m;
-	check_read(&c->meshes, owner, &o, sizeof o);
+	hob_check_read(&c->meshes, owner, &o, sizeof o);
 	same.name = o.name;
 	same.material = o.material;
 	same.skin = o.skin;
@@ -382,12 +385,12 @@ static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
 		return check_copy(c, m);
 	if (m->vertex_count > 0) {
 		hob_pk_layout layout;
-		check_read(&c->layouts, m->layout, &layout, sizeof layout);
-		if (!check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
-					   layout.vertex_count, "vertex"))
+		hob_check_read(&c->layouts, m->layout, &layout, sizeof layout);
+		if (!hob_check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
+						   layout.vertex_count, "vertex"))
 			return false;
 	}
-	if (!check_run(c->file, m->lod_first, m->lod_count, &c->lod, c->lods.entry.count, "level"))
+	if (!hob_check_run(c->file, m->lod_first, m->lod_count, &c->lod, c->lods.entry.count, "level"))
 		return false;
 	CHECK(c->file, m->lod_count <= 255, "%u levels", m->lod_count);
 	if (m->lod_count > 0)
@@ -402,13 +405,13 @@ static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
 static bool check_mesh(mesh_checker *c, uint32_t id)
 {
 	hob_pk_mesh mesh;
-	check_read(&c->meshes, id, &mesh, sizeof mesh);
-	if (!check_name(c->file, mesh.name) || !check_shape(c, &mesh) || !check_vertices(c, &mesh) ||
+	hob_check_read(&c->meshes, id, &mesh, sizeof mesh);
+	if (!hob_check_name(c->file, mesh.name) || !check_shape(c, &mesh) || !check_vertices(c, &mesh) ||
 		!check_ranges(c, &mesh, id) ||
-		!check_run(c->file, mesh.morph_first, mesh.morph_count, &c->morph, c->morphs.entry.count,
-				   "morph target") ||
-		!check_run(c->file, mesh.variant_first, mesh.variant_count, &c->variant, c->variants.entry.count,
-				   "variant map") ||
+		!hob_check_run(c->file, mesh.morph_first, mesh.morph_count, &c->morph, c->morphs.entry.count,
+					   "morph target") ||
+		!hob_check_run(c->file, mesh.variant_first, mesh.variant_count, &c->variant, c->variants.entry.count,
+					   "variant map") ||
 		!check_variants(c, &mesh, id))
 		return false;
 	for (uint32_t t = 0; t < mesh.morph_count; t++)
@@ -437,27 +440,27 @@ static bool check_all_used(const mesh_checker *c)
 	}
 	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {
 		hob_pk_layout layout;
-		check_read(&c->layouts, l, &layout, sizeof layout);
+		hob_check_read(&c->layouts, l, &layout, sizeof layout);
 		CHECK(c->file, c->layout_cursor[l] == layout.vertex_count,
 			  "%u of %u vertices of layout %u belong to meshes", c->layout_cursor[l], layout.vertex_count, l);
 	}
 	return true;
 }
 
-bool check_meshes(const check_file *file)
+bool hob_check_meshes(const check_file *file)
 {
 	mesh_checker c = {
 		.file = file,
-		.meshes = check_find(file, HOB_PK_MDSC),
-		.lods = check_find(file, HOB_PK_LODS),
-		.layouts = check_find(file, HOB_PK_LAYT),
-		.attributes = check_find(file, HOB_PK_ATTR),
-		.morphs = check_find(file, HOB_PK_MRPH),
-		.variants = check_find(file, HOB_PK_VMAP),
-		.meshlets = check_find(file, HOB_PK_MLET),
-		.meshlet_vertices = check_find(file, HOB_PK_MLVT),
-		.meshlet_triangles = check_find(file, HOB_PK_MLTR),
-		.deltas = check_find(file, HOB_PK_MDLT),
+		.meshes = hob_check_find(file, HOB_PK_MDSC),
+		.lods = hob_check_find(file, HOB_PK_LODS),
+		.layouts = hob_check_find(file, HOB_PK_LAYT),
+		.attributes = hob_check_find(file, HOB_PK_ATTR),
+		.morphs = hob_check_find(file, HOB_PK_MRPH),
+		.variants = hob_check_find(file, HOB_PK_VMAP),
+		.meshlets = hob_check_find(file, HOB_PK_MLET),
+		.meshlet_vertices = hob_check_find(file, HOB_PK_MLVT),
+		.meshlet_triangles = hob_check_find(file, HOB_PK_MLTR),
+		.deltas = hob_check_find(file, HOB_PK_MDLT),
 	};
 	c.layout_cursor = HOB_NEW(file->arena, uint32_t, c.layouts.entry.count);
 	c.index_cursor = HOB_NEW(file->arena, uint32_t, file->header.section_count);
@@ -478,20 +481,20 @@ bool check_meshes(const check_file *file)
 	return check_all_used(&c);
 }
 
-int64_t check_top_joint(const check_file *file, uint32_t id)
+int64_t hob_check_top_joint(const check_file *file, uint32_t id)
 {
-	check_section meshes = check_find(file, HOB_PK_MDSC), layouts = check_find(file, HOB_PK_LAYT);
-	check_section attributes = check_find(file, HOB_PK_ATTR);
+	check_section meshes = hob_check_find(file, HOB_PK_MDSC), layouts = hob_check_find(file, HOB_PK_LAYT);
+	check_section attributes = hob_check_find(file, HOB_PK_ATTR);
 	hob_pk_mesh mesh;
-	check_read(&meshes, id, &mesh, sizeof mesh);
+	hob_check_read(&meshes, id, &mesh, sizeof mesh);
 	int64_t top = -1;
 	if (!mesh.vertex_count)
 		return top;
 	hob_pk_layout layout;
-	check_read(&layouts, mesh.layout, &layout, sizeof layout);
+	hob_check_read(&layouts, mesh.layout, &layout, sizeof layout);
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
 		hob_pk_attribute a;
-		check_read(&attributes, layout.attribute_first + i, &a, sizeof a);
+		hob_check_read(&attributes, layout.attribute_first + i, &a, sizeof a);
 		if (a.semantic != HOB_PK_SEMANTIC_JOINTS)
 			continue;
 		const check_section *stream = &file->sections[layout.sections[a.stream]];

@@ -46,7 +46,7 @@ static void put_material(pack_builder *b, hob_pk_material *r, const hob_material
 		.ior = m->ior,
 		.dispersion = m->dispersion,
 		.ext_mask = m->ext_mask,
-		.name = pack_string(b, m->name),
+		.name = hob_pack_add_string(b, m->name),
 		.specular = m->specular,
 		.clearcoat = m->clearcoat,
 		.clearcoat_roughness = m->clearcoat_roughness,
@@ -98,7 +98,7 @@ static void put_texrefs(pack_builder *b, const hob_baked_materials *from, hob_pk
 			};
 		}
 	}
-	pack_add(b, HOB_PK_TEXR, refs, count, sizeof *refs);
+	hob_pack_add(b, HOB_PK_TEXR, refs, count, sizeof *refs);
 }
 
 static void put_images(pack_builder *b, const hob_baked_materials *from)
@@ -107,7 +107,7 @@ static void put_images(pack_builder *b, const hob_baked_materials *from)
 	for (uint32_t i = 0; i < from->image_count && images; i++) {
 		const hob_baked_image *image = &from->images[i];
 		images[i] = (hob_pk_image){
-			.name = pack_string(b, image->name),
+			.name = hob_pack_add_string(b, image->name),
 			.container = image->container,
 			.width = image->width,
 			.height = image->height,
@@ -120,7 +120,7 @@ static void put_images(pack_builder *b, const hob_baked_materials *from)
 		memcpy(images[i].cooked_sha256, image->cooked_sha256, sizeof images[i].cooked_sha256);
 		memcpy(images[i].source_sha256, image->source_sha256, sizeof images[i].source_sha256);
 	}
-	pack_add(b, HOB_PK_IMGS, images, from->image_count, sizeof *images);
+	hob_pack_add(b, HOB_PK_IMGS, images, from->image_count, sizeof *images);
 }
 
 static void put_samplers(pack_builder *b, const hob_baked_materials *from)
@@ -133,25 +133,25 @@ static void put_samplers(pack_builder *b, const hob_baked_materials *from)
 			.mag = (uint8_t)from->samplers[i].mag,
 			.min = (uint8_t)from->samplers[i].min,
 		};
-	pack_add(b, HOB_PK_TSMP, samplers, from->sampler_count, sizeof *samplers);
+	hob_pack_add(b, HOB_PK_TSMP, samplers, from->sampler_count, sizeof *samplers);
 }
 
 bool hob_pack_materials(const hob_baked_materials *from, const hob_pack_options *options, hob_buf *out,
 						hob_error *err)
 {
 	pack_builder b;
-	pack_begin(&b, options, out, err);
+	hob_pack_begin(&b, options, out, err);
 	hob_pk_material *records = PACK_NEW(&b, hob_pk_material, from->material_count);
 	for (uint32_t m = 0; m < from->material_count && records; m++)
 		put_material(&b, &records[m], &from->materials[m]);
-	pack_add(&b, HOB_PK_MATL, records, from->material_count, sizeof *records);
+	hob_pack_add(&b, HOB_PK_MATL, records, from->material_count, sizeof *records);
 	if (records)
 		put_texrefs(&b, from, records);
 	put_images(&b, from);
 	put_samplers(&b, from);
 	uint32_t *variants = PACK_NEW(&b, uint32_t, from->variant_count);
 	for (uint32_t v = 0; v < from->variant_count && variants; v++)
-		variants[v] = pack_string(&b, from->variants[v]);
-	pack_add(&b, HOB_PK_VARI, variants, from->variant_count, sizeof *variants);
-	return pack_end(&b, HOB_PK_KIND_MATL, 0);
+		variants[v] = hob_pack_add_string(&b, from->variants[v]);
+	hob_pack_add(&b, HOB_PK_VARI, variants, from->variant_count, sizeof *variants);
+	return hob_pack_end(&b, HOB_PK_KIND_MATL, 0);
 }

@@ -92,7 +92,7 @@ static void put_attributes(mesh_writer *w)
 			};
 		}
 	}
-	pack_add(&w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
+	hob_pack_add(&w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
 }
 
 /* ---- morph targets ---- */
@@ -145,7 +145,7 @@ static void put_morphs(mesh_writer *w)
 		w->records[m].morph_count = mesh->target_count;
 		for (uint32_t t = 0; t < mesh->target_count; t++, morph++) {
 			morph->mesh = m;
-			morph->name = pack_string(&w->b, mesh->targets[t].name);
+			morph->name = hob_pack_add_string(&w->b, mesh->targets[t].name);
 			morph->weight = mesh->targets[t].weight;
 			put_deltas(w, morph, &mesh->targets[t], mesh->vertex_count);
 		}
@@ -211,8 +211,8 @@ static void put_vertices(mesh_writer *w)
 			}
 			w->layouts[l].sections[s] = w->b.section_count;
 			pack_section *section =
-				pack_add_gpu(&w->b, HOB_PK_VTX_, pieces, users, w->layouts[l].vertex_count,
-							 sample->streams[s].stride, HOB_PK_CODEC_MESHOPT_VERTEX);
+				hob_pack_add_gpu(&w->b, HOB_PK_VTX_, pieces, users, w->layouts[l].vertex_count,
+								 sample->streams[s].stride, HOB_PK_CODEC_MESHOPT_VERTEX);
 			section->entry.part = (uint8_t)s;
 			section->entry.owner = l;
 		}
@@ -264,7 +264,7 @@ static void put_index_section(mesh_writer *w, uint32_t level, bool narrow)
 		if (mesh->mesh.topology != HOB_TRIANGLES)
 			codec = HOB_PK_CODEC_MESHOPT_SEQUENCE;
 	}
-	pack_add_gpu(&w->b, HOB_PK_IDX_, pieces, users, (size_t)total, narrow ? 2 : 4, codec)->entry.part =
+	hob_pack_add_gpu(&w->b, HOB_PK_IDX_, pieces, users, (size_t)total, narrow ? 2 : 4, codec)->entry.part =
 		(uint8_t)level;
 }
 
@@ -310,9 +310,9 @@ static void put_meshlets(mesh_writer *w)
 		vertex_base += mesh->meshlet_vertex_count;
 		triangle_base += mesh->meshlet_triangle_bytes;
 	}
-	pack_add_gpu(&w->b, HOB_PK_MLET, table, w->count, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
-	pack_add_gpu(&w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
-	pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
+	hob_pack_add_gpu(&w->b, HOB_PK_MLET, table, w->count, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
+	hob_pack_add_gpu(&w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
+	hob_pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
 }
 
 static void put_delta_section(mesh_writer *w)
@@ -321,8 +321,8 @@ static void put_delta_section(mesh_writer *w)
 	if (!w->delta_count || !pieces_of(w, 1, &piece))
 		return;
 	*piece = (hob_bytes){(const uint8_t *)w->deltas, (size_t)w->delta_count * sizeof *w->deltas};
-	pack_add_gpu(&w->b, HOB_PK_MDLT, piece, 1, (size_t)w->delta_count, sizeof *w->deltas,
-				 HOB_PK_CODEC_MESHOPT_VERTEX);
+	hob_pack_add_gpu(&w->b, HOB_PK_MDLT, piece, 1, (size_t)w->delta_count, sizeof *w->deltas,
+					 HOB_PK_CODEC_MESHOPT_VERTEX);
 }
 
 /* ---- the file ---- */
@@ -378,7 +378,7 @@ static void put_record(mesh_writer *w, uint32_t m)
 {
 	const hob_baked_mesh *mesh = &w->meshes[m];
 	hob_pk_mesh *r = &w->records[m];
-	r->name = pack_string(&w->b, mesh->mesh.name);
+	r->name = hob_pack_add_string(&w->b, mesh->mesh.name);
 	r->material = mesh->mesh.material;
 	r->flags = mesh->flags;
 	r->vertex_count = mesh->mesh.vertex_count;
@@ -430,13 +430,13 @@ static void put_all(mesh_writer *w)
 		put_variants(w);
 	if (w->b.failed)
 		return;
-	pack_add_ranges(&w->b);
-	pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
-	pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
-	pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
+	hob_pack_add_ranges(&w->b);
+	hob_pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
+	hob_pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
+	hob_pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
 	put_attributes(w);
-	pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
-	pack_add(&w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
+	hob_pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
+	hob_pack_add(&w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
 	put_vertices(w);
 	put_indices(w);
 	put_meshlets(w);
@@ -447,7 +447,7 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 					 hob_buf *out, hob_error *err)
 {
 	mesh_writer w = {.meshes = meshes, .count = count};
-	pack_begin(&w.b, options, out, err);
+	hob_pack_begin(&w.b, options, out, err);
 	if (!w.b.failed && count_all(&w))
 		put_all(&w);
 	uint32_t flags = 0;
@@ -457,5 +457,5 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
 		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
 	}
-	return pack_end(&w.b, HOB_PK_KIND_MESH, flags);
+	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }

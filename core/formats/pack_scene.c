@@ -18,7 +18,7 @@ static void put_trs(pack_builder *b, const hob_baked_scene *scene)
 		memcpy(trs[n].s, scene->trs[n].s, sizeof trs[n].s);
 		trs[n].flags = scene->trs[n].flags;
 	}
-	pack_add(b, HOB_PK_TRS_, trs, scene->node_count, sizeof *trs);
+	hob_pack_add(b, HOB_PK_TRS_, trs, scene->node_count, sizeof *trs);
 }
 
 static void put_boxes(pack_builder *b, const hob_baked_scene *scene)
@@ -32,15 +32,15 @@ static void put_boxes(pack_builder *b, const hob_baked_scene *scene)
 			boxes[n].max[i] = empty ? -FLT_MAX : from[3 + i];
 		}
 	}
-	pack_add(b, HOB_PK_AABB, boxes, scene->node_count, sizeof *boxes);
+	hob_pack_add(b, HOB_PK_AABB, boxes, scene->node_count, sizeof *boxes);
 }
 
 static void put_names(pack_builder *b, const hob_baked_scene *scene)
 {
 	uint32_t *names = PACK_NEW(b, uint32_t, scene->node_count);
 	for (uint32_t n = 0; n < scene->node_count && names; n++)
-		names[n] = pack_string(b, scene->names[n]);
-	pack_add(b, HOB_PK_NAMS, names, scene->node_count, sizeof *names);
+		names[n] = hob_pack_add_string(b, scene->names[n]);
+	hob_pack_add(b, HOB_PK_NAMS, names, scene->node_count, sizeof *names);
 }
 
 static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
@@ -49,7 +49,7 @@ static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
 	for (uint32_t i = 0; i < scene->camera_count && cameras; i++) {
 		const hob_camera *camera = &scene->cameras[i];
 		cameras[i] = (hob_pk_camera){
-			.name = pack_string(b, camera->name),
+			.name = hob_pack_add_string(b, camera->name),
 			.type = camera->type,
 			.yfov_or_ymag = camera->yfov_or_ymag,
 			.aspect_or_xmag = camera->aspect_or_xmag,
@@ -57,7 +57,7 @@ static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
 			.zfar = camera->zfar,
 		};
 	}
-	pack_add(b, HOB_PK_CAMS, cameras, scene->camera_count, sizeof *cameras);
+	hob_pack_add(b, HOB_PK_CAMS, cameras, scene->camera_count, sizeof *cameras);
 }
 
 static void put_lights(pack_builder *b, const hob_baked_scene *scene)
@@ -66,7 +66,7 @@ static void put_lights(pack_builder *b, const hob_baked_scene *scene)
 	for (uint32_t i = 0; i < scene->light_count && lights; i++) {
 		const hob_light *light = &scene->lights[i];
 		lights[i] = (hob_pk_light){
-			.name = pack_string(b, light->name),
+			.name = hob_pack_add_string(b, light->name),
 			.type = light->type,
 			.color = {light->color[0], light->color[1], light->color[2]},
 			.intensity = light->intensity,
@@ -75,7 +75,7 @@ static void put_lights(pack_builder *b, const hob_baked_scene *scene)
 			.outer_cone = light->outer_cone,
 		};
 	}
-	pack_add(b, HOB_PK_LGTS, lights, scene->light_count, sizeof *lights);
+	hob_pack_add(b, HOB_PK_LGTS, lights, scene->light_count, sizeof *lights);
 }
 
 static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
@@ -83,13 +83,13 @@ static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
 	hob_pk_scene *scenes = PACK_NEW(b, hob_pk_scene, scene->scene_count);
 	for (uint32_t i = 0; i < scene->scene_count && scenes; i++)
 		scenes[i] = (hob_pk_scene){
-			.name = pack_string(b, scene->scenes[i].name),
+			.name = hob_pack_add_string(b, scene->scenes[i].name),
 			.root_first = scene->scenes[i].root_first,
 			.root_count = scene->scenes[i].root_count,
 			.flags = i == scene->default_scene ? HOB_PK_SCENE_DEFAULT : 0u,
 		};
-	pack_add(b, HOB_PK_SCNS, scenes, scene->scene_count, sizeof *scenes);
-	pack_add(b, HOB_PK_ROOT, scene->scene_roots, scene->scene_root_count, sizeof *scene->scene_roots);
+	hob_pack_add(b, HOB_PK_SCNS, scenes, scene->scene_count, sizeof *scenes);
+	hob_pack_add(b, HOB_PK_ROOT, scene->scene_roots, scene->scene_root_count, sizeof *scene->scene_roots);
 }
 
 static void put_extras(pack_builder *b, const hob_baked_scene *scene)
@@ -101,10 +101,10 @@ static void put_extras(pack_builder *b, const hob_baked_scene *scene)
 		extras[i] = (hob_pk_extra){
 			.kind = scene->extras[i].kind,
 			.index = scene->extras[i].index,
-			.values = pack_string(b, scene->extras[i].extras.values),
-			.extensions = pack_string(b, scene->extras[i].extras.extensions),
+			.values = hob_pack_add_string(b, scene->extras[i].extras.values),
+			.extensions = hob_pack_add_string(b, scene->extras[i].extras.extensions),
 		};
-	pack_add(b, HOB_PK_XTRA, extras, scene->extra_count, sizeof *extras);
+	hob_pack_add(b, HOB_PK_XTRA, extras, scene->extra_count, sizeof *extras);
 	b->ver_minor = 2;
 }
 
@@ -112,25 +112,26 @@ bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *option
 					hob_error *err)
 {
 	pack_builder b;
-	pack_begin(&b, options, out, err);
+	hob_pack_begin(&b, options, out, err);
 	uint32_t nodes = scene->node_count;
-	pack_add(&b, HOB_PK_HIER, scene->hierarchy, nodes, sizeof *scene->hierarchy);
-	pack_add(&b, HOB_PK_SUBT, scene->subtree, nodes, sizeof *scene->subtree);
+	hob_pack_add(&b, HOB_PK_HIER, scene->hierarchy, nodes, sizeof *scene->hierarchy);
+	hob_pack_add(&b, HOB_PK_SUBT, scene->subtree, nodes, sizeof *scene->subtree);
 	put_trs(&b, scene);
-	pack_add(&b, HOB_PK_LOCL, scene->local, nodes, sizeof(hob_pk_mat4));
-	pack_add(&b, HOB_PK_GLOB, scene->global, nodes, sizeof(hob_pk_mat4));
+	hob_pack_add(&b, HOB_PK_LOCL, scene->local, nodes, sizeof(hob_pk_mat4));
+	hob_pack_add(&b, HOB_PK_GLOB, scene->global, nodes, sizeof(hob_pk_mat4));
 	put_boxes(&b, scene);
 	put_names(&b, scene);
-	pack_add(&b, HOB_PK_LMSH, scene->mesh_links.items, scene->mesh_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_LMAT, scene->material_links.items, scene->material_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_LCAM, scene->camera_links.items, scene->camera_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_LLGT, scene->light_links.items, scene->light_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_LSKN, scene->skin_links.items, scene->skin_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_LWGT, scene->weight_links.items, scene->weight_links.count, sizeof(hob_pk_link));
-	pack_add(&b, HOB_PK_WGTS, scene->morph_weights, scene->morph_weight_count, sizeof(float));
+	hob_pack_add(&b, HOB_PK_LMSH, scene->mesh_links.items, scene->mesh_links.count, sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_LMAT, scene->material_links.items, scene->material_links.count,
+				 sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_LCAM, scene->camera_links.items, scene->camera_links.count, sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_LLGT, scene->light_links.items, scene->light_links.count, sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_LSKN, scene->skin_links.items, scene->skin_links.count, sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_LWGT, scene->weight_links.items, scene->weight_links.count, sizeof(hob_pk_link));
+	hob_pack_add(&b, HOB_PK_WGTS, scene->morph_weights, scene->morph_weight_count, sizeof(float));
 	put_cameras(&b, scene);
 	put_lights(&b, scene);
 	put_scenes(&b, scene);
 	put_extras(&b, scene);
-	return pack_end(&b, HOB_PK_KIND_SCNE, 0);
+	return hob_pack_end(&b, HOB_PK_KIND_SCNE, 0);
 }

@@ -7,13 +7,13 @@ static bool check_contents(const check_file *file)
 {
 	switch (file->header.kind) {
 	case HOB_PK_KIND_MESH:
-		return check_meshes(file);
+		return hob_check_meshes(file);
 	case HOB_PK_KIND_MATL:
-		return check_materials(file);
+		return hob_check_materials(file);
 	case HOB_PK_KIND_SCNE:
-		return check_scene(file);
+		return hob_check_scene(file);
 	default:
-		return check_animations(file);
+		return hob_check_animations(file);
 	}
 }
 
@@ -22,7 +22,7 @@ bool hob_pack_validate(hob_bytes bytes, hob_error *err)
 	hob_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	check_file file;
-	bool good = check_container(&file, bytes, &arena, err) && check_contents(&file);
+	bool good = hob_check_container(&file, bytes, &arena, err) && check_contents(&file);
 	hob_arena_release(&arena);
 	return good;
 }
@@ -44,14 +44,14 @@ static bool in_range(const check_file *file, uint32_t id, uint32_t count, bool n
 static bool cross_meshes(const check_set *set)
 {
 	const check_file *file = &set->meshes;
-	uint32_t materials = set->has_materials ? check_find(&set->materials, HOB_PK_MATL).entry.count : 0;
-	uint32_t variants = set->has_materials ? check_find(&set->materials, HOB_PK_VARI).entry.count : 0;
+	uint32_t materials = set->has_materials ? hob_check_find(&set->materials, HOB_PK_MATL).entry.count : 0;
+	uint32_t variants = set->has_materials ? hob_check_find(&set->materials, HOB_PK_VARI).entry.count : 0;
 	check_section skins =
-		set->has_animations ? check_find(&set->animations, HOB_PK_SKIN) : (check_section){0};
-	check_section meshes = check_find(file, HOB_PK_MDSC), maps = check_find(file, HOB_PK_VMAP);
+		set->has_animations ? hob_check_find(&set->animations, HOB_PK_SKIN) : (check_section){0};
+	check_section meshes = hob_check_find(file, HOB_PK_MDSC), maps = hob_check_find(file, HOB_PK_VMAP);
 	for (uint32_t i = 0; i < meshes.entry.count; i++) {
 		hob_pk_mesh mesh;
-		check_read(&meshes, i, &mesh, sizeof mesh);
+		hob_check_read(&meshes, i, &mesh, sizeof mesh);
 		if (set->has_materials && !in_range(file, mesh.material, materials, true, "material", i))
 			return false;
 		if (!set->has_animations || mesh.skin == HOB_PK_NONE)
@@ -59,14 +59,14 @@ static bool cross_meshes(const check_set *set)
 		if (!in_range(file, mesh.skin, skins.entry.count, false, "skin", i))
 			return false;
 		hob_pk_skin skin;
-		check_read(&skins, mesh.skin, &skin, sizeof skin);
-		int64_t top = check_top_joint(file, i);
+		hob_check_read(&skins, mesh.skin, &skin, sizeof skin);
+		int64_t top = hob_check_top_joint(file, i);
 		CHECK(file, top < (int64_t)skin.joint_count, "mesh %u uses joint %lld of %u", i, (long long)top,
 			  skin.joint_count);
 	}
 	for (uint32_t i = 0; i < maps.entry.count && set->has_materials; i++) {
 		hob_pk_variant_map map;
-		check_read(&maps, i, &map, sizeof map);
+		hob_check_read(&maps, i, &map, sizeof map);
 		if (!in_range(file, map.variant, variants, false, "variant", i) ||
 			!in_range(file, map.material, materials, true, "variant material", i))
 			return false;
@@ -77,11 +77,11 @@ static bool cross_meshes(const check_set *set)
 static bool cross_links(const check_set *set, uint32_t type, const check_file *to, bool has, uint32_t section,
 						const char *what)
 {
-	check_section links = check_find(&set->scene, type);
+	check_section links = hob_check_find(&set->scene, type);
 	for (uint32_t i = 0; i < links.entry.count && has; i++) {
 		hob_pk_link link;
-		check_read(&links, i, &link, sizeof link);
-		if (!in_range(&set->scene, link.value, check_find(to, section).entry.count, false, what, i))
+		hob_check_read(&links, i, &link, sizeof link);
+		if (!in_range(&set->scene, link.value, hob_check_find(to, section).entry.count, false, what, i))
 			return false;
 	}
 	return true;
@@ -90,18 +90,18 @@ static bool cross_links(const check_set *set, uint32_t type, const check_file *t
 static bool cross_animations(const check_set *set)
 {
 	const check_file *file = &set->animations;
-	uint32_t nodes = check_find(&set->scene, HOB_PK_HIER).entry.count;
-	check_section channels = check_find(file, HOB_PK_CHAN), joints = check_find(file, HOB_PK_JNTS);
-	check_section skins = check_find(file, HOB_PK_SKIN);
+	uint32_t nodes = hob_check_find(&set->scene, HOB_PK_HIER).entry.count;
+	check_section channels = hob_check_find(file, HOB_PK_CHAN), joints = hob_check_find(file, HOB_PK_JNTS);
+	check_section skins = hob_check_find(file, HOB_PK_SKIN);
 	for (uint32_t i = 0; i < channels.entry.count; i++)
-		if (!in_range(file, check_u32(&channels, i), nodes, false, "channel node", i))
+		if (!in_range(file, hob_check_u32(&channels, i), nodes, false, "channel node", i))
 			return false;
 	for (uint32_t i = 0; i < joints.entry.count; i++)
-		if (!in_range(file, check_u32(&joints, i), nodes, false, "joint node", i))
+		if (!in_range(file, hob_check_u32(&joints, i), nodes, false, "joint node", i))
 			return false;
 	for (uint32_t i = 0; i < skins.entry.count; i++) {
 		hob_pk_skin skin;
-		check_read(&skins, i, &skin, sizeof skin);
+		hob_check_read(&skins, i, &skin, sizeof skin);
 		if (!in_range(file, skin.root, nodes, true, "skeleton root", i))
 			return false;
 	}
@@ -129,7 +129,7 @@ static bool open_one(check_file *file, hob_bytes bytes, uint32_t kind, hob_arena
 	*has = bytes.size > 0;
 	if (!*has)
 		return true;
-	if (!check_container(file, bytes, arena, err) || !check_contents(file))
+	if (!hob_check_container(file, bytes, arena, err) || !check_contents(file))
 		return hob_fail_in(err, "%s file", what);
 	CHECK(file, file->header.kind == kind, "the %s file is of another kind", what);
 	return true;

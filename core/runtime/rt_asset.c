@@ -6,12 +6,12 @@
 
 /* ---- helpers of opening */
 
-const char *rt_string(rt_text text, uint32_t offset)
+const char *hob_rt_string(rt_text text, uint32_t offset)
 {
 	return offset != 0 ? text.base + offset : "";
 }
 
-uint32_t rt_link(rt_array links, uint32_t node)
+uint32_t hob_rt_link(rt_array links, uint32_t node)
 {
 	uint32_t low = 0, high = links.count;
 	while (low < high) {
@@ -27,7 +27,7 @@ uint32_t rt_link(rt_array links, uint32_t node)
 	return HOB_RT_NONE;
 }
 
-uint32_t rt_hash(const char *name)
+uint32_t hob_rt_hash(const char *name)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
 	for (; *name; name++)
@@ -35,7 +35,7 @@ uint32_t rt_hash(const char *name)
 	return hash;
 }
 
-void rt_sort(uint64_t *keys, uint64_t *room, size_t count)
+void hob_rt_sort(uint64_t *keys, uint64_t *room, size_t count)
 {
 	for (int shift = 0; shift < 64; shift += 8) {
 		size_t starts[256] = {0}, at = 0;
@@ -54,7 +54,7 @@ void rt_sort(uint64_t *keys, uint64_t *room, size_t count)
 	}
 }
 
-bool rt_in_range(const float *values, size_t count)
+bool hob_rt_in_range(const float *values, size_t count)
 {
 	bool good = true;
 	for (size_t i = 0; i < count; i++)
@@ -77,7 +77,7 @@ static const rt_format formats[] = {
 #include "../../schema/formats/mesh.def"
 };
 
-const rt_format *rt_find_format(uint32_t number)
+const rt_format *hob_rt_find_format(uint32_t number)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
 		if (formats[i].number == number)
@@ -85,9 +85,9 @@ const rt_format *rt_find_format(uint32_t number)
 	return NULL;
 }
 
-uint32_t rt_format_size(uint32_t number)
+uint32_t hob_rt_format_size(uint32_t number)
 {
-	const rt_format *format = rt_find_format(number);
+	const rt_format *format = hob_rt_find_format(number);
 	return format ? format->size : 0;
 }
 
@@ -152,7 +152,7 @@ static void unfold_octahedron(float out[4])
 	out[2] = length > 0 ? z / length : 1;
 }
 
-void rt_read(const rt_format *format, const uint8_t *at, float out[4])
+void hob_rt_read(const rt_format *format, const uint8_t *at, float out[4])
 {
 	out[0] = out[1] = out[2] = 0;
 	out[3] = 1;
@@ -169,7 +169,7 @@ void hob_rt_read_vertex(const hob_rt_mesh *mesh, const hob_rt_attribute *attribu
 	assert(vertex < mesh->vertex_count && attribute->stream < mesh->stream_count);
 	const hob_rt_stream *stream = &mesh->streams[attribute->stream];
 	const uint8_t *at = stream->data + (size_t)vertex * stream->stride + attribute->offset;
-	rt_read(rt_find_format(attribute->format), at, out);
+	hob_rt_read(hob_rt_find_format(attribute->format), at, out);
 	for (uint32_t i = attribute->components; i < 4; i++)
 		out[i] = i == 3;
 	if (attribute->encoding == HOB_PK_ENCODING_OCTAHEDRAL)
@@ -196,7 +196,7 @@ const char *hob_rt_node_name(const hob_rt_asset *asset, uint32_t node)
 {
 	const rt_asset *a = RT_ASSET(asset);
 	assert(node < asset->node_count);
-	return a->node_names.count > 0 ? rt_string(a->node_text, *RT_AT(uint32_t, a->node_names, node)) : "";
+	return a->node_names.count > 0 ? hob_rt_string(a->node_text, *RT_AT(uint32_t, a->node_names, node)) : "";
 }
 
 /* The first named node at or behind `from` in the order of hashes. */
@@ -220,7 +220,7 @@ static uint32_t search_name(const rt_asset *a, const char *name, uint64_t from)
 
 uint32_t hob_rt_find_node(const hob_rt_asset *asset, const char *name)
 {
-	return search_name(RT_ASSET(asset), name, (uint64_t)rt_hash(name) << 32);
+	return search_name(RT_ASSET(asset), name, (uint64_t)hob_rt_hash(name) << 32);
 }
 
 uint32_t hob_rt_find_next(const hob_rt_asset *asset, uint32_t node)
@@ -228,7 +228,7 @@ uint32_t hob_rt_find_next(const hob_rt_asset *asset, uint32_t node)
 	const char *name = hob_rt_node_name(asset, node);
 	if (*name == 0)
 		return HOB_RT_NONE;
-	return search_name(RT_ASSET(asset), name, ((uint64_t)rt_hash(name) << 32 | node) + 1);
+	return search_name(RT_ASSET(asset), name, ((uint64_t)hob_rt_hash(name) << 32 | node) + 1);
 }
 
 uint32_t hob_rt_find_clip(const hob_rt_asset *asset, const char *name)
@@ -260,7 +260,7 @@ const char *hob_rt_scene_name(const hob_rt_asset *asset, uint32_t scene)
 {
 	const rt_asset *a = RT_ASSET(asset);
 	assert(scene < asset->scene_count);
-	return rt_string(a->scene_text, RT_AT(hob_pk_scene, a->scenes, scene)->name);
+	return hob_rt_string(a->scene_text, RT_AT(hob_pk_scene, a->scenes, scene)->name);
 }
 
 const hob_pk_camera *hob_rt_camera(const hob_rt_asset *asset, uint32_t camera)
@@ -277,12 +277,12 @@ const hob_pk_light *hob_rt_light(const hob_rt_asset *asset, uint32_t light)
 
 uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node)
 {
-	return rt_link(RT_ASSET(asset)->camera_links, node);
+	return hob_rt_link(RT_ASSET(asset)->camera_links, node);
 }
 
 uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node)
 {
-	return rt_link(RT_ASSET(asset)->light_links, node);
+	return hob_rt_link(RT_ASSET(asset)->light_links, node);
 }
 
 /* ---- extras */
@@ -303,8 +303,8 @@ const char *hob_rt_extras(const hob_rt_asset *asset, uint32_t kind, uint32_t ind
 			end = middle;
 	}
 	if (extensions)
-		*extensions = rt_string(a->scene_text, found ? found->extensions : 0);
-	return rt_string(a->scene_text, found ? found->values : 0);
+		*extensions = hob_rt_string(a->scene_text, found ? found->extensions : 0);
+	return hob_rt_string(a->scene_text, found ? found->values : 0);
 }
 
 /* ---- materials */
@@ -317,7 +317,7 @@ const hob_pk_material *hob_rt_material(const hob_rt_asset *asset, uint32_t mater
 
 const char *hob_rt_material_name(const hob_rt_asset *asset, uint32_t material)
 {
-	return rt_string(RT_ASSET(asset)->material_text, hob_rt_material(asset, material)->name);
+	return hob_rt_string(RT_ASSET(asset)->material_text, hob_rt_material(asset, material)->name);
 }
 
 const hob_pk_texref *hob_rt_texref(const hob_rt_asset *asset, uint32_t texref)
@@ -334,7 +334,7 @@ const hob_pk_image *hob_rt_image(const hob_rt_asset *asset, uint32_t image)
 
 const char *hob_rt_image_name(const hob_rt_asset *asset, uint32_t image)
 {
-	return rt_string(RT_ASSET(asset)->image_text, hob_rt_image(asset, image)->name);
+	return hob_rt_string(RT_ASSET(asset)->image_text, hob_rt_image(asset, image)->name);
 }
 
 const hob_pk_texture_sampler *hob_rt_sampler(const hob_rt_asset *asset, uint32_t sampler)
@@ -347,7 +347,7 @@ const char *hob_rt_variant_name(const hob_rt_asset *asset, uint32_t variant)
 {
 	const rt_asset *a = RT_ASSET(asset);
 	assert(variant < asset->variant_count);
-	return rt_string(a->material_text, *RT_AT(uint32_t, a->variants, variant));
+	return hob_rt_string(a->material_text, *RT_AT(uint32_t, a->variants, variant));
 }
 
 uint32_t hob_rt_variant_material(const hob_rt_asset *asset, uint32_t mesh, uint32_t variant)
@@ -375,7 +375,7 @@ const hob_pk_morph *hob_rt_morph(const hob_rt_asset *asset, uint32_t morph)
 
 const char *hob_rt_morph_name(const hob_rt_asset *asset, uint32_t morph)
 {
-	return rt_string(RT_ASSET(asset)->mesh_text, hob_rt_morph(asset, morph)->name);
+	return hob_rt_string(RT_ASSET(asset)->mesh_text, hob_rt_morph(asset, morph)->name);
 }
 
 const hob_pk_delta *hob_rt_deltas(const hob_rt_asset *asset, uint32_t morph, uint32_t *count)

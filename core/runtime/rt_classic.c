@@ -40,13 +40,13 @@ static bool open_meshes(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 	if (blob.size == 0)
 		return true;
 	if (blob.size < MESH_HEADER || load_u32(data) != 0x12345678)
-		return rt_fail(error, HOB_RT_CORRUPT, "the meshes file is neither packed nor classic");
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "the meshes file is neither packed nor classic");
 	uint64_t count = load_u32(data + 4), index_bytes = load_u32(data + 12),
 			 vertex_bytes = load_u32(data + 16);
 	uint64_t tables = MESH_HEADER + count * (MESH_SIZE + BOX_SIZE);
 	if (tables + index_bytes + vertex_bytes != blob.size || index_bytes % 4 != 0 ||
 		vertex_bytes % VERTEX_SIZE != 0)
-		return rt_fail(
+		return hob_rt_fail(
 			error, tables + index_bytes + vertex_bytes > blob.size ? HOB_RT_TRUNCATED : HOB_RT_CORRUPT,
 			"the meshes file has %zu bytes for %u meshes, %llu bytes of indices, %llu of vertices", blob.size,
 			(unsigned)count, (unsigned long long)index_bytes, (unsigned long long)vertex_bytes);
@@ -65,15 +65,15 @@ static bool skip_strings(hob_rt_blob blob, size_t *at, uint32_t *count, hob_rt_e
 {
 	const uint8_t *data = (const uint8_t *)blob.data;
 	if (blob.size - *at < 4)
-		return rt_fail(error, HOB_RT_TRUNCATED, "a list of strings is missing");
+		return hob_rt_fail(error, HOB_RT_TRUNCATED, "a list of strings is missing");
 	*count = load_u32(data + *at);
 	*at += 4;
 	for (uint32_t i = 0; i < *count; i++) {
 		uint32_t length = blob.size - *at < 4 ? HOB_RT_NONE : load_u32(data + *at);
 		if (length == HOB_RT_NONE || length >= blob.size - *at - 4)
-			return rt_fail(error, HOB_RT_TRUNCATED, "string %u of %u is cut off", i, *count);
+			return hob_rt_fail(error, HOB_RT_TRUNCATED, "string %u of %u is cut off", i, *count);
 		if (data[*at + 4 + length] != 0)
-			return rt_fail(error, HOB_RT_CORRUPT, "string %u of %u does not end with a NUL", i, *count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "string %u of %u does not end with a NUL", i, *count);
 		*at += 4 + (size_t)length + 1;
 	}
 	return true;
@@ -86,8 +86,8 @@ static bool open_materials(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 		return true;
 	uint64_t count = blob.size >= 4 ? load_u32(data) : 0;
 	if (blob.size < 4 || count * MATERIAL_SIZE > blob.size - 4)
-		return rt_fail(error, HOB_RT_TRUNCATED, "the materials file has %zu bytes for %u materials",
-					   blob.size, (unsigned)count);
+		return hob_rt_fail(error, HOB_RT_TRUNCATED, "the materials file has %zu bytes for %u materials",
+						   blob.size, (unsigned)count);
 	size_t at = 4 + (size_t)count * MATERIAL_SIZE;
 	f->material_count = (uint32_t)count;
 	f->materials = data + 4;
@@ -95,7 +95,7 @@ static bool open_materials(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 	if (!skip_strings(blob, &at, &f->image_count, error))
 		return false;
 	return at == blob.size ||
-		   rt_fail(error, HOB_RT_CORRUPT, "the materials file has %zu bytes too many", blob.size - at);
+		   hob_rt_fail(error, HOB_RT_CORRUPT, "the materials file has %zu bytes too many", blob.size - at);
 }
 
 static bool open_map(hob_rt_blob blob, size_t *at, uint32_t *count, const uint8_t **pairs,
@@ -104,9 +104,9 @@ static bool open_map(hob_rt_blob blob, size_t *at, uint32_t *count, const uint8_
 	const uint8_t *data = (const uint8_t *)blob.data;
 	uint32_t words = blob.size - *at >= 4 ? load_u32(data + *at) : 0;
 	if (blob.size - *at < 4 || words > (blob.size - *at - 4) / 4)
-		return rt_fail(error, HOB_RT_TRUNCATED, "a map of %u words is cut off", words);
+		return hob_rt_fail(error, HOB_RT_TRUNCATED, "a map of %u words is cut off", words);
 	if (words % 2 != 0)
-		return rt_fail(error, HOB_RT_CORRUPT, "a map of %u words is not made of pairs", words);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "a map of %u words is not made of pairs", words);
 	*count = words / 2;
 	*pairs = data + *at + 4;
 	*at += 4 + (size_t)words * 4;
@@ -118,8 +118,8 @@ static bool open_scene(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 	const uint8_t *data = (const uint8_t *)blob.data;
 	uint64_t count = blob.size >= 4 ? load_u32(data) : 0;
 	if (blob.size < 4 || count * NODE_SIZE > blob.size - 4)
-		return rt_fail(error, HOB_RT_TRUNCATED, "the scene file has %zu bytes for %llu nodes", blob.size,
-					   (unsigned long long)count);
+		return hob_rt_fail(error, HOB_RT_TRUNCATED, "the scene file has %zu bytes for %llu nodes", blob.size,
+						   (unsigned long long)count);
 	size_t at = 4 + (size_t)count * NODE_SIZE;
 	f->node_count = (uint32_t)count;
 	f->nodes = data + 4;
@@ -137,7 +137,7 @@ static bool open_scene(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 	if (!skip_strings(blob, &at, &f->material_name_count, error))
 		return false;
 	return at == blob.size ||
-		   rt_fail(error, HOB_RT_CORRUPT, "the scene file has %zu bytes too many", blob.size - at);
+		   hob_rt_fail(error, HOB_RT_CORRUPT, "the scene file has %zu bytes too many", blob.size - at);
 }
 
 static bool is_aligned(hob_rt_blob blob)
@@ -145,15 +145,15 @@ static bool is_aligned(hob_rt_blob blob)
 	return ((uintptr_t)blob.data & 3) == 0 && blob.size < HOB_RT_NONE;
 }
 
-bool rt_classic_open(const hob_rt_files *files, rt_asset *a, hob_rt_error *error)
+bool hob_rt_classic_open(const hob_rt_files *files, rt_asset *a, hob_rt_error *error)
 {
 	if (!is_aligned(files->meshes) || !is_aligned(files->materials) || !is_aligned(files->scene))
-		return rt_fail(error, HOB_RT_MISALIGNED,
-					   "classic files must begin at a multiple of 4 bytes and be smaller "
-					   "than 4 GiB");
+		return hob_rt_fail(error, HOB_RT_MISALIGNED,
+						   "classic files must begin at a multiple of 4 bytes and be smaller "
+						   "than 4 GiB");
 	if (files->animations.size > 0)
-		return rt_fail(error, HOB_RT_CORRUPT,
-					   "classic files have no animations: give the packed scene with them");
+		return hob_rt_fail(error, HOB_RT_CORRUPT,
+						   "classic files have no animations: give the packed scene with them");
 	a->pub.classic = true;
 	a->node_text.base = a->material_text.base = a->scene_text.base = (const char *)files->scene.data;
 	a->node_text.size = a->material_text.size = a->scene_text.size = (uint32_t)files->scene.size;
@@ -168,13 +168,13 @@ bool rt_classic_open(const hob_rt_files *files, rt_asset *a, hob_rt_error *error
 static rt_array take_array(rt_memory *memory, uint32_t count, size_t size)
 {
 	rt_array array;
-	array.data = (const uint8_t *)rt_take(memory, count, size);
+	array.data = (const uint8_t *)hob_rt_take(memory, count, size);
 	array.count = count;
 	array.stride = (uint32_t)size;
 	return array;
 }
 
-void rt_classic_lay_out(rt_asset *a, rt_memory *memory)
+void hob_rt_classic_lay_out(rt_asset *a, rt_memory *memory)
 {
 	const rt_classic *f = &a->files;
 	a->pub.node_count = f->node_count;
@@ -224,9 +224,9 @@ static bool fill_nodes(rt_asset *a, hob_rt_error *error)
 		int32_t parent = RT_AT(hob_pk_hierarchy, a->hierarchy, i)->parent;
 		const float *local = RT_AT(hob_pk_mat4, a->local, i)->m;
 		if (parent < -1 || (parent >= 0 && (uint32_t)parent >= i))
-			return rt_fail(error, HOB_RT_CORRUPT, "node %u has parent %d", i, (int)parent);
-		if (!rt_in_range(local, 16))
-			return rt_fail(error, HOB_RT_CORRUPT, "the matrix of node %u is not finite", i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "node %u has parent %d", i, (int)parent);
+		if (!hob_rt_in_range(local, 16))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the matrix of node %u is not finite", i);
 		a->parents[i] = parent < 0 ? HOB_RT_NONE : (uint32_t)parent;
 		if (parent < 0)
 			roots[root_count++] = i;
@@ -249,11 +249,11 @@ static bool fill_links(const rt_asset *a, const uint8_t *pairs, rt_array *links,
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t node = load_u32(pairs + (size_t)i * 8), value = load_u32(pairs + (size_t)i * 8 + 4);
 		if (node >= a->pub.node_count || value >= limit)
-			return rt_fail(error, HOB_RT_CORRUPT, "node %u of %u has %s %u of %u", node, a->pub.node_count,
-						   what, value, limit);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "node %u of %u has %s %u of %u", node,
+							   a->pub.node_count, what, value, limit);
 		room[i] = (uint64_t)node << 32 | i;
 	}
-	rt_sort(room, room + count, count);
+	hob_rt_sort(room, room + count, count);
 	links->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t node = (uint32_t)(room[i] >> 32);
@@ -283,8 +283,8 @@ static bool fill_names(rt_asset *a, uint64_t *offsets, hob_rt_error *error)
 		uint32_t node = load_u32(f->name_links + (size_t)i * 8),
 				 name = load_u32(f->name_links + (size_t)i * 8 + 4);
 		if (node >= f->node_count || name >= f->name_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "node %u of %u has name %u of %u", node, f->node_count,
-						   name, f->name_count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "node %u of %u has name %u of %u", node, f->node_count,
+							   name, f->name_count);
 		names[node] = (uint32_t)offsets[name];
 	}
 	return true;
@@ -362,7 +362,7 @@ static bool check_indices(const rt_asset *a, hob_rt_lod *lod, uint32_t vertex_co
 						  hob_rt_error *error)
 {
 	if (lod->index_count > *left)
-		return rt_fail(error, HOB_RT_CORRUPT, "levels of detail overlap");
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "levels of detail overlap");
 	*left -= lod->index_count;
 	lod->vertex_prefix = vertex_count;
 	if (a->options.trust_indices)
@@ -372,7 +372,7 @@ static bool check_indices(const rt_asset *a, hob_rt_lod *lod, uint32_t vertex_co
 	for (uint32_t i = 0; i < lod->index_count; i++)
 		largest = indices[i] > largest ? indices[i] : largest;
 	if (lod->index_count > 0 && largest >= vertex_count)
-		return rt_fail(error, HOB_RT_CORRUPT, "index %u of %u vertices", largest, vertex_count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "index %u of %u vertices", largest, vertex_count);
 	lod->vertex_prefix = lod->index_count > 0 ? largest + 1 : 0;
 	return true;
 }
@@ -382,7 +382,8 @@ static void fill_box(const uint8_t *box, hob_rt_mesh *out)
 	float bounds[6], square = 0;
 	memcpy(bounds, box, sizeof bounds);
 	/* The converter gives meshes without triangles an inside-out box of the largest floats. */
-	if (!rt_in_range(bounds, 6) || bounds[0] > bounds[3] || bounds[1] > bounds[4] || bounds[2] > bounds[5])
+	if (!hob_rt_in_range(bounds, 6) || bounds[0] > bounds[3] || bounds[1] > bounds[4] ||
+		bounds[2] > bounds[5])
 		return;
 	memcpy(out->aabb_min, bounds, sizeof out->aabb_min);
 	memcpy(out->aabb_max, bounds + 3, sizeof out->aabb_max);
@@ -402,12 +403,12 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 	uint32_t lods = load_u32(from + MESH_LOD_COUNT), first = load_u32(from + MESH_INDEX_OFFSET);
 	uint32_t vertex = load_u32(from + MESH_VERTEX_OFFSET), vertices = load_u32(from + MESH_VERTEX_COUNT);
 	if (load_u32(from + MESH_STREAM_COUNT) != 1 || load_u32(from + MESH_ELEMENT_SIZE) != VERTEX_SIZE)
-		return rt_fail(error, HOB_RT_UNSUPPORTED,
-					   "%u streams with vertices of %u bytes; the first edition has 1 of 32",
-					   load_u32(from + MESH_STREAM_COUNT), load_u32(from + MESH_ELEMENT_SIZE));
+		return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
+						   "%u streams with vertices of %u bytes; the first edition has 1 of 32",
+						   load_u32(from + MESH_STREAM_COUNT), load_u32(from + MESH_ELEMENT_SIZE));
 	if (lods > MESH_LODS || first > f->index_count || vertex > f->vertex_count)
-		return rt_fail(error, HOB_RT_CORRUPT, "%u levels, indices from %u of %u, vertices from %u of %u",
-					   lods, first, f->index_count, vertex, f->vertex_count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u levels, indices from %u of %u, vertices from %u of %u",
+						   lods, first, f->index_count, vertex, f->vertex_count);
 	/* The converter's repository version counts half as many again as there are. */
 	uint32_t room = f->vertex_count - vertex;
 	to->name = "";
@@ -430,8 +431,8 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 		uint32_t begin = load_u32(from + MESH_LOD_OFFSETS + l * 4),
 				 end = load_u32(from + MESH_LOD_OFFSETS + l * 4 + 4);
 		if (begin > end || end > f->index_count - first)
-			return rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u to %u of %u", l, begin, end,
-						   f->index_count - first);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u to %u of %u", l, begin, end,
+							   f->index_count - first);
 		lod->indices = f->indices + ((size_t)first + begin) * 4;
 		lod->index_bytes = 4;
 		lod->index_count = end - begin;
@@ -465,11 +466,11 @@ static bool fill_meshes(rt_asset *a, hob_rt_error *error)
 	uint64_t left = a->files.index_count;
 	for (uint32_t i = 0; i < a->files.mesh_count; i++)
 		if (!fill_mesh(a, i, &lod_count, &left, error))
-			return rt_fail_in(error, "mesh", i);
+			return hob_rt_fail_in(error, "mesh", i);
 	return true;
 }
 
-bool rt_classic_fill(rt_asset *a, uint64_t *room, hob_rt_error *error)
+bool hob_rt_classic_fill(rt_asset *a, uint64_t *room, hob_rt_error *error)
 {
 	const rt_classic *f = &a->files;
 	uint32_t meshes = f->meshes ? f->mesh_count : HOB_RT_NONE,

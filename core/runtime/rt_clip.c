@@ -7,7 +7,7 @@
 
 /* ---- poses */
 
-hob_rt_pose *rt_take_pose(rt_memory *memory, const rt_asset *a)
+hob_rt_pose *hob_rt_take_pose(rt_memory *memory, const rt_asset *a)
 {
 	hob_rt_pose *pose = RT_TAKE(memory, hob_rt_pose, 1);
 	float *rows = RT_TAKE(memory, float, (uint64_t)a->slot_stride *RT_POSE_ROWS);
@@ -30,19 +30,19 @@ bool hob_rt_pose_open(const hob_rt_asset *asset, hob_rt_pose **out, hob_rt_error
 {
 	const rt_asset *a = RT_ASSET(asset);
 	rt_memory memory = {NULL, 0, false};
-	rt_take_pose(&memory, a);
-	memory.base = memory.failed ? NULL : (uint8_t *)rt_allocate(&a->options, memory.used);
+	hob_rt_take_pose(&memory, a);
+	memory.base = memory.failed ? NULL : (uint8_t *)hob_rt_allocate(&a->options, memory.used);
 	memory.used = 0;
 	if (!memory.base)
-		return rt_fail(error, HOB_RT_MEMORY, "no memory for a pose of %u nodes", asset->animated_count);
-	*out = rt_take_pose(&memory, a);
+		return hob_rt_fail(error, HOB_RT_MEMORY, "no memory for a pose of %u nodes", asset->animated_count);
+	*out = hob_rt_take_pose(&memory, a);
 	return true;
 }
 
 void hob_rt_pose_close(hob_rt_pose *pose)
 {
 	if (pose)
-		rt_release(&RT_ASSET(pose->asset)->options, pose);
+		hob_rt_release(&RT_ASSET(pose->asset)->options, pose);
 }
 
 static void copy_floats(float *to, const float *from, size_t count)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-void rt_clips_lay_out(rt_asset *a, rt_memory *memory)
+void hob_rt_clips_lay_out(rt_asset *a, rt_memory *memory)
 {
 	uint32_t channels = a->channels.count;
 	a->pub.skin_count = a->skin_records.count;
@@ -19,16 +19,16 @@ void rt_clips_lay_out(rt_asset *a, rt_memory *memory)
 	a->rest = RT_TAKE(memory, float, (uint64_t)a->slot_stride * 10);
 }
 
-bool rt_skins_fill(rt_asset *a, hob_rt_error *error)
+bool hob_rt_skins_fill(rt_asset *a, hob_rt_error *error)
 {
 	const uint32_t *joints = (const uint32_t *)(const void *)a->joints.data;
 	for (uint32_t i = 0; i < a->joints.count; i++)
 		if (joints[i] >= a->pub.node_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "joint %u is node %u of %u", i, joints[i],
-						   a->pub.node_count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "joint %u is node %u of %u", i, joints[i],
+							   a->pub.node_count);
 	for (uint32_t i = 0; i < a->inverse_binds.count; i++)
-		if (!rt_in_range(RT_AT(hob_pk_mat4, a->inverse_binds, i)->m, 16))
-			return rt_fail(error, HOB_RT_CORRUPT, "inverse bind matrix %u is not finite or too large", i);
+		if (!hob_rt_in_range(RT_AT(hob_pk_mat4, a->inverse_binds, i)->m, 16))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "inverse bind matrix %u is not finite or too large", i);
 	for (uint32_t i = 0; i < a->skin_records.count; i++) {
 		const hob_pk_skin *from = RT_AT(hob_pk_skin, a->skin_records, i);
 		if (from->joint_first > a->joints.count || from->joint_count > a->joints.count - from->joint_first ||
@@ -36,9 +36,9 @@ bool rt_skins_fill(rt_asset *a, hob_rt_error *error)
 			from->joint_count > a->inverse_binds.count - from->joint_first ||
 			(from->name != 0 && from->name >= a->clip_text.size) ||
 			(from->root != HOB_PK_NONE && from->root >= a->pub.node_count))
-			return rt_fail(error, HOB_RT_CORRUPT, "skin %u has joints %u+%u of %u, root %u", i,
-						   from->joint_first, from->joint_count, a->joints.count, from->root);
-		a->skins[i].name = rt_string(a->clip_text, from->name);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "skin %u has joints %u+%u of %u, root %u", i,
+							   from->joint_first, from->joint_count, a->joints.count, from->root);
+		a->skins[i].name = hob_rt_string(a->clip_text, from->name);
 		a->skins[i].root = from->root;
 		a->skins[i].joint_count = from->joint_count;
 		a->skins[i].joints = joints ? joints + from->joint_first : NULL;
@@ -64,29 +64,30 @@ static bool check_samplers(rt_asset *a, hob_rt_error *error)
 {
 	const float *times = (const float *)(const void *)a->times.data;
 	uint64_t left = a->values.count;
-	if (!rt_in_range((const float *)(const void *)a->values.data, a->values.count) ||
-		!rt_in_range(times, a->times.count))
-		return rt_fail(error, HOB_RT_CORRUPT, "a key is not finite");
+	if (!hob_rt_in_range((const float *)(const void *)a->values.data, a->values.count) ||
+		!hob_rt_in_range(times, a->times.count))
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "a key is not finite");
 	for (uint32_t i = 0; i < a->clip_samplers.count; i++) {
 		const hob_pk_sampler *s = RT_AT(hob_pk_sampler, a->clip_samplers, i);
 		if (s->interpolation > HOB_PK_CUBICSPLINE || s->value_format != HOB_PK_VALUE_F32)
-			return rt_fail(error, HOB_RT_UNSUPPORTED, "sampler %u has interpolation %u, value format %u", i,
-						   s->interpolation, s->value_format);
+			return hob_rt_fail(error, HOB_RT_UNSUPPORTED, "sampler %u has interpolation %u, value format %u",
+							   i, s->interpolation, s->value_format);
 		uint64_t values =
 			(uint64_t)s->key_count * s->components * (s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1);
 		if (s->key_count == 0 || s->components == 0 || s->time_first > a->times.count ||
 			s->key_count > a->times.count - s->time_first || s->value_first > a->values.count ||
 			values > a->values.count - s->value_first || s->key_count > left)
-			return rt_fail(error, HOB_RT_CORRUPT, "sampler %u has keys %u+%u of %u, values from %u of %u", i,
-						   s->time_first, s->key_count, a->times.count, s->value_first, a->values.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "sampler %u has keys %u+%u of %u, values from %u of %u",
+							   i, s->time_first, s->key_count, a->times.count, s->value_first,
+							   a->values.count);
 		left -= s->key_count;
 		if (s->components == 4 && s->interpolation == HOB_PK_LINEAR)
 			a->unit_curves[i] =
 				is_unit((const float *)(const void *)a->values.data + s->value_first, s->key_count);
 		for (uint32_t k = 1; k < s->key_count; k++)
 			if (!(times[s->time_first + k - 1] < times[s->time_first + k]))
-				return rt_fail(error, HOB_RT_CORRUPT, "key %u of sampler %u is not after the one before", k,
-							   i);
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "key %u of sampler %u is not after the one before",
+								   k, i);
 	}
 	return true;
 }
@@ -97,8 +98,8 @@ static bool find_animated(rt_asset *a, uint32_t *slot_of, hob_rt_error *error)
 	for (uint32_t i = 0; i < a->channels.count; i++) {
 		const hob_pk_channel *c = RT_AT(hob_pk_channel, a->channels, i);
 		if (c->node >= a->pub.node_count || c->sampler >= a->clip_samplers.count)
-			return rt_fail(error, HOB_RT_CORRUPT, "channel %u moves node %u of %u by sampler %u of %u", i,
-						   c->node, a->pub.node_count, c->sampler, a->clip_samplers.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "channel %u moves node %u of %u by sampler %u of %u", i,
+							   c->node, a->pub.node_count, c->sampler, a->clip_samplers.count);
 		if (c->path < HOB_PK_PATH_WEIGHTS)
 			slot_of[c->node] |= 1u << c->path;
 	}
@@ -126,8 +127,8 @@ static bool fill_channels(rt_asset *a, const uint32_t *slot_of, hob_rt_error *er
 		if (c->path < HOB_PK_PATH_WEIGHTS) {
 			uint32_t wanted = c->path == HOB_PK_PATH_ROTATION ? 4 : 3;
 			if (components != wanted)
-				return rt_fail(error, HOB_RT_CORRUPT, "channel %u has %u components for path %u", i,
-							   components, c->path);
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "channel %u has %u components for path %u", i,
+								   components, c->path);
 			a->channel_slots[i] = slot_of[c->node];
 		} else if (c->path == HOB_PK_PATH_WEIGHTS && a->weight_of && components == a->weights_at[c->node]) {
 			a->channel_slots[i] = a->weight_of[c->node];
@@ -143,11 +144,12 @@ static bool fill_clip_records(rt_asset *a, hob_rt_error *error)
 		const hob_pk_clip *from = RT_AT(hob_pk_clip, a->clip_records, i);
 		hob_rt_clip *to = &a->clips[i];
 		if (from->channel_first > a->channels.count ||
-			from->channel_count > a->channels.count - from->channel_first || !rt_in_range(&from->start, 1) ||
-			!rt_in_range(&from->end, 1) || (from->name != 0 && from->name >= a->clip_text.size))
-			return rt_fail(error, HOB_RT_CORRUPT, "clip %u has channels %u+%u of %u", i, from->channel_first,
-						   from->channel_count, a->channels.count);
-		to->name = rt_string(a->clip_text, from->name);
+			from->channel_count > a->channels.count - from->channel_first ||
+			!hob_rt_in_range(&from->start, 1) || !hob_rt_in_range(&from->end, 1) ||
+			(from->name != 0 && from->name >= a->clip_text.size))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "clip %u has channels %u+%u of %u", i,
+							   from->channel_first, from->channel_count, a->channels.count);
+		to->name = hob_rt_string(a->clip_text, from->name);
 		to->start = from->start;
 		to->end = from->end;
 		to->channel_first = from->channel_first;
@@ -158,7 +160,7 @@ static bool fill_clip_records(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-bool rt_clips_fill(rt_asset *a, uint32_t *slot_of, hob_rt_error *error)
+bool hob_rt_clips_fill(rt_asset *a, uint32_t *slot_of, hob_rt_error *error)
 {
 	return check_samplers(a, error) && find_animated(a, slot_of, error) && fill_channels(a, slot_of, error) &&
 		   fill_clip_records(a, error);

@@ -86,9 +86,9 @@ bool hob_rt_instance_open(const hob_rt_asset *asset, hob_rt_instance **out, hob_
 	rt_memory memory = {NULL, 0, false};
 	memset(&plan, 0, sizeof plan);
 	lay_out(&plan, &memory, a);
-	uint8_t *block = memory.failed ? NULL : (uint8_t *)rt_allocate(&a->options, memory.used);
+	uint8_t *block = memory.failed ? NULL : (uint8_t *)hob_rt_allocate(&a->options, memory.used);
 	if (!block)
-		return rt_fail(error, HOB_RT_MEMORY, "no memory for an instance of %u nodes", asset->node_count);
+		return hob_rt_fail(error, HOB_RT_MEMORY, "no memory for an instance of %u nodes", asset->node_count);
 	hob_rt_instance *in = (hob_rt_instance *)(void *)block;
 	memory.base = block;
 	memory.used = 0;
@@ -110,7 +110,7 @@ void hob_rt_instance_close(hob_rt_instance *in)
 	hob_rt_detach(in);
 	while (in->first_child)
 		hob_rt_detach(in->first_child);
-	rt_release(&in->asset->options, in);
+	hob_rt_release(&in->asset->options, in);
 }
 
 const hob_rt_asset *hob_rt_instance_asset(const hob_rt_instance *in)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...)
+bool hob_rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...)
 {
 	if (!error)
 		return false;
@@ -17,7 +17,7 @@ bool rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...)
 	return false;
 }
 
-bool rt_fail_in(hob_rt_error *error, const char *what, uint32_t index)
+bool hob_rt_fail_in(hob_rt_error *error, const char *what, uint32_t index)
 {
 	if (error) {
 		size_t used = strlen(error->text);
@@ -26,7 +26,7 @@ bool rt_fail_in(hob_rt_error *error, const char *what, uint32_t index)
 	return false;
 }
 
-void *rt_take(rt_memory *memory, uint64_t count, size_t size)
+void *hob_rt_take(rt_memory *memory, uint64_t count, size_t size)
 {
 	size_t at = (memory->used + 15) & ~(size_t)15;
 	if (at < memory->used || count > (SIZE_MAX - at) / size) {
@@ -37,7 +37,7 @@ void *rt_take(rt_memory *memory, uint64_t count, size_t size)
 	return memory->base ? memory->base + at : NULL;
 }
 
-void *rt_allocate(const hob_rt_options *options, size_t size)
+void *hob_rt_allocate(const hob_rt_options *options, size_t size)
 {
 	void *memory =
 		options->allocate ? options->allocate(options->user, size ? size : 1) : malloc(size ? size : 1);
@@ -46,7 +46,7 @@ void *rt_allocate(const hob_rt_options *options, size_t size)
 	return memory;
 }
 
-void rt_release(const hob_rt_options *options, void *memory)
+void hob_rt_release(const hob_rt_options *options, void *memory)
 {
 	if (!memory)
 		return;

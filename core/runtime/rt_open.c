@@ -31,11 +31,11 @@ static void index_names(rt_asset *a, uint64_t *room)
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < a->node_names.count; i++) {
 		uint32_t name = *RT_AT(uint32_t, a->node_names, i);
-		if (name != 0 && *rt_string(a->node_text, name) != 0)
-			a->by_name[count++] = (uint64_t)rt_hash(rt_string(a->node_text, name)) << 32 | i;
+		if (name != 0 && *hob_rt_string(a->node_text, name) != 0)
+			a->by_name[count++] = (uint64_t)hob_rt_hash(hob_rt_string(a->node_text, name)) << 32 | i;
 	}
 	a->named_count = count;
-	rt_sort(a->by_name, room, count);
+	hob_rt_sort(a->by_name, room, count);
 }
 
 /* ---- draws and morph weights */
@@ -52,8 +52,8 @@ static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 			weights += RT_AT(hob_pk_mesh, a->mesh_records, mesh)->morph_count;
 	}
 	if (weights > WEIGHT_LIMIT)
-		return rt_fail(error, HOB_RT_UNSUPPORTED, "%llu morph weights, of which an instance may have %d",
-					   (unsigned long long)weights, WEIGHT_LIMIT);
+		return hob_rt_fail(error, HOB_RT_UNSUPPORTED, "%llu morph weights, of which an instance may have %d",
+						   (unsigned long long)weights, WEIGHT_LIMIT);
 	a->draws = RT_TAKE(memory, hob_rt_draw, a->mesh_links.count);
 	a->weight_of = a->weights_at = NULL;
 	a->weights = NULL;
@@ -69,9 +69,9 @@ static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 
 static uint32_t linked_here_or_above(const rt_asset *a, rt_array links, uint32_t node)
 {
-	uint32_t value = rt_link(links, node);
+	uint32_t value = hob_rt_link(links, node);
 	if (value == HOB_RT_NONE && a->parents[node] != HOB_RT_NONE)
-		value = rt_link(links, a->parents[node]);
+		value = hob_rt_link(links, a->parents[node]);
 	return value;
 }
 
@@ -82,7 +82,7 @@ static bool fill_draws(rt_asset *a, hob_rt_error *error)
 		const hob_pk_link *link = RT_AT(hob_pk_link, a->mesh_links, i);
 		const hob_rt_mesh *mesh = &a->meshes[link->value];
 		hob_rt_draw *draw = &a->draws[i];
-		uint32_t material = rt_link(a->material_links, link->node);
+		uint32_t material = hob_rt_link(a->material_links, link->node);
 		uint32_t skin = linked_here_or_above(a, a->skin_links, link->node);
 		draw->node = link->node;
 		draw->mesh = link->value;
@@ -91,9 +91,9 @@ static bool fill_draws(rt_asset *a, hob_rt_error *error)
 			draw->material = HOB_RT_NONE;
 		draw->skin = mesh->influence_count > 0 && skin < a->pub.skin_count ? skin : HOB_RT_NONE;
 		if (draw->skin != HOB_RT_NONE && a->mesh_joint_count[draw->mesh] > a->skins[draw->skin].joint_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "mesh %u names joint %u of the %u joints of skin %u",
-						   draw->mesh, a->mesh_joint_count[draw->mesh] - 1, a->skins[draw->skin].joint_count,
-						   draw->skin);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "mesh %u names joint %u of the %u joints of skin %u",
+							   draw->mesh, a->mesh_joint_count[draw->mesh] - 1,
+							   a->skins[draw->skin].joint_count, draw->skin);
 	}
 	a->pub.draw_count = count;
 	return true;
@@ -104,7 +104,7 @@ static bool fill_draws(rt_asset *a, hob_rt_error *error)
 static uint32_t weight_owner(const rt_asset *a, uint32_t node, const uint32_t *animated)
 {
 	uint32_t parent = a->parents[node];
-	if (animated[node] || rt_link(a->weight_links, node) != HOB_RT_NONE || parent == HOB_RT_NONE)
+	if (animated[node] || hob_rt_link(a->weight_links, node) != HOB_RT_NONE || parent == HOB_RT_NONE)
 		return node;
 	return parent;
 }
@@ -127,18 +127,19 @@ static bool fill_weights(rt_asset *a, uint32_t *animated, hob_rt_error *error)
 		const hob_rt_mesh *mesh = &a->meshes[draw->mesh];
 		uint32_t owner = weight_owner(a, draw->node, animated), count = a->weights_at[owner];
 		if (a->weight_of[owner] == HOB_RT_NONE) {
-			uint32_t link = rt_link(a->weight_links, owner), first = a->pub.weight_count;
+			uint32_t link = hob_rt_link(a->weight_links, owner), first = a->pub.weight_count;
 			if (link != HOB_RT_NONE && count > a->node_weights.count - link)
-				return rt_fail(error, HOB_RT_CORRUPT, "node %u has %u morph weights from %u of %u", owner,
-							   count, link, a->node_weights.count);
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "node %u has %u morph weights from %u of %u", owner,
+								   count, link, a->node_weights.count);
 			for (uint32_t k = 0; k < count; k++) {
 				float weight = 0;
 				if (link != HOB_RT_NONE)
 					weight = *RT_AT(float, a->node_weights, link + k);
 				else if (k < mesh->morph_count)
 					weight = RT_AT(hob_pk_morph, a->morphs, mesh->morph_first + k)->weight;
-				if (!rt_in_range(&weight, 1))
-					return rt_fail(error, HOB_RT_CORRUPT, "a morph weight of node %u is not finite", owner);
+				if (!hob_rt_in_range(&weight, 1))
+					return hob_rt_fail(error, HOB_RT_CORRUPT, "a morph weight of node %u is not finite",
+									   owner);
 				a->weights[first + k] = weight;
 			}
 			a->weight_of[owner] = first;
@@ -171,16 +172,16 @@ static bool lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 {
 	RT_TAKE(memory, rt_asset, 1);
 	if (a->pub.classic)
-		rt_classic_lay_out(a, memory);
-	else if (!rt_packed_lay_out(a, memory, error))
+		hob_rt_classic_lay_out(a, memory);
+	else if (!hob_rt_packed_lay_out(a, memory, error))
 		return false;
 	a->parents = RT_TAKE(memory, uint32_t, a->pub.node_count);
 	a->subtrees = RT_TAKE(memory, uint32_t, a->pub.node_count);
 	a->by_name = RT_TAKE(memory, uint64_t, a->node_names.count);
 	if (!take_draws(a, memory, error))
 		return false;
-	rt_clips_lay_out(a, memory);
-	return !memory->failed || rt_fail(error, HOB_RT_MEMORY, "the model does not fit the address space");
+	hob_rt_clips_lay_out(a, memory);
+	return !memory->failed || hob_rt_fail(error, HOB_RT_MEMORY, "the model does not fit the address space");
 }
 
 /* Room for sorting names and maps, and one number per node or joint. */
@@ -199,12 +200,12 @@ static size_t scratch_size(const rt_asset *a, size_t *numbers_at)
 
 static bool fill(rt_asset *a, uint64_t *room, uint32_t *numbers, hob_rt_error *error)
 {
-	bool read = a->pub.classic ? rt_classic_fill(a, room, error) : rt_packed_fill(a, error);
+	bool read = a->pub.classic ? hob_rt_classic_fill(a, room, error) : hob_rt_packed_fill(a, error);
 	if (!read)
 		return false;
 	if (!measure_subtrees(a->parents, a->subtrees, a->pub.node_count)) {
 		if (!a->pub.classic)
-			return rt_fail(error, HOB_RT_CORRUPT, "the nodes are not in depth-first order");
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the nodes are not in depth-first order");
 		a->subtrees = NULL;
 	}
 	index_names(a, room);
@@ -214,11 +215,11 @@ static bool fill(rt_asset *a, uint64_t *room, uint32_t *numbers, hob_rt_error *e
 	a->pub.clips = a->clips;
 	a->pub.animated = a->animated;
 	/* Skins before boxes and draws, weights before the channels that move them. */
-	if (!rt_skins_fill(a, error) || !rt_joint_boxes_fill(a, numbers, error) || !fill_draws(a, error))
+	if (!hob_rt_skins_fill(a, error) || !hob_rt_joint_boxes_fill(a, numbers, error) || !fill_draws(a, error))
 		return false;
 	if (a->weight_of && !fill_weights(a, numbers, error))
 		return false;
-	if (!rt_clips_fill(a, numbers, error))
+	if (!hob_rt_clips_fill(a, numbers, error))
 		return false;
 	fill_rest(a);
 	return true;
@@ -227,13 +228,13 @@ static bool fill(rt_asset *a, uint64_t *room, uint32_t *numbers, hob_rt_error *e
 static bool open_tables(const hob_rt_files *files, rt_asset *a, hob_rt_error *error)
 {
 	if (files->scene.size == 0 || !files->scene.data)
-		return rt_fail(error, HOB_RT_TRUNCATED, "no scene file was given");
-	if (!rt_is_packed(files->scene))
-		return rt_classic_open(files, a, error);
-	return rt_pack_open(files->meshes, HOB_PK_KIND_MESH, "meshes", &a->mesh_pack, error) &&
-		   rt_pack_open(files->materials, HOB_PK_KIND_MATL, "materials", &a->material_pack, error) &&
-		   rt_pack_open(files->scene, HOB_PK_KIND_SCNE, "scene", &a->scene_pack, error) &&
-		   rt_pack_open(files->animations, HOB_PK_KIND_ANIM, "animations", &a->clip_pack, error);
+		return hob_rt_fail(error, HOB_RT_TRUNCATED, "no scene file was given");
+	if (!hob_rt_is_packed(files->scene))
+		return hob_rt_classic_open(files, a, error);
+	return hob_rt_pack_open(files->meshes, HOB_PK_KIND_MESH, "meshes", &a->mesh_pack, error) &&
+		   hob_rt_pack_open(files->materials, HOB_PK_KIND_MATL, "materials", &a->material_pack, error) &&
+		   hob_rt_pack_open(files->scene, HOB_PK_KIND_SCNE, "scene", &a->scene_pack, error) &&
+		   hob_rt_pack_open(files->animations, HOB_PK_KIND_ANIM, "animations", &a->clip_pack, error);
 }
 
 bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_rt_asset **out,
@@ -248,11 +249,11 @@ bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_r
 	if (!open_tables(files, &plan, error) || !lay_out(&plan, &memory, error))
 		return false;
 	size_t numbers_at, scratch = scratch_size(&plan, &numbers_at);
-	uint8_t *block = (uint8_t *)rt_allocate(&plan.options, memory.used);
-	uint8_t *room = block ? (uint8_t *)rt_allocate(&plan.options, scratch) : NULL;
+	uint8_t *block = (uint8_t *)hob_rt_allocate(&plan.options, memory.used);
+	uint8_t *room = block ? (uint8_t *)hob_rt_allocate(&plan.options, scratch) : NULL;
 	bool done = false;
 	if (!room)
-		rt_fail(error, HOB_RT_MEMORY, "no memory for the %zu bytes of a model", memory.used + scratch);
+		hob_rt_fail(error, HOB_RT_MEMORY, "no memory for the %zu bytes of a model", memory.used + scratch);
 	else {
 		rt_asset *asset = (rt_asset *)(void *)block;
 		*asset = plan;
@@ -261,11 +262,11 @@ bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_r
 		done = lay_out(asset, &memory, error) &&
 			   fill(asset, (uint64_t *)(void *)room, (uint32_t *)(void *)(room + numbers_at), error);
 	}
-	rt_release(&plan.options, room);
+	hob_rt_release(&plan.options, room);
 	if (done)
 		*out = (hob_rt_asset *)(void *)block;
 	else
-		rt_release(&plan.options, block);
+		hob_rt_release(&plan.options, block);
 	return done;
 }
 
@@ -273,6 +274,6 @@ void hob_rt_close(hob_rt_asset *asset)
 {
 	if (asset) {
 		hob_rt_options options = RT_ASSET(asset)->options;
-		rt_release(&options, asset);
+		hob_rt_release(&options, asset);
 	}
 }

@@ -8,22 +8,22 @@ static bool decode(rt_asset *asset, rt_pack *pack, rt_memory *memory, hob_rt_err
 {
 	uint8_t **decoded = RT_TAKE(memory, uint8_t *, pack->section_count);
 	for (uint32_t i = 0; i < pack->section_count; i++) {
-		const hob_pk_section *s = rt_pack_section(pack, i);
+		const hob_pk_section *s = hob_rt_pack_section(pack, i);
 		if (s->codec == HOB_PK_CODEC_RAW)
 			continue;
 		if (!(s->flags & HOB_PK_SECTION_GPU) || !asset->options.decode)
-			return rt_fail(error, HOB_RT_UNSUPPORTED,
-						   "section %u of the %s file is encoded (codec %u): give "
-						   "options.decode, or cook with encode = raw",
-						   i, pack->what, s->codec);
+			return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
+							   "section %u of the %s file is encoded (codec %u): give "
+							   "options.decode, or cook with encode = raw",
+							   i, pack->what, s->codec);
 		uint8_t *room = RT_TAKE(memory, uint8_t, s->raw_bytes);
 		if (!decoded)
 			continue;
 		decoded[i] = room;
 		if (!asset->options.decode(asset->options.user, s->codec, s->count, s->stride, pack->file + s->offset,
 								   (size_t)s->stored_bytes, room))
-			return rt_fail(error, HOB_RT_CORRUPT, "section %u of the %s file cannot be decoded", i,
-						   pack->what);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "section %u of the %s file cannot be decoded", i,
+							   pack->what);
 	}
 	pack->decoded = decoded;
 	return true;
@@ -40,7 +40,7 @@ typedef struct wanted {
 static bool find_all(const rt_pack *pack, const wanted_t *wanted, size_t count, hob_rt_error *error)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!rt_pack_find(pack, wanted[i].type, wanted[i].size, wanted[i].array, error))
+		if (!hob_rt_pack_find(pack, wanted[i].type, wanted[i].size, wanted[i].array, error))
 			return false;
 	return true;
 }
@@ -70,8 +70,8 @@ static bool find_scene(rt_asset *a, hob_rt_error *error)
 	uint32_t count = a->hierarchy.count;
 	if (a->trs.count != count || a->local.count != count ||
 		(a->node_names.count != count && a->node_names.count != 0))
-		return rt_fail(error, HOB_RT_CORRUPT, "%u nodes, %u transforms, %u matrices, %u names", count,
-					   a->trs.count, a->local.count, a->node_names.count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u nodes, %u transforms, %u matrices, %u names", count,
+						   a->trs.count, a->local.count, a->node_names.count);
 	return true;
 }
 
@@ -108,8 +108,8 @@ static bool find_meshes(rt_asset *a, hob_rt_error *error)
 		(a->meshlet_vertices.count > 0 && a->meshlet_vertices.stride != sizeof(uint32_t)) ||
 		(a->meshlet_triangles.count > 0 && a->meshlet_triangles.stride != 1) ||
 		(a->deltas.count > 0 && a->deltas.stride != sizeof(hob_pk_delta)))
-		return rt_fail(error, HOB_RT_UNSUPPORTED,
-					   "meshlets or morph deltas are longer than this runtime knows");
+		return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
+						   "meshlets or morph deltas are longer than this runtime knows");
 	return true;
 }
 
@@ -130,11 +130,11 @@ static bool find_clips(rt_asset *a, hob_rt_error *error)
 	if ((a->times.count > 0 && a->times.stride != sizeof(float)) ||
 		(a->values.count > 0 && a->values.stride != sizeof(float)) ||
 		(a->joints.count > 0 && a->joints.stride != sizeof(uint32_t)))
-		return rt_fail(error, HOB_RT_UNSUPPORTED, "keys or joints are longer than this runtime knows");
+		return hob_rt_fail(error, HOB_RT_UNSUPPORTED, "keys or joints are longer than this runtime knows");
 	return true;
 }
 
-bool rt_packed_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
+bool hob_rt_packed_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 {
 	rt_pack *packs[] = {&a->mesh_pack, &a->material_pack, &a->scene_pack, &a->clip_pack};
 	for (int i = 0; i < 4; i++)
@@ -155,7 +155,7 @@ bool rt_packed_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 	a->pub.camera_count = a->cameras.count;
 	a->pub.light_count = a->lights.count;
 	a->pub.scene_count = a->scenes.count;
-	return rt_packed_meshes_lay_out(a, memory, error);
+	return hob_rt_packed_meshes_lay_out(a, memory, error);
 }
 
 /* ---- testing what the records of scene and materials say */
@@ -164,7 +164,7 @@ static bool check_name(rt_text text, uint32_t offset, hob_rt_error *error)
 {
 	if (offset == 0 || offset < text.size)
 		return true;
-	return rt_fail(error, HOB_RT_CORRUPT, "a name at %u in %u bytes of strings", offset, text.size);
+	return hob_rt_fail(error, HOB_RT_CORRUPT, "a name at %u in %u bytes of strings", offset, text.size);
 }
 
 static bool fill_nodes(rt_asset *a, hob_rt_error *error)
@@ -173,12 +173,12 @@ static bool fill_nodes(rt_asset *a, hob_rt_error *error)
 		int32_t parent = RT_AT(hob_pk_hierarchy, a->hierarchy, i)->parent;
 		const hob_pk_trs *trs = RT_AT(hob_pk_trs, a->trs, i);
 		if (parent < -1 || (parent >= 0 && (uint32_t)parent >= i))
-			return rt_fail(error, HOB_RT_CORRUPT, "node %u has parent %d", i, (int)parent);
-		if (!rt_in_range(trs->t, 3) || !rt_in_range(trs->r, 4) || !rt_in_range(trs->s, 3) ||
-			!rt_in_range(RT_AT(hob_pk_mat4, a->local, i)->m, 16))
-			return rt_fail(error, HOB_RT_CORRUPT, "the transform of node %u is not finite", i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "node %u has parent %d", i, (int)parent);
+		if (!hob_rt_in_range(trs->t, 3) || !hob_rt_in_range(trs->r, 4) || !hob_rt_in_range(trs->s, 3) ||
+			!hob_rt_in_range(RT_AT(hob_pk_mat4, a->local, i)->m, 16))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the transform of node %u is not finite", i);
 		if (a->node_names.count > 0 && !check_name(a->node_text, *RT_AT(uint32_t, a->node_names, i), error))
-			return rt_fail_in(error, "node", i);
+			return hob_rt_fail_in(error, "node", i);
 		a->parents[i] = parent < 0 ? HOB_RT_NONE : (uint32_t)parent;
 	}
 	return true;
@@ -191,8 +191,8 @@ static bool check_links(const rt_asset *a, rt_array links, uint32_t limit, const
 		const hob_pk_link *link = RT_AT(hob_pk_link, links, i);
 		if (link->node >= a->pub.node_count || link->value >= limit ||
 			(i > 0 && RT_AT(hob_pk_link, links, i - 1)->node >= link->node))
-			return rt_fail(error, HOB_RT_CORRUPT, "link %u from node %u of %u to %s %u of %u", i, link->node,
-						   a->pub.node_count, what, link->value, limit);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "link %u from node %u of %u to %s %u of %u", i,
+							   link->node, a->pub.node_count, what, link->value, limit);
 	}
 	return true;
 }
@@ -215,25 +215,25 @@ static bool check_scenes(rt_asset *a, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->roots.count; i++)
 		if (*RT_AT(uint32_t, a->roots, i) >= a->pub.node_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "scene root %u is node %u of %u", i,
-						   *RT_AT(uint32_t, a->roots, i), a->pub.node_count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "scene root %u is node %u of %u", i,
+							   *RT_AT(uint32_t, a->roots, i), a->pub.node_count);
 	if (a->roots.count > 0 && a->roots.stride != sizeof(uint32_t))
-		return rt_fail(error, HOB_RT_UNSUPPORTED, "scene roots are longer than this runtime knows");
+		return hob_rt_fail(error, HOB_RT_UNSUPPORTED, "scene roots are longer than this runtime knows");
 	for (uint32_t i = 0; i < a->scenes.count; i++) {
 		const hob_pk_scene *scene = RT_AT(hob_pk_scene, a->scenes, i);
 		if (scene->root_first > a->roots.count || scene->root_count > a->roots.count - scene->root_first ||
 			!check_name(a->scene_text, scene->name, error))
-			return rt_fail(error, HOB_RT_CORRUPT, "scene %u has roots %u+%u of %u", i, scene->root_first,
-						   scene->root_count, a->roots.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "scene %u has roots %u+%u of %u", i, scene->root_first,
+							   scene->root_count, a->roots.count);
 		if (scene->flags & HOB_PK_SCENE_DEFAULT)
 			a->pub.default_scene = i;
 	}
 	for (uint32_t i = 0; i < a->cameras.count; i++)
 		if (!check_name(a->scene_text, RT_AT(hob_pk_camera, a->cameras, i)->name, error))
-			return rt_fail_in(error, "camera", i);
+			return hob_rt_fail_in(error, "camera", i);
 	for (uint32_t i = 0; i < a->lights.count; i++)
 		if (!check_name(a->scene_text, RT_AT(hob_pk_light, a->lights, i)->name, error))
-			return rt_fail_in(error, "light", i);
+			return hob_rt_fail_in(error, "light", i);
 	return true;
 }
 
@@ -243,9 +243,9 @@ static bool check_extras(const rt_asset *a, hob_rt_error *error)
 		const hob_pk_extra *extra = RT_AT(hob_pk_extra, a->extras, i);
 		if (!check_name(a->scene_text, extra->values, error) ||
 			!check_name(a->scene_text, extra->extensions, error))
-			return rt_fail_in(error, "extra", i);
+			return hob_rt_fail_in(error, "extra", i);
 		if (i > 0 && rt_extra_key(extra) <= rt_extra_key(RT_AT(hob_pk_extra, a->extras, i - 1)))
-			return rt_fail(error, HOB_RT_CORRUPT, "extra %u stands out of order", i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "extra %u stands out of order", i);
 	}
 	return true;
 }
@@ -255,30 +255,30 @@ static bool check_materials(const rt_asset *a, hob_rt_error *error)
 	for (uint32_t i = 0; i < a->materials.count; i++) {
 		const hob_pk_material *material = RT_AT(hob_pk_material, a->materials, i);
 		if (!check_name(a->material_text, material->name, error))
-			return rt_fail_in(error, "material", i);
+			return hob_rt_fail_in(error, "material", i);
 		for (int slot = 0; slot < 24; slot++)
 			if (material->textures[slot] != HOB_PK_NONE && material->textures[slot] >= a->texrefs.count)
-				return rt_fail(error, HOB_RT_CORRUPT, "material %u uses texture %u of %u", i,
-							   material->textures[slot], a->texrefs.count);
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "material %u uses texture %u of %u", i,
+								   material->textures[slot], a->texrefs.count);
 	}
 	for (uint32_t i = 0; i < a->texrefs.count; i++) {
 		const hob_pk_texref *ref = RT_AT(hob_pk_texref, a->texrefs, i);
 		if (ref->image >= a->images.count ||
 			(ref->sampler != HOB_PK_NONE && ref->sampler >= a->samplers.count))
-			return rt_fail(error, HOB_RT_CORRUPT, "texture %u uses image %u of %u, sampler %u of %u", i,
-						   ref->image, a->images.count, ref->sampler, a->samplers.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "texture %u uses image %u of %u, sampler %u of %u", i,
+							   ref->image, a->images.count, ref->sampler, a->samplers.count);
 	}
 	for (uint32_t i = 0; i < a->images.count; i++)
 		if (!check_name(a->image_text, RT_AT(hob_pk_image, a->images, i)->name, error))
-			return rt_fail_in(error, "image", i);
+			return hob_rt_fail_in(error, "image", i);
 	for (uint32_t i = 0; i < a->variants.count; i++)
 		if (!check_name(a->material_text, *RT_AT(uint32_t, a->variants, i), error))
-			return rt_fail_in(error, "variant", i);
+			return hob_rt_fail_in(error, "variant", i);
 	return true;
 }
 
-bool rt_packed_fill(rt_asset *a, hob_rt_error *error)
+bool hob_rt_packed_fill(rt_asset *a, hob_rt_error *error)
 {
 	return fill_nodes(a, error) && check_scene_links(a, error) && check_scenes(a, error) &&
-		   check_extras(a, error) && check_materials(a, error) && rt_packed_meshes_fill(a, error);
+		   check_extras(a, error) && check_materials(a, error) && hob_rt_packed_meshes_fill(a, error);
 }

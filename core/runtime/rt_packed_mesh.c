@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-bool rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
+bool hob_rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 {
 	a->pub.mesh_count = a->mesh_records.count;
 	a->pub.morph_count = a->morphs.count;
@@ -15,8 +15,8 @@ bool rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *erro
 	/* Numbers are not tested yet: what is impossible takes no room and is refused later. */
 	uint64_t boxes = 0, vertices = 0;
 	for (uint32_t i = 0; i < a->mesh_pack.section_count; i++)
-		if (rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
-			vertices += rt_pack_section(&a->mesh_pack, i)->count;
+		if (hob_rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
+			vertices += hob_rt_pack_section(&a->mesh_pack, i)->count;
 	for (uint32_t i = 0; i < a->mesh_records.count; i++) {
 		const hob_pk_mesh *record = RT_AT(hob_pk_mesh, a->mesh_records, i);
 		uint32_t skin = record->skin < a->skin_records.count ? record->skin : HOB_RT_NONE;
@@ -32,7 +32,7 @@ bool rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *erro
 		boxes += joints < most ? joints : most;
 	}
 	if (boxes >= HOB_RT_NONE)
-		return rt_fail(error, HOB_RT_CORRUPT, "%llu joints move the meshes", (unsigned long long)boxes);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "%llu joints move the meshes", (unsigned long long)boxes);
 	a->joint_boxes = RT_TAKE(memory, rt_joint_box, boxes);
 	return true;
 }
@@ -49,10 +49,10 @@ static bool fill_attributes(rt_asset *a, hob_rt_error *error)
 		to->format = from->format;
 		to->stream = from->stream;
 		to->offset = from->offset;
-		if (rt_format_size(from->format) == 0 || from->encoding > HOB_PK_ENCODING_SCALED ||
+		if (hob_rt_format_size(from->format) == 0 || from->encoding > HOB_PK_ENCODING_SCALED ||
 			from->components == 0 || from->components > 4)
-			return rt_fail(error, HOB_RT_UNSUPPORTED, "vertex attribute %u has format %u, encoding %u", i,
-						   from->format, from->encoding);
+			return hob_rt_fail(error, HOB_RT_UNSUPPORTED, "vertex attribute %u has format %u, encoding %u", i,
+							   from->format, from->encoding);
 	}
 	return true;
 }
@@ -62,7 +62,7 @@ static bool fill_attributes(rt_asset *a, hob_rt_error *error)
 static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *error)
 {
 	if (lod->index_count > *left)
-		return rt_fail(error, HOB_RT_CORRUPT, "levels of detail overlap in the index sections");
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "levels of detail overlap in the index sections");
 	*left -= lod->index_count;
 	uint32_t largest = 0;
 	if (lod->index_bytes == 2) {
@@ -77,7 +77,7 @@ static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *e
 			largest = indices[i] > largest ? indices[i] : largest;
 	}
 	if (lod->index_count > 0 && largest >= lod->vertex_prefix)
-		return rt_fail(error, HOB_RT_CORRUPT, "index %u of %u vertices", largest, lod->vertex_prefix);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "index %u of %u vertices", largest, lod->vertex_prefix);
 	return true;
 }
 
@@ -86,26 +86,26 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 	const rt_pack *pack = &a->mesh_pack;
 	uint64_t left = 0;
 	for (uint32_t i = 0; i < pack->section_count; i++)
-		if (rt_pack_section(pack, i)->type == HOB_PK_IDX_)
-			left += rt_pack_section(pack, i)->count;
+		if (hob_rt_pack_section(pack, i)->type == HOB_PK_IDX_)
+			left += hob_rt_pack_section(pack, i)->count;
 	for (uint32_t i = 0; i < a->lod_records.count; i++) {
 		const hob_pk_lod *from = RT_AT(hob_pk_lod, a->lod_records, i);
 		hob_rt_lod *to = &a->lods[i];
 		if (from->index_section >= pack->section_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "level %u has its indices in section %u of %u", i,
-						   from->index_section, pack->section_count);
-		const hob_pk_section *s = rt_pack_section(pack, from->index_section);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has its indices in section %u of %u", i,
+							   from->index_section, pack->section_count);
+		const hob_pk_section *s = hob_rt_pack_section(pack, from->index_section);
 		if (s->type != HOB_PK_IDX_ || (s->stride != 2 && s->stride != 4) || from->first_index > s->count ||
 			from->index_count > s->count - from->first_index)
-			return rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u+%u of %u", i, from->first_index,
-						   from->index_count, s->count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u+%u of %u", i,
+							   from->first_index, from->index_count, s->count);
 		if (from->meshlet_count > 0 && (from->meshlet_first > a->meshlets.count ||
 										from->meshlet_count > a->meshlets.count - from->meshlet_first))
-			return rt_fail(error, HOB_RT_CORRUPT, "level %u has meshlets %u+%u of %u", i, from->meshlet_first,
-						   from->meshlet_count, a->meshlets.count);
-		if (!rt_in_range(&from->error, 1) || from->error < 0)
-			return rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is no distance", i);
-		to->indices = rt_pack_data(pack, from->index_section) + (size_t)from->first_index * s->stride;
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has meshlets %u+%u of %u", i,
+							   from->meshlet_first, from->meshlet_count, a->meshlets.count);
+		if (!hob_rt_in_range(&from->error, 1) || from->error < 0)
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is no distance", i);
+		to->indices = hob_rt_pack_data(pack, from->index_section) + (size_t)from->first_index * s->stride;
 		to->index_bytes = s->stride;
 		to->index_count = from->index_count;
 		to->vertex_prefix = from->vertex_prefix;
@@ -113,7 +113,7 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 		to->meshlet_first = from->meshlet_first;
 		to->meshlet_count = from->meshlet_count;
 		if (!a->options.trust_indices && !check_indices(to, &left, error))
-			return rt_fail_in(error, "level", i);
+			return hob_rt_fail_in(error, "level", i);
 	}
 	return true;
 }
@@ -121,7 +121,7 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 static bool check_meshlets(const rt_asset *a, const hob_rt_lod *lod, uint64_t *left, hob_rt_error *error)
 {
 	if (lod->meshlet_count > *left)
-		return rt_fail(error, HOB_RT_CORRUPT, "levels of detail share meshlets");
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "levels of detail share meshlets");
 	*left -= lod->meshlet_count;
 	for (uint32_t i = 0; i < lod->meshlet_count; i++) {
 		const hob_pk_meshlet *m = RT_AT(hob_pk_meshlet, a->meshlets, lod->meshlet_first + i);
@@ -130,17 +130,17 @@ static bool check_meshlets(const rt_asset *a, const hob_rt_lod *lod, uint64_t *l
 			m->vertex_count > a->meshlet_vertices.count - m->vertex_offset ||
 			m->triangle_offset > a->meshlet_triangles.count ||
 			bytes > a->meshlet_triangles.count - m->triangle_offset)
-			return rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays",
-						   lod->meshlet_first + i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays",
+							   lod->meshlet_first + i);
 		for (uint32_t k = 0; k < m->vertex_count; k++)
 			if (*RT_AT(uint32_t, a->meshlet_vertices, m->vertex_offset + k) >= lod->vertex_prefix)
-				return rt_fail(error, HOB_RT_CORRUPT, "meshlet %u names a vertex that is not there",
-							   lod->meshlet_first + i);
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u names a vertex that is not there",
+								   lod->meshlet_first + i);
 		for (uint32_t k = 0; k < bytes; k++)
 			if (a->meshlet_triangles.data[m->triangle_offset + k] >= m->vertex_count)
-				return rt_fail(error, HOB_RT_CORRUPT,
-							   "a triangle of meshlet %u names a vertex that is not there",
-							   lod->meshlet_first + i);
+				return hob_rt_fail(error, HOB_RT_CORRUPT,
+								   "a triangle of meshlet %u names a vertex that is not there",
+								   lod->meshlet_first + i);
 	}
 	return true;
 }
@@ -150,23 +150,24 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 	if (from->layout == HOB_PK_NONE && from->vertex_count == 0)
 		return true;
 	if (from->layout >= a->layouts.count)
-		return rt_fail(error, HOB_RT_CORRUPT, "layout %u of %u", from->layout, a->layouts.count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "layout %u of %u", from->layout, a->layouts.count);
 	const hob_pk_layout *layout = RT_AT(hob_pk_layout, a->layouts, from->layout);
 	if (layout->stream_count > HOB_RT_STREAMS || layout->attribute_first > a->attribute_records.count ||
 		layout->attribute_count > a->attribute_records.count - layout->attribute_first)
-		return rt_fail(error, HOB_RT_CORRUPT, "layout %u has %u streams, attributes %u+%u of %u",
-					   from->layout, layout->stream_count, layout->attribute_first, layout->attribute_count,
-					   a->attribute_records.count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "layout %u has %u streams, attributes %u+%u of %u",
+						   from->layout, layout->stream_count, layout->attribute_first,
+						   layout->attribute_count, a->attribute_records.count);
 	to->stream_count = layout->stream_count;
 	for (uint32_t i = 0; i < layout->stream_count; i++) {
 		uint32_t section = layout->sections[i];
 		const hob_pk_section *s =
-			section < a->mesh_pack.section_count ? rt_pack_section(&a->mesh_pack, section) : NULL;
+			section < a->mesh_pack.section_count ? hob_rt_pack_section(&a->mesh_pack, section) : NULL;
 		if (!s || s->type != HOB_PK_VTX_ || s->stride % 4 != 0 || from->first_vertex > s->count ||
 			from->vertex_count > s->count - from->first_vertex)
-			return rt_fail(error, HOB_RT_CORRUPT, "vertices %u+%u are not in stream %u of layout %u",
-						   from->first_vertex, from->vertex_count, i, from->layout);
-		to->streams[i].data = rt_pack_data(&a->mesh_pack, section) + (size_t)from->first_vertex * s->stride;
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "vertices %u+%u are not in stream %u of layout %u",
+							   from->first_vertex, from->vertex_count, i, from->layout);
+		to->streams[i].data =
+			hob_rt_pack_data(&a->mesh_pack, section) + (size_t)from->first_vertex * s->stride;
 		to->streams[i].stride = s->stride;
 		to->streams[i].buffer = section;
 		to->streams[i].first = from->first_vertex;
@@ -177,8 +178,8 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 		const hob_rt_attribute *attribute = &to->attributes[i];
 		if (attribute->stream >= to->stream_count ||
 			attribute->offset > to->streams[attribute->stream].stride ||
-			rt_format_size(attribute->format) > to->streams[attribute->stream].stride - attribute->offset)
-			return rt_fail(error, HOB_RT_CORRUPT, "attribute %u is not within its vertex", i);
+			hob_rt_format_size(attribute->format) > to->streams[attribute->stream].stride - attribute->offset)
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "attribute %u is not within its vertex", i);
 	}
 	return true;
 }
@@ -191,17 +192,17 @@ static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 		const hob_pk_morph *morph = RT_AT(hob_pk_morph, a->morphs, i);
 		if (morph->mesh >= a->mesh_records.count || morph->delta_first > a->deltas.count ||
 			morph->delta_count > a->deltas.count - morph->delta_first || morph->delta_count > left)
-			return rt_fail(error, HOB_RT_CORRUPT, "morph target %u of mesh %u has deltas %u+%u of %u", i,
-						   morph->mesh, morph->delta_first, morph->delta_count, a->deltas.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "morph target %u of mesh %u has deltas %u+%u of %u", i,
+							   morph->mesh, morph->delta_first, morph->delta_count, a->deltas.count);
 		left -= morph->delta_count;
-		if (!rt_in_range(&morph->weight, 1) || !rt_in_range(morph->min, 3) || !rt_in_range(morph->max, 3) ||
-			(morph->name != 0 && morph->name >= a->mesh_text.size))
-			return rt_fail(error, HOB_RT_CORRUPT, "morph target %u has no finite bounds or no name", i);
+		if (!hob_rt_in_range(&morph->weight, 1) || !hob_rt_in_range(morph->min, 3) ||
+			!hob_rt_in_range(morph->max, 3) || (morph->name != 0 && morph->name >= a->mesh_text.size))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "morph target %u has no finite bounds or no name", i);
 		uint32_t vertices = RT_AT(hob_pk_mesh, a->mesh_records, morph->mesh)->vertex_count;
 		for (uint32_t k = 0; k < morph->delta_count; k++)
 			if (RT_AT(hob_pk_delta, a->deltas, morph->delta_first + k)->vertex >= vertices)
-				return rt_fail(error, HOB_RT_CORRUPT,
-							   "morph target %u moves a vertex beyond the %u of its mesh", i, vertices);
+				return hob_rt_fail(error, HOB_RT_CORRUPT,
+								   "morph target %u moves a vertex beyond the %u of its mesh", i, vertices);
 	}
 	return true;
 }
@@ -210,12 +211,12 @@ static bool check_targets(const rt_asset *a, uint32_t mesh, hob_rt_error *error)
 {
 	const hob_pk_mesh *from = RT_AT(hob_pk_mesh, a->mesh_records, mesh);
 	if (from->morph_first > a->morphs.count || from->morph_count > a->morphs.count - from->morph_first)
-		return rt_fail(error, HOB_RT_CORRUPT, "morph targets %u+%u of %u", from->morph_first,
-					   from->morph_count, a->morphs.count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "morph targets %u+%u of %u", from->morph_first,
+						   from->morph_count, a->morphs.count);
 	for (uint32_t i = 0; i < from->morph_count; i++)
 		if (RT_AT(hob_pk_morph, a->morphs, from->morph_first + i)->mesh != mesh)
-			return rt_fail(error, HOB_RT_CORRUPT, "morph target %u belongs to another mesh",
-						   from->morph_first + i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "morph target %u belongs to another mesh",
+							   from->morph_first + i);
 	return true;
 }
 
@@ -224,19 +225,20 @@ static bool fill_mesh(rt_asset *a, uint32_t index, hob_rt_error *error)
 	const hob_pk_mesh *from = RT_AT(hob_pk_mesh, a->mesh_records, index);
 	hob_rt_mesh *to = &a->meshes[index];
 	if (from->name != 0 && from->name >= a->mesh_text.size)
-		return rt_fail(error, HOB_RT_CORRUPT, "a name at %u in %u bytes of strings", from->name,
-					   a->mesh_text.size);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "a name at %u in %u bytes of strings", from->name,
+						   a->mesh_text.size);
 	if (from->topology > HOB_PK_TOPOLOGY_POINTS || from->lod_first > a->lod_records.count ||
 		from->lod_count > a->lod_records.count - from->lod_first)
-		return rt_fail(error, HOB_RT_CORRUPT, "topology %u, levels %u+%u of %u", from->topology,
-					   from->lod_first, from->lod_count, a->lod_records.count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "topology %u, levels %u+%u of %u", from->topology,
+						   from->lod_first, from->lod_count, a->lod_records.count);
 	if (from->material != HOB_PK_NONE && a->material_pack.file && from->material >= a->materials.count)
-		return rt_fail(error, HOB_RT_CORRUPT, "material %u of %u", from->material, a->materials.count);
-	if (!rt_in_range(from->aabb_min, 3) || !rt_in_range(from->aabb_max, 3) || !rt_in_range(from->sphere, 4) ||
-		!rt_in_range(from->pos_offset, 3) || !rt_in_range(&from->pos_scale, 1) ||
-		!rt_in_range(from->uv_scale, 2) || !rt_in_range(from->uv_offset, 2))
-		return rt_fail(error, HOB_RT_CORRUPT, "bounds or scales are not finite");
-	to->name = rt_string(a->mesh_text, from->name);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "material %u of %u", from->material, a->materials.count);
+	if (!hob_rt_in_range(from->aabb_min, 3) || !hob_rt_in_range(from->aabb_max, 3) ||
+		!hob_rt_in_range(from->sphere, 4) || !hob_rt_in_range(from->pos_offset, 3) ||
+		!hob_rt_in_range(&from->pos_scale, 1) || !hob_rt_in_range(from->uv_scale, 2) ||
+		!hob_rt_in_range(from->uv_offset, 2))
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "bounds or scales are not finite");
+	to->name = hob_rt_string(a->mesh_text, from->name);
 	to->material = from->material;
 	to->flags = from->flags;
 	to->topology = from->topology;
@@ -256,13 +258,13 @@ static bool fill_mesh(rt_asset *a, uint32_t index, hob_rt_error *error)
 	to->uv_density = from->uv_density;
 	for (uint32_t i = 0; i < to->lod_count; i++) {
 		if (to->lods[i].vertex_prefix > to->vertex_count)
-			return rt_fail(error, HOB_RT_CORRUPT, "level %u uses %u of %u vertices", i,
-						   to->lods[i].vertex_prefix, to->vertex_count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u uses %u of %u vertices", i,
+							   to->lods[i].vertex_prefix, to->vertex_count);
 	}
 	return fill_streams(a, from, to, error) && check_targets(a, index, error);
 }
 
-bool rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
+bool hob_rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 {
 	uint64_t meshlets_left = a->meshlets.count;
 	if (!fill_attributes(a, error) || !fill_lods(a, error) || !check_morphs(a, error))
@@ -270,22 +272,22 @@ bool rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 	/* Of every record, not of every mesh's: meshes may share theirs. */
 	for (uint32_t i = 0; i < a->lod_records.count && !a->options.trust_indices; i++)
 		if (!check_meshlets(a, &a->lods[i], &meshlets_left, error))
-			return rt_fail_in(error, "level of detail", i);
+			return hob_rt_fail_in(error, "level of detail", i);
 	for (uint32_t i = 0; i < a->variant_maps.count; i++) {
 		const hob_pk_variant_map *map = RT_AT(hob_pk_variant_map, a->variant_maps, i);
 		if (map->mesh >= a->mesh_records.count ||
 			(a->material_pack.file && map->material != HOB_PK_NONE && map->material >= a->materials.count))
-			return rt_fail(error, HOB_RT_CORRUPT, "variant mapping %u names mesh %u, material %u", i,
-						   map->mesh, map->material);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "variant mapping %u names mesh %u, material %u", i,
+							   map->mesh, map->material);
 	}
 	for (uint32_t i = 0; i < a->mesh_records.count; i++) {
 		const hob_pk_mesh *record = RT_AT(hob_pk_mesh, a->mesh_records, i);
 		if (record->variant_first > a->variant_maps.count ||
 			record->variant_count > a->variant_maps.count - record->variant_first)
-			return rt_fail(error, HOB_RT_CORRUPT, "mesh %u has variants %u+%u of %u", i,
-						   record->variant_first, record->variant_count, a->variant_maps.count);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "mesh %u has variants %u+%u of %u", i,
+							   record->variant_first, record->variant_count, a->variant_maps.count);
 		if (!fill_mesh(a, i, error))
-			return rt_fail_in(error, "mesh", i);
+			return hob_rt_fail_in(error, "mesh", i);
 	}
 	return true;
 }

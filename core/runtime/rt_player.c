@@ -20,11 +20,11 @@ static hob_rt_player *lay_out(rt_memory *memory, const rt_asset *a, uint32_t lay
 		room = a->pub.clips[i].channel_count > room ? a->pub.clips[i].channel_count : room;
 	hob_rt_player *player = RT_TAKE(memory, hob_rt_player, 1);
 	hob_rt_layer *layers = RT_TAKE(memory, hob_rt_layer, layer_count);
-	uint32_t *cursors = (uint32_t *)rt_take(memory, (uint64_t)layer_count * room, sizeof(uint32_t));
+	uint32_t *cursors = (uint32_t *)hob_rt_take(memory, (uint64_t)layer_count * room, sizeof(uint32_t));
 	hob_rt_pose **references = RT_TAKE(memory, hob_rt_pose *, layer_count);
-	hob_rt_pose *sampled = rt_take_pose(memory, a), *mixed = rt_take_pose(memory, a);
+	hob_rt_pose *sampled = hob_rt_take_pose(memory, a), *mixed = hob_rt_take_pose(memory, a);
 	for (uint32_t i = 0; i < layer_count; i++) {
-		hob_rt_pose *reference = rt_take_pose(memory, a);
+		hob_rt_pose *reference = hob_rt_take_pose(memory, a);
 		if (player) {
 			references[i] = reference;
 			layers[i].clip = HOB_RT_NONE;
@@ -50,10 +50,10 @@ bool hob_rt_player_open(const hob_rt_asset *asset, uint32_t layer_count, hob_rt_
 	rt_memory memory = {NULL, 0, false};
 	assert(layer_count > 0);
 	lay_out(&memory, a, layer_count);
-	memory.base = memory.failed ? NULL : (uint8_t *)rt_allocate(&a->options, memory.used);
+	memory.base = memory.failed ? NULL : (uint8_t *)hob_rt_allocate(&a->options, memory.used);
 	memory.used = 0;
 	if (!memory.base)
-		return rt_fail(error, HOB_RT_MEMORY, "no memory for a player of %u layers", layer_count);
+		return hob_rt_fail(error, HOB_RT_MEMORY, "no memory for a player of %u layers", layer_count);
 	*out = lay_out(&memory, a, layer_count);
 	return true;
 }
@@ -61,7 +61,7 @@ bool hob_rt_player_open(const hob_rt_asset *asset, uint32_t layer_count, hob_rt_
 void hob_rt_player_close(hob_rt_player *player)
 {
 	if (player)
-		rt_release(&player->asset->options, player);
+		hob_rt_release(&player->asset->options, player);
 }
 
 hob_rt_layer *hob_rt_player_layers(hob_rt_player *player, uint32_t *count)

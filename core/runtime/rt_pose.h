@@ -12,6 +12,7 @@ static inline float *rt_pose_rows(const hob_rt_pose *pose)
 	return pose->translation[0];
 }
 
-hob_rt_pose *rt_take_pose(rt_memory *memory, const rt_asset *asset); /* the rest pose; NULL while measuring */
+hob_rt_pose *hob_rt_take_pose(rt_memory *memory,
+							  const rt_asset *asset); /* the rest pose; NULL while measuring */
 
 #endif

@@ -1,6 +1,6 @@
 /* rt_private.h - shared by the runtime's sources: the asset behind hob_rt_asset, and how it is opened.
  *
- * Opening has three steps. rt_pack_open / rt_classic_open test the files' tables; rt_*_lay_out finds the sections
+ * Opening has three steps. hob_rt_pack_open / hob_rt_classic_open test the files' tables; rt_*_lay_out finds the sections
  * and takes memory, run twice by the same code (to learn the size, then for good); rt_*_fill tests what records say
  * and resolves it. Nothing is read through a number of a file before some step has tested that number. */
 #ifndef HOB_RT_PRIVATE_H
@@ -33,11 +33,11 @@ typedef struct rt_memory {
 } rt_memory;
 
 /* Zeroed on the second run, aligned to 16; NULL while measuring. */
-void *rt_take(rt_memory *memory, uint64_t count, size_t size);
-#define RT_TAKE(memory, type, count) ((type *)rt_take((memory), (count), sizeof(type)))
+void *hob_rt_take(rt_memory *memory, uint64_t count, size_t size);
+#define RT_TAKE(memory, type, count) ((type *)hob_rt_take((memory), (count), sizeof(type)))
 
-void *rt_allocate(const hob_rt_options *options, size_t size);
-void rt_release(const hob_rt_options *options, void *memory);
+void *hob_rt_allocate(const hob_rt_options *options, size_t size);
+void hob_rt_release(const hob_rt_options *options, void *memory);
 
 #if defined(__GNUC__)
 #define RT_PRINTF __attribute__((format(printf, 3, 4)))
@@ -45,9 +45,9 @@ void rt_release(const hob_rt_options *options, void *memory);
 #define RT_PRINTF
 #endif
 /* Fills *error (may be NULL) and returns false. */
-bool rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...) RT_PRINTF;
+bool hob_rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...) RT_PRINTF;
 /* Appends " (mesh 3)" and the like. Returns false. */
-bool rt_fail_in(hob_rt_error *error, const char *what, uint32_t index);
+bool hob_rt_fail_in(hob_rt_error *error, const char *what, uint32_t index);
 
 /* A packed file whose table is tested. */
 typedef struct rt_pack {
@@ -118,47 +118,48 @@ typedef struct rt_asset {
 #define RT_ASSET(asset) ((const rt_asset *)(const void *)(asset))
 
 /* ---- rt_asset.c */
-const char *rt_string(rt_text text, uint32_t offset);
-uint32_t rt_link(rt_array links, uint32_t node); /* HOB_RT_NONE when there is none */
+const char *hob_rt_string(rt_text text, uint32_t offset);
+uint32_t hob_rt_link(rt_array links, uint32_t node); /* HOB_RT_NONE when there is none */
 static inline uint64_t rt_extra_key(const hob_pk_extra *extra)
 {
 	return (uint64_t)extra->kind << 32 | extra->index;
 }
-uint32_t rt_hash(const char *name);
+uint32_t hob_rt_hash(const char *name);
 /* Sorts ascending; `room` has space for as many. */
-void rt_sort(uint64_t *keys, uint64_t *room, size_t count);
-bool rt_in_range(const float *values, size_t count); /* all finite and within RT_LARGEST */
-uint32_t rt_format_size(uint32_t format);			 /* bytes of a vertex format, 0 when unknown */
+void hob_rt_sort(uint64_t *keys, uint64_t *room, size_t count);
+bool hob_rt_in_range(const float *values, size_t count); /* all finite and within RT_LARGEST */
+uint32_t hob_rt_format_size(uint32_t format);			 /* bytes of a vertex format, 0 when unknown */
 typedef struct rt_format rt_format;
-const rt_format *rt_find_format(uint32_t number); /* NULL when unknown */
+const rt_format *hob_rt_find_format(uint32_t number); /* NULL when unknown */
 /* A value as floats; missing components are 0 0 0 1. */
-void rt_read(const rt_format *format, const uint8_t *at, float out[4]);
+void hob_rt_read(const rt_format *format, const uint8_t *at, float out[4]);
 
 /* ---- rt_packed.c, rt_packed_mesh.c: packed files */
-bool rt_is_packed(hob_rt_blob blob);
-bool rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack *out, hob_rt_error *error);
-const hob_pk_section *rt_pack_section(const rt_pack *pack, uint32_t index);
-const uint8_t *rt_pack_data(const rt_pack *pack,
-							uint32_t index); /* NULL while an encoded one is not decoded */
+bool hob_rt_is_packed(hob_rt_blob blob);
+bool hob_rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack *out, hob_rt_error *error);
+const hob_pk_section *hob_rt_pack_section(const rt_pack *pack, uint32_t index);
+const uint8_t *hob_rt_pack_data(const rt_pack *pack,
+								uint32_t index); /* NULL while an encoded one is not decoded */
 /* The first section of a type, empty when there is none; its elements must be at least `size` bytes. */
-bool rt_pack_find(const rt_pack *pack, uint32_t type, size_t size, rt_array *out, hob_rt_error *error);
-bool rt_packed_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
-bool rt_packed_fill(rt_asset *asset, hob_rt_error *error);
-bool rt_packed_meshes_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
-bool rt_packed_meshes_fill(rt_asset *asset, hob_rt_error *error);
+bool hob_rt_pack_find(const rt_pack *pack, uint32_t type, size_t size, rt_array *out, hob_rt_error *error);
+bool hob_rt_packed_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
+bool hob_rt_packed_fill(rt_asset *asset, hob_rt_error *error);
+bool hob_rt_packed_meshes_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
+bool hob_rt_packed_meshes_fill(rt_asset *asset, hob_rt_error *error);
 
 /* ---- rt_classic.c: classic files */
-bool rt_classic_open(const hob_rt_files *files, rt_asset *asset, hob_rt_error *error);
-void rt_classic_lay_out(rt_asset *asset, rt_memory *memory);
-bool rt_classic_fill(rt_asset *asset, uint64_t *room, hob_rt_error *error);
+bool hob_rt_classic_open(const hob_rt_files *files, rt_asset *asset, hob_rt_error *error);
+void hob_rt_classic_lay_out(rt_asset *asset, rt_memory *memory);
+bool hob_rt_classic_fill(rt_asset *asset, uint64_t *room, hob_rt_error *error);
 
 /* ---- rt_clip_open.c: skins and clips of a packed file */
-void rt_clips_lay_out(rt_asset *asset, rt_memory *memory);
-bool rt_skins_fill(rt_asset *asset, hob_rt_error *error);
-bool rt_clips_fill(rt_asset *asset, uint32_t *slot_of, hob_rt_error *error); /* slot_of: [node_count] room */
+void hob_rt_clips_lay_out(rt_asset *asset, rt_memory *memory);
+bool hob_rt_skins_fill(rt_asset *asset, hob_rt_error *error);
+bool hob_rt_clips_fill(rt_asset *asset, uint32_t *slot_of,
+					   hob_rt_error *error); /* slot_of: [node_count] room */
 
 /* ---- rt_skin.c */
 /* places: [largest joint_count] zeros, zeros again on return. */
-bool rt_joint_boxes_fill(rt_asset *asset, uint32_t *places, hob_rt_error *error);
+bool hob_rt_joint_boxes_fill(rt_asset *asset, uint32_t *places, hob_rt_error *error);
 
 #endif

@@ -19,7 +19,7 @@ static bool find_reader(const hob_rt_mesh *mesh, uint32_t semantic, uint32_t set
 	if (!attribute || attribute->encoding == HOB_PK_ENCODING_OCTAHEDRAL)
 		return false;
 	bool scaled = attribute->encoding == HOB_PK_ENCODING_SCALED;
-	out->format = rt_find_format(attribute->format);
+	out->format = hob_rt_find_format(attribute->format);
 	out->data = mesh->streams[attribute->stream].data + attribute->offset;
 	out->stride = mesh->streams[attribute->stream].stride;
 	out->scale = scaled ? mesh->pos_scale : 1;
@@ -30,7 +30,7 @@ static bool find_reader(const hob_rt_mesh *mesh, uint32_t semantic, uint32_t set
 
 static void read_value(const reader_t *reader, uint32_t vertex, float out[4])
 {
-	rt_read(reader->format, reader->data + (size_t)vertex * reader->stride, out);
+	hob_rt_read(reader->format, reader->data + (size_t)vertex * reader->stride, out);
 }
 
 static void grow(rt_joint_box *box, const float p[3])
@@ -72,16 +72,16 @@ static bool gather(rt_asset *a, uint32_t index, gathering_t *g, hob_rt_error *er
 		found = find_reader(mesh, HOB_PK_SEMANTIC_JOINTS, s, &joints[s]) &&
 				find_reader(mesh, HOB_PK_SEMANTIC_WEIGHTS, s, &weights[s]);
 	if (!found)
-		return rt_fail(error, HOB_RT_CORRUPT, "%u joints a vertex, but not the attributes for them",
-					   mesh->influence_count);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u joints a vertex, but not the attributes for them",
+						   mesh->influence_count);
 	for (uint32_t v = 0; v < mesh->vertex_count; v++) {
 		float p[4], j[4], w[4];
 		bool weighted = false;
 		read_value(&position, v, p);
 		for (int i = 0; i < 3; i++)
 			p[i] = position.offset[i] + position.scale * p[i];
-		if (!rt_in_range(p, 3))
-			return rt_fail(error, HOB_RT_CORRUPT, "the position of vertex %u is not finite", v);
+		if (!hob_rt_in_range(p, 3))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the position of vertex %u is not finite", v);
 		for (uint32_t s = 0; s < sets; s++) {
 			read_value(&joints[s], v, j);
 			read_value(&weights[s], v, w);
@@ -99,27 +99,27 @@ static bool gather(rt_asset *a, uint32_t index, gathering_t *g, hob_rt_error *er
 	return true;
 }
 
-bool rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
+bool hob_rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
 {
 	uint64_t left = 0;
 	uint32_t total = 0;
 	for (uint32_t i = 0; i < a->mesh_pack.section_count; i++)
-		if (rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
-			left += rt_pack_section(&a->mesh_pack, i)->count;
+		if (hob_rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
+			left += hob_rt_pack_section(&a->mesh_pack, i)->count;
 	for (uint32_t i = 0; i < a->pub.mesh_count; i++) {
 		a->joint_box_first[i] = total;
 		if (a->pub.classic || a->meshes[i].influence_count == 0 || a->meshes[i].vertex_count == 0)
 			continue;
 		/* Meshes that share vertices must not make opening slow. */
 		if (a->meshes[i].vertex_count > left)
-			return rt_fail(error, HOB_RT_CORRUPT, "skinned meshes overlap in the vertex sections (mesh %u)",
-						   i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT,
+							   "skinned meshes overlap in the vertex sections (mesh %u)", i);
 		left -= a->meshes[i].vertex_count;
 		gathering_t g = {a->joint_boxes + total, 0, 0, places};
 		if (a->mesh_skins[i] != HOB_RT_NONE)
 			g.limit = a->skins[a->mesh_skins[i]].joint_count;
 		if (!gather(a, i, &g, error))
-			return rt_fail_in(error, "mesh", i);
+			return hob_rt_fail_in(error, "mesh", i);
 		for (uint32_t k = 0; k < g.count; k++)
 			places[g.boxes[k].joint] = 0;
 		total += g.count;

@@ -11,55 +11,55 @@
 
 static int run_bundle(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *out = NULL;
+	const char *url = srv_cli_default_url(), *out = NULL;
 	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE",
 							 "where it goes, - is stdout; folders are made (NAME.tar of the asset or job)"},
 							CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands != 1)
-		return cli_usage_error(&cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
+		return srv_cli_usage_error(&srv_cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	bool to_stdout = out && strcmp(out, "-") == 0;
 	if (to_stdout && isatty(1))
-		return cli_usage_error(&cli_bundle, "a tar is not for a terminal: use -o FILE, or a pipe");
+		return srv_cli_usage_error(&srv_cli_bundle, "a tar is not for a terminal: use -o FILE, or a pipe");
 	char id[32], target[96], name[512], size[32];
 	int code = EXIT_GOOD;
 	uint64_t total = 0;
 	snprintf(id, sizeof id, "%.24s", argv[1]);
-	if (!is_job && !cli_find_id("hob bundle", url, argv[1], id, &code))
+	if (!is_job && !srv_cli_find_id("hob bundle", url, argv[1], id, &code))
 		return code;
 	snprintf(target, sizeof target, "/api/v1/%s/%s/bundle", is_job ? "jobs" : "assets", id);
 	snprintf(name, sizeof name, "%s%.255s.tar", is_job ? "job-" : "",
 			 hob_path_name(hob_str_of(argv[1])).data);
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
-		cli_print_error("hob bundle", &error);
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error("hob bundle", &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
 	}
 	if (response.status != 200) {
-		code = cli_print_problem("hob bundle", &response);
+		code = srv_cli_print_problem("hob bundle", &response);
 	} else if (to_stdout) {
 		bool wrote = fwrite(response.body.data, 1, response.body.size, stdout) == response.body.size &&
 					 fflush(stdout) == 0;
 		if (!wrote)
 			fprintf(stderr, "hob bundle: stdout cannot be written: %s\n", strerror(errno));
 		code = wrote ? EXIT_GOOD : EXIT_USAGE;
-	} else if (!cook_write_file(out ? out : name, (hob_bytes){response.body.data, response.body.size}, &total,
-								&error)) {
-		cli_print_error("hob bundle", &error);
+	} else if (!srv_cook_write_file(out ? out : name, (hob_bytes){response.body.data, response.body.size},
+									&total, &error)) {
+		srv_cli_print_error("hob bundle", &error);
 		code = EXIT_USAGE;
 	} else {
 		printf("%s  %s; 'hob replay %s' repeats the cook\n", out ? out : name,
 			   srv_text_bytes(response.body.size, size), out ? out : name);
 	}
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return code;
 }
 
-const cli_command cli_bundle = {
+const cli_command srv_cli_bundle = {
 	"bundle", "ASSET|JOB", "fetch everything that repeats a cook, as one file",
 	"Writes a tar with the source, every file that it refers to, the settings, the versions, the record of "
 	"the cook, its\n"

@@ -24,9 +24,10 @@ typedef struct cli_command {
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
 
-extern const cli_command cli_serve, cli_cook, cli_status, cli_ls, cli_get, cli_watch, cli_why, cli_log,
-	cli_inspect, cli_diff, cli_export, cli_token, cli_healthcheck, cli_config, cli_init, cli_completion,
-	cli_set, cli_bundle, cli_replay, cli_gc, cli_verify, cli_doctor;
+extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls, srv_cli_get, srv_cli_watch,
+	srv_cli_why, srv_cli_log, srv_cli_inspect, srv_cli_diff, srv_cli_export, srv_cli_token,
+	srv_cli_healthcheck, srv_cli_config, srv_cli_init, srv_cli_completion, srv_cli_set, srv_cli_bundle,
+	srv_cli_replay, srv_cli_gc, srv_cli_verify, srv_cli_doctor;
 
 /* ---- options: one table a command ---------------------------------------------------------------------- */
 
@@ -51,23 +52,23 @@ typedef struct cli_option {
 /* Parses argv[1..]; "--" ends options; "--name=value" works. Operands are moved to the front of argv from index 1; their
  * number is returned. On --help prints the command's page and returns -1; on a wrong option prints what is wrong with a
  * suggestion and returns -2, as on operands beyond those that command->arguments names. */
-int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
-			  char **argv);
-/* From now on cli_parse gives the options of its command to `take` and returns -1, so that run() does nothing. */
-void cli_take_options(void (*take)(const cli_option *options, size_t count));
-/* What to return from run() for a negative result of cli_parse. */
-int cli_parse_exit(int parsed);
+int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
+				  char **argv);
+/* From now on srv_cli_parse gives the options of its command to `take` and returns -1, so that run() does nothing. */
+void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
+/* What to return from run() for a negative result of srv_cli_parse. */
+int srv_cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
-int cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
+int srv_cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
 /* The one of `words` that somebody who typed `word` may have meant; NULL: none is near. */
-const char *cli_nearest(hob_str word, const char *const *words, size_t count);
+const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count);
 /* Prints an error with its remedy on stderr. */
-void cli_print_error(const char *who, const hob_error *error);
+void srv_cli_print_error(const char *who, const hob_error *error);
 
 /* `hob --version`; json: with the numbers of what else has a version. */
-int cli_print_version(bool json);
+int srv_cli_print_version(bool json);
 /* Where the daemon listens: --url, else HOB_URL, else http://127.0.0.1:7780. */
-const char *cli_default_url(void);
-void cli_print_environment(void); /* `hob help environment` */
+const char *srv_cli_default_url(void);
+void srv_cli_print_environment(void); /* `hob help environment` */
 
 #endif

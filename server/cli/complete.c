@@ -66,12 +66,12 @@ static cJSON *ask(const char *target)
 {
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(asked.url, "GET", target, NULL, (hob_str){0}, &response, &error))
+	if (!srv_cli_request(asked.url, "GET", target, NULL, (hob_str){0}, &response, &error))
 		return NULL;
 	cJSON *root = NULL;
 	if (response.status == 200)
 		root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return root;
 }
 
@@ -96,9 +96,9 @@ static void offer_roots(const char *prefix)
 	cJSON *answer = ask("/api/v1/roots");
 	const cJSON *root;
 	char name[WORD_MAX];
-	cJSON_ArrayForEach(root, cli_member(answer, "items"))
+	cJSON_ArrayForEach(root, srv_cli_member(answer, "items"))
 	{
-		snprintf(name, sizeof name, "%.1000s/", cli_text(root, "name"));
+		snprintf(name, sizeof name, "%.1000s/", srv_cli_text(root, "name"));
 		offer(prefix, name, NULL);
 	}
 	cJSON_Delete(answer);
@@ -116,17 +116,17 @@ static void offer_assets(const char *prefix)
 	for (bool more = true; more;) {
 		hob_buf target = {0};
 		hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=root,path&q="));
-		cli_encode(&target, hob_str_of(prefix));
+		srv_cli_encode(&target, hob_str_of(prefix));
 		if (cursor.size > 0)
 			hob_buf_printf(&target, "&cursor=%.*s", HOB_FMT(hob_buf_str(&cursor)));
 		hob_buf_put(&target, "", 1);
 		cJSON *page = ask((const char *)target.data);
 		const cJSON *item;
-		cJSON_ArrayForEach(item, cli_member(page, "items"))
-			offer_name(prefix, cli_text(item, "root"), cli_text(item, "path"), last);
+		cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
+			offer_name(prefix, srv_cli_text(item, "root"), srv_cli_text(item, "path"), last);
 		fflush(stdout);
 		hob_buf_clear(&cursor);
-		hob_buf_put_str(&cursor, hob_str_of(cli_text(page, "next")));
+		hob_buf_put_str(&cursor, hob_str_of(srv_cli_text(page, "next")));
 		more = cursor.size > 0;
 		hob_buf_release(&target);
 		cJSON_Delete(page);
@@ -139,12 +139,12 @@ static void offer_outputs(const char *prefix, const char *asset)
 	hob_buf target = {0};
 	ask_in_time();
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?fields=outputs&path="));
-	cli_encode(&target, hob_str_of(asset));
+	srv_cli_encode(&target, hob_str_of(asset));
 	hob_buf_put(&target, "", 1);
 	cJSON *page = ask((const char *)target.data);
 	const cJSON *output;
-	cJSON_ArrayForEach(output, cli_member(cJSON_GetArrayItem(cli_member(page, "items"), 0), "outputs"))
-		offer(prefix, cli_text(output, "name"), NULL);
+	cJSON_ArrayForEach(output, srv_cli_member(cJSON_GetArrayItem(srv_cli_member(page, "items"), 0),
+											  "outputs")) offer(prefix, srv_cli_text(output, "name"), NULL);
 	cJSON_Delete(page);
 	hob_buf_release(&target);
 }
@@ -286,13 +286,13 @@ static void take_options(const cli_option *options, size_t count)
 	offer(last, "--help", "what it does, with examples");
 }
 
-int cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv)
+int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv)
 {
 	if (argc == 0)
 		return EXIT_GOOD;
 	asked.words = argv;
 	asked.count = argc;
-	asked.url = cli_default_url();
+	asked.url = srv_cli_default_url();
 	if (argc == 1 || (argc == 2 && strcmp(argv[0], "help") == 0)) {
 		for (size_t i = 0; i < command_count; i++)
 			offer(argv[argc - 1], commands[i]->name, commands[i]->summary);
@@ -307,7 +307,7 @@ int cli_complete(const cli_command *const *commands, size_t command_count, int a
 	for (size_t i = 0; i < command_count; i++)
 		if (strcmp(commands[i]->name, argv[0]) == 0) {
 			asked.command = commands[i];
-			cli_take_options(take_options);
+			srv_cli_take_options(take_options);
 			(void)commands[i]->run(argc, argv);
 		}
 	return EXIT_GOOD;

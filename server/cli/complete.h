@@ -9,6 +9,6 @@
 #include "cli.h"
 
 /* argv: the words behind `hob __complete`. Always EXIT_GOOD, and never late. */
-int cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
+int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
 
 #endif

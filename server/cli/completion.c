@@ -70,18 +70,18 @@ static int run_completion(int argc, char **argv)
 	static const struct {
 		const char *shell, *script;
 	} scripts[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
-	int operands = cli_parse(&cli_completion, NULL, 0, argc, argv);
+	int operands = srv_cli_parse(&srv_cli_completion, NULL, 0, argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	for (size_t i = 0; operands == 1 && i < HOB_COUNT_OF(scripts); i++)
 		if (strcmp(argv[1], scripts[i].shell) == 0) {
 			fputs(scripts[i].script, stdout);
 			return EXIT_GOOD;
 		}
-	return cli_usage_error(&cli_completion, "name a shell: bash, zsh or fish");
+	return srv_cli_usage_error(&srv_cli_completion, "name a shell: bash, zsh or fish");
 }
 
-const cli_command cli_completion = {
+const cli_command srv_cli_completion = {
 	"completion", "bash|zsh|fish", "print a completion script for a shell",
 	"It completes commands, options and their values, files, and the names of a running daemon's assets.\n"
 	"\n"

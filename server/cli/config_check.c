@@ -101,7 +101,7 @@ static void check_environment(uint32_t *count)
 		hob_str name = hob_str_sub(hob_str_of(*at), 0, strcspn(*at, "="));
 		if (!hob_str_starts(name, HOB_STR("HOB_")))
 			continue;
-		const char *near = cli_nearest(name, known, HOB_COUNT_OF(known));
+		const char *near = srv_cli_nearest(name, known, HOB_COUNT_OF(known));
 		if (near && hob_str_equal(name, hob_str_of(near)))
 			continue;
 		say(count, "environment", "nothing reads %.*s%s%s%s", HOB_FMT(name), near ? "; did you mean " : "",
@@ -109,7 +109,7 @@ static void check_environment(uint32_t *count)
 	}
 }
 
-uint32_t cli_config_check(const srv_config *config)
+uint32_t srv_cli_config_check(const srv_config *config)
 {
 	uint32_t count = 0;
 	const char *where = config->file ? config->file : "hob.json";

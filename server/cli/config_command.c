@@ -24,7 +24,7 @@ static const char *exact_size(uint64_t bytes, char out[32])
 
 static void print_row(const char *name, const char *value, const char *origin)
 {
-	printf("  %-32s %-21s %s%s%s\n", name, value, cli_dim(), origin, cli_color_off());
+	printf("  %-32s %-21s %s%s%s\n", name, value, srv_cli_dim(), origin, srv_cli_color_off());
 }
 
 /* Those that differ from `base` have `origin`; the others are `otherwise`, or left out without it. */
@@ -57,15 +57,15 @@ static void print_cook_settings(const srv_config *config)
 	hob_settings initial;
 	hob_settings_init(&initial);
 	cJSON *built_in = hob_settings_json(&initial), *defaults = hob_settings_json(&config->defaults);
-	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", cli_dim(),
-		   cli_color_off());
+	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", srv_cli_dim(),
+		   srv_cli_color_off());
 	if (built_in && defaults)
 		print_settings(defaults, built_in, "", "hob.json", "default");
 	for (uint32_t i = 0; i < config->source_count; i++) {
 		const srv_config_source *source = &config->sources[i];
 		cJSON *own = hob_settings_json(&source->settings);
-		printf("\n%sSource %s%s%s%s\n", cli_dim(), source->path, source->name[0] ? ", named " : "",
-			   source->name, cli_color_off());
+		printf("\n%sSource %s%s%s%s\n", srv_cli_dim(), source->path, source->name[0] ? ", named " : "",
+			   source->name, srv_cli_color_off());
 		if (own && defaults && cJSON_Compare(own, defaults, true))
 			printf("  no settings of its own\n");
 		else if (own && defaults)
@@ -78,8 +78,8 @@ static void print_cook_settings(const srv_config *config)
 
 static void print_people(const srv_config *config)
 {
-	printf("%sConfiguration: %s%s\n", cli_dim(), config->file ? config->file : "no hob.json found; defaults",
-		   cli_color_off());
+	printf("%sConfiguration: %s%s\n", srv_cli_dim(),
+		   config->file ? config->file : "no hob.json found; defaults", srv_cli_color_off());
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		char size[32];
 		const char *text = srv_config_text(config, key);
@@ -101,9 +101,9 @@ static int run_config(int argc, char **argv)
 		 "only tell whether 'hob serve' would take FILE: keys, folders, addresses, HOB_ variables"},
 		{"--schema", 0, CLI_FLAG, &schema, NULL, "print the JSON Schema of hob.json"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
-	int operands = cli_parse(&cli_config, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_config, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	hob_buf out = {0};
 	hob_error error = {0};
 	srv_config config = {0};
@@ -111,10 +111,10 @@ static int run_config(int argc, char **argv)
 		(void)srv_config_schema(HOB_STR("config.json"), &out);
 	} else {
 		if (!srv_config_load(&config, check ? check : file, &error)) {
-			cli_print_error("hob config", &error);
+			srv_cli_print_error("hob config", &error);
 			return EXIT_USAGE;
 		}
-		if (check && cli_config_check(&config) > 0) {
+		if (check && srv_cli_config_check(&config) > 0) {
 			srv_config_release(&config);
 			return EXIT_USAGE;
 		}
@@ -135,13 +135,14 @@ static int run_config(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
-const cli_command cli_config = {"config", "", "the effective configuration, and where each value comes from",
-								"Later sources win: default, hob.json, environment, option of 'hob serve'. "
-								"hob.json is looked for in the current\n"
-								"folder, in those above it, in ~/.config/hob and in /etc/hob.\n"
-								"\n"
-								"Examples:\n"
-								"  hob config\n"
-								"  hob config --check hob.json\n"
-								"  hob config --schema > hob.schema.json     for editors that complete\n",
-								run_config};
+const cli_command srv_cli_config = {
+	"config", "", "the effective configuration, and where each value comes from",
+	"Later sources win: default, hob.json, environment, option of 'hob serve'. "
+	"hob.json is looked for in the current\n"
+	"folder, in those above it, in ~/.config/hob and in /etc/hob.\n"
+	"\n"
+	"Examples:\n"
+	"  hob config\n"
+	"  hob config --check hob.json\n"
+	"  hob config --schema > hob.schema.json     for editors that complete\n",
+	run_config};

@@ -26,7 +26,7 @@ typedef struct file_digest {
 
 /* ---- opening and closing */
 
-bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err)
+bool srv_cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err)
 {
 	cook_cache *cache = calloc(1, sizeof *cache);
 	if (!cache)
@@ -37,7 +37,7 @@ bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_
 		return false;
 	}
 	pthread_mutex_init(&cache->lock, NULL);
-	digest_map_init(&cache->digests, sizeof(file_digest));
+	srv_digest_map_init(&cache->digests, sizeof(file_digest));
 	*out = cache;
 	return true;
 }
@@ -45,8 +45,8 @@ bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_
 static void note_live(void *user, const srv_asset_row *row)
 {
 	bool fresh;
-	digest_map_put(user, &row->good, &fresh);
-	digest_map_put(user, &row->last, &fresh);
+	srv_digest_map_put(user, &row->good, &fresh);
+	srv_digest_map_put(user, &row->last, &fresh);
 }
 
 typedef struct live_keys {
@@ -58,26 +58,26 @@ typedef struct live_keys {
 static bool is_live(void *user, const hob_sha256 *key)
 {
 	const live_keys *live = user;
-	return digest_map_find(&live->keys, key) != NULL || (live->held && live->held(live->user, key));
+	return srv_digest_map_find(&live->keys, key) != NULL || (live->held && live->held(live->user, key));
 }
 
-srv_store *cook_cache_store_of(cook_cache *cache)
+srv_store *srv_cook_cache_store_of(cook_cache *cache)
 {
 	return cache->store;
 }
 
-void cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
+void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
 {
 	if (!cache)
 		return;
 	hob_error ignored;
 	live_keys live = {.held = held, .user = user};
-	digest_map_init(&live.keys, 1);
+	srv_digest_map_init(&live.keys, 1);
 	if (srv_store_each_asset(cache->store, note_live, &live.keys, &ignored))
 		srv_store_trim(cache->store, is_live, &live);
-	digest_map_release(&live.keys);
+	srv_digest_map_release(&live.keys);
 	srv_store_close(cache->store);
-	digest_map_release(&cache->digests);
+	srv_digest_map_release(&cache->digests);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -117,14 +117,14 @@ static file_digest digest_of(cook_cache *cache, int root_fd, hob_str path)
 	bool fresh = true;
 	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)path.data, path.len});
 	pthread_mutex_lock(&cache->lock);
-	const file_digest *known = digest_map_find(&cache->digests, &name);
+	const file_digest *known = srv_digest_map_find(&cache->digests, &name);
 	file_digest out = known ? *known : (file_digest){0};
 	pthread_mutex_unlock(&cache->lock);
 	if (known)
 		return out;
 	out = hash_now(root_fd, path.data);
 	pthread_mutex_lock(&cache->lock);
-	file_digest *kept = digest_map_put(&cache->digests, &name, &fresh);
+	file_digest *kept = srv_digest_map_put(&cache->digests, &name, &fresh);
 	if (kept)
 		*kept = out;
 	pthread_mutex_unlock(&cache->lock);
@@ -133,7 +133,7 @@ static file_digest digest_of(cook_cache *cache, int root_fd, hob_str path)
 
 /* ---- looking up */
 
-void cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings)
+void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings)
 {
 	*look = (cook_look){.root_fd = root_fd,
 						.path = path,
@@ -141,14 +141,14 @@ void cook_look_init(cook_look *look, int root_fd, const char *path, const hob_se
 	hob_arena_init(&look->arena, LOOK_ARENA);
 }
 
-void cook_look_release(cook_look *look)
+void srv_cook_look_release(cook_look *look)
 {
 	srv_outcome_free(look->hit);
 	hob_arena_release(&look->arena);
 	hob_arena_release(&look->found);
 }
 
-bool cook_look_source(cook_cache *cache, cook_look *look)
+bool srv_cook_look_source(cook_cache *cache, cook_look *look)
 {
 	file_digest source = digest_of(cache, look->root_fd, hob_str_of(look->path));
 	look->source = source.digest;
@@ -163,7 +163,7 @@ static void name_ingredients(cook_look *look, const srv_pool_importer *importer)
 	look->ingredients.extension = hob_path_extension(hob_str_of(look->path));
 }
 
-void cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer)
+void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer)
 {
 	hob_error ignored;
 	name_ingredients(look, importer);
@@ -289,7 +289,7 @@ static srv_outcome *outcome_of(cook_cache *cache, const srv_recipe *recipe)
 	return NULL;
 }
 
-void cook_look_match(cook_cache *cache, cook_look *look)
+void srv_cook_look_match(cook_cache *cache, cook_look *look)
 {
 	asking ask = {cache, look};
 	for (uint32_t i = 0; i < look->kept_count && !look->hit; i++) {
@@ -299,7 +299,7 @@ void cook_look_match(cook_cache *cache, cook_look *look)
 	}
 }
 
-void cook_look_compare(cook_cache *cache, cook_look *look)
+void srv_cook_look_compare(cook_cache *cache, cook_look *look)
 {
 	asking ask = {cache, look};
 	look->match = NULL;
@@ -308,7 +308,7 @@ void cook_look_compare(cook_cache *cache, cook_look *look)
 			look->match = &look->kept[i];
 }
 
-bool cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
+bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
 {
 	look->kept = look->match;
 	look->kept_count = 1;
@@ -317,8 +317,8 @@ bool cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
 
 /* ---- keeping */
 
-srv_recipe_output *cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
-									hob_error *err)
+srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
+										hob_error *err)
 {
 	srv_recipe_output *outputs = HOB_NEW(arena, srv_recipe_output, result->output_count);
 	if (!outputs)
@@ -339,8 +339,8 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-					 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err)
+bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
+						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err)
 {
 	*kept = false;
 	const srv_result *result = &outcome->result;
@@ -377,7 +377,7 @@ bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outc
 
 /* ---- parts */
 
-int cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
+int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
 {
 	hob_sha256 part, blob;
 	uint64_t size;
@@ -385,7 +385,7 @@ int cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
 	return srv_store_part(cache->store, &part, &blob) ? srv_blob_open(cache->store, &blob, &size) : -1;
 }
 
-void cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
+void srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
 {
 	hob_sha256 part, blob;
 	hob_error ignored; /* it is made again */

@@ -1,7 +1,7 @@
 /* cook_cache.h - the cache of `hob cook`: results of earlier runs, and of the daemon, found by the bytes of their inputs.
  *
  * A look-up has three steps, because the index belongs to the loop's thread and files are read by others:
- *   cook_look_source (any thread) -> cook_look_find (loop) -> cook_look_match (any thread).
+ *   srv_cook_look_source (any thread) -> srv_cook_look_find (loop) -> srv_cook_look_match (any thread).
  * File times and places do not matter: every input is hashed, each file once a run. Failures are neither kept nor reused. */
 #ifndef CLI_COOK_CACHE_H
 #define CLI_COOK_CACHE_H
@@ -13,10 +13,11 @@
 typedef struct cook_cache cook_cache;
 
 /* Errors: those of srv_store_open; LOCKED: a daemon or another run has it. */
-bool cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out,
+						 hob_error *err) HOB_MUST_CHECK;
 /* Commits, and trims to max_bytes what no asset of a daemon names and `held` does not hold (NULL: nothing). NULL is fine. */
-void cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
-srv_store *cook_cache_store_of(cook_cache *cache);
+void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
+srv_store *srv_cook_cache_store_of(cook_cache *cache);
 
 typedef struct cook_look {
 	hob_arena arena;
@@ -33,29 +34,30 @@ typedef struct cook_look {
 	srv_outcome *hit; /* owned until taken: as a cook would have ended */
 } cook_look;
 
-void cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
-void cook_look_release(cook_look *look);
+void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
+void srv_cook_look_release(cook_look *look);
 /* Hashes the source. False: it cannot be read, and the cook will say why. */
-bool cook_look_source(cook_cache *cache, cook_look *look);
+bool srv_cook_look_source(cook_cache *cache, cook_look *look);
 /* Finds what was kept for these bytes, settings and importer; nothing found is no error. */
-void cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
+void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
 /* Sets `hit` when every input of a kept result is what it was and all its outputs are there. */
-void cook_look_match(cook_cache *cache, cook_look *look);
+void srv_cook_look_match(cook_cache *cache, cook_look *look);
 
 /* The same without its outputs, which may be elsewhere: sets `match`. */
-void cook_look_compare(cook_cache *cache, cook_look *look);
-/* Loop: keeps `match`, whose outputs are in the store by now, as the only one that cook_look_match looks at. */
-bool cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
+void srv_cook_look_compare(cook_cache *cache, cook_look *look);
+/* Loop: keeps `match`, whose outputs are in the store by now, as the only one that srv_cook_look_match looks at. */
+bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
-/* Any thread: stores the outputs of a cook, checked by the caller, for cook_cache_keep. NULL with *err. */
-srv_recipe_output *cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
-									hob_error *err);
+/* Any thread: stores the outputs of a cook, checked by the caller, for srv_cook_cache_keep. NULL with *err. */
+srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
+										hob_error *err);
 /* Loop: keeps the result under the bytes that the worker read, and says its key. *kept: it was, which needs a source that was read. */
-bool cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-					 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
+						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept,
+						 hob_error *err) HOB_MUST_CHECK;
 
 /* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. */
-int cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
-void cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
+int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
+void srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
 
 #endif

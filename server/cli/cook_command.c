@@ -57,19 +57,19 @@ static int run_cook(int argc, char **argv)
 		options[HOB_COUNT_OF(options) - HOB_COUNT_OF(keys) + i] =
 			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
 	}
-	int operands = cli_parse(&cli_cook, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_cook, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands == 0)
-		return cli_usage_error(&cli_cook, "name at least one model, folder or scene list");
+		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)
-		return cli_usage_error(&cli_cook, "--keep-going and --fail-fast say opposite things");
+		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast say opposite things");
 	static const char *const forms[] = {"json", "junit", "github"};
 	uint32_t wanted = 0;
 	while (form && wanted < HOB_COUNT_OF(forms) && strcmp(forms[wanted], form) != 0)
 		wanted++;
 	if (wanted == HOB_COUNT_OF(forms))
-		return cli_usage_error(&cli_cook, "--format is json, junit or github, not '%s'", form);
+		return srv_cli_usage_error(&srv_cli_cook, "--format is json, junit or github, not '%s'", form);
 	if (form && wanted != COOK_FORM_GITHUB && !report)
 		report = "-";
 	hob_error error = {0};
@@ -79,36 +79,36 @@ static int run_cook(int argc, char **argv)
 		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
 												 srv_config_table[keys[i]].option, &error);
 	serve_upstream upstream;
-	if (!configured || !serve_upstream_options(&config, &upstream, &error)) {
+	if (!configured || !srv_serve_upstream_options(&config, &upstream, &error)) {
 		srv_config_release(&config);
-		return cli_usage_error(&cli_cook, "%s", error.context);
+		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
 	}
 	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults};
 	cook_plan made;
 	char *budget_text = NULL, *over = NULL;
-	if ((settings && !cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
-		(budget && !cook_plan_read_budget(budget, &budget_text, &plan.budget_origin, &error))) {
+	if ((settings && !srv_cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
+		(budget && !srv_cook_plan_read_budget(budget, &budget_text, &plan.budget_origin, &error))) {
 		free(over);
 		srv_config_release(&config);
-		return cli_usage_error(&cli_cook, "%s", error.context);
+		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
 	}
 	plan.over = over;
 	plan.budget = budget_text;
-	bool planned = cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
+	bool planned = srv_cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
 	free(budget_text);
 	free(over);
 	if (!planned) {
-		cli_print_error("hob cook", &error);
+		srv_cli_print_error("hob cook", &error);
 		srv_config_release(&config);
 		return EXIT_USAGE;
 	}
 	if (report && strcmp(report, "-") == 0)
 		report = "/dev/stdout";
 	cook_write_options write = {.out = out, .classic = classic, .nothing = check};
-	if (report && !cook_report_place(report, &made, &write, &error)) {
-		cook_plan_release(&made);
+	if (report && !srv_cook_report_place(report, &made, &write, &error)) {
+		srv_cook_plan_release(&made);
 		srv_config_release(&config);
-		return cli_usage_error(&cli_cook, "%s", error.context);
+		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
 	}
 	cook_run_options how = {.who = "hob cook",
 							.write = write,
@@ -120,12 +120,12 @@ static int run_cook(int argc, char **argv)
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast};
-	int code = cook_run(&made, &how);
+	int code = srv_cook_run(&made, &how);
 	srv_config_release(&config);
 	return code;
 }
 
-const cli_command cli_cook = {
+const cli_command srv_cli_cook = {
 	"cook", "PATH...", "cook models once and exit, without a daemon",
 	"PATH is a model, a folder (every model below it), or a scene list (a JSON "
 	"array of {input_scene, output_mesh,\n"

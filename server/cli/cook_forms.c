@@ -17,7 +17,7 @@ static void put_each(hob_buf *out, const char *text, const char *(*escape)(char 
 
 static bool is_budget(const cJSON *note)
 {
-	return strncmp(cli_text(note, "code"), "budget.", 7) == 0;
+	return strncmp(srv_cli_text(note, "code"), "budget.", 7) == 0;
 }
 
 /* ---- JUnit */
@@ -64,10 +64,10 @@ static uint32_t faults(const cJSON *report)
 {
 	uint32_t count = 0;
 	const cJSON *asset, *note;
-	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))
 	{
-		bool bad = strcmp(cli_text(asset, "state"), "failed") == 0;
-		cJSON_ArrayForEach(note, cli_member(asset, "notes")) bad |= is_budget(note);
+		bool bad = strcmp(srv_cli_text(asset, "state"), "failed") == 0;
+		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes")) bad |= is_budget(note);
 		count += bad;
 	}
 	return count;
@@ -75,36 +75,36 @@ static uint32_t faults(const cJSON *report)
 
 static void put_counts(hob_buf *out, const cJSON *report)
 {
-	int skipped = cJSON_GetArraySize(cli_member(report, "skipped"));
+	int skipped = cJSON_GetArraySize(srv_cli_member(report, "skipped"));
 	hob_buf_printf(out, " tests=\"%d\" failures=\"%u\" skipped=\"%d\" time=\"%.3f\">\n",
-				   cJSON_GetArraySize(cli_member(report, "assets")) + skipped, faults(report), skipped,
-				   cli_number(cli_member(report, "totals"), "wall_ms") / 1e3);
+				   cJSON_GetArraySize(srv_cli_member(report, "assets")) + skipped, faults(report), skipped,
+				   srv_cli_number(srv_cli_member(report, "totals"), "wall_ms") / 1e3);
 }
 
-void cook_form_junit(const cJSON *report, hob_buf *out)
+void srv_cook_form_junit(const cJSON *report, hob_buf *out)
 {
 	const cJSON *asset, *note;
 	hob_buf_put_str(out, HOB_STR(COOK_JUNIT_BEGIN));
 	put_counts(out, report);
 	hob_buf_put_str(out, HOB_STR("  <testsuite name=\"hob cook\""));
 	put_counts(out, report);
-	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))
 	{
-		const cJSON *error = cli_member(asset, "error");
-		put_case(out, cli_text(asset, "path"), cli_number(asset, "cook_ms") / 1e3);
+		const cJSON *error = srv_cli_member(asset, "error");
+		put_case(out, srv_cli_text(asset, "path"), srv_cli_number(asset, "cook_ms") / 1e3);
 		if (error)
-			put_fault(out, "failure", cli_text(error, "code"), cli_text(error, "message"));
-		cJSON_ArrayForEach(note, cli_member(asset, "notes"))
+			put_fault(out, "failure", srv_cli_text(error, "code"), srv_cli_text(error, "message"));
+		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes"))
 		{
 			if (is_budget(note) && !error)
-				put_fault(out, "failure", cli_text(note, "code"), cli_text(note, "text"));
+				put_fault(out, "failure", srv_cli_text(note, "code"), srv_cli_text(note, "text"));
 		}
 		hob_buf_put_str(out, HOB_STR("</testcase>\n"));
 	}
-	cJSON_ArrayForEach(asset, cli_member(report, "skipped"))
+	cJSON_ArrayForEach(asset, srv_cli_member(report, "skipped"))
 	{
-		put_case(out, cli_text(asset, "path"), 0);
-		put_fault(out, "skipped", NULL, cli_text(asset, "why"));
+		put_case(out, srv_cli_text(asset, "path"), 0);
+		put_fault(out, "skipped", NULL, srv_cli_text(asset, "why"));
 		hob_buf_put_str(out, HOB_STR("</testcase>\n"));
 	}
 	hob_buf_put_str(out, HOB_STR("  </testsuite>\n</testsuites>\n"));
@@ -135,23 +135,23 @@ static void put_command(hob_buf *out, const char *command, const char *folder, c
 	hob_buf_put(out, "\n", 1);
 }
 
-void cook_form_github(const cJSON *report, const char *folder, hob_buf *out)
+void srv_cook_form_github(const cJSON *report, const char *folder, hob_buf *out)
 {
 	const cJSON *asset, *note;
-	cJSON_ArrayForEach(asset, cli_member(report, "assets"))
+	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))
 	{
-		const char *path = cli_text(asset, "path");
-		const cJSON *error = cli_member(asset, "error");
+		const char *path = srv_cli_text(asset, "path");
+		const cJSON *error = srv_cli_member(asset, "error");
 		if (error)
-			put_command(out, "error", folder, path, "not cooked", cli_text(error, "message"));
-		cJSON_ArrayForEach(note, cli_member(asset, "notes"))
+			put_command(out, "error", folder, path, "not cooked", srv_cli_text(error, "message"));
+		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes"))
 		{
 			bool budget = is_budget(note);
-			if (budget || strcmp(cli_text(note, "level"), "warning") == 0)
+			if (budget || strcmp(srv_cli_text(note, "level"), "warning") == 0)
 				put_command(out, budget ? "error" : "warning", folder, path,
-							budget ? "over budget" : "cooked", cli_text(note, "text"));
+							budget ? "over budget" : "cooked", srv_cli_text(note, "text"));
 		}
 	}
-	cJSON_ArrayForEach(asset, cli_member(report, "skipped"))
-		put_command(out, "notice", folder, cli_text(asset, "path"), "skipped", cli_text(asset, "why"));
+	cJSON_ArrayForEach(asset, srv_cli_member(report, "skipped")) put_command(
+		out, "notice", folder, srv_cli_text(asset, "path"), "skipped", srv_cli_text(asset, "why"));
 }

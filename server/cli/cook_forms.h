@@ -9,11 +9,11 @@
 #define COOK_JUNIT_BEGIN "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hob\""
 
 /* JUnit's XML (https://github.com/testmoapp/junitxml): a test case an asset; what failed or is over a budget is a failure. */
-void cook_form_junit(const cJSON *report, hob_buf *out);
+void srv_cook_form_junit(const cJSON *report, hob_buf *out);
 /* Workflow commands of GitHub (docs.github.com, "Workflow commands for GitHub Actions"): an error for what failed or is over a
  * budget, a warning for each other warning, a notice for what was skipped.
  *
  * folder      what stands before the paths of the report, ending in '/', or "" */
-void cook_form_github(const cJSON *report, const char *folder, hob_buf *out);
+void srv_cook_form_github(const cJSON *report, const char *folder, hob_buf *out);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct cook_part {
 	int fd;
 } cook_part;
 
-int cook_parts_get(const cook_parts *parts, const uint8_t key[32])
+int srv_cook_parts_get(const cook_parts *parts, const uint8_t key[32])
 {
 	for (uint32_t i = 0; i < parts->count; i++)
 		if (memcmp(parts->items[i].key, key, 32) == 0)
@@ -19,7 +19,7 @@ int cook_parts_get(const cook_parts *parts, const uint8_t key[32])
 	return -1;
 }
 
-void cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int fd)
+void srv_cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int fd)
 {
 	if (parts->count == PARTS_MAX || parts->bytes + size > BYTES_MAX)
 		return;
@@ -39,7 +39,7 @@ void cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int
 	parts->bytes += size;
 }
 
-void cook_parts_release(cook_parts *parts)
+void srv_cook_parts_release(cook_parts *parts)
 {
 	for (uint32_t i = 0; i < parts->count; i++)
 		close(parts->items[i].fd);

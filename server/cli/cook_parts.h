@@ -11,9 +11,9 @@ typedef struct cook_parts {
 } cook_parts;
 
 /* A duplicate of the part's descriptor, or -1. */
-int cook_parts_get(const cook_parts *parts, const uint8_t key[32]);
+int srv_cook_parts_get(const cook_parts *parts, const uint8_t key[32]);
 /* Keeps a duplicate of fd while there are fewer than 512 parts and 1 GiB; more are made again when needed. */
-void cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int fd);
-void cook_parts_release(cook_parts *parts);
+void srv_cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size, int fd);
+void srv_cook_parts_release(cook_parts *parts);
 
 #endif

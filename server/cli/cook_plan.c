@@ -33,7 +33,7 @@ static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 	overlaying *o = user;
 	if (layer->exists && !hob_settings_overlay(o->settings, layer->text, layer->path, err))
 		return false;
-	setting_origins_layer(o->origins, o->settings, layer->path.data);
+	srv_setting_origins_layer(o->origins, o->settings, layer->path.data);
 	return true;
 }
 
@@ -85,12 +85,12 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 											   hob_str_of(options->over_origin), err))
 		return false;
 	if (options->over)
-		setting_origins_layer(origins, &entry->settings, options->over_origin);
+		srv_setting_origins_layer(origins, &entry->settings, options->over_origin);
 	if (options->budget && !hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
 												 hob_str_of(options->budget_origin), err))
 		return false;
 	if (options->budget)
-		setting_origins_layer(origins, &entry->settings, options->budget_origin);
+		srv_setting_origins_layer(origins, &entry->settings, options->budget_origin);
 	return true;
 }
 
@@ -103,19 +103,19 @@ static bool settle(const cook_plan *plan, const cook_plan_options *options, cons
 	int root_fd = source ? source->root_fd : plan->root_fd;
 	setting_origins origins;
 	overlaying over = {&entry->settings, &origins};
-	setting_origins_init(&origins);
+	srv_setting_origins_init(&origins);
 	entry->settings = *base;
-	setting_origins_layer(&origins, base,
-						  options->config && options->config->file ? options->config->file : "hob.json");
+	srv_setting_origins_layer(&origins, base,
+							  options->config && options->config->file ? options->config->file : "hob.json");
 	if (!srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
 		entry->settings = *base;
 	if (scene) {
-		scene_list_settings(scene, &entry->settings);
-		setting_origins_layer(&origins, &entry->settings, list);
+		srv_scene_list_settings(scene, &entry->settings);
+		srv_setting_origins_layer(&origins, &entry->settings, list);
 	}
 	bool ok = overlay_command_line(options, entry, &origins, err);
-	entry->origins = ok ? setting_origins_text(&origins) : NULL;
-	setting_origins_release(&origins);
+	entry->origins = ok ? srv_setting_origins_text(&origins) : NULL;
+	srv_setting_origins_release(&origins);
 	return ok;
 }
 
@@ -145,14 +145,14 @@ static char *inline_or_file(const char *given, const char *option, const char **
 	size_t size = 0;
 	bool object = given[strspn(given, " \t\r\n")] == '{';
 	*origin = object ? option : given;
-	char *text = object ? strdup(given) : scene_list_text(given, &size);
+	char *text = object ? strdup(given) : srv_scene_list_text(given, &size);
 	if (!text)
 		hob_fail(err, USAGE, "%s takes a JSON object or a file with one; '%s' cannot be read: %s", option,
 				 given, strerror(errno));
 	return text;
 }
 
-bool cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
+bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
 {
 	hob_settings trial;
 	*out = inline_or_file(given, "--settings", origin, err);
@@ -160,7 +160,7 @@ bool cook_plan_read_settings(const char *given, char **out, const char **origin,
 	return *out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err);
 }
 
-bool cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err)
+bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err)
 {
 	hob_settings trial;
 	char *text = inline_or_file(given, "--budget", origin, err);
@@ -340,12 +340,12 @@ static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_e
 static bool add_list(cook_plan *plan, const cook_plan_options *options, const char *path, hob_error *err)
 {
 	scene_list list;
-	if (!scene_list_read(path, &list, err))
+	if (!srv_scene_list_read(path, &list, err))
 		return false;
 	bool ok = true;
 	for (uint32_t i = 0; i < list.count && ok; i++)
 		ok = add_scene(plan, options, &list.entries[i], path, err);
-	scene_list_release(&list);
+	srv_scene_list_release(&list);
 	return ok;
 }
 
@@ -444,8 +444,8 @@ static bool check_names(const cook_plan *plan, hob_error *err)
 	return ok;
 }
 
-bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
-					hob_error *err)
+bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
+						hob_error *err)
 {
 	*plan = (cook_plan){.root_fd = -1};
 	hob_arena_init(&plan->memory, 16 << 20);
@@ -484,7 +484,7 @@ bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **pa
 	}
 	ok = ok && check_names(plan, err);
 	if (!ok)
-		cook_plan_release(plan);
+		srv_cook_plan_release(plan);
 	return ok;
 }
 
@@ -498,7 +498,7 @@ static void free_entry(cook_entry *entry)
 	free(entry->origins);
 }
 
-void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
+void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 {
 	uint32_t kept = 0;
 	plan->skipped = calloc((size_t)plan->count + 1, sizeof *plan->skipped);
@@ -519,7 +519,7 @@ void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 	plan->count = kept;
 }
 
-void cook_plan_release(cook_plan *plan)
+void srv_cook_plan_release(cook_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		free_entry(&plan->entries[i]);

@@ -62,19 +62,20 @@ typedef struct cook_plan_options {
 
 /* Outputs are named from the given root or the source's, else from the folder that was named, whatever else was named beside it.
  * Errors: USAGE (a path that is not there, or not below the root; two models with one name), CONFIG (a scene list or cook.json that is wrong). */
-bool cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
-					hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
+						hob_error *err) HOB_MUST_CHECK;
 /* What --settings says: an object, or the name of a file that holds one; *out is for free(), *origin what messages call it
  * (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
-bool cook_plan_read_settings(const char *given, char **out, const char **origin,
-							 hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin,
+								 hob_error *err) HOB_MUST_CHECK;
 /* What --budget says, as a settings object for free(): {"triangles": 20000, "bytes": 4000000} itself, or in a file, bare or as
  * the "budget" of a cook.json, of which nothing else is taken. *origin as above. Errors: USAGE (it cannot be read), CONFIG,
  * MEMORY. */
-bool cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin,
+							   hob_error *err) HOB_MUST_CHECK;
 /* Drops what no importer reads: models that are known by name (server/fs/model_format.h) become `skipped`, other files of
  * folders are forgotten, and other files that were named stay, to fail with a reason. */
-void cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
-void cook_plan_release(cook_plan *plan);
+void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
+void srv_cook_plan_release(cook_plan *plan);
 
 #endif

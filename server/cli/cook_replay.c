@@ -94,7 +94,7 @@ static void on_trouble(void *user, const hob_error *why)
 	end(r);
 }
 
-bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err)
+bool srv_cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err)
 {
 	run r = {.task = task, .out = out};
 	srv_pool_options options = {.workers = 1,
@@ -106,7 +106,7 @@ bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error
 	srv_pool_callbacks callbacks = {
 		.user = &r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
 	signal(SIGPIPE, SIG_IGN);
-	if (!cli_loop_init(&r.loop, err))
+	if (!srv_cli_loop_init(&r.loop, err))
 		return false;
 	if (srv_pool_new(&r.loop, &options, &callbacks, &r.pool, &r.error))
 		uv_run(&r.loop, UV_RUN_DEFAULT);
@@ -117,7 +117,7 @@ bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error
 	return false;
 }
 
-void cook_replay_release(cook_replay_result *result)
+void srv_cook_replay_release(cook_replay_result *result)
 {
 	free(result->outputs);
 	result->outputs = NULL;

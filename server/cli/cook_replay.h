@@ -32,7 +32,7 @@ typedef struct cook_replay_result {
 } cook_replay_result;
 
 /* False when it could not be tried at all: NO_WORKER, MEMORY, IO (no descriptors left), or the path is of no format (UNSUPPORTED). */
-bool cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err) HOB_MUST_CHECK;
-void cook_replay_release(cook_replay_result *result);
+bool srv_cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err) HOB_MUST_CHECK;
+void srv_cook_replay_release(cook_replay_result *result);
 
 #endif

@@ -145,7 +145,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		}
 	r->assets_over += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
 	r->triangles += outcome && outcome->has_result && !error ? outcome->result.stats.triangles : 0;
-	cook_report_entry(&r->report, entry, outcome, error, bytes);
+	srv_cook_report_entry(&r->report, entry, outcome, error, bytes);
 	show_progress(r);
 }
 
@@ -175,7 +175,7 @@ static void finish_if_over(run *r)
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
 		return;
-	if (!r->interrupted && cook_share_is_giving(&r->share))
+	if (!r->interrupted && srv_cook_share_is_giving(&r->share))
 		return;
 	r->closing = true;
 	clear_line(r);
@@ -188,7 +188,7 @@ static void finish_if_over(run *r)
 static void drop_look(cook_entry *entry)
 {
 	if (entry->look)
-		cook_look_release(entry->look);
+		srv_cook_look_release(entry->look);
 	free(entry->look);
 	entry->look = NULL;
 }
@@ -200,14 +200,14 @@ static void write_run(uv_work_t *work)
 	if (!job->entry->cached && !srv_check_outputs(result, &job->error))
 		return;
 	if (!job->entry->cached && job->entry->look)
-		job->kept = cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
+		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
 	for (uint32_t i = 0; i < result->output_count && job->r->write.nothing; i++)
 		job->bytes.written += result->outputs[i].bytes.size;
 	if (job->r->write.nothing)
 		return;
 	job->notes.arena = &job->outcome->arena;
-	cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
-					 &job->error);
+	srv_cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
+						 &job->error);
 }
 
 /* A cache that takes nothing costs time, not the run. */
@@ -217,10 +217,10 @@ static void keep(write_job *job)
 	shown text;
 	hob_sha256 key;
 	bool kept;
-	if (job->kept &&
-		cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept, &job->keep_error)) {
+	if (job->kept && srv_cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept,
+										 &job->keep_error)) {
 		if (kept)
-			cook_share_give(&r->share, &key);
+			srv_cook_share_give(&r->share, &key);
 		return;
 	}
 	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
@@ -307,13 +307,13 @@ static bool goes_on(const run *r)
 static void hash_source(uv_work_t *work)
 {
 	look_job *job = work->data;
-	job->readable = cook_look_source(job->r->cache, job->entry->look);
+	job->readable = srv_cook_look_source(job->r->cache, job->entry->look);
 }
 
 static void match_kept(uv_work_t *work)
 {
 	look_job *job = work->data;
-	cook_look_match(job->r->cache, job->entry->look);
+	srv_cook_look_match(job->r->cache, job->entry->look);
 }
 
 static void look_ended(uv_work_t *work, int status);
@@ -336,7 +336,7 @@ static void look_ended(uv_work_t *work, int status)
 	run *r = job->r;
 	cook_entry *entry = job->entry;
 	if (!entry->look->hit && job->readable && goes_on(r) &&
-		cook_share_ask(&r->share, entry->look, asked, job))
+		srv_cook_share_ask(&r->share, entry->look, asked, job))
 		return;
 	entry->fetched = entry->fetched && entry->look->hit;
 	srv_outcome *hit = entry->look->hit;
@@ -359,8 +359,8 @@ static void source_hashed(uv_work_t *work, int status)
 	look_job *job = work->data;
 	run *r = job->r;
 	if (job->readable && goes_on(r))
-		cook_look_find(r->cache, job->entry->look,
-					   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
+		srv_cook_look_find(r->cache, job->entry->look,
+						   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
 	if (job->entry->look->kept_count > 0)
 		uv_queue_work(&r->loop, &job->work, match_kept, look_ended);
 	else
@@ -375,7 +375,7 @@ static bool begin_look(run *r, cook_entry *entry)
 		free(job);
 		return false;
 	}
-	cook_look_init(entry->look, r->plan.root_fd, entry->path, &entry->settings);
+	srv_cook_look_init(entry->look, r->plan.root_fd, entry->path, &entry->settings);
 	entry->look->force = r->force;
 	*job = (look_job){.r = r, .entry = entry};
 	job->work.data = job;
@@ -472,7 +472,7 @@ static void say_what_is_read(run *r)
 static void on_ready(void *user)
 {
 	run *r = user;
-	cook_plan_keep_known(&r->plan, r->pool);
+	srv_cook_plan_keep_known(&r->plan, r->pool);
 	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
 	if (!r->queue) {
 		hob_fail(&r->trouble, MEMORY, "no memory left for the list of models");
@@ -511,16 +511,16 @@ static void on_interrupt(uv_signal_t *handle, int number)
 static int on_part_get(void *user, const uint8_t key[32])
 {
 	run *r = user;
-	return r->cache ? cook_cache_part_get(r->cache, key) : cook_parts_get(&r->parts, key);
+	return r->cache ? srv_cook_cache_part_get(r->cache, key) : srv_cook_parts_get(&r->parts, key);
 }
 
 static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
 	run *r = user;
 	if (r->cache)
-		cook_cache_part_put(r->cache, key, bytes);
+		srv_cook_cache_part_put(r->cache, key, bytes);
 	else
-		cook_parts_put(&r->parts, key, bytes.size, fd);
+		srv_cook_parts_put(&r->parts, key, bytes.size, fd);
 }
 
 static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
@@ -549,7 +549,7 @@ static void tell_of_upstream(run *r)
 {
 	shown text;
 	hob_buf told = {0};
-	cook_share_tell(&r->share, &told);
+	srv_cook_share_tell(&r->share, &told);
 	if (told.size > 0)
 		fprintf(stderr, "%s: %s\n", r->who, show(hob_buf_str(&told), &text));
 	hob_buf_release(&told);
@@ -569,8 +569,8 @@ static bool write_report(run *r, const cook_run_options *options, hob_error *err
 						  .cook_ns = r->cook_ns,
 						  .wall_ns = uv_hrtime() - r->began_ns};
 	return (!options->report && options->form != COOK_FORM_GITHUB) ||
-		   cook_report_write(options->report, options->form, r->plan.root, &r->report, &r->report_skipped,
-							 &totals, err);
+		   srv_cook_report_write(options->report, options->form, r->plan.root, &r->report, &r->report_skipped,
+								 &totals, err);
 }
 
 static int finish(run *r, const cook_run_options *options)
@@ -584,7 +584,7 @@ static int finish(run *r, const cook_run_options *options)
 		return EXIT_INTERRUPTED;
 	}
 	if (r->trouble.code != HOB_ERR_OK) {
-		cli_print_error(r->who, &r->trouble);
+		srv_cli_print_error(r->who, &r->trouble);
 		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	char budget[48] = "", skipped[48] = "";
@@ -607,13 +607,13 @@ static int finish(run *r, const cook_run_options *options)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
 	if (!write_report(r, options, &error)) {
-		cli_print_error(r->who, &error);
+		srv_cli_print_error(r->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	return code;
 }
 
-static void share_changed(void *user)
+static void on_share(void *user)
 {
 	finish_if_over(user);
 }
@@ -625,7 +625,7 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 	uint64_t max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size);
 	bool shares = options->upstream && options->upstream->url;
 	const char *folder = options->cache;
-	bool opened = folder && cook_cache_open(folder, max_bytes, &r->cache, err);
+	bool opened = folder && srv_cook_cache_open(folder, max_bytes, &r->cache, err);
 	if (folder && !opened) {
 		if (err->code != HOB_ERR_LOCKED)
 			return false;
@@ -637,10 +637,10 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 		return true;
 	if (!opened) {
 		folder = r->share.folder;
-		if (!cook_share_folder(&r->share, err) || !cook_cache_open(folder, 0, &r->cache, err))
+		if (!srv_cook_share_folder(&r->share, err) || !srv_cook_cache_open(folder, 0, &r->cache, err))
 			return false;
 	}
-	return cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, share_changed, r, err);
+	return srv_cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, on_share, r, err);
 }
 
 static void nothing_to_do(void *user)
@@ -648,7 +648,7 @@ static void nothing_to_do(void *user)
 	(void)user;
 }
 
-int cook_run(cook_plan *plan, const cook_run_options *options)
+int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
 	r = (run){.who = options->who,
@@ -660,7 +660,7 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
 	*plan = (cook_plan){.root_fd = -1};
 	srv_engine_options limits;
-	serve_engine_options(options->config, &limits);
+	srv_serve_engine_options(options->config, &limits);
 	srv_pool_options pool = {.workers = limits.workers,
 							 .timeout_ms = limits.timeout_ms,
 							 .memory_limit = limits.memory_limit,
@@ -673,12 +673,12 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
 	int code;
-	bool looping = cli_loop_init(&r.loop, &error);
+	bool looping = srv_cli_loop_init(&r.loop, &error);
 	if (looping && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r, options);
 	} else {
-		cli_print_error(r.who, &error);
+		srv_cli_print_error(r.who, &error);
 		code = EXIT_INTERNAL;
 		if (r.share.upstream) {
 			srv_upstream_close(r.share.upstream, nothing_to_do, NULL);
@@ -692,9 +692,9 @@ int cook_run(cook_plan *plan, const cook_run_options *options)
 	for (uint32_t i = 0; i < r.plan.count; i++)
 		drop_look(&r.plan.entries[i]);
 	free(r.queue);
-	cook_cache_close(r.cache, cook_share_holds, &r.share);
-	cook_share_release(&r.share);
-	cook_plan_release(&r.plan);
-	cook_parts_release(&r.parts);
+	srv_cook_cache_close(r.cache, srv_cook_share_holds, &r.share);
+	srv_cook_share_release(&r.share);
+	srv_cook_plan_release(&r.plan);
+	srv_cook_parts_release(&r.parts);
 	return code;
 }

@@ -21,6 +21,6 @@ typedef struct cook_run_options {
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */
-int cook_run(cook_plan *plan, const cook_run_options *options);
+int srv_cook_run(cook_plan *plan, const cook_run_options *options);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool cook_share_folder(cook_share *share, hob_error *err)
+bool srv_cook_share_folder(cook_share *share, hob_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	snprintf(share->folder, sizeof share->folder, "%.200s/hob-cook-XXXXXX", base && base[0] ? base : "/tmp");
@@ -15,8 +15,9 @@ bool cook_share_folder(cook_share *share, hob_error *err)
 	return hob_fail(err, IO, "no folder for what the upstream sends: %s", strerror(errno));
 }
 
-bool cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *options, const char *folder,
-					 cook_cache *cache, void (*changed)(void *user), void *user, hob_error *err)
+bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *options,
+						 const char *folder, cook_cache *cache, void (*changed)(void *user), void *user,
+						 hob_error *err)
 {
 	srv_upstream_options upstream = {.url = options->url,
 									 .token = options->token,
@@ -26,7 +27,7 @@ bool cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *o
 									 .user = user};
 	share->loop = loop;
 	share->cache = cache;
-	return srv_upstream_new(loop, &upstream, cook_cache_store_of(cache), &share->upstream, err);
+	return srv_upstream_new(loop, &upstream, srv_cook_cache_store_of(cache), &share->upstream, err);
 }
 
 /* ---- one question: find -> compare (another thread) -> fetch -> adopt */
@@ -51,13 +52,13 @@ static void on_fetched(void *user, bool ok)
 {
 	question *q = user;
 	hob_error ignored; /* it is cooked then */
-	end(q, ok && cook_look_adopt(q->share->cache, q->look, &ignored));
+	end(q, ok && srv_cook_look_adopt(q->share->cache, q->look, &ignored));
 }
 
 static void compare(uv_work_t *work)
 {
 	question *q = work->data;
-	cook_look_compare(q->share->cache, q->look);
+	srv_cook_look_compare(q->share->cache, q->look);
 }
 
 static void compared(uv_work_t *work, int status)
@@ -85,7 +86,7 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 	uv_queue_work(q->share->loop, &q->work, compare, compared);
 }
 
-bool cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user)
+bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user)
 {
 	if (!share->upstream || look->asked || look->force)
 		return false;
@@ -105,13 +106,13 @@ bool cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user,
 	return asked;
 }
 
-void cook_share_give(cook_share *share, const hob_sha256 *key)
+void srv_cook_share_give(cook_share *share, const hob_sha256 *key)
 {
 	if (share->upstream)
 		srv_upstream_give(share->upstream, key);
 }
 
-bool cook_share_is_giving(const cook_share *share)
+bool srv_cook_share_is_giving(const cook_share *share)
 {
 	srv_upstream_facts facts;
 	if (!share->upstream)
@@ -121,7 +122,7 @@ bool cook_share_is_giving(const cook_share *share)
 		   !facts.full;
 }
 
-void cook_share_tell(const cook_share *share, hob_buf *out)
+void srv_cook_share_tell(const cook_share *share, hob_buf *out)
 {
 	srv_upstream_facts facts;
 	if (!share->upstream)
@@ -135,7 +136,7 @@ void cook_share_tell(const cook_share *share, hob_buf *out)
 					   share->folder[0] ? "" : ", the next run tries again");
 }
 
-bool cook_share_holds(void *share, const hob_sha256 *key)
+bool srv_cook_share_holds(void *share, const hob_sha256 *key)
 {
 	const cook_share *s = share;
 	return s->upstream && srv_upstream_holds(s->upstream, key);
@@ -150,7 +151,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return 0;
 }
 
-void cook_share_release(cook_share *share)
+void srv_cook_share_release(cook_share *share)
 {
 	srv_upstream_free(share->upstream);
 	if (share->folder[0])

@@ -16,21 +16,21 @@ typedef struct cook_share {
 } cook_share;
 
 /* A folder for a cache that lasts as long as the run. Errors: IO. */
-bool cook_share_folder(cook_share *share, hob_error *err) HOB_MUST_CHECK;
+bool srv_cook_share_folder(cook_share *share, hob_error *err) HOB_MUST_CHECK;
 /* changed: something was given, or cannot be given now. */
-bool cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *options, const char *folder,
-					 cook_cache *cache, void (*changed)(void *user), void *user,
-					 hob_error *err) HOB_MUST_CHECK;
-/* Asks for the result of this look, and brings it into the cache; then done(user, there): if so, cook_look_match finds it.
+bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *options,
+						 const char *folder, cook_cache *cache, void (*changed)(void *user), void *user,
+						 hob_error *err) HOB_MUST_CHECK;
+/* Asks for the result of this look, and brings it into the cache; then done(user, there): if so, srv_cook_look_match finds it.
  * False: it is not asked. */
-bool cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user);
-void cook_share_give(cook_share *share, const hob_sha256 *key);
+bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user);
+void srv_cook_share_give(cook_share *share, const hob_sha256 *key);
 /* Something waits to be given, and can be. */
-bool cook_share_is_giving(const cook_share *share);
+bool srv_cook_share_is_giving(const cook_share *share);
 /* For people, at the end: appends nothing when all is well. */
-void cook_share_tell(const cook_share *share, hob_buf *out);
-bool cook_share_holds(void *share, const hob_sha256 *key); /* as cook_cache_close asks */
+void srv_cook_share_tell(const cook_share *share, hob_buf *out);
+bool srv_cook_share_holds(void *share, const hob_sha256 *key); /* as srv_cook_cache_close asks */
 /* After the cache was closed. {0} is fine. */
-void cook_share_release(cook_share *share);
+void srv_cook_share_release(cook_share *share);
 
 #endif

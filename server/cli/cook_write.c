@@ -50,7 +50,7 @@ static bool is_of_process(const char *path)
 		   strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
-bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
+bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
 {
 	char name[PATH_MAX], temp[PATH_MAX];
 	int length = snprintf(name, sizeof name, "%s", path);
@@ -97,7 +97,7 @@ bool cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_err
 
 /* ---- one entry */
 
-bool cook_name_output(const char *out, const char *entry, const char *ending, char *path, hob_error *err)
+bool srv_cook_name_output(const char *out, const char *entry, const char *ending, char *path, hob_error *err)
 {
 	const char *slash = strrchr(entry, '/'), *name = slash ? slash + 1 : entry;
 	size_t len = strlen(name), room = NAME_MAX - strlen(ending), kept = len;
@@ -142,7 +142,7 @@ static bool write_textures(const char *folder, const srv_result *result, cook_by
 		snprintf(path, sizeof path, "%s/%s.%s", folder, digest, texture_extension(output->bytes));
 		if (access(path, F_OK) == 0)
 			bytes->reused += output->bytes.size;
-		else if (!cook_write_file(path, output->bytes, &bytes->written, err))
+		else if (!srv_cook_write_file(path, output->bytes, &bytes->written, err))
 			return false;
 	}
 	return true;
@@ -185,7 +185,7 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 	if (access(path, F_OK) == 0)
 		return true;
 	return make_folders(folders, err) && ((first[0] && link(first, path) == 0) || errno == EEXIST ||
-										  cook_write_file(path, picture, &bytes->written, err));
+										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
 /* `folder` is that of the .materials file, "" or with its slash; `others` that of files which may hold the same pictures
@@ -230,13 +230,13 @@ static bool write_scene(const cook_entry *entry, const srv_result *result, hob_n
 	char folder[PATH_MAX], textures[PATH_MAX + 16];
 	folder_of(entry->output_materials, folder);
 	snprintf(textures, sizeof textures, "%sout_textures/", folder);
-	bool ok =
-		make_classic(result, notes, &classic, err) &&
-		cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), &bytes->written, err) &&
-		cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), &bytes->written, err) &&
-		cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), &bytes->written, err) &&
-		write_named_textures(folder, "", &classic.materials, result, bytes, err) &&
-		write_named_textures("", textures, &classic.materials, result, bytes, err);
+	bool ok = make_classic(result, notes, &classic, err) &&
+			  srv_cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), &bytes->written, err) &&
+			  srv_cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), &bytes->written,
+								  err) &&
+			  srv_cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), &bytes->written, err) &&
+			  write_named_textures(folder, "", &classic.materials, result, bytes, err) &&
+			  write_named_textures("", textures, &classic.materials, result, bytes, err);
 	hob_classic_files_release(&classic);
 	return ok;
 }
@@ -257,12 +257,12 @@ static bool write_glb(const cook_write_options *options, const cook_entry *entry
 {
 	char path[PATH_MAX];
 	srv_glb_source source = {.set = packed_of(result), .user = (void *)(uintptr_t)result, .blob = find_blob};
-	return export_name(options->out, entry->name, path, err) &&
-		   export_write(&source, path, notes, &bytes->written, err);
+	return srv_export_name(options->out, entry->name, path, err) &&
+		   srv_export_write(&source, path, notes, &bytes->written, err);
 }
 
-bool cook_write_entry(const cook_write_options *options, const cook_entry *entry, const srv_result *result,
-					  hob_notes *notes, cook_bytes *bytes, hob_error *err)
+bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *entry,
+						  const srv_result *result, hob_notes *notes, cook_bytes *bytes, hob_error *err)
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
 	char path[PATH_MAX], ending[32];
@@ -274,11 +274,11 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
 		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(ending, sizeof ending, ".%s", names[i]);
-		ok = output.size == 0 || (cook_name_output(options->out, entry->name, ending, path, err) &&
-								  cook_write_file(path, output, &bytes->written, err));
+		ok = output.size == 0 || (srv_cook_name_output(options->out, entry->name, ending, path, err) &&
+								  srv_cook_write_file(path, output, &bytes->written, err));
 	}
-	ok = ok && cook_name_output(options->out, entry->name, ".report.json", path, err) &&
-		 cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
+	ok = ok && srv_cook_name_output(options->out, entry->name, ".report.json", path, err) &&
+		 srv_cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, result, bytes, err);
 	if (!ok || !options->classic)
@@ -288,8 +288,8 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 	ok = make_classic(result, notes, &classic, err);
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
-		ok = cook_name_output(options->out, entry->name, ending, path, err) &&
-			 cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
+		ok = srv_cook_name_output(options->out, entry->name, ending, path, err) &&
+			 srv_cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
 	}
 	char folder[PATH_MAX], textures[PATH_MAX];
 	if (ok) {
@@ -303,8 +303,8 @@ bool cook_write_entry(const cook_write_options *options, const cook_entry *entry
 
 /* ---- the report */
 
-void cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
-					   const hob_error *error, const cook_bytes *bytes)
+void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
+						   const hob_error *error, const cook_bytes *bytes)
 {
 	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  {\"path\":") : HOB_STR("\n  {\"path\":"));
 	hob_buf_put_json(report, hob_str_of(entry->path));
@@ -377,8 +377,8 @@ static bool same_place(const char *path, const char *output)
 		   plain_path(path, one) && plain_path(output, other) && strcmp(one, other) == 0;
 }
 
-bool cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
-					   hob_error *err)
+bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
+						   hob_error *err)
 {
 	static const char *const endings[] = {
 		".meshes",		   ".materials",		 ".scene",		  ".animations", ".report.json",
@@ -396,7 +396,7 @@ bool cook_report_place(const char *path, const cook_plan *plan, const cook_write
 		taken = same_place(path, entry->output_mesh) || same_place(path, entry->output_scene) ||
 				same_place(path, entry->output_materials);
 		for (size_t e = 0; e < HOB_COUNT_OF(endings) && !taken && !entry->output_mesh; e++)
-			taken = cook_name_output(options->out, entry->name, endings[e], output, &ignored) &&
+			taken = srv_cook_name_output(options->out, entry->name, endings[e], output, &ignored) &&
 					same_place(path, output);
 	}
 	return !taken || hob_fail(err, USAGE,
@@ -438,12 +438,12 @@ static void apply_form(cook_form form, const char *root, hob_buf *text)
 	hob_buf out = {0};
 	cJSON *report = cJSON_ParseWithLength((const char *)text->data, text->size);
 	if (form == COOK_FORM_JUNIT) {
-		cook_form_junit(report, &out);
+		srv_cook_form_junit(report, &out);
 		hob_buf_release(text);
 		*text = out;
 	} else {
 		folder_from_here(root, folder);
-		cook_form_github(report, folder, &out);
+		srv_cook_form_github(report, folder, &out);
 		if (out.size > 0)
 			fwrite(out.data, 1, out.size, stdout);
 		hob_buf_release(&out);
@@ -451,8 +451,8 @@ static void apply_form(cook_form form, const char *root, hob_buf *text)
 	cJSON_Delete(report);
 }
 
-bool cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
-					   const hob_buf *skipped, const cook_totals *totals, hob_error *err)
+bool srv_cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
+						   const hob_buf *skipped, const cook_totals *totals, hob_error *err)
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
@@ -467,7 +467,7 @@ bool cook_report_write(const char *path, cook_form form, const char *root, const
 	if (form != COOK_FORM_JSON && !text.failed)
 		apply_form(form, root ? root : "", &text);
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
-						  : !path || cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
+						  : !path || srv_cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
 	hob_buf_release(&text);
 	return ok;
 }

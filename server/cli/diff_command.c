@@ -46,9 +46,9 @@ static bool is_cooked_file(const char *path)
 		return false;
 	for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++)
 		cooked = cooked || hob_str_equal(extension, hob_str_of(extensions[i]));
-	if (!cooked && map_file(path, &bytes, &error))
+	if (!cooked && srv_map_file(path, &bytes, &error))
 		cooked = hob_pack_is(bytes) || hob_classic_sniff(bytes) != HOB_CLASSIC_NOTHING;
-	unmap_file(&bytes);
+	srv_unmap_file(&bytes);
 	return cooked;
 }
 
@@ -74,7 +74,7 @@ static const cJSON *find_output(const cJSON *outputs, const char *name)
 	const cJSON *output;
 	cJSON_ArrayForEach(output, outputs)
 	{
-		if (strcmp(cli_text(output, "name"), name) == 0)
+		if (strcmp(srv_cli_text(output, "name"), name) == 0)
 			return output;
 	}
 	return NULL;
@@ -86,13 +86,13 @@ static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 	cli_response response;
 	hob_error error;
 	if (!guess)
-		return cli_ask_json(who, c->url, target, false, &c->code);
-	if (!cli_request(c->url, "GET", target, NULL, (hob_str){0}, &response, &error))
+		return srv_cli_ask_json(who, c->url, target, false, &c->code);
+	if (!srv_cli_request(c->url, "GET", target, NULL, (hob_str){0}, &response, &error))
 		return NULL;
 	cJSON *manifest = response.status == 200
 						  ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
 						  : NULL;
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return manifest;
 }
 
@@ -101,15 +101,15 @@ static const cJSON *served_at(comparison *c, const char *name, const char *rev, 
 {
 	hob_buf target = {0};
 	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", rev);
-	cli_encode(&target, hob_str_of(name));
+	srv_cli_encode(&target, hob_str_of(name));
 	hob_buf_put(&target, "", 1);
 	*manifest = ask_manifest(c, (const char *)target.data, guess);
 	hob_buf_release(&target);
 	const cJSON *asset;
-	cJSON_ArrayForEach(asset, cli_member(*manifest, "assets"))
+	cJSON_ArrayForEach(asset, srv_cli_member(*manifest, "assets"))
 	{
-		if (strcmp(cli_text(asset, "asset"), name) == 0 &&
-			cJSON_GetArraySize(cli_member(asset, "outputs")) > 0)
+		if (strcmp(srv_cli_text(asset, "asset"), name) == 0 &&
+			cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0)
 			return asset;
 	}
 	return NULL;
@@ -121,8 +121,8 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	bool same = cJSON_GetArraySize(a) == cJSON_GetArraySize(b);
 	cJSON_ArrayForEach(output, a)
 	{
-		const cJSON *other = find_output(b, cli_text(output, "name"));
-		same = same && strcmp(cli_text(output, "hash"), cli_text(other, "hash")) == 0;
+		const cJSON *other = find_output(b, srv_cli_text(output, "name"));
+		same = same && strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
 	}
 	return same;
 }
@@ -137,8 +137,8 @@ static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJS
 		cJSON *manifest;
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)from - 1);
 		const cJSON *asset = served_at(c, name, rev, true, &manifest);
-		from = (uint64_t)cli_number(asset, "rev");
-		found = asset && same_outputs(outputs, cli_member(asset, "outputs")) ? from : 0;
+		from = (uint64_t)srv_cli_number(asset, "rev");
+		found = asset && same_outputs(outputs, srv_cli_member(asset, "outputs")) ? from : 0;
 		cJSON_Delete(manifest);
 	}
 	return found;
@@ -149,22 +149,22 @@ static cJSON *earlier_outputs(comparison *c, side *s, const side *now)
 {
 	char id[32], target[96];
 	cJSON *found = NULL;
-	if (!cli_find_id(who, c->url, s->name, id, &c->code))
+	if (!srv_cli_find_id(who, c->url, s->name, id, &c->code))
 		return NULL;
 	snprintf(target, sizeof target, "/api/v1/assets/%s/history?limit=100", id);
-	cJSON *page = cli_ask_json(who, c->url, target, false, &c->code);
+	cJSON *page = srv_cli_ask_json(who, c->url, target, false, &c->code);
 	const cJSON *version;
 	bool seen = false; /* the one that is served */
-	cJSON_ArrayForEach(version, cli_member(page, "items"))
+	cJSON_ArrayForEach(version, srv_cli_member(page, "items"))
 	{
-		const cJSON *outputs = cli_member(version, "outputs");
+		const cJSON *outputs = srv_cli_member(version, "outputs");
 		bool same = cJSON_Compare(outputs, now->outputs, true);
 		seen = seen || same;
 		if (seen && !same && cJSON_GetArraySize(outputs) > 0) {
 			found = cJSON_Duplicate(outputs, true);
 			s->at = rev_of(c, s->name, now->at, found);
 			snprintf(s->rev, sizeof s->rev, s->at > 0 ? "%.0f" : "job %.0f",
-					 s->at > 0 ? (double)s->at : cli_number(version, "job"));
+					 s->at > 0 ? (double)s->at : srv_cli_number(version, "job"));
 			break;
 		}
 	}
@@ -181,11 +181,11 @@ static cJSON *outputs_at(comparison *c, side *s)
 {
 	char id[32];
 	cJSON *manifest;
-	if (!cli_find_id(who, c->url, s->name, id, &c->code))
+	if (!srv_cli_find_id(who, c->url, s->name, id, &c->code))
 		return NULL;
 	const cJSON *asset = served_at(c, s->name, s->rev, false, &manifest);
-	cJSON *found = asset ? cJSON_Duplicate(cli_member(asset, "outputs"), true) : NULL;
-	s->at = (uint64_t)cli_number(asset, "rev");
+	cJSON *found = asset ? cJSON_Duplicate(srv_cli_member(asset, "outputs"), true) : NULL;
+	s->at = (uint64_t)srv_cli_number(asset, "rev");
 	if (manifest && !found) {
 		fprintf(stderr, "%s: nothing was served of '%s' at revision %s\n", who, s->name, s->rev);
 		c->code = EXIT_ASSETS_FAILED;
@@ -203,16 +203,16 @@ static bool load(comparison *c, side *s)
 			fprintf(stderr, "%s: " OTHER_FILE "\n", who, s->shown);
 		return s->outputs != NULL;
 	}
-	if (map_file(s->shown, &s->file, &error))
+	if (srv_map_file(s->shown, &s->file, &error))
 		return true;
-	cli_print_error(who, &error);
+	srv_cli_print_error(who, &error);
 	c->code = EXIT_USAGE;
 	return false;
 }
 
 static void release(side *s)
 {
-	unmap_file(&s->file);
+	srv_unmap_file(&s->file);
 	cJSON_Delete(s->outputs);
 }
 
@@ -222,9 +222,9 @@ static bool fetch(comparison *c, const cJSON *output, cli_response *out)
 {
 	char target[96];
 	hob_error error = {0};
-	snprintf(target, sizeof target, "/blobs/%.64s", cli_text(output, "hash"));
-	if (!cli_request(c->url, "GET", target, NULL, (hob_str){0}, out, &error)) {
-		cli_print_error(who, &error);
+	snprintf(target, sizeof target, "/blobs/%.64s", srv_cli_text(output, "hash"));
+	if (!srv_cli_request(c->url, "GET", target, NULL, (hob_str){0}, out, &error)) {
+		srv_cli_print_error(who, &error);
 		c->code = EXIT_UNREACHABLE;
 		return false;
 	}
@@ -232,8 +232,8 @@ static bool fetch(comparison *c, const cJSON *output, cli_response *out)
 		return true;
 	if (out->status == 404)
 		fprintf(stderr, "%s: the bytes of that version are not in the cache any more\n", who);
-	c->code = out->status == 404 ? EXIT_ASSETS_FAILED : cli_print_problem(who, out);
-	cli_response_release(out);
+	c->code = out->status == 404 ? EXIT_ASSETS_FAILED : srv_cli_print_problem(who, out);
+	srv_cli_response_release(out);
 	return false;
 }
 
@@ -248,7 +248,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	c->differ = c->differ || !equal;
 	if (ok)
 		return true;
-	cli_print_error(who, &error);
+	srv_cli_print_error(who, &error);
 	c->code = EXIT_USAGE;
 	return false;
 }
@@ -257,14 +257,14 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 {
 	char from[32], to[32];
-	const char *name = cli_text(a ? a : b, "name");
-	if (a && b && strcmp(cli_text(a, "hash"), cli_text(b, "hash")) == 0) {
+	const char *name = srv_cli_text(a ? a : b, "name");
+	if (a && b && strcmp(srv_cli_text(a, "hash"), srv_cli_text(b, "hash")) == 0) {
 		printf("%s: equal\n", name);
 		return true;
 	}
 	c->differ = true;
-	srv_text_bytes((uint64_t)cli_number(a, "size"), from);
-	srv_text_bytes((uint64_t)cli_number(b, "size"), to);
+	srv_text_bytes((uint64_t)srv_cli_number(a, "size"), from);
+	srv_text_bytes((uint64_t)srv_cli_number(b, "size"), to);
 	printf("%s: %s -> %s\n", name, a ? from : "not there", b ? to : "not there");
 	cli_response one, two;
 	if (!a || !b || strncmp(name, "textures/", 9) == 0)
@@ -277,9 +277,9 @@ static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 		after = (hob_bytes){two.body.data, two.body.size};
 		if (hob_pack_is(before) && hob_pack_is(after))
 			ok = compare_bytes(c, before, after);
-		cli_response_release(&two);
+		srv_cli_response_release(&two);
 	}
-	cli_response_release(&one);
+	srv_cli_response_release(&one);
 	return ok;
 }
 
@@ -306,13 +306,13 @@ static bool compare_assets(comparison *c, const side *a, const side *b)
 	printf("%s (%s) -> %s (%s)\n", a->name, rev_words(a, from), b->name, rev_words(b, to));
 	cJSON_ArrayForEach(output, a->outputs)
 	{
-		const char *name = cli_text(output, "name");
+		const char *name = srv_cli_text(output, "name");
 		if (wanted(c, name) && ++count && !compare_outputs(c, output, find_output(b->outputs, name)))
 			return false;
 	}
 	cJSON_ArrayForEach(output, b->outputs)
 	{
-		const char *name = cli_text(output, "name");
+		const char *name = srv_cli_text(output, "name");
 		if (wanted(c, name) && !find_output(a->outputs, name) && ++count && !compare_outputs(c, NULL, output))
 			return false;
 	}
@@ -348,7 +348,7 @@ static bool compare_mixed(comparison *c, const side *file, const side *asset, bo
 		return false;
 	hob_bytes bytes = {response.body.data, response.body.size};
 	bool ok = compare_bytes(c, file_first ? file->file : bytes, file_first ? bytes : file->file);
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return ok;
 }
 
@@ -367,21 +367,21 @@ static bool compare(comparison *c, const side *a, const side *b)
 static int run_diff(int argc, char **argv)
 {
 	uint32_t rows = 0;
-	comparison c = {.url = cli_default_url()};
+	comparison c = {.url = srv_cli_default_url()};
 	cli_option options[] = {{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section (20)"},
 							{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
 							 "of an asset only this, such as meshes (all but the report)"},
 							CLI_URL_OPTION(c.url)};
-	int operands = cli_parse(&cli_diff, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_diff, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands == 0 || (operands == 1 && is_cooked_file(argv[1])))
-		return cli_usage_error(&cli_diff,
-							   "name two cooked files, or an asset of the daemon and its revisions");
+		return srv_cli_usage_error(&srv_cli_diff,
+								   "name two cooked files, or an asset of the daemon and its revisions");
 	for (int i = 1; i <= operands; i++)
 		/* "art/duck.glb" may be an asset that is called as its model below the current folder. */
 		if (is_other_file(argv[i]) && (!strchr(argv[i], '/') || argv[i][0] == '/' || argv[i][0] == '.'))
-			return cli_usage_error(&cli_diff, OTHER_FILE, argv[i]);
+			return srv_cli_usage_error(&srv_cli_diff, OTHER_FILE, argv[i]);
 	side a, b;
 	c.how = (hob_describe_options){.max_rows = rows, .color = srv_color_wanted(1)};
 	split(argv[1], &a);
@@ -404,7 +404,7 @@ static int run_diff(int argc, char **argv)
 	return !ok ? c.code : c.differ ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 
-const cli_command cli_diff = {
+const cli_command srv_cli_diff = {
 	"diff", "A [B]", "what differs between two cooked files, or versions of an asset",
 	"A and B are packed files of one kind, or assets of the daemon, which keeps what it served: ASSET@REV at "
 	"that\n"

@@ -11,7 +11,7 @@
 
 /* hob doctor: everything that `hob serve` needs, looked at one by one. */
 
-doctor_item *doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
+doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 {
 	static doctor_item dropped;
 	doctor_item *item = d->count < DOCTOR_ITEMS_MAX ? &d->items[d->count++] : &dropped;
@@ -23,7 +23,7 @@ doctor_item *doctor_say(doctor *d, doctor_state state, const char *name, const c
 	return item;
 }
 
-void doctor_advise(doctor_item *item, const char *fmt, ...)
+void srv_doctor_advise(doctor_item *item, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -36,11 +36,12 @@ static void look_at_config(doctor *d, const char *file)
 	hob_error error = {0};
 	d->has_config = srv_config_load(&d->config, file, &error);
 	if (!d->has_config) {
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "config", "%s", error.context),
-					  "correct it; 'hob config --check FILE' tells when it is right");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "config", "%s", error.context),
+						  "correct it; 'hob config --check FILE' tells when it is right");
 		return;
 	}
-	doctor_say(d, DOCTOR_OK, "config", "%s", d->config.file ? d->config.file : "no hob.json; defaults count");
+	srv_doctor_say(d, DOCTOR_OK, "config", "%s",
+				   d->config.file ? d->config.file : "no hob.json; defaults count");
 }
 
 static const char *const state_names[] = {"ok", "warn", "fail"};
@@ -50,7 +51,7 @@ static void print_people(const doctor *d)
 	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};
 	enum { LEFT = 18 };
 	bool color = srv_color_wanted(1);
-	uint32_t width = cli_width(1);
+	uint32_t width = srv_cli_width(1);
 	uint32_t counts[3] = {0};
 	for (uint32_t i = 0; i < d->count; i++) {
 		const doctor_item *item = &d->items[i];
@@ -58,11 +59,11 @@ static void print_people(const doctor *d)
 		hob_buf out = {0};
 		hob_buf_printf(&out, "  %s%-4s%s  %-9s ", color ? colors[item->state] : "", state_names[item->state],
 					   color ? "\x1b[0m" : "", item->name);
-		cli_wrap(&out, hob_str_of(item->text), LEFT, LEFT, width);
+		srv_cli_wrap(&out, hob_str_of(item->text), LEFT, LEFT, width);
 		hob_buf_put(&out, "\n", 1);
 		if (item->remedy[0]) {
 			hob_buf_put_str(&out, HOB_STR("                  -> "));
-			cli_wrap(&out, hob_str_of(item->remedy), LEFT + 3, LEFT + 3, width);
+			srv_cli_wrap(&out, hob_str_of(item->remedy), LEFT + 3, LEFT + 3, width);
 			hob_buf_put(&out, "\n", 1);
 		}
 		printf("%.*s", HOB_FMT(hob_buf_str(&out)));
@@ -101,7 +102,7 @@ static int run_doctor(int argc, char **argv)
 	static doctor d;
 	const char *file = NULL, *cache = NULL;
 	bool json = false;
-	d = (doctor){.url = cli_default_url()};
+	d = (doctor){.url = srv_cli_default_url()};
 	cli_option options[] = {
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
 		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (as the configuration says)"},
@@ -109,26 +110,26 @@ static int run_doctor(int argc, char **argv)
 		 "a daemon that may run: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},
 		CLI_CA_OPTION,
 		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
-	int operands = cli_parse(&cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	hob_error error = {0};
 	look_at_config(&d, file);
 	if (d.has_config && cache &&
 		!srv_config_set(&d.config, SRV_CONFIG_cache, cache, SRV_CONFIG_OPTION, "--cache", &error))
-		return cli_usage_error(&cli_doctor, "%s", error.context);
-	doctor_look_at_worker(&d);
+		return srv_cli_usage_error(&srv_cli_doctor, "%s", error.context);
+	srv_doctor_look_at_worker(&d);
 	if (d.has_config) {
-		doctor_look_at_folders(&d, argv + 1, operands);
-		doctor_look_at_cache(&d);
-		doctor_look_at_upstream(&d);
-		doctor_look_at_limits(&d);
+		srv_doctor_look_at_folders(&d, argv + 1, operands);
+		srv_doctor_look_at_cache(&d);
+		srv_doctor_look_at_upstream(&d);
+		srv_doctor_look_at_limits(&d);
 	}
-	doctor_look_at_daemon(&d);
-	doctor_look_at_roots(&d);
+	srv_doctor_look_at_daemon(&d);
+	srv_doctor_look_at_roots(&d);
 	if (d.has_config) {
-		doctor_look_at_lock(&d);
-		doctor_look_at_addresses(&d);
+		srv_doctor_look_at_lock(&d);
+		srv_doctor_look_at_addresses(&d);
 	}
 	bool fails = false;
 	for (uint32_t i = 0; i < d.count; i++)
@@ -142,7 +143,7 @@ static int run_doctor(int argc, char **argv)
 	return fails ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 
-const cli_command cli_doctor = {
+const cli_command srv_cli_doctor = {
 	"doctor", "[DIR...]", "check folders, limits, disk, sandbox, versions and ports",
 	"Looks at everything that 'hob serve' with the same DIRs and the same configuration would need, and says "
 	"what to do\n"

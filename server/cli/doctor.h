@@ -27,22 +27,22 @@ typedef struct doctor {
 } doctor;
 
 /* Adds a line and returns it; what is said beyond the list's room is dropped. */
-doctor_item *doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
+doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
 /* What to do about it. */
-void doctor_advise(doctor_item *item, const char *fmt, ...) HOB_PRINTF(2, 3);
+void srv_doctor_advise(doctor_item *item, const char *fmt, ...) HOB_PRINTF(2, 3);
 
 /* doctor_folders.c: what is watched, the kernel's limits for it, the clock. */
-void doctor_look_at_folders(doctor *d, char **folders, int count);
+void srv_doctor_look_at_folders(doctor *d, char **folders, int count);
 /* doctor_machine.c: the cache's disk, memory, addresses, a running daemon, the programs beside this one. */
-void doctor_look_at_cache(doctor *d);
-void doctor_look_at_limits(doctor *d);
-void doctor_look_at_daemon(doctor *d);
-void doctor_look_at_lock(doctor *d); /* after the daemon */
+void srv_doctor_look_at_cache(doctor *d);
+void srv_doctor_look_at_limits(doctor *d);
+void srv_doctor_look_at_daemon(doctor *d);
+void srv_doctor_look_at_lock(doctor *d); /* after the daemon */
 /* doctor_roots.c: what a daemon that runs says about its folders; after the daemon. */
-void doctor_look_at_roots(doctor *d);
-void doctor_look_at_addresses(doctor *d);
-void doctor_look_at_worker(doctor *d);
-void doctor_look_at_upstream(doctor *d); /* when one is configured */
+void srv_doctor_look_at_roots(doctor *d);
+void srv_doctor_look_at_addresses(doctor *d);
+void srv_doctor_look_at_worker(doctor *d);
+void srv_doctor_look_at_upstream(doctor *d); /* when one is configured */
 
 #endif

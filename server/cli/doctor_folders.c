@@ -79,25 +79,27 @@ static void walk_folder(walk *w, int parent, const char *name, const char *path,
 static void say_walk(doctor *d, const char *path, const walk *w)
 {
 	char files[48], folders[48];
-	cli_count((double)w->files, "file", files);
-	cli_count((double)w->folders, "folder", folders);
+	srv_cli_count((double)w->files, "file", files);
+	srv_cli_count((double)w->folders, "folder", folders);
 	if (w->late)
-		doctor_say(d, DOCTOR_OK, "folder", "%s: more than %s in %s (looked at for %d s)", path, files,
-				   folders, WALK_MS / 1000);
+		srv_doctor_say(d, DOCTOR_OK, "folder", "%s: more than %s in %s (looked at for %d s)", path, files,
+					   folders, WALK_MS / 1000);
 	else
-		doctor_say(d, DOCTOR_OK, "folder", "%s: %s in %s", path, files, folders);
+		srv_doctor_say(d, DOCTOR_OK, "folder", "%s: %s in %s", path, files, folders);
 	if (w->unreadable > 0)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "folder", "%s cannot be read, first '%s'",
-								 cli_count((double)w->unreadable, "folder", folders), w->first_unreadable),
-					  "models there are not seen: chmod o+rx, or run hob as their owner");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "folder", "%s cannot be read, first '%s'",
+										 srv_cli_count((double)w->unreadable, "folder", folders),
+										 w->first_unreadable),
+						  "models there are not seen: chmod o+rx, or run hob as their owner");
 	if (w->strays > 0)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "settings", "%s of no model, first '%s'",
-								 cli_count((double)w->strays, "settings file", files), w->first_stray),
-					  "name it as the model with its ending: %s.cook.json", w->stray_model);
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "settings", "%s of no model, first '%s'",
+										 srv_cli_count((double)w->strays, "settings file", files),
+										 w->first_stray),
+						  "name it as the model with its ending: %s.cook.json", w->stray_model);
 	if (w->future > 0)
-		doctor_advise(
-			doctor_say(d, DOCTOR_WARN, "clock", "%s from the future, first '%s'",
-					   cli_count((double)w->future, "file", files), w->first_future),
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_WARN, "clock", "%s from the future, first '%s'",
+						   srv_cli_count((double)w->future, "file", files), w->first_future),
 			"the clock here or where it was saved is wrong: timedatectl; it is cooked all the same");
 }
 
@@ -105,15 +107,17 @@ static void look_at_folder(doctor *d, const char *path)
 {
 	struct stat info;
 	if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' %s%s", path,
-								 errno ? "cannot be opened: " : "is no folder", errno ? strerror(errno) : ""),
-					  "mount or create it, or correct 'sources' in hob.json");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' %s%s", path,
+										 errno ? "cannot be opened: " : "is no folder",
+										 errno ? strerror(errno) : ""),
+						  "mount or create it, or correct 'sources' in hob.json");
 		return;
 	}
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' cannot be read: %s", path, strerror(errno)),
-					  "let the user that runs hob read it: chmod o+rx '%s'", path);
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' cannot be read: %s", path, strerror(errno)),
+			"let the user that runs hob read it: chmod o+rx '%s'", path);
 		return;
 	}
 	const char *mount = srv_silent_mount(fd);
@@ -124,9 +128,10 @@ static void look_at_folder(doctor *d, const char *path)
 	d->folder_count += w.folders;
 	d->file_count += w.files;
 	if (mount)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "folder",
-								 "%s is on %s, which brings no events of other machines", path, mount),
-					  "it is looked at every 2 s instead; run hob where the files are for less delay");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "folder",
+										 "%s is on %s, which brings no events of other machines", path,
+										 mount),
+						  "it is looked at every 2 s instead; run hob where the files are for less delay");
 }
 
 static bool lies_in(const char *inner, const char *outer)
@@ -154,11 +159,12 @@ static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_c
 				srv_config_is_variant(source_name(&sources[a], paths[a]), source_name(&sources[b], paths[b])))
 				continue;
 			if (a < b && same)
-				doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is given twice", paths[a]),
-							  "name each folder once");
+				srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is given twice", paths[a]),
+								  "name each folder once");
 			else if (lies_in(paths[a], paths[b]))
-				doctor_advise(doctor_say(d, DOCTOR_WARN, "folder", "'%s' lies in '%s'", paths[a], paths[b]),
-							  "its models are cooked under two names; leave it out of one with 'exclude'");
+				srv_doctor_advise(
+					srv_doctor_say(d, DOCTOR_WARN, "folder", "'%s' lies in '%s'", paths[a], paths[b]),
+					"its models are cooked under two names; leave it out of one with 'exclude'");
 		}
 }
 
@@ -180,25 +186,25 @@ static void look_at_inotify(doctor *d)
 	unsigned long long folders = (unsigned long long)d->folder_count;
 	char count[48];
 	if (watches < 0)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "inotify", "the kernel tells no limit of watches"),
-					  "without inotify folders are looked at every 2 s");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "inotify", "the kernel tells no limit of watches"),
+						  "without inotify folders are looked at every 2 s");
 	else if ((uint64_t)watches < d->folder_count)
-		doctor_advise(
-			doctor_say(d, DOCTOR_WARN, "inotify", "%llu folders, and the kernel allows %ld watches", folders,
-					   watches),
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_WARN, "inotify", "%llu folders, and the kernel allows %ld watches",
+						   folders, watches),
 			"sudo sysctl fs.inotify.max_user_watches=%llu; until then folders are looked at every 2 s",
 			folders * 2 > 524288 ? folders * 2 : 524288ull);
 	else if ((uint64_t)watches < d->folder_count * 2)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "inotify",
-								 "%llu folders of at most %ld watches, which all programs share", folders,
-								 watches),
-					  "sudo sysctl fs.inotify.max_user_watches=%llu", folders * 4);
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "inotify",
+										 "%llu folders of at most %ld watches, which all programs share",
+										 folders, watches),
+						  "sudo sysctl fs.inotify.max_user_watches=%llu", folders * 4);
 	else
-		doctor_say(d, DOCTOR_OK, "inotify", "%s, %ld watches allowed, %ld events queued at most",
-				   cli_count((double)folders, "folder", count), watches, events);
+		srv_doctor_say(d, DOCTOR_OK, "inotify", "%s, %ld watches allowed, %ld events queued at most",
+					   srv_cli_count((double)folders, "folder", count), watches, events);
 }
 
-void doctor_look_at_folders(doctor *d, char **folders, int count)
+void srv_doctor_look_at_folders(doctor *d, char **folders, int count)
 {
 	uint32_t used = 0, given = count > 0 ? (uint32_t)count : d->config.source_count;
 	char **paths = calloc(given + 1, sizeof *paths);

@@ -51,16 +51,16 @@ static void look_at_clock(doctor *d, int fd)
 	if (file >= 0)
 		close(file);
 	if (parts.tm_year + 1900 < FIRST_YEAR)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "clock", "it is the year %d", parts.tm_year + 1900),
-					  "set the clock: timedatectl set-ntp true");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "clock", "it is the year %d", parts.tm_year + 1900),
+						  "set the clock: timedatectl set-ntp true");
 	else if (skew > SKEW_S || skew < -SKEW_S)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "clock",
-								 "the cache's file system is %lld s off this machine's clock",
-								 (long long)skew),
-					  "set both machines' clocks: timedatectl set-ntp true");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "clock",
+										 "the cache's file system is %lld s off this machine's clock",
+										 (long long)skew),
+						  "set both machines' clocks: timedatectl set-ntp true");
 	else
-		doctor_say(d, DOCTOR_OK, "clock", "%04d-%02d-%02d, as the cache's disk has it", parts.tm_year + 1900,
-				   parts.tm_mon + 1, parts.tm_mday);
+		srv_doctor_say(d, DOCTOR_OK, "clock", "%04d-%02d-%02d, as the cache's disk has it",
+					   parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 static void look_at_room(doctor *d, const char *path, int fd)
@@ -75,42 +75,42 @@ static void look_at_room(doctor *d, const char *path, int fd)
 	srv_text_bytes(room, free_text);
 	srv_text_bytes(limit, limit_text);
 	if (room < least)
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "disk", "%s free for '%s'", free_text, path),
-					  "free some space, or keep the cache elsewhere: --cache DIR");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "disk", "%s free for '%s'", free_text, path),
+						  "free some space, or keep the cache elsewhere: --cache DIR");
 	else if (room < little)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "disk", "%s free for '%s'", free_text, path),
-					  "free some space, or bound the cache: --max-size");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "disk", "%s free for '%s'", free_text, path),
+						  "free some space, or bound the cache: --max-size");
 	else if (limit > room && limit > 0)
-		doctor_say(d, DOCTOR_OK, "disk", "%s free for '%s'; its limit of %s is more", free_text, path,
-				   limit_text);
+		srv_doctor_say(d, DOCTOR_OK, "disk", "%s free for '%s'; its limit of %s is more", free_text, path,
+					   limit_text);
 	else
-		doctor_say(d, DOCTOR_OK, "disk", "%s free for '%s'", free_text, path);
+		srv_doctor_say(d, DOCTOR_OK, "disk", "%s free for '%s'", free_text, path);
 }
 
-void doctor_look_at_cache(doctor *d)
+void srv_doctor_look_at_cache(doctor *d)
 {
 	char found[4096];
 	const char *path = srv_config_text(&d->config, SRV_CONFIG_cache);
 	int fd = open_nearest(path, found);
 	if (fd < 0) {
-		doctor_advise(
-			doctor_say(d, DOCTOR_FAIL, "cache", "'%s' cannot be opened: %s", found, strerror(errno)),
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "cache", "'%s' cannot be opened: %s", found, strerror(errno)),
 			"correct cache.dir, or let the user that runs hob read and write it");
 		return;
 	}
 	const char *mount = srv_network_mount(fd);
 	if (faccessat(fd, ".", W_OK, AT_EACCESS) != 0)
-		doctor_advise(
-			doctor_say(d, DOCTOR_FAIL, "cache", "'%s' cannot be written: %s", found, strerror(errno)),
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "cache", "'%s' cannot be written: %s", found, strerror(errno)),
 			"let the user that runs hob write there, or keep the cache elsewhere: --cache DIR");
 	else if (mount)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "cache",
-								 "'%s' is on %s, where the index is slow and locks may not hold", path,
-								 mount),
-					  "keep the cache on a disk of this machine: --cache DIR");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "cache",
+										 "'%s' is on %s, where the index is slow and locks may not hold",
+										 path, mount),
+						  "keep the cache on a disk of this machine: --cache DIR");
 	else
-		doctor_say(d, DOCTOR_OK, "cache", "'%s'%s on %s", path,
-				   strcmp(found, path) == 0 ? "" : " will be made", srv_file_system(fd));
+		srv_doctor_say(d, DOCTOR_OK, "cache", "'%s'%s on %s", path,
+					   strcmp(found, path) == 0 ? "" : " will be made", srv_file_system(fd));
 	look_at_room(d, path, fd);
 	look_at_clock(d, fd);
 	close(fd);
@@ -118,74 +118,76 @@ void doctor_look_at_cache(doctor *d)
 
 /* ---- limits of this machine */
 
-void doctor_look_at_limits(doctor *d)
+void srv_doctor_look_at_limits(doctor *d)
 {
 	enum { FEW_FILES = 4096 };
 	struct rlimit files;
 	char each[32], all[32];
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < FEW_FILES)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "files", "%llu open files at most",
-								 (unsigned long long)files.rlim_max),
-					  "each listener takes one: raise LimitNOFILE of the service, or 'ulimit -Hn'");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "files", "%llu open files at most",
+										 (unsigned long long)files.rlim_max),
+						  "each listener takes one: raise LimitNOFILE of the service, or 'ulimit -Hn'");
 	else
-		doctor_say(d, DOCTOR_OK, "files", "%llu open files at most", (unsigned long long)files.rlim_max);
+		srv_doctor_say(d, DOCTOR_OK, "files", "%llu open files at most", (unsigned long long)files.rlim_max);
 	srv_engine_options engine;
-	serve_engine_options(&d->config, &engine);
+	srv_serve_engine_options(&d->config, &engine);
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t workers = engine.workers ? engine.workers : cores > 0 ? (uint64_t)cores : 1;
 	srv_text_bytes(engine.memory_limit, each);
 	srv_text_bytes(memory, all);
 	if (engine.memory_limit > memory)
-		doctor_advise(
-			doctor_say(d, DOCTOR_WARN, "memory", "one cook may take %s, and the machine has %s", each, all),
-			"a large model could stop it: lower cook.memory_limit");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "memory",
+										 "one cook may take %s, and the machine has %s", each, all),
+						  "a large model could stop it: lower cook.memory_limit");
 	else
-		doctor_say(d, DOCTOR_OK, "memory", "%s; %llu cook processes of at most %s each", all,
-				   (unsigned long long)workers, each);
+		srv_doctor_say(d, DOCTOR_OK, "memory", "%s; %llu cook processes of at most %s each", all,
+					   (unsigned long long)workers, each);
 }
 
 /* ---- a daemon that runs */
 
-void doctor_look_at_daemon(doctor *d)
+void srv_doctor_look_at_daemon(doctor *d)
 {
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(d->url, "GET", "/api/v1", NULL, (hob_str){0}, &response, &error)) {
-		doctor_say(d, DOCTOR_OK, "daemon", "none runs at %s", d->url);
+	if (!srv_cli_request(d->url, "GET", "/api/v1", NULL, (hob_str){0}, &response, &error)) {
+		srv_doctor_say(d, DOCTOR_OK, "daemon", "none runs at %s", d->url);
 		return;
 	}
 	cJSON *about = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
-	bool is_hob = strcmp(cli_text(about, "name"), "hob") == 0;
-	snprintf(d->daemon_version, sizeof d->daemon_version, "%s", cli_text(about, "version"));
+	bool is_hob = strcmp(srv_cli_text(about, "name"), "hob") == 0;
+	snprintf(d->daemon_version, sizeof d->daemon_version, "%s", srv_cli_text(about, "version"));
 	d->daemon_runs = is_hob;
 	if (response.status == 401 || response.status == 403)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "daemon", "%s asks for a token", d->url), "set HOB_TOKEN");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "daemon", "%s asks for a token", d->url),
+						  "set HOB_TOKEN");
 	else if (!is_hob)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "daemon", "what answers at %s is no Hob daemon", d->url),
-					  "serve elsewhere: hob serve --listen 127.0.0.1:PORT");
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_WARN, "daemon", "what answers at %s is no Hob daemon", d->url),
+			"serve elsewhere: hob serve --listen 127.0.0.1:PORT");
 	else if (strcmp(d->daemon_version, HOB_VERSION) != 0)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "daemon", "%s runs hob %s, and this is hob %s", d->url,
-								 d->daemon_version, HOB_VERSION),
-					  "start it again with the installed program");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "daemon", "%s runs hob %s, and this is hob %s",
+										 d->url, d->daemon_version, HOB_VERSION),
+						  "start it again with the installed program");
 	else
-		doctor_say(d, DOCTOR_OK, "daemon", "hob %s runs at %s", d->daemon_version, d->url);
+		srv_doctor_say(d, DOCTOR_OK, "daemon", "hob %s runs at %s", d->daemon_version, d->url);
 	cJSON_Delete(about);
-	cli_response_release(&response);
-	if (!is_hob || !cli_request(d->url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error))
+	srv_cli_response_release(&response);
+	if (!is_hob || !srv_cli_request(d->url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error))
 		return;
 	hob_str why = hob_buf_str(&response.body);
 	while (why.len > 0 && why.data[why.len - 1] == '\n')
 		why.len--;
 	if (response.status != 200)
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "daemon", "it is not ready: %.*s", HOB_FMT(why)),
-					  "its log tells more; 'hob status' shows what it does");
-	cli_response_release(&response);
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "daemon", "it is not ready: %.*s", HOB_FMT(why)),
+						  "its log tells more; 'hob status' shows what it does");
+	srv_cli_response_release(&response);
 }
 
 /* ---- who uses the cache */
 
-void doctor_look_at_lock(doctor *d)
+void srv_doctor_look_at_lock(doctor *d)
 {
 	const char *cache = srv_config_text(&d->config, SRV_CONFIG_cache);
 	hob_buf path = {0};
@@ -202,11 +204,12 @@ void doctor_look_at_lock(doctor *d)
 	close(fd);
 	pid[strcspn(pid, "\n")] = 0;
 	if (taken && d->daemon_runs)
-		doctor_say(d, DOCTOR_OK, "cache",
-				   "'%s' is used by a Hob that runs (pid %s); a second one would be refused", cache, pid);
+		srv_doctor_say(d, DOCTOR_OK, "cache",
+					   "'%s' is used by a Hob that runs (pid %s); a second one would be refused", cache, pid);
 	else if (taken)
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "cache", "another Hob (pid %s) uses '%s'", pid, cache),
-					  "stop it, or choose another folder with --cache");
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "cache", "another Hob (pid %s) uses '%s'", pid, cache),
+			"stop it, or choose another folder with --cache");
 }
 
 /* ---- addresses */
@@ -214,13 +217,14 @@ void doctor_look_at_lock(doctor *d)
 static void say_taken(doctor *d, const char *address, int why)
 {
 	if (why == EADDRINUSE && d->daemon_runs)
-		doctor_say(d, DOCTOR_OK, "address", "%s is in use, by the daemon that runs", address);
+		srv_doctor_say(d, DOCTOR_OK, "address", "%s is in use, by the daemon that runs", address);
 	else if (why == EADDRINUSE)
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "address", "%s is in use by another program", address),
-					  "serve elsewhere: --listen 127.0.0.1:PORT; 'ss -ltnp' names the program");
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "address", "%s is in use by another program", address),
+			"serve elsewhere: --listen 127.0.0.1:PORT; 'ss -ltnp' names the program");
 	else
-		doctor_advise(
-			doctor_say(d, DOCTOR_FAIL, "address", "%s cannot be served: %s", address, strerror(why)),
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_FAIL, "address", "%s cannot be served: %s", address, strerror(why)),
 			"correct server.listen or --listen");
 }
 
@@ -230,7 +234,7 @@ static void look_at_address(doctor *d, const char *address)
 	snprintf(host, sizeof host, "%s", address);
 	char *colon = strrchr(host, ':');
 	if (strncmp(address, "unix:", 5) == 0) {
-		doctor_say(d, DOCTOR_OK, "address", "%s", address);
+		srv_doctor_say(d, DOCTOR_OK, "address", "%s", address);
 		return;
 	}
 	if (!colon) {
@@ -252,12 +256,12 @@ static void look_at_address(doctor *d, const char *address)
 		freeaddrinfo(found);
 	}
 	if (why == 0)
-		doctor_say(d, DOCTOR_OK, "address", "%s is free", address);
+		srv_doctor_say(d, DOCTOR_OK, "address", "%s is free", address);
 	else
 		say_taken(d, address, why);
 }
 
-void doctor_look_at_addresses(doctor *d)
+void srv_doctor_look_at_addresses(doctor *d)
 {
 	char list[1024];
 	const char *listen = srv_config_text(&d->config, SRV_CONFIG_listen);
@@ -301,17 +305,18 @@ static void on_ready(void *user)
 		formats += importers[i].extension_count;
 		library = importers[i].library.len > 0 ? importers[i].library : library;
 	}
-	doctor_say(t->d, DOCTOR_OK, "programs", "hob %s and its hob-worker, which reads %u kinds of model files",
-			   HOB_VERSION, formats);
-	doctor_say(t->d, DOCTOR_OK, "libraries", "%.*s", HOB_FMT(library));
+	srv_doctor_say(t->d, DOCTOR_OK, "programs",
+				   "hob %s and its hob-worker, which reads %u kinds of model files", HOB_VERSION, formats);
+	srv_doctor_say(t->d, DOCTOR_OK, "libraries", "%.*s", HOB_FMT(library));
 	const char *sandbox = srv_pool_sandbox(t->pool);
 	if (strstr(sandbox, "no "))
-		doctor_advise(doctor_say(t->d, DOCTOR_WARN, "sandbox", "%s", sandbox),
-					  "a damaged model could reach more than it should: a kernel from 5.13 with landlock in "
-					  "lsm=, a container "
-					  "that allows both; --sandbox require refuses to cook without");
+		srv_doctor_advise(
+			srv_doctor_say(t->d, DOCTOR_WARN, "sandbox", "%s", sandbox),
+			"a damaged model could reach more than it should: a kernel from 5.13 with landlock in "
+			"lsm=, a container "
+			"that allows both; --sandbox require refuses to cook without");
 	else
-		doctor_say(t->d, DOCTOR_OK, "sandbox", "%s", sandbox);
+		srv_doctor_say(t->d, DOCTOR_OK, "sandbox", "%s", sandbox);
 }
 
 static void on_idle(void *user)
@@ -331,15 +336,15 @@ static void on_trouble(void *user, const hob_error *why)
 	trial *t = user;
 	if (!why || t->over)
 		return;
-	doctor_advise(doctor_say(t->d, DOCTOR_FAIL, "programs", "%s", why->context),
-				  "put the hob-worker of hob %s beside hob, or install Hob again", HOB_VERSION);
+	srv_doctor_advise(srv_doctor_say(t->d, DOCTOR_FAIL, "programs", "%s", why->context),
+					  "put the hob-worker of hob %s beside hob, or install Hob again", HOB_VERSION);
 	end_trial(t);
 }
 
 static void on_deadline(uv_timer_t *timer)
 {
 	trial *t = timer->data;
-	doctor_say(t->d, DOCTOR_FAIL, "programs", "hob-worker did not start in time");
+	srv_doctor_say(t->d, DOCTOR_FAIL, "programs", "hob-worker did not start in time");
 	end_trial(t);
 }
 
@@ -352,12 +357,12 @@ static void look_for_thumbnails(doctor *d)
 	self[length] = 0;
 	strcpy(strrchr(self, '/') + 1, "hob-thumbnail");
 	if (access(self, X_OK) != 0)
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "programs",
-								 "hob-thumbnail is not beside hob: assets have no pictures"),
-					  "it is built where OpenGL ES and EGL are installed; nothing else needs it");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "programs",
+										 "hob-thumbnail is not beside hob: assets have no pictures"),
+						  "it is built where OpenGL ES and EGL are installed; nothing else needs it");
 }
 
-void doctor_look_at_worker(doctor *d)
+void srv_doctor_look_at_worker(doctor *d)
 {
 	enum { START_MS = 20000 };
 	static trial t;
@@ -365,12 +370,12 @@ void doctor_look_at_worker(doctor *d)
 	t = (trial){.d = d};
 	srv_engine_options engine = {.sandbox = SRV_SANDBOX_BEST_EFFORT};
 	if (d->has_config)
-		serve_engine_options(&d->config, &engine);
+		srv_serve_engine_options(&d->config, &engine);
 	srv_pool_options options = {.workers = 1, .memory_limit = engine.memory_limit, .sandbox = engine.sandbox};
 	srv_pool_callbacks callbacks = {
 		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
-	if (!cli_loop_init(&t.loop, &error)) {
-		doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context);
+	if (!srv_cli_loop_init(&t.loop, &error)) {
+		srv_doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context);
 		return;
 	}
 	uv_timer_init(&t.loop, &t.deadline);
@@ -378,7 +383,8 @@ void doctor_look_at_worker(doctor *d)
 	if (srv_pool_new(&t.loop, &options, &callbacks, &t.pool, &error)) {
 		uv_timer_start(&t.deadline, on_deadline, START_MS, 0);
 	} else {
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context), "install Hob again");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context),
+						  "install Hob again");
 		uv_close((uv_handle_t *)&t.deadline, NULL);
 	}
 	uv_run(&t.loop, UV_RUN_DEFAULT);

@@ -5,26 +5,27 @@
 
 static void say_root(doctor *d, const cJSON *root)
 {
-	const char *path = cli_text(root, "path"), *since = cli_text(root, "missing_since");
+	const char *path = srv_cli_text(root, "path"), *since = srv_cli_text(root, "missing_since");
 	if (since[0])
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is missing since %s: %s", path, since,
-								 cli_text(root, "note")),
-					  "mount it or move it back; until then its assets are served as they were");
-	if (cli_text(root, "skipped")[0])
-		doctor_advise(doctor_say(d, DOCTOR_WARN, "folder", "'%s': %s", path, cli_text(root, "skipped")),
-					  "export such models to glTF or FBX; serve the folder that a link leads to as well");
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is missing since %s: %s", path,
+										 since, srv_cli_text(root, "note")),
+						  "mount it or move it back; until then its assets are served as they were");
+	if (srv_cli_text(root, "skipped")[0])
+		srv_doctor_advise(
+			srv_doctor_say(d, DOCTOR_WARN, "folder", "'%s': %s", path, srv_cli_text(root, "skipped")),
+			"export such models to glTF or FBX; serve the folder that a link leads to as well");
 }
 
-void doctor_look_at_roots(doctor *d)
+void srv_doctor_look_at_roots(doctor *d)
 {
 	cli_response response;
 	hob_error error = {0};
 	if (!d->daemon_runs ||
-		!cli_request(d->url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &error))
+		!srv_cli_request(d->url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &error))
 		return;
 	cJSON *roots = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
 	const cJSON *root;
-	cJSON_ArrayForEach(root, cli_member(roots, "items")) say_root(d, root);
+	cJSON_ArrayForEach(root, srv_cli_member(roots, "items")) say_root(d, root);
 	cJSON_Delete(roots);
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 }

@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Asks the upstream the question that a daemon asks, about nothing. */
-void doctor_look_at_upstream(doctor *d)
+void srv_doctor_look_at_upstream(doctor *d)
 {
 	serve_upstream upstream;
 	hob_error error = {0};
-	if (!serve_upstream_options(&d->config, &upstream, &error)) {
-		doctor_advise(doctor_say(d, DOCTOR_FAIL, "upstream", "%s", error.context),
-					  "write the token into that file, or name another with cache.upstream_token_file");
+	if (!srv_serve_upstream_options(&d->config, &upstream, &error)) {
+		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "upstream", "%s", error.context),
+						  "write the token into that file, or name another with cache.upstream_token_file");
 		return;
 	}
 	if (!upstream.url)
@@ -24,18 +24,18 @@ void doctor_look_at_upstream(doctor *d)
 	hob_buf_release(&records);
 	srv_exchange_release(&exchange);
 	if (end == SRV_EXCHANGE_OK) {
-		doctor_say(d, DOCTOR_OK, "upstream", "%s answers; what is cooked here is %s", upstream.url,
-				   upstream.push ? "given to it, if the token may write" : "not given to it");
+		srv_doctor_say(d, DOCTOR_OK, "upstream", "%s answers; what is cooked here is %s", upstream.url,
+					   upstream.push ? "given to it, if the token may write" : "not given to it");
 		return;
 	}
-	doctor_item *item = doctor_say(d, DOCTOR_WARN, "upstream", "%s", exchange.error.context);
+	doctor_item *item = srv_doctor_say(d, DOCTOR_WARN, "upstream", "%s", exchange.error.context);
 	if (end == SRV_EXCHANGE_BARRED)
-		doctor_advise(
+		srv_doctor_advise(
 			item, "make a token there with 'hob token create NAME --token-file FILE', and name its file with "
 				  "cache.upstream_token_file");
 	else if (end == SRV_EXCHANGE_DOWN)
-		doctor_advise(item,
-					  "start it, or correct cache.upstream; until it answers, everything is cooked here");
+		srv_doctor_advise(item,
+						  "start it, or correct cache.upstream; until it answers, everything is cooked here");
 	else
-		doctor_advise(item, "cache.upstream must be the address of a Hob of this version or a newer one");
+		srv_doctor_advise(item, "cache.upstream must be the address of a Hob of this version or a newer one");
 }

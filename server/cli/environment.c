@@ -38,7 +38,7 @@ static void print_one(const char *name, const char *what, uint32_t width)
 	enum { COLUMN = 26 };
 	hob_buf text = {0};
 	hob_buf_printf(&text, "  %-22s  ", name);
-	cli_wrap(&text, hob_str_of(what), COLUMN, COLUMN, width);
+	srv_cli_wrap(&text, hob_str_of(what), COLUMN, COLUMN, width);
 	printf("%.*s\n", HOB_FMT(hob_buf_str(&text)));
 	hob_buf_release(&text);
 }
@@ -49,9 +49,9 @@ static void print_all(const variable *variables, size_t count, uint32_t width)
 		print_one(variables[i].name, variables[i].what, width);
 }
 
-void cli_print_environment(void)
+void srv_cli_print_environment(void)
 {
-	uint32_t width = cli_width(1);
+	uint32_t width = srv_cli_width(1);
 	printf("hob help environment - variables that hob reads and sets\n");
 	print_heading("Every command");
 	print_all(of_commands, HOB_COUNT_OF(of_commands), width);

@@ -31,11 +31,12 @@ static int write_one(const srv_glb_source *source, const char *out, const char *
 	uint64_t bytes = 0;
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
-	bool ok = export_name(out, name, path, &error) && export_write(source, path, &notes, &bytes, &error);
+	bool ok =
+		srv_export_name(out, name, path, &error) && srv_export_write(source, path, &notes, &bytes, &error);
 	if (!ok)
 		hob_fail_in(&error, "%s", name);
 	if (!ok)
-		cli_print_error("hob export", &error);
+		srv_cli_print_error("hob export", &error);
 	else if (!quiet)
 		fprintf(stderr, "%s  %s\n", path, srv_text_bytes(bytes, size));
 	for (uint32_t i = 0; ok && !quiet && i < notes.count; i++)
@@ -60,7 +61,7 @@ static bool find_file(void *user, const uint8_t sha256[32], hob_bytes *out, hob_
 	hob_sha256 hash;
 	memcpy(hash.bytes, sha256, sizeof hash.bytes);
 	hob_sha256_text(&hash, digest);
-	unmap_file(&files->picture);
+	srv_unmap_file(&files->picture);
 	do {
 		folder = hob_path_dir(folder);
 		for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++) {
@@ -68,7 +69,7 @@ static bool find_file(void *user, const uint8_t sha256[32], hob_bytes *out, hob_
 					 digest, extensions[i]);
 			if (access(name, F_OK) != 0)
 				continue;
-			if (!map_file(name, &files->picture, err))
+			if (!srv_map_file(name, &files->picture, err))
 				return false;
 			hob_sha256 found = hob_sha256_of(files->picture);
 			if (!hob_sha256_equal(&found, &hash))
@@ -91,7 +92,7 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 	for (int i = 0; ok && i < PART_COUNT; i++) {
 		snprintf(name, sizeof name, "%.*s.%s", HOB_FMT(stem), part_names[i]);
 		bool optional = i == PART_COUNT - 1;
-		ok = (optional && access(name, F_OK) != 0) || map_file(name, &files.parts[i], &error);
+		ok = (optional && access(name, F_OK) != 0) || srv_map_file(name, &files.parts[i], &error);
 	}
 	int code = EXIT_ASSETS_FAILED;
 	if (ok) {
@@ -99,11 +100,11 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 		srv_glb_source source = {set_of(files.parts), &files, find_file};
 		code = write_one(&source, out, name, quiet);
 	} else {
-		cli_print_error("hob export", &error);
+		srv_cli_print_error("hob export", &error);
 	}
 	for (int i = 0; i < PART_COUNT; i++)
-		unmap_file(&files.parts[i]);
-	unmap_file(&files.picture);
+		srv_unmap_file(&files.parts[i]);
+	srv_unmap_file(&files.picture);
 	return code;
 }
 
@@ -118,7 +119,7 @@ static bool fetch(const char *url, const char *hash, cli_response *out, hob_erro
 {
 	char target[16 + HOB_SHA256_TEXT];
 	snprintf(target, sizeof target, "/blobs/%s", hash);
-	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, out, err))
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, out, err))
 		return false;
 	return out->status == 200 ||
 		   hob_fail(err, NOT_FOUND, "the daemon answers %d for blob %s; it may have been replaced: try again",
@@ -132,7 +133,7 @@ static bool find_blob(void *user, const uint8_t sha256[32], hob_bytes *out, hob_
 	hob_sha256 hash;
 	memcpy(hash.bytes, sha256, sizeof hash.bytes);
 	hob_sha256_text(&hash, digest);
-	cli_response_release(&r->picture);
+	srv_cli_response_release(&r->picture);
 	r->picture = (cli_response){0};
 	if (!fetch(r->url, digest, &r->picture, err))
 		return false;
@@ -155,7 +156,7 @@ static const char *hash_of(const cJSON *asset, const char *output)
 static int export_asset(const char *url, const char *name, const char *out, bool quiet)
 {
 	int code = EXIT_GOOD;
-	cJSON *asset = cli_ask_asset("hob export", url, name, &code);
+	cJSON *asset = srv_cli_ask_asset("hob export", url, name, &code);
 	if (!asset)
 		return code;
 	if (!hash_of(asset, part_names[0])) {
@@ -171,7 +172,7 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	for (int i = 0; code == EXIT_GOOD && i < PART_COUNT; i++) {
 		const char *hash = hash_of(asset, part_names[i]);
 		if (hash && !fetch(url, hash, &r.parts[i], &error)) {
-			cli_print_error("hob export", &error);
+			srv_cli_print_error("hob export", &error);
 			code = EXIT_ASSETS_FAILED;
 		}
 		parts[i] = hob_buf_bytes(&r.parts[i].body);
@@ -180,8 +181,8 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	if (code == EXIT_GOOD)
 		code = write_one(&source, out, name, quiet);
 	for (int i = 0; i < PART_COUNT; i++)
-		cli_response_release(&r.parts[i]);
-	cli_response_release(&r.picture);
+		srv_cli_response_release(&r.parts[i]);
+	srv_cli_response_release(&r.picture);
 	cJSON_Delete(asset);
 	return code;
 }
@@ -195,11 +196,11 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 	srv_config config;
 	hob_error error = {0};
 	if (!srv_config_load(&config, file, &error))
-		return cli_usage_error(&cli_export, "%s", error.context);
+		return srv_cli_usage_error(&srv_cli_export, "%s", error.context);
 	cook_plan_options options = {.root = root, .config = &config, .settings = config.defaults};
 	how->config = &config;
-	if (!cook_plan_make(&plan, &options, paths, count, &error)) {
-		cli_print_error("hob export", &error);
+	if (!srv_cook_plan_make(&plan, &options, paths, count, &error)) {
+		srv_cli_print_error("hob export", &error);
 		srv_config_release(&config);
 		return EXIT_USAGE;
 	}
@@ -211,7 +212,7 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 		s->encode = HOB_ENCODE_RAW;
 		s->texture_encoding = HOB_TEXTURE_PNG;
 	}
-	int code = cook_run(&plan, how);
+	int code = srv_cook_run(&plan, how);
 	srv_config_release(&config);
 	return code;
 }
@@ -221,10 +222,10 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 static bool is_cooked_file(const char *path)
 {
 	hob_bytes file;
-	if (!map_file(path, &file, NULL))
+	if (!srv_map_file(path, &file, NULL))
 		return false;
 	bool packed = hob_pack_is(file);
-	unmap_file(&file);
+	srv_unmap_file(&file);
 	return packed;
 }
 
@@ -249,14 +250,15 @@ static int run_export(int argc, char **argv)
 		{"--report", 0, CLI_TEXT, &how.report, "FILE", "write a JSON report on the models"},
 		{"--quiet", 'q', CLI_FLAG, &how.quiet, NULL, "say only what failed"},
 	};
-	int operands = cli_parse(&cli_export, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_export, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands == 0 || !out)
-		return cli_usage_error(&cli_export, operands == 0 ? "name a model, a cooked file or an asset"
-														  : "say where to: -o FILE.glb or -o DIR");
+		return srv_cli_usage_error(&srv_cli_export, operands == 0 ? "name a model, a cooked file or an asset"
+																  : "say where to: -o FILE.glb or -o DIR");
 	if (hob_str_ends_nocase(hob_str_of(out), HOB_STR(".glb")) && (operands > 1 || is_folder(argv[1])))
-		return cli_usage_error(&cli_export, "several models do not fit into '%s'; name a folder", out);
+		return srv_cli_usage_error(&srv_cli_export, "several models do not fit into '%s'; name a folder",
+								   out);
 	how.write = (cook_write_options){.out = out, .glb = true};
 	char **models = calloc((size_t)operands, sizeof *models);
 	uint32_t model_count = 0;
@@ -264,7 +266,7 @@ static int run_export(int argc, char **argv)
 	for (int i = 1; models && i <= operands; i++) {
 		int one = EXIT_GOOD;
 		if (url || access(argv[i], F_OK) != 0)
-			one = export_asset(url ? url : cli_default_url(), argv[i], out, how.quiet);
+			one = export_asset(url ? url : srv_cli_default_url(), argv[i], out, how.quiet);
 		else if (is_cooked_file(argv[i]))
 			one = export_cooked(argv[i], out, how.quiet);
 		else
@@ -281,7 +283,7 @@ static int run_export(int argc, char **argv)
 	return code != EXIT_GOOD ? code : cooked;
 }
 
-const cli_command cli_export = {
+const cli_command srv_cli_export = {
 	"export", "SOURCE...", "write binary glTF (.glb) for other tools",
 	"SOURCE is a model or a folder of models, cooked as their cook.json say; a cooked file\n"
 	"(duck.glb.meshes, its siblings beside it, pictures in textures/); or, when there is no such file,\n"

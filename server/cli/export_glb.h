@@ -8,9 +8,9 @@
 
 /* Where `source` (a path or an asset's name) goes: `out` itself when that ends in .glb, else out/source, with .glb
  * behind it unless it has that. Errors: USAGE when it is too long. */
-bool export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err) HOB_MUST_CHECK;
+bool srv_export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err) HOB_MUST_CHECK;
 /* Errors: as srv_glb_make; IO, DISK_FULL. */
-bool export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
-				  hob_error *err) HOB_MUST_CHECK;
+bool srv_export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
+					  hob_error *err) HOB_MUST_CHECK;
 
 #endif

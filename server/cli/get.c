@@ -14,9 +14,9 @@
 /* After a 404: true when there is the asset, and only the output is not; else it has said what there is. */
 static bool has_asset(const char *url, const char *name, int *code)
 {
-	cJSON *asset = cli_ask_asset("hob get", url, name, code);
+	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
 	hob_buf full = {0};
-	hob_buf_printf(&full, "%s/%s", cli_text(asset, "root"), cli_text(asset, "path"));
+	hob_buf_printf(&full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
 	bool same = asset && hob_str_equal(hob_buf_str(&full), hob_str_of(name));
 	if (asset && !same) {
 		fprintf(stderr, "hob get: there is no asset '%s'; did you mean\n  %.*s\n", name,
@@ -35,9 +35,9 @@ static void wait_until_ready(const char *url, uint32_t seconds)
 	for (uint64_t step = 0; step < (uint64_t)seconds * 1000 / STEP_MS; step++) {
 		cli_response response = {0};
 		hob_error error = {0};
-		bool answered = cli_request(url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
+		bool answered = srv_cli_request(url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
 		bool done = answered ? response.status != 503 : error.code == HOB_ERR_USAGE;
-		cli_response_release(&response);
+		srv_cli_response_release(&response);
 		if (done)
 			return;
 		usleep(STEP_MS * 1000);
@@ -55,13 +55,13 @@ typedef struct getting {
 /* Where an output lies below the folder: as `hob cook` names it, below the asset's root. */
 static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX])
 {
-	const char *name = cli_text(output, "name");
+	const char *name = srv_cli_text(output, "name");
 	int length;
 	if (strncmp(name, "textures/", 9) == 0)
-		length = snprintf(path, PATH_MAX, "%s/textures/%s.ktx2", g->out, cli_text(output, "hash"));
+		length = snprintf(path, PATH_MAX, "%s/textures/%s.ktx2", g->out, srv_cli_text(output, "hash"));
 	else
-		length = snprintf(path, PATH_MAX, "%s/%s/%s.%s%s", g->out, cli_text(asset, "root"),
-						  cli_text(asset, "path"), name, strcmp(name, "report") == 0 ? ".json" : "");
+		length = snprintf(path, PATH_MAX, "%s/%s/%s.%s%s", g->out, srv_cli_text(asset, "root"),
+						  srv_cli_text(asset, "path"), name, strcmp(name, "report") == 0 ? ".json" : "");
 	return length < PATH_MAX;
 }
 
@@ -72,31 +72,31 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 	struct stat info;
 	hob_error error = {0};
 	if (!place_of(g, asset, output, path)) {
-		fprintf(stderr, "hob get: the path of '%s' would be too long\n", cli_text(asset, "path"));
+		fprintf(stderr, "hob get: the path of '%s' would be too long\n", srv_cli_text(asset, "path"));
 		*code = EXIT_USAGE;
 		return false;
 	}
-	bool texture = strncmp(cli_text(output, "name"), "textures/", 9) == 0;
-	if (texture && stat(path, &info) == 0 && info.st_size == (off_t)cli_number(output, "size")) {
+	bool texture = strncmp(srv_cli_text(output, "name"), "textures/", 9) == 0;
+	if (texture && stat(path, &info) == 0 && info.st_size == (off_t)srv_cli_number(output, "size")) {
 		g->there++;
 		return true;
 	}
 	cli_response response;
-	snprintf(target, sizeof target, "/blobs/%.64s", cli_text(output, "hash"));
-	if (!cli_request(g->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
-		cli_print_error("hob get", &error);
+	snprintf(target, sizeof target, "/blobs/%.64s", srv_cli_text(output, "hash"));
+	if (!srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error("hob get", &error);
 		*code = EXIT_UNREACHABLE;
 		return false;
 	}
 	bool good = response.status == 200;
 	if (!good)
-		*code = cli_print_problem("hob get", &response);
-	else if (!(good = cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
-		cli_print_error("hob get", &error);
+		*code = srv_cli_print_problem("hob get", &response);
+	else if (!(good = srv_cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
+		srv_cli_print_error("hob get", &error);
 		*code = error.code == HOB_ERR_DISK_FULL ? EXIT_INTERNAL : EXIT_USAGE;
 	}
 	g->files += good;
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return good;
 }
 
@@ -109,20 +109,20 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 	hob_buf target = {0};
 	if (wait > 0) {
 		snprintf(body, sizeof body, "{\"timeout_ms\":%llu}", (unsigned long long)wait * 1000);
-		cJSON_Delete(cli_post_json("hob get", url, "/api/v1/sync", body, &code));
+		cJSON_Delete(srv_cli_post_json("hob get", url, "/api/v1/sync", body, &code));
 	}
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=100&expand=outputs"));
 	for (bool more = code == EXIT_GOOD; more && code == EXIT_GOOD;) {
 		hob_buf_put(&target, "", 1);
 		cJSON *page =
-			target.failed ? NULL : cli_ask_json("hob get", url, (const char *)target.data, false, &code);
+			target.failed ? NULL : srv_cli_ask_json("hob get", url, (const char *)target.data, false, &code);
 		const cJSON *asset, *output;
-		cJSON_ArrayForEach(asset, cli_member(page, "items"))
+		cJSON_ArrayForEach(asset, srv_cli_member(page, "items"))
 		{
-			const cJSON *outputs = cli_member(asset, "outputs");
-			bool fresh = strcmp(cli_text(asset, "state"), "fresh") == 0;
+			const cJSON *outputs = srv_cli_member(asset, "outputs");
+			bool fresh = strcmp(srv_cli_text(asset, "state"), "fresh") == 0;
 			if (!fresh)
-				fprintf(stderr, "%-11s %s%s\n", cli_text(asset, "state"), cli_text(asset, "name"),
+				fprintf(stderr, "%-11s %s%s\n", srv_cli_text(asset, "state"), srv_cli_text(asset, "name"),
 						cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
 			g.lacking += !fresh;
 			cJSON_ArrayForEach(output, outputs)
@@ -131,9 +131,10 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 					get_output(&g, asset, output, &code);
 			}
 		}
-		more = cli_text(page, "next")[0] != 0;
+		more = srv_cli_text(page, "next")[0] != 0;
 		hob_buf_clear(&target);
-		hob_buf_printf(&target, "/api/v1/assets?limit=100&expand=outputs&cursor=%s", cli_text(page, "next"));
+		hob_buf_printf(&target, "/api/v1/assets?limit=100&expand=outputs&cursor=%s",
+					   srv_cli_text(page, "next"));
 		cJSON_Delete(page);
 	}
 	hob_buf_release(&target);
@@ -146,7 +147,7 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 
 static int run_get(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *out = NULL;
+	const char *url = srv_cli_default_url(), *out = NULL;
 	uint32_t wait = 0;
 	bool hash = false, all = false;
 	cli_option options[] = {
@@ -156,34 +157,36 @@ static int run_get(int argc, char **argv)
 		 "wait for the daemon to be ready, and for a cook that is under way"},
 		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_get, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_get, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (all && (operands > 0 || hash || !out))
-		return cli_usage_error(&cli_get, "--all takes a folder (-o DIR) and neither an asset nor --hash");
+		return srv_cli_usage_error(&srv_cli_get,
+								   "--all takes a folder (-o DIR) and neither an asset nor --hash");
 	wait_until_ready(url, wait);
 	if (all)
 		return get_all(url, out, wait);
 	if (operands < 1)
-		return cli_usage_error(&cli_get, "name an asset, as in 'hob ls', and, if you like, an output");
+		return srv_cli_usage_error(&srv_cli_get,
+								   "name an asset, as in 'hob ls', and, if you like, an output");
 	if (!out && !hash && isatty(1))
-		return cli_usage_error(&cli_get, "the bytes are not for a terminal: use -o FILE");
+		return srv_cli_usage_error(&srv_cli_get, "the bytes are not for a terminal: use -o FILE");
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/a/"));
-	cli_encode(&target, hob_str_of(argv[1]));
+	srv_cli_encode(&target, hob_str_of(argv[1]));
 	hob_buf_put_str(&target, HOB_STR("?output="));
-	cli_encode(&target, hob_str_of(operands == 2 ? argv[2] : "meshes"));
+	srv_cli_encode(&target, hob_str_of(operands == 2 ? argv[2] : "meshes"));
 	hob_buf_put_str(&target, HOB_STR("&final=1"));
 	hob_buf_put(&target, "", 1);
 	char prefer[48];
 	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);
 	cli_response response;
 	hob_error error = {0};
-	bool ok = cli_request(url, "GET", (const char *)target.data, wait ? prefer : NULL, (hob_str){0},
-						  &response, &error);
+	bool ok = srv_cli_request(url, "GET", (const char *)target.data, wait ? prefer : NULL, (hob_str){0},
+							  &response, &error);
 	hob_buf_release(&target);
 	if (!ok) {
-		cli_print_error("hob get", &error);
+		srv_cli_print_error("hob get", &error);
 		return EXIT_UNREACHABLE;
 	}
 	int code = EXIT_GOOD;
@@ -193,7 +196,7 @@ static int run_get(int argc, char **argv)
 	} else if (response.status == 404 && !has_asset(url, argv[1], &code)) {
 		/* It has said so. */
 	} else if (response.status >= 300) {
-		code = cli_print_problem("hob get", &response);
+		code = srv_cli_print_problem("hob get", &response);
 	} else if (hash) {
 		printf("%s\n", response.hash);
 	} else {
@@ -210,11 +213,11 @@ static int run_get(int argc, char **argv)
 	}
 	if (code == EXIT_GOOD && strcmp(response.state, "stale") == 0)
 		fprintf(stderr, "hob get: this is the last good version; a newer one failed or is under way\n");
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return code;
 }
 
-const cli_command cli_get = {
+const cli_command srv_cli_get = {
 	"get", "ASSET [OUTPUT]", "fetch a cooked blob, or all of them",
 	"OUTPUT is meshes (default), materials, scene, animations, report, textures/N or classic.meshes,\n"
 	"classic.materials, classic.scene.\n"

@@ -15,14 +15,15 @@ static cJSON *wait_for_job(const char *who, const char *url, double id, bool pro
 	char target[64];
 	snprintf(target, sizeof target, "/api/v1/jobs/%.0f", id);
 	for (;;) {
-		cJSON *job = cli_ask_json(who, url, target, false, code);
-		if (!job || strcmp(cli_text(job, "state"), "done") == 0) {
+		cJSON *job = srv_cli_ask_json(who, url, target, false, code);
+		if (!job || strcmp(srv_cli_text(job, "state"), "done") == 0) {
 			if (progress)
 				fputs("\r\x1b[K", stderr);
 			return job;
 		}
 		if (progress)
-			fprintf(stderr, "\r%.0f of %.0f files", cli_number(job, "checked"), cli_number(job, "total"));
+			fprintf(stderr, "\r%.0f of %.0f files", srv_cli_number(job, "checked"),
+					srv_cli_number(job, "total"));
 		cJSON_Delete(job);
 		nanosleep(&pause, NULL);
 	}
@@ -30,8 +31,8 @@ static cJSON *wait_for_job(const char *who, const char *url, double id, bool pro
 
 static cJSON *run_task(const char *who, const char *url, const char *target, const char *body, int *code)
 {
-	cJSON *started = cli_post_json(who, url, target, body, code);
-	cJSON *job = started ? wait_for_job(who, url, cli_number(started, "job"), isatty(2), code) : NULL;
+	cJSON *started = srv_cli_post_json(who, url, target, body, code);
+	cJSON *job = started ? wait_for_job(who, url, srv_cli_number(started, "job"), isatty(2), code) : NULL;
 	cJSON_Delete(started);
 	return job;
 }
@@ -49,7 +50,7 @@ static int finish(cJSON *job, bool json, int code)
 static void print_freed(const cJSON *job, bool dry)
 {
 	char freed[32], over[32];
-	double bytes = cli_number(job, "freed_bytes"), too_many = cli_number(job, "over_bytes");
+	double bytes = srv_cli_number(job, "freed_bytes"), too_many = srv_cli_number(job, "over_bytes");
 	srv_text_bytes((uint64_t)bytes, freed);
 	srv_text_bytes((uint64_t)too_many, over);
 	if (bytes > 0)
@@ -63,21 +64,22 @@ static void print_freed(const cJSON *job, bool dry)
 
 static int run_gc(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *size = NULL;
+	const char *url = srv_cli_default_url(), *size = NULL;
 	bool dry = false, json = false;
 	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only say how much would go"},
 							{"--max-size", 0, CLI_TEXT, &size, "SIZE",
 							 "trim to this size, such as 20GiB, instead of the daemon's limit"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
 							CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_gc, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_gc, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	uint64_t most = 0;
 	if (size && !srv_config_parse_size(size, &most))
-		return cli_usage_error(&cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
+		return srv_cli_usage_error(&srv_cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
 	if (size && most == 0)
-		return cli_usage_error(&cli_gc, "--max-size begins at 1 byte; what assets use stays in any case");
+		return srv_cli_usage_error(&srv_cli_gc,
+								   "--max-size begins at 1 byte; what assets use stays in any case");
 	char body[96];
 	snprintf(body, sizeof body, "{\"dry_run\":%s%s", dry ? "true" : "false", size ? ",\"max_bytes\":" : "}");
 	if (size)
@@ -89,33 +91,34 @@ static int run_gc(int argc, char **argv)
 	return finish(job, json, code);
 }
 
-const cli_command cli_gc = {"gc", "", "trim the daemon's cache",
-							"Deletes what was used least recently until the cache is below its limit, and "
-							"what nothing names any more. What\n"
-							"assets use now is never deleted. The daemon does this by itself; the command is "
-							"for when disk space is wanted\n"
-							"at once.\n"
-							"\n"
-							"Examples:\n"
-							"  hob gc\n"
-							"  hob gc --max-size 20GiB --dry-run\n",
-							run_gc};
+const cli_command srv_cli_gc = {
+	"gc", "", "trim the daemon's cache",
+	"Deletes what was used least recently until the cache is below its limit, and "
+	"what nothing names any more. What\n"
+	"assets use now is never deleted. The daemon does this by itself; the command is "
+	"for when disk space is wanted\n"
+	"at once.\n"
+	"\n"
+	"Examples:\n"
+	"  hob gc\n"
+	"  hob gc --max-size 20GiB --dry-run\n",
+	run_gc};
 
 static int run_verify(int argc, char **argv)
 {
-	const char *url = cli_default_url();
+	const char *url = srv_cli_default_url();
 	bool dry = false, json = false;
 	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only count what is damaged"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
 							CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_verify, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_verify, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	int code = EXIT_GOOD;
 	cJSON *job = run_task("hob verify", url, "/api/v1/verify", dry ? "{\"dry_run\":true}" : "{}", &code);
-	double damaged = cli_number(job, "damaged");
+	double damaged = srv_cli_number(job, "damaged");
 	char checked[48];
-	cli_count(cli_number(job, "checked"), "file", checked);
+	srv_cli_count(srv_cli_number(job, "checked"), "file", checked);
 	if (job && !json && damaged == 0)
 		printf("%s checked, all as they were cooked\n", checked);
 	else if (job && !json)
@@ -126,7 +129,7 @@ static int run_verify(int argc, char **argv)
 	return finish(job, json, code);
 }
 
-const cli_command cli_verify = {
+const cli_command srv_cli_verify = {
 	"verify", "", "hash everything in the daemon's cache again",
 	"Reads every cooked file of the cache and compares it with its name, which is its SHA-256. What is "
 	"damaged is\n"

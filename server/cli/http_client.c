@@ -46,8 +46,8 @@ static bool fail_large(const char *url, const char *target, hob_error *err)
 		url, target);
 }
 
-bool cli_request(const char *url, const char *method, const char *target, const char *header, hob_str body,
-				 cli_response *out, hob_error *err)
+bool srv_cli_request(const char *url, const char *method, const char *target, const char *header,
+					 hob_str body, cli_response *out, hob_error *err)
 {
 	srv_peer peer;
 	srv_connection *connection;
@@ -72,7 +72,7 @@ bool cli_request(const char *url, const char *method, const char *target, const 
 		ok = hob_fail(err, IO, "the daemon's answer was cut off");
 	srv_disconnect(connection);
 	if (!ok)
-		cli_response_release(out);
+		srv_cli_response_release(out);
 	return ok;
 }
 
@@ -93,8 +93,8 @@ static bool stream_refused(srv_connection *connection, int status, hob_error *er
 	return false;
 }
 
-bool cli_stream(const char *url, const char *target, const char *header,
-				bool (*line)(void *user, hob_str line), void *user, hob_error *err)
+bool srv_cli_stream(const char *url, const char *target, const char *header,
+					bool (*line)(void *user, hob_str line), void *user, hob_error *err)
 {
 	srv_peer peer;
 	srv_connection *connection;
@@ -121,12 +121,12 @@ bool cli_stream(const char *url, const char *target, const char *header,
 	return ok;
 }
 
-void cli_response_release(cli_response *response)
+void srv_cli_response_release(cli_response *response)
 {
 	hob_buf_release(&response->body);
 }
 
-void cli_encode(hob_buf *out, hob_str text)
+void srv_cli_encode(hob_buf *out, hob_str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.data[i];

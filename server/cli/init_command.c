@@ -169,7 +169,7 @@ static void put_converted(hob_buf *out, const conversion *c)
 
 static bool convert(conversion *c, const char *path, hob_error *err)
 {
-	if (!scene_list_read(path, &c->list, err))
+	if (!srv_scene_list_read(path, &c->list, err))
 		return false;
 	if (c->list.count > MODELS_MAX)
 		return hob_fail(err, USAGE,
@@ -180,7 +180,7 @@ static bool convert(conversion *c, const char *path, hob_error *err)
 
 static void release(conversion *c)
 {
-	scene_list_release(&c->list);
+	srv_scene_list_release(&c->list);
 	hob_buf_release(&c->sidecars);
 	free(c->models);
 }
@@ -269,16 +269,16 @@ static int run_init(int argc, char **argv)
 	cli_option options[] = {
 		{"--from", 0, CLI_TEXT, &from, "LIST", "watch the models of this scene list, with its settings"},
 		{"--out", 'o', CLI_TEXT, &path, "FILE", "where it goes (hob.json)"}};
-	int operands = cli_parse(&cli_init, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_init, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (from && operands > 0)
-		return cli_usage_error(&cli_init, "--from finds the folders in the list; name none");
+		return srv_cli_usage_error(&srv_cli_init, "--from finds the folders in the list; name none");
 	if (from && strchr(path, '/'))
-		return cli_usage_error(&cli_init,
-							   "--from writes hob.json in the current folder: paths in it are relative");
+		return srv_cli_usage_error(&srv_cli_init,
+								   "--from writes hob.json in the current folder: paths in it are relative");
 	if (access(path, F_OK) == 0)
-		return cli_usage_error(&cli_init, "'%s' is there already", path);
+		return srv_cli_usage_error(&srv_cli_init, "'%s' is there already", path);
 	conversion c = {0};
 	hob_buf text = {0};
 	hob_error error = {0};
@@ -290,7 +290,7 @@ static int run_init(int argc, char **argv)
 	hob_buf_release(&text);
 	if (!ok) {
 		release(&c);
-		cli_print_error("hob init", &error);
+		srv_cli_print_error("hob init", &error);
 		return EXIT_USAGE;
 	}
 	srv_config_release(&config);
@@ -307,12 +307,13 @@ static int run_init(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
-const cli_command cli_init = {"init", "[DIR...]", "write a commented hob.json",
-							  "Writes hob.json with the folders DIR (default: this one) as sources, or with "
-							  "the models of a scene list. Keys "
-							  "that\nbegin with // are comments. Nothing that is there is written over.\n"
-							  "\n"
-							  "Examples:\n"
-							  "  hob init art/ shared/\n"
-							  "  hob init --from data/sceneconverter.json\n",
-							  run_init};
+const cli_command srv_cli_init = {
+	"init", "[DIR...]", "write a commented hob.json",
+	"Writes hob.json with the folders DIR (default: this one) as sources, or with "
+	"the models of a scene list. Keys "
+	"that\nbegin with // are comments. Nothing that is there is written over.\n"
+	"\n"
+	"Examples:\n"
+	"  hob init art/ shared/\n"
+	"  hob init --from data/sceneconverter.json\n",
+	run_init};

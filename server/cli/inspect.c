@@ -54,7 +54,7 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 {
 	hob_bytes file;
 	hob_buf out = {0};
-	if (!map_file(path, &file, err))
+	if (!srv_map_file(path, &file, err))
 		return false;
 	bool ok;
 	if (how->only_validate) {
@@ -76,7 +76,7 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	if (out.size > 0)
 		fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
-	unmap_file(&file);
+	srv_unmap_file(&file);
 	return ok;
 }
 
@@ -85,7 +85,7 @@ static void look(void *user, const char *path, const char *name)
 	inspection *how = user;
 	hob_error error = {0};
 	if (!inspect_one(how, path, name, &error)) {
-		cli_print_error("hob inspect", &error);
+		srv_cli_print_error("hob inspect", &error);
 		how->code = access(path, F_OK) != 0 ? EXIT_USAGE : EXIT_ASSETS_FAILED;
 	}
 }
@@ -100,9 +100,9 @@ static bool is_model(const char *path)
 	for (size_t i = 0; i < HOB_COUNT_OF(cooked); i++)
 		if (hob_str_equal(extension, hob_str_of(cooked[i])))
 			return false;
-	bool model = map_file(path, &file, &error) && !is_ktx2(file) && !hob_pack_is(file) &&
+	bool model = srv_map_file(path, &file, &error) && !is_ktx2(file) && !hob_pack_is(file) &&
 				 hob_classic_sniff(file) == HOB_CLASSIC_NOTHING;
-	unmap_file(&file);
+	srv_unmap_file(&file);
 	return model;
 }
 
@@ -113,15 +113,15 @@ static int run_inspect(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &how.json, NULL, "as JSON, every record; of a model one object an output"},
 		{"--validate", 0, CLI_FLAG, &how.only_validate, NULL, "only say whether the files keep every rule"},
 		{"--rows", 0, CLI_NUMBER, &how.rows, "N", "rows of each table (20)"}};
-	int operands = cli_parse(&cli_inspect, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_inspect, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands == 0)
-		return cli_usage_error(&cli_inspect, "name at least one file");
+		return srv_cli_usage_error(&srv_cli_inspect, "name at least one file");
 	for (int i = 1; i <= operands; i++) {
 		int code = EXIT_GOOD;
 		if (is_model(argv[i]))
-			code = inspect_model(argv[i], how.json || how.only_validate, look, &how);
+			code = srv_inspect_model(argv[i], how.json || how.only_validate, look, &how);
 		else
 			look(&how, argv[i], NULL);
 		how.code = code != EXIT_GOOD ? code : how.code;
@@ -129,12 +129,12 @@ static int run_inspect(int argc, char **argv)
 	return how.code;
 }
 
-const cli_command cli_inspect = {"inspect", "FILE...",
-								 "show what is inside a cooked file, or what a model cooks to",
-								 "FILE is packed (.meshes .materials .scene .animations), classic, or a KTX2 "
-								 "texture; its bytes tell which. A "
-								 "model is\ncooked first, behind the sandbox, and nothing is kept of it.\n\n"
-								 "Examples:\n  hob inspect duck.meshes\n  hob inspect duck.glb\n  hob "
-								 "inspect --json duck.scene | jq .records.HIER\n"
-								 "  hob inspect --validate build/*.meshes\n",
-								 run_inspect};
+const cli_command srv_cli_inspect = {
+	"inspect", "FILE...", "show what is inside a cooked file, or what a model cooks to",
+	"FILE is packed (.meshes .materials .scene .animations), classic, or a KTX2 "
+	"texture; its bytes tell which. A "
+	"model is\ncooked first, behind the sandbox, and nothing is kept of it.\n\n"
+	"Examples:\n  hob inspect duck.meshes\n  hob inspect duck.glb\n  hob "
+	"inspect --json duck.scene | jq .records.HIER\n"
+	"  hob inspect --validate build/*.meshes\n",
+	run_inspect};

@@ -31,7 +31,7 @@ static void look_at(const char *folder, const char *entry, const char *path,
 		char file[PATH_MAX];
 		hob_buf name = {0};
 		hob_error error;
-		if (!cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
+		if (!srv_cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
 			continue;
 		hob_buf_printf(&name, "%s: %s", path, kinds[i] + 1);
 		hob_buf_put(&name, "", 1);
@@ -54,8 +54,8 @@ static void print_settings(const cook_entry *entry)
 	cJSON_Delete(settings);
 }
 
-int inspect_model(const char *path, bool json, void (*look)(void *user, const char *file, const char *name),
-				  void *user)
+int srv_inspect_model(const char *path, bool json,
+					  void (*look)(void *user, const char *file, const char *name), void *user)
 {
 	char folder[64], *paths[] = {strdup(path)}, *entry = NULL;
 	hob_error error = {0};
@@ -64,24 +64,24 @@ int inspect_model(const char *path, bool json, void (*look)(void *user, const ch
 	int code = EXIT_USAGE;
 	if (!paths[0] || !srv_config_load(&config, NULL, &error)) {
 		free(paths[0]);
-		cli_print_error("hob inspect", &error);
+		srv_cli_print_error("hob inspect", &error);
 		return EXIT_USAGE;
 	}
 	cook_plan_options how = {.config = &config, .settings = config.defaults};
-	if (cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
+	if (srv_cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
 		entry = strdup(plan.entries[0].name);
 		if (!json)
 			print_settings(&plan.entries[0]);
 		cook_run_options run = {
 			.who = "hob inspect", .write = {.out = folder}, .config = &config, .quiet = true};
-		code = cook_run(&plan, &run);
+		code = srv_cook_run(&plan, &run);
 		if (entry && (code == EXIT_GOOD || code == EXIT_OVER_BUDGET)) {
 			look_at(folder, entry, path, look, user);
 			code = EXIT_GOOD;
 		}
 		nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	} else {
-		cli_print_error("hob inspect", &error);
+		srv_cli_print_error("hob inspect", &error);
 	}
 	free(entry);
 	free(paths[0]);

@@ -6,7 +6,7 @@
 
 /* Calls `look` with each cooked file and the name to show for it ("duck.glb: meshes"). Its settings are those of hob.json,
  * cook.json and its sidecar, told on stdout unless `json`. Returns the exit code; what goes wrong is told on stderr. */
-int inspect_model(const char *path, bool json, void (*look)(void *user, const char *file, const char *name),
-				  void *user);
+int srv_inspect_model(const char *path, bool json,
+					  void (*look)(void *user, const char *file, const char *name), void *user);
 
 #endif

@@ -17,7 +17,7 @@ static struct termios before;
 static volatile sig_atomic_t changed_fd = -1;
 static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGQUIT};
 
-void keyboard_restore(void)
+void srv_keyboard_restore(void)
 {
 	int fd = changed_fd;
 	changed_fd = -1;
@@ -27,7 +27,7 @@ void keyboard_restore(void)
 
 static void on_fatal(int number)
 {
-	keyboard_restore();
+	srv_keyboard_restore();
 	raise(number); /* the handler was for once */
 }
 
@@ -53,7 +53,7 @@ static void leave(keyboard *keys)
 	keys->here = false;
 	uv_poll_stop(&keys->poll);
 	if (in_foreground(keys))
-		keyboard_restore();
+		srv_keyboard_restore();
 	changed_fd = -1;
 }
 
@@ -140,7 +140,7 @@ static bool wanted_here(void)
 	return isatty(0) && isatty(1) && !getenv("CI") && !(term && strcmp(term, "dumb") == 0);
 }
 
-bool keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, char key), void *user)
+bool srv_keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, char key), void *user)
 {
 	*keys = (keyboard){.fd = -1, .take = take, .user = user};
 	if (!wanted_here())
@@ -167,7 +167,7 @@ bool keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, ch
 	return true;
 }
 
-bool keyboard_lost(const keyboard *keys)
+bool srv_keyboard_lost(const keyboard *keys)
 {
 	return keys->begun && !keys->left_alone && tcgetpgrp(keys->fd) < 0;
 }
@@ -179,7 +179,7 @@ static void on_closed(uv_handle_t *handle)
 	keys->fd = -1;
 }
 
-void keyboard_end(keyboard *keys)
+void srv_keyboard_end(keyboard *keys)
 {
 	if (!keys->begun || keys->closing)
 		return;

@@ -3,7 +3,7 @@
  *   away (in the background, or stopped) <---- enter(), leave() ----> here (keys are read)
  *
  * The terminal is as it was before whenever the program is not in its foreground: while it is stopped (Ctrl-Z) or in the
- * background, after keyboard_end, and when a fatal signal ends it. Ctrl-C and Ctrl-\ stay signals. */
+ * background, after srv_keyboard_end, and when a fatal signal ends it. Ctrl-C and Ctrl-\ stay signals. */
 #ifndef CLI_KEYBOARD_H
 #define CLI_KEYBOARD_H
 
@@ -23,12 +23,12 @@ typedef struct keyboard {
 
 /* False, and nothing happens, where keys make no sense: stdin or stdout is no terminal, or it is a dumb one, or CI is set.
  * `take` gets each key in the loop's thread; 0: the terminal is gone. One keyboard a process. */
-bool keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, char key), void *user);
+bool srv_keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, char key), void *user);
 /* Again is fine, and without a begin. The handles close in the loop. */
-void keyboard_end(keyboard *keys);
+void srv_keyboard_end(keyboard *keys);
 /* True when the terminal was closed just now: what a SIGHUP means then. Not of one that was left in the background before. */
-bool keyboard_lost(const keyboard *keys);
+bool srv_keyboard_lost(const keyboard *keys);
 /* Gives the terminal back at once: before _exit. */
-void keyboard_restore(void);
+void srv_keyboard_restore(void);
 
 #endif

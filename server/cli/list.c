@@ -9,17 +9,18 @@
 static void print_asset(const cJSON *item, bool detailed)
 {
 	char size[32], warnings[48];
-	const char *state = cli_text(item, "state");
-	const cJSON *bytes = cli_member(item, "bytes");
-	const cJSON *stats = cli_member(item, "stats");
-	const cJSON *error = cli_member(item, "error");
-	printf("%s%-11s%s ", cli_state_color(state), state, cli_color_off());
+	const char *state = srv_cli_text(item, "state");
+	const cJSON *bytes = srv_cli_member(item, "bytes");
+	const cJSON *stats = srv_cli_member(item, "stats");
+	const cJSON *error = srv_cli_member(item, "error");
+	printf("%s%-11s%s ", srv_cli_state_color(state), state, srv_cli_color_off());
 	if (detailed)
-		printf("%9s %10.0f tris  %-12s  ", srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), size),
-			   cli_number(stats, "triangles"), cli_count(cli_number(item, "warnings"), "warning", warnings));
-	printf("%s/%s\n", cli_text(item, "root"), cli_text(item, "path"));
+		printf("%9s %10.0f tris  %-12s  ", srv_text_bytes((uint64_t)srv_cli_number(bytes, "cooked"), size),
+			   srv_cli_number(stats, "triangles"),
+			   srv_cli_count(srv_cli_number(item, "warnings"), "warning", warnings));
+	printf("%s/%s\n", srv_cli_text(item, "root"), srv_cli_text(item, "path"));
 	if (cJSON_IsObject(error))
-		printf("            %s\n", cli_text(error, "message"));
+		printf("            %s\n", srv_cli_text(error, "message"));
 }
 
 static void print_json(const cJSON *item)
@@ -34,9 +35,9 @@ static void print_json(const cJSON *item)
 static bool matches(const char *glob, const cJSON *item)
 {
 	hob_buf full = {0};
-	hob_buf_printf(&full, "%s/%s", cli_text(item, "root"), cli_text(item, "path"));
+	hob_buf_printf(&full, "%s/%s", srv_cli_text(item, "root"), srv_cli_text(item, "path"));
 	bool match = hob_glob_match(hob_str_of(glob), hob_buf_str(&full)) ||
-				 hob_glob_match(hob_str_of(glob), hob_str_of(cli_text(item, "path")));
+				 hob_glob_match(hob_str_of(glob), hob_str_of(srv_cli_text(item, "path")));
 	hob_buf_release(&full);
 	return match;
 }
@@ -53,13 +54,14 @@ static bool states_known(const char *list)
 		end = hob_str_find(all, HOB_STR(","), at);
 		end = end == SIZE_MAX ? all.len : end;
 		hob_str word = hob_str_sub(all, at, end);
-		const char *near = cli_nearest(word, states, HOB_COUNT_OF(states));
+		const char *near = srv_cli_nearest(word, states, HOB_COUNT_OF(states));
 		if (near && hob_str_equal(word, hob_str_of(near)))
 			continue;
 		if (near)
-			cli_usage_error(&cli_ls, "there is no state '%.*s'; did you mean '%s'?", HOB_FMT(word), near);
+			srv_cli_usage_error(&srv_cli_ls, "there is no state '%.*s'; did you mean '%s'?", HOB_FMT(word),
+								near);
 		else
-			cli_usage_error(&cli_ls, "there is no state '%.*s'", HOB_FMT(word));
+			srv_cli_usage_error(&srv_cli_ls, "there is no state '%.*s'", HOB_FMT(word));
 		return false;
 	}
 	return true;
@@ -70,25 +72,25 @@ static int list_skipped(const char *url, const char *text, bool json)
 {
 	int code = EXIT_GOOD;
 	uint32_t listed = 0;
-	cJSON *roots = cli_ask_json("hob ls", url, "/api/v1/roots", false, &code);
+	cJSON *roots = srv_cli_ask_json("hob ls", url, "/api/v1/roots", false, &code);
 	const cJSON *root, *file;
-	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
-		cJSON_ArrayForEach(file, cli_member(root, "skipped_files"))
+		cJSON_ArrayForEach(file, srv_cli_member(root, "skipped_files"))
 		{
 			hob_buf full = {0};
-			hob_buf_printf(&full, "%s/%s", cli_text(root, "name"), cli_text(file, "path"));
+			hob_buf_printf(&full, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
 			hob_str path = hob_buf_str(&full);
 			bool wanted = !text || hob_glob_match(hob_str_of(text), path) ||
-						  hob_glob_match(hob_str_of(text), hob_str_of(cli_text(file, "path"))) ||
+						  hob_glob_match(hob_str_of(text), hob_str_of(srv_cli_text(file, "path"))) ||
 						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
 			if (wanted && json)
 				print_json(file);
-			else if (wanted && cli_text(file, "why")[0])
-				printf("skipped     %.*s\n            %s\n", HOB_FMT(path), cli_text(file, "why"));
+			else if (wanted && srv_cli_text(file, "why")[0])
+				printf("skipped     %.*s\n            %s\n", HOB_FMT(path), srv_cli_text(file, "why"));
 			else if (wanted)
 				printf("skipped     %.*s\n            Hob does not read a %s; %s\n", HOB_FMT(path),
-					   cli_text(file, "format"), cli_text(file, "remedy"));
+					   srv_cli_text(file, "format"), srv_cli_text(file, "remedy"));
 			listed += wanted;
 			hob_buf_release(&full);
 		}
@@ -101,7 +103,7 @@ static int list_skipped(const char *url, const char *text, bool json)
 
 static int run_ls(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *state = NULL, *sort = NULL;
+	const char *url = srv_cli_default_url(), *state = NULL, *sort = NULL;
 	bool json = false, detailed = false, skipped = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES", "only these, comma-separated: fresh, failed ..."},
@@ -112,9 +114,9 @@ static int run_ls(int argc, char **argv)
 		{"--long", 'l', CLI_FLAG, &detailed, NULL, "sizes, triangles, warnings"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_ls, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (state && !states_known(state))
 		return EXIT_USAGE;
 	if (skipped)
@@ -128,25 +130,25 @@ static int run_ls(int argc, char **argv)
 		hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
 		if (operands == 1 && !glob) {
 			hob_buf_put_str(&target, HOB_STR("&q="));
-			cli_encode(&target, hob_str_of(argv[1]));
+			srv_cli_encode(&target, hob_str_of(argv[1]));
 		}
 		if (state) {
 			hob_buf_put_str(&target, HOB_STR("&state="));
-			cli_encode(&target, hob_str_of(state));
+			srv_cli_encode(&target, hob_str_of(state));
 		}
 		if (sort) {
 			hob_buf_put_str(&target, HOB_STR("&sort="));
-			cli_encode(&target, hob_str_of(sort));
+			srv_cli_encode(&target, hob_str_of(sort));
 		}
 		if (cursor.size > 0) {
 			hob_buf_put_str(&target, HOB_STR("&cursor="));
 			hob_buf_put_str(&target, hob_buf_str(&cursor));
 		}
 		hob_buf_put(&target, "", 1);
-		cJSON *root = cli_ask_json("hob ls", url, (const char *)target.data, false, &code);
+		cJSON *root = srv_cli_ask_json("hob ls", url, (const char *)target.data, false, &code);
 		hob_buf_release(&target);
 		const cJSON *item;
-		cJSON_ArrayForEach(item, cli_member(root, "items"))
+		cJSON_ArrayForEach(item, srv_cli_member(root, "items"))
 		{
 			if (glob && !matches(glob, item))
 				continue;
@@ -157,7 +159,7 @@ static int run_ls(int argc, char **argv)
 			listed++;
 		}
 		hob_buf_clear(&cursor);
-		hob_buf_put_str(&cursor, hob_str_of(cli_text(root, "next")));
+		hob_buf_put_str(&cursor, hob_str_of(srv_cli_text(root, "next")));
 		more = root && cursor.size > 0;
 		cJSON_Delete(root);
 	}
@@ -167,7 +169,7 @@ static int run_ls(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_ls = {
+const cli_command srv_cli_ls = {
 	"ls", "[TEXT|GLOB]", "list assets",
 	"Lists the assets whose path holds TEXT, or matches GLOB, with the reason of each failure. The "
 	"first word of a line is its state:\n"

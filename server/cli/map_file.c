@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool map_file(const char *path, hob_bytes *out, hob_error *err)
+bool srv_map_file(const char *path, hob_bytes *out, hob_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat info;
@@ -26,7 +26,7 @@ bool map_file(const char *path, hob_bytes *out, hob_error *err)
 	return true;
 }
 
-void unmap_file(hob_bytes *file)
+void srv_unmap_file(hob_bytes *file)
 {
 	if (file->size > 0)
 		munmap((void *)(uintptr_t)file->data, file->size);

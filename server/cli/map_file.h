@@ -5,8 +5,8 @@
 #include "../../core/base/base.h"
 
 /* Errors: NOT_FOUND, CORRUPT (empty, or no regular file). */
-bool map_file(const char *path, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+bool srv_map_file(const char *path, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
 /* Nothing when it is empty; empties it. */
-void unmap_file(hob_bytes *file);
+void srv_unmap_file(hob_bytes *file);
 
 #endif

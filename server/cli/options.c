@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *cli_default_url(void)
+const char *srv_cli_default_url(void)
 {
 	const char *url = getenv("HOB_URL");
 	return url && url[0] ? url : "http://127.0.0.1:7780";
 }
 
-void cli_print_error(const char *who, const hob_error *error)
+void srv_cli_print_error(const char *who, const hob_error *error)
 {
 	bool color = srv_color_wanted(2);
 	char text[sizeof error->context];
@@ -25,7 +25,7 @@ void cli_print_error(const char *who, const hob_error *error)
 	fprintf(stderr, "%s%s:%s %s\n", color ? "\x1b[31m" : "", who, color ? "\x1b[0m" : "", text);
 }
 
-int cli_usage_error(const cli_command *command, const char *fmt, ...)
+int srv_cli_usage_error(const cli_command *command, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -40,13 +40,13 @@ int cli_usage_error(const cli_command *command, const char *fmt, ...)
 static void print_help(const cli_command *command, const cli_option *options, size_t count)
 {
 	enum { LEFT = 29 };
-	uint32_t width = cli_width(1);
+	uint32_t width = srv_cli_width(1);
 	hob_buf out = {0};
 	hob_buf_printf(&out, "hob %s - ", command->name);
-	cli_wrap(&out, hob_str_of(command->summary), (uint32_t)out.size, 4, width);
+	srv_cli_wrap(&out, hob_str_of(command->summary), (uint32_t)out.size, 4, width);
 	hob_buf_printf(&out, "\n\nUsage: hob %s [OPTION]...%s%s\n\n", command->name,
 				   command->arguments[0] ? " " : "", command->arguments);
-	cli_wrap(&out, hob_str_of(command->help), 0, 0, width);
+	srv_cli_wrap(&out, hob_str_of(command->help), 0, 0, width);
 	hob_buf_put_str(&out, HOB_STR("\n\nOptions:\n"));
 	for (size_t i = 0; i <= count; i++) {
 		static const cli_option help = {"--help", 0, CLI_FLAG, NULL, NULL, "this page"};
@@ -58,7 +58,7 @@ static void print_help(const cli_command *command, const cli_option *options, si
 				 option->placeholder ? option->placeholder : "");
 		hob_buf_printf(&out, "  %-26s ", left);
 		uint32_t at = strlen(left) > 26 ? (uint32_t)strlen(left) + 3 : LEFT;
-		cli_wrap(&out, hob_str_of(option->doc), at, LEFT, width);
+		srv_cli_wrap(&out, hob_str_of(option->doc), at, LEFT, width);
 		hob_buf_put(&out, "\n", 1);
 	}
 	printf("%.*s", HOB_FMT(hob_buf_str(&out)));
@@ -82,7 +82,7 @@ static const char *suggest(const char *word, const cli_option *options, size_t c
 	return best;
 }
 
-const char *cli_nearest(hob_str word, const char *const *words, size_t count)
+const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count)
 {
 	enum { FAR = 3 };
 	const char *best = NULL;
@@ -133,13 +133,13 @@ static int operands_max(const char *arguments)
 
 static void (*options_taker)(const cli_option *options, size_t count);
 
-void cli_take_options(void (*take)(const cli_option *options, size_t count))
+void srv_cli_take_options(void (*take)(const cli_option *options, size_t count))
 {
 	options_taker = take;
 }
 
-int cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
-			  char **argv)
+int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
+				  char **argv)
 {
 	int operands = 0;
 	bool only_operands = false;
@@ -171,15 +171,15 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
 				option = &options[o];
 		if (joined && (!option || option->kind == CLI_FLAG)) {
-			cli_usage_error(command, "unknown option '%s'", arg);
+			srv_cli_usage_error(command, "unknown option '%s'", arg);
 			return -2;
 		}
 		if (!option) {
 			const char *near = suggest(name, options, option_count);
 			if (distance(name, near) <= 2)
-				cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
+				srv_cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
 			else
-				cli_usage_error(command, "unknown option '%s'", name);
+				srv_cli_usage_error(command, "unknown option '%s'", name);
 			return -2;
 		}
 		if (value)
@@ -187,25 +187,26 @@ int cli_parse(const cli_command *command, const cli_option *options, size_t opti
 		else if (option->kind != CLI_FLAG)
 			value = i + 1 < argc ? argv[++i] : NULL;
 		if ((option->kind != CLI_FLAG && !value) || !store(option, value ? value : "")) {
-			cli_usage_error(command, "option '%s' needs %s%s", option->name,
-							option->kind == CLI_NUMBER ? "a whole number: " : "a value: ",
-							option->placeholder ? option->placeholder : "");
+			srv_cli_usage_error(command, "option '%s' needs %s%s", option->name,
+								option->kind == CLI_NUMBER ? "a whole number: " : "a value: ",
+								option->placeholder ? option->placeholder : "");
 			return -2;
 		}
 	}
 	if (operands > operands_max(command->arguments)) {
-		cli_usage_error(command, "'%s' is one argument too many", argv[1 + operands_max(command->arguments)]);
+		srv_cli_usage_error(command, "'%s' is one argument too many",
+							argv[1 + operands_max(command->arguments)]);
 		return -2;
 	}
 	return operands;
 }
 
-int cli_parse_exit(int parsed)
+int srv_cli_parse_exit(int parsed)
 {
 	return parsed == -1 ? EXIT_GOOD : EXIT_USAGE;
 }
 
-int cli_print_version(bool json)
+int srv_cli_print_version(bool json)
 {
 	if (json)
 		printf("{\"hob\":\"%s\",\"api\":1,\"packed\":\"%d.%d\",\"index\":%d,\"cook\":%d}\n", HOB_VERSION,

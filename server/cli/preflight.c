@@ -67,7 +67,7 @@ static void nothing(uv_work_t *work)
 	(void)work;
 }
 
-bool cli_loop_init(uv_loop_t *loop, hob_error *err)
+bool srv_cli_loop_init(uv_loop_t *loop, hob_error *err)
 {
 	static uv_work_t first;
 	if (!has_descriptors(err) || !has_threads(err))

@@ -8,6 +8,6 @@
 #include <uv.h>
 
 /* IO: too few descriptors or threads, with the limit's name. On success the threads of libuv's pool run. */
-bool cli_loop_init(uv_loop_t *loop, hob_error *err) HOB_MUST_CHECK;
+bool srv_cli_loop_init(uv_loop_t *loop, hob_error *err) HOB_MUST_CHECK;
 
 #endif

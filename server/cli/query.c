@@ -5,24 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *cli_text(const cJSON *object, const char *key)
+const char *srv_cli_text(const cJSON *object, const char *key)
 {
-	const char *text = cJSON_GetStringValue(cli_member(object, key));
+	const char *text = cJSON_GetStringValue(srv_cli_member(object, key));
 	return text ? text : "";
 }
 
-double cli_number(const cJSON *object, const char *key)
+double srv_cli_number(const cJSON *object, const char *key)
 {
-	const cJSON *item = cli_member(object, key);
+	const cJSON *item = srv_cli_member(object, key);
 	return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-const cJSON *cli_member(const cJSON *object, const char *key)
+const cJSON *srv_cli_member(const cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-const char *cli_state_color(const char *state)
+const char *srv_cli_state_color(const char *state)
 {
 	if (!srv_color_wanted(1))
 		return "";
@@ -33,17 +33,17 @@ const char *cli_state_color(const char *state)
 	return "\x1b[33m";
 }
 
-const char *cli_color_off(void)
+const char *srv_cli_color_off(void)
 {
 	return srv_color_wanted(1) ? "\x1b[0m" : "";
 }
 
-const char *cli_dim(void)
+const char *srv_cli_dim(void)
 {
 	return srv_color_wanted(1) ? "\x1b[2m" : "";
 }
 
-const char *cli_count(double number, const char *word, char out[48])
+const char *srv_cli_count(double number, const char *word, char out[48])
 {
 	if (number == 0)
 		snprintf(out, 48, "no %.32ss", word);
@@ -72,7 +72,7 @@ static const char *own_hint(const char *problem)
 	return "";
 }
 
-void cli_plain_json(cJSON *tree)
+void srv_cli_plain_json(cJSON *tree)
 {
 	for (cJSON *item = tree; item; item = item->next) {
 		bool lines = item->string && strcmp(item->string, "log") == 0;
@@ -85,7 +85,7 @@ void cli_plain_json(cJSON *tree)
 				*end = '\n';
 			line = end ? end + 1 : NULL;
 		}
-		cli_plain_json(item->child);
+		srv_cli_plain_json(item->child);
 	}
 }
 
@@ -99,14 +99,15 @@ static bool speaks_http(const char *hint)
 	return false;
 }
 
-int cli_print_problem(const char *who, const cli_response *response)
+int srv_cli_print_problem(const char *who, const cli_response *response)
 {
 	cJSON *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
-	cli_plain_json(root);
-	const char *detail = cli_text(root, "detail"), *title = cli_text(root, "title");
-	const char *hint = cli_text(root, "hint"), *own = own_hint(cli_text(root, "type"));
+	srv_cli_plain_json(root);
+	const char *detail = srv_cli_text(root, "detail"), *title = srv_cli_text(root, "title");
+	const char *hint = srv_cli_text(root, "hint"), *own = own_hint(srv_cli_text(root, "type"));
 	fprintf(stderr, "%s: %s\n", who, detail[0] ? detail : title[0] ? title : "the daemon refused");
-	if (!hint[0] || speaks_http(hint) || strcmp(cli_text(root, "type"), "/problems/host-not-allowed") == 0)
+	if (!hint[0] || speaks_http(hint) ||
+		strcmp(srv_cli_text(root, "type"), "/problems/host-not-allowed") == 0)
 		hint = own;
 	if (hint[0])
 		fprintf(stderr, "  hint: %s\n", hint);
@@ -121,31 +122,31 @@ static cJSON *ask(const char *who, const char *url, const char *method, const ch
 {
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(url, method, target, NULL, body, &response, &error)) {
-		cli_print_error(who, &error);
+	if (!srv_cli_request(url, method, target, NULL, body, &response, &error)) {
+		srv_cli_print_error(who, &error);
 		*code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
 		return NULL;
 	}
 	cJSON *root = NULL;
 	if (response.status >= 400)
-		*code = cli_print_problem(who, &response);
+		*code = srv_cli_print_problem(who, &response);
 	else if (raw)
 		fwrite(response.body.data, 1, response.body.size, stdout);
 	else if (!(root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size))) {
 		fprintf(stderr, "%s: %s gave an answer that is no JSON; is it a Hob daemon?\n", who, url);
 		*code = EXIT_INTERNAL;
 	}
-	cli_plain_json(root);
-	cli_response_release(&response);
+	srv_cli_plain_json(root);
+	srv_cli_response_release(&response);
 	return root;
 }
 
-cJSON *cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code)
+cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code)
 {
 	return ask(who, url, "GET", target, (hob_str){0}, raw, code);
 }
 
-cJSON *cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code)
+cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code)
 {
 	return ask(who, url, "POST", target, hob_str_of(body), false, code);
 }
@@ -198,18 +199,18 @@ static void find_near(const char *who, const char *url, hob_str asked, near_name
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=root,path"));
 	hob_buf_put(&target, "", 1);
 	for (bool more = true; more;) {
-		cJSON *page = cli_ask_json(who, url, (const char *)target.data, false, &code);
+		cJSON *page = srv_cli_ask_json(who, url, (const char *)target.data, false, &code);
 		const cJSON *item;
-		cJSON_ArrayForEach(item, cli_member(page, "items"))
+		cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
 		{
 			hob_buf_clear(&full);
-			hob_buf_printf(&full, "%s/%s", cli_text(item, "root"), cli_text(item, "path"));
+			hob_buf_printf(&full, "%s/%s", srv_cli_text(item, "root"), srv_cli_text(item, "path"));
 			note_near(near, distance_of(asked, hob_buf_str(&full)), hob_buf_str(&full));
 		}
-		more = cli_text(page, "next")[0] != 0;
+		more = srv_cli_text(page, "next")[0] != 0;
 		hob_buf_clear(&target);
 		hob_buf_printf(&target, "/api/v1/assets?limit=1000&fields=root,path&cursor=%s",
-					   cli_text(page, "next"));
+					   srv_cli_text(page, "next"));
 		hob_buf_put(&target, "", 1);
 		cJSON_Delete(page);
 	}
@@ -228,16 +229,16 @@ static void suggest_assets(const char *who, const char *url, const char *name)
 	}
 }
 
-bool cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
+bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
 {
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?path="));
-	cli_encode(&target, hob_str_of(name));
+	srv_cli_encode(&target, hob_str_of(name));
 	hob_buf_put(&target, "", 1);
-	cJSON *root = cli_ask_json(who, url, (const char *)target.data, false, code);
+	cJSON *root = srv_cli_ask_json(who, url, (const char *)target.data, false, code);
 	hob_buf_release(&target);
-	const cJSON *first = cJSON_GetArrayItem(cli_member(root, "items"), 0);
-	snprintf(id, 32, "%s", cli_text(first, "id"));
+	const cJSON *first = cJSON_GetArrayItem(srv_cli_member(root, "items"), 0);
+	snprintf(id, 32, "%s", srv_cli_text(first, "id"));
 	if (root && id[0] == 0) {
 		fprintf(stderr, "%s: there is no asset '%s'", who, name);
 		suggest_assets(who, url, name);
@@ -247,11 +248,11 @@ bool cli_find_id(const char *who, const char *url, const char *name, char id[32]
 	return id[0] != 0;
 }
 
-cJSON *cli_ask_asset(const char *who, const char *url, const char *name, int *code)
+cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code)
 {
 	char id[32], target[96];
-	if (!cli_find_id(who, url, name, id, code))
+	if (!srv_cli_find_id(who, url, name, id, code))
 		return NULL;
 	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
-	return cli_ask_json(who, url, target, false, code);
+	return srv_cli_ask_json(who, url, target, false, code);
 }

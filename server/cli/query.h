@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-/* The options that every such command has; `url` is a const char * that begins as cli_default_url(). */
+/* The options that every such command has; `url` is a const char * that begins as srv_cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
 	{                                                                                                        \
 		"--url",  0,                                                                                         \
@@ -17,27 +17,27 @@
 		CLI_CA_OPTION
 
 /* A member's text, "" when there is none; a member's number, else 0. */
-const char *cli_text(const cJSON *object, const char *key);
-double cli_number(const cJSON *object, const char *key);
-const cJSON *cli_member(const cJSON *object, const char *key);
+const char *srv_cli_text(const cJSON *object, const char *key);
+double srv_cli_number(const cJSON *object, const char *key);
+const cJSON *srv_cli_member(const cJSON *object, const char *key);
 /* srv_plain for every text of an answer; what a cook printed ("log") keeps its lines. */
-void cli_plain_json(cJSON *tree);
+void srv_cli_plain_json(cJSON *tree);
 /* Of an asset's state, on stdout; both "" where colours are not wanted. */
-const char *cli_state_color(const char *state);
-const char *cli_color_off(void);
-const char *cli_dim(void);
+const char *srv_cli_state_color(const char *state);
+const char *srv_cli_color_off(void);
+const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */
-const char *cli_count(double number, const char *word, char out[48]);
+const char *srv_cli_count(double number, const char *word, char out[48]);
 
 /* GET, or POST when body is not NULL. NULL after a message, with the exit code in *code; with `raw` the body goes to
  * stdout as it is, and NULL is returned with *code unchanged. */
-cJSON *cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
-cJSON *cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
+cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
+cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
 /* The id of the asset "root/path"; false after a message that names assets of nearly that name. */
-bool cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
+bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
 /* Everything known about one asset. */
-cJSON *cli_ask_asset(const char *who, const char *url, const char *name, int *code);
+cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);
 /* Prints a problem+json body and what to do, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
-int cli_print_problem(const char *who, const cli_response *response);
+int srv_cli_print_problem(const char *who, const cli_response *response);
 
 #endif

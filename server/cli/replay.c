@@ -283,17 +283,17 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 {
 	cJSON *root = cJSON_ParseWithLength((const char *)b->json.data,
 										b->json.data ? strlen((const char *)b->json.data) : 0);
-	cli_plain_json(root);
+	srv_cli_plain_json(root);
 	cook_replay task = {.root_fd = b->fd, .sandbox = sandbox};
 	cook_replay_result result = {0};
 	int code = EXIT_USAGE;
 	char time[32];
-	if (read_task(root, &task, err) && cook_replay_run(&task, &result, err)) {
+	if (read_task(root, &task, err) && srv_cook_replay_run(&task, &result, err)) {
 		printf("%s: cooked again in %s\n", text_of(root, "asset"), srv_text_duration(result.cook_ns, time));
 		print_versions(root, &result);
 		code = compare(root, &result);
 	}
-	cook_replay_release(&result);
+	srv_cook_replay_release(&result);
 	cJSON_Delete(root);
 	return code;
 }
@@ -313,7 +313,7 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	if (unpack(b, file, &error))
 		code = replay(b, sandbox, &error);
 	if (error.code != HOB_ERR_OK) {
-		cli_print_error("hob replay", &error);
+		srv_cli_print_error("hob replay", &error);
 		code = error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
 	}
 	return code;
@@ -358,25 +358,25 @@ static int run_replay(int argc, char **argv)
 	cli_option options[] = {
 		{"--keep", 0, CLI_FLAG, &keep, NULL, "leave the folder with the unpacked files"},
 		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "best-effort, require or off (best-effort)"}};
-	int operands = cli_parse(&cli_replay, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_replay, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands != 1)
-		return cli_usage_error(&cli_replay, "name one bundle, as 'hob bundle' writes it");
+		return srv_cli_usage_error(&srv_cli_replay, "name one bundle, as 'hob bundle' writes it");
 	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;
 	if (policy && strcmp(policy, "require") == 0)
 		sandbox = SRV_SANDBOX_REQUIRE;
 	else if (policy && strcmp(policy, "off") == 0)
 		sandbox = SRV_SANDBOX_OFF;
 	else if (policy && strcmp(policy, "best-effort") != 0)
-		return cli_usage_error(&cli_replay, "'%s' is no policy: best-effort, require or off", policy);
+		return srv_cli_usage_error(&srv_cli_replay, "'%s' is no policy: best-effort, require or off", policy);
 	bundle b = {.fd = -1};
 	hob_error error = {0};
 	int code = EXIT_USAGE;
 	if (make_folder(&b, &error))
 		code = run_child(&b, argv[1], sandbox);
 	else
-		cli_print_error("hob replay", &error);
+		srv_cli_print_error("hob replay", &error);
 	if (keep && b.folder[0])
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])
@@ -386,11 +386,12 @@ static int run_replay(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_replay = {"replay", "BUNDLE", "repeat a cook from its bundle",
-								"Unpacks a bundle (see 'hob help bundle') below a new folder, cooks it there "
-								"behind the same sandbox and limits, without a\n"
-								"daemon and without its cache, and tells whether the same came of it: the "
-								"same bytes, or the same error.\n"
-								"The exit code is 0 then, else 1.\n\n"
-								"Examples:\n  hob replay duck.tar\n",
-								run_replay};
+const cli_command srv_cli_replay = {
+	"replay", "BUNDLE", "repeat a cook from its bundle",
+	"Unpacks a bundle (see 'hob help bundle') below a new folder, cooks it there "
+	"behind the same sandbox and limits, without a\n"
+	"daemon and without its cache, and tells whether the same came of it: the "
+	"same bytes, or the same error.\n"
+	"The exit code is 0 then, else 1.\n\n"
+	"Examples:\n  hob replay duck.tar\n",
+	run_replay};

@@ -9,7 +9,7 @@
 
 enum { LIST_BYTES_MAX = 16 << 20 };
 
-char *scene_list_text(const char *path, size_t *size)
+char *srv_scene_list_text(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat info;
@@ -158,10 +158,10 @@ static cJSON *parse(const char *path, const char *text, size_t size, hob_error *
 	return NULL;
 }
 
-bool scene_list_read(const char *path, scene_list *list, hob_error *err)
+bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err)
 {
 	size_t size = 0;
-	char *text = scene_list_text(path, &size);
+	char *text = srv_scene_list_text(path, &size);
 	*list = (scene_list){0};
 	if (!text)
 		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
@@ -177,11 +177,11 @@ bool scene_list_read(const char *path, scene_list *list, hob_error *err)
 	}
 	cJSON_Delete(root);
 	if (!ok)
-		scene_list_release(list);
+		srv_scene_list_release(list);
 	return ok;
 }
 
-void scene_list_settings(const scene_entry *entry, hob_settings *settings)
+void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings)
 {
 	settings->scale = entry->scale;
 	settings->lod_max = entry->lods ? 7 : 1;
@@ -193,7 +193,7 @@ void scene_list_settings(const scene_entry *entry, hob_settings *settings)
 	settings->texture_max_size = 512;
 }
 
-void scene_list_release(scene_list *list)
+void srv_scene_list_release(scene_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
 		for (uint32_t n = 0; n < list->entries[i].part_count; n++)

@@ -31,12 +31,12 @@ typedef struct scene_list {
 
 /* Errors: USAGE (it cannot be read), CONFIG (it is no such list: names the entry and the key), MEMORY. On failure *list is
  * empty. */
-bool scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
+bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
 /* What the reference converter does for such an entry, over *settings. */
-void scene_list_settings(const scene_entry *entry, hob_settings *settings);
-void scene_list_release(scene_list *list);
+void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings);
+void srv_scene_list_release(scene_list *list);
 
 /* The whole text of a small file with a NUL behind it, for free(); NULL with errno when it cannot be read. */
-char *scene_list_text(const char *path, size_t *size);
+char *srv_scene_list_text(const char *path, size_t *size);
 
 #endif

@@ -139,7 +139,7 @@ static void apply(daemon_state *d, const srv_config *fresh)
 		settings[i] = d->sources[i] < 0 ? fresh->defaults : fresh->sources[d->sources[i]].settings;
 	srv_engine_set_settings(d->engine, settings);
 	srv_store_limit(d->store, srv_config_number(fresh, SRV_CONFIG_max_size));
-	srv_log_init(serve_log_level(fresh),
+	srv_log_init(srv_serve_log_level(fresh),
 				 strcmp(srv_config_text(&d->config, SRV_CONFIG_log_format), "json") == 0);
 }
 
@@ -147,15 +147,15 @@ static void reload(daemon_state *d)
 {
 	srv_config fresh;
 	hob_error error = {0};
-	serve_notify_reloading(&d->notify);
-	if (!serve_options_load(&d->options, &fresh, &error)) {
+	srv_serve_notify_reloading(&d->notify);
+	if (!srv_serve_options_load(&d->options, &fresh, &error)) {
 		srv_log(SRV_LOG_ERROR, "configuration", "%s; the former one stays", error.context);
-		serve_notify_reloaded(&d->notify, error.context);
+		srv_serve_notify_reloaded(&d->notify, error.context);
 		return;
 	}
 	if (d->options.operands == 0 && !same_sources(&d->config, &fresh)) {
 		srv_log(SRV_LOG_WARNING, "configuration", "other 'sources' take a restart; nothing was changed");
-		serve_notify_reloaded(&d->notify, "other 'sources' take a restart");
+		srv_serve_notify_reloaded(&d->notify, "other 'sources' take a restart");
 		srv_config_release(&fresh);
 		return;
 	}
@@ -165,7 +165,7 @@ static void reload(daemon_state *d)
 			srv_log(SRV_LOG_WARNING, "configuration", "'%s' takes a restart", srv_config_table[key].path);
 	apply(d, &fresh);
 	srv_config_release(&fresh);
-	serve_notify_reloaded(&d->notify, NULL);
+	srv_serve_notify_reloaded(&d->notify, NULL);
 	srv_log(SRV_LOG_INFO, "configuration", "read again: %s",
 			d->config.file ? d->config.file : "there is no hob.json");
 }
@@ -262,17 +262,17 @@ static bool logs_json(const daemon_state *d)
 static void begin_to_serve(daemon_state *d, const paint *p)
 {
 	const char *url = srv_http_url(d->http);
-	if (serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
+	if (srv_serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
 		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", p->accent, p->off, p->dim,
 			   p->off);
 	if (!logs_json(d))
 		printf("\n");
 	fflush(stdout);
-	serve_notify_ready(&d->notify);
+	srv_serve_notify_ready(&d->notify);
 	if (d->options.open)
-		serve_child_open(&d->loop, url);
+		srv_serve_child_open(&d->loop, url);
 	if (d->options.once_ready)
-		serve_child_run(&d->loop, d->options.once_ready, url);
+		srv_serve_child_run(&d->loop, d->options.once_ready, url);
 }
 
 static void print_banner(const daemon_state *d, const srv_view *view, const paint *p, const char *counts)
@@ -312,7 +312,7 @@ static void on_ready(void *user)
 	if (d->stopping)
 		return;
 	begin_to_serve(d, &p);
-	serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
+	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
 /* ---- stopping: drain, then engine, then everything that nobody uses any more */
@@ -322,7 +322,7 @@ static void on_engine_closed(void *user)
 	daemon_state *d = user;
 	d->ended = d->engine;
 	d->engine = NULL;
-	serve_notify_stop(&d->notify);
+	srv_serve_notify_stop(&d->notify);
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
@@ -333,9 +333,9 @@ static void stop(void *user, const char *why)
 	if (d->stopping)
 		return;
 	d->stopping = true;
-	serve_keys_end(&d->keys);
-	serve_progress_end(&d->progress);
-	serve_notify_stop(&d->notify);
+	srv_serve_keys_end(&d->keys);
+	srv_serve_progress_end(&d->progress);
+	srv_serve_notify_stop(&d->notify);
 	srv_log(SRV_LOG_INFO, "stopping", "(%s); press Ctrl-C again to stop at once", why);
 	srv_http_drain(d->http);
 	srv_engine_close(d->engine, on_engine_closed, d);
@@ -344,14 +344,14 @@ static void stop(void *user, const char *why)
 static void on_signal(uv_signal_t *handle, int number)
 {
 	daemon_state *d = handle->data;
-	if (number == SIGUSR1 || (number == SIGHUP && !keyboard_lost(&d->keys.keyboard))) {
+	if (number == SIGUSR1 || (number == SIGHUP && !srv_keyboard_lost(&d->keys.keyboard))) {
 		if (!d->stopping && number == SIGHUP)
 			reload(d);
 		else if (!d->stopping)
-			serve_keys_dump(d->engine, d->views, srv_http_url(d->http));
+			srv_serve_keys_dump(d->engine, d->views, srv_http_url(d->http));
 	} else if (d->stopping && number != SIGHUP) {
 		srv_log(SRV_LOG_WARNING, "stopping", "at once");
-		keyboard_restore();
+		srv_keyboard_restore();
 		_exit(EXIT_INTERRUPTED);
 	} else {
 		stop(d, number == SIGINT   ? "interrupted"
@@ -411,7 +411,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 {
 	bool rebuilt = false;
 	srv_http_options http;
-	serve_http_options(&d->config, &http);
+	srv_serve_http_options(&d->config, &http);
 	use_passed_sockets(d, &http);
 	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size)};
 	if (!srv_store_open(srv_config_text(&d->config, SRV_CONFIG_cache), &store, &d->store, &rebuilt, err))
@@ -428,7 +428,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
-	serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
+	srv_serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
 								.store = d->store,
@@ -486,7 +486,7 @@ static void tell_failure(const daemon_state *d, const hob_error *error)
 	if (logs_json(d))
 		srv_log(SRV_LOG_ERROR, "failed", "%s", error->context);
 	else
-		cli_print_error("hob serve", error);
+		srv_cli_print_error("hob serve", error);
 }
 
 static int run_serve(int argc, char **argv)
@@ -494,21 +494,22 @@ static int run_serve(int argc, char **argv)
 	static daemon_state d;
 	hob_error error = {0};
 	bool passed = srv_service_begin(&d.service, &error);
-	if (serve_options_parse(&d.options, &cli_serve, argc, argv) < 0)
-		return cli_parse_exit(d.options.operands);
-	if (!passed || !serve_options_load(&d.options, &d.config, &error) || !add_roots(&d, argv + 1, &error)) {
+	if (srv_serve_options_parse(&d.options, &srv_cli_serve, argc, argv) < 0)
+		return srv_cli_parse_exit(d.options.operands);
+	if (!passed || !srv_serve_options_load(&d.options, &d.config, &error) ||
+		!add_roots(&d, argv + 1, &error)) {
 		bool json = logs_json(&d);
 		srv_log_init(SRV_LOG_INFO, json);
 		if (json)
 			tell_failure(&d, &error);
 		release(&d);
-		return json ? EXIT_USAGE : cli_usage_error(&cli_serve, "%s", error.context);
+		return json ? EXIT_USAGE : srv_cli_usage_error(&srv_cli_serve, "%s", error.context);
 	}
 	srv_engine_options engine;
-	serve_engine_options(&d.config, &engine);
-	if (!serve_upstream_options(&d.config, &d.upstream, &error)) {
+	srv_serve_engine_options(&d.config, &engine);
+	if (!srv_serve_upstream_options(&d.config, &d.upstream, &error)) {
 		release(&d);
-		return cli_usage_error(&cli_serve, "%s", error.context);
+		return srv_cli_usage_error(&srv_cli_serve, "%s", error.context);
 	}
 	engine.upstream = d.upstream.url;
 	engine.upstream_token = d.upstream.token;
@@ -516,11 +517,11 @@ static int run_serve(int argc, char **argv)
 	engine.cache = srv_config_text(&d.config, SRV_CONFIG_cache);
 	engine.roots = d.roots;
 	engine.root_count = d.root_count;
-	srv_log_init(serve_log_level(&d.config), logs_json(&d));
+	srv_log_init(srv_serve_log_level(&d.config), logs_json(&d));
 	signal(SIGPIPE, SIG_IGN);
 	d.began_ns = now_ns();
 	raise_file_limit();
-	if (!cli_loop_init(&d.loop, &error)) {
+	if (!srv_cli_loop_init(&d.loop, &error)) {
 		tell_failure(&d, &error);
 		release(&d);
 		return EXIT_INTERNAL;
@@ -546,7 +547,7 @@ static int run_serve(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
-const cli_command cli_serve = {
+const cli_command srv_cli_serve = {
 	"serve", "[DIR...]", "watch folders, cook on save, serve the results",
 	"Watches each DIR (default: the current folder) for 3D models, cooks what is new or changed, and serves "
 	"blobs and\n"

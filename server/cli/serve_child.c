@@ -22,7 +22,7 @@ static bool is_set(const char *variable)
 	return value && value[0];
 }
 
-void serve_child_page(const char *url, char out[300])
+void srv_serve_child_page(const char *url, char out[300])
 {
 	static const char *const everywhere[] = {"0.0.0.0", "[::]"};
 	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
@@ -98,18 +98,18 @@ static void start(uv_loop_t *loop, child *c, char **args, char **environment)
 		uv_unref((uv_handle_t *)&c->process);
 }
 
-void serve_child_open(uv_loop_t *loop, const char *url)
+void srv_serve_child_open(uv_loop_t *loop, const char *url)
 {
 	child *c = calloc(1, sizeof *c);
 	char **environment = make_environment(NULL, 0);
 	if (c && strncmp(url, "unix:", 5) == 0) {
 		srv_log(SRV_LOG_INFO, "open", "browsers do not know Unix sockets; listen on a port, too");
 	} else if (c && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) {
-		serve_child_page(url, c->page);
+		srv_serve_child_page(url, c->page);
 		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", c->page);
 	} else if (c && environment) {
 		char program[] = "xdg-open";
-		serve_child_page(url, c->page);
+		srv_serve_child_page(url, c->page);
 		char *args[] = {program, c->page, NULL};
 		c->opens = true;
 		start(loop, c, args, environment);
@@ -119,7 +119,7 @@ void serve_child_open(uv_loop_t *loop, const char *url)
 	free(c);
 }
 
-void serve_child_run(uv_loop_t *loop, const char *command, const char *url)
+void srv_serve_child_run(uv_loop_t *loop, const char *command, const char *url)
 {
 	child *c = calloc(1, sizeof *c);
 	char shell[] = "/bin/sh", flag[] = "-c", address[320], pid[32], *text = strdup(command);

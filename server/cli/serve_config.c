@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
+int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
 	static char docs[SRV_CONFIG_COUNT][160];
 	cli_option table[SRV_CONFIG_COUNT + 4];
@@ -36,11 +36,11 @@ int serve_options_parse(serve_options *options, const cli_command *command, int 
 		(cli_option){"--once-ready", 0,
 					 CLI_TEXT,		 &options->once_ready,
 					 "COMMAND",		 "when it serves, run COMMAND in a shell, with $HOB_URL and $HOB_PID"};
-	options->operands = cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
+	options->operands = srv_cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
 	return options->operands;
 }
 
-bool serve_options_load(const serve_options *options, srv_config *config, hob_error *err)
+bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err)
 {
 	if (!srv_config_load(config, options->file, err))
 		return false;
@@ -61,7 +61,7 @@ bool serve_options_load(const serve_options *options, srv_config *config, hob_er
 	return ok;
 }
 
-void serve_engine_options(const srv_config *config, srv_engine_options *out)
+void srv_serve_engine_options(const srv_config *config, srv_engine_options *out)
 {
 	const char *sandbox = srv_config_text(config, SRV_CONFIG_sandbox);
 	const char *mode = srv_config_text(config, SRV_CONFIG_watch_mode);
@@ -94,7 +94,7 @@ static bool read_token(const char *path, serve_upstream *out, hob_error *err)
 											 code ? ": " : "", code ? strerror(code) : "");
 }
 
-bool serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err)
+bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err)
 {
 	const char *file = srv_config_text(config, SRV_CONFIG_upstream_token_file);
 	const char *told = getenv("HOB_UPSTREAM_TOKEN"), *ci = getenv("CI");
@@ -110,7 +110,7 @@ bool serve_upstream_options(const srv_config *config, serve_upstream *out, hob_e
 	return !file || read_token(file, out, err);
 }
 
-void serve_http_options(srv_config *config, srv_http_options *out)
+void srv_serve_http_options(srv_config *config, srv_http_options *out)
 {
 	*out = (srv_http_options){.listen = srv_config_text(config, SRV_CONFIG_listen),
 							  .allowed_hosts = srv_config_list(config, SRV_CONFIG_allowed_hosts),
@@ -123,7 +123,7 @@ void serve_http_options(srv_config *config, srv_http_options *out)
 							  .tls_key = srv_config_text(config, SRV_CONFIG_tls_key)};
 }
 
-srv_log_level serve_log_level(const srv_config *config)
+srv_log_level srv_serve_log_level(const srv_config *config)
 {
 	static const char *const names[] = {"debug", "info", "warning", "error"};
 	const char *text = srv_config_text(config, SRV_CONFIG_log_level);

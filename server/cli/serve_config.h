@@ -19,12 +19,12 @@ typedef struct serve_options {
 	int operands;			/* at argv[1] */
 } serve_options;
 
-/* As cli_parse: the number of operands, or negative. */
-int serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
+/* As srv_cli_parse: the number of operands, or negative. */
+int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
 /* hob.json and the environment with the options over them. Errors: CONFIG, IO, MEMORY. */
-bool serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
+bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
 /* What the modules take. Texts stay in `config`. */
-void serve_engine_options(const srv_config *config, srv_engine_options *out);
+void srv_serve_engine_options(const srv_config *config, srv_engine_options *out);
 /* The cache above this one: cache.upstream and what belongs to it. */
 typedef struct serve_upstream {
 	const char *url; /* NULL: none; lives as long as the configuration */
@@ -32,8 +32,8 @@ typedef struct serve_upstream {
 	bool push;
 } serve_upstream;
 /* Errors: USAGE (a token file that cannot be read, or holds none; two Hobs cannot share one address). */
-bool serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err) HOB_MUST_CHECK;
-void serve_http_options(srv_config *config, srv_http_options *out);
-srv_log_level serve_log_level(const srv_config *config);
+bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err) HOB_MUST_CHECK;
+void srv_serve_http_options(srv_config *config, srv_http_options *out);
+srv_log_level srv_serve_log_level(const srv_config *config);
 
 #endif

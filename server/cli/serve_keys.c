@@ -110,10 +110,10 @@ static void on_key(void *user, char key)
 		show_help();
 		break;
 	case 'o':
-		serve_child_open(keys->loop, keys->url);
+		srv_serve_child_open(keys->loop, keys->url);
 		break;
 	case 'u':
-		serve_child_page(keys->url, page);
+		srv_serve_child_page(keys->url, page);
 		printf("\n  %s\n\n", page);
 		break;
 	case 'f':
@@ -132,20 +132,20 @@ static void on_key(void *user, char key)
 	fflush(stdout);
 }
 
-bool serve_keys_begin(serve_keys *keys, uv_loop_t *loop, srv_engine *engine, srv_views *views,
-					  const char *url, void (*quit)(void *user, const char *why), void *user)
+bool srv_serve_keys_begin(serve_keys *keys, uv_loop_t *loop, srv_engine *engine, srv_views *views,
+						  const char *url, void (*quit)(void *user, const char *why), void *user)
 {
 	*keys =
 		(serve_keys){.loop = loop, .engine = engine, .views = views, .url = url, .quit = quit, .user = user};
-	return keyboard_begin(&keys->keyboard, loop, on_key, keys);
+	return srv_keyboard_begin(&keys->keyboard, loop, on_key, keys);
 }
 
-void serve_keys_end(serve_keys *keys)
+void srv_serve_keys_end(serve_keys *keys)
 {
-	keyboard_end(&keys->keyboard);
+	srv_keyboard_end(&keys->keyboard);
 }
 
-void serve_keys_dump(srv_engine *engine, srv_views *views, const char *url)
+void srv_serve_keys_dump(srv_engine *engine, srv_views *views, const char *url)
 {
 	const srv_view *view = srv_views_take(views);
 	srv_engine_counters *count = srv_engine_count(engine);

@@ -34,8 +34,8 @@ static void on_tick(uv_timer_t *timer)
 	tell_status(n);
 }
 
-void serve_notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service, srv_engine *engine,
-						srv_views *views)
+void srv_serve_notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service, srv_engine *engine,
+							srv_views *views)
 {
 	uint64_t due_ms = service->watchdog_us / 2000, tick = due_ms > 0 && due_ms < TICK_MS ? due_ms : TICK_MS;
 	*n = (serve_notify){.service = service, .engine = engine, .views = views};
@@ -47,7 +47,7 @@ void serve_notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service, 
 	uv_timer_start(&n->timer, on_tick, 0, tick);
 }
 
-void serve_notify_ready(serve_notify *n)
+void srv_serve_notify_ready(serve_notify *n)
 {
 	n->ready = true;
 	if (!n->active)
@@ -56,7 +56,7 @@ void serve_notify_ready(serve_notify *n)
 	tell_status(n);
 }
 
-void serve_notify_reloading(serve_notify *n)
+void srv_serve_notify_reloading(serve_notify *n)
 {
 	struct timespec now;
 	if (!n->active)
@@ -66,7 +66,7 @@ void serve_notify_reloading(serve_notify *n)
 					 (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
 }
 
-void serve_notify_reloaded(serve_notify *n, const char *trouble)
+void srv_serve_notify_reloaded(serve_notify *n, const char *trouble)
 {
 	if (!n->active)
 		return;
@@ -78,7 +78,7 @@ void serve_notify_reloaded(serve_notify *n, const char *trouble)
 		srv_service_tell(n->service, "READY=1\nSTATUS=The former configuration stays: %s", trouble);
 }
 
-void serve_notify_stop(serve_notify *n)
+void srv_serve_notify_stop(serve_notify *n)
 {
 	if (!n->active)
 		return;

@@ -16,12 +16,12 @@ typedef struct serve_notify {
 } serve_notify;
 
 /* Loop thread. Without a manager nothing is begun. `service`, `engine` and `views` outlive it. */
-void serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
-						srv_views *views);
-void serve_notify_ready(serve_notify *notify);
+void srv_serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
+							srv_views *views);
+void srv_serve_notify_ready(serve_notify *notify);
 /* Around reading the configuration again; NULL: it was taken. */
-void serve_notify_reloading(serve_notify *notify);
-void serve_notify_reloaded(serve_notify *notify, const char *trouble);
-void serve_notify_stop(serve_notify *notify); /* says so and ends; again is fine */
+void srv_serve_notify_reloading(serve_notify *notify);
+void srv_serve_notify_reloaded(serve_notify *notify, const char *trouble);
+void srv_serve_notify_stop(serve_notify *notify); /* says so and ends; again is fine */
 
 #endif

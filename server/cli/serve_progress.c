@@ -122,7 +122,7 @@ static void look(uv_timer_t *timer)
 	srv_view_drop(view);
 }
 
-void serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine, srv_views *views)
+void srv_serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine, srv_views *views)
 {
 	*progress = (serve_progress){.engine = engine, .views = views};
 	if (!srv_log_has_screen())
@@ -134,7 +134,7 @@ void serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine 
 	progress->began = true;
 }
 
-void serve_progress_end(serve_progress *progress)
+void srv_serve_progress_end(serve_progress *progress)
 {
 	if (!progress->began)
 		return;

@@ -19,8 +19,9 @@ typedef struct serve_progress {
 	bool began;
 } serve_progress;
 
-/* Loop thread. What is named outlives serve_progress_end. */
-void serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine, srv_views *views);
-void serve_progress_end(serve_progress *progress);
+/* Loop thread. What is named outlives srv_serve_progress_end. */
+void srv_serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine,
+							  srv_views *views);
+void srv_serve_progress_end(serve_progress *progress);
 
 #endif

@@ -45,45 +45,45 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 {
 	char id[32], target[96], match[112];
 	int code = EXIT_GOOD;
-	if (!cli_find_id("hob set", url, asset, id, &code))
+	if (!srv_cli_find_id("hob set", url, asset, id, &code))
 		return code;
 	cli_response now = {0}, answer = {0};
 	hob_error error = {0};
 	snprintf(target, sizeof target, "/api/v1/assets/%s/settings", id);
 	char *body = cJSON_PrintUnformatted(patch);
-	bool asked = cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
+	bool asked = srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
 	bool good = asked && now.status == 200;
 	snprintf(match, sizeof match, "If-Match: \"%s\"", now.hash);
 	if (good)
-		asked = cli_request(url, "PATCH", target, match, hob_str_of(body ? body : "{}"), &answer, &error);
+		asked = srv_cli_request(url, "PATCH", target, match, hob_str_of(body ? body : "{}"), &answer, &error);
 	if (!asked) {
-		cli_print_error("hob set", &error);
+		srv_cli_print_error("hob set", &error);
 		code = EXIT_UNREACHABLE;
 	} else if (!good || answer.status >= 300) {
 		/* A setting that is wrong was typed here: no asset failed. */
-		cli_print_problem("hob set", good ? &answer : &now);
+		srv_cli_print_problem("hob set", good ? &answer : &now);
 		code = EXIT_USAGE;
 	}
-	cli_response_release(&now);
-	cli_response_release(&answer);
+	srv_cli_response_release(&now);
+	srv_cli_response_release(&answer);
 	cJSON_free(body);
 	return code;
 }
 
 static int run_set(int argc, char **argv)
 {
-	const char *url = cli_default_url();
+	const char *url = srv_cli_default_url();
 	cli_option options[] = {CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_set, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_set, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands < 2)
-		return cli_usage_error(&cli_set, "name an asset and what to set, as in lods.max=3");
+		return srv_cli_usage_error(&srv_cli_set, "name an asset and what to set, as in lods.max=3");
 	cJSON *patch = cJSON_CreateObject();
 	int code = patch ? EXIT_GOOD : EXIT_INTERNAL;
 	for (int i = 2; i <= operands && code == EXIT_GOOD; i++)
 		if (!put(patch, argv[i]))
-			code = cli_usage_error(&cli_set, "'%s' is not KEY=VALUE, as in lods.max=3", argv[i]);
+			code = srv_cli_usage_error(&srv_cli_set, "'%s' is not KEY=VALUE, as in lods.max=3", argv[i]);
 	if (code == EXIT_GOOD)
 		code = change(url, argv[1], patch);
 	if (code == EXIT_GOOD) {
@@ -94,13 +94,14 @@ static int run_set(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_set = {"set", "ASSET KEY=VALUE...", "change how one asset is cooked",
-							 "The daemon writes MODEL.cook.json beside the model and cooks it again. 'man "
-							 "hob.json' lists the keys; an empty VALUE takes "
-							 "the key out of the file, so that the folder's cook.json counts again. Exit "
-							 "code 2 when a key or a value is wrong.\n"
-							 "\n"
-							 "Examples:\n"
-							 "  hob set art/duck.glb lods.max=3 texture.encoding=bc\n"
-							 "  hob set art/duck.glb lods.max=\n",
-							 run_set};
+const cli_command srv_cli_set = {
+	"set", "ASSET KEY=VALUE...", "change how one asset is cooked",
+	"The daemon writes MODEL.cook.json beside the model and cooks it again. 'man "
+	"hob.json' lists the keys; an empty VALUE takes "
+	"the key out of the file, so that the folder's cook.json counts again. Exit "
+	"code 2 when a key or a value is wrong.\n"
+	"\n"
+	"Examples:\n"
+	"  hob set art/duck.glb lods.max=3 texture.encoding=bc\n"
+	"  hob set art/duck.glb lods.max=\n",
+	run_set};

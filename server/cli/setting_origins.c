@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void setting_origins_init(setting_origins *origins)
+void srv_setting_origins_init(setting_origins *origins)
 {
 	*origins = (setting_origins){0};
 	hob_settings_init(&origins->settings);
@@ -16,7 +16,7 @@ static void take(setting_origins *origins, uint32_t setting, const char *name)
 	origins->names[setting] = strdup(name);
 }
 
-void setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name)
+void srv_setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name)
 {
 	const hob_settings *before = &origins->settings;
 #define SETTING(field, type, path, value, min, max, doc)                                                     \
@@ -38,7 +38,7 @@ static cJSON *value_at(const cJSON *settings, const char *path)
 	return cJSON_GetObjectItemCaseSensitive(in, dot ? dot + 1 : path);
 }
 
-char *setting_origins_text(const setting_origins *origins)
+char *srv_setting_origins_text(const setting_origins *origins)
 {
 	static const char *const paths[] = {
 #define SETTING(field, type, path, value, min, max, doc) path,
@@ -62,7 +62,7 @@ char *setting_origins_text(const setting_origins *origins)
 	return text;
 }
 
-void setting_origins_release(setting_origins *origins)
+void srv_setting_origins_release(setting_origins *origins)
 {
 	for (uint32_t i = 0; i < SETTING_ORIGINS; i++)
 		free(origins->names[i]);

@@ -19,11 +19,11 @@ typedef struct setting_origins {
 } setting_origins;
 
 /* Built-in values, which come from nowhere. */
-void setting_origins_init(setting_origins *origins);
+void srv_setting_origins_init(setting_origins *origins);
 /* What a layer called `name` made of them: what is other than before comes from it. */
-void setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name);
+void srv_setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name);
 /* {"lods.max":{"value":3,"origin":"props/cook.json"}}: what some layer changed; for free(), NULL without memory. */
-char *setting_origins_text(const setting_origins *origins);
-void setting_origins_release(setting_origins *origins);
+char *srv_setting_origins_text(const setting_origins *origins);
+void srv_setting_origins_release(setting_origins *origins);
 
 #endif

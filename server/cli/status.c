@@ -19,9 +19,9 @@ static void put_states(const cJSON *states, hob_buf *out)
 					  strcmp(state->string, "interrupted") == 0 || strcmp(state->string, "stale") == 0 ||
 					  strcmp(state->string, "missing") == 0;
 		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
-			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble, cli_state_color(state->string),
-						   state->string, cli_color_off(), listed ? "   hob ls --state " : "",
-						   listed ? state->string : "");
+			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble,
+						   srv_cli_state_color(state->string), state->string, srv_cli_color_off(),
+						   listed ? "   hob ls --state " : "", listed ? state->string : "");
 	}
 }
 
@@ -33,18 +33,18 @@ static void put_queue(const cJSON *queue, hob_buf *out)
 				  {"in-use", "in use by clients"},
 				  {"changed", "just changed"},
 				  {"background", "other"}};
-	double waiting = cli_number(queue, "length");
+	double waiting = srv_cli_number(queue, "length");
 	char count[48];
-	if (cli_number(queue, "in_changeset") > 0)
+	if (srv_cli_number(queue, "in_changeset") > 0)
 		hob_buf_printf(out, "  changeset %s finished, published when the rest is cooked\n",
-					   cli_count(cli_number(queue, "in_changeset"), "change", count));
-	if (cli_number(queue, "running") + waiting == 0)
+					   srv_cli_count(srv_cli_number(queue, "in_changeset"), "change", count));
+	if (srv_cli_number(queue, "running") + waiting == 0)
 		return;
-	hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting", cli_number(queue, "running"), waiting);
+	hob_buf_printf(out, "  cooking   %.0f now, %.0f waiting", srv_cli_number(queue, "running"), waiting);
 	const char *before = ": ";
 	for (size_t i = 0; i < HOB_COUNT_OF(urgent); i++)
-		if (cli_number(queue, urgent[i].name) > 0) {
-			hob_buf_printf(out, "%s%.0f %s", before, cli_number(queue, urgent[i].name), urgent[i].words);
+		if (srv_cli_number(queue, urgent[i].name) > 0) {
+			hob_buf_printf(out, "%s%.0f %s", before, srv_cli_number(queue, urgent[i].name), urgent[i].words);
 			before = ", ";
 		}
 	hob_buf_put(out, "\n", 1);
@@ -52,47 +52,50 @@ static void put_queue(const cJSON *queue, hob_buf *out)
 
 static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 {
-	const cJSON *assets = cli_member(stats, "assets"), *bytes = cli_member(stats, "bytes");
-	const cJSON *queue = cli_member(stats, "queue"), *cache = cli_member(stats, "cache");
+	const cJSON *assets = srv_cli_member(stats, "assets"), *bytes = srv_cli_member(stats, "bytes");
+	const cJSON *queue = srv_cli_member(stats, "queue"), *cache = srv_cli_member(stats, "cache");
 	char a[32], b[32], count[48];
 	hob_buf_printf(out, "%s  %s, up %s, %s, revision %.0f\n", url,
-				   cJSON_IsTrue(cli_member(stats, "ready")) ? "ready" : "scanning",
-				   srv_text_duration((uint64_t)cli_number(stats, "uptime_ms") * 1000000, a),
-				   cli_count(cli_number(assets, "total"), "asset", count), cli_number(stats, "rev"));
+				   cJSON_IsTrue(srv_cli_member(stats, "ready")) ? "ready" : "scanning",
+				   srv_text_duration((uint64_t)srv_cli_number(stats, "uptime_ms") * 1000000, a),
+				   srv_cli_count(srv_cli_number(assets, "total"), "asset", count),
+				   srv_cli_number(stats, "rev"));
 	put_states(assets, out);
-	if (cli_text(stats, "degraded")[0])
-		hob_buf_printf(out, "  %sdegraded%s   %s\n", cli_state_color("failed"), cli_color_off(),
-					   cli_text(stats, "degraded"));
+	if (srv_cli_text(stats, "degraded")[0])
+		hob_buf_printf(out, "  %sdegraded%s   %s\n", srv_cli_state_color("failed"), srv_cli_color_off(),
+					   srv_cli_text(stats, "degraded"));
 	put_queue(queue, out);
 	hob_buf_printf(out, "  models    %s (their own files only), %s cooked, %s\n",
-				   srv_text_bytes((uint64_t)cli_number(bytes, "source"), a),
-				   srv_text_bytes((uint64_t)cli_number(bytes, "cooked"), b),
-				   cli_count(cli_number(stats, "warnings"), "warning", count));
-	hob_buf_printf(out, "  cache     %s", srv_text_bytes((uint64_t)cli_number(cache, "bytes"), a));
-	if (cli_number(cache, "limit_bytes") > 0)
-		hob_buf_printf(out, " of %s", srv_text_bytes((uint64_t)cli_number(cache, "limit_bytes"), b));
+				   srv_text_bytes((uint64_t)srv_cli_number(bytes, "source"), a),
+				   srv_text_bytes((uint64_t)srv_cli_number(bytes, "cooked"), b),
+				   srv_cli_count(srv_cli_number(stats, "warnings"), "warning", count));
+	hob_buf_printf(out, "  cache     %s", srv_text_bytes((uint64_t)srv_cli_number(cache, "bytes"), a));
+	if (srv_cli_number(cache, "limit_bytes") > 0)
+		hob_buf_printf(out, " of %s", srv_text_bytes((uint64_t)srv_cli_number(cache, "limit_bytes"), b));
 	hob_buf_printf(out, ", %s free on its disk\n",
-				   srv_text_bytes((uint64_t)cli_number(cache, "disk_free_bytes"), b));
+				   srv_text_bytes((uint64_t)srv_cli_number(cache, "disk_free_bytes"), b));
 }
 
 /* The cache above this one. */
 static void put_upstream(const cJSON *upstream, hob_buf *out)
 {
 	char bytes[32], count[48];
-	const char *state = cli_text(upstream, "state");
+	const char *state = srv_cli_text(upstream, "state");
 	if (!cJSON_IsObject(upstream))
 		return;
-	hob_buf_printf(out, "  upstream  %s  ", cli_text(upstream, "url"));
+	hob_buf_printf(out, "  upstream  %s  ", srv_cli_text(upstream, "url"));
 	if (strcmp(state, "up") != 0)
-		hob_buf_printf(out, "%s%s%s since %s: %s", cli_state_color("failed"), state, cli_color_off(),
-					   cli_text(upstream, "since"), cli_text(upstream, "reason"));
+		hob_buf_printf(out, "%s%s%s since %s: %s", srv_cli_state_color("failed"), state, srv_cli_color_off(),
+					   srv_cli_text(upstream, "since"), srv_cli_text(upstream, "reason"));
 	else
-		hob_buf_printf(out, "%s fetched, %s", cli_count(cli_number(upstream, "fetched"), "result", count),
-					   srv_text_bytes((uint64_t)cli_number(upstream, "fetched_bytes"), bytes));
-	if (cli_number(upstream, "outbox") > 0)
-		hob_buf_printf(out, "; %s to give", cli_count(cli_number(upstream, "outbox"), "result", count));
-	if (cli_number(upstream, "refused") > 0)
-		hob_buf_printf(out, "; %.0f refused, see the log", cli_number(upstream, "refused"));
+		hob_buf_printf(out, "%s fetched, %s",
+					   srv_cli_count(srv_cli_number(upstream, "fetched"), "result", count),
+					   srv_text_bytes((uint64_t)srv_cli_number(upstream, "fetched_bytes"), bytes));
+	if (srv_cli_number(upstream, "outbox") > 0)
+		hob_buf_printf(out, "; %s to give",
+					   srv_cli_count(srv_cli_number(upstream, "outbox"), "result", count));
+	if (srv_cli_number(upstream, "refused") > 0)
+		hob_buf_printf(out, "; %.0f refused, see the log", srv_cli_number(upstream, "refused"));
 	hob_buf_put(out, "\n", 1);
 }
 
@@ -100,17 +103,17 @@ static void put_upstream(const cJSON *upstream, hob_buf *out)
 static void put_nondeterministic(const char *url, const cJSON *stats, hob_buf *out)
 {
 	int ignored;
-	double count = cli_number(stats, "nondeterministic");
+	double count = srv_cli_number(stats, "nondeterministic");
 	const cJSON *item;
 	if (count == 0)
 		return;
-	cJSON *list = cli_ask_json("hob status", url, "/api/v1/assets?nondeterministic=true&limit=3&fields=name",
-							   false, &ignored);
+	cJSON *list = srv_cli_ask_json(
+		"hob status", url, "/api/v1/assets?nondeterministic=true&limit=3&fields=name", false, &ignored);
 	hob_buf_printf(out, "  %snondeterministic%s  the same inputs gave different outputs: hob why",
-				   cli_state_color("failed"), cli_color_off());
-	cJSON_ArrayForEach(item, cli_member(list, "items"))
+				   srv_cli_state_color("failed"), srv_cli_color_off());
+	cJSON_ArrayForEach(item, srv_cli_member(list, "items"))
 	{
-		hob_buf_printf(out, " %s", cli_text(item, "name"));
+		hob_buf_printf(out, " %s", srv_cli_text(item, "name"));
 		count--;
 	}
 	hob_buf_printf(out, count > 0 ? ", and %.0f more\n" : "\n", count);
@@ -121,32 +124,33 @@ static void put_roots(const cJSON *roots, hob_buf *out)
 {
 	const cJSON *item;
 	char count[48];
-	cJSON_ArrayForEach(item, cli_member(roots, "items"))
+	cJSON_ArrayForEach(item, srv_cli_member(roots, "items"))
 	{
-		const char *note = cli_text(item, "note");
-		bool noted = note[0] && strcmp(note, cli_text(item, "mode")) != 0;
-		const char *missing = cli_text(item, "missing_since");
+		const char *note = srv_cli_text(item, "note");
+		bool noted = note[0] && strcmp(note, srv_cli_text(item, "mode")) != 0;
+		const char *missing = srv_cli_text(item, "missing_since");
 		if (missing[0]) {
-			hob_buf_printf(out, "  %smissing%s   %s  since %s: %s\n", cli_state_color("failed"),
-						   cli_color_off(), cli_text(item, "path"), missing, note);
+			hob_buf_printf(out, "  %smissing%s   %s  since %s: %s\n", srv_cli_state_color("failed"),
+						   srv_cli_color_off(), srv_cli_text(item, "path"), missing, note);
 			continue;
 		}
-		hob_buf_printf(out, "  watching  %s  (%s, %s%s%s)\n", cli_text(item, "path"), cli_text(item, "mode"),
-					   cli_count(cli_number(item, "files"), "file", count), noted ? "; " : "",
+		hob_buf_printf(out, "  watching  %s  (%s, %s%s%s)\n", srv_cli_text(item, "path"),
+					   srv_cli_text(item, "mode"),
+					   srv_cli_count(srv_cli_number(item, "files"), "file", count), noted ? "; " : "",
 					   noted ? note : "");
-		if (cli_text(item, "skipped")[0])
-			hob_buf_printf(out, "  skipped   %s\n", cli_text(item, "skipped"));
+		if (srv_cli_text(item, "skipped")[0])
+			hob_buf_printf(out, "  skipped   %s\n", srv_cli_text(item, "skipped"));
 	}
 }
 
 static int print_once(const char *url, hob_buf *out)
 {
 	int code = EXIT_GOOD;
-	cJSON *stats = cli_ask_json("hob status", url, "/api/v1/stats", false, &code);
-	cJSON *roots = stats ? cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
+	cJSON *stats = srv_cli_ask_json("hob status", url, "/api/v1/stats", false, &code);
+	cJSON *roots = stats ? srv_cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
 	if (stats)
 		put_stats(url, stats, out);
-	put_upstream(cli_member(stats, "upstream"), out);
+	put_upstream(srv_cli_member(stats, "upstream"), out);
 	put_nondeterministic(url, stats, out);
 	put_roots(roots, out);
 	cJSON_Delete(stats);
@@ -178,17 +182,17 @@ static bool wait_for_change(const char *url, hob_buf *since)
 			 since->size > 0 ? "&since=" : "", since->size > 0 ? (const char *)since->data : "");
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
 		return false;
 	cJSON *root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
-	if (cli_text(root, "next")[0]) {
+	if (srv_cli_text(root, "next")[0]) {
 		hob_buf_clear(since);
-		hob_buf_put_str(since, hob_str_of(cli_text(root, "next")));
+		hob_buf_put_str(since, hob_str_of(srv_cli_text(root, "next")));
 		hob_buf_put(since, "", 1);
 		nanosleep(&gather, NULL);
 	}
 	cJSON_Delete(root);
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return response.status == 200 || response.status == 204;
 }
 
@@ -221,20 +225,21 @@ static int watch(const char *url)
 
 static int run_status(int argc, char **argv)
 {
-	const char *url = cli_default_url();
+	const char *url = srv_cli_default_url();
 	bool json = false, watching = false;
 	cli_option options[] = {
 		{"--watch", 'w', CLI_FLAG, &watching, NULL, "show it again after each change, until Ctrl-C"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_status, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_status, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (json && watching)
-		return cli_usage_error(&cli_status, "--watch is for people; 'hob watch' prints changes as JSON");
+		return srv_cli_usage_error(&srv_cli_status,
+								   "--watch is for people; 'hob watch' prints changes as JSON");
 	int code = EXIT_GOOD;
 	if (json) {
-		cli_ask_json("hob status", url, "/api/v1/stats", true, &code);
+		srv_cli_ask_json("hob status", url, "/api/v1/stats", true, &code);
 		return code;
 	}
 	if (watching)
@@ -246,7 +251,7 @@ static int run_status(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_status = {
+const cli_command srv_cli_status = {
 	"status", "", "what the daemon is doing",
 	"How many assets are in which state, what is being cooked, the size of models, results and cache, and "
 	"the "
@@ -258,28 +263,28 @@ const cli_command cli_status = {
 
 static int run_healthcheck(int argc, char **argv)
 {
-	const char *url = cli_default_url();
+	const char *url = srv_cli_default_url();
 	bool ready = false;
 	cli_option options[] = {
 		{"--ready", 0, CLI_FLAG, &ready, NULL, "ask whether it is scanned and can cook, too"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	cli_response response;
 	hob_error error = {0};
-	if (!cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
-		cli_print_error("hob healthcheck", &error);
+	if (!srv_cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error("hob healthcheck", &error);
 		return EXIT_UNREACHABLE;
 	}
 	int status = response.status;
 	if (status != 200)
 		fprintf(stderr, "hob healthcheck: %.*s", HOB_FMT(hob_buf_str(&response.body)));
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
-const cli_command cli_healthcheck = {
+const cli_command srv_cli_healthcheck = {
 	"healthcheck", "", "exit 0 when the daemon is alive",
 	"For container engines and scripts: prints nothing when all is well; exit code 1 when "
 	"not, 3 when nobody answers.\n\n"

@@ -14,7 +14,7 @@ static int create(const char *path, const char *name, bool write)
 	hob_error error = {0};
 	char text[SRV_TOKEN_TEXT + 1];
 	if (!srv_token_create(path, hob_str_of(name), write ? SRV_SCOPE_WRITE : SRV_SCOPE_READ, text, &error)) {
-		cli_print_error("hob token", &error);
+		srv_cli_print_error("hob token", &error);
 		return EXIT_USAGE;
 	}
 	printf("%s\n", text);
@@ -29,7 +29,7 @@ static int list(const char *path, bool json)
 	hob_error error = {0};
 	srv_tokens tokens;
 	if (!srv_tokens_read(path, &tokens, &error)) {
-		cli_print_error("hob token", &error);
+		srv_cli_print_error("hob token", &error);
 		return EXIT_USAGE;
 	}
 	cJSON *items = cJSON_CreateArray();
@@ -64,7 +64,7 @@ static int revoke(const char *path, const char *name)
 {
 	hob_error error = {0};
 	if (!srv_token_revoke(path, hob_str_of(name), &error)) {
-		cli_print_error("hob token", &error);
+		srv_cli_print_error("hob token", &error);
 		return EXIT_USAGE;
 	}
 	fprintf(stderr, "'%s' is not let in any more.\n", name);
@@ -81,26 +81,27 @@ static int run_token(int argc, char **argv)
 		 "create one that may also change things: cook, upload, settings"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "list for machines"},
 	};
-	int operands = cli_parse(&cli_token, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_token, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	const char *verb = operands > 0 ? argv[1] : "";
 	bool is_list = strcmp(verb, "list") == 0, is_create = strcmp(verb, "create") == 0;
 	static const char *const verbs[] = {"create", "list", "revoke"};
-	const char *near = operands > 0 ? cli_nearest(hob_str_of(verb), verbs, HOB_COUNT_OF(verbs)) : NULL;
+	const char *near = operands > 0 ? srv_cli_nearest(hob_str_of(verb), verbs, HOB_COUNT_OF(verbs)) : NULL;
 	if (near && strcmp(near, verb) != 0)
-		return cli_usage_error(&cli_token, "there is no '%s'; did you mean '%s'?", verb, near);
+		return srv_cli_usage_error(&srv_cli_token, "there is no '%s'; did you mean '%s'?", verb, near);
 	if (!near)
-		return cli_usage_error(&cli_token, "say what to do: create NAME, list or revoke NAME");
+		return srv_cli_usage_error(&srv_cli_token, "say what to do: create NAME, list or revoke NAME");
 	if (operands != (is_list ? 1 : 2))
-		return cli_usage_error(&cli_token, is_list ? "list takes no name" : "%s takes the name of one token",
-							   verb);
+		return srv_cli_usage_error(&srv_cli_token,
+								   is_list ? "list takes no name" : "%s takes the name of one token", verb);
 	if (!path || !path[0])
-		return cli_usage_error(&cli_token, "which file? Give --token-file FILE or set HOB_TOKEN_FILE");
+		return srv_cli_usage_error(&srv_cli_token,
+								   "which file? Give --token-file FILE or set HOB_TOKEN_FILE");
 	return is_list ? list(path, json) : is_create ? create(path, argv[2], write) : revoke(path, argv[2]);
 }
 
-const cli_command cli_token = {
+const cli_command srv_cli_token = {
 	"token", "create|list|revoke [NAME]", "access tokens for daemons that other machines reach",
 	"Tokens let programs and people in from other machines. Only their SHA-256 is kept in FILE, so a token "
 	"is shown\n"

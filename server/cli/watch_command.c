@@ -47,11 +47,11 @@ static char *shell_text(const char *command)
 static void set_variables(const cJSON *event)
 {
 	char rev[32];
-	snprintf(rev, sizeof rev, "%.0f", cli_number(event, "rev"));
-	setenv("HOB_ASSET", cli_text(event, "asset"), 1);
-	setenv("HOB_STATE", cli_text(event, "state"), 1);
-	setenv("HOB_KIND", cli_text(event, "kind"), 1);
-	setenv("HOB_ID", cli_text(event, "id"), 1);
+	snprintf(rev, sizeof rev, "%.0f", srv_cli_number(event, "rev"));
+	setenv("HOB_ASSET", srv_cli_text(event, "asset"), 1);
+	setenv("HOB_STATE", srv_cli_text(event, "state"), 1);
+	setenv("HOB_KIND", srv_cli_text(event, "kind"), 1);
+	setenv("HOB_ID", srv_cli_text(event, "id"), 1);
 	setenv("HOB_REV", rev, 1);
 }
 
@@ -73,10 +73,10 @@ static void execute(const char *command, hob_str line)
 	if (pid < 0)
 		fprintf(stderr, "hob watch: no process for '%s': %s\n", command, strerror(errno));
 	else if (WIFSIGNALED(status))
-		fprintf(stderr, "hob watch: the command for %s was ended by signal %d\n", cli_text(event, "asset"),
-				WTERMSIG(status));
+		fprintf(stderr, "hob watch: the command for %s was ended by signal %d\n",
+				srv_cli_text(event, "asset"), WTERMSIG(status));
 	else if (WEXITSTATUS(status) != 0)
-		fprintf(stderr, "hob watch: the command for %s ended with code %d\n", cli_text(event, "asset"),
+		fprintf(stderr, "hob watch: the command for %s ended with code %d\n", srv_cli_text(event, "asset"),
 				WEXITSTATUS(status));
 	cJSON_Delete(event);
 }
@@ -94,7 +94,7 @@ static void print_marked(const watcher *w, hob_str data)
 static void tell_reset(const watcher *w, hob_str data)
 {
 	cJSON *reset = cJSON_ParseWithLength(data.data, data.len);
-	const char *reason = cli_text(reset, "reason");
+	const char *reason = srv_cli_text(reset, "reason");
 	fprintf(
 		stderr,
 		"hob watch: %s%s%s%s; what changed before now may be missing here: 'hob ls' shows what is there\n",
@@ -156,11 +156,11 @@ static int follow(watcher *w, const char *url, const char *target, bool once)
 		hob_error error = {0};
 		snprintf(last, sizeof last, "Last-Event-ID: %s", w->id);
 		w->met = false;
-		bool ok = cli_stream(url, target, w->id[0] ? last : NULL, on_line, w, &error);
+		bool ok = srv_cli_stream(url, target, w->id[0] ? last : NULL, on_line, w, &error);
 		if (w->broken)
 			return EXIT_INTERNAL;
 		if (!ok && (error.code == HOB_ERR_USAGE || !w->id[0])) {
-			cli_print_error("hob watch", &error);
+			srv_cli_print_error("hob watch", &error);
 			return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
 		}
 		if (once) {
@@ -183,7 +183,7 @@ static int follow(watcher *w, const char *url, const char *target, bool once)
 
 static int run_watch(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *since = NULL, *command = NULL;
+	const char *url = srv_cli_default_url(), *since = NULL, *command = NULL;
 	bool once = false, marked = false;
 	cli_option options[] = {
 		{"--exec", 0, CLI_TEXT, &command, "COMMAND",
@@ -193,21 +193,21 @@ static int run_watch(int argc, char **argv)
 		 "every line says its event and event_id; hello, lost and reset are lines, too"},
 		{"--once", 0, CLI_FLAG, &once, NULL, "end when the daemon ends, with exit code 3"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_watch, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_watch, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (marked && command)
-		return cli_usage_error(&cli_watch,
-							   "--json is of what is printed, --exec prints nothing; leave out one");
+		return srv_cli_usage_error(&srv_cli_watch,
+								   "--json is of what is printed, --exec prints nothing; leave out one");
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/events?kinds=asset"));
 	if (operands > 0) {
 		hob_buf_put_str(&target, HOB_STR("&asset="));
-		cli_encode(&target, hob_str_of(argv[1]));
+		srv_cli_encode(&target, hob_str_of(argv[1]));
 	}
 	if (since) {
 		hob_buf_put_str(&target, HOB_STR("&since="));
-		cli_encode(&target, hob_str_of(since));
+		srv_cli_encode(&target, hob_str_of(since));
 	}
 	hob_buf_put(&target, "", 1);
 	char *text = command ? shell_text(command) : NULL;
@@ -218,7 +218,7 @@ static int run_watch(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_watch = {
+const cli_command srv_cli_watch = {
 	"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
 	"Prints every cook, failure and removal as it is published. With --exec a command is run for each "
 	"instead;\n"

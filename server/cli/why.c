@@ -37,7 +37,7 @@ static void print_reasons(const cJSON *reasons)
 	const cJSON *reason;
 	cJSON_ArrayForEach(reason, reasons)
 	{
-		const char *kind = cli_text(reason, "kind"), *words = kind, *path = cli_text(reason, "path");
+		const char *kind = srv_cli_text(reason, "kind"), *words = kind, *path = srv_cli_text(reason, "path");
 		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 			if (strcmp(kinds[i].kind, kind) == 0)
 				words = kinds[i].words;
@@ -47,11 +47,11 @@ static void print_reasons(const cJSON *reasons)
 
 static void print_error(const cJSON *error)
 {
-	const cJSON *place = cli_member(error, "location");
-	print_line("failed", cli_text(error, "message"));
-	if (cli_number(place, "line") > 0)
-		printf("  at        %s:%.0f\n", cli_text(place, "file"), cli_number(place, "line"));
-	print_line("hint", cli_text(error, "hint"));
+	const cJSON *place = srv_cli_member(error, "location");
+	print_line("failed", srv_cli_text(error, "message"));
+	if (srv_cli_number(place, "line") > 0)
+		printf("  at        %s:%.0f\n", srv_cli_text(place, "file"), srv_cli_number(place, "line"));
+	print_line("hint", srv_cli_text(error, "hint"));
 }
 
 /* The report of the cook that is served holds its notes. */
@@ -59,18 +59,18 @@ static void print_warnings(const char *url, const cJSON *asset)
 {
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/a/"));
-	cli_encode(&target, hob_str_of(cli_text(asset, "root")));
+	srv_cli_encode(&target, hob_str_of(srv_cli_text(asset, "root")));
 	hob_buf_put(&target, "/", 1);
-	cli_encode(&target, hob_str_of(cli_text(asset, "path")));
+	srv_cli_encode(&target, hob_str_of(srv_cli_text(asset, "path")));
 	hob_buf_put_str(&target, HOB_STR("?output=report"));
 	hob_buf_put(&target, "", 1);
 	int ignored;
-	cJSON *report = cli_ask_json("hob why", url, (const char *)target.data, false, &ignored);
+	cJSON *report = srv_cli_ask_json("hob why", url, (const char *)target.data, false, &ignored);
 	const cJSON *note;
-	cJSON_ArrayForEach(note, cli_member(report, "notes"))
+	cJSON_ArrayForEach(note, srv_cli_member(report, "notes"))
 	{
-		if (strcmp(cli_text(note, "level"), "warning") == 0)
-			print_line("warning", cli_text(note, "text"));
+		if (strcmp(srv_cli_text(note, "level"), "warning") == 0)
+			print_line("warning", srv_cli_text(note, "text"));
 	}
 	cJSON_Delete(report);
 	hob_buf_release(&target);
@@ -82,7 +82,7 @@ static void print_warnings(const char *url, const cJSON *asset)
 static void drop_equal(cJSON *settings, const cJSON *initial)
 {
 	for (cJSON *item = settings->child, *next; item; item = next) {
-		const cJSON *other = cli_member(initial, item->string);
+		const cJSON *other = srv_cli_member(initial, item->string);
 		next = item->next;
 		if (cJSON_IsObject(item))
 			drop_equal(item, other);
@@ -128,22 +128,22 @@ static void print_word(const char *text)
 static void print_again(const char *url, const cJSON *asset)
 {
 	int ignored;
-	cJSON *roots = cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
+	cJSON *roots = srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
 	const cJSON *root;
-	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
-		if (strcmp(cli_text(root, "name"), cli_text(asset, "root")) != 0)
+		if (strcmp(srv_cli_text(root, "name"), srv_cli_text(asset, "root")) != 0)
 			continue;
 		char path[4096];
-		if (cli_text(root, "missing_since")[0])
-			printf("  %smissing%s   since %s: %s\n", cli_state_color("failed"), cli_color_off(),
-				   cli_text(root, "missing_since"), cli_text(root, "note"));
-		char *settings = changed_settings(cli_member(asset, "settings"));
-		snprintf(path, sizeof path, "%s/%s", cli_text(root, "path"), cli_text(asset, "path"));
+		if (srv_cli_text(root, "missing_since")[0])
+			printf("  %smissing%s   since %s: %s\n", srv_cli_state_color("failed"), srv_cli_color_off(),
+				   srv_cli_text(root, "missing_since"), srv_cli_text(root, "note"));
+		char *settings = changed_settings(srv_cli_member(asset, "settings"));
+		snprintf(path, sizeof path, "%s/%s", srv_cli_text(root, "path"), srv_cli_text(asset, "path"));
 		fputs("  again     hob cook ", stdout);
 		print_word(path);
 		fputs(" --root ", stdout);
-		print_word(cli_text(root, "path"));
+		print_word(srv_cli_text(root, "path"));
 		if (settings) {
 			fputs(" --settings ", stdout);
 			print_word(settings);
@@ -165,82 +165,84 @@ static void print_value(const cJSON *value)
 
 static void print_change(const cJSON *change)
 {
-	const char *use = cli_text(change, "use"), *from = cli_text(change, "from"), *to = cli_text(change, "to");
+	const char *use = srv_cli_text(change, "use"), *from = srv_cli_text(change, "from"),
+			   *to = srv_cli_text(change, "to");
 	if (cJSON_HasObjectItem(change, "setting")) {
-		printf("  changed   %-24s ", cli_text(change, "setting"));
-		print_value(cli_member(change, "from"));
+		printf("  changed   %-24s ", srv_cli_text(change, "setting"));
+		print_value(srv_cli_member(change, "from"));
 		fputs(" -> ", stdout);
-		print_value(cli_member(change, "to"));
-		printf("  %s(%s)%s\n", cli_dim(), cli_text(change, "origin"), cli_color_off());
+		print_value(srv_cli_member(change, "to"));
+		printf("  %s(%s)%s\n", srv_cli_dim(), srv_cli_text(change, "origin"), srv_cli_color_off());
 	} else if (use[0]) {
-		printf("  changed   %-24s %s%s\n", cli_text(change, "input"),
+		printf("  changed   %-24s %s%s\n", srv_cli_text(change, "input"),
 			   strcmp(use, "added") == 0 ? "is used now" : "is not used any more",
 			   strcmp(use, "added") == 0 && !to[0] ? ", and is missing" : "");
 	} else {
-		printf("  changed   %-24s %.12s -> %.12s\n", cli_text(change, "input"), from[0] ? from : "missing",
-			   to[0] ? to : "missing");
+		printf("  changed   %-24s %.12s -> %.12s\n", srv_cli_text(change, "input"),
+			   from[0] ? from : "missing", to[0] ? to : "missing");
 	}
 }
 
 static void print_reproducibility(const cJSON *check)
 {
-	const cJSON *found = cli_member(check, "found"), *name;
+	const cJSON *found = srv_cli_member(check, "found"), *name;
 	if (!cJSON_IsObject(check))
 		return;
 	printf("  checked   ");
-	if (cJSON_IsTrue(cli_member(check, "same")))
+	if (cJSON_IsTrue(srv_cli_member(check, "same")))
 		fputs("cooked again, same outputs", stdout);
-	else if (cli_text(found, "message")[0])
-		printf("%scooked again from the same inputs and failed:%s %s", cli_state_color("failed"),
-			   cli_color_off(), cli_text(found, "message"));
+	else if (srv_cli_text(found, "message")[0])
+		printf("%scooked again from the same inputs and failed:%s %s", srv_cli_state_color("failed"),
+			   srv_cli_color_off(), srv_cli_text(found, "message"));
 	else
-		printf("%snondeterministic: the same inputs gave different%s", cli_state_color("failed"),
-			   cli_color_off());
-	cJSON_ArrayForEach(name, cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
-	printf("  %s%s%s\n", cli_dim(), cli_text(check, "at"), cli_color_off());
-	if (cJSON_IsFalse(cli_member(check, "same")))
+		printf("%snondeterministic: the same inputs gave different%s", srv_cli_state_color("failed"),
+			   srv_cli_color_off());
+	cJSON_ArrayForEach(name, srv_cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
+	printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(check, "at"), srv_cli_color_off());
+	if (cJSON_IsFalse(srv_cli_member(check, "same")))
 		print_line("hint", "do not trust this cook: make a report with 'hob bundle'; POST .../cook "
 						   "{\"force\":true} cooks it again");
 }
 
 static void print_previous(const cJSON *why, const char *against)
 {
-	const cJSON *previous = cli_member(why, "previous"), *compared = cli_member(why, "compared");
-	if (against || !cJSON_IsTrue(cli_member(previous, "same")))
+	const cJSON *previous = srv_cli_member(why, "previous"), *compared = srv_cli_member(why, "compared");
+	if (against || !cJSON_IsTrue(srv_cli_member(previous, "same")))
 		return;
-	printf("  the same  inputs and settings as the cook before, %s (job %.0f)\n", cli_text(previous, "at"),
-		   cli_number(previous, "job"));
+	printf("  the same  inputs and settings as the cook before, %s (job %.0f)\n",
+		   srv_cli_text(previous, "at"), srv_cli_number(previous, "job"));
 	if (cJSON_IsObject(compared))
-		printf("  other     than the one of %s (job %.0f):\n", cli_text(compared, "at"),
-			   cli_number(compared, "job"));
+		printf("  other     than the one of %s (job %.0f):\n", srv_cli_text(compared, "at"),
+			   srv_cli_number(compared, "job"));
 }
 
 static void print_why(const char *url, const cJSON *why, const cJSON *asset, const char *against)
 {
 	const cJSON *item;
 	char time[32], count[48];
-	double unchanged = cli_number(why, "unchanged");
-	bool cached = cJSON_IsTrue(cli_member(why, "cached"));
-	bool known = cached && strcmp(cli_text(why, "verdict"), "failed") == 0;
-	printf("%s: %s%s%s%s\n", cli_text(why, "asset"), cli_text(why, "verdict"), known ? AS_KNOWN : "",
+	double unchanged = srv_cli_number(why, "unchanged");
+	bool cached = cJSON_IsTrue(srv_cli_member(why, "cached"));
+	bool known = cached && strcmp(srv_cli_text(why, "verdict"), "failed") == 0;
+	printf("%s: %s%s%s%s\n", srv_cli_text(why, "asset"), srv_cli_text(why, "verdict"), known ? AS_KNOWN : "",
 		   against ? ", compared with rev " : "", against ? against : "");
-	if (cli_text(why, "fetched_from")[0])
-		printf("  from      the upstream %s\n", cli_text(why, "fetched_from"));
-	print_reasons(cli_member(why, "reason"));
+	if (srv_cli_text(why, "fetched_from")[0])
+		printf("  from      the upstream %s\n", srv_cli_text(why, "fetched_from"));
+	print_reasons(srv_cli_member(why, "reason"));
 	print_previous(why, against);
-	cJSON_ArrayForEach(item, cli_member(why, "changed")) print_change(item);
-	if (cli_text(why, "previous_key")[0] && unchanged > 0)
-		printf("  as before %s\n", cli_count(unchanged, "input", count));
-	if (cJSON_IsObject(cli_member(asset, "error")))
-		print_error(cli_member(asset, "error"));
-	else if (cli_number(asset, "warnings") > 0)
+	cJSON_ArrayForEach(item, srv_cli_member(why, "changed")) print_change(item);
+	if (srv_cli_text(why, "previous_key")[0] && unchanged > 0)
+		printf("  as before %s\n", srv_cli_count(unchanged, "input", count));
+	if (cJSON_IsObject(srv_cli_member(asset, "error")))
+		print_error(srv_cli_member(asset, "error"));
+	else if (srv_cli_number(asset, "warnings") > 0)
 		print_warnings(url, asset);
-	if (cli_number(why, "cook_ms") > 0)
-		printf("  took      %s%s\n", srv_text_duration((uint64_t)(cli_number(why, "cook_ms") * 1e6), time),
+	if (srv_cli_number(why, "cook_ms") > 0)
+		printf("  took      %s%s\n",
+			   srv_text_duration((uint64_t)(srv_cli_number(why, "cook_ms") * 1e6), time),
 			   cached ? " when it was cooked" : "");
-	print_reproducibility(cli_member(why, "reproducibility"));
-	if (cli_text(why, "key")[0])
-		printf("  key       %.16s\n", cli_text(why, "key"));
+	print_reproducibility(srv_cli_member(why, "reproducibility"));
+	if (srv_cli_text(why, "key")[0])
+		printf("  key       %.16s\n", srv_cli_text(why, "key"));
 	print_again(url, asset);
 }
 
@@ -254,15 +256,15 @@ static void put_watched_name(const char *url, const char *name, hob_buf *out)
 	const char *slash = strrchr(name, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - name) + 1 : 1, slash ? name : ".");
 	bool here = realpath(folder, real) != NULL;
-	cJSON *roots = here ? cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored) : NULL;
+	cJSON *roots = here ? srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored) : NULL;
 	const cJSON *root;
-	cJSON_ArrayForEach(root, cli_member(roots, "items"))
+	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
-		const char *path = cli_text(root, "path");
+		const char *path = srv_cli_text(root, "path");
 		size_t len = strlen(path);
 		if (out->size > 0 || strncmp(real, path, len) != 0 || (real[len] != 0 && real[len] != '/'))
 			continue;
-		hob_buf_printf(out, "%s%s/%s", cli_text(root, "name"), real + len, slash ? slash + 1 : name);
+		hob_buf_printf(out, "%s%s/%s", srv_cli_text(root, "name"), real + len, slash ? slash + 1 : name);
 	}
 	cJSON_Delete(roots);
 	if (out->size == 0)
@@ -273,30 +275,30 @@ static void print_what_if(const cJSON *answer)
 {
 	const cJSON *item, *link;
 	char count[48], time[32];
-	double total = cli_number(answer, "count");
-	printf("%s: if it changed, %s would be looked at again", cli_text(answer, "file"),
-		   cli_count(total, "asset", count));
-	if (cli_number(answer, "expected_ms") > 0)
+	double total = srv_cli_number(answer, "count");
+	printf("%s: if it changed, %s would be looked at again", srv_cli_text(answer, "file"),
+		   srv_cli_count(total, "asset", count));
+	if (srv_cli_number(answer, "expected_ms") > 0)
 		printf(", about %s of cooking",
-			   srv_text_duration((uint64_t)(cli_number(answer, "expected_ms") * 1e6), time));
+			   srv_text_duration((uint64_t)(srv_cli_number(answer, "expected_ms") * 1e6), time));
 	putchar('\n');
-	cJSON_ArrayForEach(item, cli_member(answer, "assets"))
+	cJSON_ArrayForEach(item, srv_cli_member(answer, "assets"))
 	{
 		const char *between = " ";
-		printf("  %-9s", cli_text(item, "use"));
-		cJSON_ArrayForEach(link, cli_member(item, "chain"))
+		printf("  %-9s", srv_cli_text(item, "use"));
+		cJSON_ArrayForEach(link, srv_cli_member(item, "chain"))
 		{
 			printf("%s%s", between, cJSON_GetStringValue(link));
 			between = " -> ";
 		}
-		printf("  %s%s%s\n", cli_dim(), cli_text(item, "state"), cli_color_off());
+		printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(item, "state"), srv_cli_color_off());
 	}
-	if (cJSON_IsTrue(cli_member(answer, "shared")))
+	if (cJSON_IsTrue(srv_cli_member(answer, "shared")))
 		print_line("shared", "what several make alike of it, such as a texture, is made once");
-	print_line("note", cli_text(answer, "explanation"));
-	if (cli_number(answer, "unknown") > 0)
+	print_line("note", srv_cli_text(answer, "explanation"));
+	if (srv_cli_number(answer, "unknown") > 0)
 		printf("  note      %s not cooked yet; what they use is not known\n",
-			   cli_count(cli_number(answer, "unknown"), "asset", count));
+			   srv_cli_count(srv_cli_number(answer, "unknown"), "asset", count));
 }
 
 static int what_if(const char *url, const char *file, bool json)
@@ -305,9 +307,9 @@ static int what_if(const char *url, const char *file, bool json)
 	hob_buf name = {0}, target = {0};
 	put_watched_name(url, file, &name);
 	hob_buf_put_str(&target, HOB_STR("/api/v1/what-if?file="));
-	cli_encode(&target, hob_buf_str(&name));
+	srv_cli_encode(&target, hob_buf_str(&name));
 	hob_buf_put(&target, "", 1);
-	cJSON *answer = cli_ask_json("hob why", url, (const char *)target.data, json, &code);
+	cJSON *answer = srv_cli_ask_json("hob why", url, (const char *)target.data, json, &code);
 	if (answer)
 		print_what_if(answer);
 	cJSON_Delete(answer);
@@ -318,36 +320,37 @@ static int what_if(const char *url, const char *file, bool json)
 
 static int run_why(int argc, char **argv)
 {
-	const char *url = cli_default_url(), *against = NULL, *file = NULL;
+	const char *url = srv_cli_default_url(), *against = NULL, *file = NULL;
 	bool json = false;
 	cli_option options[] = {
 		{"--against", 0, CLI_TEXT, &against, "REV", "compare with what was served at this revision"},
 		{"--if", 0, CLI_TEXT, &file, "FILE", "instead: what would be cooked again if this file changed"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_why, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_why, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (file && (operands > 0 || against))
-		return cli_usage_error(&cli_why, "--if FILE stands alone: it asks about a file, not about an asset");
+		return srv_cli_usage_error(&srv_cli_why,
+								   "--if FILE stands alone: it asks about a file, not about an asset");
 	if (file)
 		return what_if(url, file, json);
 	if (operands != 1)
-		return cli_usage_error(&cli_why, "name one asset, as in 'hob ls'");
+		return srv_cli_usage_error(&srv_cli_why, "name one asset, as in 'hob ls'");
 	if (against && (against[0] == 0 || strspn(against, "0123456789") != strlen(against)))
-		return cli_usage_error(&cli_why, "'%s' is no revision: a number as in 'hob status' and 'hob watch'",
-							   against);
+		return srv_cli_usage_error(
+			&srv_cli_why, "'%s' is no revision: a number as in 'hob status' and 'hob watch'", against);
 	char id[32], target[128];
 	int code = EXIT_GOOD;
-	if (!cli_find_id("hob why", url, argv[1], id, &code))
+	if (!srv_cli_find_id("hob why", url, argv[1], id, &code))
 		return code;
 	snprintf(target, sizeof target, "/api/v1/assets/%s/why%s%.24s", id, against ? "?rev=" : "",
 			 against ? against : "");
-	cJSON *why = cli_ask_json("hob why", url, target, json, &code);
+	cJSON *why = srv_cli_ask_json("hob why", url, target, json, &code);
 	if (!why)
 		return code;
 	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
-	cJSON *asset = cli_ask_json("hob why", url, target, false, &code);
+	cJSON *asset = srv_cli_ask_json("hob why", url, target, false, &code);
 	if (asset)
 		print_why(url, why, asset, against);
 	cJSON_Delete(asset);
@@ -355,7 +358,7 @@ static int run_why(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_why = {
+const cli_command srv_cli_why = {
 	"why", "ASSET | --if FILE", "why it was (or was not) cooked",
 	"Tells what made the newest job run, which inputs and settings differ from the cook before (or from what "
 	"was\n"
@@ -370,9 +373,9 @@ const cli_command cli_why = {
 /* Asks for root/path of an asset whose root was perhaps left out; false after a message. */
 static bool find_full(const char *url, const char *name, hob_buf *full, int *code)
 {
-	cJSON *asset = cli_ask_asset("hob log", url, name, code);
+	cJSON *asset = srv_cli_ask_asset("hob log", url, name, code);
 	if (asset)
-		hob_buf_printf(full, "%s/%s", cli_text(asset, "root"), cli_text(asset, "path"));
+		hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
 	hob_buf_put(full, "", 1);
 	cJSON_Delete(asset);
 	return asset;
@@ -384,9 +387,9 @@ static cJSON *find_job(const char *url, const char *name, bool is_job, int *code
 	hob_buf target = {0};
 	hob_buf_put_str(&target,
 					is_job ? HOB_STR("/api/v1/jobs/") : HOB_STR("/api/v1/jobs?state=done&limit=1&asset="));
-	cli_encode(&target, hob_str_of(name));
+	srv_cli_encode(&target, hob_str_of(name));
 	hob_buf_put(&target, "", 1);
-	cJSON *answer = cli_ask_json("hob log", url, (const char *)target.data, false, code);
+	cJSON *answer = srv_cli_ask_json("hob log", url, (const char *)target.data, false, code);
 	hob_buf_release(&target);
 	if (is_job || !answer)
 		return answer;
@@ -405,7 +408,7 @@ static void print_text(const char *url, double id)
 	cli_response response;
 	hob_error error = {0};
 	snprintf(target, sizeof target, "/api/v1/jobs/%.0f/log", id);
-	if (!cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
 		return;
 	hob_str text = hob_buf_str(&response.body);
 	for (size_t at = 0; response.status == 200 && at < text.len;) {
@@ -414,31 +417,32 @@ static void print_text(const char *url, double id)
 		printf("  printed   %.*s\n", HOB_FMT(hob_str_sub(text, at, end)));
 		at = end + 1;
 	}
-	cli_response_release(&response);
+	srv_cli_response_release(&response);
 }
 
 static void print_job(const char *url, const cJSON *job)
 {
 	char took[32], peak[32];
-	const char *result = cli_text(job, "result"), *asset = cli_text(job, "asset");
-	bool cooked = cli_number(job, "cook_ms") > 0;
-	bool known = strcmp(result, "failed") == 0 && cJSON_IsTrue(cli_member(job, "cached"));
-	printf("job %.0f  %s  %s%s%s%s", cli_number(job, "id"), asset[0] ? asset : cli_text(job, "kind"),
-		   cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
-		   result[0] ? result : cli_text(job, "state"), cli_color_off(), known ? AS_KNOWN : "");
+	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
+	bool cooked = srv_cli_number(job, "cook_ms") > 0;
+	bool known = strcmp(result, "failed") == 0 && cJSON_IsTrue(srv_cli_member(job, "cached"));
+	printf("job %.0f  %s  %s%s%s%s", srv_cli_number(job, "id"), asset[0] ? asset : srv_cli_text(job, "kind"),
+		   srv_cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
+		   result[0] ? result : srv_cli_text(job, "state"), srv_cli_color_off(), known ? AS_KNOWN : "");
 	if (cooked)
-		printf("  %s, %s of memory", srv_text_duration((uint64_t)(cli_number(job, "cook_ms") * 1e6), took),
-			   srv_text_bytes((uint64_t)cli_number(job, "peak_bytes"), peak));
-	printf("  %s%s%s\n", cli_dim(), cli_text(job, "finished_at"), cli_color_off());
-	print_reasons(cli_member(job, "reason"));
-	if (cJSON_IsObject(cli_member(job, "error")))
-		print_error(cli_member(job, "error"));
+		printf("  %s, %s of memory",
+			   srv_text_duration((uint64_t)(srv_cli_number(job, "cook_ms") * 1e6), took),
+			   srv_text_bytes((uint64_t)srv_cli_number(job, "peak_bytes"), peak));
+	printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(job, "finished_at"), srv_cli_color_off());
+	print_reasons(srv_cli_member(job, "reason"));
+	if (cJSON_IsObject(srv_cli_member(job, "error")))
+		print_error(srv_cli_member(job, "error"));
 	if (!asset[0])
 		return;
-	print_text(url, cli_number(job, "id"));
+	print_text(url, srv_cli_number(job, "id"));
 	int ignored = EXIT_GOOD;
-	cJSON *about = cli_ask_asset("hob log", url, asset, &ignored);
-	if (about && strcmp(result, "failed") != 0 && cli_number(about, "warnings") > 0)
+	cJSON *about = srv_cli_ask_asset("hob log", url, asset, &ignored);
+	if (about && strcmp(result, "failed") != 0 && srv_cli_number(about, "warnings") > 0)
 		print_warnings(url, about);
 	if (about)
 		print_again(url, about);
@@ -471,13 +475,13 @@ static bool on_event(void *user, hob_str line)
 	static const char *const ends[] = {"cooked", "hit", "fetched", "failed", "cancelled", "done"};
 	bool over = false, going = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
-		over = over || strcmp(cli_text(event, "state"), ends[i]) == 0;
-	bool mine =
-		f->job > 0 ? cli_number(event, "id") == f->job : strcmp(cli_text(event, "asset"), f->asset) == 0;
+		over = over || strcmp(srv_cli_text(event, "state"), ends[i]) == 0;
+	bool mine = f->job > 0 ? srv_cli_number(event, "id") == f->job
+						   : strcmp(srv_cli_text(event, "asset"), f->asset) == 0;
 	if (over && mine) {
 		char id[32];
 		int code = EXIT_GOOD;
-		snprintf(id, sizeof id, "%.0f", cli_number(event, "id"));
+		snprintf(id, sizeof id, "%.0f", srv_cli_number(event, "id"));
 		cJSON *job = find_job(f->url, id, true, &code);
 		if (job)
 			show(f->url, job, f->json);
@@ -491,8 +495,8 @@ static bool on_event(void *user, hob_str line)
 static int follow(follower *f)
 {
 	hob_error error = {0};
-	if (!cli_stream(f->url, "/api/v1/events?kinds=job", NULL, on_event, f, &error)) {
-		cli_print_error("hob log", &error);
+	if (!srv_cli_stream(f->url, "/api/v1/events?kinds=job", NULL, on_event, f, &error)) {
+		srv_cli_print_error("hob log", &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
 	}
 	return f->job > 0 ? EXIT_GOOD : EXIT_UNREACHABLE;
@@ -500,17 +504,17 @@ static int follow(follower *f)
 
 static int run_log(int argc, char **argv)
 {
-	const char *url = cli_default_url();
+	const char *url = srv_cli_default_url();
 	bool json = false, following = false;
 	cli_option options[] = {{"--follow", 'f', CLI_FLAG, &following, NULL,
 							 "then wait: for the job's end, or for each next one of the asset"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one a line"},
 							CLI_URL_OPTION(url)};
-	int operands = cli_parse(&cli_log, options, HOB_COUNT_OF(options), argc, argv);
+	int operands = srv_cli_parse(&srv_cli_log, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
-		return cli_parse_exit(operands);
+		return srv_cli_parse_exit(operands);
 	if (operands != 1)
-		return cli_usage_error(&cli_log, "name one asset, as in 'hob ls', or the number of a job");
+		return srv_cli_usage_error(&srv_cli_log, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	int code = EXIT_GOOD;
 	hob_buf full = {0};
@@ -520,10 +524,10 @@ static int run_log(int argc, char **argv)
 	}
 	const char *name = is_job ? argv[1] : (const char *)full.data;
 	cJSON *job = find_job(url, name, is_job, &code);
-	bool over = strcmp(cli_text(job, "state"), "done") == 0;
+	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
 	if (job && (over || !following))
 		show(url, job, json);
-	follower f = {url, name, is_job ? cli_number(job, "id") : 0, json};
+	follower f = {url, name, is_job ? srv_cli_number(job, "id") : 0, json};
 	bool waits = following && (is_job ? job && !over : job || code == EXIT_ASSETS_FAILED);
 	cJSON_Delete(job);
 	code = waits ? follow(&f) : code;
@@ -531,7 +535,7 @@ static int run_log(int argc, char **argv)
 	return code;
 }
 
-const cli_command cli_log = {
+const cli_command srv_cli_log = {
 	"log", "ASSET|JOB", "show what the last cook said",
 	"Shows the newest finished job of an asset, or one job by its number: its result, what it found wrong, "
 	"what the\n"

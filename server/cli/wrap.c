@@ -6,7 +6,7 @@
 
 enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 120, WIDTH_MIN = 40 };
 
-uint32_t cli_width(int fd)
+uint32_t srv_cli_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size = {0};
@@ -59,7 +59,7 @@ static void put_line(hob_buf *out, hob_str line, uint32_t *at, uint32_t indent, 
 	}
 }
 
-void cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width)
+void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width)
 {
 	bool filled = false; /* the line before may take more words */
 	for (size_t i = 0; i < text.len;) {

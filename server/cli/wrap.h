@@ -5,9 +5,9 @@
 #include "../../core/base/base.h"
 
 /* Columns of `fd`'s terminal, at most 120; 80 where it is none. COLUMNS wins, however large. */
-uint32_t cli_width(int fd);
+uint32_t srv_cli_width(int fd);
 /* Appends text: paragraphs are filled to `width`, every line after the first begins with `indent` spaces; the first one is
  * taken to be at column `at`. Lines that begin with a space stay as they are, but are broken when they are too long. */
-void cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
+void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
 
 #endif

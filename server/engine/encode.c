@@ -19,7 +19,7 @@ static uint8_t *begin(hob_bytes plain, hob_buf *out, hob_error *err)
 	return to;
 }
 
-bool encode_zstd(hob_bytes plain, hob_buf *out, hob_error *err)
+bool srv_encode_zstd(hob_bytes plain, hob_buf *out, hob_error *err)
 {
 	size_t before = out->size;
 	uint8_t *to = begin(plain, out, err);
@@ -32,7 +32,7 @@ bool encode_zstd(hob_bytes plain, hob_buf *out, hob_error *err)
 		   hob_fail(err, MEMORY, "zstd: %s", ZSTD_getErrorString(code));
 }
 
-bool encode_gzip(hob_bytes plain, hob_buf *out, hob_error *err)
+bool srv_encode_gzip(hob_bytes plain, hob_buf *out, hob_error *err)
 {
 	size_t before = out->size;
 	uint8_t *to = begin(plain, out, err);

@@ -14,7 +14,7 @@
  * counts. A priority has those of the ones below it, too, so that it is never behind them. */
 enum { AHEAD = 16, TIMER_MS = 1000, ASKING_MAX = 256 };
 
-int64_t engine_now_ms(void)
+int64_t srv_engine_now_ms(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -23,7 +23,7 @@ int64_t engine_now_ms(void)
 
 /* ---- assets */
 
-uint32_t engine_add_asset(srv_engine *engine, uint32_t file)
+uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	if (f->asset != HOB_NONE)
@@ -55,7 +55,7 @@ uint32_t engine_add_asset(srv_engine *engine, uint32_t file)
 	return id;
 }
 
-uint32_t engine_asset_by_name(srv_engine *engine, hob_str full)
+uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full)
 {
 	size_t slash = hob_str_find(full, HOB_STR("/"), 0);
 	for (uint32_t r = 0; slash != SIZE_MAX && r < engine->options.root_count; r++) {
@@ -75,13 +75,13 @@ static void detach(srv_engine *engine, engine_job *job)
 		srv_pool_cancel(engine->pool, job);
 }
 
-srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
+srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
 {
 	asset *a = &engine->assets[id];
 	if (engine->closing)
 		return (srv_asset_todo){0};
 	event.now_ms = uv_now(engine->loop);
-	event.at_ms = engine_now_ms();
+	event.at_ms = srv_engine_now_ms();
 	event.last_job = &engine->next_job;
 	srv_asset_todo todo = srv_asset_apply(&a->life, &event);
 	if (todo.detach)
@@ -91,12 +91,12 @@ srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event eve
 	if (todo.dequeue)
 		srv_queue_remove(engine->queue, id);
 	if (todo.queue)
-		srv_queue_push(engine->queue, id, engine_priority(engine, a, a->life.next.priority),
+		srv_queue_push(engine->queue, id, srv_engine_priority(engine, a, a->life.next.priority),
 					   a->final_cook_ns);
 	if (todo.forget_last)
 		a->has_last = false;
 	if (todo.touch)
-		publish_view_later(engine, id);
+		srv_publish_view_later(engine, id);
 	engine->publish.view = true;
 	return todo;
 }
@@ -104,52 +104,52 @@ srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event eve
 static void dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
 {
 	asset *a = &engine->assets[id];
-	if (engine->closing || engine_root_is_away(engine, a->root))
+	if (engine->closing || srv_engine_root_is_away(engine, a->root))
 		return;
-	if (engine_joins(engine, id))
-		engine_join(engine, id);
+	if (srv_engine_joins(engine, id))
+		srv_engine_join(engine, id);
 	else if (a->batched && priority != SRV_PRIORITY_BACKGROUND)
-		engine_leave(engine, id);
-	engine_apply(engine, id,
-				 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
-								   .reason = kind,
-								   .path = path,
-								   .priority = priority,
-								   .force = strcmp(kind, "forced") == 0});
+		srv_engine_leave(engine, id);
+	srv_engine_apply(engine, id,
+					 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
+									   .reason = kind,
+									   .path = path,
+									   .priority = priority,
+									   .force = strcmp(kind, "forced") == 0});
 }
 
-void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
 {
 	if (srv_asset_is_alive(&engine->assets[id].life))
 		dirty(engine, id, priority, kind, path);
 }
 
-void asset_found(srv_engine *engine, uint32_t id, srv_priority priority)
+void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	const asset *a = &engine->assets[id];
 	dirty(engine, id, priority, srv_asset_is_alive(&a->life) ? "changed" : "added", hob_str_of(a->path));
 }
 
-void asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
+void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
 {
-	engine_apply(
+	srv_engine_apply(
 		engine, id,
 		(srv_asset_event){
 			.kind = SRV_ASSET_DIRTY, .reason = "changed", .path = path, .priority = SRV_PRIORITY_CHANGED});
 }
 
-void asset_remove(srv_engine *engine, uint32_t id)
+void srv_asset_remove(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
 	if (!srv_asset_is_alive(&a->life))
 		return;
-	if (engine_joins(engine, id))
-		engine_join(engine, id);
+	if (srv_engine_joins(engine, id))
+		srv_engine_join(engine, id);
 	else if (a->batched)
-		engine_leave(engine, id);
-	if (!engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
+		srv_engine_leave(engine, id);
+	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
 		return;
-	publish_removed(engine, a);
+	srv_publish_removed(engine, a);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	free(a->inputs);
 	a->inputs = NULL;
@@ -176,14 +176,14 @@ static void on_pool_ready(void *user)
 
 static void on_pool_idle(void *user)
 {
-	engine_feed_workers(user);
-	engine_fill(user);
-	engine_go_on_auditing(user);
+	srv_engine_feed_workers(user);
+	srv_engine_fill(user);
+	srv_engine_go_on_auditing(user);
 }
 
 static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
 {
-	if (engine_is_audit(user, job_))
+	if (srv_engine_is_audit(user, job_))
 		return;
 	engine_job *job = job_;
 	snprintf(job->stage, sizeof job->stage, "%.*s", HOB_FMT(stage));
@@ -220,20 +220,20 @@ static void on_pool_trouble(void *user, const hob_error *why)
 	srv_engine *engine = user;
 	bool same = why && strcmp(engine->trouble.context, why->context) == 0;
 	if (why && !same)
-		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, engine_hint(why->code));
+		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, srv_engine_hint(why->code));
 	if (!why)
 		srv_log(SRV_LOG_INFO, "workers", "can be started again");
 	uv_mutex_lock(&engine->post_lock);
 	engine->trouble = why ? *why : (hob_error){0};
 	uv_mutex_unlock(&engine->post_lock);
 	engine->no_workers = why && srv_pool_alive(engine->pool) == 0;
-	engine_feed_workers(engine);
+	srv_engine_feed_workers(engine);
 	for (uint32_t i = 0; i < engine->asset_count && !why; i++)
-		engine_apply(engine, i,
-					 (srv_asset_event){.kind = SRV_ASSET_WORKERS_BACK,
-									   .reason = "retry",
-									   .priority = SRV_PRIORITY_BACKGROUND});
-	engine_fill(engine);
+		srv_engine_apply(engine, i,
+						 (srv_asset_event){.kind = SRV_ASSET_WORKERS_BACK,
+										   .reason = "retry",
+										   .priority = SRV_PRIORITY_BACKGROUND});
+	srv_engine_fill(engine);
 }
 
 void srv_engine_trouble(void *user, hob_buf *out)
@@ -241,15 +241,15 @@ void srv_engine_trouble(void *user, hob_buf *out)
 	srv_engine *engine = user;
 	uv_mutex_lock(&engine->post_lock);
 	if (engine->trouble.code != HOB_ERR_OK)
-		hob_buf_printf(out, "%s; %s", engine->trouble.context, engine_hint(engine->trouble.code));
+		hob_buf_printf(out, "%s; %s", engine->trouble.context, srv_engine_hint(engine->trouble.code));
 	uv_mutex_unlock(&engine->post_lock);
 }
 
 /* ---- turns of the loop */
 
-void engine_fill(srv_engine *engine)
+void srv_engine_fill(srv_engine *engine)
 {
-	/* A job that the cache answers ends inside job_begin and asks for the next: a loop, never a deeper stack. */
+	/* A job that the cache answers ends inside srv_job_begin and asks for the next: a loop, never a deeper stack. */
 	if (engine->filling)
 		return;
 	engine->filling = true;
@@ -263,22 +263,22 @@ void engine_fill(srv_engine *engine)
 		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
 			break;
-		if (!job_begin(engine, id, priority))
+		if (!srv_job_begin(engine, id, priority))
 			break;
 	}
 	engine->filling = false;
-	engine_count_waiting(engine);
+	srv_engine_count_waiting(engine);
 }
 
 static void show(void *engine)
 {
-	engine_show(engine);
+	srv_engine_show(engine);
 }
 
 /* One view and one transaction for all that this turn changed. */
-void engine_flush(srv_engine *engine)
+void srv_engine_flush(srv_engine *engine)
 {
-	engine_heal_index(engine);
+	srv_engine_heal_index(engine);
 	srv_publish_turn(&engine->publish, show, engine);
 }
 
@@ -286,9 +286,9 @@ void engine_flush(srv_engine *engine)
 static void on_flush(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
-	engine_step_batches(engine);
-	engine_flush(engine);
-	engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
+	srv_engine_step_batches(engine);
+	srv_engine_flush(engine);
+	srv_engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -296,13 +296,13 @@ static void on_timer(uv_timer_t *timer)
 	srv_engine *engine = timer->data;
 	if (engine->closing) /* assets still point to jobs that are gone */
 		return;
-	engine_heal_blobs(engine);
-	engine_keep_store(engine);
-	engine_sweep(engine, TIMER_MS);
-	engine_raise_used(engine);
-	engine_fill(engine);
-	engine_draw_thumbnails(engine);
-	engine_audit(engine);
+	srv_engine_heal_blobs(engine);
+	srv_engine_keep_store(engine);
+	srv_engine_sweep(engine, TIMER_MS);
+	srv_engine_raise_used(engine);
+	srv_engine_fill(engine);
+	srv_engine_draw_thumbnails(engine);
+	srv_engine_audit(engine);
 }
 
 /* ---- life */
@@ -333,13 +333,13 @@ void srv_engine_free(srv_engine *engine)
 			srv_settings_cache_free(engine->settings_caches[i]);
 	}
 	srv_upstream_free(engine->upstream);
-	engine_forget_promises(engine);
+	srv_engine_forget_promises(engine);
 	srv_graph_free(engine->graph);
 	srv_queue_free(engine->queue);
 	srv_activity_free(engine->activity);
 	free(engine->thumbnails);
 	free(engine->audit);
-	engine_batches_free(engine->batches);
+	srv_engine_batches_free(engine->batches);
 	free(engine->assets);
 	free(engine->due);
 	srv_publish_release(&engine->publish);
@@ -347,7 +347,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->root_fds);
 	free(engine->roots);
 	free(engine->root_states);
-	engine_skipped_free(engine->skipped, engine->options.root_count);
+	srv_engine_skipped_free(engine->skipped, engine->options.root_count);
 	free(engine->root_settings);
 	free(engine->settings_caches);
 	free(engine->scanned);
@@ -357,7 +357,7 @@ void srv_engine_free(srv_engine *engine)
 	srv_waiters_release(&engine->waiters);
 	free(engine->post_queue);
 	uv_mutex_destroy(&engine->post_lock);
-	engine_free_tasks(engine);
+	srv_engine_free_tasks(engine);
 	hob_arena_release(&engine->scratch);
 	free(engine);
 }
@@ -377,7 +377,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uint32_t roots = options->root_count;
 	engine->root_fds = malloc((roots + 1) * sizeof *engine->root_fds);
 	engine->roots = calloc(roots + 1, sizeof *engine->roots);
-	engine->skipped = engine_skipped_new(roots);
+	engine->skipped = srv_engine_skipped_new(roots);
 	engine->root_states = calloc(roots + 1, sizeof *engine->root_states);
 	engine->root_settings = calloc(roots + 1, sizeof *engine->root_settings);
 	engine->settings_caches = calloc(roots + 1, sizeof *engine->settings_caches);
@@ -387,9 +387,9 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->graph = srv_graph_new();
 	engine->queue = srv_queue_new();
 	engine->activity = srv_activity_new();
-	engine->thumbnails = engine_thumbnails_new();
-	engine->audit = engine_audit_new();
-	engine->batches = engine_batches_new(options);
+	engine->thumbnails = srv_engine_thumbnails_new();
+	engine->audit = srv_engine_audit_new();
+	engine->batches = srv_engine_batches_new(options);
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -403,7 +403,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	bool memory = engine->root_fds && caches && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
 				  engine->graph && engine->queue && engine->activity && engine->batches;
-	if (!memory || !engine_open_roots(engine, err)) {
+	if (!memory || !srv_engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
 		srv_engine_free(engine);
@@ -418,7 +418,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .root_fds = engine->root_fds,
 							 .root_count = roots,
 							 .one_first = true};
-	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, engine_pool_done,
+	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, srv_engine_pool_done,
 										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
 	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {
 		srv_engine_free(engine);
@@ -430,18 +430,19 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 									 .give = options->push};
 	bool asks = !options->upstream || srv_upstream_new(loop, &upstream, store, &engine->upstream, err);
 	uv_prepare_init(loop, &engine->flush);
-	uv_async_init(loop, &engine->posted, engine_on_posted);
+	uv_async_init(loop, &engine->posted, srv_engine_on_posted);
 	uv_timer_init(loop, &engine->timer);
-	uv_timer_init(loop, engine_batch_timer(engine));
-	engine->flush.data = engine->posted.data = engine->timer.data = engine_batch_timer(engine)->data = engine;
+	uv_timer_init(loop, srv_engine_batch_timer(engine));
+	engine->flush.data = engine->posted.data = engine->timer.data = srv_engine_batch_timer(engine)->data =
+		engine;
 	engine->handles = 4;
 	uv_prepare_start(&engine->flush, on_flush);
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
 	engine->publish.view = true;
 	*out = engine;
 	/* The folders are scanned and the first worker begins while this thread reads the index. */
-	engine_look_at_machine(engine);
-	return asks && engine_start_watching(engine, err) && engine_load(engine, err);
+	srv_engine_look_at_machine(engine);
+	return asks && srv_engine_start_watching(engine, err) && srv_engine_load(engine, err);
 }
 
 static void finish_close(srv_engine *engine)
@@ -475,7 +476,7 @@ static void close_when_idle(srv_engine *engine)
 	uv_close((uv_handle_t *)&engine->flush, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->posted, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->timer, on_handle_closed);
-	uv_close((uv_handle_t *)engine_batch_timer(engine), on_handle_closed);
+	uv_close((uv_handle_t *)srv_engine_batch_timer(engine), on_handle_closed);
 }
 
 static void on_pool_closed(void *user)
@@ -487,25 +488,25 @@ static void on_pool_closed(void *user)
 
 static void on_upstream_closed(void *user)
 {
-	engine_background_over(user);
+	srv_engine_background_over(user);
 }
 
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
-	engine_publish_held(engine);
-	engine_flush(engine);
+	srv_engine_publish_held(engine);
+	srv_engine_flush(engine);
 	engine->closing = true;
 	atomic_store(&engine->stop_work, true);
 	engine->closed = done;
 	engine->closed_user = user;
-	engine_on_posted(&engine->posted);
-	engine_answer_waiters(engine);
-	engine_stop_tasks(engine);
-	engine_end_audit(engine);
+	srv_engine_on_posted(&engine->posted);
+	srv_engine_answer_waiters(engine);
+	srv_engine_stop_tasks(engine);
+	srv_engine_end_audit(engine);
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;
-		job_end(job);
+		srv_job_end(job);
 	}
 	if (engine->upstream) {
 		engine->background++;
@@ -516,7 +517,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	srv_pool_close(engine->pool, on_pool_closed, engine);
 }
 
-void job_free(engine_job *job)
+void srv_job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	assert(engine->closing || engine->assets[job->asset].life.job != job);
@@ -536,7 +537,7 @@ void job_free(engine_job *job)
 		close_when_idle(engine);
 }
 
-void engine_background_over(srv_engine *engine)
+void srv_engine_background_over(srv_engine *engine)
 {
 	engine->background--;
 	if (engine->closing)
@@ -550,14 +551,14 @@ void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 		srv_settings_forget(engine->settings_caches[i]);
 	}
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (srv_asset_is_alive(&engine->assets[i].life) && !asset_is_current(engine, &engine->assets[i]))
-			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));
-	engine_fill(engine);
+		if (srv_asset_is_alive(&engine->assets[i].life) && !srv_asset_is_current(engine, &engine->assets[i]))
+			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));
+	srv_engine_fill(engine);
 }
 
 srv_control_port srv_engine_port(srv_engine *engine)
 {
-	return (srv_control_port){engine, engine_post};
+	return (srv_control_port){engine, srv_engine_post};
 }
 
 srv_engine_counters *srv_engine_count(srv_engine *engine)

@@ -9,7 +9,7 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-void engine_tell_action(srv_engine *engine, srv_control *control)
+void srv_engine_tell_action(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);
@@ -20,7 +20,7 @@ void engine_tell_action(srv_engine *engine, srv_control *control)
 		srv_record_print(&recipe, &body);
 		control->answer(control, 200, hob_buf_str(&body));
 	} else {
-		engine_refuse(control, 0, &error);
+		srv_engine_refuse(control, 0, &error);
 	}
 	hob_buf_release(&body);
 	hob_arena_release(&arena);
@@ -38,7 +38,7 @@ static bool is_for_others(srv_engine *engine, const srv_recipe *recipe)
 	return true;
 }
 
-void engine_tell_actions(srv_engine *engine, srv_control *control)
+void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
 {
 	enum { EACH = 16, BODY = 16 << 20 };
 	if (hob_str_find(control->tag, hob_str_of(srv_store_epoch(engine->store)), 0) != SIZE_MAX) {
@@ -46,7 +46,7 @@ void engine_tell_actions(srv_engine *engine, srv_control *control)
 		hob_buf_printf(&text, "caches ask each other in a circle: %.*s, and %s, which is asked, again",
 					   HOB_FMT(control->tag), srv_store_epoch(engine->store));
 		hob_buf_put(&text, "", 1);
-		engine_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
+		srv_engine_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
 		hob_buf_release(&text);
 		return;
 	}
@@ -75,8 +75,8 @@ void engine_tell_actions(srv_engine *engine, srv_control *control)
 	hob_arena_release(&arena);
 	if (unknown.failed)
 		unknown.size = 0;
-	engine_pass_on(engine, control, (const hob_sha256 *)unknown.data,
-				   (uint32_t)(unknown.size / sizeof(hob_sha256)), &body);
+	srv_engine_pass_on(engine, control, (const hob_sha256 *)unknown.data,
+					   (uint32_t)(unknown.size / sizeof(hob_sha256)), &body);
 	hob_buf_release(&unknown);
 }
 
@@ -132,22 +132,22 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 	if (!srv_store_put_recipe(engine->store, &recipe, err))
 		return hob_err_http(err->code);
 	engine->publish.rows = true;
-	engine_flush(engine);
+	srv_engine_flush(engine);
 	if (engine->upstream)
 		srv_upstream_give(engine->upstream, &recipe.key);
 	return 201;
 }
 
-void engine_take_action(srv_engine *engine, srv_control *control)
+void srv_engine_take_action(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);
 	hob_error error = {0};
 	int status = take(engine, control, &arena, &error);
 	if (status == 409)
-		engine_answer(control, status, "http.conflict", error.context);
+		srv_engine_answer(control, status, "http.conflict", error.context);
 	else if (status >= 400)
-		engine_refuse(control, status, &error);
+		srv_engine_refuse(control, status, &error);
 	else
 		control->answer(control, status, HOB_STR("{}"));
 	hob_arena_release(&arena);

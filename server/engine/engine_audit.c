@@ -8,9 +8,9 @@
 /* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again, by a new worker
  * that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or published but what was found.
  *
- *            engine_audit             engine_go_on_auditing                engine_take_audit           compare_done
+ *            srv_engine_audit             srv_engine_go_on_auditing                srv_engine_take_audit           compare_done
  *   (none) --------------> WANTED ----------------------------> COOKING -------------------> HASHING --------------> (none)
- *                             `---------- engine_end_audit: real work -----'  (a result that comes all the same is dropped)
+ *                             `---------- srv_engine_end_audit: real work -----'  (a result that comes all the same is dropped)
  *
  * Who is asked: the one whose last audit is longest ago, never before those that had none. */
 
@@ -22,7 +22,7 @@ typedef struct recorded {
 	bool seen;
 } recorded;
 
-struct engine_audit {
+struct srv_engine_audit {
 	srv_engine *engine;
 	audit_state state;
 	uint32_t asset;
@@ -36,19 +36,19 @@ struct engine_audit {
 	uv_work_t work;
 };
 
-struct engine_audit *engine_audit_new(void)
+struct srv_engine_audit *srv_engine_audit_new(void)
 {
-	return calloc(1, sizeof(struct engine_audit));
+	return calloc(1, sizeof(struct srv_engine_audit));
 }
 
-bool engine_is_audit(const srv_engine *engine, const void *job)
+bool srv_engine_is_audit(const srv_engine *engine, const void *job)
 {
 	return job == engine->audit;
 }
 
 static void finish(srv_engine *engine)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	srv_outcome_free(audit->outcome);
 	hob_arena_release(&audit->arena);
 	audit->outcome = NULL;
@@ -65,7 +65,7 @@ static bool is_busy(const srv_engine *engine)
 
 static bool is_quiet(srv_engine *engine)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	uint64_t now = uv_now(engine->loop), jobs = engine->counters.jobs;
 	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->rev) {
 		audit->jobs_seen = jobs;
@@ -96,7 +96,7 @@ static bool is_compared(hob_str name)
 }
 
 /* From what is served: to ask the store would count as a use of it. */
-static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const asset *a)
+static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, const asset *a)
 {
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
@@ -113,9 +113,9 @@ static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const 
 	return audit->output_count > 0;
 }
 
-void engine_audit(srv_engine *engine)
+void srv_engine_audit(srv_engine *engine)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	if (!audit || engine->options.audit_s == 0 || engine->closing || !engine->ready || !is_quiet(engine) ||
 		audit->state != AUDIT_NONE)
 		return;
@@ -128,14 +128,14 @@ void engine_audit(srv_engine *engine)
 	audit->state = AUDIT_WANTED;
 	hob_arena_init(&audit->arena, 64 << 20);
 	if (take_recorded(engine, audit, &engine->assets[id]))
-		engine_go_on_auditing(engine);
+		srv_engine_go_on_auditing(engine);
 	else
 		finish(engine);
 }
 
-void engine_go_on_auditing(srv_engine *engine)
+void srv_engine_go_on_auditing(srv_engine *engine)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	if (!audit || audit->state != AUDIT_WANTED || engine->closing)
 		return;
 	asset *a = &engine->assets[audit->asset];
@@ -143,8 +143,8 @@ void engine_go_on_auditing(srv_engine *engine)
 	hob_error error;
 	bool same =
 		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->good, &audit->recipe);
-	if (is_busy(engine) || !same || !asset_is_current(engine, a) ||
-		!asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
+	if (is_busy(engine) || !same || !srv_asset_is_current(engine, a) ||
+		!srv_asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
 		finish(engine);
 		return;
 	}
@@ -160,9 +160,9 @@ void engine_go_on_auditing(srv_engine *engine)
 	}
 }
 
-void engine_end_audit(srv_engine *engine)
+void srv_engine_end_audit(srv_engine *engine)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	if (audit && audit->state == AUDIT_WANTED)
 		finish(engine);
 	else if (audit && audit->state == AUDIT_COOKING)
@@ -189,7 +189,7 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 /* A cook of other bytes, or one that the machine ended, says nothing. */
 static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
 {
-	struct engine_audit *audit = engine->audit;
+	struct srv_engine_audit *audit = engine->audit;
 	if (outcome->cancelled || !srv_asset_is_alive(&a->life) || !a->life.has_good ||
 		!hob_sha256_equal(&a->good, &audit->recipe))
 		return false;
@@ -222,7 +222,7 @@ static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 }
 
 /* Appends the names of outputs that are otherwise, only now there, or not there any more; returns how many. */
-static uint32_t compare(struct engine_audit *audit, hob_buf *out)
+static uint32_t compare(struct srv_engine_audit *audit, hob_buf *out)
 {
 	const srv_result *result = &audit->outcome->result;
 	uint32_t found = 0;
@@ -250,7 +250,7 @@ static void show(srv_engine *engine, const asset *a)
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
 	hob_buf audit = {0};
-	engine_put_audit(a, &audit);
+	srv_engine_put_audit(a, &audit);
 	if (served) {
 		srv_view_asset fresh = *served;
 		fresh.audit = hob_buf_str(&audit);
@@ -264,8 +264,8 @@ static void show(srv_engine *engine, const asset *a)
 /* Of every asset that serves these outputs: copies share them. */
 static void keep_found(srv_engine *engine, hob_str found)
 {
-	struct engine_audit *audit = engine->audit;
-	srv_audit_row row = {audit->recipe, engine_now_ms(), found};
+	struct srv_engine_audit *audit = engine->audit;
+	srv_audit_row row = {audit->recipe, srv_engine_now_ms(), found};
 	hob_error error;
 	if (!srv_store_put_audit(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
@@ -279,7 +279,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 		hob_buf_put_str(&a->audit, found);
 		show(engine, a);
 	}
-	engine_flush(engine);
+	srv_engine_flush(engine);
 }
 
 /* `message`: why it failed this time; else `names` are the outputs that differ, empty for none. */
@@ -314,7 +314,7 @@ static void conclude(srv_engine *engine, hob_str names, const char *message)
 
 static void compare_run(uv_work_t *work)
 {
-	struct engine_audit *audit = work->data;
+	struct srv_engine_audit *audit = work->data;
 	const srv_result *result = &audit->outcome->result;
 	for (uint32_t i = 0; i < result->output_count; i++)
 		audit->digests[i] = hob_sha256_of(result->outputs[i].bytes);
@@ -323,7 +323,7 @@ static void compare_run(uv_work_t *work)
 static void compare_done(uv_work_t *work, int status)
 {
 	(void)status;
-	struct engine_audit *audit = work->data;
+	struct srv_engine_audit *audit = work->data;
 	srv_engine *engine = audit->engine;
 	const asset *a = &engine->assets[audit->asset];
 	if (!engine->closing && is_comparable(engine, a, audit->outcome)) {
@@ -333,13 +333,13 @@ static void compare_done(uv_work_t *work, int status)
 		hob_buf_release(&names);
 	}
 	finish(engine);
-	engine_background_over(engine);
+	srv_engine_background_over(engine);
 }
 
-bool engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome)
+bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome)
 {
-	struct engine_audit *audit = engine->audit;
-	if (!engine_is_audit(engine, job))
+	struct srv_engine_audit *audit = engine->audit;
+	if (!srv_engine_is_audit(engine, job))
 		return false;
 	asset *a = &engine->assets[audit->asset];
 	audit->outcome = outcome;
@@ -349,7 +349,7 @@ bool engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome
 				outcome->cancelled ? "gave way" : "cannot be compared now");
 	/* What cannot be compared today has its turn again after all the others. */
 	if (!outcome->cancelled)
-		a->audit_turn_ms = engine_now_ms();
+		a->audit_turn_ms = srv_engine_now_ms();
 	audit->digests =
 		comparable && outcome->ok ? HOB_NEW(&audit->arena, hob_sha256, outcome->result.output_count) : NULL;
 	if (audit->digests) {
@@ -374,7 +374,7 @@ static void take_row(void *user, const srv_audit_row *row)
 	hob_buf_put_str(&a->audit, row->found);
 }
 
-void engine_recall_audit(srv_engine *engine, asset *a, bool anew)
+void srv_engine_recall_audit(srv_engine *engine, asset *a, bool anew)
 {
 	hob_error error;
 	a->audited_at_ms = a->audit_turn_ms = 0;
@@ -385,7 +385,7 @@ void engine_recall_audit(srv_engine *engine, asset *a, bool anew)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 }
 
-void engine_put_audit(const asset *a, hob_buf *out)
+void srv_engine_put_audit(const asset *a, hob_buf *out)
 {
 	if (a->audited_at_ms == 0 || !a->life.has_good)
 		return;

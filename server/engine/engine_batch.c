@@ -100,7 +100,7 @@ static void drop(srv_engine *engine, asset *a)
 	count_held(engine);
 }
 
-bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail)
+bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail)
 {
 	bool removed = state == SRV_REMOVED;
 	batch *b = batch_of(engine, a);
@@ -112,7 +112,7 @@ bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state 
 	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview;
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
 	if (!a->batched && (many || is_new) && !srv_waiters_has(&engine->waiters, id)) {
-		engine_join(engine, id);
+		srv_engine_join(engine, id);
 		b->has_new = b->has_new || is_new;
 	}
 	b->alone_at = a->batched || !(saved || removed) ? b->alone_at : uv_now(engine->loop);
@@ -131,13 +131,13 @@ static bool is_true(const engine_change *change)
 /* Its recipe is not there where the index could not be written: it is cooked again then, and published by itself. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
-	return change->state == SRV_REMOVED || !engine_has_lost_recipe(engine, change->a);
+	return change->state == SRV_REMOVED || !srv_engine_has_lost_recipe(engine, change->a);
 }
 
 static void cook_again(srv_engine *engine, asset *a)
 {
 	a->batched = a->has_last = false;
-	asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
+	srv_asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 }
 
 static void publish(srv_engine *engine, batch *b)
@@ -160,10 +160,10 @@ static void publish(srv_engine *engine, batch *b)
 		if (changes)
 			changes[count++] = change;
 		else
-			publish_changes(engine, &change, 1);
+			srv_publish_changes(engine, &change, 1);
 	}
 	if (count > 0)
-		publish_changes(engine, changes, count);
+		srv_publish_changes(engine, changes, count);
 	if (count > 1)
 		srv_log(SRV_LOG_INFO, "published", "%u changes together, as rev %llu", count,
 				(unsigned long long)engine->rev);
@@ -182,13 +182,13 @@ static void open_batch(srv_engine *engine, batch *b, hob_str root)
 	b->open = true;
 	b->opened_at = uv_now(engine->loop);
 	if (engine->batches->open_count++ == 0)
-		uv_timer_start(&engine->batches->timer, engine_on_batch_timer, LOOK_MS, LOOK_MS);
+		uv_timer_start(&engine->batches->timer, srv_engine_on_batch_timer, LOOK_MS, LOOK_MS);
 	if (b->locked)
 		srv_log(SRV_LOG_INFO, "holding",
 				"version control changes %.*s: what it changes is published together", HOB_FMT(root));
 }
 
-void engine_join(srv_engine *engine, uint32_t id)
+void srv_engine_join(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
 	batch *b = batch_of(engine, a);
@@ -211,13 +211,13 @@ void engine_join(srv_engine *engine, uint32_t id)
 	b->members[b->member_count++] = id;
 }
 
-bool engine_joins(srv_engine *engine, uint32_t id)
+bool srv_engine_joins(srv_engine *engine, uint32_t id)
 {
 	return engine->batches->gathering == batch_of(engine, &engine->assets[id]) &&
 		   !srv_waiters_has(&engine->waiters, id);
 }
 
-void engine_leave(srv_engine *engine, uint32_t id)
+void srv_engine_leave(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
 	bool busy = is_busy(engine, id);
@@ -230,7 +230,7 @@ void engine_leave(srv_engine *engine, uint32_t id)
 	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
 	if (!busy && is_true(&change) && can_be_shown(engine, &change))
-		publish_changes(engine, &change, 1);
+		srv_publish_changes(engine, &change, 1);
 	else if (!busy && is_true(&change))
 		cook_again(engine, a);
 	hob_buf_release(&tail);
@@ -246,7 +246,7 @@ static void close_batch(srv_engine *engine, batch *b)
 		uv_timer_stop(&engine->batches->timer);
 }
 
-void engine_publish_held(srv_engine *engine)
+void srv_engine_publish_held(srv_engine *engine)
 {
 	for (uint32_t r = 0; r < engine->batches->root_count; r++)
 		if (engine->batches->of[r].open) {
@@ -255,7 +255,7 @@ void engine_publish_held(srv_engine *engine)
 		}
 }
 
-bool engine_in_batch(const srv_engine *engine, uint32_t root)
+bool srv_engine_in_batch(const srv_engine *engine, uint32_t root)
 {
 	return root == HOB_NONE ? engine->batches->open_count > 0 : engine->batches->of[root].open;
 }
@@ -308,7 +308,7 @@ static bool look_at_copies(batch *b)
 	return locked || moved;
 }
 
-void engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
+void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
 	batch *b = &engine->batches->of[root];
 	uint64_t now = uv_now(engine->loop);
@@ -325,7 +325,7 @@ void engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size
 	engine->batches->gathering = at_work || many || folders || more || second ? b : NULL;
 }
 
-void engine_gather_scan(srv_engine *engine, uint32_t root)
+void srv_engine_gather_scan(srv_engine *engine, uint32_t root)
 {
 	batch *b = &engine->batches->of[root];
 	if (!engine->ready || !engine->scanned[root])
@@ -334,7 +334,7 @@ void engine_gather_scan(srv_engine *engine, uint32_t root)
 	engine->batches->gathering = b;
 }
 
-void engine_gathered(srv_engine *engine)
+void srv_engine_gathered(srv_engine *engine)
 {
 	engine->batches->gathering = NULL;
 }
@@ -368,14 +368,14 @@ static void take_step(srv_engine *engine, uint32_t root)
 	b->opened_at = step == SRV_CHANGESET_RELIEVE ? facts.now_ms : b->opened_at;
 }
 
-void engine_step_batches(srv_engine *engine)
+void srv_engine_step_batches(srv_engine *engine)
 {
 	for (uint32_t r = 0; engine->batches->open_count > 0 && r < engine->batches->root_count; r++)
 		if (engine->batches->of[r].open)
 			take_step(engine, r);
 }
 
-void engine_on_batch_timer(uv_timer_t *timer)
+void srv_engine_on_batch_timer(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
 	for (uint32_t r = 0; r < engine->batches->root_count; r++) {
@@ -385,12 +385,12 @@ void engine_on_batch_timer(uv_timer_t *timer)
 		if (was && !b->locked)
 			b->joined_at = uv_now(engine->loop); /* its last files may still be on their way */
 	}
-	engine_step_batches(engine);
+	srv_engine_step_batches(engine);
 }
 
 /* ---- life */
 
-struct engine_batches *engine_batches_new(const srv_engine_options *options)
+struct engine_batches *srv_engine_batches_new(const srv_engine_options *options)
 {
 	struct engine_batches *batches = calloc(1, sizeof *batches + options->root_count * sizeof *batches->of);
 	if (batches)
@@ -398,12 +398,12 @@ struct engine_batches *engine_batches_new(const srv_engine_options *options)
 	return batches;
 }
 
-uv_timer_t *engine_batch_timer(srv_engine *engine)
+uv_timer_t *srv_engine_batch_timer(srv_engine *engine)
 {
 	return &engine->batches->timer;
 }
 
-void engine_batch_find(srv_engine *engine, uint32_t root)
+void srv_engine_batch_find(srv_engine *engine, uint32_t root)
 {
 	srv_vcs copy;
 	batch *b = &engine->batches->of[root];
@@ -413,7 +413,7 @@ void engine_batch_find(srv_engine *engine, uint32_t root)
 	add_copy(b, &copy);
 }
 
-void engine_batches_free(struct engine_batches *batches)
+void srv_engine_batches_free(struct engine_batches *batches)
 {
 	for (uint32_t r = 0; batches && r < batches->root_count; r++) {
 		batch *b = &batches->of[r];

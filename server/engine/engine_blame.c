@@ -20,7 +20,7 @@ static const asset *culprit_of(srv_engine *engine, const asset *a)
 	return NULL;
 }
 
-bool engine_blame(srv_engine *engine, asset *a)
+bool srv_engine_blame(srv_engine *engine, asset *a)
 {
 	hob_str none = HOB_STR("\"root_cause\":null}"), old = hob_buf_str(&a->error);
 	const asset *culprit = culprit_of(engine, a);
@@ -36,16 +36,16 @@ bool engine_blame(srv_engine *engine, asset *a)
 	return true;
 }
 
-void engine_blame_for(srv_engine *engine, const asset *culprit)
+void srv_engine_blame_for(srv_engine *engine, const asset *culprit)
 {
 	uint32_t count;
 	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		asset *a = &engine->assets[users[i]];
 		bool rests = a->life.state == SRV_ASSET_IDLE || a->life.state == SRV_ASSET_BACKOFF;
-		if (a == culprit || !rests || !is_broken(a) || !engine_blame(engine, a))
+		if (a == culprit || !rests || !is_broken(a) || !srv_engine_blame(engine, a))
 			continue;
-		if (engine_apply(engine, users[i], (srv_asset_event){.kind = SRV_ASSET_ROOT_CAUSE}).publish)
-			publish_blamed(engine, a);
+		if (srv_engine_apply(engine, users[i], (srv_asset_event){.kind = SRV_ASSET_ROOT_CAUSE}).publish)
+			srv_publish_blamed(engine, a);
 	}
 }

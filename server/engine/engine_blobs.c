@@ -35,22 +35,22 @@ static bool uses_one(const srv_view_asset *a, const hob_sha256 *damaged, size_t 
 	return false;
 }
 
-void engine_heal_blobs(srv_engine *engine)
+void srv_engine_heal_blobs(srv_engine *engine)
 {
 	size_t count;
 	hob_sha256 *damaged = take_damaged(engine, &count);
 	uint32_t assets = 0;
 	const srv_view *view = count > 0 ? srv_views_take(engine->views) : NULL;
 	for (uint32_t i = 0; view && i < view->count; i++) {
-		uint32_t id = engine_asset_by_name(engine, view->assets[i]->full);
+		uint32_t id = srv_engine_asset_by_name(engine, view->assets[i]->full);
 		if (id == HOB_NONE || !uses_one(view->assets[i], damaged, count))
 			continue;
 		asset *a = &engine->assets[id];
 		assets++;
-		if (engine_root_is_away(engine, a->root))
+		if (srv_engine_root_is_away(engine, a->root))
 			a->has_last = false; /* looked at when it is back */
 		else
-			asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
+			srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	if (view)
 		srv_view_drop(view);

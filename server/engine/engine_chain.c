@@ -68,8 +68,8 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 	answer_if_over(p);
 }
 
-void engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
-					hob_buf *body)
+void srv_engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
+						hob_buf *body)
 {
 	passed_on *p = calloc(1, sizeof *p);
 	if (!p) {
@@ -168,7 +168,7 @@ static void on_pulled(void *user, bool ok)
 	free(p);
 }
 
-void engine_pull(srv_engine *engine, srv_control *control)
+void srv_engine_pull(srv_engine *engine, srv_control *control)
 {
 	bool promised = false;
 	for (uint32_t i = 0; engine->promises && i < PROMISES_MAX && !promised; i++)
@@ -182,7 +182,7 @@ void engine_pull(srv_engine *engine, srv_control *control)
 	control->answer(control, 404, HOB_STR("{}"));
 }
 
-void engine_forget_promises(srv_engine *engine)
+void srv_engine_forget_promises(srv_engine *engine)
 {
 	for (uint32_t i = 0; engine->promises && i < PROMISES_MAX; i++)
 		free(engine->promises[i].digests);

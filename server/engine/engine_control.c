@@ -10,7 +10,7 @@
 
 /* ---- answers */
 
-void engine_answer(srv_control *control, int status, const char *code, const char *detail)
+void srv_engine_answer(srv_control *control, int status, const char *code, const char *detail)
 {
 	hob_buf body = {0};
 	hob_buf_printf(&body, "{\"code\":\"%s\",\"detail\":", code);
@@ -20,27 +20,27 @@ void engine_answer(srv_control *control, int status, const char *code, const cha
 	hob_buf_release(&body);
 }
 
-void engine_refuse(srv_control *control, int status, const hob_error *error)
+void srv_engine_refuse(srv_control *control, int status, const hob_error *error)
 {
-	engine_answer(control, status > 0 ? status : hob_err_http(error->code), hob_err_name(error->code),
-				  error->context);
+	srv_engine_answer(control, status > 0 ? status : hob_err_http(error->code), hob_err_name(error->code),
+					  error->context);
 }
 
-asset *engine_asked_asset(srv_engine *engine, srv_control *control)
+asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control)
 {
-	uint32_t id = engine_asset_by_name(engine, control->asset);
+	uint32_t id = srv_engine_asset_by_name(engine, control->asset);
 	if (id != HOB_NONE && srv_asset_is_alive(&engine->assets[id].life))
 		return &engine->assets[id];
-	engine_answer(control, 404, "http.not-found", "no such asset");
+	srv_engine_answer(control, 404, "http.not-found", "no such asset");
 	return NULL;
 }
 
-void engine_answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
+void srv_engine_answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
 {
 	hob_buf detail = {0};
 	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots[a->root].note));
 	hob_buf_put(&detail, "", 1);
-	engine_answer(control, 409, "source-missing", (const char *)detail.data);
+	srv_engine_answer(control, 409, "source-missing", (const char *)detail.data);
 	hob_buf_release(&detail);
 }
 
@@ -61,7 +61,7 @@ static bool names_root(hob_str names, hob_str root)
 static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id)
 {
 	if (!srv_waiter_add(&engine->waiters, control, id, uv_now(engine->loop), NULL, 0))
-		engine_answer(control, 503, "internal", "no memory left to wait");
+		srv_engine_answer(control, 503, "internal", "no memory left to wait");
 }
 
 /* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so it takes
@@ -78,7 +78,7 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 		if (rounds[i] > 0)
 			srv_watch_rescan(engine->watch, i);
 	if (!added)
-		engine_answer(control, 503, "internal", "no memory left to wait");
+		srv_engine_answer(control, 503, "internal", "no memory left to wait");
 	free(rounds);
 }
 
@@ -99,7 +99,7 @@ static bool all_idle(srv_engine *engine, const srv_waiter *w)
 {
 	bool held = false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		held = held || (srv_waiter_wants_root(w, i) && engine_in_batch(engine, i));
+		held = held || (srv_waiter_wants_root(w, i) && srv_engine_in_batch(engine, i));
 	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
 		return !held;
 	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
@@ -127,7 +127,7 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 	hob_buf_release(&body);
 }
 
-void engine_scan_for_waiters(srv_engine *engine, uint32_t root)
+void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root)
 {
 	if (srv_waiters_want_scan(&engine->waiters, root, engine->scan_rounds))
 		srv_watch_rescan(engine->watch, root);
@@ -144,16 +144,16 @@ static bool is_done(void *user, const srv_waiter *w)
 static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
 {
 	if (end == SRV_WAITER_CLOSING)
-		engine_answer(w->control, 503, "http.draining", "Hob is stopping");
+		srv_engine_answer(w->control, 503, "http.draining", "Hob is stopping");
 	else if (w->asset != HOB_NONE)
 		w->control->answer(w->control, 200, HOB_STR("{}"));
 	else if (end == SRV_WAITER_DONE)
 		answer_sync(user, w);
 	else
-		engine_answer(w->control, 504, "sync-timeout", "not everything was cooked in time");
+		srv_engine_answer(w->control, 504, "sync-timeout", "not everything was cooked in time");
 }
 
-void engine_answer_waiters(srv_engine *engine)
+void srv_engine_answer_waiters(srv_engine *engine)
 {
 	srv_waiter_calls calls = {engine, is_done, answer_waiter};
 	if (engine->waiters.count > 0)
@@ -162,37 +162,37 @@ void engine_answer_waiters(srv_engine *engine)
 
 static void control_wait(srv_engine *engine, srv_control *control)
 {
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
-	engine_leave(engine, id);
-	engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
+	srv_engine_leave(engine, id);
+	srv_engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	wait_for_asset(engine, control, id);
-	engine_fill(engine);
+	srv_engine_fill(engine);
 }
 
 static void control_cook(srv_engine *engine, srv_control *control)
 {
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!a->importer) {
-		engine_answer(control, 409, "starting", "the cook processes are not ready yet");
+		srv_engine_answer(control, 409, "starting", "the cook processes are not ready yet");
 		return;
 	}
-	if (engine_root_is_away(engine, a->root)) {
-		engine_answer_missing(engine, control, a);
+	if (srv_engine_root_is_away(engine, a->root)) {
+		srv_engine_answer_missing(engine, control, a);
 		return;
 	}
 	/* A person asks: the memory of digests is not trusted. */
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
 	/* Nor is what is remembered of a failure, which the person asks to try again. */
 	bool again = control->force || a->error.size > 0;
-	asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
+	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;
-	engine_fill(engine);
+	srv_engine_fill(engine);
 	hob_buf body = {0};
 	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
 	control->answer(control, 202, hob_buf_str(&body));
@@ -215,7 +215,7 @@ typedef struct classic_work {
 static const char *const packed_names[3] = {"meshes", "materials", "scene"};
 static const char *const classic_names[3] = {"classic.meshes", "classic.materials", "classic.scene"};
 
-hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)
+hob_bytes srv_engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)
 {
 	uint64_t size = 0, got = 0;
 	int fd = srv_blob_open(store, digest, &size);
@@ -253,9 +253,9 @@ static void classic_run(uv_work_t *work)
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
 	bool ok = true;
-	uint64_t room = engine_derived_limit(job->engine);
+	uint64_t room = srv_engine_derived_limit(job->engine);
 	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = engine_read_blob(job->engine->store, &job->inputs[i], room, &job->error);
+		packed[i] = srv_engine_read_blob(job->engine->store, &job->inputs[i], room, &job->error);
 		ok = packed[i].data != NULL;
 		room -= packed[i].size;
 	}
@@ -286,22 +286,22 @@ static void classic_done(uv_work_t *work, int status)
 	if (error.code == HOB_ERR_OK &&
 		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
 		engine->publish.rows = true;
-		publish_view(engine, &engine->assets[job->asset]);
-		engine_show(engine);
+		srv_publish_view(engine, &engine->assets[job->asset]);
+		srv_engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
-		engine_refuse(job->control, 0, &error);
+		srv_engine_refuse(job->control, 0, &error);
 	}
 	free(job);
-	engine_background_over(engine);
+	srv_engine_background_over(engine);
 }
 
 static void control_classic(srv_engine *engine, srv_control *control)
 {
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
-	engine_leave(engine, (uint32_t)(a - engine->assets));
+	srv_engine_leave(engine, (uint32_t)(a - engine->assets));
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_recipe recipe;
@@ -325,8 +325,8 @@ static void control_classic(srv_engine *engine, srv_control *control)
 		control->answer(control, 200, HOB_STR("{}"));
 		free(job);
 	} else if (found != 3) {
-		engine_answer(control, 404, "http.not-found",
-					  "this asset has no cooked outputs to make the classic layout from");
+		srv_engine_answer(control, 404, "http.not-found",
+						  "this asset has no cooked outputs to make the classic layout from");
 		free(job);
 	} else {
 		job->engine = engine;
@@ -344,7 +344,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 static void dispatch(srv_engine *engine, srv_control *control)
 {
 	if (engine->closing) {
-		engine_answer(control, 503, "http.draining", "Hob is stopping");
+		srv_engine_answer(control, 503, "http.draining", "Hob is stopping");
 		return;
 	}
 	switch (control->kind) {
@@ -361,67 +361,67 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		wait_for_all(engine, control);
 		break;
 	case SRV_CONTROL_JOBS:
-		engine_list_jobs(engine, control);
+		srv_engine_list_jobs(engine, control);
 		break;
 	case SRV_CONTROL_JOB:
-		engine_tell_job(engine, control);
+		srv_engine_tell_job(engine, control);
 		break;
 	case SRV_CONTROL_HISTORY:
-		engine_tell_history(engine, control);
+		srv_engine_tell_history(engine, control);
 		break;
 	case SRV_CONTROL_CANCEL:
-		engine_cancel_job(engine, control);
+		srv_engine_cancel_job(engine, control);
 		break;
 	case SRV_CONTROL_WHY:
-		engine_why(engine, control);
+		srv_engine_why(engine, control);
 		break;
 	case SRV_CONTROL_WHAT_IF:
-		engine_what_if(engine, control);
+		srv_engine_what_if(engine, control);
 		break;
 	case SRV_CONTROL_LOG:
-		engine_tell_log(engine, control);
+		srv_engine_tell_log(engine, control);
 		break;
 	case SRV_CONTROL_BUNDLE:
-		engine_bundle(engine, control);
+		srv_engine_bundle(engine, control);
 		break;
 	case SRV_CONTROL_SETTINGS:
 	case SRV_CONTROL_SETTINGS_PATCH:
 	case SRV_CONTROL_SETTINGS_DELETE:
-		engine_settings(engine, control);
+		srv_engine_settings(engine, control);
 		break;
 	case SRV_CONTROL_MANIFEST:
-		engine_manifest(engine, control);
+		srv_engine_manifest(engine, control);
 		break;
 	case SRV_CONTROL_ACTION:
-		engine_tell_action(engine, control);
+		srv_engine_tell_action(engine, control);
 		break;
 	case SRV_CONTROL_ACTIONS:
-		engine_tell_actions(engine, control);
+		srv_engine_tell_actions(engine, control);
 		break;
 	case SRV_CONTROL_PULL:
-		engine_pull(engine, control);
+		srv_engine_pull(engine, control);
 		break;
 	case SRV_CONTROL_ACTION_PUT:
-		engine_take_action(engine, control);
+		srv_engine_take_action(engine, control);
 		break;
 	case SRV_CONTROL_GC:
 	case SRV_CONTROL_VERIFY:
-		engine_start_task(engine, control);
+		srv_engine_start_task(engine, control);
 		break;
 	case SRV_CONTROL_THUMBNAIL:
-		engine_thumbnail(engine, control);
+		srv_engine_thumbnail(engine, control);
 		break;
 	case SRV_CONTROL_DERIVE:
-		engine_derive(engine, control);
+		srv_engine_derive(engine, control);
 		break;
 	case SRV_CONTROL_ABANDONED:
 		control->answer(control, 204, (hob_str){0});
-		engine_derive_less(engine);
+		srv_engine_derive_less(engine);
 		break;
 	}
 }
 
-void engine_post(void *user, srv_control *control)
+void srv_engine_post(void *user, srv_control *control)
 {
 	srv_engine *engine = user;
 	bool kept = true;
@@ -441,10 +441,10 @@ void engine_post(void *user, srv_control *control)
 	if (kept)
 		uv_async_send(&engine->posted);
 	else
-		engine_answer(control, 503, "internal", "no memory left to ask");
+		srv_engine_answer(control, 503, "internal", "no memory left to ask");
 }
 
-void engine_on_posted(uv_async_t *async)
+void srv_engine_on_posted(uv_async_t *async)
 {
 	srv_engine *engine = async->data;
 	uv_mutex_lock(&engine->post_lock);

@@ -16,21 +16,21 @@ static void wake_twins(srv_engine *engine, engine_job *twin)
 		engine_job *next = twin->list_next;
 		twin->twin_of = NULL;
 		if (twin->abandoned || engine->closing)
-			job_end(twin);
+			srv_job_end(twin);
 		else
-			job_lookup(twin);
+			srv_job_lookup(twin);
 		twin = next;
 	}
 }
 
-void job_go_on(engine_job *job)
+void srv_job_go_on(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	engine_job *twins = job->twins;
 	job->twins = NULL;
 	if (job->abandoned || engine->closing || engine->assets[job->asset].life.job != job) {
 		wake_twins(engine, twins);
-		job_end(job);
+		srv_job_end(job);
 		return;
 	}
 	srv_outcome_free(job->outcome);
@@ -40,38 +40,38 @@ void job_go_on(engine_job *job)
 	job->previewed = true;
 	job->priority = SRV_PRIORITY_BACKGROUND;
 	uint32_t source = engine->assets[job->asset].file;
-	job_digests(job, &source, 1, job_lookup);
+	srv_job_digests(job, &source, 1, srv_job_lookup);
 	wake_twins(engine, twins);
 }
 
-void job_end(engine_job *job)
+void srv_job_end(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	engine_job *twins = job->twins;
-	job_free(job);
+	srv_job_free(job);
 	wake_twins(engine, twins);
 	if (engine->closing)
 		return;
 	engine->publish.view = true;
-	engine_fill(engine);
+	srv_engine_fill(engine);
 }
 
-void job_fail(engine_job *job, const hob_error *error)
+void srv_job_fail(engine_job *job, const hob_error *error)
 {
-	engine_doubt_root(job->engine, job->engine->assets[job->asset].root);
+	srv_engine_doubt_root(job->engine, job->engine->assets[job->asset].root);
 	if (job->abandoned) {
-		job_end(job);
+		srv_job_end(job);
 		return;
 	}
-	publish_bad(job, NULL, error);
-	record_job(job, "failed", NULL, error);
-	job_end(job);
+	srv_publish_bad(job, NULL, error);
+	srv_record_job(job, "failed", NULL, error);
+	srv_job_end(job);
 }
 
 static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *digest)
 {
 	engine_job *job = user;
-	uint32_t file = job_dep_file(job, path);
+	uint32_t file = srv_job_dep_file(job, path);
 	if (file == HOB_NONE)
 		return SRV_INPUT_UNKNOWN;
 	const srv_file *f = srv_graph_at(job->engine->graph, file);
@@ -79,7 +79,7 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
-bool job_inputs_match(engine_job *job, const srv_recipe *recipe)
+bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe)
 {
 	return srv_kept_holds(recipe, hob_str_of(job->engine->assets[job->asset].path), look_at_input, job);
 }
@@ -87,7 +87,7 @@ bool job_inputs_match(engine_job *job, const srv_recipe *recipe)
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (engine_is_doubtful(engine, recipe) || !job_inputs_match(job, recipe))
+	if (srv_engine_is_doubtful(engine, recipe) || !srv_job_inputs_match(job, recipe))
 		return false;
 	for (uint32_t i = 0; i < recipe->output_count; i++)
 		if (!srv_blob_exists(engine->store, &recipe->outputs[i].digest))
@@ -111,11 +111,11 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 	f->has_digest = false;
 	f->stat = there ? now : (srv_stat){0};
 	f->changed = ++engine->tick;
-	engine_tell_others(engine, file, user);
+	srv_engine_tell_others(engine, file, user);
 	return true;
 }
 
-void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
+void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
@@ -128,7 +128,7 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	uint32_t count = 0;
 	hob_str changed = {0};
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		uint32_t file = job_dep_file(job, recipe->deps[i].path);
+		uint32_t file = srv_job_dep_file(job, recipe->deps[i].path);
 		if (file == HOB_NONE) {
 			changed = job->blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
 			continue;
@@ -153,13 +153,13 @@ void job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	if (!srv_graph_set_deps(engine->graph, job->asset, files, count))
 		srv_log(SRV_LOG_ERROR, "memory", "dependencies of %s could not be kept", a->full);
 	if (changed.len > 0)
-		asset_outdated(engine, job->asset, changed);
+		srv_asset_outdated(engine, job->asset, changed);
 }
 
 static void step_match(engine_job *job);
 static void step_cook(engine_job *job);
 
-bool job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
+bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
 {
 	size_t total = 0;
 	for (uint32_t i = 0; i < job->candidate_count; i++)
@@ -168,16 +168,16 @@ bool job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
 	uint32_t count = 0;
 	for (uint32_t i = 0; files && i < job->candidate_count; i++)
 		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
-			uint32_t file = job_dep_file(job, job->candidates[i].deps[d].path);
+			uint32_t file = srv_job_dep_file(job, job->candidates[i].deps[d].path);
 			if (file != HOB_NONE)
 				files[count++] = file;
 		}
 	if (job->blind.code != HOB_ERR_OK) {
 		hob_error blind = job->blind;
-		job_fail(job, &blind);
+		srv_job_fail(job, &blind);
 		return false;
 	}
-	job_digests(job, files, count, next);
+	srv_job_digests(job, files, count, next);
 	return true;
 }
 
@@ -190,16 +190,16 @@ static void find_candidates(engine_job *job)
 	bool found =
 		srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
 						  &error) ||
-		(engine_heal_index(engine) && srv_store_recipes(engine->store, &job->lookup, &job->arena,
-														&job->candidates, &job->candidate_count, &error));
+		(srv_engine_heal_index(engine) && srv_store_recipes(engine->store, &job->lookup, &job->arena,
+															&job->candidates, &job->candidate_count, &error));
 	if (!found) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		job->candidate_count = 0;
 	}
-	(void)job_hash_inputs(job, step_match);
+	(void)srv_job_hash_inputs(job, step_match);
 }
 
-void job_lookup(engine_job *job)
+void srv_job_lookup(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
@@ -208,7 +208,7 @@ void job_lookup(engine_job *job)
 	if (source->exists && !source->has_digest && source->stat.size > HOB_LIMIT_SOURCE_BYTES) {
 		hob_fail(&error, LIMIT, "'%s' has %llu bytes; a file of a model may have %llu (limit SOURCE_BYTES)",
 				 a->path, (unsigned long long)source->stat.size, HOB_LIMIT_SOURCE_BYTES);
-		job_fail(job, &error);
+		srv_job_fail(job, &error);
 		return;
 	}
 	if (!source->exists || !source->has_digest) {
@@ -217,18 +217,18 @@ void job_lookup(engine_job *job)
 		if (srv_stat_path(engine->root_fds[a->root], hob_str_of(a->path), &stat)) {
 			source->exists = true;
 			hob_fail(&error, IO, "'%s' cannot be read: check its permissions", a->path);
-			job_fail(job, &error);
+			srv_job_fail(job, &error);
 		} else if (srv_is_passing(errno)) {
 			hob_fail(&error, IO, "'%s' cannot be looked at: %s", a->path, strerror(errno));
-			job_fail(job, &error);
+			srv_job_fail(job, &error);
 		} else {
-			engine_wait_for_writer(job);
+			srv_engine_wait_for_writer(job);
 		}
 		return;
 	}
 	job->source = source->digest;
-	if (!asset_ingredients(engine, a, &job->arena, &job->ingredients, &error)) {
-		job_fail(job, &error);
+	if (!srv_asset_ingredients(engine, a, &job->arena, &job->ingredients, &error)) {
+		srv_job_fail(job, &error);
 		return;
 	}
 	job->lookup = job->final_lookup = hob_recipe_lookup(&job->source, &job->ingredients);
@@ -238,7 +238,7 @@ void job_lookup(engine_job *job)
 		find_candidates(job);
 }
 
-void job_take_recipe(engine_job *job, const srv_recipe *recipe)
+void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
@@ -248,19 +248,23 @@ void job_take_recipe(engine_job *job, const srv_recipe *recipe)
 		engine->counters.unchanged++;
 	else
 		engine->counters.saved_ns += recipe->cook_ns;
-	job_remember_inputs(job, recipe);
+	srv_job_remember_inputs(job, recipe);
 	if (same)
-		publish_same(job, recipe);
+		srv_publish_same(job, recipe);
 	else if (recipe->error.len > 0)
-		publish_bad(job, recipe, NULL);
+		srv_publish_bad(job, recipe, NULL);
 	else
-		publish_good(job, recipe, true);
+		srv_publish_good(job, recipe, true);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
-		job_go_on(job);
+		srv_job_go_on(job);
 		return;
 	}
-	record_job(job, recipe->error.len > 0 ? "failed" : job->fetched ? "fetched" : "hit", &recipe->key, NULL);
-	job_end(job);
+	srv_record_job(job,
+				   recipe->error.len > 0 ? "failed"
+				   : job->fetched		 ? "fetched"
+										 : "hit",
+				   &recipe->key, NULL);
+	srv_job_end(job);
 }
 
 static bool is_looked_at(const engine_job *job)
@@ -289,14 +293,14 @@ static void step_match(engine_job *job)
 {
 	for (uint32_t i = 0; i < job->candidate_count; i++)
 		if (candidate_matches(job, &job->candidates[i])) {
-			job_take_recipe(job, &job->candidates[i]);
+			srv_job_take_recipe(job, &job->candidates[i]);
 			return;
 		}
-	if (!engine_ask_upstream(job))
-		job_missed(job);
+	if (!srv_engine_ask_upstream(job))
+		srv_job_missed(job);
 }
 
-void job_missed(engine_job *job)
+void srv_job_missed(engine_job *job)
 {
 	if (wants_preview(job)) {
 		job->ingredients.profile = HOB_PROFILE_PREVIEW;
@@ -309,7 +313,7 @@ void job_missed(engine_job *job)
 }
 
 /* A job whose cook is under way for another asset (a copy): it waits for that result. */
-bool job_join_twin(engine_job *job)
+bool srv_job_join_twin(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	for (uint32_t i = 0; i < engine->active_count; i++) {
@@ -320,7 +324,7 @@ bool job_join_twin(engine_job *job)
 		job->list_next = other->twins;
 		other->twins = job;
 		job->twin_of = other;
-		engine_raise_job(other, job->priority);
+		srv_engine_raise_job(other, job->priority);
 		return true;
 	}
 	return false;
@@ -329,12 +333,12 @@ bool job_join_twin(engine_job *job)
 static void step_cook(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (!job->force && job_join_twin(job))
+	if (!job->force && srv_job_join_twin(job))
 		return;
 	job->cooking = true;
-	engine_wait_for_worker(job);
-	engine_feed_workers(engine);
-	engine_count_waiting(engine);
+	srv_engine_wait_for_worker(job);
+	srv_engine_feed_workers(engine);
+	srv_engine_count_waiting(engine);
 }
 
 static void block_waiting(srv_engine *engine)
@@ -343,9 +347,9 @@ static void block_waiting(srv_engine *engine)
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;
 		if (job->abandoned)
-			job_end(job);
+			srv_job_end(job);
 		else
-			job_fail(job, &engine->trouble);
+			srv_job_fail(job, &engine->trouble);
 	}
 }
 
@@ -353,7 +357,7 @@ static void block_waiting(srv_engine *engine)
 static engine_job *take_waiting(srv_engine *engine)
 {
 	engine_job **at = &engine->waiting;
-	while (*at && !(*at)->abandoned && !engine_has_memory(engine, *at))
+	while (*at && !(*at)->abandoned && !srv_engine_has_memory(engine, *at))
 		at = &(*at)->list_next;
 	engine_job *job = *at;
 	if (job)
@@ -361,18 +365,18 @@ static engine_job *take_waiting(srv_engine *engine)
 	return job;
 }
 
-void engine_feed_workers(srv_engine *engine)
+void srv_engine_feed_workers(srv_engine *engine)
 {
 	if (engine->no_workers && !engine->closing)
 		block_waiting(engine);
 	if (engine->waiting)
-		engine_end_audit(engine);
+		srv_engine_end_audit(engine);
 	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
 		engine_job *job = take_waiting(engine);
 		if (!job)
 			return;
 		if (job->abandoned) {
-			job_end(job);
+			srv_job_end(job);
 			continue;
 		}
 		asset *a = &engine->assets[job->asset];
@@ -391,10 +395,10 @@ void engine_feed_workers(srv_engine *engine)
 		}
 		job->on_worker = true;
 		job->tick = engine->tick;
-		job->started_at_ms = engine_now_ms();
+		job->started_at_ms = srv_engine_now_ms();
 		srv_asset_set_worker(&a->life, true);
-		publish_job(job, "cooking");
-		publish_view(engine, a);
+		srv_publish_job(job, "cooking");
+		srv_publish_view(engine, a);
 		engine->counters.running++;
 	}
 }
@@ -414,7 +418,7 @@ static bool add_active(srv_engine *engine, engine_job *job)
 	return true;
 }
 
-bool job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
+bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = &engine->assets[id];
 	engine_job *job = calloc(1, sizeof *job);
@@ -424,13 +428,13 @@ bool job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 		return false;
 	}
 	srv_asset_next next = {0};
-	engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &next});
+	srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &next});
 	job->engine = engine;
 	job->asset = id;
 	job->priority = priority;
 	job->id = next.id;
 	job->queued_at_ms = next.queued_at_ms;
-	job->started_at_ms = engine_now_ms();
+	job->started_at_ms = srv_engine_now_ms();
 	job->force = next.force;
 	job->reasons = next.why;
 	job->reason_count = next.why_count;
@@ -438,6 +442,6 @@ bool job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 	hob_buf_put_str(&a->why, hob_buf_str(&job->reasons));
 	hob_arena_init(&job->arena, JOB_ARENA);
 	uint32_t source = a->file;
-	job_digests(job, &source, 1, job_lookup);
+	srv_job_digests(job, &source, 1, srv_job_lookup);
 	return true;
 }

@@ -60,14 +60,14 @@ typedef struct stored_pictures {
 	hob_bytes mapped;
 } stored_pictures;
 
-uint64_t engine_derived_limit(const srv_engine *engine)
+uint64_t srv_engine_derived_limit(const srv_engine *engine)
 {
 	return engine->options.derived_limit > 0 ? engine->options.derived_limit : UINT64_MAX;
 }
 
 static uint64_t most_bytes(const derivation *d)
 {
-	return engine_derived_limit(d->engine);
+	return srv_engine_derived_limit(d->engine);
 }
 
 static void unmap(hob_bytes *mapped)
@@ -85,7 +85,8 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 	unmap(&pictures->mapped);
 	if (atomic_load(&pictures->of->unwanted))
 		return hob_fail(err, CANCELLED, "nobody waits for it any more");
-	pictures->mapped = engine_read_blob(pictures->of->engine->store, &digest, most_bytes(pictures->of), err);
+	pictures->mapped =
+		srv_engine_read_blob(pictures->of->engine->store, &digest, most_bytes(pictures->of), err);
 	*out = pictures->mapped;
 	return out->data != NULL;
 }
@@ -102,7 +103,7 @@ static bool make_glb(derivation *d, hob_buf *out)
 	for (int i = 0; i < GLB_PARTS && ok; i++) {
 		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
 			continue;
-		parts[i] = engine_read_blob(d->engine->store, &d->outputs[i], most_bytes(d) - bytes, &d->error);
+		parts[i] = srv_engine_read_blob(d->engine->store, &d->outputs[i], most_bytes(d) - bytes, &d->error);
 		bytes += parts[i].size;
 		ok = parts[i].data != NULL;
 	}
@@ -117,8 +118,8 @@ static bool make_glb(derivation *d, hob_buf *out)
 
 static void make(derivation *d, hob_bytes from, hob_buf *out)
 {
-	bool ok = d->kind == SRV_DERIVED_ZSTD	? encode_zstd(from, out, &d->error)
-			  : d->kind == SRV_DERIVED_GZIP ? encode_gzip(from, out, &d->error)
+	bool ok = d->kind == SRV_DERIVED_ZSTD	? srv_encode_zstd(from, out, &d->error)
+			  : d->kind == SRV_DERIVED_GZIP ? srv_encode_gzip(from, out, &d->error)
 			  : d->kind == SRV_DERIVED_LOD	? cut(d, from, out)
 											: make_glb(d, out);
 	if (ok && atomic_load(&d->unwanted))
@@ -133,7 +134,7 @@ static void derive_run(uv_work_t *work)
 	hob_buf out = {0};
 	hob_bytes from = {0};
 	if (d->kind != SRV_DERIVED_GLB)
-		from = engine_read_blob(d->engine->store, &d->of, most_bytes(d), &d->error);
+		from = srv_engine_read_blob(d->engine->store, &d->of, most_bytes(d), &d->error);
 	if (d->kind == SRV_DERIVED_GLB || from.data)
 		make(d, from, &out);
 	unmap(&from);
@@ -155,11 +156,11 @@ static void answer_all(derivation *d, const hob_error *error)
 		asker *first = d->askers;
 		d->askers = first->next;
 		if (d->engine->closing)
-			engine_answer(first->control, 503, "http.draining", "Hob is stopping");
+			srv_engine_answer(first->control, 503, "http.draining", "Hob is stopping");
 		else if (error->code == HOB_ERR_CANCELLED)
-			engine_answer(first->control, 503, "http.unavailable", error->context);
+			srv_engine_answer(first->control, 503, "http.unavailable", error->context);
 		else if (error->code != HOB_ERR_OK)
-			engine_refuse(first->control, 0, error);
+			srv_engine_refuse(first->control, 0, error);
 		else
 			answer_made(first->control, &d->blob);
 		free(first);
@@ -204,7 +205,7 @@ static void derive_done(uv_work_t *work, int status)
 		d->running = false;
 		atomic_store(&d->unwanted, false);
 		start_some(engine);
-		engine_background_over(engine);
+		srv_engine_background_over(engine);
 		return;
 	}
 	atomic_ullong *counts = engine->counters.derived[d->kind];
@@ -225,7 +226,7 @@ static void derive_done(uv_work_t *work, int status)
 	answer_all(d, &error);
 	free(d);
 	start_some(engine);
-	engine_background_over(engine);
+	srv_engine_background_over(engine);
 }
 
 static void drop(derivation *d)
@@ -241,7 +242,7 @@ static void drop(derivation *d)
 	free(d);
 }
 
-void engine_derive_less(srv_engine *engine)
+void srv_engine_derive_less(srv_engine *engine)
 {
 	for (derivation *d = engine->derivations, *next; d; d = next) {
 		next = d->next;
@@ -316,10 +317,10 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 /* False when the asset has no outputs of a model, or is none: that is answered then. */
 static bool find_outputs(srv_engine *engine, srv_control *control, derivation *wanted)
 {
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return false;
-	engine_leave(engine, (uint32_t)(a - engine->assets));
+	srv_engine_leave(engine, (uint32_t)(a - engine->assets));
 	hob_arena arena;
 	hob_error error;
 	srv_recipe recipe;
@@ -335,11 +336,12 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs);
 	if ((found & 7) != 7)
-		engine_answer(control, 404, "http.not-found", "this asset has no cooked outputs to make a GLB from");
+		srv_engine_answer(control, 404, "http.not-found",
+						  "this asset has no cooked outputs to make a GLB from");
 	return (found & 7) == 7;
 }
 
-void engine_derive(srv_engine *engine, srv_control *control)
+void srv_engine_derive(srv_engine *engine, srv_control *control)
 {
 	derivation wanted = {.engine = engine,
 						 .kind = (srv_derived)control->number,
@@ -353,14 +355,14 @@ void engine_derive(srv_engine *engine, srv_control *control)
 		return;
 	}
 	if (atomic_load(&control->abandoned)) {
-		engine_answer(control, 503, "http.unavailable", "nobody waits for it any more");
+		srv_engine_answer(control, 503, "http.unavailable", "nobody waits for it any more");
 		return;
 	}
 	asker *one = malloc(sizeof *one);
 	derivation *d = one ? find_or_add(engine, &wanted) : NULL;
 	if (!d) {
 		free(one);
-		engine_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
+		srv_engine_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
 		return;
 	}
 	*one = (asker){control, d->askers};

@@ -4,7 +4,7 @@
 
 /* Errors as JSON, with the place and what to do. */
 
-const char *engine_hint(hob_err_code code)
+const char *srv_engine_hint(hob_err_code code)
 {
 	switch (code) {
 #define HINT(name, text)                                                                                     \
@@ -31,14 +31,14 @@ static uint32_t number_after(hob_str text, hob_str word)
 	return number;
 }
 
-void error_json(const hob_error *error, const char *stage, hob_buf *out)
+void srv_error_json(const hob_error *error, const char *stage, hob_buf *out)
 {
 	hob_str text = hob_str_of(error->context);
 	uint32_t line = number_after(text, HOB_STR("line ")), column = number_after(text, HOB_STR("column "));
 	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
 	hob_buf_put_json(out, text);
 	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
-	hob_buf_put_json(out, hob_str_of(engine_hint(error->code)));
+	hob_buf_put_json(out, hob_str_of(srv_engine_hint(error->code)));
 	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
 	if (line > 0)
 		hob_buf_printf(
@@ -111,7 +111,7 @@ static bool error_of_merge(hob_str json, hob_str path, hob_buf *out)
 	return text != NULL;
 }
 
-void error_of_asset(hob_str json, hob_str path, hob_buf *out)
+void srv_error_of_asset(hob_str json, hob_str path, hob_buf *out)
 {
 	hob_str place = HOB_STR("\"location\":{"), end = HOB_STR(",\"root_cause\"");
 	hob_str other = settings_file(json);

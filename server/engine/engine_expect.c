@@ -7,28 +7,28 @@
 /* Cooks that need less than this, or than this share of what there is, are never waited with. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
-uint64_t engine_expected_ns(const srv_engine *engine, const asset *a)
+uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
 	uint64_t cooked = engine->counters.cooked;
 	return a->final_cook_ns > 0 ? a->final_cook_ns : cooked > 0 ? engine->counters.cook_ns / cooked : 0;
 }
 
-void engine_note_expected(srv_engine *engine)
+void srv_engine_note_expected(srv_engine *engine)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < engine->active_count; i++) {
 		const engine_job *job = engine->active[i];
 		double left = job->progress > 0 && job->progress < 1 ? 1 - (double)job->progress : 1;
-		sum += (uint64_t)((double)engine_expected_ns(engine, &engine->assets[job->asset]) * left);
+		sum += (uint64_t)((double)srv_engine_expected_ns(engine, &engine->assets[job->asset]) * left);
 	}
 	for (uint32_t i = 0; srv_queue_count(engine->queue) > 0 && i < engine->asset_count; i++)
 		if (srv_queue_has(engine->queue, i))
-			sum += engine_expected_ns(engine, &engine->assets[i]);
+			sum += srv_engine_expected_ns(engine, &engine->assets[i]);
 	uint32_t workers = engine->pool ? srv_pool_size(engine->pool) : 0;
 	engine->counters.expected_ns = sum / (workers > 0 ? workers : 1);
 }
 
-bool engine_has_memory(const srv_engine *engine, const engine_job *job)
+bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)
 {
 	uint64_t needed = engine->assets[job->asset].peak_bytes, running = 0;
 	if (needed == 0 || engine->counters.running == 0)

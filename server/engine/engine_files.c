@@ -2,7 +2,7 @@
 
 /* Of a hundred thousand files most are nobody's source, settings or dependency: those stay in the scan's list. */
 
-void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
+void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
 {
 	listed_files *listed = &engine->listed[root];
 	srv_file_list_drop(listed->list);
@@ -22,7 +22,7 @@ static uint32_t enter(srv_engine *engine, uint32_t root, const srv_file_entry *e
 	return file;
 }
 
-uint32_t engine_find_file(srv_engine *engine, uint32_t root, hob_str path)
+uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path)
 {
 	uint32_t file = srv_graph_find(engine->graph, root, path);
 	if (file != HOB_NONE || !engine->listed[root].list)
@@ -31,13 +31,13 @@ uint32_t engine_find_file(srv_engine *engine, uint32_t root, hob_str path)
 	return entry ? enter(engine, root, entry) : HOB_NONE;
 }
 
-uint32_t engine_file(srv_engine *engine, uint32_t root, hob_str path)
+uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path)
 {
-	uint32_t file = engine_find_file(engine, root, path);
+	uint32_t file = srv_engine_find_file(engine, root, path);
 	return file != HOB_NONE ? file : srv_graph_file(engine->graph, root, path);
 }
 
-void engine_find_below(srv_engine *engine, uint32_t root, hob_str folder)
+void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder)
 {
 	size_t count = 0;
 	const srv_file_entry *entries =

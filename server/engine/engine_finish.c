@@ -46,11 +46,12 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 	hob_buf ingredients = {0};
 	hob_ingredients_print(&job->ingredients, &ingredients);
 	recipe->ingredients = hob_buf_str(&ingredients);
-	recipe->cooked_at_ms = engine_now_ms();
+	recipe->cooked_at_ms = srv_engine_now_ms();
 	recipe->cook_ns = job->outcome->cook_ns;
 	recipe->peak_bytes = job->outcome->peak_bytes;
-	bool kept = srv_store_put_recipe(job->engine->store, recipe, &error) ||
-				(engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
+	bool kept =
+		srv_store_put_recipe(job->engine->store, recipe, &error) ||
+		(srv_engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
 	if (!kept)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	job->engine->publish.rows = true;
@@ -77,16 +78,16 @@ static void finish_good(engine_job *job)
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->outcome->cook_ns;
-	engine_give_upstream(job, &recipe);
-	job_remember_inputs(job, &recipe);
-	publish_good(job, &recipe, false);
+	srv_engine_give_upstream(job, &recipe);
+	srv_job_remember_inputs(job, &recipe);
+	srv_publish_good(job, &recipe, false);
 	hob_buf_release(&stats);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
-		job_go_on(job);
+		srv_job_go_on(job);
 		return;
 	}
-	record_job(job, "cooked", &recipe.key, NULL);
-	job_end(job);
+	srv_record_job(job, "cooked", &recipe.key, NULL);
+	srv_job_end(job);
 }
 
 /* The inputs of a cook that died are the paths it had looked for; their digests are made here. */
@@ -102,7 +103,7 @@ static void finish_crash(engine_job *job)
 		if (hob_str_equal(outcome->touched[i], hob_str_of(a->path)))
 			continue;
 		hob_str relative = hob_path_relative(&job->arena, dir, outcome->touched[i]);
-		uint32_t file = job_dep_file(job, relative);
+		uint32_t file = srv_job_dep_file(job, relative);
 		if (file == HOB_NONE)
 			continue;
 		const srv_file *f = srv_graph_at(engine->graph, file);
@@ -110,15 +111,15 @@ static void finish_crash(engine_job *job)
 	}
 	make_key(job, &recipe);
 	hob_buf error = {0};
-	error_json(&job->error, "cook", &error);
+	srv_error_json(&job->error, "cook", &error);
 	recipe.error = hob_buf_str(&error);
-	engine_put_limits(job, &recipe);
+	srv_engine_put_limits(job, &recipe);
 	keep_recipe(job, &recipe);
-	job_remember_inputs(job, &recipe);
-	publish_bad(job, &recipe, &job->error);
-	record_job(job, "failed", &recipe.key, &job->error);
+	srv_job_remember_inputs(job, &recipe);
+	srv_publish_bad(job, &recipe, &job->error);
+	srv_record_job(job, "failed", &recipe.key, &job->error);
 	hob_buf_release(&error);
-	job_end(job);
+	srv_job_end(job);
 }
 
 static void step_crashed(engine_job *job)
@@ -128,12 +129,12 @@ static void step_crashed(engine_job *job)
 	uint32_t *files = HOB_NEW(&job->arena, uint32_t, job->outcome->touched_count);
 	uint32_t count = 0;
 	for (uint32_t i = 0; files && i < job->outcome->touched_count; i++) {
-		uint32_t file = job_dep_file(
+		uint32_t file = srv_job_dep_file(
 			job, hob_path_relative(&job->arena, hob_path_dir(hob_str_of(a->path)), job->outcome->touched[i]));
 		if (file != HOB_NONE)
 			files[count++] = file;
 	}
-	job_digests(job, files, count, finish_crash);
+	srv_job_digests(job, files, count, finish_crash);
 }
 
 static void finish_failed(engine_job *job)
@@ -145,16 +146,16 @@ static void finish_failed(engine_job *job)
 		srv_kept_deps(&job->arena, hob_str_of(engine->assets[job->asset].path), result, &recipe.dep_count);
 	make_key(job, &recipe);
 	hob_buf error = {0};
-	error_json(&job->error, "cook", &error);
+	srv_error_json(&job->error, "cook", &error);
 	recipe.error = hob_buf_str(&error);
-	engine_put_limits(job, &recipe);
+	srv_engine_put_limits(job, &recipe);
 	keep_recipe(job, &recipe);
 	engine->counters.failed += job->error.code != HOB_ERR_SKIPPED;
-	job_remember_inputs(job, &recipe);
-	publish_bad(job, &recipe, &job->error);
-	record_job(job, "failed", &recipe.key, &job->error);
+	srv_job_remember_inputs(job, &recipe);
+	srv_publish_bad(job, &recipe, &job->error);
+	srv_record_job(job, "failed", &recipe.key, &job->error);
 	hob_buf_release(&error);
-	job_end(job);
+	srv_job_end(job);
 }
 
 static void retry(engine_job *job)
@@ -168,7 +169,7 @@ static void retry(engine_job *job)
 		srv_graph_at(engine->graph, a->file)->has_digest = false;
 	job->error = (hob_error){0};
 	uint32_t source = a->file;
-	job_digests(job, &source, 1, job_lookup);
+	srv_job_digests(job, &source, 1, srv_job_lookup);
 }
 
 static void store_done(uv_work_t *work, int status)
@@ -177,14 +178,14 @@ static void store_done(uv_work_t *work, int status)
 	engine_job *job = work->data;
 	srv_engine *engine = job->engine;
 	if (engine->closing || job->abandoned) {
-		job_end(job);
+		srv_job_end(job);
 	} else if (job->error.code == HOB_ERR_OK) {
 		finish_good(job);
 	} else {
 		engine->counters.failed++;
-		publish_bad(job, NULL, &job->error);
-		record_job(job, "failed", NULL, &job->error);
-		job_end(job);
+		srv_publish_bad(job, NULL, &job->error);
+		srv_record_job(job, "failed", NULL, &job->error);
+		srv_job_end(job);
 	}
 }
 
@@ -236,7 +237,8 @@ static bool met_a_writer(const engine_job *job)
 	uint32_t root = job->engine->assets[job->asset].root;
 	bool met = false;
 	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count && !met; i++)
-		met = result->deps[i].missing && engine_is_open_for_writing(job->engine, root, result->deps[i].path);
+		met = result->deps[i].missing &&
+			  srv_engine_is_open_for_writing(job->engine, root, result->deps[i].path);
 	return met;
 }
 
@@ -273,7 +275,7 @@ static void settle(engine_job *job, bool other_source)
 		store_outputs(job);
 		break;
 	case SRV_VERDICT_WRITER:
-		engine_wait_for_writer(job);
+		srv_engine_wait_for_writer(job);
 		break;
 	case SRV_VERDICT_TRY_AGAIN:
 		if (died && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
@@ -283,9 +285,9 @@ static void settle(engine_job *job, bool other_source)
 		break;
 	case SRV_VERDICT_PASSING:
 		engine->counters.failed++;
-		publish_bad(job, NULL, &job->error);
-		record_job(job, "failed", NULL, &job->error);
-		job_end(job);
+		srv_publish_bad(job, NULL, &job->error);
+		srv_record_job(job, "failed", NULL, &job->error);
+		srv_job_end(job);
 		break;
 	case SRV_VERDICT_KEEP_FAILURE:
 		finish_failed(job);
@@ -313,7 +315,7 @@ static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 		return;
 	f->exists = true;
 	f->stat = stat;
-	engine_tell_others(job->engine, file, job->asset);
+	srv_engine_tell_others(job->engine, file, job->asset);
 }
 
 /* A worker's word on what a file holds is not taken: other assets' keys are made of it. What is not known is hashed here. */
@@ -331,7 +333,7 @@ static void step_hash_read(engine_job *job)
 		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
 			continue;
 		bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
-		uint32_t file = engine_file(engine, a->root, path);
+		uint32_t file = srv_engine_file(engine, a->root, path);
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
@@ -343,13 +345,13 @@ static void step_hash_read(engine_job *job)
 		find_unlisted(job, f, file);
 		files[count++] = file;
 	}
-	job_digests(job, files, files ? count : 0, step_read);
+	srv_job_digests(job, files, files ? count : 0, step_read);
 }
 
-void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
+void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
-	if (engine_take_audit(engine, job_, outcome))
+	if (srv_engine_take_audit(engine, job_, outcome))
 		return;
 	engine_job *job = job_;
 	asset *a = &engine->assets[job->asset];
@@ -358,20 +360,20 @@ void engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	engine->counters.running--;
 	/* What was not found in a folder that is going says nothing about the model. */
 	if (!engine->closing && !job->abandoned)
-		engine_doubt_root(engine, a->root);
+		srv_engine_doubt_root(engine, a->root);
 	if (!job->abandoned)
 		srv_asset_set_worker(&a->life, false);
 	if (engine->closing || job->abandoned || outcome->cancelled) {
 		if (!engine->closing) {
 			engine->counters.cancelled++;
 			if (job->stopped && !job->abandoned)
-				publish_cancelled(engine, a, job, NULL);
+				srv_publish_cancelled(engine, a, job, NULL);
 			else if (!job->abandoned)
-				engine_apply(engine, job->asset,
-							 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->force});
-			record_job(job, "cancelled", NULL, NULL);
+				srv_engine_apply(engine, job->asset,
+								 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->force});
+			srv_record_job(job, "cancelled", NULL, NULL);
 		}
-		job_end(job);
+		srv_job_end(job);
 		return;
 	}
 	if (outcome->stalled && job->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)

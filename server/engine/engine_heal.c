@@ -9,14 +9,14 @@ enum { AGAIN_MS = 5000 };
 static void store_assets(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		engine_store_root(engine, i);
+		srv_engine_store_root(engine, i);
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (srv_asset_is_alive(&engine->assets[i].life) && engine->assets[i].rev > 0)
-			engine_store_asset(engine, &engine->assets[i]);
+			srv_engine_store_asset(engine, &engine->assets[i]);
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
 		if (f->exists && f->has_digest)
-			engine_store_file(engine, i, engine_now_ms());
+			srv_engine_store_file(engine, i, srv_engine_now_ms());
 	}
 }
 
@@ -50,12 +50,12 @@ static bool has_record(srv_engine *engine, const asset *a, bool whole)
 	return found;
 }
 
-bool engine_has_lost_recipe(srv_engine *engine, const asset *a)
+bool srv_engine_has_lost_recipe(srv_engine *engine, const asset *a)
 {
 	return a->life.has_good && !has_record(engine, a, false);
 }
 
-bool engine_serves(srv_engine *engine, const asset *a)
+bool srv_engine_serves(srv_engine *engine, const asset *a)
 {
 	return a->life.has_good && has_record(engine, a, true);
 }
@@ -70,7 +70,7 @@ static uint32_t cook_lost(srv_engine *engine)
 			continue;
 		count++;
 		a->has_last = false;
-		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
+		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	return count;
 }
@@ -101,17 +101,17 @@ static bool keep_folders(srv_engine *engine)
 	return true;
 }
 
-void engine_look_for_index(srv_engine *engine)
+void srv_engine_look_for_index(srv_engine *engine)
 {
 	if (!keep_folders(engine))
 		return;
 	if (srv_store_is_damaged(engine->store) || srv_store_has_index(engine->store))
 		return;
 	srv_log(SRV_LOG_ERROR, "cache", "index.db was removed or replaced while this daemon uses it");
-	engine_heal_index(engine);
+	srv_engine_heal_index(engine);
 }
 
-bool engine_heal_index(srv_engine *engine)
+bool srv_engine_heal_index(srv_engine *engine)
 {
 	hob_error error;
 	if (!srv_store_is_damaged(engine->store) || uv_now(engine->loop) < engine->heal_at)

@@ -30,7 +30,8 @@ static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out
 								&engine->root_settings[a->root], hob_str_of(a->path), has_sidecar, out, err);
 }
 
-bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err)
+bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,
+						   hob_error *err)
 {
 	*out = (hob_ingredients){.importer = a->importer->name,
 							 .importer_version = a->importer->version,
@@ -72,7 +73,7 @@ static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *
 	return hob_sha256_equal(&lookup, &a->last_lookup);
 }
 
-bool asset_is_current(srv_engine *engine, asset *a)
+bool srv_asset_is_current(srv_engine *engine, asset *a)
 {
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	if (!a->has_last || !a->importer || !source->has_digest)
@@ -80,7 +81,7 @@ bool asset_is_current(srv_engine *engine, asset *a)
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	hob_ingredients ingredients;
 	hob_error error;
-	bool current = asset_ingredients(engine, a, &engine->scratch, &ingredients, &error) &&
+	bool current = srv_asset_ingredients(engine, a, &engine->scratch, &ingredients, &error) &&
 				   asks_for_last(engine, a, &source->digest, &ingredients);
 	hob_arena_restore(&engine->scratch, mark);
 	for (uint32_t i = 0; current && i < a->input_count; i++) {
@@ -113,7 +114,7 @@ static void hash_open_file(hash_item *item, int fd, const atomic_bool *stop)
 static void hash_file(hash_item *item, const atomic_bool *stop)
 {
 	struct stat info;
-	item->read_at_ms = engine_now_ms();
+	item->read_at_ms = srv_engine_now_ms();
 	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		item->why = errno;
@@ -158,7 +159,7 @@ static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
 	return newest_ns / 1000000 + tick_ms >= read_at_ms;
 }
 
-void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
+void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
 {
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	if (!is_too_new(&f->stat, read_at_ms)) {
@@ -176,7 +177,7 @@ void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
 	engine->young[engine->young_count++] = (young_file){file, f->changed, uv_now(engine->loop)};
 }
 
-void engine_keep_young(srv_engine *engine)
+void srv_engine_keep_young(srv_engine *engine)
 {
 	enum { WAIT_MS = 2500 };
 	uint32_t kept = 0;
@@ -192,14 +193,14 @@ void engine_keep_young(srv_engine *engine)
 			} else {
 				f->has_digest = false;
 				f->changed = ++engine->tick;
-				engine_tell_others(engine, young.file, HOB_NONE);
+				srv_engine_tell_others(engine, young.file, HOB_NONE);
 			}
 		}
 	}
 	engine->young_count = kept;
 }
 
-void engine_wait_for_writer(engine_job *job)
+void srv_engine_wait_for_writer(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	srv_asset_next again = {.id = job->id,
@@ -208,14 +209,14 @@ void engine_wait_for_writer(engine_job *job)
 							.force = job->force,
 							.why = job->reasons,
 							.why_count = job->reason_count};
-	engine_apply(engine, job->asset,
-				 (srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &again, .force = job->force});
+	srv_engine_apply(engine, job->asset,
+					 (srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &again, .force = job->force});
 	if (engine->assets[job->asset].life.state == SRV_ASSET_WRITER)
 		job->reasons = (hob_buf){0};
-	job_end(job);
+	srv_job_end(job);
 }
 
-bool engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
+bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
 {
 	struct stat info;
 	char name[PATH_MAX];
@@ -261,25 +262,25 @@ static void hash_done(uv_work_t *work, int status)
 		f->has_digest = item->found;
 		if (news) {
 			f->changed = ++engine->tick;
-			engine_tell_others(engine, item->file, job->asset);
+			srv_engine_tell_others(engine, item->file, job->asset);
 		}
 		if (there)
 			f->stat = item->stat;
 		if (item->found) {
 			f->digest = item->digest;
 			engine->counters.hashed_bytes += item->stat.size;
-			engine_store_file(engine, item->file, item->read_at_ms);
+			srv_engine_store_file(engine, item->file, item->read_at_ms);
 		}
 	}
 	job->hash_count = 0;
 	if (job->abandoned || engine->closing) {
-		job_end(job);
+		srv_job_end(job);
 	} else if (trouble.code != HOB_ERR_OK) {
-		job_fail(job, &trouble);
+		srv_job_fail(job, &trouble);
 	} else if (unfinished) {
-		engine_wait_for_writer(job);
+		srv_engine_wait_for_writer(job);
 	} else {
-		job_digests(job, again, again_count, job->next);
+		srv_job_digests(job, again, again_count, job->next);
 	}
 }
 
@@ -292,7 +293,7 @@ static bool is_listed(const engine_job *job, uint32_t file)
 	return false;
 }
 
-void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
+void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
 {
 	srv_engine *engine = job->engine;
 	job->next = next;
@@ -324,14 +325,14 @@ void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*
 	uv_queue_work(engine->loop, &job->work, hash_work, hash_done);
 }
 
-uint32_t job_dep_file(engine_job *job, hob_str relative)
+uint32_t srv_job_dep_file(engine_job *job, hob_str relative)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	hob_str path;
 	if (!hob_path_join(&job->arena, hob_path_dir(hob_str_of(a->path)), relative, &path, NULL))
 		return HOB_NONE;
-	uint32_t known = engine_find_file(engine, a->root, path);
+	uint32_t known = srv_engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;
 	/* Not listed by the scan (ignored folder, or not there): ask the disk once. */

@@ -22,7 +22,7 @@ static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 
 static const char *live_state(const engine_job *job)
 {
-	if (!job || engine_waits_for_worker(job) || job->twin_of)
+	if (!job || srv_engine_waits_for_worker(job) || job->twin_of)
 		return "queued";
 	return job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
 }
@@ -41,7 +41,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->life.next.queued_at_ms);
 	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
 	hob_json_key(out, "expected_ms");
-	hob_buf_printf(out, "%.3f", (double)engine_expected_ns(engine, a) / 1e6);
+	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
 	if (job && job->on_worker) {
 		hob_json_key(out, "progress");
 		hob_buf_printf(out, "%.3f", (double)job->progress);
@@ -53,7 +53,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	hob_json_close(out, '}');
 }
 
-bool engine_was_known(const srv_job_row *row)
+bool srv_engine_was_known(const srv_job_row *row)
 {
 	static const hob_sha256 none;
 	bool failed = hob_str_equal(row->result, HOB_STR("failed"));
@@ -61,7 +61,7 @@ bool engine_was_known(const srv_job_row *row)
 		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->recipe, &none));
 }
 
-void engine_put_job(const srv_job_row *row, hob_buf *out)
+void srv_engine_put_job(const srv_job_row *row, hob_buf *out)
 {
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "id", row->id);
@@ -70,7 +70,7 @@ void engine_put_job(const srv_job_row *row, hob_buf *out)
 	hob_json_put_str(out, "state", HOB_STR("done"));
 	hob_json_put_str(out, "result", row->result);
 	hob_json_key(out, "cached");
-	hob_json_bool(out, engine_was_known(row));
+	hob_json_bool(out, srv_engine_was_known(row));
 	put_time_member(out, "queued_at", row->queued_at_ms);
 	put_time_member(out, "started_at", row->started_at_ms);
 	put_time_member(out, "finished_at", row->finished_at_ms);
@@ -110,10 +110,10 @@ static uint32_t put_live(srv_engine *engine, const srv_control *control, uint32_
 {
 	uint32_t given = 0;
 	if (control->asset.len == 0 && listed(control->text, HOB_STR("running")))
-		engine_put_tasks(engine, false, items);
+		srv_engine_put_tasks(engine, false, items);
 	for (uint32_t i = 0; i < engine->asset_count && given < limit; i++) {
 		const asset *a = &engine->assets[i];
-		if (a->life.job && !engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
+		if (a->life.job && !srv_engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
 			put_live_job(engine, i, items);
 			given++;
 		}
@@ -172,7 +172,7 @@ static uint64_t each_past(srv_engine *engine, const srv_control *control, uint32
 static void put_row(srv_engine *engine, const srv_job_row *row, hob_buf *out)
 {
 	(void)engine;
-	engine_put_job(row, out);
+	srv_engine_put_job(row, out);
 }
 
 static void answer_page(srv_control *control, const hob_buf *items, uint64_t next)
@@ -194,7 +194,7 @@ static uint32_t page_limit(const srv_control *control)
 	return control->number2 > 0 && control->number2 <= PAGE_MAX ? (uint32_t)control->number2 : PAGE_DEFAULT;
 }
 
-void engine_list_jobs(srv_engine *engine, srv_control *control)
+void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 {
 	uint32_t limit = page_limit(control), given = 0;
 	hob_buf items = {0};
@@ -251,7 +251,7 @@ static void put_version(srv_engine *engine, const srv_job_row *row, hob_buf *out
 	hob_arena_release(&arena);
 }
 
-void engine_tell_history(srv_engine *engine, srv_control *control)
+void srv_engine_tell_history(srv_engine *engine, srv_control *control)
 {
 	hob_buf items = {0};
 	uint64_t next = each_past(engine, control, page_limit(control), put_version, &items);
@@ -262,7 +262,7 @@ void engine_tell_history(srv_engine *engine, srv_control *control)
 /* ---- one job */
 
 /* Ids are given in order and newest rows come first, so one job is a page of one that begins above it. */
-bool engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out)
+bool srv_engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out)
 {
 	srv_job_row *rows;
 	uint32_t count;
@@ -287,7 +287,7 @@ static uint32_t find_live(const srv_engine *engine, uint64_t id)
 	return HOB_NONE;
 }
 
-void engine_tell_job(srv_engine *engine, srv_control *control)
+void srv_engine_tell_job(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
@@ -296,29 +296,29 @@ void engine_tell_job(srv_engine *engine, srv_control *control)
 	uint32_t live = find_live(engine, control->number);
 	if (live != HOB_NONE)
 		put_live_job(engine, live, &body);
-	else if (engine_find_job(engine, control, &arena, &row))
-		engine_put_job(&row, &body);
+	else if (srv_engine_find_job(engine, control, &arena, &row))
+		srv_engine_put_job(&row, &body);
 	else
-		engine_put_task(engine, control->number, &body);
+		srv_engine_put_task(engine, control->number, &body);
 	if (body.size > 0)
 		control->answer(control, 200, hob_buf_str(&body));
 	else
-		engine_answer(control, 404, "http.not-found", "no such job");
+		srv_engine_answer(control, 404, "http.not-found", "no such job");
 	hob_buf_release(&body);
 	hob_arena_release(&arena);
 }
 
-void engine_tell_log(srv_engine *engine, srv_control *control)
+void srv_engine_tell_log(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_job_row row;
-	if (engine_find_job(engine, control, &arena, &row))
+	if (srv_engine_find_job(engine, control, &arena, &row))
 		control->answer(control, 200, row.log);
 	else
-		engine_answer(control, 404, "http.not-found",
-					  control->number > 0 ? "no such job has finished"
-										  : "no job of this asset has finished yet");
+		srv_engine_answer(control, 404, "http.not-found",
+						  control->number > 0 ? "no such job has finished"
+											  : "no job of this asset has finished yet");
 	hob_arena_release(&arena);
 }
 
@@ -330,19 +330,19 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	hob_buf reasons = {0};
 	hob_error error;
 	srv_asset_next next = {0};
-	publish_cancelled(engine, a, NULL, &next);
+	srv_publish_cancelled(engine, a, NULL, &next);
 	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&next.why)));
 	srv_job_row row = {.id = next.id,
 					   .asset = hob_str_of(a->full),
 					   .reason = hob_buf_str(&reasons),
 					   .result = HOB_STR("cancelled"),
 					   .queued_at_ms = next.queued_at_ms,
-					   .finished_at_ms = engine_now_ms()};
+					   .finished_at_ms = srv_engine_now_ms()};
 	if (srv_store_put_job(engine->store, &row, &error))
 		engine->publish.rows = true;
 	engine->counters.cancelled++;
 	engine->counters.jobs++;
-	engine_note_activity(engine, &row);
+	srv_engine_note_activity(engine, &row);
 	hob_buf_release(&next.why);
 	hob_buf_release(&reasons);
 }
@@ -356,26 +356,26 @@ static bool cancel_waiting(srv_engine *engine, engine_job *job)
 			continue;
 		*at = job->list_next;
 		engine->counters.cancelled++;
-		publish_cancelled(engine, &engine->assets[job->asset], job, NULL);
-		record_job(job, "cancelled", NULL, NULL);
-		job_end(job);
+		srv_publish_cancelled(engine, &engine->assets[job->asset], job, NULL);
+		srv_record_job(job, "cancelled", NULL, NULL);
+		srv_job_end(job);
 		return true;
 	}
 	return false;
 }
 
-void engine_cancel_job(srv_engine *engine, srv_control *control)
+void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_job_row row;
 	uint32_t id = find_live(engine, control->number);
 	engine_job *job = id != HOB_NONE ? engine->assets[id].life.job : NULL;
-	bool done = id == HOB_NONE && engine_find_job(engine, control, &arena, &row);
+	bool done = id == HOB_NONE && srv_engine_find_job(engine, control, &arena, &row);
 	hob_arena_release(&arena);
 	if (id == HOB_NONE) {
-		engine_answer(control, done ? 409 : 404, done ? "http.conflict" : "http.not-found",
-					  done ? "this job is over" : "no such job");
+		srv_engine_answer(control, done ? 409 : 404, done ? "http.conflict" : "http.not-found",
+						  done ? "this job is over" : "no such job");
 		return;
 	}
 	bool taken = true;
@@ -392,7 +392,7 @@ void engine_cancel_job(srv_engine *engine, srv_control *control)
 	if (taken)
 		control->answer(control, 202, hob_buf_str(&body));
 	else
-		engine_answer(control, 409, "http.conflict",
-					  "this job is being checked or stored and ends by itself in a moment");
+		srv_engine_answer(control, 409, "http.conflict",
+						  "this job is being checked or stored and ends by itself in a moment");
 	hob_buf_release(&body);
 }

@@ -30,7 +30,7 @@ static void sync_done(uv_work_t *work, int status)
 	if (failed)
 		engine->synced_jobs = UINT64_MAX; /* not the number of jobs: again in a second */
 	engine->syncing = false;
-	engine_background_over(engine);
+	srv_engine_background_over(engine);
 }
 
 static int compare(const void *a, const void *b)
@@ -51,7 +51,7 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 		   (live->upstream && srv_upstream_holds(live->upstream, recipe));
 }
 
-uint64_t engine_trim(srv_engine *engine, bool dry)
+uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 {
 	live_keys live = {.upstream = engine->upstream,
 					  .keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
@@ -85,11 +85,11 @@ static void retry_passing(srv_engine *engine)
 		asset *a = &engine->assets[i];
 		bool half_written = a->life.state == SRV_ASSET_WRITER;
 		if (srv_asset_is_due(&a->life, now))
-			engine_apply(engine, i,
-						 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
-										   .reason = half_written ? "changed" : "retry",
-										   .path = half_written ? hob_str_of(a->path) : (hob_str){0},
-										   .priority = SRV_PRIORITY_BACKGROUND});
+			srv_engine_apply(engine, i,
+							 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
+											   .reason = half_written ? "changed" : "retry",
+											   .path = half_written ? hob_str_of(a->path) : (hob_str){0},
+											   .priority = SRV_PRIORITY_BACKGROUND});
 	}
 }
 
@@ -135,15 +135,15 @@ static void note_inputs(srv_engine *engine)
 	engine->counters.input_bytes = bytes;
 }
 
-void engine_keep_store(srv_engine *engine)
+void srv_engine_keep_store(srv_engine *engine)
 {
-	engine_look_for_index(engine);
+	srv_engine_look_for_index(engine);
 	retry_passing(engine);
-	engine_doubt(engine);
-	engine_keep_young(engine);
+	srv_engine_doubt(engine);
+	srv_engine_keep_young(engine);
 	note_oldest(engine);
-	engine_note_expected(engine);
-	engine_count_waiting(engine);
+	srv_engine_note_expected(engine);
+	srv_engine_count_waiting(engine);
 	note_inputs(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
@@ -155,7 +155,7 @@ void engine_keep_store(srv_engine *engine)
 	}
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
-		engine_trim(engine, false);
+		srv_engine_trim(engine, false);
 		tell_limit(engine);
 	}
 }

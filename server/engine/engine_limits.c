@@ -14,7 +14,7 @@ static uint32_t memory_mib(const srv_engine *engine)
 	return (uint32_t)(engine->options.memory_limit >> 20);
 }
 
-void engine_put_limits(engine_job *job, srv_recipe *recipe)
+void srv_engine_put_limits(engine_job *job, srv_recipe *recipe)
 {
 	const srv_engine *engine = job->engine;
 	bool died = !job->outcome->has_result;
@@ -38,11 +38,11 @@ static bool has_more(const cJSON *then, const char *name, uint32_t now)
 	return !cJSON_IsNumber(number) || number->valuedouble < now;
 }
 
-bool engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
+bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 {
 	if (recipe->error.len == 0 || recipe->stats.len == 0)
 		return false;
-	int64_t age = engine_now_ms() - recipe->cooked_at_ms;
+	int64_t age = srv_engine_now_ms() - recipe->cooked_at_ms;
 	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
 	bool other =
 		age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
@@ -53,13 +53,13 @@ bool engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 	return other;
 }
 
-void engine_doubt_at(asset *a, const srv_recipe *recipe)
+void srv_engine_doubt_at(asset *a, const srv_recipe *recipe)
 {
 	bool observed = recipe && recipe->error.len > 0 && recipe->stats.len > 0;
 	a->doubt_at_ms = observed ? recipe->cooked_at_ms + DAY_MS : 0;
 }
 
-void engine_look_at_machine(srv_engine *engine)
+void srv_engine_look_at_machine(srv_engine *engine)
 {
 	srv_memory memory;
 	srv_machine_memory("", &memory);
@@ -67,22 +67,22 @@ void engine_look_at_machine(srv_engine *engine)
 	srv_machine_facts(&memory, engine->machine, sizeof engine->machine);
 }
 
-void engine_doubt(srv_engine *engine)
+void srv_engine_doubt(srv_engine *engine)
 {
 	char before[sizeof engine->machine];
 	if (uv_now(engine->loop) < engine->doubt_at)
 		return;
 	engine->doubt_at = uv_now(engine->loop) + LOOK_MS;
 	snprintf(before, sizeof before, "%s", engine->machine);
-	engine_look_at_machine(engine);
+	srv_engine_look_at_machine(engine);
 	bool other = strcmp(before, engine->machine) != 0;
-	int64_t now = engine_now_ms();
+	int64_t now = srv_engine_now_ms();
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
 		bool due = other || now >= a->doubt_at_ms || now < a->doubt_at_ms - 2 * DAY_MS;
 		if (a->doubt_at_ms == 0 || !due || a->life.state != SRV_ASSET_IDLE)
 			continue;
 		a->doubt_at_ms = 0;
-		asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
+		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 	}
 }

@@ -27,14 +27,14 @@ static void load_audit(void *user, const srv_audit_row *row)
 {
 	loader *load = user;
 	bool fresh;
-	kept_audit *kept = digest_map_put(&load->audits, &row->recipe, &fresh);
+	kept_audit *kept = srv_digest_map_put(&load->audits, &row->recipe, &fresh);
 	if (kept)
 		*kept = (kept_audit){row->at_ms, hob_arena_str(&load->arena, row->found)};
 }
 
 static void take_audit(const loader *load, asset *a)
 {
-	const kept_audit *kept = digest_map_find(&load->audits, &a->good);
+	const kept_audit *kept = srv_digest_map_find(&load->audits, &a->good);
 	if (!kept)
 		return;
 	a->audited_at_ms = a->audit_turn_ms = kept->at_ms;
@@ -161,8 +161,8 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		a->last_source = last->source;
 		is_preview(load, last, a->last_ingredients);
 		load_inputs(engine, id, last, &load->scratch);
-		engine_doubt_at(a, last);
-		if (engine_is_doubtful(engine, last))
+		srv_engine_doubt_at(a, last);
+		if (srv_engine_is_doubtful(engine, last))
 			a->has_last = false;
 	}
 	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
@@ -178,7 +178,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
 			a->has_last = false;
-	publish_view_of(engine, a, good ? *good : (srv_recipe){0});
+	srv_publish_view_of(engine, a, good ? *good : (srv_recipe){0});
 	hob_arena_restore(&load->scratch, mark);
 }
 
@@ -186,7 +186,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 static void load_current(void *user, const srv_recipe *recipe)
 {
 	loader *load = user;
-	const uint32_t *first = digest_map_find(&load->rows_of, &recipe->key);
+	const uint32_t *first = srv_digest_map_find(&load->rows_of, &recipe->key);
 	for (uint32_t i = first ? *first : HOB_NONE; i != HOB_NONE; i = load->next[i])
 		load_asset(load, i, recipe, recipe, false);
 }
@@ -239,12 +239,12 @@ static bool add_assets(loader *load, hob_error *err)
 	for (uint32_t i = 0; i < load->count; i++) {
 		const srv_asset_row *row = &load->rows[i];
 		uint32_t file = srv_graph_file(engine->graph, root_by_name(engine, row->root), row->path);
-		load->assets[i] = file == HOB_NONE ? HOB_NONE : engine_add_asset(engine, file);
+		load->assets[i] = file == HOB_NONE ? HOB_NONE : srv_engine_add_asset(engine, file);
 		load->next[i] = HOB_NONE;
 		bool fresh = false;
 		bool current = load->assets[i] != HOB_NONE && !load->placed && !is_zero(&row->good) &&
 					   hob_sha256_equal(&row->good, &row->last);
-		uint32_t *first = current ? digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
+		uint32_t *first = current ? srv_digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
 		if (first && !fresh)
 			load->next[i] = *first;
 		if (first)
@@ -289,18 +289,18 @@ static void forget_loaded(srv_engine *engine)
 		a->audited_at_ms = 0;
 		hob_buf_clear(&a->audit);
 		hob_buf_clear(&a->error);
-		publish_view_of(engine, a, (srv_recipe){0});
+		srv_publish_view_of(engine, a, (srv_recipe){0});
 	}
 }
 
-bool engine_load(srv_engine *engine, hob_error *err)
+bool srv_engine_load(srv_engine *engine, hob_error *err)
 {
 	loader load = {.engine = engine};
 	hob_arena_init(&load.arena, SIZE_MAX);
 	hob_arena_init(&load.scratch, SIZE_MAX);
 	hob_arena_alloc(&load.scratch, 1, 1); /* its first block stays */
-	digest_map_init(&load.rows_of, sizeof(uint32_t));
-	digest_map_init(&load.audits, sizeof(kept_audit));
+	srv_digest_map_init(&load.rows_of, sizeof(uint32_t));
+	srv_digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);
 	engine->rev = srv_store_last_rev(engine->store);
 	engine->next_job = srv_store_last_job(engine->store);
@@ -311,13 +311,13 @@ bool engine_load(srv_engine *engine, hob_error *err)
 	free(load.rows);
 	free(load.assets);
 	free(load.next);
-	digest_map_release(&load.rows_of);
-	digest_map_release(&load.audits);
+	srv_digest_map_release(&load.rows_of);
+	srv_digest_map_release(&load.audits);
 	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);
 	if (srv_store_is_damaged(engine->store)) {
 		forget_loaded(engine);
-		ok = engine_heal_index(engine) ||
+		ok = srv_engine_heal_index(engine) ||
 			 hob_fail(err, IO, "index.db is damaged and cannot be made anew; the log says why");
 	}
 	return ok;

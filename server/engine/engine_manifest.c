@@ -131,12 +131,12 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, text);
 	bool fresh = false;
-	if (digest_map_find(&m->seen, digest))
+	if (srv_digest_map_find(&m->seen, digest))
 		return true;
 	if (!srv_blob_exists(m->engine->store, digest))
 		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is not in the cache any more", text,
 						HOB_FMT(full));
-	if (!digest_map_put(&m->seen, digest, &fresh))
+	if (!srv_digest_map_put(&m->seen, digest, &fresh))
 		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
 	hob_json_str(&m->hashes, hob_str_of(text));
 	m->bytes += size;
@@ -242,33 +242,33 @@ static void send_manifest(srv_control *control, const manifest *m)
 	hob_buf_release(&body);
 }
 
-void engine_manifest(srv_engine *engine, srv_control *control)
+void srv_engine_manifest(srv_engine *engine, srv_control *control)
 {
 	manifest m = {
 		.engine = engine, .root = control->asset, .rev = control->number > 0 ? control->number : engine->rev};
 	uint32_t given = 0;
-	digest_map_init(&m.seen, 0);
+	srv_digest_map_init(&m.seen, 0);
 	if (m.rev > engine->rev) {
-		engine_answer(control, 404, "http.not-found", "there is no such rev yet");
+		srv_engine_answer(control, 404, "http.not-found", "there is no such rev yet");
 		return;
 	}
-	engine_flush(engine);
+	srv_engine_flush(engine);
 	const srv_view *view = srv_views_take(engine->views);
 	bool ok = make(&m, view, &given);
 	srv_view_drop(view);
 	if (ok && given == 0 && m.root.len > 0)
-		engine_answer(control, 404, "http.not-found", "nothing of this name was cooked at that rev");
+		srv_engine_answer(control, 404, "http.not-found", "nothing of this name was cooked at that rev");
 	else if (ok)
 		send_manifest(control, &m);
 	else
-		engine_refuse(control, m.error.code == HOB_ERR_NOT_FOUND ? 410 : 0, &m.error);
+		srv_engine_refuse(control, m.error.code == HOB_ERR_NOT_FOUND ? 410 : 0, &m.error);
 	for (uint32_t i = 0; i < m.count; i++) {
 		free(m.items[i].full);
 		free(m.items[i].state);
 		cJSON_Delete(m.items[i].change);
 	}
 	free(m.items);
-	digest_map_release(&m.seen);
+	srv_digest_map_release(&m.seen);
 	hob_buf_release(&m.assets);
 	hob_buf_release(&m.hashes);
 }

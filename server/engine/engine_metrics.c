@@ -39,7 +39,7 @@ static void put_times(hob_buf *out, const char *stage, srv_engine_times *times)
 
 static uint64_t oldest_wait_ms(const srv_engine_counters *c)
 {
-	int64_t oldest = (int64_t)c->oldest_queued_at_ms, now = engine_now_ms();
+	int64_t oldest = (int64_t)c->oldest_queued_at_ms, now = srv_engine_now_ms();
 	return c->queue_length > 0 && oldest > 0 && now > oldest ? (uint64_t)(now - oldest) : 0;
 }
 
@@ -175,7 +175,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
-	srv_activity_put(engine->activity, engine_now_ms(), out);
+	srv_activity_put(engine->activity, srv_engine_now_ms(), out);
 	hob_json_key(out, "cooks");
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "cooked", c->cooked);
@@ -204,7 +204,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "recipes", usage.recipe_count);
 	hob_json_put_u64(out, "parts", usage.part_count);
 	hob_json_close(out, '}');
-	engine_put_upstream(engine, out);
+	srv_engine_put_upstream(engine, out);
 	hob_buf trouble = {0};
 	srv_engine_trouble(engine, &trouble);
 	if (trouble.size == 0)
@@ -219,7 +219,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 
 srv_activity_run srv_engine_progress(srv_engine *engine)
 {
-	return srv_activity_now(engine->activity, engine_now_ms());
+	return srv_activity_now(engine->activity, srv_engine_now_ms());
 }
 
 uint64_t srv_engine_input_bytes(void *user)

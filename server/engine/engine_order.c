@@ -2,14 +2,14 @@
 
 /* Whose turn it is: the class of what becomes dirty, and what raises it while it waits. */
 
-srv_priority engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
+srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {
 	bool used =
 		priority > SRV_PRIORITY_IN_USE && srv_uses_has(srv_events_uses(engine->events), hob_str_of(a->full));
 	return used ? SRV_PRIORITY_IN_USE : priority;
 }
 
-void engine_wait_for_worker(engine_job *job)
+void srv_engine_wait_for_worker(engine_job *job)
 {
 	engine_job **at = &job->engine->waiting;
 	while (*at && (*at)->priority <= job->priority)
@@ -18,12 +18,12 @@ void engine_wait_for_worker(engine_job *job)
 	*at = job;
 }
 
-bool engine_waits_for_worker(const engine_job *job)
+bool srv_engine_waits_for_worker(const engine_job *job)
 {
 	return job->cooking && !job->on_worker && !job->outcome;
 }
 
-void engine_raise_job(engine_job *job, srv_priority priority)
+void srv_engine_raise_job(engine_job *job, srv_priority priority)
 {
 	srv_engine *engine = job->engine;
 	for (; job && job->priority > priority; job = job->twin_of) {
@@ -35,21 +35,21 @@ void engine_raise_job(engine_job *job, srv_priority priority)
 			at = &(*at)->list_next;
 		if (*at) {
 			*at = job->list_next;
-			engine_wait_for_worker(job);
+			srv_engine_wait_for_worker(job);
 		}
 	}
 }
 
-void engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
+void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = &engine->assets[id];
 	if (srv_asset_raise(&a->life, priority))
 		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
 	if (a->life.job)
-		engine_raise_job(a->life.job, priority);
+		srv_engine_raise_job(a->life.job, priority);
 }
 
-void engine_raise_used(srv_engine *engine)
+void srv_engine_raise_used(srv_engine *engine)
 {
 	uint64_t changes = srv_uses_changes(srv_events_uses(engine->events));
 	if (changes == engine->uses_seen)
@@ -58,13 +58,13 @@ void engine_raise_used(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		const asset *a = &engine->assets[i];
 		bool waits = srv_queue_has(engine->queue, i) ||
-					 (a->life.job && (engine_waits_for_worker(a->life.job) || a->life.job->twin_of));
-		if (waits && engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
-			engine_raise(engine, i, SRV_PRIORITY_IN_USE);
+					 (a->life.job && (srv_engine_waits_for_worker(a->life.job) || a->life.job->twin_of));
+		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
+			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
 	}
 }
 
-void engine_count_waiting(srv_engine *engine)
+void srv_engine_count_waiting(srv_engine *engine)
 {
 	uint32_t counts[SRV_PRIORITY_COUNT], all = 0;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
@@ -78,5 +78,5 @@ void engine_count_waiting(srv_engine *engine)
 	engine->counters.queue_length = all;
 	srv_activity_waits(engine->activity,
 					   srv_queue_count(engine->queue) + engine->jobs_alive - engine->jobs_recorded,
-					   engine_now_ms());
+					   srv_engine_now_ms());
 }

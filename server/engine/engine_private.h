@@ -30,7 +30,7 @@ typedef struct asset {
 	uint32_t file, root;
 	char *path, *full; /* owned */
 	const srv_pool_importer *importer;
-	srv_asset life; /* changed by engine_apply alone */
+	srv_asset life; /* changed by srv_engine_apply alone */
 	bool has_last;
 	uint64_t rev;
 	hob_sha256 good, served, last, last_lookup, last_source;
@@ -103,7 +103,7 @@ struct srv_job {
 	/* the cook */
 	srv_outcome *outcome;
 	hob_error error;
-	hob_error blind; /* why job_dep_file could not tell whether a file is there */
+	hob_error blind; /* why srv_job_dep_file could not tell whether a file is there */
 	srv_recipe_output *outputs;
 	uint32_t output_count;
 	char stage[32];
@@ -207,14 +207,14 @@ struct srv_engine {
 	uint64_t doubt_at;
 	uint64_t memory_total;						 /* of srv_machine_memory, when it was looked last */
 	char machine[96];							 /* srv_machine_facts then */
-	uint32_t swept;								 /* the file that engine_sweep looked at last */
+	uint32_t swept;								 /* the file that srv_engine_sweep looked at last */
 	uint32_t handles, jobs_alive, jobs_recorded; /* jobs_recorded: of those alive */
 	engine_task *tasks;							 /* the newest few, newest first */
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
 	uint64_t derive_turn; /* of the one that was begun last */
-	struct engine_audit *audit;
+	struct srv_engine_audit *audit;
 	struct engine_batches *batches;
 	atomic_bool stop_work; /* what other threads do for a while comes to nothing: the engine closes */
 	uint32_t background;   /* work in libuv's pool that is no job: the engine stays until it is done */
@@ -223,162 +223,166 @@ struct srv_engine {
 };
 
 /* engine.c */
-int64_t engine_now_ms(void);
-uint32_t engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
-void engine_background_over(srv_engine *engine);			  /* one that `background` counted has ended */
-uint32_t engine_asset_by_name(srv_engine *engine, hob_str full);
-void asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
+int64_t srv_engine_now_ms(void);
+uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
+void srv_engine_background_over(srv_engine *engine); /* one that `background` counted has ended */
+uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
+void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
 /* A job met `file` in another state than was known: everybody who uses it looks again, `but` the job's own asset.
  * The scan that would tell them finds nothing new any more. */
-void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
+void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* A settings file reaches the asset that it names, or all assets of its folder and below. */
-bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
+bool srv_engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
 /* Changes the asset's state and does what that asks for, but publishing, which is the caller's when it is asked for. */
-srv_asset_todo engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
+srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* There is a file for it, new or not: it becomes an asset, and is cooked. */
-void asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
+void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* What its job read is history. */
-void asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
-void asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
-void engine_flush(srv_engine *engine);				/* makes rows and views visible now */
-void engine_fill(srv_engine *engine);				/* starts as many jobs as there is room for */
+void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
+void srv_asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
+void srv_engine_flush(srv_engine *engine);				/* makes rows and views visible now */
+void srv_engine_fill(srv_engine *engine);				/* starts as many jobs as there is room for */
 /* engine_watch.c */
-bool engine_start_watching(srv_engine *engine, hob_error *err);
+bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
-void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
 /* engine_skipped.c */
-struct engine_skipped *engine_skipped_new(uint32_t roots); /* NULL without memory */
-void engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
-void engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins anew */
-void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
-void engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
-void engine_show_skipped(srv_engine *engine, uint32_t root);
+struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without memory */
+void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
+void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins anew */
+void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
+void srv_engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
+void srv_engine_show_skipped(srv_engine *engine, uint32_t root);
 /* Its newest cook said that it is to be skipped, and no good version is left: it is listed with those, and is no asset for
  * those who look. */
-bool asset_is_skipped(const asset *a);
+bool srv_asset_is_skipped(const asset *a);
 /* engine_root.c */
 /* Opens each, or a folder without anything in its place when it is missing and known of an earlier run. */
-bool engine_open_roots(srv_engine *engine, hob_error *err);
-bool engine_root_is_away(const srv_engine *engine, uint32_t root);
+bool srv_engine_open_roots(srv_engine *engine, hob_error *err);
+bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
 /* Whether the folder that is open is the one that is there. */
-bool engine_root_holds(const srv_engine *engine, uint32_t root);
-void engine_doubt_root(srv_engine *engine, uint32_t root); /* loses it, and all its jobs, if it is gone */
-void engine_check_root(srv_engine *engine,
-					   uint32_t root); /* after each scan: is it still the folder that is open? */
+bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
+void srv_engine_doubt_root(srv_engine *engine, uint32_t root); /* loses it, and all its jobs, if it is gone */
+void srv_engine_check_root(srv_engine *engine,
+						   uint32_t root); /* after each scan: is it still the folder that is open? */
 /* Of one without a file: it is another folder than the one that had the assets, as below a mount that is gone. */
-bool engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
-void engine_lose_empty_root(srv_engine *engine, uint32_t root);
-void engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
+bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
+void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
+void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
 /* It was listed: before its files are compared, and, if it was away (true), after that. */
-bool engine_find_root(srv_engine *engine, uint32_t root);
-void engine_welcome_root(srv_engine *engine, uint32_t root);
-void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);
-void engine_store_root(srv_engine *engine, uint32_t root);
+bool srv_engine_find_root(srv_engine *engine, uint32_t root);
+void srv_engine_welcome_root(srv_engine *engine, uint32_t root);
+void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);
+void srv_engine_store_root(srv_engine *engine, uint32_t root);
 /* engine_order.c */
 /* The priority of what is queued for this asset: what a connected client uses is above all but what somebody waits for. */
-srv_priority engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
-void engine_raise(srv_engine *engine, uint32_t id,
-				  srv_priority priority); /* while it waits, if that is more */
+srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
+void srv_engine_raise(srv_engine *engine, uint32_t id,
+					  srv_priority priority); /* while it waits, if that is more */
 /* With what it waits for: the same cook of a copy. */
-void engine_raise_job(engine_job *job, srv_priority priority);
-void engine_raise_used(srv_engine *engine);	  /* once a second: what came to be used meanwhile */
-void engine_wait_for_worker(engine_job *job); /* in the order of priority */
-bool engine_waits_for_worker(const engine_job *job);
-void engine_count_waiting(srv_engine *engine); /* for everybody to read */
+void srv_engine_raise_job(engine_job *job, srv_priority priority);
+void srv_engine_raise_used(srv_engine *engine);	  /* once a second: what came to be used meanwhile */
+void srv_engine_wait_for_worker(engine_job *job); /* in the order of priority */
+bool srv_engine_waits_for_worker(const engine_job *job);
+void srv_engine_count_waiting(srv_engine *engine); /* for everybody to read */
 /* engine_batch.c: what belongs together is published as one rev */
-struct engine_batches *engine_batches_new(const srv_engine_options *options); /* NULL without memory */
-void engine_batches_free(struct engine_batches *batches);
-uv_timer_t *engine_batch_timer(srv_engine *engine);
-void engine_on_batch_timer(uv_timer_t *timer);
-void engine_batch_find(srv_engine *engine, uint32_t root); /* a root may become a working copy at any time */
+struct engine_batches *srv_engine_batches_new(const srv_engine_options *options); /* NULL without memory */
+void srv_engine_batches_free(struct engine_batches *batches);
+uv_timer_t *srv_engine_batch_timer(srv_engine *engine);
+void srv_engine_on_batch_timer(uv_timer_t *timer);
+void srv_engine_batch_find(srv_engine *engine,
+						   uint32_t root); /* a root may become a working copy at any time */
 /* Around a delivery of the watch: whether what it makes dirty or removes joins. */
-void engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
-void engine_gather_scan(srv_engine *engine, uint32_t root);
-void engine_gathered(srv_engine *engine);
-bool engine_joins(srv_engine *engine, uint32_t id); /* now, if it becomes dirty or is removed */
-void engine_join(srv_engine *engine, uint32_t id);
+void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
+void srv_engine_gather_scan(srv_engine *engine, uint32_t root);
+void srv_engine_gathered(srv_engine *engine);
+bool srv_engine_joins(srv_engine *engine, uint32_t id); /* now, if it becomes dirty or is removed */
+void srv_engine_join(srv_engine *engine, uint32_t id);
 /* From now on it is published by itself, and what is held of it now: somebody wants it, or it was saved again. */
-void engine_leave(srv_engine *engine, uint32_t id);
+void srv_engine_leave(srv_engine *engine, uint32_t id);
 /* Takes the change's JSON from behind its rev and leaves an empty buffer. False: it is to be published now. */
-bool engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
-void engine_step_batches(srv_engine *engine); /* once per turn: publishes when nothing is missing */
-void engine_publish_held(srv_engine *engine); /* now, whatever is missing */
-bool engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
+bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
+void srv_engine_step_batches(srv_engine *engine); /* once per turn: publishes when nothing is missing */
+void srv_engine_publish_held(srv_engine *engine); /* now, whatever is missing */
+bool srv_engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
 /* engine_expect.c */
-uint64_t engine_expected_ns(const srv_engine *engine,
-							const asset *a);   /* of its next cook; 0 = nothing is known */
-void engine_note_expected(srv_engine *engine); /* once a second, for everybody to read */
+uint64_t srv_engine_expected_ns(const srv_engine *engine,
+								const asset *a);   /* of its next cook; 0 = nothing is known */
+void srv_engine_note_expected(srv_engine *engine); /* once a second, for everybody to read */
 /* Whether the job's cook, as the one before it, fits into the machine's memory beside those that run. One alone always does. */
-bool engine_has_memory(const srv_engine *engine, const engine_job *job);
+bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job);
 /* engine_blame.c */
 /* Names the asset to mend in the error of one that failed with it; false: there is none. */
-bool engine_blame(srv_engine *engine, asset *a);
-void engine_blame_for(srv_engine *engine,
-					  const asset *culprit); /* in the errors of those that failed before it did */
+bool srv_engine_blame(srv_engine *engine, asset *a);
+void srv_engine_blame_for(srv_engine *engine,
+						  const asset *culprit); /* in the errors of those that failed before it did */
 /* engine_blobs.c */
-void engine_heal_blobs(srv_engine *engine); /* once a second */
+void srv_engine_heal_blobs(srv_engine *engine); /* once a second */
 /* engine_heal.c */
 /* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
-bool engine_heal_index(srv_engine *engine);
-bool engine_serves(srv_engine *engine, const asset *a); /* its last good version, whole */
-bool engine_has_lost_recipe(srv_engine *engine,
-							const asset *a);	/* it was cooked well, and the record is gone */
-void engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
-void engine_sweep(srv_engine *engine, uint32_t period_ms);
+bool srv_engine_heal_index(srv_engine *engine);
+bool srv_engine_serves(srv_engine *engine, const asset *a); /* its last good version, whole */
+bool srv_engine_has_lost_recipe(srv_engine *engine,
+								const asset *a);	/* it was cooked well, and the record is gone */
+void srv_engine_look_for_index(srv_engine *engine); /* once a second: somebody may have removed it */
+void srv_engine_sweep(srv_engine *engine, uint32_t period_ms);
 /* engine_files.c */
-void engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
+void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
 /* The file's number in the graph, where it comes to when it is listed; HOB_NONE: nothing is known of it. */
-uint32_t engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
+uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
 /* The same; what nobody knows of gets a number as well. HOB_NONE without memory. */
-uint32_t engine_file(srv_engine *engine, uint32_t root, hob_str path);
-void engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
+uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path);
+void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
 /* engine_inputs.c: settings, digests and dependencies of an asset */
-bool asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out, hob_error *err);
+bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,
+						   hob_error *err);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
-bool asset_is_current(srv_engine *engine, asset *a);
+bool srv_asset_is_current(srv_engine *engine, asset *a);
 /* Calls `next` when every file of the list that exists has its digest: at once if they have. */
-void job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
+void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
 /* Ends the job without a verdict: half a save is nobody's version. The event of its end, or the clock, asks again. */
-void engine_wait_for_writer(engine_job *job);
-bool engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
+void srv_engine_wait_for_writer(engine_job *job);
+bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
 /* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, no memory, or job->blind. */
-uint32_t job_dep_file(engine_job *job, hob_str relative);
+uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
 /* Writes the digest to the index, so that a restart believes it while the stat data stays: at once, or when the file has
  * stood still for a while if it was as good as new when it was read. */
-void engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
-void engine_keep_young(srv_engine *engine); /* once a second: those that have stood still */
+void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
+void srv_engine_keep_young(srv_engine *engine); /* once a second: those that have stood still */
 /* engine_cook.c: a job from its begin to its worker */
-bool job_begin(srv_engine *engine, uint32_t id,
-			   srv_priority priority); /* false: no memory; it stays queued */
-void job_lookup(engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
-void job_fail(engine_job *job, const hob_error *error); /* ends it; kept under no key */
-void job_remember_inputs(engine_job *job, const srv_recipe *recipe);
-void job_end(engine_job *job); /* with or without a result; its twins start over */
+bool srv_job_begin(srv_engine *engine, uint32_t id,
+				   srv_priority priority); /* false: no memory; it stays queued */
+void srv_job_lookup(
+	engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
+void srv_job_fail(engine_job *job, const hob_error *error); /* ends it; kept under no key */
+void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe);
+void srv_job_end(engine_job *job); /* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
-void job_go_on(engine_job *job);
-void job_free(engine_job *job);
-void engine_feed_workers(srv_engine *engine);
+void srv_job_go_on(engine_job *job);
+void srv_job_free(engine_job *job);
+void srv_engine_feed_workers(srv_engine *engine);
 /* Digests of all that the job's candidates needed; then `next`. False: the job has failed. */
-bool job_hash_inputs(engine_job *job, void (*next)(engine_job *job));
-bool job_inputs_match(engine_job *job, const srv_recipe *recipe); /* as the digests are known now */
-bool job_join_twin(engine_job *job); /* the same cook is under way for a copy: it waits for that */
-void job_missed(engine_job *job);	 /* no result is known: a preview, or the cook */
-void job_take_recipe(engine_job *job, const srv_recipe *recipe);
+bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job));
+bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe); /* as the digests are known now */
+bool srv_job_join_twin(engine_job *job); /* the same cook is under way for a copy: it waits for that */
+void srv_job_missed(engine_job *job);	 /* no result is known: a preview, or the cook */
+void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe);
 /* engine_upstream.c: asked after the own cache, before a cook */
-bool engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
-void engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
-void engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
+bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
+void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
+void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 /* engine_finish.c: from the worker's answer to what is published */
-void engine_pool_done(void *user, void *job, srv_outcome *outcome);
+void srv_engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */
 /* Keeps what a death, or a failure for want of time or memory, was observed under. */
-void engine_put_limits(engine_job *job, srv_recipe *recipe);
+void srv_engine_put_limits(engine_job *job, srv_recipe *recipe);
 /* Whether that is otherwise now, or a day has passed: it says nothing any more. */
-bool engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
-void engine_doubt_at(asset *a, const srv_recipe *recipe); /* the asset's newest failure; NULL: it has none */
-void engine_look_at_machine(srv_engine *engine);
-void engine_doubt(srv_engine *engine); /* once a second: tries again what has become doubtful */
+bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
+void srv_engine_doubt_at(asset *a,
+						 const srv_recipe *recipe); /* the asset's newest failure; NULL: it has none */
+void srv_engine_look_at_machine(srv_engine *engine);
+void srv_engine_doubt(srv_engine *engine); /* once a second: tries again what has become doubtful */
 /* engine_publish.c */
 typedef struct engine_change {
 	asset *a;
@@ -387,116 +391,119 @@ typedef struct engine_change {
 	const srv_recipe *recipe; /* `good`, when it is in hand; NULL */
 } engine_change;
 /* As one rev: rows and views are there before the events. */
-void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
-void publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
-void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error);
+void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
+void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
+void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error);
 /* By a person. job: NULL of what is queued, whose `next` is handed over then. */
-void publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
-void publish_blamed(srv_engine *engine, asset *a); /* its error names another asset now */
-void publish_same(
+void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
+void srv_publish_blamed(srv_engine *engine, asset *a); /* its error names another asset now */
+void srv_publish_same(
 	engine_job *job,
 	const srv_recipe *recipe); /* the recipe is the current one already: view and job event only */
-void publish_removed(srv_engine *engine, asset *a);
+void srv_publish_removed(srv_engine *engine, asset *a);
 /* Their states changed together, and nothing else of them. */
-void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
-void publish_view(srv_engine *engine, asset *a);
-void publish_view_later(srv_engine *engine, uint32_t id); /* with the next engine_show */
-void engine_show(srv_engine *engine);					  /* the views as they are now, for every reader */
+void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
+void srv_publish_view(srv_engine *engine, asset *a);
+void srv_publish_view_later(srv_engine *engine, uint32_t id); /* with the next srv_engine_show */
+void srv_engine_show(srv_engine *engine); /* the views as they are now, for every reader */
 /* The same with the recipe `good` in hand; {0} when there is none. */
-void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
-void engine_store_asset(srv_engine *engine, asset *a); /* its row */
-void engine_note_activity(srv_engine *engine, const srv_job_row *row);
-void publish_job(engine_job *job, const char *state);
+void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
+void srv_engine_store_asset(srv_engine *engine, asset *a); /* its row */
+void srv_engine_note_activity(srv_engine *engine, const srv_job_row *row);
+void srv_publish_job(engine_job *job, const char *state);
 /* "failed" without an error: it is known from the cache and is the asset's. */
-void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
 /* What /readyz says of the disk; NULL: there is room. */
-void engine_note_disk(srv_engine *engine, const hob_error *why);
+void srv_engine_note_disk(srv_engine *engine, const hob_error *why);
 /* engine_error.c */
-const char *engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
-void error_json(const hob_error *error, const char *stage, hob_buf *out);
+const char *srv_engine_hint(hob_err_code code); /* what to do about such an error; may be empty */
+void srv_error_json(const hob_error *error, const char *stage, hob_buf *out);
 /* Copies such an error and says that it is of the asset `path`, unless its text begins with another file's name or, of a merge,
  * names the part where it was. Kept errors name no file: assets with the same bytes share them. */
-void error_of_asset(hob_str json, hob_str path, hob_buf *out);
+void srv_error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
-void engine_keep_store(srv_engine *engine);			/* once a second */
-uint64_t engine_trim(srv_engine *engine, bool dry); /* bytes freed, or that would be */
+void srv_engine_keep_store(srv_engine *engine);			/* once a second */
+uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes freed, or that would be */
 /* engine_thumbnail.c */
-struct engine_thumbnails *engine_thumbnails_new(void);
-void engine_thumbnail(srv_engine *engine, srv_control *control);
-void engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better to do */
+struct engine_thumbnails *srv_engine_thumbnails_new(void);
+void srv_engine_thumbnail(srv_engine *engine, srv_control *control);
+void srv_engine_draw_thumbnails(srv_engine *engine); /* when there is nothing better to do */
 
 /* engine_derive.c */
-void engine_derive(srv_engine *engine, srv_control *control);
+void srv_engine_derive(srv_engine *engine, srv_control *control);
 /* Bytes that one form on request is made of at most. */
-uint64_t engine_derived_limit(const srv_engine *engine);
+uint64_t srv_engine_derived_limit(const srv_engine *engine);
 /* Lets go of what was ordered only by who has gone. */
-void engine_derive_less(srv_engine *engine);
+void srv_engine_derive_less(srv_engine *engine);
 
 /* engine_audit.c */
-struct engine_audit *engine_audit_new(void);
-void engine_audit(srv_engine *engine); /* once a second: begins one when it has been quiet for long enough */
-void engine_go_on_auditing(srv_engine *engine); /* a worker became idle */
-void engine_end_audit(srv_engine *engine);		/* there is real work */
-bool engine_is_audit(const srv_engine *engine, const void *job);
+struct srv_engine_audit *srv_engine_audit_new(void);
+void srv_engine_audit(
+	srv_engine *engine); /* once a second: begins one when it has been quiet for long enough */
+void srv_engine_go_on_auditing(srv_engine *engine); /* a worker became idle */
+void srv_engine_end_audit(srv_engine *engine);		/* there is real work */
+bool srv_engine_is_audit(const srv_engine *engine, const void *job);
 /* True when the worker's outcome is that of an audit, and taken. */
-bool engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome);
+bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome);
 /* `good` is another recipe now; anew: it was made just now, so that what is known about it is history. */
-void engine_recall_audit(srv_engine *engine, asset *a, bool anew);
-void engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when there was none */
+void srv_engine_recall_audit(srv_engine *engine, asset *a, bool anew);
+void srv_engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when there was none */
 
 /* engine_what_if.c */
-void engine_what_if(srv_engine *engine, srv_control *control);
+void srv_engine_what_if(srv_engine *engine, srv_control *control);
 /* engine_why.c */
-void engine_why(srv_engine *engine, srv_control *control);
+void srv_engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
-asset *engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
-void engine_answer(srv_control *control, int status, const char *code, const char *detail);
-void engine_answer_missing(const srv_engine *engine, srv_control *control,
-						   const asset *a);									  /* its root is away: 409 */
-void engine_refuse(srv_control *control, int status, const hob_error *error); /* 0: the status of its code */
+asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
+void srv_engine_answer(srv_control *control, int status, const char *code, const char *detail);
+void srv_engine_answer_missing(const srv_engine *engine, srv_control *control,
+							   const asset *a); /* its root is away: 409 */
+void srv_engine_refuse(srv_control *control, int status,
+					   const hob_error *error); /* 0: the status of its code */
 /* A copy of at most `most` bytes (else LIMIT), in pages of its own that the caller unmaps: a file that is cut off while it is mapped would end the daemon. Any thread. */
-hob_bytes engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
+hob_bytes srv_engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
 /* engine_jobs.c */
-void engine_list_jobs(srv_engine *engine, srv_control *control);
-void engine_tell_job(srv_engine *engine, srv_control *control);
-void engine_tell_history(srv_engine *engine, srv_control *control);
-void engine_tell_log(srv_engine *engine, srv_control *control);
+void srv_engine_list_jobs(srv_engine *engine, srv_control *control);
+void srv_engine_tell_job(srv_engine *engine, srv_control *control);
+void srv_engine_tell_history(srv_engine *engine, srv_control *control);
+void srv_engine_tell_log(srv_engine *engine, srv_control *control);
 /* The finished job `number`, or the asset's newest one when that is 0. */
-bool engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out);
-void engine_put_job(const srv_job_row *row, hob_buf *out); /* JSON */
+bool srv_engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out);
+void srv_engine_put_job(const srv_job_row *row, hob_buf *out); /* JSON */
 /* True when the job's outcome, good or bad, is that of an earlier cook with the same inputs. */
-bool engine_was_known(const srv_job_row *row);
-void engine_cancel_job(srv_engine *engine, srv_control *control);
+bool srv_engine_was_known(const srv_job_row *row);
+void srv_engine_cancel_job(srv_engine *engine, srv_control *control);
 /* engine_settings.c */
-void engine_settings(srv_engine *engine, srv_control *control);
+void srv_engine_settings(srv_engine *engine, srv_control *control);
 /* {"lods.max":"props/cook.json"}: where each setting of an asset comes from; the caller's. NULL when that cannot be told. */
-struct cJSON *engine_setting_origins(srv_engine *engine, const asset *a);
+struct cJSON *srv_engine_setting_origins(srv_engine *engine, const asset *a);
 /* engine_manifest.c */
-void engine_manifest(srv_engine *engine, srv_control *control);
+void srv_engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */
-void engine_tell_action(srv_engine *engine, srv_control *control);
-void engine_tell_actions(srv_engine *engine, srv_control *control);
-void engine_take_action(srv_engine *engine, srv_control *control);
+void srv_engine_tell_action(srv_engine *engine, srv_control *control);
+void srv_engine_tell_actions(srv_engine *engine, srv_control *control);
+void srv_engine_take_action(srv_engine *engine, srv_control *control);
 /* engine_chain.c: what another cache asks here, and the upstream of this one may know */
 /* Asks for `lookups`, appends what comes to `body`, and answers. Takes over *body. */
-void engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
-					hob_buf *body);
-void engine_pull(srv_engine *engine, srv_control *control);
-void engine_forget_promises(srv_engine *engine);
+void srv_engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
+						hob_buf *body);
+void srv_engine_pull(srv_engine *engine, srv_control *control);
+void srv_engine_forget_promises(srv_engine *engine);
 /* engine_bundle.c */
-void engine_bundle(srv_engine *engine, srv_control *control);
+void srv_engine_bundle(srv_engine *engine, srv_control *control);
 /* engine_task.c: housekeeping that people ask for; listed among the jobs */
-void engine_start_task(srv_engine *engine, srv_control *control);
-bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out);	/* JSON; false: no such task */
-void engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out); /* items of a list, newest first */
-void engine_stop_tasks(srv_engine *engine);								/* they end soon */
-void engine_free_tasks(srv_engine *engine);
-void engine_on_posted(uv_async_t *async);
-void engine_answer_waiters(srv_engine *engine);
-void engine_scan_for_waiters(srv_engine *engine,
-							 uint32_t root); /* after each scan: once more if somebody needs it */
-void engine_post(void *user, srv_control *control);
+void srv_engine_start_task(srv_engine *engine, srv_control *control);
+bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out); /* JSON; false: no such task */
+void srv_engine_put_tasks(srv_engine *engine, bool finished,
+						  hob_buf *out);		/* items of a list, newest first */
+void srv_engine_stop_tasks(srv_engine *engine); /* they end soon */
+void srv_engine_free_tasks(srv_engine *engine);
+void srv_engine_on_posted(uv_async_t *async);
+void srv_engine_answer_waiters(srv_engine *engine);
+void srv_engine_scan_for_waiters(srv_engine *engine,
+								 uint32_t root); /* after each scan: once more if somebody needs it */
+void srv_engine_post(void *user, srv_control *control);
 /* Loads files, recipes and asset states of earlier runs into the graph. */
-bool engine_load(srv_engine *engine, hob_error *err);
+bool srv_engine_load(srv_engine *engine, hob_error *err);
 
 #endif

@@ -11,7 +11,7 @@ static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_bu
 {
 	hob_ingredients ingredients;
 	hob_error error;
-	if (a->importer && asset_ingredients(engine, a, arena, &ingredients, &error))
+	if (a->importer && srv_asset_ingredients(engine, a, arena, &ingredients, &error))
 		hob_settings_print(&ingredients.settings, out);
 }
 
@@ -56,7 +56,7 @@ static bool show_missing(srv_engine *engine, asset *a)
 	return same;
 }
 
-void publish_view(srv_engine *engine, asset *a)
+void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->held > 0) {
 		a->view_due = false;
@@ -68,11 +68,11 @@ void publish_view(srv_engine *engine, asset *a)
 	bool found =
 		a->life.has_good && srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
 	if (a->life.state != SRV_ASSET_AWAY || found || !a->life.has_good || !show_missing(engine, a))
-		publish_view_of(engine, a, found ? recipe : (srv_recipe){0});
+		srv_publish_view_of(engine, a, found ? recipe : (srv_recipe){0});
 	hob_arena_restore(&engine->scratch, mark);
 }
 
-void publish_view_later(srv_engine *engine, uint32_t id)
+void srv_publish_view_later(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
 	if (a->view_due)
@@ -81,7 +81,7 @@ void publish_view_later(srv_engine *engine, uint32_t id)
 		uint32_t capacity = engine->due_capacity ? engine->due_capacity * 2 : 64;
 		uint32_t *due = realloc(engine->due, capacity * sizeof *due);
 		if (!due) {
-			publish_view(engine, a);
+			srv_publish_view(engine, a);
 			return;
 		}
 		engine->due = due;
@@ -91,18 +91,18 @@ void publish_view_later(srv_engine *engine, uint32_t id)
 	a->view_due = engine->publish.view = true;
 }
 
-void engine_show(srv_engine *engine)
+void srv_engine_show(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < engine->due_count; i++)
 		if (engine->assets[engine->due[i]].view_due)
-			publish_view(engine, &engine->assets[engine->due[i]]);
+			srv_publish_view(engine, &engine->assets[engine->due[i]]);
 	engine->due_count = 0;
 	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
 	srv_views_publish(engine->views, engine->rev, engine->ready);
 }
 
 /* Its cook said so; one that has a good version is served as stale. */
-bool asset_is_skipped(const asset *a)
+bool srv_asset_is_skipped(const asset *a)
 {
 	return !a->life.has_good &&
 		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
@@ -117,10 +117,10 @@ static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
 						  .size = f->exists && !input->missing ? f->stat.size : 0};
 }
 
-void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
+void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 {
 	a->view_due = false;
-	if (asset_is_skipped(a)) {
+	if (srv_asset_is_skipped(a)) {
 		srv_views_remove(engine->views, hob_str_of(a->full));
 		engine->publish.view = true;
 		return;
@@ -138,12 +138,12 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	for (uint32_t i = 0; deps && i < a->input_count; i++)
 		deps[i] = dep_of(engine, &a->inputs[i]);
 	hob_buf reasons = {0}, settings = {0}, audit = {0};
-	engine_put_audit(a, &audit);
+	srv_engine_put_audit(a, &audit);
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
-	bool away = engine_root_is_away(engine, a->root); /* settings files included */
+	bool away = srv_engine_root_is_away(engine, a->root); /* settings files included */
 	if (!away)
 		settings_text(engine, a, arena, &settings);
 	hob_str used =
@@ -183,7 +183,7 @@ void publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 
 /* ---- rows and events */
 
-void engine_store_asset(srv_engine *engine, asset *a)
+void srv_engine_store_asset(srv_engine *engine, asset *a)
 {
 	srv_asset_row row = {.root = engine->roots[a->root].name,
 						 .path = hob_str_of(a->path),
@@ -226,7 +226,7 @@ static void remove_rows(srv_engine *engine, asset *a)
 }
 
 /* The row and the view are there before anybody can ask because of the event: all leave at the end of the turn. */
-void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
+void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
 {
 	hob_buf all = {0}, data = {0};
 	hob_error error;
@@ -241,13 +241,13 @@ void publish_changes(srv_engine *engine, const engine_change *changes, uint32_t 
 			remove_rows(engine, a);
 			continue;
 		}
-		engine_store_asset(engine, a);
+		srv_engine_store_asset(engine, a);
 		a->shown = a->life.has_good;
 		a->served = a->good;
 		if (changes[i].recipe)
-			publish_view_of(engine, a, *changes[i].recipe);
+			srv_publish_view_of(engine, a, *changes[i].recipe);
 		else
-			publish_view(engine, a);
+			srv_publish_view(engine, a);
 		engine->counters.published++;
 	}
 	srv_change_row row = {engine->rev, HOB_STR("asset"), hob_buf_str(&all)};
@@ -277,7 +277,7 @@ static void put_change_head(const srv_engine *engine, const asset *a, const char
 				   srv_state_name(srv_asset_public(&a->life)));
 }
 
-void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
+void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
 {
 	engine_change *changes = calloc(count + 1, sizeof *changes);
 	hob_buf *tails = calloc(count + 1, sizeof *tails);
@@ -293,7 +293,7 @@ void publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, con
 			(engine_change){.a = a, .state = srv_asset_public(&a->life), .tail = hob_buf_str(&tails[i])};
 	}
 	if (changes && tails && count > 0)
-		publish_changes(engine, changes, count);
+		srv_publish_changes(engine, changes, count);
 	for (uint32_t i = 0; tails && i < count; i++)
 		hob_buf_release(&tails[i]);
 	free(tails);
@@ -322,12 +322,12 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 	hob_buf_put_str(&tail, reasons);
 	hob_buf_put_str(&tail, HOB_STR("]}"));
 	srv_state state = srv_asset_public(&a->life);
-	if (!engine_hold(engine, a, job, state, &tail))
-		publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? recipe : NULL}, 1);
+	if (!srv_engine_hold(engine, a, job, state, &tail))
+		srv_publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? recipe : NULL}, 1);
 	hob_buf_release(&tail);
 }
 
-void publish_job(engine_job *job, const char *state)
+void srv_publish_job(engine_job *job, const char *state)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
@@ -335,7 +335,7 @@ void publish_job(engine_job *job, const char *state)
 	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->id, state);
 	hob_buf_put_json(&data, hob_str_of(a->full));
 	if (job->on_worker)
-		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)engine_expected_ns(engine, a) / 1e6);
+		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
 	hob_buf_put(&data, "}", 1);
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
@@ -356,7 +356,7 @@ static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
 	return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) * 1000000 : 0;
 }
 
-void engine_note_activity(srv_engine *engine, const srv_job_row *row)
+void srv_engine_note_activity(srv_engine *engine, const srv_job_row *row)
 {
 	static const char *const names[SRV_ACTIVITY_RESULTS] = {"cooked", "hit", "failed", "cancelled"};
 	srv_activity_job job = {.result = SRV_ACTIVITY_REUSED, /* "fetched" from another cache is, too */
@@ -371,7 +371,7 @@ void engine_note_activity(srv_engine *engine, const srv_job_row *row)
 	srv_activity_note(engine->activity, &job);
 }
 
-void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
+void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
@@ -381,8 +381,8 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 	hob_buf_put(&reasons, "]", 1);
 	if (error) {
 		hob_buf plain = {0};
-		error_json(error, "cook", &plain);
-		error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
+		srv_error_json(error, "cook", &plain);
+		srv_error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
 		hob_buf_release(&plain);
 	} else if (strcmp(result, "failed") == 0) {
 		hob_buf_put_str(&text, hob_buf_str(&a->error));
@@ -393,7 +393,7 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 					   .result = hob_str_of(result),
 					   .queued_at_ms = job->queued_at_ms,
 					   .started_at_ms = job->started_at_ms,
-					   .finished_at_ms = engine_now_ms(),
+					   .finished_at_ms = srv_engine_now_ms(),
 					   .error = hob_buf_str(&text)};
 	if (recipe)
 		row.recipe = *recipe;
@@ -414,8 +414,8 @@ void record_job(engine_job *job, const char *result, const hob_sha256 *recipe, c
 	engine->counters.jobs++;
 	engine->jobs_recorded += !job->recorded;
 	job->recorded = true;
-	engine_note_activity(engine, &row);
-	publish_job(job, result);
+	srv_engine_note_activity(engine, &row);
+	srv_publish_job(job, result);
 	hob_buf_release(&reasons);
 	hob_buf_release(&text);
 }
@@ -449,7 +449,7 @@ static void told_clients(const srv_engine *engine, char out[32])
 		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
 }
 
-void engine_note_disk(srv_engine *engine, const hob_error *why)
+void srv_engine_note_disk(srv_engine *engine, const hob_error *why)
 {
 	uv_mutex_lock(&engine->post_lock);
 	engine->disk_trouble = why ? *why : (hob_error){0};
@@ -461,32 +461,34 @@ void srv_engine_disk_trouble(void *user, hob_buf *out)
 	srv_engine *engine = user;
 	uv_mutex_lock(&engine->post_lock);
 	if (engine->disk_trouble.code != HOB_ERR_OK)
-		hob_buf_printf(out, "%s; %s", engine->disk_trouble.context, engine_hint(engine->disk_trouble.code));
+		hob_buf_printf(out, "%s; %s", engine->disk_trouble.context,
+					   srv_engine_hint(engine->disk_trouble.code));
 	uv_mutex_unlock(&engine->post_lock);
 }
 
-void publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
+void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
-	bool recovered = a->error.size > 0, skipped = asset_is_skipped(a);
+	bool recovered = a->error.size > 0, skipped = srv_asset_is_skipped(a);
 	bool other = !a->life.has_good || !hob_sha256_equal(&a->good, &recipe->key);
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
-	engine_apply(engine, job->asset, (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
+	srv_engine_apply(engine, job->asset,
+					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->good = recipe->key;
 	if (!hit || other)
-		engine_recall_audit(engine, a, !hit);
+		srv_engine_recall_audit(engine, a, !hit);
 	if (!a->life.good_is_preview) {
 		a->final_cook_ns = recipe->cook_ns;
 		a->peak_bytes = recipe->peak_bytes;
 	}
 	a->cooked_at_ms = recipe->cooked_at_ms;
 	hob_buf_clear(&a->error);
-	engine_doubt_at(a, NULL);
+	srv_engine_doubt_at(a, NULL);
 	if (!hit && engine->disk_trouble.code != HOB_ERR_OK)
-		engine_note_disk(engine, NULL);
+		srv_engine_note_disk(engine, NULL);
 	if (skipped)
-		engine_show_skipped(engine, a->root);
+		srv_engine_show_skipped(engine, a->root);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
 				  hob_buf_str(&job->reasons));
 	char time[32], size[32], told[32];
@@ -527,32 +529,32 @@ static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error
 	return is_crash(recipe, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
-void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error)
+void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	hob_buf text = {0};
-	bool was_skipped = asset_is_skipped(a);
+	bool was_skipped = srv_asset_is_skipped(a);
 	if (error)
-		error_json(error, recipe || job->outcome ? "cook" : "prepare", &text);
+		srv_error_json(error, recipe || job->outcome ? "cook" : "prepare", &text);
 	hob_buf_clear(&a->error);
-	error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
+	srv_error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	srv_asset_error class = classify(recipe, error, recipe && engine_blame(engine, a));
+	srv_asset_error class = classify(recipe, error, recipe && srv_engine_blame(engine, a));
 	bool passing = class >= SRV_ASSET_TRANSIENT;
 	if (class == SRV_ASSET_NO_ROOM)
-		engine_note_disk(engine, error);
-	engine_apply(engine, job->asset,
-				 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
-								   .error = class,
-								   .lost_ms = job->outcome ? job->outcome->lost_ms : 0,
-								   .kept = recipe != NULL});
-	bool skipped = asset_is_skipped(a);
+		srv_engine_note_disk(engine, error);
+	srv_engine_apply(engine, job->asset,
+					 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
+									   .error = class,
+									   .lost_ms = job->outcome ? job->outcome->lost_ms : 0,
+									   .kept = recipe != NULL});
+	bool skipped = srv_asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", recipe, false, hob_buf_str(&job->reasons));
 	if (skipped || was_skipped)
-		engine_show_skipped(engine, a->root);
-	engine_doubt_at(a, recipe);
-	engine_blame_for(engine, a);
+		srv_engine_show_skipped(engine, a->root);
+	srv_engine_doubt_at(a, recipe);
+	srv_engine_blame_for(engine, a);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
 	srv_log(skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,
@@ -564,28 +566,28 @@ void publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *err
 			: message ? message
 					  : "",
 			error || skipped ? "" : "  (as known: the same inputs failed before)",
-			engine_serves(engine, a) ? "  (the last good version stays served)" : "");
+			srv_engine_serves(engine, a) ? "  (the last good version stays served)" : "");
 	cJSON_Delete(known);
 }
 
-void publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next)
+void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next)
 {
 	hob_error error;
 	hob_buf text = {0};
 	uint32_t id = (uint32_t)(a - engine->assets);
 	/* What a newer change waits behind is not told: that one follows. */
-	if (!engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}).publish)
+	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}).publish)
 		return;
 	(void)hob_fail(&error, CANCELLED, "the cook was cancelled");
-	error_json(&error, "cook", &text);
+	srv_error_json(&error, "cook", &text);
 	hob_buf_clear(&a->error);
-	error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
+	srv_error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
 	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->reasons : &next->why));
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
 }
 
-void publish_blamed(srv_engine *engine, asset *a)
+void srv_publish_blamed(srv_engine *engine, asset *a)
 {
 	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0});
 }
@@ -597,20 +599,21 @@ static bool is_news(const asset *a)
 		   (a->told != SRV_FRESH || !a->shown || !hob_sha256_equal(&a->served, &a->good));
 }
 
-void publish_same(engine_job *job, const srv_recipe *recipe)
+void srv_publish_same(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
 	asset *a = &engine->assets[job->asset];
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
-	engine_apply(engine, job->asset, (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_SAME});
-	publish_view(engine, a);
+	srv_engine_apply(engine, job->asset,
+					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_SAME});
+	srv_publish_view(engine, a);
 	if (a->told == SRV_MISSING)
-		publish_states(engine, &job->asset, 1, "returned");
+		srv_publish_states(engine, &job->asset, 1, "returned");
 	else if (is_news(a))
 		publish_event(engine, a, job, "cooked", recipe, true, hob_buf_str(&job->reasons));
 }
 
-void publish_removed(srv_engine *engine, asset *a)
+void srv_publish_removed(srv_engine *engine, asset *a)
 {
 	char id[SRV_ASSET_ID + 1];
 	hob_buf tail = {0}, data = {0};
@@ -622,11 +625,11 @@ void publish_removed(srv_engine *engine, asset *a)
 	hob_buf_put_json(&tail, hob_str_of(a->full));
 	hob_buf_printf(&tail, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
-	if (engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
+	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
 	if (engine->ready) {
-		publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},
-						1);
+		srv_publish_changes(engine,
+							&(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)}, 1);
 		hob_buf_release(&tail);
 		return;
 	}

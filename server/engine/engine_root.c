@@ -19,7 +19,7 @@
  *          <-------------------------------------------------------------------------
  *             find: a scan listed it */
 
-bool engine_root_is_away(const srv_engine *engine, uint32_t root)
+bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
 {
 	return engine->roots[root].missing_since_ms != 0;
 }
@@ -29,13 +29,13 @@ bool engine_root_is_away(const srv_engine *engine, uint32_t root)
 static void show(srv_engine *engine, uint32_t root)
 {
 	const root_state *state = &engine->root_states[root];
-	bool away = engine_root_is_away(engine, root);
+	bool away = srv_engine_root_is_away(engine, root);
 	engine->roots[root].mode = away ? "missing" : state->mode;
 	engine->roots[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
 	engine->publish.view = true;
 }
 
-void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
+void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
 {
 	root_state *state = &engine->root_states[root];
 	free(state->note);
@@ -44,7 +44,7 @@ void engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, c
 	show(engine, root);
 }
 
-void engine_store_root(srv_engine *engine, uint32_t root)
+void srv_engine_store_root(srv_engine *engine, uint32_t root)
 {
 	const root_state *state = &engine->root_states[root];
 	srv_root_row row = {engine->roots[root].name, engine->roots[root].path, state->device, state->inode,
@@ -90,14 +90,14 @@ static look look_at(const srv_engine *engine, uint32_t root)
 	return same ? LOOK_SAME : LOOK_OTHER;
 }
 
-bool engine_root_holds(const srv_engine *engine, uint32_t root)
+bool srv_engine_root_holds(const srv_engine *engine, uint32_t root)
 {
 	return look_at(engine, root) == LOOK_SAME;
 }
 
 /* A root that was moved away, deleted or mounted over and is there again is another folder under the same name. The
  * descriptor keeps its number, because jobs in libuv's pool hold it. */
-void engine_check_root(srv_engine *engine, uint32_t root)
+void srv_engine_check_root(srv_engine *engine, uint32_t root)
 {
 	if (look_at(engine, root) == LOOK_SAME)
 		return;
@@ -107,11 +107,11 @@ void engine_check_root(srv_engine *engine, uint32_t root)
 	dup3(fd, engine->root_fds[root], O_CLOEXEC);
 	srv_pool_set_root(engine->pool, root, fd);
 	srv_settings_forget(engine->settings_caches[root]);
-	if (!engine_root_is_away(engine, root))
+	if (!srv_engine_root_is_away(engine, root))
 		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (engine->assets[i].root == root && engine->assets[i].life.job)
-			asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
+			srv_asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
 	close(fd);
 }
 
@@ -123,7 +123,7 @@ static bool has_assets(const srv_engine *engine, uint32_t root)
 	return false;
 }
 
-bool engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
+bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
 {
 	const root_state *state = &engine->root_states[root];
 	struct stat there;
@@ -142,19 +142,19 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 		if (!srv_asset_is_alive(&a->life) || a->root != root)
 			continue;
 		if (a->batched)
-			engine_leave(engine, i);
-		if (!engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_LOST}).publish)
+			srv_engine_leave(engine, i);
+		if (!srv_engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_LOST}).publish)
 			continue;
-		publish_view_later(engine, i);
+		srv_publish_view_later(engine, i);
 		if (lost)
 			lost[count++] = i;
 	}
 	if (tell)
-		publish_states(engine, lost, count, "missing");
+		srv_publish_states(engine, lost, count, "missing");
 	free(lost);
 }
 
-void engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
+void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 {
 	root_state *state = &engine->root_states[root];
 	srv_view_root *r = &engine->roots[root];
@@ -169,34 +169,34 @@ void engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 	/* After a restart: since when the run before knew. */
 	bool known = news && state->missing_since_ms != 0;
 	if (news)
-		r->missing_since_ms = known ? state->missing_since_ms : engine_now_ms();
+		r->missing_since_ms = known ? state->missing_since_ms : srv_engine_now_ms();
 	state->missing_since_ms = r->missing_since_ms;
 	show(engine, root);
 	if (news)
 		lose_assets(engine, root, !known);
 	if (news && !known)
-		engine_store_root(engine, root);
+		srv_engine_store_root(engine, root);
 	hob_buf since = {0};
 	hob_buf_put_time(&since, r->missing_since_ms);
 	srv_log(SRV_LOG_ERROR, "missing",
 			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
 			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);
 	hob_buf_release(&since);
-	engine_flush(engine); /* whoever is told sees it */
+	srv_engine_flush(engine); /* whoever is told sees it */
 	publish_root(engine, root, "missing");
 }
 
-void engine_doubt_root(srv_engine *engine, uint32_t root)
+void srv_engine_doubt_root(srv_engine *engine, uint32_t root)
 {
 	char why[400];
 	if (look_at(engine, root) != LOOK_GONE)
 		return;
 	snprintf(why, sizeof why, "the folder %.200s cannot be opened", engine->options.roots[root].path);
-	engine_lose_root(engine, root, why);
+	srv_engine_lose_root(engine, root, why);
 	srv_watch_rescan(engine->watch, root);
 }
 
-void engine_lose_empty_root(srv_engine *engine, uint32_t root)
+void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root)
 {
 	char why[400];
 	snprintf(why, sizeof why,
@@ -204,14 +204,14 @@ void engine_lose_empty_root(srv_engine *engine, uint32_t root)
 			 "is meant to be "
 			 "empty, put any file into it",
 			 engine->options.roots[root].path);
-	engine_lose_root(engine, root, why);
+	srv_engine_lose_root(engine, root, why);
 }
 
-bool engine_find_root(srv_engine *engine, uint32_t root)
+bool srv_engine_find_root(srv_engine *engine, uint32_t root)
 {
 	root_state *state = &engine->root_states[root];
 	struct stat info;
-	bool was_away = engine_root_is_away(engine, root) || state->missing_since_ms != 0, news = was_away;
+	bool was_away = srv_engine_root_is_away(engine, root) || state->missing_since_ms != 0, news = was_away;
 	if (fstat(engine->root_fds[root], &info) == 0) {
 		news = news || state->device != info.st_dev || state->inode != info.st_ino;
 		state->device = info.st_dev;
@@ -222,11 +222,11 @@ bool engine_find_root(srv_engine *engine, uint32_t root)
 	state->missing_since_ms = engine->roots[root].missing_since_ms = 0;
 	show(engine, root);
 	if (news)
-		engine_store_root(engine, root);
+		srv_engine_store_root(engine, root);
 	return was_away;
 }
 
-void engine_welcome_root(srv_engine *engine, uint32_t root)
+void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 {
 	uint32_t *back = malloc((engine->asset_count + 1) * sizeof *back), count = 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
@@ -234,21 +234,21 @@ void engine_welcome_root(srv_engine *engine, uint32_t root)
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
 		/* Rows may be lost with the disk that was just gone. */
-		if (!asset_is_current(engine, a) || engine_has_lost_recipe(engine, a)) {
-			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
+		if (!srv_asset_is_current(engine, a) || srv_engine_has_lost_recipe(engine, a)) {
+			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
 		}
-		engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_BACK});
-		publish_view_later(engine, i);
+		srv_engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_BACK});
+		srv_publish_view_later(engine, i);
 		if (back)
 			back[count++] = i;
 	}
-	publish_states(engine, back, count, "returned");
+	srv_publish_states(engine, back, count, "returned");
 	free(back);
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
 			HOB_FMT(engine->roots[root].name), (unsigned long long)engine->roots[root].files,
 			HOB_PLURAL(engine->roots[root].files));
-	engine_flush(engine); /* whoever is told sees it */
+	srv_engine_flush(engine); /* whoever is told sees it */
 	publish_root(engine, root, "watched");
 }
 
@@ -269,7 +269,7 @@ static void load_root(void *user, const srv_root_row *row)
 	}
 }
 
-bool engine_open_roots(srv_engine *engine, hob_error *err)
+bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 {
 	if (!srv_store_each_root(engine->store, load_root, engine, err))
 		return false;

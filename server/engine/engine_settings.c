@@ -156,7 +156,7 @@ static void tell(srv_control *control, const layers *l)
 	hob_buf_release(&value);
 }
 
-cJSON *engine_setting_origins(srv_engine *engine, const asset *a)
+cJSON *srv_engine_setting_origins(srv_engine *engine, const asset *a)
 {
 	hob_error ignored;
 	hob_buf text = {0};
@@ -176,17 +176,17 @@ static void tell_now(srv_engine *engine, const asset *a, srv_control *control)
 	if (load(engine, a, &l, &error))
 		tell(control, &l);
 	else
-		engine_refuse(control, 0, &error);
+		srv_engine_refuse(control, 0, &error);
 	release(&l);
 }
 
-void engine_settings(srv_engine *engine, srv_control *control)
+void srv_engine_settings(srv_engine *engine, srv_control *control)
 {
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
-	if (engine_root_is_away(engine, a->root)) {
-		engine_answer_missing(engine, control, a);
+	if (srv_engine_root_is_away(engine, a->root)) {
+		srv_engine_answer_missing(engine, control, a);
 		return;
 	}
 	hob_error error;
@@ -198,10 +198,10 @@ void engine_settings(srv_engine *engine, srv_control *control)
 	else if (control->kind == SRV_CONTROL_SETTINGS_PATCH)
 		result = srv_sidecar_patch(root_fd, path, control->tag, control->text, &error);
 	if (result == SRV_SIDECAR_CHANGED)
-		engine_answer(control, 412, "http.precondition-failed",
-					  "the sidecar is not what If-Match names any more");
+		srv_engine_answer(control, 412, "http.precondition-failed",
+						  "the sidecar is not what If-Match names any more");
 	else if (result == SRV_SIDECAR_FAILED)
-		engine_refuse(control, 0, &error);
+		srv_engine_refuse(control, 0, &error);
 	else if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
 		control->answer(control, 204, (hob_str){0});
 	else

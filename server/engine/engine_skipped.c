@@ -23,14 +23,14 @@ struct engine_skipped {
 	char *text, *list;
 };
 
-struct engine_skipped *engine_skipped_new(uint32_t roots)
+struct engine_skipped *srv_engine_skipped_new(uint32_t roots)
 {
 	struct engine_skipped *skipped = calloc((size_t)roots + 1, sizeof *skipped);
 	for (uint32_t i = 0; skipped && i < roots; i++) {
 		skipped[i].counts = calloc(srv_model_format_count, sizeof *skipped[i].counts);
 		if (skipped[i].counts)
 			continue;
-		engine_skipped_free(skipped, roots);
+		srv_engine_skipped_free(skipped, roots);
 		return NULL;
 	}
 	return skipped;
@@ -43,7 +43,7 @@ static void forget_listed(struct engine_skipped *s)
 	s->listed_count = 0;
 }
 
-void engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
+void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
 {
 	for (uint32_t i = 0; skipped && i < roots; i++) {
 		forget_listed(&skipped[i]);
@@ -54,7 +54,7 @@ void engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
 	free(skipped);
 }
 
-void engine_skip_none(srv_engine *engine, uint32_t root)
+void srv_engine_skip_none(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
 	memset(s->counts, 0, srv_model_format_count * sizeof *s->counts);
@@ -80,7 +80,7 @@ static void unlist_file(struct engine_skipped *s, hob_str path)
 		}
 }
 
-void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there)
+void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there)
 {
 	const srv_model_format *format = srv_model_format_of(path);
 	if (!format || srv_pool_importer_for(engine->pool, path))
@@ -94,7 +94,7 @@ void engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool ther
 		unlist_file(s, path);
 }
 
-void engine_skip_links(srv_engine *engine, uint32_t root)
+void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 {
 	hob_str path;
 	for (size_t i = 0; (path = srv_watch_outside(engine->watch, i)).data; i++) {
@@ -128,7 +128,7 @@ static void put_asset(const asset *a, hob_buf *out)
 
 static bool is_skipped_in(const asset *a, uint32_t root)
 {
-	return a->root == root && srv_asset_is_alive(&a->life) && asset_is_skipped(a);
+	return a->root == root && srv_asset_is_alive(&a->life) && srv_asset_is_skipped(a);
 }
 
 /* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
@@ -157,7 +157,7 @@ static char *list_text(const srv_engine *engine, uint32_t root)
 	return text;
 }
 
-void engine_show_skipped(srv_engine *engine, uint32_t root)
+void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
 	hob_buf list = {0}, text = {0};

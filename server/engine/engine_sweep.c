@@ -13,7 +13,7 @@ enum { AT_LEAST = 32, AROUND_S = 300 };
 /* An event is on its way for what just changed or is still being written. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
-	if (engine_now_ms() - now->ctime_ns / 1000000 < 2000)
+	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
 		return true;
 	int fd = srv_open_beneath(engine->root_fds[f->root], f->path.data, O_RDONLY, true);
 	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
@@ -22,7 +22,7 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 	return writers == SRV_WRITERS_SOME;
 }
 
-void engine_sweep(srv_engine *engine, uint32_t period_ms)
+void srv_engine_sweep(srv_engine *engine, uint32_t period_ms)
 {
 	uint32_t count = engine->ready ? srv_graph_count(engine->graph) : 0;
 	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000)) + AT_LEAST;
@@ -36,7 +36,7 @@ void engine_sweep(srv_engine *engine, uint32_t period_ms)
 			event_may_come(engine, f, &now))
 			continue;
 		found = engine->swept;
-		engine_file_appeared(engine, engine->swept, &now, SRV_PRIORITY_CHANGED);
+		srv_engine_file_appeared(engine, engine->swept, &now, SRV_PRIORITY_CHANGED);
 	}
 	if (found == HOB_NONE)
 		return;

@@ -8,7 +8,7 @@
 
 /* Housekeeping on demand. A task has an id as jobs have, is listed with them and tells its progress:
  *
- *   engine_start_task ---> RUNNING --- verify_done, or at once for gc ---> DONE, kept until TASKS_KEPT newer ones came */
+ *   srv_engine_start_task ---> RUNNING --- verify_done, or at once for gc ---> DONE, kept until TASKS_KEPT newer ones came */
 
 enum { TASKS_KEPT = 16 };
 
@@ -63,7 +63,7 @@ static void put_task(const engine_task *t, hob_buf *out)
 	hob_json_close(out, '}');
 }
 
-bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
+bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
 {
 	for (engine_task *t = engine->tasks; t; t = t->next)
 		if (t->id == id) {
@@ -73,21 +73,21 @@ bool engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
 	return false;
 }
 
-void engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out)
+void srv_engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out)
 {
 	for (engine_task *t = engine->tasks; t; t = t->next)
 		if (t->finished == finished)
 			put_task(t, out);
 }
 
-void engine_stop_tasks(srv_engine *engine)
+void srv_engine_stop_tasks(srv_engine *engine)
 {
 	for (engine_task *t = engine->tasks; t; t = t->next)
 		if (!t->finished)
 			t->stop = true;
 }
 
-void engine_free_tasks(srv_engine *engine)
+void srv_engine_free_tasks(srv_engine *engine)
 {
 	while (engine->tasks) {
 		engine_task *t = engine->tasks;
@@ -123,7 +123,7 @@ static void publish(const engine_task *t)
 static void finish(engine_task *t)
 {
 	t->finished = true;
-	t->finished_at_ms = engine_now_ms();
+	t->finished_at_ms = srv_engine_now_ms();
 	free(t->digests);
 	t->digests = NULL;
 	publish(t);
@@ -147,7 +147,7 @@ static void verify_done(uv_work_t *work, int status)
 	finish(t);
 	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blob%s, %llu damaged",
 			(unsigned long long)t->done, HOB_PLURAL(t->done), (unsigned long long)t->damaged);
-	engine_background_over(engine);
+	srv_engine_background_over(engine);
 }
 
 static void run_gc(engine_task *t)
@@ -161,22 +161,22 @@ static void run_gc(engine_task *t)
 	srv_store_limit(t->engine->store, most);
 	if (!t->dry_run)
 		srv_store_trim_soon(t->engine->store);
-	t->freed_bytes = engine_trim(t->engine, t->dry_run);
+	t->freed_bytes = srv_engine_trim(t->engine, t->dry_run);
 	srv_store_limit(t->engine->store, usage.max_bytes);
 	finish(t);
 }
 
-void engine_start_task(srv_engine *engine, srv_control *control)
+void srv_engine_start_task(srv_engine *engine, srv_control *control)
 {
 	bool verifies = control->kind == SRV_CONTROL_VERIFY;
 	for (engine_task *t = engine->tasks; t && verifies; t = t->next)
 		if (t->verifies && !t->finished) {
-			engine_answer(control, 409, "http.conflict", "the blobs are being verified already");
+			srv_engine_answer(control, 409, "http.conflict", "the blobs are being verified already");
 			return;
 		}
 	engine_task *t = calloc(1, sizeof *t);
 	if (!t) {
-		engine_answer(control, 503, "internal", "no memory left to begin");
+		srv_engine_answer(control, 503, "internal", "no memory left to begin");
 		return;
 	}
 	*t = (engine_task){.engine = engine,
@@ -184,7 +184,7 @@ void engine_start_task(srv_engine *engine, srv_control *control)
 					   .verifies = verifies,
 					   .dry_run = control->force,
 					   .max_bytes = control->number,
-					   .started_at_ms = engine_now_ms(),
+					   .started_at_ms = srv_engine_now_ms(),
 					   .next = engine->tasks};
 	engine->tasks = t;
 	forget_old(engine);

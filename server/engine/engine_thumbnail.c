@@ -38,7 +38,7 @@ struct engine_thumbnails {
 	uint32_t hopeless_count;
 };
 
-struct engine_thumbnails *engine_thumbnails_new(void)
+struct engine_thumbnails *srv_engine_thumbnails_new(void)
 {
 	struct engine_thumbnails *t = calloc(1, sizeof *t);
 	if (t)
@@ -126,11 +126,11 @@ static void draw_done(uv_work_t *work, int status)
 		srv_log(SRV_LOG_DEBUG, "thumbnail", "%s: %s", a->full, error.context);
 	}
 	free(d);
-	engine_draw_thumbnails(engine);
-	engine_background_over(engine);
+	srv_engine_draw_thumbnails(engine);
+	srv_engine_background_over(engine);
 }
 
-void engine_draw_thumbnails(srv_engine *engine)
+void srv_engine_draw_thumbnails(srv_engine *engine)
 {
 	struct engine_thumbnails *t = engine->thumbnails;
 	while (t && !t->running && t->wanted_count > 0 && !engine->closing && !engine->waiting &&
@@ -167,10 +167,10 @@ static void want(struct engine_thumbnails *t, uint32_t id, uint32_t size)
 	t->wanted_count = kept;
 }
 
-void engine_thumbnail(srv_engine *engine, srv_control *control)
+void srv_engine_thumbnail(srv_engine *engine, srv_control *control)
 {
 	struct engine_thumbnails *t = engine->thumbnails;
-	const asset *a = engine_asked_asset(engine, control);
+	const asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t size = (uint32_t)control->number;
@@ -188,7 +188,7 @@ void engine_thumbnail(srv_engine *engine, srv_control *control)
 		if (!t->running || t->running->asset != (uint32_t)(a - engine->assets) ||
 			t->running->input.size != size)
 			want(t, (uint32_t)(a - engine->assets), size);
-		engine_draw_thumbnails(engine);
+		srv_engine_draw_thumbnails(engine);
 		control->answer(control, 202, HOB_STR(""));
 	}
 }

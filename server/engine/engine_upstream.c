@@ -8,7 +8,7 @@
 /* Another cache is asked when the own one has no result, and given what was cooked here.
  *
  *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep it, as a hit
- *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> job_missed: as without an upstream */
+ *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as without an upstream */
 
 /* What was saved or is asked for is not kept waiting: a tenth of what its cook takes, and not long. */
 static uint32_t longest_wait(const engine_job *job)
@@ -17,7 +17,7 @@ static uint32_t longest_wait(const engine_job *job)
 	const srv_engine *engine = job->engine;
 	if (job->priority == SRV_PRIORITY_BACKGROUND)
 		return 0;
-	uint64_t tenth = engine_expected_ns(engine, &engine->assets[job->asset]) / 10000000;
+	uint64_t tenth = srv_engine_expected_ns(engine, &engine->assets[job->asset]) / 10000000;
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
 }
 
@@ -35,7 +35,7 @@ static bool end_asking(engine_job *job)
 	engine->asking--;
 	if (!job->abandoned && !engine->closing)
 		return true;
-	job_end(job);
+	srv_job_end(job);
 	return false;
 }
 
@@ -52,25 +52,25 @@ static void on_fetched(void *user, bool ok)
 		ok = false;
 	}
 	if (!ok) {
-		job_missed(job);
+		srv_job_missed(job);
 	} else {
 		engine->publish.rows = true;
 		job->fetched = true;
-		job_take_recipe(job, record);
+		srv_job_take_recipe(job, record);
 	}
-	engine_fill(engine);
+	srv_engine_fill(engine);
 }
 
 static void step_match_found(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	if (job->abandoned || engine->closing) {
-		job_end(job);
+		srv_job_end(job);
 		return;
 	}
 	for (uint32_t i = 0; i < job->candidate_count; i++) {
 		srv_recipe *record = &job->candidates[i];
-		if (!job_inputs_match(job, record) || !srv_upstream_is_worth(engine->upstream, record))
+		if (!srv_job_inputs_match(job, record) || !srv_upstream_is_worth(engine->upstream, record))
 			continue;
 		job->wanted = record;
 		if (!srv_upstream_fetch(engine->upstream, record, on_fetched, job))
@@ -78,7 +78,7 @@ static void step_match_found(engine_job *job)
 		begin_asking(job);
 		return;
 	}
-	job_missed(job);
+	srv_job_missed(job);
 }
 
 static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
@@ -93,19 +93,19 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 		hob_arena_init(arena, 1);
 		job->candidates = records;
 		job->candidate_count = count;
-		(void)job_hash_inputs(job, step_match_found);
+		(void)srv_job_hash_inputs(job, step_match_found);
 	} else {
-		job_missed(job);
+		srv_job_missed(job);
 	}
-	engine_fill(engine);
+	srv_engine_fill(engine);
 }
 
-bool engine_ask_upstream(engine_job *job)
+bool srv_engine_ask_upstream(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	if (!engine->upstream || job->asked || job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
-	if (job_join_twin(job))
+	if (srv_job_join_twin(job))
 		return true;
 	hob_buf inputs = {0};
 	hob_ingredients_print(&job->ingredients, &inputs);
@@ -121,14 +121,14 @@ bool engine_ask_upstream(engine_job *job)
 	return asked;
 }
 
-void engine_give_upstream(engine_job *job, const srv_recipe *recipe)
+void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
 	if (engine->upstream && job->ingredients.profile == HOB_PROFILE_FINAL)
 		srv_upstream_give(engine->upstream, &recipe->key);
 }
 
-void engine_put_upstream(srv_engine *engine, hob_buf *out)
+void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 {
 	srv_upstream_facts facts;
 	hob_json_key(out, "upstream");

@@ -17,22 +17,22 @@ static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority pri
 	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
 	hob_str path = srv_graph_at(engine->graph, file)->path;
 	for (uint32_t i = 0; i < count; i++)
-		asset_dirty(engine, dependents[i], priority, kind, path);
+		srv_asset_dirty(engine, dependents[i], priority, kind, path);
 }
 
-void engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
+void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 {
 	uint32_t count;
 	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	for (uint32_t i = 0; i < count; i++)
 		if (dependents[i] != but)
-			asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
+			srv_asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
 	if (f->asset != HOB_NONE && f->asset != but)
-		asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
+		srv_asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
 }
 
-bool engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
+bool srv_engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
 	return a->root == root && srv_settings_reaches(path, hob_str_of(a->path));
@@ -49,8 +49,8 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	if (!is_settings(f.path))
 		return;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine_settings_reach(engine, f.root, f.path, i))
-			asset_dirty(engine, i, priority, "settings", f.path);
+		if (srv_engine_settings_reach(engine, f.root, f.path, i))
+			srv_asset_dirty(engine, i, priority, "settings", f.path);
 }
 
 static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
@@ -61,7 +61,7 @@ static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 		   !hob_glob_match_any(root->exclude, path);
 }
 
-void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
+void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
@@ -77,15 +77,15 @@ void engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
 	f->stat = *stat;
 	if (is_wanted(engine, f->root, f->path)) {
-		uint32_t id = engine_add_asset(engine, file);
+		uint32_t id = srv_engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
 		asset *a = &engine->assets[id];
 		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
 		if (!(known_version && a->has_last))
-			asset_found(engine, id, priority);
+			srv_asset_found(engine, id, priority);
 	} else if (f->asset != HOB_NONE) {
-		asset_remove(engine, f->asset); /* of an earlier configuration */
+		srv_asset_remove(engine, f->asset); /* of an earlier configuration */
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
@@ -104,8 +104,8 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		srv_settings_forget(engine->settings_caches[f->root]);
 	if (f->listed) {
 		engine->roots[f->root].files--;
-		engine_skip_file(engine, f->root, f->path, false);
-		engine_show_skipped(engine, f->root);
+		srv_engine_skip_file(engine, f->root, f->path, false);
+		srv_engine_show_skipped(engine, f->root);
 	}
 	f->listed = false;
 	engine->publish.view = true;
@@ -117,10 +117,10 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->publish.rows = true;
 	if (id != HOB_NONE) {
-		bool skipped = asset_is_skipped(&engine->assets[id]);
-		asset_remove(engine, id);
+		bool skipped = srv_asset_is_skipped(&engine->assets[id]);
+		srv_asset_remove(engine, id);
 		if (skipped)
-			engine_show_skipped(engine, f->root);
+			srv_engine_show_skipped(engine, f->root);
 	}
 	if (existed) {
 		dirty_dependents(engine, file, priority, "removed");
@@ -139,12 +139,12 @@ static void finish_first_scan(srv_engine *engine)
 	/* What an earlier run published is trusted only if every input is still what its recipe says. */
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
 		asset *a = &engine->assets[i];
-		if (srv_asset_is_alive(&a->life) && !engine_root_is_away(engine, a->root) &&
-			!srv_queue_has(engine->queue, i) && !a->life.job && !asset_is_current(engine, a))
-			asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
+		if (srv_asset_is_alive(&a->life) && !srv_engine_root_is_away(engine, a->root) &&
+			!srv_queue_has(engine->queue, i) && !a->life.job && !srv_asset_is_current(engine, a))
+			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
 	}
-	engine_count_waiting(engine);
-	engine_show(engine);
+	srv_engine_count_waiting(engine);
+	srv_engine_show(engine);
 	if (engine->callbacks.ready)
 		engine->callbacks.ready(engine->callbacks.user);
 }
@@ -159,7 +159,7 @@ static bool is_known(const srv_engine *engine, const srv_file *f)
 static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->scan_rounds[root]++;
-	engine_scan_for_waiters(engine, root);
+	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
 	engine->publish.view = true;
 	if (!engine->scanned[root]) {
@@ -168,17 +168,17 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	}
 	/* Until now they would only have taken turns with the scan. */
 	srv_pool_fill(engine->pool);
-	engine_fill(engine);
+	srv_engine_fill(engine);
 }
 
 static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	uint32_t mark = ++engine->scan_mark;
-	engine_skip_none(engine, root);
-	engine_skip_links(engine, root);
+	srv_engine_skip_none(engine, root);
+	srv_engine_skip_links(engine, root);
 	for (size_t i = 0; i < count; i++) {
 		hob_str path = files[i].path;
-		engine_skip_file(engine, root, path, true);
+		srv_engine_skip_file(engine, root, path, true);
 		bool wanted = is_wanted(engine, root, path) || is_settings(path);
 		uint32_t file =
 			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
@@ -186,7 +186,7 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 			continue;
 		srv_graph_at(engine->graph, file)->mark = mark;
 		srv_graph_at(engine->graph, file)->listed = true;
-		engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_BACKGROUND);
+		srv_engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_BACKGROUND);
 	}
 	engine->roots[root].files = count;
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
@@ -207,12 +207,12 @@ static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 		bool unlisted =
 			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
 		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
-			engine_file_appeared(engine, i, &stat, SRV_PRIORITY_BACKGROUND);
+			srv_engine_file_appeared(engine, i, &stat, SRV_PRIORITY_BACKGROUND);
 		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 			file_gone(engine, i, SRV_PRIORITY_BACKGROUND);
 	}
-	engine_take_list(engine, root, mark);
-	engine_show_skipped(engine, root);
+	srv_engine_take_list(engine, root, mark);
+	srv_engine_show_skipped(engine, root);
 }
 
 static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
@@ -220,18 +220,18 @@ static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	srv_engine *engine = user;
 	if (engine->closing)
 		return;
-	engine_check_root(engine, root);
+	srv_engine_check_root(engine, root);
 	if (count == 0 && !srv_watch_is_unread(engine->watch, (hob_str){0}) &&
-		engine_root_is_doubtful(engine, root)) {
-		engine_lose_empty_root(engine, root);
+		srv_engine_root_is_doubtful(engine, root)) {
+		srv_engine_lose_empty_root(engine, root);
 	} else {
-		bool back = engine_find_root(engine, root);
-		engine_batch_find(engine, root);
-		engine_gather_scan(engine, root);
+		bool back = srv_engine_find_root(engine, root);
+		srv_engine_batch_find(engine, root);
+		srv_engine_gather_scan(engine, root);
 		compare(engine, root, files, count);
-		engine_gathered(engine);
+		srv_engine_gathered(engine);
 		if (back)
-			engine_welcome_root(engine, root);
+			srv_engine_welcome_root(engine, root);
 	}
 	end_scan(engine, root);
 }
@@ -241,7 +241,7 @@ static void on_gone(void *user, uint32_t root, const char *why)
 	srv_engine *engine = user;
 	if (engine->closing)
 		return;
-	engine_lose_root(engine, root, why);
+	srv_engine_lose_root(engine, root, why);
 	end_scan(engine, root);
 }
 
@@ -266,11 +266,11 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 	if (!f->listed && is_listed(engine, f)) {
 		f->listed = true;
 		engine->roots[f->root].files++;
-		engine_skip_file(engine, f->root, f->path, true);
-		engine_show_skipped(engine, f->root);
+		srv_engine_skip_file(engine, f->root, f->path, true);
+		srv_engine_show_skipped(engine, f->root);
 		engine->publish.view = true;
 	}
-	engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
+	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
 
 /* The scan compares everything with what is known here, and repeats itself while it cannot see this file either. */
@@ -283,7 +283,7 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 
 static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
 {
-	engine_find_below(engine, root, folder);
+	srv_engine_find_below(engine, root, folder);
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		srv_file *f = srv_graph_at(engine->graph, i);
 		srv_stat stat;
@@ -303,7 +303,7 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 	srv_engine *engine = user;
 	if (engine->closing)
 		return;
-	engine_gather(engine, root, paths, count);
+	srv_engine_gather(engine, root, paths, count);
 	for (size_t i = 0; i < count; i++) {
 		hob_str path = paths[i];
 		srv_stat stat;
@@ -314,24 +314,24 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 			continue;
 		}
 		/* What went with the whole root was not deleted. */
-		if (engine_root_is_away(engine, root) || (!there && !engine_root_holds(engine, root))) {
+		if (srv_engine_root_is_away(engine, root) || (!there && !srv_engine_root_holds(engine, root))) {
 			srv_watch_rescan(engine->watch, root);
 			break;
 		}
 		if (folder) {
 			folder_changed(engine, root, path);
 		} else if (there) {
-			uint32_t file = engine_file(engine, root, path);
+			uint32_t file = srv_engine_file(engine, root, path);
 			if (file != HOB_NONE)
 				file_there(engine, file, &stat);
 		} else {
-			uint32_t file = engine_find_file(engine, root, path);
+			uint32_t file = srv_engine_find_file(engine, root, path);
 			if (file != HOB_NONE)
 				file_gone(engine, file, SRV_PRIORITY_CHANGED);
 		}
 	}
-	engine_gathered(engine);
-	engine_fill(engine);
+	srv_engine_gathered(engine);
+	srv_engine_fill(engine);
 }
 
 static void on_reset(void *user, uint32_t root, const char *why)
@@ -359,7 +359,7 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 		[WATCH_PROBE_IMPOSSIBLE] = "not-possible",
 	};
 	srv_watch_facts facts;
-	engine_set_root_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
+	srv_engine_set_root_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
 	srv_watch_tell(engine->watch, root, &facts);
 	engine->roots[root].file_system = facts.file_system;
 	engine->roots[root].probe = probes[facts.probed];
@@ -369,7 +369,7 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 				why ? why : "");
 }
 
-bool engine_start_watching(srv_engine *engine, hob_error *err)
+bool srv_engine_start_watching(srv_engine *engine, hob_error *err)
 {
 	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode, on_gone};
 	srv_watch_options options = {.force_polling = engine->options.watch_mode == SRV_ENGINE_POLL,

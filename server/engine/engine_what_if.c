@@ -78,7 +78,7 @@ static void add(question *q, uint32_t id, const char *use)
 	if (!srv_asset_is_alive(&a->life) || q->listed[id])
 		return;
 	q->listed[id] = true;
-	q->expected_ns += engine_expected_ns(q->engine, a);
+	q->expected_ns += srv_engine_expected_ns(q->engine, a);
 	q->inputs += strcmp(use, "input") == 0;
 	if (q->count++ >= ITEMS_MAX)
 		return;
@@ -90,7 +90,7 @@ static void add(question *q, uint32_t id, const char *use)
 	hob_json_put_str(&q->items, "state", hob_str_of(srv_state_name(srv_asset_public(&a->life))));
 	hob_json_put_str(&q->items, "use", hob_str_of(use));
 	hob_json_key(&q->items, "expected_ms");
-	hob_buf_printf(&q->items, "%.3f", (double)engine_expected_ns(q->engine, a) / 1e6);
+	hob_buf_printf(&q->items, "%.3f", (double)srv_engine_expected_ns(q->engine, a) / 1e6);
 	put_chain(q, id);
 	hob_json_close(&q->items, '}');
 }
@@ -110,7 +110,7 @@ static void add_users(question *q)
 static void add_by_settings(question *q)
 {
 	for (uint32_t i = 0; i < q->engine->asset_count; i++)
-		if (engine_settings_reach(q->engine, q->root, q->path, i))
+		if (srv_engine_settings_reach(q->engine, q->root, q->path, i))
 			add(q, i, "settings");
 }
 
@@ -158,7 +158,7 @@ static void answer(question *q, srv_control *control)
 	hob_buf_release(&body);
 }
 
-void engine_what_if(srv_engine *engine, srv_control *control)
+void srv_engine_what_if(srv_engine *engine, srv_control *control)
 {
 	question q = {.engine = engine};
 	hob_arena_init(&q.arena, 1 << 20);
@@ -171,11 +171,11 @@ void engine_what_if(srv_engine *engine, srv_control *control)
 					   "'%.*s' is in no watched folder: name it as ROOT/PATH, with a root of "
 					   "/api/v1/roots",
 					   HOB_FMT(control->text));
-		engine_refuse(control, 404, &error);
+		srv_engine_refuse(control, 404, &error);
 	} else if (!q.listed) {
-		engine_answer(control, 503, "internal", "no memory left to look");
+		srv_engine_answer(control, 503, "internal", "no memory left to look");
 	} else if (!hob_path_join(&q.arena, (hob_str){0}, path, &q.path, &error)) {
-		engine_refuse(control, 400, &error);
+		srv_engine_refuse(control, 400, &error);
 	} else {
 		srv_stat stat;
 		q.file = srv_graph_find(engine->graph, q.root, q.path);

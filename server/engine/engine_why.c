@@ -217,7 +217,7 @@ static int find_at_rev(srv_engine *engine, const asset *a, uint64_t rev, hob_are
 	return 410;
 }
 
-/* Which cache a result came from, as record_job kept it; null: it was cooked here, or found in the own one. */
+/* Which cache a result came from, as srv_record_job kept it; null: it was cooked here, or found in the own one. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
@@ -241,10 +241,10 @@ static const char *verdict_of(const srv_job_row *newest, bool has_before)
 	return has_before ? "recooked" : "cooked";
 }
 
-void engine_why(srv_engine *engine, srv_control *control)
+void srv_engine_why(srv_engine *engine, srv_control *control)
 {
 	enum { JOBS_LOOKED_AT = 50 };
-	asset *a = engine_asked_asset(engine, control);
+	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
 	hob_arena arena;
@@ -261,7 +261,8 @@ void engine_why(srv_engine *engine, srv_control *control)
 	if (control->number > 0) {
 		int refused = find_at_rev(engine, a, control->number, &arena, &before, &error);
 		if (refused > 0) {
-			engine_answer(control, refused, refused == 410 ? "http.gone" : "http.not-found", error.context);
+			srv_engine_answer(control, refused, refused == 410 ? "http.gone" : "http.not-found",
+							  error.context);
 			hob_arena_release(&arena);
 			return;
 		}
@@ -272,7 +273,7 @@ void engine_why(srv_engine *engine, srv_control *control)
 	}
 	comparison c = {0};
 	if (has_before) {
-		c.origins = engine_setting_origins(engine, a);
+		c.origins = srv_engine_setting_origins(engine, a);
 		compare(&c, &before, &now, hob_path_name(hob_str_of(a->path)));
 	}
 	hob_buf body = {0};
@@ -293,11 +294,11 @@ void engine_why(srv_engine *engine, srv_control *control)
 	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);
 	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
 	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s", (double)now.cook_ns / 1e6,
-				   count > 0 && engine_was_known(&rows[0]) ? "true" : "false");
+				   count > 0 && srv_engine_was_known(&rows[0]) ? "true" : "false");
 	put_origin(count > 0 ? &rows[0] : NULL, &body);
 	hob_buf_put_str(&body, HOB_STR(",\"reproducibility\":"));
 	hob_buf audit = {0};
-	engine_put_audit(a, &audit);
+	srv_engine_put_audit(a, &audit);
 	hob_json_raw(&body, hob_buf_str(&audit));
 	hob_buf_put(&body, "}", 1);
 	hob_buf_release(&audit);

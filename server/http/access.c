@@ -43,7 +43,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 		   a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-access_list *access_new(const char *path, hob_error *err)
+access_list *srv_access_new(const char *path, hob_error *err)
 {
 	access_list *access = calloc(1, sizeof *access);
 	if (!access || !(access->path = strdup(path))) {
@@ -56,13 +56,13 @@ access_list *access_new(const char *path, hob_error *err)
 	if (stat(path, &access->seen) != 0)
 		access->seen = (struct stat){0};
 	if (!srv_tokens_read(path, &access->tokens, err)) {
-		access_free(access);
+		srv_access_free(access);
 		return NULL;
 	}
 	return access;
 }
 
-void access_free(access_list *access)
+void srv_access_free(access_list *access)
 {
 	if (!access)
 		return;
@@ -71,7 +71,7 @@ void access_free(access_list *access)
 	free(access);
 }
 
-uint32_t access_count(const access_list *access)
+uint32_t srv_access_count(const access_list *access)
 {
 	return access ? access->tokens.count : 0;
 }
@@ -97,7 +97,7 @@ static void look_again(access_list *access, int64_t now_ms)
 		srv_log(SRV_LOG_ERROR, "tokens", "nobody is let in: %s", error.context);
 }
 
-uint32_t access_readings(srv_http *http)
+uint32_t srv_access_readings(srv_http *http)
 {
 	if (!http->access)
 		return 0;
@@ -112,7 +112,7 @@ static srv_scope scope_of(request *r, hob_str token)
 	return srv_tokens_scope_of(&r->http->access->tokens, &r->token);
 }
 
-bool access_goes_on(const request *r)
+bool srv_access_goes_on(const request *r)
 {
 	return !r->shown_token || srv_tokens_scope_of(&r->http->access->tokens, &r->token) != SRV_SCOPE_NONE;
 }
@@ -137,18 +137,18 @@ static hob_str session_token(const request *r)
 	return hob_str_of(MHD_lookup_connection_value(r->connection, MHD_COOKIE_KIND, name));
 }
 
-void session_put(const request *r, struct MHD_Response *response, hob_str token)
+void srv_session_put(const request *r, struct MHD_Response *response, hob_str token)
 {
 	char name[16];
 	hob_buf text = {0};
 	session_cookie(r, name);
 	hob_buf_printf(&text, "%s=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", name, HOB_FMT(token),
 				   token.len > 0 ? SESSION_SECONDS : 0, r->http->daemons[LIBRARY_TLS] ? "; Secure" : "");
-	response_add_str(response, "Set-Cookie", hob_buf_str(&text));
+	srv_response_add_str(response, "Set-Cookie", hob_buf_str(&text));
 	hob_buf_release(&text);
 }
 
-srv_scope session_scope(request *r, hob_str token)
+srv_scope srv_session_scope(request *r, hob_str token)
 {
 	access_list *access = r->http->access;
 	if (!access)
@@ -157,10 +157,10 @@ srv_scope session_scope(request *r, hob_str token)
 	return token.len > 0 ? scope_of(r, token) : SRV_SCOPE_NONE;
 }
 
-srv_scope session_now(request *r)
+srv_scope srv_session_now(request *r)
 {
 	hob_str token = session_token(r);
-	srv_scope scope = session_scope(r, token);
+	srv_scope scope = srv_session_scope(r, token);
 	r->head.session_over = scope == SRV_SCOPE_NONE && token.len > 0;
 	return scope;
 }
@@ -171,7 +171,7 @@ static srv_scope shown_scope(request *r, bool *shown)
 {
 	hob_str field = r->head.authorization;
 	if (field.len == 0) {
-		srv_scope scope = session_now(r);
+		srv_scope scope = srv_session_now(r);
 		*shown = r->head.session_over;
 		return scope;
 	}
@@ -206,7 +206,7 @@ static uint64_t peer_network(const request *r)
 	return network;
 }
 
-bool access_guessed(request *r)
+bool srv_access_guessed(request *r)
 {
 	uint64_t network = peer_network(r);
 	guesser *g = &r->http->access->guessers[(network * 0x9E3779B97F4A7C15u) >> 56];
@@ -224,7 +224,7 @@ static bool only_reads(const request *r)
 	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/actions:batch"};
 	bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
-		reads = reads || strcmp(route_pattern(r->route), readers[i]) == 0;
+		reads = reads || strcmp(srv_route_pattern(r->route), readers[i]) == 0;
 	return reads;
 }
 
@@ -239,27 +239,28 @@ static bool is_open(const request *r)
 			return true;
 	for (size_t i = 0; i < HOB_COUNT_OF(dashboard); i++)
 		if (r->route == dashboard[i])
-			return has_dashboard(r->http);
+			return srv_has_dashboard(r->http);
 	return false;
 }
 
-enum MHD_Result reply_guesses(request *r)
+enum MHD_Result srv_reply_guesses(request *r)
 {
-	return reply_problem_text(r, PROBLEM_GUESSES,
-							  &(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
-											  .hint = HOB_STR("a right token is let in at any time"),
-											  .retry_after_s = GUESS_WINDOW_MS / 1000});
+	return srv_reply_problem_text(
+		r, PROBLEM_GUESSES,
+		&(problem_text){.detail = HOB_STR("too many wrong tokens from this address"),
+						.hint = HOB_STR("a right token is let in at any time"),
+						.retry_after_s = GUESS_WINDOW_MS / 1000});
 }
 
-enum MHD_Result reply_wrong_token(request *r)
+enum MHD_Result srv_reply_wrong_token(request *r)
 {
-	if (access_guessed(r))
-		return reply_guesses(r);
-	return reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
-						 "this token is none of ours");
+	if (srv_access_guessed(r))
+		return srv_reply_guesses(r);
+	return srv_reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
+							 "this token is none of ours");
 }
 
-bool access_check(request *r, enum MHD_Result *result)
+bool srv_access_check(request *r, enum MHD_Result *result)
 {
 	access_list *access = r->http->access;
 	if (!access || is_open(r))
@@ -270,14 +271,14 @@ bool access_check(request *r, enum MHD_Result *result)
 	if (scope >= needed)
 		return true;
 	if (scope != SRV_SCOPE_NONE)
-		*result =
-			reply_problem(r, PROBLEM_SCOPE, "ask for a token that may write: hob token create NAME --write",
-						  "this token may read and not write");
+		*result = srv_reply_problem(r, PROBLEM_SCOPE,
+									"ask for a token that may write: hob token create NAME --write",
+									"this token may read and not write");
 	else if (shown)
-		*result = reply_wrong_token(r);
+		*result = srv_reply_wrong_token(r);
 	else
-		*result = reply_problem(r, PROBLEM_TOKEN, "send Authorization: Bearer TOKEN; people sign in at /",
-								"this daemon asks for a token");
+		*result = srv_reply_problem(r, PROBLEM_TOKEN, "send Authorization: Bearer TOKEN; people sign in at /",
+									"this daemon asks for a token");
 	return false;
 }
 
@@ -291,37 +292,37 @@ static bool origin_listed(const srv_http *http, hob_str origin)
 	return false;
 }
 
-bool origin_is_friend(const request *r)
+bool srv_origin_is_friend(const request *r)
 {
 	return origin_listed(r->http, r->head.origin);
 }
 
-void add_cors(const request *r, struct MHD_Response *response)
+void srv_add_cors(const request *r, struct MHD_Response *response)
 {
 	if (!response || !r->http->cors_origins[0])
 		return;
-	response_add(response, "Vary", "Origin");
-	if (!origin_is_friend(r))
+	srv_response_add(response, "Vary", "Origin");
+	if (!srv_origin_is_friend(r))
 		return;
-	response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
-	response_add(response, "Access-Control-Allow-Credentials", "true");
-	response_add(
+	srv_response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
+	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
+	srv_response_add(
 		response, "Access-Control-Expose-Headers",
 		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-State, ETag, Link, Location, "
 		"Retry-After");
 }
 
-bool answer_preflight(request *r, enum MHD_Result *result)
+bool srv_answer_preflight(request *r, enum MHD_Result *result)
 {
-	if (strcmp(r->method, "OPTIONS") != 0 || r->head.preflight.len == 0 || !origin_is_friend(r))
+	if (strcmp(r->method, "OPTIONS") != 0 || r->head.preflight.len == 0 || !srv_origin_is_friend(r))
 		return false;
 	struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	response_add(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
-	response_add(
+	srv_response_add(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
+	srv_response_add(
 		response, "Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Range, Last-Event-ID, "
 		"Prefer, Range, X-Digest-SizeBytes");
-	response_add(response, "Access-Control-Max-Age", "600");
-	*result = reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+	srv_response_add(response, "Access-Control-Max-Age", "600");
+	*result = srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 	return true;
 }

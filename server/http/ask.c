@@ -11,7 +11,7 @@ struct mailbox {
 	ask *answered, **tail;
 };
 
-mailbox *mailbox_new(int wake_fd)
+mailbox *srv_mailbox_new(int wake_fd)
 {
 	mailbox *box = calloc(1, sizeof *box);
 	assert(box && "out of memory");
@@ -33,7 +33,7 @@ static void unlock_and_drop(mailbox *box)
 	free(box);
 }
 
-void mailbox_drop(mailbox *box)
+void srv_mailbox_drop(mailbox *box)
 {
 	if (!box)
 		return;
@@ -41,7 +41,7 @@ void mailbox_drop(mailbox *box)
 	unlock_and_drop(box);
 }
 
-ask *mailbox_take(mailbox *box)
+ask *srv_mailbox_take(mailbox *box)
 {
 	pthread_mutex_lock(&box->lock);
 	ask *list = box->answered;
@@ -116,46 +116,46 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	return a;
 }
 
-enum MHD_Result ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
+enum MHD_Result srv_ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
-	ask_forget(r);
+	srv_ask_forget(r);
 	ask *a = ask_new(r->http, kind, asset, rest);
 	if (!a)
 		return MHD_NO;
 	a->owner = r;
 	if (kind == SRV_CONTROL_DERIVE)
-		a->control.client = request_client(r);
+		a->control.client = srv_request_client(r);
 	r->ask = a;
 	r->asked++;
-	request_park(r);
+	srv_request_park(r);
 	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE)
 		atomic_store(&a->control.abandoned, true);
 	r->http->sources.control.post(r->http->sources.control.user, &a->control);
 	return MHD_YES;
 }
 
-void ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest)
+void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest)
 {
 	ask *a = ask_new(http, kind, (hob_str){0}, rest);
 	if (a)
 		http->sources.control.post(http->sources.control.user, &a->control);
 }
 
-void ask_abandon(request *r)
+void srv_ask_abandon(request *r)
 {
 	ask *a = r->ask;
 	if (!a || a->answered || r->http->stopping || a->control.kind != SRV_CONTROL_DERIVE ||
 		atomic_exchange(&a->control.abandoned, true))
 		return;
-	ask_aside(r->http, SRV_CONTROL_ABANDONED, NULL);
+	srv_ask_aside(r->http, SRV_CONTROL_ABANDONED, NULL);
 }
 
-void ask_forget(request *r)
+void srv_ask_forget(request *r)
 {
 	ask *a = r->ask;
 	if (!a)
 		return;
-	ask_abandon(r);
+	srv_ask_abandon(r);
 	r->ask = NULL;
 	pthread_mutex_lock(&a->box->lock);
 	bool free_now = a->answered;

@@ -12,7 +12,7 @@ static void put_link(hob_buf *out, const char *name, const char *before, hob_str
 {
 	hob_json_key(out, name);
 	hob_buf_printf(out, "\"%s", before);
-	put_percent(out, what);
+	srv_put_percent(out, what);
 	hob_buf_put(out, "\"", 1);
 }
 
@@ -94,7 +94,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_put_u64(out, "source", a->source_bytes);
 		hob_json_put_u64(out, "inputs", srv_view_input_bytes(a));
 		hob_json_put_u64(out, "cooked", a->cooked_bytes);
-		hob_json_put_u64(out, "textures", http_texture_bytes(a));
+		hob_json_put_u64(out, "textures", srv_http_texture_bytes(a));
 		hob_json_close(out, '}');
 		break;
 	case FIELD_stats:
@@ -146,7 +146,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 	}
 }
 
-uint64_t http_texture_bytes(const srv_view_asset *asset)
+uint64_t srv_http_texture_bytes(const srv_view_asset *asset)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < asset->output_count; i++)
@@ -155,7 +155,7 @@ uint64_t http_texture_bytes(const srv_view_asset *asset)
 	return sum;
 }
 
-void put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
+void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 {
 	hob_json_open(out, '{');
 	for (int i = 0; i < FIELD_COUNT; i++)
@@ -176,8 +176,8 @@ static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result 
 			known++;
 		if (known == FIELD_COUNT) {
 #define X(name) " " #name
-			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "fields are:" ASSET_FIELDS(X),
-									"there is no field '%.*s'", HOB_FMT(name));
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "fields are:" ASSET_FIELDS(X),
+										"there is no field '%.*s'", HOB_FMT(name));
 #undef X
 			return false;
 		}
@@ -186,28 +186,29 @@ static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result 
 	return true;
 }
 
-bool request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
+bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
 {
 	hob_str fields = {0}, more = {0};
-	bool some = request_param(r, "fields", &fields) && fields.len > 0;
-	request_param(r, "expand", &more);
+	bool some = srv_request_param(r, "fields", &fields) && fields.len > 0;
+	srv_request_param(r, "expand", &more);
 	*out = some ? 0 : fallback;
 	return add_fields(r, fields, out, result) && add_fields(r, more, out, result);
 }
 
-bool asset_has_good(const srv_view_asset *asset)
+bool srv_asset_has_good(const srv_view_asset *asset)
 {
 	return asset->output_count > 0 && asset->state != SRV_REMOVED;
 }
 
-bool request_asset(request *r, const srv_view **view, const srv_view_asset **asset, enum MHD_Result *result)
+bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
+					   enum MHD_Result *result)
 {
 	*view = srv_views_take(r->http->sources.views);
 	*asset = srv_view_find_id(*view, r->args[0]);
 	if (*asset)
 		return true;
 	srv_view_drop(*view);
-	*result = reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/assets lists assets with their ids",
-							"there is no asset with the id '%.*s'", HOB_FMT(r->args[0]));
+	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/assets lists assets with their ids",
+								"there is no asset with the id '%.*s'", HOB_FMT(r->args[0]));
 	return false;
 }

@@ -42,7 +42,7 @@ struct blob_cache {
 	blob *buckets[BUCKETS];
 };
 
-blob_cache *blob_cache_new(srv_store *store, uint32_t max_entries)
+blob_cache *srv_blob_cache_new(srv_store *store, uint32_t max_entries)
 {
 	assert(max_entries > 0);
 	blob_cache *cache = calloc(1, sizeof *cache);
@@ -92,7 +92,7 @@ static void drop(blob_cache *cache, blob *b)
 	unref(b);
 }
 
-void blob_cache_free(blob_cache *cache)
+void srv_blob_cache_free(blob_cache *cache)
 {
 	if (!cache)
 		return;
@@ -101,13 +101,13 @@ void blob_cache_free(blob_cache *cache)
 	free(cache);
 }
 
-void blob_cache_tick(blob_cache *cache, int64_t now_ms)
+void srv_blob_cache_tick(blob_cache *cache, int64_t now_ms)
 {
 	while (cache->oldest && now_ms - cache->oldest->used_ms > IDLE_MS)
 		drop(cache, cache->oldest);
 }
 
-uint32_t blob_cache_count(const blob_cache *cache)
+uint32_t srv_blob_cache_count(const blob_cache *cache)
 {
 	return cache->count;
 }
@@ -133,32 +133,32 @@ typedef struct chosen_form {
 
 static void add_common(struct MHD_Response *response, const chosen_form *form, const char *type)
 {
-	response_add(response, "Content-Type", type);
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	response_add(response, "Accept-Ranges", "bytes");
-	response_add(response, "Vary", "Accept-Encoding");
-	response_add(response, "ETag", form->etag);
+	srv_response_add(response, "Content-Type", type);
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_add(response, "Accept-Ranges", "bytes");
+	srv_response_add(response, "Vary", "Accept-Encoding");
+	srv_response_add(response, "ETag", form->etag);
 	if (form->coding)
-		response_add(response, "Content-Encoding", form->coding);
+		srv_response_add(response, "Content-Encoding", form->coding);
 }
 
 static void add_headers(struct MHD_Response *response, const chosen_form *form, const blob_headers *extra)
 {
 	add_common(response, form, extra && extra->type ? extra->type : "application/octet-stream");
 	if (!extra) {
-		response_add(response, "Cache-Control", "public, max-age=31536000, immutable");
+		srv_response_add(response, "Cache-Control", "public, max-age=31536000, immutable");
 		return;
 	}
 	char number[24];
 	snprintf(number, sizeof number, "%" PRIu64, extra->rev);
-	response_add(response, "Cache-Control", "no-cache");
+	srv_response_add(response, "Cache-Control", "no-cache");
 	if (!extra->state.data)
 		return;
-	response_add_str(response, "Content-Location", extra->location);
-	response_add_str(response, "Cook-State", extra->state);
-	response_add_str(response, "Cook-Quality", extra->quality);
-	response_add(response, "Cook-Rev", number);
+	srv_response_add_str(response, "Content-Location", extra->location);
+	srv_response_add_str(response, "Cook-State", extra->state);
+	srv_response_add_str(response, "Cook-Quality", extra->quality);
+	srv_response_add(response, "Cook-Rev", number);
 }
 
 static chosen_form plain_form(blob *b)
@@ -223,7 +223,7 @@ static bool is_unchanged(const blob *b)
 						 info.st_ctim.tv_nsec == b->changed.tv_nsec);
 }
 
-blob *blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
+blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 {
 	blob *b = *bucket(cache, digest);
 	while (b && !hob_sha256_equal(&b->digest, digest))
@@ -277,7 +277,7 @@ static void form_etag(const blob *b, coding_id which, const encoded_form *form, 
 {
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(&form->digest, text);
-	snprintf(out, ETAG_SIZE, "%.*s-%s-%.16s\"", HOB_SHA256_TEXT + 1, b->etag, coding_name(which), text);
+	snprintf(out, ETAG_SIZE, "%.*s-%s-%.16s\"", HOB_SHA256_TEXT + 1, b->etag, srv_coding_name(which), text);
 }
 
 static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out)
@@ -285,12 +285,12 @@ static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out
 	encoded_form *form = form_of(http, b, which);
 	if (form->state != FORM_MADE)
 		return false;
-	blob *bytes = blob_find(http->blobs, &form->digest, http->now_ms);
+	blob *bytes = srv_blob_find(http->blobs, &form->digest, http->now_ms);
 	if (!bytes) {
 		form->state = FORM_UNKNOWN;
 		return false;
 	}
-	*out = (chosen_form){.bytes = bytes, .coding = coding_name(which)};
+	*out = (chosen_form){.bytes = bytes, .coding = srv_coding_name(which)};
 	form_etag(b, which, form, out->etag);
 	return true;
 }
@@ -302,7 +302,7 @@ static bool take_named(request *r, blob *b, const codings *accepted, hob_str fie
 	if (!field.data)
 		return false;
 	if (accepted->plain > 0 &&
-		(list ? etag_in_list(field, hob_str_of(b->etag)) : hob_str_equal(field, hob_str_of(b->etag))))
+		(list ? srv_etag_in_list(field, hob_str_of(b->etag)) : hob_str_equal(field, hob_str_of(b->etag))))
 		return true;
 	for (int i = 0; i < CODING_COUNT; i++) {
 		char etag[ETAG_SIZE];
@@ -310,7 +310,8 @@ static bool take_named(request *r, blob *b, const codings *accepted, hob_str fie
 		if (!form || form->state != FORM_MADE)
 			continue;
 		form_etag(b, (coding_id)i, form, etag);
-		bool named = list ? etag_in_list(field, hob_str_of(etag)) : hob_str_equal(field, hob_str_of(etag));
+		bool named =
+			list ? srv_etag_in_list(field, hob_str_of(etag)) : hob_str_equal(field, hob_str_of(etag));
 		if (named && take_form(r->http, b, (coding_id)i, out))
 			return true;
 	}
@@ -331,7 +332,7 @@ static void order(srv_http *http, blob *b, coding_id which)
 	form->state = FORM_ORDERED;
 	form->looked_ms = http->now_ms;
 	srv_control control = order_of(b, which);
-	ask_aside(http, SRV_CONTROL_DERIVE, &control);
+	srv_ask_aside(http, SRV_CONTROL_DERIVE, &control);
 }
 
 static bool waited_for(const request *r, const blob *b, coding_id which)
@@ -356,7 +357,7 @@ static coding_id best_coding(const codings *accepted)
 static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum MHD_Result *result)
 {
 	codings accepted;
-	request_codings(r, &accepted);
+	srv_request_codings(r, &accepted);
 	coding_id best = best_coding(&accepted);
 	bool fits = b->size >= SRV_ENCODE_BYTES_MIN && b->size <= SRV_ENCODE_BYTES_MAX;
 	if (take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
@@ -369,9 +370,9 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 		if (take_form(r->http, b, best, out))
 			return true;
 		bool can_be = b->forms[best].state != FORM_USELESS && !waited_for(r, b, best);
-		if (can_be && (accepted.plain == 0 || request_prefers(r, "encoded"))) {
+		if (can_be && (accepted.plain == 0 || srv_request_prefers(r, "encoded"))) {
 			srv_control control = order_of(b, best);
-			*result = ask_loop(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
+			*result = srv_ask_loop(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
 			return false;
 		}
 		if (can_be)
@@ -383,9 +384,9 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 			return true;
 	if (accepted.plain > 0)
 		return true;
-	*result =
-		reply_problem(r, PROBLEM_ACCEPT, "do not weigh identity or * zero",
-					  "this blob is not kept under any coding of '%.*s'", HOB_FMT(r->head.accept_encoding));
+	*result = srv_reply_problem(r, PROBLEM_ACCEPT, "do not weigh identity or * zero",
+								"this blob is not kept under any coding of '%.*s'",
+								HOB_FMT(r->head.accept_encoding));
 	return false;
 }
 
@@ -419,11 +420,11 @@ static enum MHD_Result reply_nowhere(request *r, const blob *b)
 	hob_buf_printf(&detail, "the range '%.*s' has no byte of this blob, which has %" PRIu64,
 				   HOB_FMT(r->head.range), b->size);
 	enum MHD_Result result =
-		reply_problem_text(r, PROBLEM_RANGE,
-						   &(problem_text){.detail = hob_buf_str(&detail),
-										   .hint = HOB_STR("ask for bytes that are there"),
-										   .has_size = true,
-										   .size = b->size});
+		srv_reply_problem_text(r, PROBLEM_RANGE,
+							   &(problem_text){.detail = hob_buf_str(&detail),
+											   .hint = HOB_STR("ask for bytes that are there"),
+											   .has_size = true,
+											   .size = b->size});
 	hob_buf_release(&detail);
 	return result;
 }
@@ -431,11 +432,11 @@ static enum MHD_Result reply_nowhere(request *r, const blob *b)
 static void count_encoded(srv_http *http, const chosen_form *form, uint64_t plain_size)
 {
 	for (int i = 0; i < CODING_COUNT; i++)
-		http->encoded[i] += form->coding == coding_name((coding_id)i);
+		http->encoded[i] += form->coding == srv_coding_name((coding_id)i);
 	http->encoded_saved_bytes += plain_size - form->bytes->size;
 }
 
-enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
+enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 {
 	bool get = strcmp(r->method, "GET") == 0, ranged = get && r->head.range.data;
 	chosen_form form = plain_form(b);
@@ -449,25 +450,25 @@ enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 	uint64_t first = 0, last = 0;
 	range_result range = RANGE_WHOLE;
 	/* The same object as for 200: an empty one would announce a length of zero. */
-	bool unchanged = r->head.if_none_match.data && etag_in_list(r->head.if_none_match, etag);
+	bool unchanged = r->head.if_none_match.data && srv_etag_in_list(r->head.if_none_match, etag);
 	if (!unchanged && ranged && (!r->head.if_range.data || hob_str_equal(r->head.if_range, etag)))
-		range = range_parse(r->head.range, b->size, &first, &last);
+		range = srv_range_parse(r->head.range, b->size, &first, &last);
 	if (range == RANGE_NOWHERE)
 		return reply_nowhere(r, b);
 	int status = unchanged			   ? MHD_HTTP_NOT_MODIFIED
 				 : range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT
 									   : MHD_HTTP_OK;
 	if (!b->data && get && !unchanged)
-		request_cork(r);
+		srv_request_cork(r);
 	if (form.coding && get && status == MHD_HTTP_OK)
 		count_encoded(r->http, &form, plain_size);
 	if (!extra && !form.coding && range == RANGE_WHOLE && !r->http->cors_origins[0])
-		return reply_shared(r, status, b->response, b->size);
+		return srv_reply_shared(r, status, b->response, b->size);
 
 	uint64_t size = range == RANGE_PART ? last - first + 1 : b->size;
 	struct MHD_Response *response = response_for(&form, first, size, extra);
 	if (!response)
-		return reply_problem_text(
+		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
 			&(problem_text){.detail = HOB_STR("there are too few descriptors or memory for another answer"),
 							.hint = HOB_STR("try again; raise the limit of open files"),
@@ -475,38 +476,39 @@ enum MHD_Result reply_blob(request *r, blob *b, const blob_headers *extra)
 	if (range == RANGE_PART) {
 		char text[80];
 		snprintf(text, sizeof text, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, first, last, b->size);
-		response_add(response, "Content-Range", text);
+		srv_response_add(response, "Content-Range", text);
 	}
-	return reply(r, status, response, size);
+	return srv_reply(r, status, response, size);
 }
 
 enum MHD_Result srv_route_blob(request *r)
 {
 	hob_sha256 digest;
 	if (!hob_sha256_parse(r->args[0], &digest))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
-							 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
-	bool here = r->ask || !r->http->sources.pulls || blob_find(r->http->blobs, &digest, r->http->now_ms);
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								 "a blob is named by 64 lower-case hexadecimal digits",
+								 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
+	bool here = r->ask || !r->http->sources.pulls || srv_blob_find(r->http->blobs, &digest, r->http->now_ms);
 	if (!here && strcmp(r->method, "GET") == 0)
-		return ask_loop(r, SRV_CONTROL_PULL, (hob_str){0}, &(srv_control){.digest = digest});
-	return reply_named_blob(r, &digest, NULL);
+		return srv_ask_loop(r, SRV_CONTROL_PULL, (hob_str){0}, &(srv_control){.digest = digest});
+	return srv_reply_named_blob(r, &digest, NULL);
 }
 
-enum MHD_Result reply_named_blob(request *r, const hob_sha256 *digest, const char *type)
+enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type)
 {
 	char hash[HOB_SHA256_TEXT + 1];
-	blob *b = blob_find(r->http->blobs, digest, r->http->now_ms);
+	blob *b = srv_blob_find(r->http->blobs, digest, r->http->now_ms);
 	hob_sha256_text(digest, hash);
 	if (!b && r->http->blobs->refused)
-		return reply_problem_text(
+		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
 			&(problem_text){.detail =
 								HOB_STR("the blob cannot be read at the moment, or proved damaged just now"),
 							.hint = HOB_STR("try again: what is damaged is cooked again"),
 							.retry_after_s = 1});
 	if (!b)
-		return reply_problem(r, PROBLEM_NOT_FOUND,
-							 "ask for the asset by name under /a/: it tells the blob of its newest cook",
-							 "there is no blob %s", hash);
-	return reply_blob(r, b, type ? &(blob_headers){.type = type} : NULL);
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
+								 "ask for the asset by name under /a/: it tells the blob of its newest cook",
+								 "there is no blob %s", hash);
+	return srv_reply_blob(r, b, type ? &(blob_headers){.type = type} : NULL);
 }

@@ -4,7 +4,7 @@
 
 static const hob_str names[CODING_COUNT] = {HOB_STR("zstd"), HOB_STR("gzip")};
 
-const char *coding_name(coding_id which)
+const char *srv_coding_name(coding_id which)
 {
 	return names[which].data;
 }
@@ -27,16 +27,16 @@ static uint16_t weight_of(hob_str text)
 	return weight > 1000 ? 0 : (uint16_t)weight;
 }
 
-void request_codings(const request *r, codings *out)
+void srv_request_codings(const request *r, codings *out)
 {
 	enum { UNSAID = -1 };
 	int32_t said[CODING_COUNT] = {UNSAID, UNSAID}, plain = UNSAID, others = UNSAID;
 	hob_str rest = r->head.accept_encoding, piece;
-	while (next_piece(&rest, ',', &piece)) {
+	while (srv_next_piece(&rest, ',', &piece)) {
 		hob_str parameter = piece, name = piece;
-		bool weighed = next_piece(&parameter, ';', &name) && parameter.data;
-		int32_t weight = weighed ? weight_of(trim(parameter)) : 1000;
-		name = trim(name);
+		bool weighed = srv_next_piece(&parameter, ';', &name) && parameter.data;
+		int32_t weight = weighed ? weight_of(srv_trim(parameter)) : 1000;
+		name = srv_trim(name);
 		for (int i = 0; i < CODING_COUNT; i++)
 			if (hob_str_equal_nocase(name, names[i]) ||
 				(i == CODING_GZIP && hob_str_equal_nocase(name, HOB_STR("x-gzip"))))
@@ -52,9 +52,9 @@ void request_codings(const request *r, codings *out)
 	out->plain = (uint16_t)(plain != UNSAID ? plain : others == 0 ? 0 : 1);
 }
 
-bool request_takes_gzip(const request *r)
+bool srv_request_takes_gzip(const request *r)
 {
 	codings accepted;
-	request_codings(r, &accepted);
+	srv_request_codings(r, &accepted);
 	return accepted.weight[CODING_GZIP] > 0 && accepted.weight[CODING_GZIP] >= accepted.plain;
 }

@@ -10,14 +10,14 @@ static bool add(char **list, uint32_t *count, uint32_t room, hob_str text)
 	return list[*count] && ++*count;
 }
 
-bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result)
+bool srv_event_filter_init(event_filter *filter, request *r, enum MHD_Result *result)
 {
 	bool fine = true;
 	for (uint32_t i = 0; fine && i < r->param_count; i++)
 		if (hob_str_equal(r->params[i].name, HOB_STR("asset")))
 			fine = add(filter->globs, &filter->glob_count, FILTER_GLOBS, r->params[i].value);
 	hob_str rest;
-	bool more = request_param(r, "kinds", &rest) && rest.len > 0;
+	bool more = srv_request_param(r, "kinds", &rest) && rest.len > 0;
 	while (fine && more) {
 		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
 		fine = add(filter->kinds, &filter->kind_count, FILTER_KINDS, hob_str_sub(rest, 0, comma));
@@ -26,15 +26,15 @@ bool event_filter_init(event_filter *filter, request *r, enum MHD_Result *result
 	}
 	if (fine)
 		return true;
-	event_filter_release(filter);
-	*result =
-		reply_problem(r, PROBLEM_BAD_REQUEST, "kinds=asset,job,log and asset=props/** (may be given again)",
-					  "more than %d kinds or %d patterns, or one that is empty or over %d bytes",
-					  FILTER_KINDS, FILTER_GLOBS, HOB_GLOB_BYTES_MAX);
+	srv_event_filter_release(filter);
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								"kinds=asset,job,log and asset=props/** (may be given again)",
+								"more than %d kinds or %d patterns, or one that is empty or over %d bytes",
+								FILTER_KINDS, FILTER_GLOBS, HOB_GLOB_BYTES_MAX);
 	return false;
 }
 
-void event_filter_release(event_filter *filter)
+void srv_event_filter_release(event_filter *filter)
 {
 	for (uint32_t i = 0; i < filter->glob_count; i++)
 		free(filter->globs[i]);
@@ -43,7 +43,7 @@ void event_filter_release(event_filter *filter)
 	*filter = (event_filter){0};
 }
 
-bool event_filter_passes(const event_filter *filter, const srv_event *event)
+bool srv_event_filter_passes(const event_filter *filter, const srv_event *event)
 {
 	/* A reset concerns everybody. */
 	if (strcmp(event->kind, "reset") == 0)
@@ -62,10 +62,10 @@ bool event_filter_passes(const event_filter *filter, const srv_event *event)
 	return kind && asset;
 }
 
-since_kind event_since(request *r, uint64_t *seq)
+since_kind srv_event_since(request *r, uint64_t *seq)
 {
 	hob_str id = r->head.last_event_id;
-	if (id.len == 0 && (!request_param(r, "since", &id) || id.len == 0))
+	if (id.len == 0 && (!srv_request_param(r, "since", &id) || id.len == 0))
 		return SINCE_NOW;
 	hob_str epoch = hob_str_of(srv_events_epoch(r->http->sources.events));
 	size_t dot = hob_str_find(id, HOB_STR("."), 0);
@@ -74,5 +74,5 @@ since_kind event_since(request *r, uint64_t *seq)
 			return SINCE_LOST;
 		id = hob_str_sub(id, dot + 1, id.len);
 	}
-	return parse_decimal(id, seq) ? SINCE_SEQ : SINCE_LOST;
+	return srv_parse_decimal(id, seq) ? SINCE_SEQ : SINCE_LOST;
 }

@@ -125,7 +125,7 @@ static bool split_host(hob_str host, hob_str *name)
 			return false;
 	}
 	uint64_t number;
-	return name->len > 0 && (port.len <= 1 || parse_decimal(hob_str_sub(port, 1, port.len), &number));
+	return name->len > 0 && (port.len <= 1 || srv_parse_decimal(hob_str_sub(port, 1, port.len), &number));
 }
 
 static bool is_address(hob_str name)
@@ -159,9 +159,9 @@ static bool check_host(request *r, enum MHD_Result *result)
 {
 	hob_str name;
 	if (r->head.host_count != 1 || !split_host(r->head.host, &name)) {
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send exactly one Host field: Host: localhost:7780",
-								"the request has %u Host fields or one that is not HOST[:PORT]",
-								r->head.host_count);
+		*result = srv_reply_problem(
+			r, PROBLEM_BAD_REQUEST, "send exactly one Host field: Host: localhost:7780",
+			"the request has %u Host fields or one that is not HOST[:PORT]", r->head.host_count);
 		return false;
 	}
 	if (!host_allowed(r->http, name)) {
@@ -172,7 +172,7 @@ static bool check_host(request *r, enum MHD_Result *result)
 					   HOB_FMT(name));
 		hob_buf detail = {0};
 		hob_buf_printf(&detail, "Host '%.*s' is not served here", HOB_FMT(name));
-		*result = reply_problem_text(
+		*result = srv_reply_problem_text(
 			r, PROBLEM_HOST, &(problem_text){.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)});
 		hob_buf_release(&hint);
 		hob_buf_release(&detail);
@@ -192,8 +192,8 @@ static bool speaks_tls(const request *r)
 static hob_str scheme_of(const request *r)
 {
 	hob_str rest = r->head.forwarded_proto, first = {0};
-	bool tls = speaks_tls(r) ||
-			   (next_piece(&rest, ',', &first) && hob_str_equal_nocase(trim(first), HOB_STR("https")));
+	bool tls = speaks_tls(r) || (srv_next_piece(&rest, ',', &first) &&
+								 hob_str_equal_nocase(srv_trim(first), HOB_STR("https")));
 	return tls ? HOB_STR("https://") : HOB_STR("http://");
 }
 
@@ -204,9 +204,9 @@ static bool same_origin(const request *r)
 		   hob_str_equal_nocase(hob_str_sub(origin, scheme.len, origin.len), r->head.host);
 }
 
-bool request_is_foreign(const request *r)
+bool srv_request_is_foreign(const request *r)
 {
-	if (origin_is_friend(r))
+	if (srv_origin_is_friend(r))
 		return false;
 	hob_str site = r->head.fetch_site;
 	bool own =
@@ -217,42 +217,42 @@ bool request_is_foreign(const request *r)
 static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 {
 	bool bad_length = r->head.length_count > 1 ||
-					  (r->head.length_count == 1 && !parse_decimal(r->head.content_length, length));
+					  (r->head.length_count == 1 && !srv_parse_decimal(r->head.content_length, length));
 	if (bad_length || r->head.bad_coding || (r->head.chunked && r->head.length_count > 0)) {
 		r->distrusted = true;
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
-								"the length of the request's body is ambiguous");
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
+									"the length of the request's body is ambiguous");
 		return false;
 	}
 	bool takes_body = strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0;
 	if ((*length > 0 || r->head.chunked) && !takes_body) {
 		r->distrusted = true;
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
-								"a %s request has no body", r->method);
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
+									"a %s request has no body", r->method);
 		return false;
 	}
 	/* The ends of chunks can be written so that a proxy and the library disagree about them. */
 	if (r->head.chunked) {
 		r->distrusted = true;
 		*result =
-			reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length instead of Transfer-Encoding",
-						  "the body comes in chunks, without its size");
+			srv_reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length instead of Transfer-Encoding",
+							  "the body comes in chunks, without its size");
 		return false;
 	}
 	return true;
 }
 
-bool request_check_body(request *r, enum MHD_Result *result)
+bool srv_request_check_body(request *r, enum MHD_Result *result)
 {
 	uint64_t length = 0;
-	if (!parse_decimal(r->head.content_length, &length))
+	if (!srv_parse_decimal(r->head.content_length, &length))
 		length = 0;
 	if (length == 0 || r->route == ROUTE_blob_put)
 		return true;
 	if (length > BODY_MAX) {
-		*result =
-			reply_problem(r, PROBLEM_TOO_LARGE, "send less", "the body has %llu bytes, at most %d are taken",
-						  (unsigned long long)length, BODY_MAX);
+		*result = srv_reply_problem(r, PROBLEM_TOO_LARGE, "send less",
+									"the body has %llu bytes, at most %d are taken",
+									(unsigned long long)length, BODY_MAX);
 		return false;
 	}
 	hob_str type = hob_str_sub(r->head.content_type, 0, hob_str_find(r->head.content_type, HOB_STR(";"), 0));
@@ -261,8 +261,8 @@ bool request_check_body(request *r, enum MHD_Result *result)
 	bool patch = r->route == ROUTE_asset_settings_patch &&
 				 hob_str_equal_nocase(type, HOB_STR("application/merge-patch+json"));
 	if (!patch && !hob_str_equal_nocase(type, HOB_STR("application/json"))) {
-		*result = reply_problem(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json",
-								"the body is '%.*s'", HOB_FMT(type));
+		*result = srv_reply_problem(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json",
+									"the body is '%.*s'", HOB_FMT(type));
 		return false;
 	}
 	return true;
@@ -273,7 +273,7 @@ static size_t head_size(const request *r)
 	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
-void request_read_head(request *r, const char *version)
+void srv_request_read_head(request *r, const char *version)
 {
 	r->head.bad_line = r->method + strlen(r->method) + 1 + strlen(r->target) + 1 != version;
 	r->head.next_line = version + strlen(version) + 2;
@@ -281,23 +281,23 @@ void request_read_head(request *r, const char *version)
 	r->head.bad_line = r->head.bad_line || r->method + head_size(r) != r->head.next_line + 2;
 }
 
-bool request_head_fits(const request *r)
+bool srv_request_head_fits(const request *r)
 {
 	return head_size(r) + r->head.field_count * FIELD_BYTES + ANSWER_HEAD_BYTES <= POOL_BYTES;
 }
 
-bool request_has_body(const request *r)
+bool srv_request_has_body(const request *r)
 {
 	return r->head.chunked || r->head.length_count > 1 ||
 		   (r->head.length_count == 1 && !hob_str_equal(r->head.content_length, HOB_STR("0")));
 }
 
-bool request_check_head(request *r, enum MHD_Result *result)
+bool srv_request_check_head(request *r, enum MHD_Result *result)
 {
 	bool bad_name = r->head.bad_name || !is_token(hob_str_of(r->method));
 	if (bad_name || r->head.bad_value || r->head.bad_line) {
 		r->distrusted = true;
-		*result = reply_problem(
+		*result = srv_reply_problem(
 			r, PROBLEM_BAD_REQUEST, "send one field per line, without folding, and CR LF at the end of each",
 			bad_name ? "a header field's name holds characters that no name may hold"
 			: r->head.bad_value
@@ -308,10 +308,10 @@ bool request_check_head(request *r, enum MHD_Result *result)
 	if (!check_host(r, result))
 		return false;
 	bool safe = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
-	if (!safe && request_is_foreign(r)) {
+	if (!safe && srv_request_is_foreign(r)) {
 		bool other_scheme = hob_str_ends_nocase(r->head.origin, r->head.host) &&
 							hob_str_starts(r->head.origin, HOB_STR("http"));
-		*result = reply_problem(
+		*result = srv_reply_problem(
 			r, PROBLEM_FORBIDDEN,
 			other_scheme
 				? "a proxy that speaks TLS in front of the daemon must send X-Forwarded-Proto: https; or hob "

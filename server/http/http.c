@@ -129,18 +129,18 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 static bool check(request *r, enum MHD_Result *result)
 {
 	r->checked = true;
-	if (!request_check_head(r, result) || answer_preflight(r, result) || !request_route(r, result) ||
-		!access_check(r, result) || !request_check_body(r, result))
+	if (!srv_request_check_head(r, result) || srv_answer_preflight(r, result) ||
+		!srv_request_route(r, result) || !srv_access_check(r, result) || !srv_request_check_body(r, result))
 		return false;
 	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
 				  r->route == ROUTE_metrics;
 	if (!atomic_load_explicit(&r->http->draining, memory_order_relaxed) || health)
 		return true;
-	*result =
-		reply_problem_text(r, PROBLEM_UNAVAILABLE,
-						   &(problem_text){.detail = HOB_STR("the daemon is stopping"),
-										   .hint = HOB_STR("try again; another daemon may take its place"),
-										   .retry_after_s = 1});
+	*result = srv_reply_problem_text(
+		r, PROBLEM_UNAVAILABLE,
+		&(problem_text){.detail = HOB_STR("the daemon is stopping"),
+						.hint = HOB_STR("try again; another daemon may take its place"),
+						.retry_after_s = 1});
 	return false;
 }
 
@@ -151,18 +151,18 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 	r->method = method;
 	r->route = ROUTE_NONE;
 	enter(r, BUSY);
-	request_read_head(r, version);
-	if (!request_head_fits(r)) {
-		refuse_head(r);
+	srv_request_read_head(r, version);
+	if (!srv_request_head_fits(r)) {
+		srv_refuse_head(r);
 		return MHD_NO;
 	}
-	/* A reply in the library's first call costs the connection: only requests whose body is refused get one. */
-	if (!request_has_body(r))
+	/* A srv_reply in the library's first call costs the connection: only requests whose body is refused get one. */
+	if (!srv_request_has_body(r))
 		return MHD_YES;
 	if (!check(r, &result))
 		return result;
 	r->body_deadline_ms = r->http->now_ms + BODY_DEADLINE_MS;
-	return r->route == ROUTE_blob_put && !upload_begin(r, &result) ? result : MHD_YES;
+	return r->route == ROUTE_blob_put && !srv_upload_begin(r, &result) ? result : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -177,7 +177,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	if (!r->begun)
 		return begin(r, method, version);
 	if (*size > 0 && r->upload) {
-		upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
+		srv_upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
 		*size = 0;
 		return MHD_YES;
 	}
@@ -192,7 +192,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	enum MHD_Result result;
 	if (!r->checked && !check(r, &result))
 		return result;
-	return route_handler_of(r->route)(r);
+	return srv_route_handler_of(r->route)(r);
 }
 
 /* ---- corks */
@@ -203,7 +203,7 @@ static void set_cork(request *r, int on)
 	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
 }
 
-void request_cork(request *r)
+void srv_request_cork(request *r)
 {
 	set_cork(r, 1);
 }
@@ -218,8 +218,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	assert(!r->parked);
 	if (r->corked)
 		set_cork(r, 0);
-	ask_forget(r);
-	upload_free(r->upload);
+	srv_ask_forget(r);
+	srv_upload_free(r->upload);
 	r->upload = NULL;
 	hob_buf_release(&r->body);
 	r->served_before = true;
@@ -232,26 +232,26 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 
 /* ---- parking */
 
-void request_park(request *r)
+void srv_request_park(request *r)
 {
 	assert(!r->parked);
 	r->parked = true;
 	MHD_suspend_connection(r->connection);
 }
 
-void request_unpark(request *r)
+void srv_request_unpark(request *r)
 {
 	assert(r->parked);
 	r->parked = false;
 	MHD_resume_connection(r->connection);
 }
 
-void request_park_for_event(request *r)
+void srv_request_park_for_event(request *r)
 {
 	r->polling = true;
 	r->next_poller = r->http->pollers;
 	r->http->pollers = r;
-	request_park(r);
+	srv_request_park(r);
 }
 
 static void wake_pollers(srv_http *http)
@@ -265,15 +265,15 @@ static void wake_pollers(srv_http *http)
 		}
 		*at = r->next_poller;
 		r->polling = false;
-		request_unpark(r);
+		srv_request_unpark(r);
 	}
 }
 
 static void take_answers(srv_http *http)
 {
-	for (ask *a = mailbox_take(http->box); a; a = a->next)
+	for (ask *a = srv_mailbox_take(http->box); a; a = a->next)
 		if (a->owner->parked)
-			request_unpark(a->owner);
+			srv_request_unpark(a->owner);
 }
 
 /* ---- deadlines */
@@ -300,8 +300,8 @@ static void tick(srv_http *http)
 			http->closed_late++;
 		}
 	wake_pollers(http);
-	streams_tick(http);
-	blob_cache_tick(http->blobs, http->now_ms);
+	srv_streams_tick(http);
+	srv_blob_cache_tick(http->blobs, http->now_ms);
 }
 
 /* ---- accepting */
@@ -364,10 +364,10 @@ static void accept_some(srv_http *http, const int *listener)
 
 static int timeout_ms(srv_http *http)
 {
-	int64_t library = library_timeout_ms(http);
+	int64_t library = srv_library_timeout_ms(http);
 	if (library == 0)
 		return 0;
-	bool ticking = http->connection_count > 0 || http->accept_paused || blob_cache_count(http->blobs) > 0;
+	bool ticking = http->connection_count > 0 || http->accept_paused || srv_blob_cache_count(http->blobs) > 0;
 	int64_t own = ticking ? http->next_tick_ms - http->now_ms : -1;
 	if (ticking && own < 0)
 		own = 0;
@@ -382,12 +382,12 @@ static void end(srv_http *http)
 	wake_pollers(http);
 	for (request *r = http->oldest; r; r = r->newer)
 		if (r->parked)
-			request_unpark(r);
+			srv_request_unpark(r);
 	/* A stop with suspended connections would abort: let them all be seen once. */
-	library_run(http);
-	library_stop(http);
+	srv_library_run(http);
+	srv_library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
-	blob_cache_free(http->blobs);
+	srv_blob_cache_free(http->blobs);
 }
 
 static void on_wake(srv_http *http)
@@ -396,7 +396,7 @@ static void on_wake(srv_http *http)
 	ssize_t got = read(http->wake_fd, &number, sizeof number);
 	(void)got;
 	take_answers(http);
-	streams_wake(http);
+	srv_streams_wake(http);
 	wake_pollers(http);
 }
 
@@ -404,9 +404,9 @@ static void on_gone(request *r)
 {
 	r->gone_ms = r->http->now_ms;
 	if (r->stream)
-		stream_hang_up(r->stream);
+		srv_stream_hang_up(r->stream);
 	else if (r->parked)
-		ask_abandon(r);
+		srv_ask_abandon(r);
 }
 
 static void handle_events(srv_http *http, const struct epoll_event *events, int count)
@@ -441,10 +441,10 @@ static void *run(void *arg)
 			if (http->accept_paused)
 				pause_accepting(http, false);
 			/* What lies there unread is not late, however long this thread had no turn. */
-			library_run(http);
+			srv_library_run(http);
 			tick(http);
 		}
-		library_run(http);
+		srv_library_run(http);
 	}
 	end(http);
 	return NULL;
@@ -483,8 +483,8 @@ static void release(srv_http *http)
 		close(http->epoll_fd);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
-	mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
-	access_free(http->access);
+	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
+	srv_access_free(http->access);
 	free_texts(http->allowed_hosts);
 	free_texts(http->cors_origins);
 	free(http);
@@ -515,14 +515,14 @@ static bool open_access(srv_http *http, const srv_http_options *options, hob_err
 {
 	if (!options->token_file)
 		return true;
-	http->access = access_new(options->token_file, err);
+	http->access = srv_access_new(options->token_file, err);
 	return http->access != NULL;
 }
 
 /* What other machines reach answers only to who shows a token, unless the owner says that the network is to be trusted. */
 static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
 {
-	if (!http->exposed[0] || options->trust_network || access_count(http->access) > 0)
+	if (!http->exposed[0] || options->trust_network || srv_access_count(http->access) > 0)
 		return true;
 	if (http->access)
 		return hob_fail(
@@ -594,31 +594,31 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 		goto out;
 	}
 	http->wake_fd = wake;
-	http->box = mailbox_new(wake);
+	http->box = srv_mailbox_new(wake);
 	srv_events_add_waker(sources->events, wake);
 	bool listening = options->socket_count > 0
-						 ? listeners_take(http, options->sockets, options->socket_count, err)
-						 : listeners_open(http, options->listen, err);
+						 ? srv_listeners_take(http, options->sockets, options->socket_count, err)
+						 : srv_listeners_open(http, options->listen, err);
 	if (!listening || !open_access(http, options, err) || !check_exposed(http, options, err))
 		goto out;
 	http->now_ms = http->start_ms = clock_ms();
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,
 												on_completed};
-	if (!library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
+	if (!srv_library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
 		goto out;
 	name_urls(http);
 	warn_exposed(http);
-	http->blobs = blob_cache_new(sources->store, blobs);
-	bool watched =
-		watch_fd(http, wake, &http->wake_fd) &&
-		watch_fd(http, library_epoll_fd(http, LIBRARY_PLAIN), &http->daemons) &&
-		(!http->daemons[LIBRARY_TLS] || watch_fd(http, library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
+	http->blobs = srv_blob_cache_new(sources->store, blobs);
+	bool watched = watch_fd(http, wake, &http->wake_fd) &&
+				   watch_fd(http, srv_library_epoll_fd(http, LIBRARY_PLAIN), &http->daemons) &&
+				   (!http->daemons[LIBRARY_TLS] ||
+					watch_fd(http, srv_library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
 	for (uint32_t i = 0; i < http->listener_count; i++)
 		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
 	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
 		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
-		library_stop(http);
-		blob_cache_free(http->blobs);
+		srv_library_stop(http);
+		srv_blob_cache_free(http->blobs);
 		goto out;
 	}
 	*out = http;

@@ -40,7 +40,7 @@ static void keep_message(void *user, const char *format, va_list args)
 	http->library_message[strcspn(http->library_message, "\n")] = 0;
 	/* It queues an answer now whose head it would send twice; no other of its calls comes before. */
 	if (strstr(http->library_message, "Content-Length"))
-		refuse_length(http);
+		srv_refuse_length(http);
 }
 
 static struct MHD_Daemon *start(srv_http *http, const library_callbacks *callbacks, unsigned flags,
@@ -84,8 +84,8 @@ static bool start_tls(srv_http *http, const library_callbacks *callbacks, const 
 	return ok;
 }
 
-bool library_start(srv_http *http, const library_callbacks *callbacks, const char *certificate,
-				   const char *key, hob_error *err)
+bool srv_library_start(srv_http *http, const library_callbacks *callbacks, const char *certificate,
+					   const char *key, hob_error *err)
 {
 	if (!certificate != !key)
 		return hob_fail(err, CONFIG, "TLS takes both files: --tls-cert FILE and --tls-key FILE");
@@ -97,23 +97,23 @@ bool library_start(srv_http *http, const library_callbacks *callbacks, const cha
 	if (ok && certificate)
 		ok = start_tls(http, callbacks, certificate, key, err);
 	if (!ok)
-		library_stop(http);
+		srv_library_stop(http);
 	return ok;
 }
 
-int library_epoll_fd(const srv_http *http, library_kind kind)
+int srv_library_epoll_fd(const srv_http *http, library_kind kind)
 {
 	return MHD_get_daemon_info(http->daemons[kind], MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-void library_run(srv_http *http)
+void srv_library_run(srv_http *http)
 {
 	for (int i = 0; i < LIBRARY_COUNT; i++)
 		if (http->daemons[i])
 			MHD_run(http->daemons[i]);
 }
 
-int64_t library_timeout_ms(const srv_http *http)
+int64_t srv_library_timeout_ms(const srv_http *http)
 {
 	int64_t least = -1;
 	for (int i = 0; i < LIBRARY_COUNT; i++) {
@@ -125,7 +125,7 @@ int64_t library_timeout_ms(const srv_http *http)
 	return least;
 }
 
-void library_stop(srv_http *http)
+void srv_library_stop(srv_http *http)
 {
 	for (int i = 0; i < LIBRARY_COUNT; i++)
 		if (http->daemons[i])

@@ -129,7 +129,7 @@ static bool read_address(hob_str text, written *out, hob_error *err)
 		colon--;
 	uint64_t port = 0;
 	hob_str host = hob_str_sub(text, 0, colon > 0 ? colon - 1 : 0);
-	if (colon == 0 || !parse_decimal(hob_str_sub(text, colon, text.len), &port) || port > 65535)
+	if (colon == 0 || !srv_parse_decimal(hob_str_sub(text, colon, text.len), &port) || port > 65535)
 		return hob_fail(err, CONFIG, "'%.*s' is not HOST:PORT; write 127.0.0.1:7780 or [::1]:7780",
 						HOB_FMT(text));
 	out->port = (uint16_t)port;
@@ -184,7 +184,7 @@ bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err)
 	return true;
 }
 
-bool listeners_open(srv_http *http, const char *list, hob_error *err)
+bool srv_listeners_open(srv_http *http, const char *list, hob_error *err)
 {
 	hob_str rest = hob_str_of(list);
 	for (;;) {
@@ -216,7 +216,7 @@ static void name_unix(srv_http *http, const struct sockaddr_storage *address, so
 			 (int)(len - abstract), local->sun_path + abstract);
 }
 
-bool listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err)
+bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct sockaddr_storage bound = {0};

@@ -5,24 +5,24 @@
 /* A profile is a source of its own on the same folder, with options of its own: "mobile" of the source "art" is called
  * "art@mobile". */
 
-bool is_profile(hob_str profile)
+bool srv_is_profile(hob_str profile)
 {
 	return profile.len > 0 && !hob_str_equal(profile, HOB_STR("default"));
 }
 
-void put_profile_root(hob_buf *out, hob_str root, hob_str profile)
+void srv_put_profile_root(hob_buf *out, hob_str root, hob_str profile)
 {
 	hob_buf_put_str(out, root);
-	if (!is_profile(profile))
+	if (!srv_is_profile(profile))
 		return;
 	hob_buf_put(out, "@", 1);
 	hob_buf_put_str(out, profile);
 }
 
-bool profile_exists(const srv_view *view, hob_str root, hob_str profile)
+bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile)
 {
 	hob_buf name = {0};
-	put_profile_root(&name, root, profile);
+	srv_put_profile_root(&name, root, profile);
 	bool found = false;
 	for (uint32_t i = 0; i < view->root_count; i++)
 		found = found || hob_str_equal(view->roots[i].name, hob_buf_str(&name));
@@ -30,7 +30,7 @@ bool profile_exists(const srv_view *view, hob_str root, hob_str profile)
 	return found;
 }
 
-enum MHD_Result reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile)
+enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile)
 {
 	hob_buf detail = {0}, hint = {0}, members = {0};
 	hob_buf_printf(&detail, "the folder '%.*s' has no profile '%.*s'", HOB_FMT(root), HOB_FMT(profile));
@@ -49,7 +49,7 @@ enum MHD_Result reply_no_profile(request *r, const srv_view *view, hob_str root,
 				   HOB_FMT(root), HOB_FMT(profile));
 	problem_text text = {
 		.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint), .members = hob_buf_str(&members)};
-	enum MHD_Result result = reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
+	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
 	hob_buf_release(&detail);
 	hob_buf_release(&hint);
 	hob_buf_release(&members);

@@ -21,7 +21,7 @@ static bool take_number(hob_str *s, uint64_t *out)
 	return i > 0;
 }
 
-range_result range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t *last)
+range_result srv_range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t *last)
 {
 	field = skip_blanks(field);
 	if (field.len < 6 || !hob_str_equal_nocase(hob_str_sub(field, 0, 6), HOB_STR("bytes=")))
@@ -50,7 +50,7 @@ range_result range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t
 	return RANGE_PART;
 }
 
-bool etag_in_list(hob_str list, hob_str tag)
+bool srv_etag_in_list(hob_str list, hob_str tag)
 {
 	for (;;) {
 		list = skip_blanks(list);

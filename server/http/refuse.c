@@ -9,11 +9,11 @@ static bool speaks_plainly(const request *r)
 	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == plain;
 }
 
-void refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
+void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
 {
 	hob_buf answer = {0}, body = {0};
-	const problem_kind *kind = &problem_kinds[id];
-	put_problem(&body, id, &(problem_text){.detail = hob_str_of(detail), .hint = hob_str_of(hint)});
+	const problem_kind *kind = &srv_problem_kinds[id];
+	srv_put_problem(&body, id, &(problem_text){.detail = hob_str_of(detail), .hint = hob_str_of(hint)});
 	hob_buf_printf(&answer,
 				   "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\n"
 				   "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
@@ -25,22 +25,22 @@ void refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
 		(void)sent;
 	}
 	shutdown(r->fd, SHUT_WR);
-	count_reply(r, kind->status, body.size);
+	srv_count_reply(r, kind->status, body.size);
 	hob_buf_release(&answer);
 	hob_buf_release(&body);
 }
 
-void refuse_head(request *r)
+void srv_refuse_head(request *r)
 {
 	if (strlen(r->target) > POOL_BYTES / 2)
-		refuse_raw(r, PROBLEM_TARGET_TOO_LONG, "send long lists in a body where the resource takes one",
-				   "the request target leaves no room for an answer");
+		srv_refuse_raw(r, PROBLEM_TARGET_TOO_LONG, "send long lists in a body where the resource takes one",
+					   "the request target leaves no room for an answer");
 	else
-		refuse_raw(r, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
-				   "the request's head leaves no room for an answer");
+		srv_refuse_raw(r, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
+					   "the request's head leaves no room for an answer");
 }
 
-void refuse_length(srv_http *http)
+void srv_refuse_length(srv_http *http)
 {
 	for (request *r = http->newest; r; r = r->older) {
 		const char *length =
@@ -48,12 +48,12 @@ void refuse_length(srv_http *http)
 				? MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH)
 				: NULL;
 		uint64_t number;
-		if (!length || parse_decimal(hob_str_of(length), &number))
+		if (!length || srv_parse_decimal(hob_str_of(length), &number))
 			continue;
 		r->closing = true;
 		r->route = ROUTE_NONE;
-		refuse_raw(r, PROBLEM_BAD_REQUEST, "send one Content-Length, a decimal number of bytes",
-				   "the field Content-Length is not a number, or too large a one");
+		srv_refuse_raw(r, PROBLEM_BAD_REQUEST, "send one Content-Length, a decimal number of bytes",
+					   "the field Content-Length is not a number, or too large a one");
 		return;
 	}
 }

@@ -7,29 +7,29 @@
 
 #include "../../core/base/json_write.h"
 
-const problem_kind problem_kinds[PROBLEM_COUNT] = {
+const problem_kind srv_problem_kinds[PROBLEM_COUNT] = {
 #define PROBLEM(name, status, slug, title, meaning, hint) {status, slug, title, meaning, hint},
 #include "../../schema/problems.def"
 #undef PROBLEM
 };
 
-void response_add(struct MHD_Response *response, const char *name, const char *value)
+void srv_response_add(struct MHD_Response *response, const char *name, const char *value)
 {
 	if (response)
 		MHD_add_response_header(response, name, value);
 }
 
-void response_add_str(struct MHD_Response *response, const char *name, hob_str value)
+void srv_response_add_str(struct MHD_Response *response, const char *name, hob_str value)
 {
 	hob_buf text = {0};
 	hob_buf_put_str(&text, value);
 	hob_buf_put(&text, "", 1);
 	if (!text.failed)
-		response_add(response, name, (const char *)text.data);
+		srv_response_add(response, name, (const char *)text.data);
 	hob_buf_release(&text);
 }
 
-struct MHD_Response *response_of(hob_buf *body, const char *content_type)
+struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 {
 	if (body->failed) {
 		hob_buf_release(body);
@@ -45,13 +45,13 @@ struct MHD_Response *response_of(hob_buf *body, const char *content_type)
 		return NULL;
 	}
 	*body = (hob_buf){0};
-	response_add(response, "Content-Type", content_type);
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_add(response, "Content-Type", content_type);
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	return response;
 }
 
-void count_reply(request *r, int status, uint64_t bytes)
+void srv_count_reply(request *r, int status, uint64_t bytes)
 {
 	route_counts *counts = &r->http->requests[r->route];
 	r->http->response_bytes += bytes;
@@ -65,47 +65,47 @@ void count_reply(request *r, int status, uint64_t bytes)
 	}
 }
 
-enum MHD_Result reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes)
+enum MHD_Result srv_reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes)
 {
 	bool bodyless = status == 304 || status == 204 || strcmp(r->method, "HEAD") == 0;
-	count_reply(r, status, bodyless ? 0 : bytes);
+	srv_count_reply(r, status, bodyless ? 0 : bytes);
 	return MHD_queue_response(r->connection, (unsigned)status, response);
 }
 
-enum MHD_Result reply(request *r, int status, struct MHD_Response *response, uint64_t bytes)
+enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response, uint64_t bytes)
 {
 	if (!response)
 		return MHD_NO;
-	add_cors(r, response);
-	enum MHD_Result result = reply_shared(r, status, response, bytes);
+	srv_add_cors(r, response);
+	enum MHD_Result result = srv_reply_shared(r, status, response, bytes);
 	MHD_destroy_response(response);
 	return result;
 }
 
-enum MHD_Result reply_json(request *r, int status, hob_buf *body)
+enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 {
-	if (!request_accepts(r, "application/json")) {
+	if (!srv_request_accepts(r, "application/json")) {
 		hob_buf_release(body);
-		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: application/json",
-							 "this resource is application/json");
+		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: application/json",
+								 "this resource is application/json");
 	}
 	hob_buf_put(body, "\n", 1);
 	size_t size = body->size;
-	struct MHD_Response *response = response_of(body, "application/json");
-	response_add(response, "Cache-Control", "no-cache");
-	return reply(r, status, response, size);
+	struct MHD_Response *response = srv_response_of(body, "application/json");
+	srv_response_add(response, "Cache-Control", "no-cache");
+	return srv_reply(r, status, response, size);
 }
 
 /* The dashboard has a page of its own to sign in; a browser that is challenged would put its dialog above it. */
 static bool asked_by_page(const request *r)
 {
-	return has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
+	return srv_has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
 		   hob_str_find(r->head.accept, HOB_STR("text/html"), 0) == SIZE_MAX;
 }
 
-void put_problem(hob_buf *out, problem_id id, const problem_text *text)
+void srv_put_problem(hob_buf *out, problem_id id, const problem_text *text)
 {
-	const problem_kind *kind = &problem_kinds[id];
+	const problem_kind *kind = &srv_problem_kinds[id];
 	hob_json_open(out, '{');
 	hob_json_key(out, "type");
 	hob_buf_printf(out, "\"/problems/%s\"", kind->slug);
@@ -128,46 +128,47 @@ void put_problem(hob_buf *out, problem_id id, const problem_text *text)
 	hob_buf_put(out, "\n", 1);
 }
 
-enum MHD_Result reply_problem_text(request *r, problem_id id, const problem_text *text)
+enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_text *text)
 {
-	const problem_kind *kind = &problem_kinds[id];
+	const problem_kind *kind = &srv_problem_kinds[id];
 	hob_buf body = {0};
-	put_problem(&body, id, text);
+	srv_put_problem(&body, id, text);
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, "application/problem+json");
-	response_add(response, "Cache-Control", "no-store");
-	response_add(response, "Content-Security-Policy", "default-src 'none'");
+	struct MHD_Response *response = srv_response_of(&body, "application/problem+json");
+	srv_response_add(response, "Cache-Control", "no-store");
+	srv_response_add(response, "Content-Security-Policy", "default-src 'none'");
 	if (kind->status == 401) {
-		response_add(response, "WWW-Authenticate", "Bearer realm=\"hob\"");
+		srv_response_add(response, "WWW-Authenticate", "Bearer realm=\"hob\"");
 		if (!asked_by_page(r))
-			response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
+			srv_response_add(response, "WWW-Authenticate", "Basic realm=\"hob\", charset=\"UTF-8\"");
 	}
 	if (r->head.session_over)
-		session_put(r, response, (hob_str){0});
+		srv_session_put(r, response, (hob_str){0});
 	if (r->distrusted)
-		response_add(response, "Connection", "close");
+		srv_response_add(response, "Connection", "close");
 	if (text->allow)
-		response_add(response, "Allow", text->allow);
+		srv_response_add(response, "Allow", text->allow);
 	char number[40];
 	if (text->retry_after_s > 0) {
 		snprintf(number, sizeof number, "%u", text->retry_after_s);
-		response_add(response, "Retry-After", number);
+		srv_response_add(response, "Retry-After", number);
 	}
 	if (text->has_size) {
 		snprintf(number, sizeof number, "bytes */%" PRIu64, text->size);
-		response_add(response, "Content-Range", number);
+		srv_response_add(response, "Content-Range", number);
 	}
-	return reply(r, kind->status, response, size);
+	return srv_reply(r, kind->status, response, size);
 }
 
-enum MHD_Result reply_problem(request *r, problem_id id, const char *hint, const char *detail, ...)
+enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, const char *detail, ...)
 {
 	char text[1024];
 	va_list args;
 	va_start(args, detail);
 	vsnprintf(text, sizeof text, detail, args);
 	va_end(args);
-	return reply_problem_text(r, id, &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
+	return srv_reply_problem_text(r, id,
+								  &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
 }
 
 /* 422 is what a cook makes of a model, but for settings that are none and forms that are too large. */
@@ -180,7 +181,7 @@ static problem_id problem_of(const ask *a, hob_str code)
 	if (status == 422 && form && hob_str_equal(code, HOB_STR("cook.limit")))
 		return PROBLEM_DERIVED;
 	for (int i = 0; i < PROBLEM_COUNT; i++)
-		if (problem_kinds[i].status == status)
+		if (srv_problem_kinds[i].status == status)
 			return (problem_id)i;
 	return PROBLEM_INTERNAL;
 }
@@ -206,7 +207,7 @@ static enum MHD_Result reply_failed(request *r)
 	if (text.detail.len == 0)
 		text.detail = object ? member(object, "message") : body;
 	if (text.detail.len == 0)
-		text.detail = hob_str_of(problem_kinds[id].meaning);
+		text.detail = hob_str_of(srv_problem_kinds[id].meaning);
 	hob_buf members = {0};
 	const cJSON *failed = cJSON_GetObjectItemCaseSensitive(object, "failed");
 	if (cJSON_IsArray(failed)) {
@@ -215,28 +216,28 @@ static enum MHD_Result reply_failed(request *r)
 		cJSON_free(list);
 	}
 	text.members = hob_buf_str(&members);
-	enum MHD_Result result = reply_problem_text(r, id, &text);
+	enum MHD_Result result = srv_reply_problem_text(r, id, &text);
 	hob_buf_release(&members);
 	cJSON_Delete(object);
 	return result;
 }
 
-enum MHD_Result reply_answer(request *r, const char *content_type)
+enum MHD_Result srv_reply_answer(request *r, const char *content_type)
 {
 	ask *a = r->ask;
 	if (a->status >= 400)
 		return reply_failed(r);
-	if (!request_accepts(r, content_type))
-		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", content_type);
+	if (!srv_request_accepts(r, content_type))
+		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", content_type);
 	size_t size = a->body.size;
-	struct MHD_Response *response = response_of(&a->body, content_type);
-	response_add(response, "Cache-Control", "no-cache");
+	struct MHD_Response *response = srv_response_of(&a->body, content_type);
+	srv_response_add(response, "Cache-Control", "no-cache");
 	if (a->control.etag[0])
-		response_add(response, "ETag", a->control.etag);
-	return reply(r, a->status, response, size);
+		srv_response_add(response, "ETag", a->control.etag);
+	return srv_reply(r, a->status, response, size);
 }
 
-enum MHD_Result reply_accepted(request *r, const char *folder)
+enum MHD_Result srv_reply_accepted(request *r, const char *folder)
 {
 	hob_buf *body = &r->ask->body, place = {0};
 	cJSON *object = cJSON_ParseWithLength((const char *)body->data, body->size);
@@ -247,10 +248,10 @@ enum MHD_Result reply_accepted(request *r, const char *folder)
 		hob_buf_put_str(&place, hob_str_of(folder));
 	cJSON_Delete(object);
 	size_t size = body->size;
-	struct MHD_Response *response = response_of(body, "application/json");
-	response_add_str(response, "Location", hob_buf_str(&place));
-	response_add(response, "Retry-After", "1");
-	response_add(response, "Cache-Control", "no-store");
+	struct MHD_Response *response = srv_response_of(body, "application/json");
+	srv_response_add_str(response, "Location", hob_buf_str(&place));
+	srv_response_add(response, "Retry-After", "1");
+	srv_response_add(response, "Cache-Control", "no-store");
 	hob_buf_release(&place);
-	return reply(r, MHD_HTTP_ACCEPTED, response, size);
+	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
 }

@@ -13,7 +13,7 @@ static int hex(char c)
 								  : -1;
 }
 
-bool decode_percent(hob_str *text, bool plus_is_space, bool raw)
+bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw)
 {
 	/* The text lies in the request's own copy of the target. */
 	char *out = (char *)(uintptr_t)text->data;
@@ -39,7 +39,7 @@ bool decode_percent(hob_str *text, bool plus_is_space, bool raw)
 	return raw || hob_utf8_valid(*text);
 }
 
-void put_percent(hob_buf *out, hob_str s)
+void srv_put_percent(hob_buf *out, hob_str s)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	for (size_t i = 0; i < s.len; i++) {
@@ -54,7 +54,7 @@ void put_percent(hob_buf *out, hob_str s)
 	}
 }
 
-bool parse_decimal(hob_str text, uint64_t *out)
+bool srv_parse_decimal(hob_str text, uint64_t *out)
 {
 	uint64_t value = 0;
 	if (text.len == 0 || text.len > 19)
@@ -68,7 +68,7 @@ bool parse_decimal(hob_str text, uint64_t *out)
 	return true;
 }
 
-hob_str trim(hob_str s)
+hob_str srv_trim(hob_str s)
 {
 	while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t'))
 		s = hob_str_sub(s, 1, s.len);
@@ -77,7 +77,7 @@ hob_str trim(hob_str s)
 	return s;
 }
 
-bool next_piece(hob_str *rest, char mark, hob_str *piece)
+bool srv_next_piece(hob_str *rest, char mark, hob_str *piece)
 {
 	if (!rest->data)
 		return false;
@@ -90,7 +90,7 @@ bool next_piece(hob_str *rest, char mark, hob_str *piece)
 
 /* ---- parameters */
 
-bool request_param(const request *r, const char *name, hob_str *out)
+bool srv_request_param(const request *r, const char *name, hob_str *out)
 {
 	for (uint32_t i = 0; i < r->param_count; i++)
 		if (hob_str_equal(r->params[i].name, hob_str_of(name))) {
@@ -100,74 +100,74 @@ bool request_param(const request *r, const char *name, hob_str *out)
 	return false;
 }
 
-bool request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result, bool *out)
+bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result, bool *out)
 {
 	hob_str value;
 	*out = fallback;
-	if (!request_param(r, name, &value))
+	if (!srv_request_param(r, name, &value))
 		return true;
 	*out = value.len == 0 || hob_str_equal(value, HOB_STR("1")) || hob_str_equal(value, HOB_STR("true"));
 	if (*out || hob_str_equal(value, HOB_STR("0")) || hob_str_equal(value, HOB_STR("false")))
 		return true;
-	*result = reply_problem(r, PROBLEM_BAD_REQUEST, "write 1 or 0", "'%s=%.*s' is neither true nor false",
-							name, HOB_FMT(value));
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "write 1 or 0", "'%s=%.*s' is neither true nor false",
+								name, HOB_FMT(value));
 	return false;
 }
 
-bool request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
-					enum MHD_Result *result, uint64_t *out)
+bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
+						enum MHD_Result *result, uint64_t *out)
 {
 	hob_str value;
 	*out = fallback;
-	if (!request_param(r, name, &value))
+	if (!srv_request_param(r, name, &value))
 		return true;
-	if (parse_decimal(value, out) && *out >= min && *out <= max)
+	if (srv_parse_decimal(value, out) && *out >= min && *out <= max)
 		return true;
-	*result = reply_problem(r, PROBLEM_BAD_REQUEST, "give a whole number in that range",
-							"'%s=%.*s' is not a number from %llu to %llu", name, HOB_FMT(value),
-							(unsigned long long)min, (unsigned long long)max);
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "give a whole number in that range",
+								"'%s=%.*s' is not a number from %llu to %llu", name, HOB_FMT(value),
+								(unsigned long long)min, (unsigned long long)max);
 	return false;
 }
 
-uint32_t request_wait_ms(const request *r)
+uint32_t srv_request_wait_ms(const request *r)
 {
 	hob_str rest = r->head.prefer, piece;
-	while (next_piece(&rest, ',', &piece)) {
-		piece = trim(piece);
+	while (srv_next_piece(&rest, ',', &piece)) {
+		piece = srv_trim(piece);
 		uint64_t seconds;
 		if (piece.len > 5 && hob_str_equal_nocase(hob_str_sub(piece, 0, 5), HOB_STR("wait=")) &&
-			parse_decimal(hob_str_sub(piece, 5, piece.len), &seconds))
+			srv_parse_decimal(hob_str_sub(piece, 5, piece.len), &seconds))
 			return seconds * 1000 < WAIT_MAX_MS && seconds < WAIT_MAX_MS ? (uint32_t)seconds * 1000
 																		 : WAIT_MAX_MS;
 	}
 	return 0;
 }
 
-bool request_prefers(const request *r, const char *what)
+bool srv_request_prefers(const request *r, const char *what)
 {
 	hob_str rest = r->head.prefer, piece;
-	while (next_piece(&rest, ',', &piece))
-		if (hob_str_equal_nocase(trim(piece), hob_str_of(what)))
+	while (srv_next_piece(&rest, ',', &piece))
+		if (hob_str_equal_nocase(srv_trim(piece), hob_str_of(what)))
 			return true;
 	return false;
 }
 
-bool request_accepts(const request *r, const char *type)
+bool srv_request_accepts(const request *r, const char *type)
 {
 	hob_str wanted = hob_str_of(type), rest = r->head.accept, piece;
 	wanted = hob_str_sub(wanted, 0, hob_str_find(wanted, HOB_STR(";"), 0));
-	if (trim(rest).len == 0)
+	if (srv_trim(rest).len == 0)
 		return true;
 	size_t slash = hob_str_find(wanted, HOB_STR("/"), 0);
-	while (next_piece(&rest, ',', &piece)) {
+	while (srv_next_piece(&rest, ',', &piece)) {
 		hob_str range = piece, parameters = piece;
-		next_piece(&parameters, ';', &range);
-		range = trim(range);
+		srv_next_piece(&parameters, ';', &range);
+		range = srv_trim(range);
 		/* A weight of zero is the only one that refuses. */
 		bool refused = false;
 		hob_str parameter;
-		while (next_piece(&parameters, ';', &parameter)) {
-			parameter = trim(parameter);
+		while (srv_next_piece(&parameters, ';', &parameter)) {
+			parameter = srv_trim(parameter);
 			if (parameter.len >= 3 && hob_str_equal_nocase(hob_str_sub(parameter, 0, 2), HOB_STR("q="))) {
 				refused = true;
 				for (size_t i = 2; i < parameter.len; i++)
@@ -189,22 +189,22 @@ bool request_accepts(const request *r, const char *type)
 static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 {
 	hob_str piece;
-	while (next_piece(&query, '&', &piece)) {
+	while (srv_next_piece(&query, '&', &piece)) {
 		if (piece.len == 0)
 			continue;
 		hob_str value = piece, name = piece;
-		next_piece(&value, '=', &name);
+		srv_next_piece(&value, '=', &name);
 		if (r->param_count == PARAMS_MAX) {
-			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
-									PARAMS_MAX);
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
+										PARAMS_MAX);
 			return false;
 		}
 		/* Names on disk are bytes; everything else is text. */
 		bool raw = hob_str_equal(name, HOB_STR("path"));
-		if (!decode_percent(&value, true, raw)) {
-			*result =
-				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
-							  "the value of parameter '%.*s' is not properly encoded", HOB_FMT(name));
+		if (!srv_decode_percent(&value, true, raw)) {
+			*result = srv_reply_problem(
+				r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
+				"the value of parameter '%.*s' is not properly encoded", HOB_FMT(name));
 			return false;
 		}
 		r->params[r->param_count++] = (param){name, value};
@@ -216,7 +216,7 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 static bool holds_word(hob_str list, hob_str word)
 {
 	hob_str piece;
-	while (next_piece(&list, ' ', &piece))
+	while (srv_next_piece(&list, ' ', &piece))
 		if (piece.len > 0 && hob_str_equal(piece, word))
 			return true;
 	return false;
@@ -231,7 +231,8 @@ static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
 		char hint[256] = "this resource takes no parameters";
 		if (known.len > 0)
 			snprintf(hint, sizeof hint, "this resource takes: %.*s", HOB_FMT(known));
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no parameter '%.*s'", HOB_FMT(name));
+		*result =
+			srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no parameter '%.*s'", HOB_FMT(name));
 		return false;
 	}
 	return true;
@@ -271,12 +272,12 @@ static const struct {
 #undef ROUTE
 };
 
-route_handler route_handler_of(route_id route)
+route_handler srv_route_handler_of(route_id route)
 {
 	return routes[route].handler;
 }
 
-const char *route_pattern(route_id route)
+const char *srv_route_pattern(route_id route)
 {
 	return route < HOB_COUNT_OF(routes) ? routes[route].pattern : "none";
 }
@@ -307,15 +308,15 @@ static bool find_route(request *r, enum MHD_Result *result)
 	if (allow[0]) {
 		hob_buf detail = {0};
 		hob_buf_printf(&detail, "this resource does not know %s", r->method);
-		*result = reply_problem_text(r, PROBLEM_METHOD,
-									 &(problem_text){.detail = hob_buf_str(&detail),
-													 .hint = HOB_STR("use a method that Allow lists"),
-													 .allow = allow});
+		*result = srv_reply_problem_text(r, PROBLEM_METHOD,
+										 &(problem_text){.detail = hob_buf_str(&detail),
+														 .hint = HOB_STR("use a method that Allow lists"),
+														 .allow = allow});
 		hob_buf_release(&detail);
 		return false;
 	}
-	*result = reply_problem(r, PROBLEM_NOT_FOUND, "GET /openapi.json lists every resource",
-							"there is no '%.*s'", HOB_FMT(r->path));
+	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /openapi.json lists every resource",
+								"there is no '%.*s'", HOB_FMT(r->path));
 	return false;
 }
 
@@ -325,12 +326,12 @@ static const uint8_t target_bytes[256] = {
 	[0 ... 0x20] = TARGET_BAD, ['#'] = TARGET_BAD,	['%'] = TARGET_CODED,
 	['+'] = TARGET_CODED,	   [0x7F] = TARGET_BAD, [0x80 ... 0xFF] = TARGET_CODED};
 
-bool request_route(request *r, enum MHD_Result *result)
+bool srv_request_route(request *r, enum MHD_Result *result)
 {
 	hob_str target = hob_str_of(r->target);
 	if (target.len == 0 || target.data[0] != '/') {
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
-								"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
+									"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 		return false;
 	}
 	/* Most targets hold nothing that could be an escape. */
@@ -339,27 +340,27 @@ bool request_route(request *r, enum MHD_Result *result)
 		uint8_t kind = target_bytes[(uint8_t)target.data[i]];
 		kinds |= kind;
 		if (kind == TARGET_BAD) {
-			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
-									"byte %zu of the request target may not stand there", i);
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
+										"byte %zu of the request target may not stand there", i);
 			return false;
 		}
 	}
 	hob_str query = target;
-	next_piece(&query, '?', &r->path);
+	srv_next_piece(&query, '?', &r->path);
 	if (!find_route(r, result))
 		return false;
 	for (uint32_t i = 0; kinds > 0 && i < r->arg_count; i++)
-		if (!decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
-			*result =
-				reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
-							  "part %u of the path is not properly encoded", i + 1);
+		if (!srv_decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+										"percent-encode UTF-8 text without control characters",
+										"part %u of the path is not properly encoded", i + 1);
 			return false;
 		}
 	const char *known = routes[r->route].parameters;
 	return parse_query(r, query, result) && (!known || check_parameters(r, hob_str_of(known), result));
 }
 
-uint64_t request_client(const request *r)
+uint64_t srv_request_client(const request *r)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -375,8 +376,8 @@ uint64_t request_client(const request *r)
 	return srv_uses_client(address, r->head.user_agent);
 }
 
-void request_uses(const request *r, hob_str name)
+void srv_request_uses(const request *r, hob_str name)
 {
 	if (r->asked == 0)
-		srv_uses_note(srv_events_uses(r->http->sources.events), request_client(r), name);
+		srv_uses_note(srv_events_uses(r->http->sources.events), srv_request_client(r), name);
 }

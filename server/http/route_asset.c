@@ -12,13 +12,13 @@ enum MHD_Result srv_route_asset(request *r)
 	uint32_t fields;
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (!request_fields(r, FIELDS_ALL, &fields, &result) || !request_asset(r, &view, &asset, &result))
+	if (!srv_request_fields(r, FIELDS_ALL, &fields, &result) || !srv_request_asset(r, &view, &asset, &result))
 		return result;
 	hob_buf body = {0};
-	request_uses(r, asset->full);
-	put_asset(&body, asset, fields);
+	srv_request_uses(r, asset->full);
+	srv_put_asset(&body, asset, fields);
 	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 /* ---- what the loop tells about an asset */
@@ -29,20 +29,20 @@ static enum MHD_Result relay(request *r, srv_control_kind kind, const srv_contro
 		enum MHD_Result result;
 		const srv_view *view;
 		const srv_view_asset *asset;
-		if (!request_asset(r, &view, &asset, &result))
+		if (!srv_request_asset(r, &view, &asset, &result))
 			return result;
-		result = ask_loop(r, kind, asset->full, rest);
+		result = srv_ask_loop(r, kind, asset->full, rest);
 		srv_view_drop(view);
 		return result;
 	}
-	return reply_answer(r, type);
+	return srv_reply_answer(r, type);
 }
 
 enum MHD_Result srv_route_asset_why(request *r)
 {
 	enum MHD_Result result;
 	uint64_t rev;
-	if (!request_number(r, "rev", 1, INT64_MAX, 0, &result, &rev))
+	if (!srv_request_number(r, "rev", 1, INT64_MAX, 0, &result, &rev))
 		return result;
 	return relay(r, SRV_CONTROL_WHY, &(srv_control){.number = rev}, "application/json");
 }
@@ -57,9 +57,9 @@ enum MHD_Result srv_route_asset_history(request *r)
 	enum MHD_Result result;
 	uint64_t limit, before;
 	if (r->ask)
-		return reply_answer(r, "application/json");
-	if (!request_number(r, "limit", 1, HISTORY_MAX, HISTORY_DEFAULT, &result, &limit) ||
-		!request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
+		return srv_reply_answer(r, "application/json");
+	if (!srv_request_number(r, "limit", 1, HISTORY_MAX, HISTORY_DEFAULT, &result, &limit) ||
+		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
 		return result;
 	return relay(r, SRV_CONTROL_HISTORY, &(srv_control){.number = before, .number2 = limit},
 				 "application/json");
@@ -75,9 +75,9 @@ enum MHD_Result srv_route_asset_settings(request *r)
 static enum MHD_Result change_settings(request *r, srv_control_kind kind)
 {
 	if (r->head.if_match.len == 0)
-		return reply_problem(r, PROBLEM_PRECONDITION_REQUIRED,
-							 "GET the settings and send their ETag: If-Match: \"...\"",
-							 "without If-Match somebody else's change could be lost");
+		return srv_reply_problem(r, PROBLEM_PRECONDITION_REQUIRED,
+								 "GET the settings and send their ETag: If-Match: \"...\"",
+								 "without If-Match somebody else's change could be lost");
 	return relay(r, kind, &(srv_control){.text = hob_buf_str(&r->body), .tag = r->head.if_match},
 				 "application/json");
 }
@@ -112,34 +112,35 @@ static bool read_cook(request *r, cook_wish *out, enum MHD_Result *result)
 		hob_buf_put_str(&out->profile, hob_str_of(profile->valuestring));
 	cJSON_Delete(object);
 	if (!fine)
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"force\":true} or nothing",
-								"the body is not a JSON object with a boolean 'force' and a text 'profile'");
+		*result =
+			srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"force\":true} or nothing",
+							  "the body is not a JSON object with a boolean 'force' and a text 'profile'");
 	return fine;
 }
 
 static enum MHD_Result cook(request *r, bool force)
 {
 	enum MHD_Result result;
-	uint32_t wait_ms = request_wait_ms(r);
+	uint32_t wait_ms = srv_request_wait_ms(r);
 	if (!r->ask)
 		return relay(r, SRV_CONTROL_COOK, &(srv_control){.force = force}, "application/json");
 	bool accepted = r->ask->status == MHD_HTTP_ACCEPTED;
 	const srv_view *view;
 	const srv_view_asset *asset;
 	if (r->ask->control.kind == SRV_CONTROL_COOK && (wait_ms == 0 || !accepted))
-		return accepted ? reply_accepted(r, "/api/v1/jobs") : reply_answer(r, "application/json");
-	if (!request_asset(r, &view, &asset, &result))
+		return accepted ? srv_reply_accepted(r, "/api/v1/jobs") : srv_reply_answer(r, "application/json");
+	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
-		result = ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
+		result = srv_ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
 	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED ||
 			   asset->state == SRV_INTERRUPTED) {
-		result = reply_cook_failed(r, asset);
+		result = srv_reply_cook_failed(r, asset);
 	} else {
 		hob_buf body = {0};
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING;
-		put_asset(&body, asset, FIELDS_LIST | 1u << FIELD_outputs);
-		result = reply_json(r, open ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, &body);
+		srv_put_asset(&body, asset, FIELDS_LIST | 1u << FIELD_outputs);
+		result = srv_reply_json(r, open ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, &body);
 	}
 	srv_view_drop(view);
 	return result;
@@ -150,17 +151,17 @@ static bool find_profile(request *r, hob_str profile, char id[SRV_ASSET_ID + 1],
 {
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (!request_asset(r, &view, &asset, result))
+	if (!srv_request_asset(r, &view, &asset, result))
 		return false;
-	bool exists = profile_exists(view, asset->root, profile);
+	bool exists = srv_profile_exists(view, asset->root, profile);
 	if (exists) {
 		hob_buf full = {0};
-		put_profile_root(&full, asset->root, profile);
+		srv_put_profile_root(&full, asset->root, profile);
 		hob_buf_printf(&full, "/%.*s", HOB_FMT(asset->path));
 		srv_asset_id(hob_buf_str(&full), id);
 		hob_buf_release(&full);
 	} else {
-		*result = reply_no_profile(r, view, asset->root, profile);
+		*result = srv_reply_no_profile(r, view, asset->root, profile);
 	}
 	srv_view_drop(view);
 	return exists;
@@ -174,7 +175,7 @@ enum MHD_Result srv_route_asset_cook(request *r)
 		return result;
 	hob_str asked = r->args[0], profile = hob_buf_str(&wish.profile);
 	char id[SRV_ASSET_ID + 1];
-	bool other = is_profile(profile);
+	bool other = srv_is_profile(profile);
 	if (!other || find_profile(r, profile, id, &result)) {
 		r->args[0] = other ? hob_str_of(id) : asked;
 		result = cook(r, wish.force);

@@ -29,9 +29,10 @@ static const srv_view_output *find_output(const srv_view_asset *asset, hob_str n
 
 static enum MHD_Result reply_unknown(request *r)
 {
-	return reply_problem(r, PROBLEM_NOT_FOUND,
-						 "GET /api/v1/assets?q=NAME searches; GET /api/v1/roots tells the names of the roots",
-						 "there is no asset '%.*s/%.*s'", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
+	return srv_reply_problem(
+		r, PROBLEM_NOT_FOUND,
+		"GET /api/v1/assets?q=NAME searches; GET /api/v1/roots tells the names of the roots",
+		"there is no asset '%.*s/%.*s'", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
 }
 
 static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, hob_str name)
@@ -51,7 +52,7 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,
 						 .members = hob_buf_str(&members)};
-	enum MHD_Result result = reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
+	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
 	hob_buf_release(&detail);
 	hob_buf_release(&hint);
 	hob_buf_release(&members);
@@ -63,7 +64,7 @@ static hob_str member(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
+enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
 {
 	cJSON *error = cJSON_ParseWithLength(asset->error.data, asset->error.len);
 	hob_buf members = {0}, instance = {0};
@@ -82,7 +83,7 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 						 .instance = hob_buf_str(&instance),
 						 .members = hob_buf_str(&members)};
 	if (text.detail.len == 0)
-		text.detail = hob_str_of(problem_kinds[PROBLEM_COOK_FAILED].meaning);
+		text.detail = hob_str_of(srv_problem_kinds[PROBLEM_COOK_FAILED].meaning);
 	bool missing = asset->state == SRV_MISSING,
 		 blocked = missing || asset->state == SRV_BLOCKED || asset->state == SRV_INTERRUPTED;
 	if (missing && !error) {
@@ -92,7 +93,7 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 	}
 	text.retry_after_s = blocked ? 10 : 0;
 	enum MHD_Result result =
-		reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
+		srv_reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
 	hob_buf_release(&members);
 	hob_buf_release(&instance);
 	cJSON_Delete(error);
@@ -102,16 +103,16 @@ enum MHD_Result reply_cook_failed(request *r, const srv_view_asset *asset)
 static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
 {
 	hob_buf body = {0};
-	put_asset(&body, asset, FIELDS_LIST);
+	srv_put_asset(&body, asset, FIELDS_LIST);
 	hob_buf_put(&body, "\n", 1);
 	size_t size = body.size;
 	char place[64];
 	snprintf(place, sizeof place, "/api/v1/assets/%s", asset->id);
-	struct MHD_Response *response = response_of(&body, "application/json");
-	response_add(response, "Location", place);
-	response_add(response, "Retry-After", "1");
-	response_add(response, "Cache-Control", "no-store");
-	return reply(r, MHD_HTTP_ACCEPTED, response, size);
+	struct MHD_Response *response = srv_response_of(&body, "application/json");
+	srv_response_add(response, "Location", place);
+	srv_response_add(response, "Retry-After", "1");
+	srv_response_add(response, "Cache-Control", "no-store");
+	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
 }
 
 /* What the request wants of the asset. */
@@ -135,26 +136,26 @@ static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, cons
 						  type,
 						  false};
 	enum MHD_Result result;
-	blob *b = redirect ? NULL : blob_find(r->http->blobs, digest, r->http->now_ms);
+	blob *b = redirect ? NULL : srv_blob_find(r->http->blobs, digest, r->http->now_ms);
 	if (b) {
-		result = reply_blob(r, b, &extra);
+		result = srv_reply_blob(r, b, &extra);
 	} else if (redirect) {
 		hob_buf empty = {0};
-		struct MHD_Response *response = response_of(&empty, "text/plain; charset=utf-8");
+		struct MHD_Response *response = srv_response_of(&empty, "text/plain; charset=utf-8");
 		char rev[24];
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)asset->rev);
-		response_add_str(response, "Location", extra.location);
-		response_add_str(response, "Cook-State", extra.state);
-		response_add_str(response, "Cook-Quality", extra.quality);
-		response_add(response, "Cook-Rev", rev);
-		response_add(response, "Cache-Control", "no-cache");
-		result = reply(r, MHD_HTTP_TEMPORARY_REDIRECT, response, 0);
+		srv_response_add_str(response, "Location", extra.location);
+		srv_response_add_str(response, "Cook-State", extra.state);
+		srv_response_add_str(response, "Cook-Quality", extra.quality);
+		srv_response_add(response, "Cook-Rev", rev);
+		srv_response_add(response, "Cache-Control", "no-cache");
+		result = srv_reply(r, MHD_HTTP_TEMPORARY_REDIRECT, response, 0);
 	} else {
 		problem_text text = {.detail = HOB_STR("the blob of this output is not in the store"),
 							 .hint = HOB_STR("it was damaged or evicted and is cooked again; try again"),
 							 .asset = asset->full,
 							 .retry_after_s = 1};
-		result = reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
+		result = srv_reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
 	}
 	hob_buf_release(&location);
 	return result;
@@ -170,24 +171,24 @@ static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, c
 	if (error) {
 		problem_text text = {
 			.detail = member(error, "detail"), .hint = hob_str_of(hint), .asset = asset->full};
-		enum MHD_Result result = reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
+		enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
 		cJSON_Delete(error);
 		return result;
 	}
 	if (a->status >= 400)
-		return reply_answer(r, "application/json");
+		return srv_reply_answer(r, "application/json");
 	problem_text text = {.detail = HOB_STR("what was made of this output was evicted before it was sent"),
 						 .hint = HOB_STR("try again; a larger cache.max_size keeps more"),
 						 .asset = asset->full,
 						 .retry_after_s = 1};
-	return reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
+	return srv_reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
 }
 
 /* What was made is in the store, and whole: a damaged one is dropped by this look, and made again. */
 static bool find_made(request *r, const hob_sha256 *key, hob_sha256 *digest)
 {
 	return srv_store_part(r->http->sources.store, key, digest) &&
-		   blob_find(r->http->blobs, digest, r->http->now_ms);
+		   srv_blob_find(r->http->blobs, digest, r->http->now_ms);
 }
 
 /* The output as it is, or without its finest levels: that is made once, and then a blob like any other. */
@@ -201,7 +202,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 		return reply_bytes(r, asset, &digest, NULL, w->redirect);
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	if (!last || last->kind != SRV_CONTROL_DERIVE || !hob_sha256_equal(&last->digest, &output->digest))
-		return ask_loop(
+		return srv_ask_loop(
 			r, SRV_CONTROL_DERIVE, (hob_str){0},
 			&(srv_control){.number = SRV_DERIVED_LOD, .number2 = w->level, .digest = output->digest});
 	return reply_not_made(r, asset, "lod=0 is the output as it is, greater numbers are coarser");
@@ -224,7 +225,7 @@ static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const 
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	bool asked = last && last->kind == SRV_CONTROL_DERIVE && last->number == SRV_DERIVED_GLB;
 	if (!asked || (r->ask->status == MHD_HTTP_OK && r->asked < ASKS_MAX))
-		return ask_loop(r, SRV_CONTROL_DERIVE, w->full, &(srv_control){.number = SRV_DERIVED_GLB});
+		return srv_ask_loop(r, SRV_CONTROL_DERIVE, w->full, &(srv_control){.number = SRV_DERIVED_GLB});
 	return reply_not_made(r, asset, "only cooked models become GLB files");
 }
 
@@ -236,29 +237,29 @@ static bool underway(const srv_view_asset *asset)
 
 static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wish *w)
 {
-	uint32_t wait_ms = request_wait_ms(r);
+	uint32_t wait_ms = srv_request_wait_ms(r);
 	bool waited = r->asked > 0;
 	const srv_control wait = {.timeout_ms = wait_ms, .force = w->final};
 	if (!asset && wait_ms > 0 && !waited)
-		return ask_loop(r, SRV_CONTROL_SYNC, w->full, &wait);
+		return srv_ask_loop(r, SRV_CONTROL_SYNC, w->full, &wait);
 	if (!asset || asset->state == SRV_REMOVED)
 		return reply_unknown(r);
 	bool wanting = underway(asset) || (w->final && strcmp(asset->quality, "preview") == 0);
 	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
-		return ask_loop(r, SRV_CONTROL_WAIT, w->full, &wait);
-	if (!asset_has_good(asset)) {
+		return srv_ask_loop(r, SRV_CONTROL_WAIT, w->full, &wait);
+	if (!srv_asset_has_good(asset)) {
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE;
-		return open ? reply_not_yet(r, asset) : reply_cook_failed(r, asset);
+		return open ? reply_not_yet(r, asset) : srv_reply_cook_failed(r, asset);
 	}
 	const srv_view_output *output = find_output(asset, w->output);
 	if (w->level > 0 && !hob_str_equal(w->output, HOB_STR("meshes")))
-		return reply_problem_text(
+		return srv_reply_problem_text(
 			r, PROBLEM_NOT_FOUND,
 			&(problem_text){.detail = HOB_STR("only the output 'meshes' has levels of detail"),
 							.hint = HOB_STR("leave lod= out, or ask for output=meshes"),
 							.asset = asset->full});
 	bool classic = hob_str_starts(w->output, HOB_STR("classic."));
-	bool lost = output && classic && !blob_find(r->http->blobs, &output->digest, r->http->now_ms);
+	bool lost = output && classic && !srv_blob_find(r->http->blobs, &output->digest, r->http->now_ms);
 	bool asked = waited && r->ask->control.kind == SRV_CONTROL_CLASSIC;
 	if (output && (!lost || asked))
 		return reply_output(r, asset, output, w);
@@ -267,8 +268,9 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	if (!classic)
 		return reply_no_output(r, asset, w->output);
 	if (!asked)
-		return ask_loop(r, SRV_CONTROL_CLASSIC, w->full, NULL);
-	return r->ask->status >= 400 ? reply_answer(r, "application/json") : reply_no_output(r, asset, w->output);
+		return srv_ask_loop(r, SRV_CONTROL_CLASSIC, w->full, NULL);
+	return r->ask->status >= 400 ? srv_reply_answer(r, "application/json")
+								 : reply_no_output(r, asset, w->output);
 }
 
 static bool names_picture(hob_str path, hob_sha256 *digest)
@@ -291,15 +293,15 @@ enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
 	wish w = {.output = HOB_STR("meshes")};
-	if (!request_flag(r, "redirect", false, &result, &w.redirect) ||
-		!request_flag(r, "final", false, &result, &w.final) ||
-		!request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
+	if (!srv_request_flag(r, "redirect", false, &result, &w.redirect) ||
+		!srv_request_flag(r, "final", false, &result, &w.final) ||
+		!srv_request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
-	request_param(r, "output", &w.output);
+	srv_request_param(r, "output", &w.output);
 	hob_str profile = {0};
-	request_param(r, "profile", &profile);
+	srv_request_param(r, "profile", &profile);
 	hob_buf full = {0};
-	put_profile_root(&full, r->args[0], profile);
+	srv_put_profile_root(&full, r->args[0], profile);
 	hob_buf_put(&full, "/", 1);
 	hob_buf_put_str(&full, r->args[1]);
 	w.full = hob_buf_str(&full);
@@ -309,11 +311,11 @@ enum MHD_Result srv_route_asset_data(request *r)
 	if (!asset && names_picture(r->args[1], &picture)) {
 		srv_view_drop(view);
 		hob_buf_release(&full);
-		return reply_named_blob(r, &picture, picture_type(hob_path_extension(r->args[1])));
+		return srv_reply_named_blob(r, &picture, picture_type(hob_path_extension(r->args[1])));
 	}
-	request_uses(r, w.full);
-	if (is_profile(profile) && !profile_exists(view, r->args[0], profile))
-		result = reply_no_profile(r, view, r->args[0], profile);
+	srv_request_uses(r, w.full);
+	if (srv_is_profile(profile) && !srv_profile_exists(view, r->args[0], profile))
+		result = srv_reply_no_profile(r, view, r->args[0], profile);
 	else if (full.failed)
 		result = MHD_NO;
 	else

@@ -82,19 +82,19 @@ static void put_cursor(hob_buf *out, uint64_t key, hob_str full)
 static bool read_cursor(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str text;
-	if (!request_param(r, "cursor", &text) || text.len == 0)
+	if (!srv_request_param(r, "cursor", &text) || text.len == 0)
 		return true;
 	q->has_cursor = true;
 	hob_buf plain = {0};
 	bool fine = take_base64(&plain, text);
 	hob_str cursor = hob_buf_str(&plain);
 	size_t colon = hob_str_find(cursor, HOB_STR(":"), 0);
-	fine = fine && colon != SIZE_MAX && parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key);
+	fine = fine && colon != SIZE_MAX && srv_parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key);
 	if (fine)
 		hob_buf_put_str(&q->after, hob_str_sub(cursor, colon + 1, cursor.len));
 	else
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
-								"'%.*s' is not a cursor", HOB_FMT(text));
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
+									"'%.*s' is not a cursor", HOB_FMT(text));
 	hob_buf_release(&plain);
 	return fine;
 }
@@ -109,7 +109,7 @@ static char lower(char c)
 static bool read_states(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str rest;
-	q->any_state = !request_param(r, "state", &rest) || rest.len == 0;
+	q->any_state = !srv_request_param(r, "state", &rest) || rest.len == 0;
 	while (!q->any_state && rest.data) {
 		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
 		hob_str name = hob_str_sub(rest, 0, comma);
@@ -121,7 +121,7 @@ static bool read_states(request *r, query *q, enum MHD_Result *result)
 				hob_buf_printf(&hint, " %s", srv_state_name((srv_state)i));
 			hob_buf_printf(&detail, "there is no state '%.*s'", HOB_FMT(name));
 			problem_text text = {.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)};
-			*result = reply_problem_text(r, PROBLEM_BAD_REQUEST, &text);
+			*result = srv_reply_problem_text(r, PROBLEM_BAD_REQUEST, &text);
 			hob_buf_release(&hint);
 			hob_buf_release(&detail);
 			return false;
@@ -135,7 +135,7 @@ static bool read_states(request *r, query *q, enum MHD_Result *result)
 static bool read_order(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str sort;
-	if (!request_param(r, "sort", &sort) || sort.len == 0)
+	if (!srv_request_param(r, "sort", &sort) || sort.len == 0)
 		return true;
 	q->down = sort.data[0] == '-';
 	hob_str name = hob_str_sub(sort, q->down, sort.len);
@@ -144,41 +144,42 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 			q->order = (order)i;
 			return true;
 		}
-	*result = reply_problem(r, PROBLEM_BAD_REQUEST,
-							"sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
-							"rev; a leading '-' turns "
-							"the order",
-							"there is no order '%.*s'", HOB_FMT(sort));
+	*result =
+		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+						  "sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
+						  "rev; a leading '-' turns "
+						  "the order",
+						  "there is no order '%.*s'", HOB_FMT(sort));
 	return false;
 }
 
 static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
-	if (request_param(r, "q", &q->q))
+	if (srv_request_param(r, "q", &q->q))
 		/* The parameter lies in the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
 	hob_str flag;
-	q->has_problem = request_param(r, "problem", &flag) && flag.len > 0;
-	request_param(r, "root", &q->root);
-	request_param(r, "kind", &q->kind);
-	q->has_path = request_param(r, "path", &q->path);
-	request_param(r, "format", &format);
+	q->has_problem = srv_request_param(r, "problem", &flag) && flag.len > 0;
+	srv_request_param(r, "root", &q->root);
+	srv_request_param(r, "kind", &q->kind);
+	q->has_path = srv_request_param(r, "path", &q->path);
+	srv_request_param(r, "format", &format);
 	q->ndjson = hob_str_equal(format, HOB_STR("ndjson"));
 	if (!q->ndjson && !hob_str_equal(format, HOB_STR("json"))) {
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "format is json or ndjson",
-								"there is no format '%.*s'", HOB_FMT(format));
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "format is json or ndjson",
+									"there is no format '%.*s'", HOB_FMT(format));
 		return false;
 	}
 	return read_states(r, q, result) && read_order(r, q, result) &&
-		   request_flag(r, "problem", false, result, &q->problem) &&
-		   request_flag(r, "warning", false, result, &q->warning) &&
-		   request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
-		   request_flag(r, "count", false, result, &q->count) &&
-		   request_number(r, "changed_since", 0, UINT64_MAX, 0, result, &q->changed_since) &&
-		   request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, result, &q->limit) &&
-		   request_fields(r, FIELDS_LIST, &q->fields, result) && read_cursor(r, q, result);
+		   srv_request_flag(r, "problem", false, result, &q->problem) &&
+		   srv_request_flag(r, "warning", false, result, &q->warning) &&
+		   srv_request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
+		   srv_request_flag(r, "count", false, result, &q->count) &&
+		   srv_request_number(r, "changed_since", 0, UINT64_MAX, 0, result, &q->changed_since) &&
+		   srv_request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, result, &q->limit) &&
+		   srv_request_fields(r, FIELDS_LIST, &q->fields, result) && read_cursor(r, q, result);
 }
 
 /* ---- filter and order */
@@ -246,7 +247,7 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 	case BY_BYTES:
 		return a->cooked_bytes;
 	case BY_TEXTURES:
-		return http_texture_bytes(a);
+		return srv_http_texture_bytes(a);
 	case BY_TRIANGLES:
 		return a->triangles;
 	case BY_LODS:
@@ -381,9 +382,9 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	for (uint32_t i = 0; i < r->param_count; i++) {
 		if (hob_str_equal(r->params[i].name, HOB_STR("cursor")))
 			continue;
-		put_percent(&link, r->params[i].name);
+		srv_put_percent(&link, r->params[i].name);
 		hob_buf_put_str(&link, HOB_STR("="));
-		put_percent(&link, r->params[i].value);
+		srv_put_percent(&link, r->params[i].value);
 		hob_buf_put_str(&link, HOB_STR("&"));
 	}
 	hob_buf_put_str(&link, HOB_STR("cursor="));
@@ -391,15 +392,15 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	hob_buf_put_str(&link, HOB_STR(">; rel=\"next\""));
 	/* A header has to fit the connection's pool; the body's `next` is always there. */
 	if (link.size <= NEXT_LINK_MAX)
-		response_add_str(response, "Link", hob_buf_str(&link));
+		srv_response_add_str(response, "Link", hob_buf_str(&link));
 	hob_buf_release(&link);
 }
 
 static enum MHD_Result answer(request *r, const srv_view *view, const query *q, const page *p)
 {
 	const char *type = q->ndjson ? "application/x-ndjson" : "application/json";
-	if (!request_accepts(r, type))
-		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type);
+	if (!srv_request_accepts(r, type))
+		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type);
 	uint32_t shown = p->count > q->limit ? (uint32_t)q->limit : p->count;
 	hob_buf cursor = {0}, body = {0};
 	if (p->count > shown)
@@ -410,7 +411,7 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 		hob_json_open(&body, '[');
 	}
 	for (uint32_t i = 0; i < shown; i++) {
-		put_asset(&body, p->items[i], q->fields);
+		srv_put_asset(&body, p->items[i], q->fields);
 		if (q->ndjson)
 			hob_buf_put(&body, "\n", 1);
 	}
@@ -431,12 +432,12 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 		hob_buf_put(&body, "\n", 1);
 	}
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, type);
-	response_add(response, "Cache-Control", "no-cache");
+	struct MHD_Response *response = srv_response_of(&body, type);
+	srv_response_add(response, "Cache-Control", "no-cache");
 	if (cursor.size > 0)
 		add_next_link(r, response, hob_buf_str(&cursor));
 	hob_buf_release(&cursor);
-	return reply(r, MHD_HTTP_OK, response, size);
+	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
 enum MHD_Result srv_route_assets(request *r)
@@ -449,7 +450,7 @@ enum MHD_Result srv_route_assets(request *r)
 		if (p.items)
 			collect(view, &q, &p);
 		for (uint32_t i = 0; q.has_path && i < p.count && i < q.limit; i++)
-			request_uses(r, p.items[i]->full);
+			srv_request_uses(r, p.items[i]->full);
 		result = p.items ? answer(r, view, &q, &p) : MHD_NO;
 		srv_view_drop(view);
 		free(p.items);

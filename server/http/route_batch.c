@@ -90,16 +90,16 @@ static bool read_digests(request *r, const cJSON *object, const char *name, int 
 	hob_sha256 digest;
 	int at = 0;
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > most) {
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST,
-								"send a JSON object with a list of 64 hexadecimal digits each",
-								"the body is not a JSON object with at most %d '%s'", most, name);
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+									"send a JSON object with a list of 64 hexadecimal digits each",
+									"the body is not a JSON object with at most %d '%s'", most, name);
 		return false;
 	}
 	cJSON_ArrayForEach(item, list)
 	{
 		if (!hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest)) {
-			*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send 64 lower-case hexadecimal digits each",
-									"%s[%d] is not a SHA-256", name, at);
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send 64 lower-case hexadecimal digits each",
+										"%s[%d] is not a SHA-256", name, at);
 			return false;
 		}
 		hob_buf_put(out, digest.bytes, sizeof digest.bytes);
@@ -137,8 +137,8 @@ static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Res
 		hob_buf_printf(out, "%s%s", out->size > 0 ? "," : "", ok ? word : "");
 	}
 	if (!ok)
-		*result = reply_problem(r, PROBLEM_BAD_REQUEST, "send the epochs of GET /api/v1",
-								"'via' is not a list of at most %d epochs", VIA_MAX);
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send the epochs of GET /api/v1",
+									"'via' is not a list of at most %d epochs", VIA_MAX);
 	return ok;
 }
 
@@ -146,13 +146,13 @@ enum MHD_Result srv_route_action_batch(request *r)
 {
 	enum MHD_Result result;
 	if (r->ask)
-		return reply_answer(r, "application/x-ndjson");
+		return srv_reply_answer(r, "application/x-ndjson");
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	hob_buf lookups = {0}, via = {0};
 	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) &&
 		read_via(r, object, &via, &result))
-		result = ask_loop(r, SRV_CONTROL_ACTIONS, (hob_str){0},
-						  &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
+		result = srv_ask_loop(r, SRV_CONTROL_ACTIONS, (hob_str){0},
+							  &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
 	hob_buf_release(&lookups);
 	hob_buf_release(&via);
 	cJSON_Delete(object);
@@ -181,9 +181,9 @@ enum MHD_Result srv_route_blob_batch(request *r)
 		on_end(b);
 		return MHD_NO;
 	}
-	response_add(response, "Content-Type", "application/octet-stream");
-	response_add(response, "Cache-Control", "no-store");
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	return reply(r, MHD_HTTP_OK, response, total);
+	srv_response_add(response, "Content-Type", "application/octet-stream");
+	srv_response_add(response, "Cache-Control", "no-store");
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	return srv_reply(r, MHD_HTTP_OK, response, total);
 }

@@ -22,7 +22,7 @@ static void each_event(void *user, const srv_event *event)
 	if (in->count == in->limit)
 		return;
 	in->seq = event->seq;
-	if (!event_filter_passes(in->filter, event))
+	if (!srv_event_filter_passes(in->filter, event))
 		return;
 	in->count++;
 	hob_json_open(&in->body, '{');
@@ -40,11 +40,11 @@ static enum MHD_Result answer(request *r, reading *in, bool reset)
 		hob_buf empty = {0};
 		hob_buf id = {0};
 		hob_buf_printf(&id, "%s.%" PRIu64, in->epoch, in->seq);
-		struct MHD_Response *response = response_of(&empty, "application/json");
-		response_add(response, "Cache-Control", "no-store");
-		response_add_str(response, "Last-Event-ID", hob_buf_str(&id));
+		struct MHD_Response *response = srv_response_of(&empty, "application/json");
+		srv_response_add(response, "Cache-Control", "no-store");
+		srv_response_add_str(response, "Last-Event-ID", hob_buf_str(&id));
 		hob_buf_release(&id);
-		return reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+		return srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 	}
 	hob_json_close(&in->body, ']');
 	hob_json_key(&in->body, "next");
@@ -54,7 +54,7 @@ static enum MHD_Result answer(request *r, reading *in, bool reset)
 	hob_json_close(&in->body, '}');
 	hob_buf body = in->body;
 	in->body = (hob_buf){0};
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t limit, uint64_t wait_ms)
@@ -62,7 +62,7 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 	srv_http *http = r->http;
 	srv_events *events = http->sources.events;
 	uint64_t seq = 0;
-	since_kind since = event_since(r, &seq);
+	since_kind since = srv_event_since(r, &seq);
 	bool first = r->deadline_ms == 0;
 	if (first) {
 		r->deadline_ms = http->now_ms + (int64_t)wait_ms;
@@ -84,7 +84,7 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 	enum MHD_Result result;
 	if (!reset && in.count == 0 && http->now_ms < r->deadline_ms) {
 		r->poll_since = in.seq;
-		request_park_for_event(r);
+		srv_request_park_for_event(r);
 		result = MHD_YES;
 	} else {
 		result = answer(r, &in, reset);
@@ -98,15 +98,16 @@ enum MHD_Result srv_route_changes(request *r)
 	enum MHD_Result result;
 	uint64_t wait_s, limit;
 	event_filter filter = {0};
-	if (request_is_foreign(r))
-		return reply_problem(r, PROBLEM_FORBIDDEN, "only pages of the daemon itself and programs may listen",
-							 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
-	if (!request_number(r, "wait", 0, WAIT_MAX_MS / 1000, 0, &result, &wait_s) ||
-		!request_number(r, "limit", 1, CHANGES_MAX, CHANGES_DEFAULT, &result, &limit) ||
-		!event_filter_init(&filter, r, &result))
+	if (srv_request_is_foreign(r))
+		return srv_reply_problem(r, PROBLEM_FORBIDDEN,
+								 "only pages of the daemon itself and programs may listen",
+								 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
+	if (!srv_request_number(r, "wait", 0, WAIT_MAX_MS / 1000, 0, &result, &wait_s) ||
+		!srv_request_number(r, "limit", 1, CHANGES_MAX, CHANGES_DEFAULT, &result, &limit) ||
+		!srv_event_filter_init(&filter, r, &result))
 		return result;
 	result = read_on(r, &filter, limit, wait_s * 1000);
-	event_filter_release(&filter);
+	srv_event_filter_release(&filter);
 	return result;
 }
 
@@ -133,7 +134,7 @@ enum MHD_Result srv_route_log(request *r)
 {
 	enum MHD_Result result;
 	uint64_t limit;
-	if (!request_number(r, "limit", 1, LINES_MAX, LINES_DEFAULT, &result, &limit))
+	if (!srv_request_number(r, "limit", 1, LINES_MAX, LINES_DEFAULT, &result, &limit))
 		return result;
 	srv_events *events = r->http->sources.events;
 	uint64_t oldest = srv_events_oldest(events), held = srv_events_newest(events) + 1 - oldest;
@@ -153,5 +154,5 @@ enum MHD_Result srv_route_log(request *r)
 	hob_json_close(&body, '}');
 	hob_buf_release(&in.text);
 	free(in.ends);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

@@ -36,8 +36,8 @@ enum MHD_Result srv_route_client(request *r)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++)
 		if (hob_str_equal(r->args[0], hob_str_of(files[i].name)))
-			return reply_file(r, files[i].begin, files[i].end, "text/javascript; charset=utf-8");
-	return reply_problem(
+			return srv_reply_file(r, files[i].begin, files[i].end, "text/javascript; charset=utf-8");
+	return srv_reply_problem(
 		r, PROBLEM_NOT_FOUND,
 		"there are: hob.js, hob-three.js, hob-overlay.js, hob-format.js and the files that they import",
 		"there is no client file '%.*s'", HOB_FMT(r->args[0]));

@@ -110,13 +110,13 @@ enum MHD_Result srv_route_asset_deps(request *r)
 	uint64_t depth;
 	walk w = {0};
 	hob_str direction = HOB_STR("out");
-	request_param(r, "direction", &direction);
+	srv_request_param(r, "direction", &direction);
 	bool in = hob_str_equal(direction, HOB_STR("in"));
 	if (!in && !hob_str_equal(direction, HOB_STR("out")))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "out: what it is made of; in: what is made of it",
-							 "'direction=%.*s' is neither in nor out", HOB_FMT(direction));
-	if (!request_number(r, "depth", 1, DEPTH_MAX, 1, &result, &depth) ||
-		!request_asset(r, &w.view, &asset, &result))
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "out: what it is made of; in: what is made of it",
+								 "'direction=%.*s' is neither in nor out", HOB_FMT(direction));
+	if (!srv_request_number(r, "depth", 1, DEPTH_MAX, 1, &result, &depth) ||
+		!srv_request_asset(r, &w.view, &asset, &result))
 		return result;
 	add(&w, (found){asset, NULL, asset->root, asset->path, 0});
 	for (uint32_t i = 0; i < w.count; i++) {
@@ -138,5 +138,5 @@ enum MHD_Result srv_route_asset_deps(request *r)
 	hob_json_close(&body, '}');
 	srv_view_drop(w.view);
 	free(w.items);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

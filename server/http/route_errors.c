@@ -143,9 +143,9 @@ static void put_group(hob_buf *out, const fault_group *g)
 	hob_json_key(out, "assets");
 	hob_json_open(out, '[');
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
-		put_asset(out, group[i].asset,
-				  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
-					  1u << FIELD_links);
+		srv_put_asset(out, group[i].asset,
+					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
+						  1u << FIELD_links);
 	hob_json_close(out, ']');
 	hob_json_close(out, '}');
 }
@@ -183,5 +183,5 @@ enum MHD_Result srv_route_errors(request *r)
 	free(faults);
 	free(groups);
 	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

@@ -34,7 +34,7 @@ enum MHD_Result srv_route_api(request *r)
 								"\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}"));
 	hob_json_close(&body, '}');
 	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 /* Sums over all assets, so only when asked for: a blob that two assets share counts for both. */
@@ -83,7 +83,7 @@ enum MHD_Result srv_route_stats(request *r)
 	srv_http *http = r->http;
 	enum MHD_Result result;
 	bool outputs;
-	if (!request_flag(r, "outputs", false, &result, &outputs))
+	if (!srv_request_flag(r, "outputs", false, &result, &outputs))
 		return result;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
@@ -131,7 +131,7 @@ enum MHD_Result srv_route_stats(request *r)
 		put_outputs(view, &body);
 	hob_json_close(&body, '}');
 	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 enum MHD_Result srv_route_roots(request *r)
@@ -162,7 +162,7 @@ enum MHD_Result srv_route_roots(request *r)
 	hob_json_close(&body, ']');
 	hob_json_close(&body, '}');
 	srv_view_drop(view);
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 enum MHD_Result srv_route_clients(request *r)
@@ -172,13 +172,13 @@ enum MHD_Result srv_route_clients(request *r)
 	hob_json_open(&body, '{');
 	hob_json_key(&body, "items");
 	hob_json_open(&body, '[');
-	streams_put(http, &body);
+	srv_streams_put(http, &body);
 	hob_json_close(&body, ']');
 	hob_json_put_u64(&body, "count", http->stream_count);
 	hob_json_put_u64(&body, "connections", http->connection_count);
 	hob_json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
 	hob_json_close(&body, '}');
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 enum MHD_Result srv_route_config(request *r)
@@ -189,7 +189,7 @@ enum MHD_Result srv_route_config(request *r)
 	if (http->sources.config)
 		http->sources.config(http->sources.config_user, &body);
 	hob_json_close(&body, '}');
-	return reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 /* For editors that complete and check: "$schema" in the file names it. */
@@ -198,9 +198,9 @@ enum MHD_Result srv_route_schema(request *r)
 	srv_http *http = r->http;
 	hob_buf body = {0};
 	if (!http->sources.schema || !http->sources.schema(r->args[0], &body))
-		return reply_problem(r, PROBLEM_NOT_FOUND, "there are: settings.json, config.json",
-							 "there is no schema '%.*s'", HOB_FMT(r->args[0]));
-	return reply_json(r, MHD_HTTP_OK, &body);
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "there are: settings.json, config.json",
+								 "there is no schema '%.*s'", HOB_FMT(r->args[0]));
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 /* ---- health */
@@ -215,7 +215,7 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 {
 	bool verbose = false, fine = true;
 	hob_str ignored;
-	verbose = request_param(r, "verbose", &ignored);
+	verbose = srv_request_param(r, "verbose", &ignored);
 	hob_buf body = {0};
 	for (size_t i = 0; i < count; i++) {
 		fine = fine && checks[i].fine;
@@ -225,11 +225,11 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 	}
 	hob_buf_put_str(&body, fine ? HOB_STR("ok\n") : HOB_STR("not ready\n"));
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, "text/plain; charset=utf-8");
-	response_add(response, "Cache-Control", "no-store");
+	struct MHD_Response *response = srv_response_of(&body, "text/plain; charset=utf-8");
+	srv_response_add(response, "Cache-Control", "no-store");
 	if (!fine)
-		response_add(response, "Retry-After", "1");
-	return reply(r, fine ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response, size);
+		srv_response_add(response, "Retry-After", "1");
+	return srv_reply(r, fine ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response, size);
 }
 
 enum MHD_Result srv_route_livez(request *r)
@@ -278,14 +278,14 @@ enum MHD_Result srv_route_readyz(request *r)
 enum MHD_Result srv_route_problem(request *r)
 {
 	for (int i = 0; i < PROBLEM_COUNT; i++) {
-		const problem_kind *kind = &problem_kinds[i];
+		const problem_kind *kind = &srv_problem_kinds[i];
 		if (!hob_str_equal(r->args[0], hob_str_of(kind->slug)))
 			continue;
 		hob_buf body = {0};
 		hob_buf_printf(&body, "%s (%d): %s\n", kind->title, kind->status, kind->meaning);
 		size_t size = body.size;
-		return reply(r, MHD_HTTP_OK, response_of(&body, "text/plain; charset=utf-8"), size);
+		return srv_reply(r, MHD_HTTP_OK, srv_response_of(&body, "text/plain; charset=utf-8"), size);
 	}
-	return reply_problem(r, PROBLEM_NOT_FOUND, "see the 'type' of a problem", "there is no problem '%.*s'",
-						 HOB_FMT(r->args[0]));
+	return srv_reply_problem(r, PROBLEM_NOT_FOUND, "see the 'type' of a problem",
+							 "there is no problem '%.*s'", HOB_FMT(r->args[0]));
 }

@@ -14,7 +14,7 @@ static bool parse_time(hob_str text, int64_t *out)
 	char copy[40];
 	struct tm t = {0};
 	uint64_t number;
-	if (parse_decimal(text, &number) && number < INT64_MAX) {
+	if (srv_parse_decimal(text, &number) && number < INT64_MAX) {
 		*out = (int64_t)number;
 		return true;
 	}
@@ -56,18 +56,18 @@ enum MHD_Result srv_route_jobs(request *r)
 	uint64_t limit, before;
 	int64_t since_ms = 0;
 	if (r->ask)
-		return reply_answer(r, "application/json");
+		return srv_reply_answer(r, "application/json");
 	hob_str asset = {0}, state = {0}, since = {0};
-	request_param(r, "asset", &asset);
-	request_param(r, "state", &state);
-	if (!request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &limit) ||
-		!request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
+	srv_request_param(r, "asset", &asset);
+	srv_request_param(r, "state", &state);
+	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &limit) ||
+		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
 		return result;
-	if (request_param(r, "since", &since) && !parse_time(since, &since_ms))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
-							 HOB_FMT(since));
+	if (srv_request_param(r, "since", &since) && !parse_time(since, &since_ms))
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
+								 HOB_FMT(since));
 	if (!known_words(state))
-		return reply_problem(
+		return srv_reply_problem(
 			r, PROBLEM_BAD_REQUEST,
 			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
 			"fetched failed cancelled",
@@ -75,8 +75,8 @@ enum MHD_Result srv_route_jobs(request *r)
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	const srv_view_asset *known = srv_view_find_id(view, asset);
 	result =
-		ask_loop(r, SRV_CONTROL_JOBS, known ? known->full : asset,
-				 &(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
+		srv_ask_loop(r, SRV_CONTROL_JOBS, known ? known->full : asset,
+					 &(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
 	srv_view_drop(view);
 	return result;
 }
@@ -85,35 +85,35 @@ enum MHD_Result srv_route_what_if(request *r)
 {
 	hob_str file = {0};
 	if (r->ask)
-		return reply_answer(r, "application/json");
-	if (!request_param(r, "file", &file) || file.len == 0)
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "/api/v1/what-if?file=art/textures/wood.png",
-							 "the parameter 'file' is missing: ROOT/PATH of a file");
-	return ask_loop(r, SRV_CONTROL_WHAT_IF, (hob_str){0}, &(srv_control){.text = file});
+		return srv_reply_answer(r, "application/json");
+	if (!srv_request_param(r, "file", &file) || file.len == 0)
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "/api/v1/what-if?file=art/textures/wood.png",
+								 "the parameter 'file' is missing: ROOT/PATH of a file");
+	return srv_ask_loop(r, SRV_CONTROL_WHAT_IF, (hob_str){0}, &(srv_control){.text = file});
 }
 
 static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
 {
 	uint64_t id;
-	if (!parse_decimal(r->args[0], &id) || id == 0)
-		return reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/jobs lists jobs with their ids",
-							 "there is no job '%.*s'", HOB_FMT(r->args[0]));
-	return ask_loop(r, kind, (hob_str){0}, &(srv_control){.number = id});
+	if (!srv_parse_decimal(r->args[0], &id) || id == 0)
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/jobs lists jobs with their ids",
+								 "there is no job '%.*s'", HOB_FMT(r->args[0]));
+	return srv_ask_loop(r, kind, (hob_str){0}, &(srv_control){.number = id});
 }
 
 enum MHD_Result srv_route_job(request *r)
 {
-	return r->ask ? reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_JOB);
+	return r->ask ? srv_reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_JOB);
 }
 
 enum MHD_Result srv_route_job_cancel(request *r)
 {
-	return r->ask ? reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_CANCEL);
+	return r->ask ? srv_reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_CANCEL);
 }
 
 enum MHD_Result srv_route_job_log(request *r)
 {
-	return r->ask ? reply_answer(r, "text/plain; charset=utf-8") : ask_about_job(r, SRV_CONTROL_LOG);
+	return r->ask ? srv_reply_answer(r, "text/plain; charset=utf-8") : ask_about_job(r, SRV_CONTROL_LOG);
 }
 
 /* ---- bundles: made as blobs, which nothing names and which go again after a while */
@@ -122,17 +122,17 @@ static enum MHD_Result reply_bundle(request *r)
 {
 	hob_sha256 digest;
 	if (r->ask->status != MHD_HTTP_OK)
-		return reply_answer(r, "application/json");
+		return srv_reply_answer(r, "application/json");
 	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-				  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
+				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
 				  : NULL;
-	return b ? reply_blob(r, b, &(blob_headers){.type = "application/x-tar", .as_it_is = true})
-			 : reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the bundle could not be kept");
+	return b ? srv_reply_blob(r, b, &(blob_headers){.type = "application/x-tar", .as_it_is = true})
+			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the bundle could not be kept");
 }
 
 static enum MHD_Result refuse_bundle(request *r)
 {
-	return reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
+	return srv_reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
 }
 
 enum MHD_Result srv_route_job_bundle(request *r)
@@ -151,9 +151,9 @@ enum MHD_Result srv_route_asset_bundle(request *r)
 		return refuse_bundle(r);
 	if (r->ask)
 		return reply_bundle(r);
-	if (!request_asset(r, &view, &asset, &result))
+	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
-	result = ask_loop(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
+	result = srv_ask_loop(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
 	srv_view_drop(view);
 	return result;
 }
@@ -188,14 +188,14 @@ static bool read_roots(const request *r, const cJSON *list, hob_buf *names, cons
 static enum MHD_Result refuse_root(request *r, const char *wrong)
 {
 	const char *hint = "GET /api/v1/roots tells their names; without \"roots\" all are waited for";
-	return wrong ? reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no root '%s'", wrong)
-				 : reply_problem(r, PROBLEM_BAD_REQUEST, hint, "'roots' is not a list of names of roots");
+	return wrong ? srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no root '%s'", wrong)
+				 : srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint, "'roots' is not a list of names of roots");
 }
 
 enum MHD_Result srv_route_sync(request *r)
 {
 	if (r->ask)
-		return reply_answer(r, "application/json");
+		return srv_reply_answer(r, "application/json");
 	double timeout = SYNC_DEFAULT_MS;
 	const char *wrong;
 	hob_buf roots = {0};
@@ -206,14 +206,14 @@ enum MHD_Result srv_route_sync(request *r)
 		timeout = value->valuedouble;
 	enum MHD_Result result;
 	if (!fine || !(timeout >= 0 && timeout <= SYNC_MAX_MS))
-		result =
-			reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
-						  "the body is not a JSON object whose 'timeout_ms' is from 0 to %d", SYNC_MAX_MS);
+		result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
+								   "the body is not a JSON object whose 'timeout_ms' is from 0 to %d",
+								   SYNC_MAX_MS);
 	else if (!read_roots(r, cJSON_GetObjectItemCaseSensitive(object, "roots"), &roots, &wrong))
 		result = refuse_root(r, wrong);
 	else
-		result = ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0},
-						  &(srv_control){.timeout_ms = (uint32_t)timeout, .text = hob_buf_str(&roots)});
+		result = srv_ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0},
+							  &(srv_control){.timeout_ms = (uint32_t)timeout, .text = hob_buf_str(&roots)});
 	cJSON_Delete(object);
 	hob_buf_release(&roots);
 	return result;
@@ -226,7 +226,7 @@ static enum MHD_Result start_task(request *r, srv_control_kind kind)
 	enum MHD_Result result;
 	bool dry_run;
 	if (!r->ask) {
-		if (!request_flag(r, "dry_run", false, &result, &dry_run))
+		if (!srv_request_flag(r, "dry_run", false, &result, &dry_run))
 			return result;
 		cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "dry_run");
@@ -238,14 +238,14 @@ static enum MHD_Result start_task(request *r, srv_control_kind kind)
 		dry_run = dry_run || cJSON_IsTrue(value);
 		cJSON_Delete(object);
 		if (!fine)
-			return reply_problem(
+			return srv_reply_problem(
 				r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",
 				"the body is not a JSON object with a boolean 'dry_run' and, for gc, 'max_bytes' from 1");
-		return ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run, .number = bytes});
+		return srv_ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run, .number = bytes});
 	}
 	if (r->ask->status != MHD_HTTP_ACCEPTED)
-		return reply_answer(r, "application/json");
-	return reply_accepted(r, "/api/v1/jobs");
+		return srv_reply_answer(r, "application/json");
+	return srv_reply_accepted(r, "/api/v1/jobs");
 }
 
 enum MHD_Result srv_route_gc(request *r)
@@ -265,25 +265,26 @@ enum MHD_Result srv_route_manifest(request *r)
 	uint64_t rev = 0;
 	hob_str root = {0};
 	if (r->ask)
-		return reply_answer(r, "application/json");
-	request_param(r, "root", &root);
-	request_uses(r, root);
+		return srv_reply_answer(r, "application/json");
+	srv_request_param(r, "root", &root);
+	srv_request_uses(r, root);
 	bool latest = hob_str_equal(r->args[0], HOB_STR("latest"));
-	if (!latest && (!parse_decimal(r->args[0], &rev) || rev == 0))
-		return reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1 tells the newest rev; 'latest' stands for it",
-							 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
-	return ask_loop(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
+	if (!latest && (!srv_parse_decimal(r->args[0], &rev) || rev == 0))
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
+								 "GET /api/v1 tells the newest rev; 'latest' stands for it",
+								 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
+	return srv_ask_loop(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
 }
 
 static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
 {
 	srv_control rest = {.text = hob_buf_str(&r->body)};
 	if (r->ask)
-		return reply_answer(r, "application/json");
+		return srv_reply_answer(r, "application/json");
 	if (!hob_sha256_parse(r->args[0], &rest.digest))
-		return reply_problem(r, PROBLEM_BAD_REQUEST, "a cook key is 64 lower-case hexadecimal digits",
-							 "'%.*s' is not a cook key", HOB_FMT(r->args[0]));
-	return ask_loop(r, kind, (hob_str){0}, &rest);
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "a cook key is 64 lower-case hexadecimal digits",
+								 "'%.*s' is not a cook key", HOB_FMT(r->args[0]));
+	return srv_ask_loop(r, kind, (hob_str){0}, &rest);
 }
 
 enum MHD_Result srv_route_action(request *r)

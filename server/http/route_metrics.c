@@ -94,15 +94,15 @@ static void put_http(hob_buf *out, const srv_http *http)
 	srv_metric_head(out, METRIC_http_requests);
 	for (int route = 0; route < ROUTE_COUNT; route++)
 		for (int i = 0; i < STATUS_SLOTS && http->requests[route].status[i]; i++) {
-			snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", route_pattern((route_id)route),
+			snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", srv_route_pattern((route_id)route),
 					 http->requests[route].status[i]);
 			srv_metric_u64(out, METRIC_http_requests, labels, http->requests[route].count[i]);
 		}
 	one(out, METRIC_http_response_bytes, http->response_bytes);
-	one(out, METRIC_http_blob_cache, blob_cache_count(http->blobs));
+	one(out, METRIC_http_blob_cache, srv_blob_cache_count(http->blobs));
 	srv_metric_head(out, METRIC_http_encoded);
 	for (int i = 0; i < CODING_COUNT; i++) {
-		snprintf(labels, sizeof labels, "coding=\"%s\"", coding_name((coding_id)i));
+		snprintf(labels, sizeof labels, "coding=\"%s\"", srv_coding_name((coding_id)i));
 		srv_metric_u64(out, METRIC_http_encoded, labels, http->encoded[i]);
 	}
 	one(out, METRIC_http_encoded_saved, http->encoded_saved_bytes);
@@ -124,7 +124,7 @@ enum MHD_Result srv_route_metrics(request *r)
 	if (http->sources.metrics)
 		http->sources.metrics(http->sources.metrics_user, &body);
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, "text/plain; version=0.0.4; charset=utf-8");
-	response_add(response, "Cache-Control", "no-store");
-	return reply(r, MHD_HTTP_OK, response, size);
+	struct MHD_Response *response = srv_response_of(&body, "text/plain; version=0.0.4; charset=utf-8");
+	srv_response_add(response, "Cache-Control", "no-store");
+	return srv_reply(r, MHD_HTTP_OK, response, size);
 }

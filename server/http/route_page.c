@@ -22,19 +22,20 @@ static enum MHD_Result reply_response(request *r, struct MHD_Response *response,
 	uint64_t hash[2];
 	hob_fast_hash(bytes, hash);
 	snprintf(etag, sizeof etag, "\"%016llx\"", (unsigned long long)hash[0]);
-	response_add(response, "Content-Type", type);
-	response_add(response, "Cache-Control", for_ever ? "public, max-age=31536000, immutable" : "no-cache");
-	response_add(response, "ETag", etag);
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_add(response, "Content-Type", type);
+	srv_response_add(response, "Cache-Control",
+					 for_ever ? "public, max-age=31536000, immutable" : "no-cache");
+	srv_response_add(response, "ETag", etag);
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	/* The decoders of compressed models are WebAssembly, which three.js fetches from a data: address. */
-	response_add(response, "Content-Security-Policy",
-				 "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
-				 "connect-src 'self' data: blob:; "
-				 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-	response_add(response, "Referrer-Policy", "no-referrer");
-	bool unchanged = r->head.if_none_match.data && etag_in_list(r->head.if_none_match, hob_str_of(etag));
-	return reply(r, unchanged ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, bytes.size);
+	srv_response_add(response, "Content-Security-Policy",
+					 "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
+					 "connect-src 'self' data: blob:; "
+					 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+	srv_response_add(response, "Referrer-Policy", "no-referrer");
+	bool unchanged = r->head.if_none_match.data && srv_etag_in_list(r->head.if_none_match, hob_str_of(etag));
+	return srv_reply(r, unchanged ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, bytes.size);
 }
 
 static struct MHD_Response *response_of_program(hob_bytes bytes)
@@ -42,7 +43,7 @@ static struct MHD_Response *response_of_program(hob_bytes bytes)
 	return MHD_create_response_from_buffer(bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_PERSISTENT);
 }
 
-enum MHD_Result reply_file(request *r, const char *begin, const char *end, const char *type)
+enum MHD_Result srv_reply_file(request *r, const char *begin, const char *end, const char *type)
 {
 	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
 	return reply_response(r, response_of_program(bytes), bytes, type, false);
@@ -110,16 +111,17 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 		file = NULL;
 	}
 	if (!file)
-		return reply_problem(r, PROBLEM_NOT_FOUND, "load the page again; the program may have been updated",
-							 "the dashboard has no file '%.*s'", HOB_FMT(name));
-	bool packed = request_takes_gzip(r);
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
+								 "load the page again; the program may have been updated",
+								 "the dashboard has no file '%.*s'", HOB_FMT(name));
+	bool packed = srv_request_takes_gzip(r);
 	const char *begin = packed ? file->packed : file->plain,
 			   *end = packed ? file->packed_end : file->plain_end;
 	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
 	struct MHD_Response *response = response_of_program(bytes);
-	response_add(response, "Vary", "Accept-Encoding");
+	srv_response_add(response, "Vary", "Accept-Encoding");
 	if (packed)
-		response_add(response, "Content-Encoding", "gzip");
+		srv_response_add(response, "Content-Encoding", "gzip");
 	return reply_response(r, response, bytes, file->type, for_ever);
 }
 
@@ -128,16 +130,16 @@ enum MHD_Result srv_route_web_file(request *r)
 	return reply_web(r, r->args[0], true);
 }
 
-bool has_dashboard(const srv_http *http)
+bool srv_has_dashboard(const srv_http *http)
 {
 	return http->web_root || srv_web_files[0].name;
 }
 
 enum MHD_Result srv_route_page(request *r)
 {
-	if (has_dashboard(r->http))
+	if (srv_has_dashboard(r->http))
 		return reply_web(r, HOB_STR("index.html"), false);
-	return reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
+	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }
 
 enum MHD_Result srv_route_page_below(request *r)
@@ -149,20 +151,20 @@ enum MHD_Result srv_route_page_below(request *r)
 
 enum MHD_Result srv_route_page_style(request *r)
 {
-	return reply_file(r, hob_page_css_begin, hob_page_css_end, "text/css; charset=utf-8");
+	return srv_reply_file(r, hob_page_css_begin, hob_page_css_end, "text/css; charset=utf-8");
 }
 
 enum MHD_Result srv_route_page_script(request *r)
 {
-	return reply_file(r, hob_page_js_begin, hob_page_js_end, "text/javascript; charset=utf-8");
+	return srv_reply_file(r, hob_page_js_begin, hob_page_js_end, "text/javascript; charset=utf-8");
 }
 
 enum MHD_Result srv_route_page_icon(request *r)
 {
-	return reply_file(r, hob_page_svg_begin, hob_page_svg_end, "image/svg+xml");
+	return srv_reply_file(r, hob_page_svg_begin, hob_page_svg_end, "image/svg+xml");
 }
 
 enum MHD_Result srv_route_openapi(request *r)
 {
-	return reply_file(r, hob_openapi_begin, hob_openapi_end, "application/json");
+	return srv_reply_file(r, hob_openapi_begin, hob_openapi_end, "application/json");
 }

@@ -19,30 +19,31 @@ static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str 
 	hob_json_close(&body, '}');
 	hob_buf_put(&body, "\n", 1);
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, "application/json");
-	response_add(response, "Cache-Control", "no-store");
+	struct MHD_Response *response = srv_response_of(&body, "application/json");
+	srv_response_add(response, "Cache-Control", "no-store");
 	if (token || r->head.session_over)
-		session_put(r, response, token ? *token : (hob_str){0});
-	return reply(r, MHD_HTTP_OK, response, size);
+		srv_session_put(r, response, token ? *token : (hob_str){0});
+	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
 enum MHD_Result srv_route_session(request *r)
 {
-	srv_scope scope = session_now(r);
-	return r->head.session_over && access_guessed(r) ? reply_guesses(r) : reply_session(r, scope, NULL);
+	srv_scope scope = srv_session_now(r);
+	return r->head.session_over && srv_access_guessed(r) ? srv_reply_guesses(r)
+														 : reply_session(r, scope, NULL);
 }
 
 enum MHD_Result srv_route_session_open(request *r)
 {
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	hob_str token = hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "token")));
-	srv_scope scope = session_scope(r, token);
+	srv_scope scope = srv_session_scope(r, token);
 	enum MHD_Result result;
 	if (token.len == 0)
-		result = reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"token\":\"hob_...\"}",
-							   "the body is not a JSON object with a 'token'");
+		result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"token\":\"hob_...\"}",
+								   "the body is not a JSON object with a 'token'");
 	else if (scope == SRV_SCOPE_NONE)
-		result = reply_wrong_token(r);
+		result = srv_reply_wrong_token(r);
 	else
 		result = reply_session(r, scope, r->http->access ? &token : NULL);
 	cJSON_Delete(object);
@@ -52,6 +53,6 @@ enum MHD_Result srv_route_session_open(request *r)
 enum MHD_Result srv_route_session_close(request *r)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	session_put(r, response, (hob_str){0});
-	return reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+	srv_session_put(r, response, (hob_str){0});
+	return srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 }

@@ -49,16 +49,16 @@ static enum MHD_Result reply_input(request *r, int fd, uint64_t size)
 	struct MHD_Response *response = MHD_create_response_from_fd64(size, fd);
 	if (!response) {
 		close(fd);
-		return reply_problem(r, PROBLEM_UNAVAILABLE, "try again",
-							 "there is too little memory for another answer");
+		return srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again",
+								 "there is too little memory for another answer");
 	}
-	response_add(response, "Content-Type", "application/octet-stream");
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	response_add(response, "Content-Security-Policy", "default-src 'none'; sandbox");
-	response_add(response, "Content-Disposition", "attachment");
-	response_add(response, "Cache-Control", "no-store");
-	return reply(r, MHD_HTTP_OK, response, size);
+	srv_response_add(response, "Content-Type", "application/octet-stream");
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_add(response, "Content-Security-Policy", "default-src 'none'; sandbox");
+	srv_response_add(response, "Content-Disposition", "attachment");
+	srv_response_add(response, "Cache-Control", "no-store");
+	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
 enum MHD_Result srv_route_asset_source(request *r)
@@ -67,8 +67,8 @@ enum MHD_Result srv_route_asset_source(request *r)
 	const srv_view *view;
 	const srv_view_asset *asset;
 	if (r->http->hide_sources)
-		return reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
-	if (!request_asset(r, &view, &asset, &result))
+		return srv_reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
+	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	struct stat info;
 	int fd = is_input(asset, r->args[1]) ? open_input(view, asset, r->args[1]) : -1;
@@ -78,10 +78,10 @@ enum MHD_Result srv_route_asset_source(request *r)
 	} else {
 		if (fd >= 0)
 			close(fd);
-		result = reply_problem(r, PROBLEM_NOT_FOUND,
-							   "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
-							   "'%.*s' was not cooked from a file '%.*s' that can be read",
-							   HOB_FMT(asset->full), HOB_FMT(r->args[1]));
+		result = srv_reply_problem(r, PROBLEM_NOT_FOUND,
+								   "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
+								   "'%.*s' was not cooked from a file '%.*s' that can be read",
+								   HOB_FMT(asset->full), HOB_FMT(r->args[1]));
 	}
 	srv_view_drop(view);
 	return result;

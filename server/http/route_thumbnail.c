@@ -13,13 +13,13 @@ static enum MHD_Result reply_sign(request *r, bool soon)
 	hob_buf body = {0};
 	hob_buf_put_str(&body, hob_str_of(sign));
 	size_t size = body.size;
-	struct MHD_Response *response = response_of(&body, "image/svg+xml");
-	response_add(response, "Cache-Control", "no-store");
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Content-Security-Policy", "default-src 'none'");
+	struct MHD_Response *response = srv_response_of(&body, "image/svg+xml");
+	srv_response_add(response, "Cache-Control", "no-store");
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Content-Security-Policy", "default-src 'none'");
 	if (soon)
-		response_add(response, "Retry-After", "1");
-	return reply(r, soon ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, response, size);
+		srv_response_add(response, "Retry-After", "1");
+	return srv_reply(r, soon ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, response, size);
 }
 
 enum MHD_Result srv_route_asset_thumbnail(request *r)
@@ -31,19 +31,20 @@ enum MHD_Result srv_route_asset_thumbnail(request *r)
 	hob_sha256 digest;
 	if (r->ask) {
 		if (r->ask->status >= 500)
-			return reply_answer(r, "application/json");
+			return srv_reply_answer(r, "application/json");
 		blob *b = r->ask->status == MHD_HTTP_OK && hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-					  ? blob_find(r->http->blobs, &digest, r->http->now_ms)
+					  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
 					  : NULL;
-		return b ? reply_blob(r, b, &(blob_headers){.type = "image/png", .as_it_is = true})
+		return b ? srv_reply_blob(r, b, &(blob_headers){.type = "image/png", .as_it_is = true})
 				 : reply_sign(r, r->ask->status == MHD_HTTP_ACCEPTED);
 	}
-	if (!request_number(r, "size", 32, 512, 256, &result, &size) || !request_asset(r, &view, &asset, &result))
+	if (!srv_request_number(r, "size", 32, 512, 256, &result, &size) ||
+		!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	uint64_t step = 32;
 	while (step < size)
 		step *= 2;
-	result = ask_loop(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
+	result = srv_ask_loop(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
 	srv_view_drop(view);
 	return result;
 }

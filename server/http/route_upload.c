@@ -18,7 +18,7 @@ struct upload {
 	hob_error error;
 };
 
-void upload_free(upload *u)
+void srv_upload_free(upload *u)
 {
 	if (!u)
 		return;
@@ -30,7 +30,7 @@ void upload_free(upload *u)
 
 static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
 {
-	upload_free(r->upload);
+	srv_upload_free(r->upload);
 	r->upload = NULL;
 	*result = sent;
 	return false;
@@ -43,23 +43,23 @@ static bool read_size(request *r, upload *u, enum MHD_Result *result)
 	bool plain = coding.len == 0 || hob_str_equal_nocase(coding, HOB_STR("identity"));
 	if (!plain && !hob_str_equal_nocase(coding, HOB_STR("zstd")))
 		return refuse(r, result,
-					  reply_problem(r, PROBLEM_MEDIA_TYPE, "send it plain or with Content-Encoding: zstd",
-									"the content coding '%.*s' is not understood", HOB_FMT(coding)));
+					  srv_reply_problem(r, PROBLEM_MEDIA_TYPE, "send it plain or with Content-Encoding: zstd",
+										"the content coding '%.*s' is not understood", HOB_FMT(coding)));
 	if (r->head.length_count == 0)
 		return refuse(r, result,
-					  reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length",
-									"a blob must say its size before it comes"));
+					  srv_reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length",
+										"a blob must say its size before it comes"));
 	hob_str size = plain ? r->head.content_length : r->head.digest_size;
-	if (!parse_decimal(size, &u->expected))
+	if (!srv_parse_decimal(size, &u->expected))
 		return refuse(r, result,
-					  reply_problem(r, PROBLEM_BAD_REQUEST,
-									"send X-Digest-SizeBytes, the size of the decoded blob",
-									"'%.*s' is not a size", HOB_FMT(size)));
+					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+										"send X-Digest-SizeBytes, the size of the decoded blob",
+										"'%.*s' is not a size", HOB_FMT(size)));
 	if (u->expected > upload_max)
 		return refuse(r, result,
-					  reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
-									"the blob has %llu bytes, at most %llu are taken",
-									(unsigned long long)u->expected, (unsigned long long)upload_max));
+					  srv_reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
+										"the blob has %llu bytes, at most %llu are taken",
+										(unsigned long long)u->expected, (unsigned long long)upload_max));
 	if (!plain) {
 		u->decoder = ZSTD_createDStream();
 		u->room = malloc(ZSTD_DStreamOutSize());
@@ -77,23 +77,23 @@ static bool has_quota(request *r, const upload *u, enum MHD_Result *result)
 	if ((usage.max_bytes == 0 || used <= usage.max_bytes) && u->expected <= usage.disk_free_bytes)
 		return true;
 	return refuse(r, result,
-				  reply_problem(r, PROBLEM_DISK_FULL,
-								"POST /api/v1/gc, or give the cache more room (--max-size)",
-								"the cache has %llu bytes and may have %llu; %llu bytes of disk are free",
-								(unsigned long long)usage.blob_bytes, (unsigned long long)usage.max_bytes,
-								(unsigned long long)usage.disk_free_bytes));
+				  srv_reply_problem(r, PROBLEM_DISK_FULL,
+									"POST /api/v1/gc, or give the cache more room (--max-size)",
+									"the cache has %llu bytes and may have %llu; %llu bytes of disk are free",
+									(unsigned long long)usage.blob_bytes, (unsigned long long)usage.max_bytes,
+									(unsigned long long)usage.disk_free_bytes));
 }
 
-bool upload_begin(request *r, enum MHD_Result *result)
+bool srv_upload_begin(request *r, enum MHD_Result *result)
 {
 	hob_sha256 digest;
 	hob_error error;
 	srv_store *store = r->http->sources.store;
 	if (!hob_sha256_parse(r->args[0], &digest))
 		return refuse(r, result,
-					  reply_problem(r, PROBLEM_BAD_REQUEST,
-									"a blob is named by 64 lower-case hexadecimal digits",
-									"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
+					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+										"a blob is named by 64 lower-case hexadecimal digits",
+										"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
 	upload *u = r->upload = calloc(1, sizeof *u);
 	if (!u)
 		return refuse(r, result, MHD_NO);
@@ -106,10 +106,10 @@ bool upload_begin(request *r, enum MHD_Result *result)
 	if (!has_quota(r, u, result))
 		return false;
 	if (!srv_blob_begin(store, &digest, &u->writer, &error))
-		return refuse(r, result,
-					  reply_problem(r,
-									error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
-									"look at the disk of the cache", "%s", error.context));
+		return refuse(
+			r, result,
+			srv_reply_problem(r, error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
+							  "look at the disk of the cache", "%s", error.context));
 	/* Slow senders have their time by the size that they announced. */
 	r->body_deadline_ms += (int64_t)(u->expected >> 6);
 	return true;
@@ -125,7 +125,7 @@ static void store_bytes(upload *u, hob_bytes bytes)
 		return;
 }
 
-void upload_put(upload *u, hob_bytes bytes)
+void srv_upload_put(upload *u, hob_bytes bytes)
 {
 	if (u->known || u->error.code != HOB_ERR_OK)
 		return;
@@ -150,20 +150,20 @@ void upload_put(upload *u, hob_bytes bytes)
 static enum MHD_Result reply_stored(request *r, int status)
 {
 	hob_buf empty = {0}, place = {0}, tag = {0};
-	struct MHD_Response *response = response_of(&empty, "application/octet-stream");
+	struct MHD_Response *response = srv_response_of(&empty, "application/octet-stream");
 	hob_buf_printf(&place, "/blobs/%.*s", HOB_FMT(r->args[0]));
 	hob_buf_printf(&tag, "\"%.*s\"", HOB_FMT(r->args[0]));
-	response_add_str(response, "Location", hob_buf_str(&place));
-	response_add_str(response, "ETag", hob_buf_str(&tag));
+	srv_response_add_str(response, "Location", hob_buf_str(&place));
+	srv_response_add_str(response, "ETag", hob_buf_str(&tag));
 	hob_buf_release(&place);
 	hob_buf_release(&tag);
-	return reply(r, status, response, 0);
+	return srv_reply(r, status, response, 0);
 }
 
 enum MHD_Result srv_route_blob_put(request *r)
 {
 	enum MHD_Result result;
-	if (!r->upload && !upload_begin(r, &result))
+	if (!r->upload && !srv_upload_begin(r, &result))
 		return result;
 	upload *u = r->upload;
 	if (u->known)
@@ -180,7 +180,7 @@ enum MHD_Result srv_route_blob_put(request *r)
 	problem_id problem = u->error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL
 						 : u->error.code == HOB_ERR_IO		? PROBLEM_UNAVAILABLE
 															: PROBLEM_BAD_REQUEST;
-	return reply_problem(r, problem,
-						 problem == PROBLEM_BAD_REQUEST ? "name a blob by the SHA-256 of its own bytes" : "",
-						 "%s", u->error.context);
+	return srv_reply_problem(
+		r, problem, problem == PROBLEM_BAD_REQUEST ? "name a blob by the SHA-256 of its own bytes" : "", "%s",
+		u->error.context);
 }

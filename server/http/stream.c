@@ -86,7 +86,7 @@ static void each_event(void *user, const srv_event *event)
 {
 	stream *s = user;
 	s->seq = event->seq;
-	if (!event_filter_passes(&s->filter, event))
+	if (!srv_event_filter_passes(&s->filter, event))
 		return;
 	put_event_head(&s->text, srv_events_epoch(s->request->http->sources.events), event->seq, event->kind);
 	put_data(&s->text, event->data);
@@ -124,7 +124,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 	size_t left = s->text.size - s->sent;
 	if (left == 0) {
 		s->asleep = true;
-		request_park(s->request);
+		srv_request_park(s->request);
 		return 0;
 	}
 	size_t given = left < room ? left : room;
@@ -148,7 +148,7 @@ static void on_end(void *user)
 				   s->filter.glob_count);
 	s->request->stream = NULL;
 	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
-	event_filter_release(&s->filter);
+	srv_event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
 	free(s->agent);
 	free(s);
@@ -157,16 +157,16 @@ static void on_end(void *user)
 static void wake(stream *s)
 {
 	s->asleep = false;
-	request_unpark(s->request);
+	srv_request_unpark(s->request);
 }
 
-void stream_hang_up(stream *s)
+void srv_stream_hang_up(stream *s)
 {
 	if (s->asleep)
 		wake(s);
 }
 
-void streams_wake(srv_http *http)
+void srv_streams_wake(srv_http *http)
 {
 	uint64_t newest = http->streams ? srv_events_newest(http->sources.events) : 0;
 	for (stream *s = http->streams; s; s = s->next)
@@ -176,9 +176,9 @@ void streams_wake(srv_http *http)
 
 static void end_revoked(srv_http *http)
 {
-	uint32_t readings = access_readings(http);
+	uint32_t readings = srv_access_readings(http);
 	for (stream *s = readings != http->streams_readings ? http->streams : NULL; s; s = s->next)
-		if (!access_goes_on(s->request)) {
+		if (!srv_access_goes_on(s->request)) {
 			s->over = true;
 			if (s->asleep)
 				wake(s);
@@ -186,7 +186,7 @@ static void end_revoked(srv_http *http)
 	http->streams_readings = readings;
 }
 
-void streams_tick(srv_http *http)
+void srv_streams_tick(srv_http *http)
 {
 	end_revoked(http);
 	/* A suspended connection does not notice that its peer is gone; writing does. */
@@ -243,7 +243,7 @@ static void put_texts(hob_buf *out, const char *name, char *const *texts, uint32
 	hob_json_close(out, ']');
 }
 
-void streams_put(srv_http *http, hob_buf *out)
+void srv_streams_put(srv_http *http, hob_buf *out)
 {
 	enum { SHOWN_MAX = 1000 };
 	uint64_t newest = srv_events_newest(http->sources.events);
@@ -267,16 +267,16 @@ enum MHD_Result srv_route_events(request *r)
 {
 	srv_http *http = r->http;
 	enum MHD_Result result;
-	if (request_is_foreign(r))
-		return reply_problem(
+	if (srv_request_is_foreign(r))
+		return srv_reply_problem(
 			r, PROBLEM_FORBIDDEN,
 			"only the daemon's own pages, programs and sites of server.cors_origins may listen",
 			"this request comes from '%.*s'", HOB_FMT(r->head.origin));
-	if (!request_accepts(r, "text/event-stream"))
-		return reply_problem(r, PROBLEM_ACCEPT, "send Accept: text/event-stream",
-							 "this resource is text/event-stream");
+	if (!srv_request_accepts(r, "text/event-stream"))
+		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: text/event-stream",
+								 "this resource is text/event-stream");
 	if (http->stream_count >= http->max_events)
-		return reply_problem_text(
+		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
 			&(problem_text){.detail = HOB_STR("too many listeners"),
 							.hint = HOB_STR("share one stream between the tabs of a browser"),
@@ -285,12 +285,12 @@ enum MHD_Result srv_route_events(request *r)
 	if (!s)
 		return MHD_NO;
 	s->request = r;
-	if (!event_filter_init(&s->filter, r, &result)) {
+	if (!srv_event_filter_init(&s->filter, r, &result)) {
 		free(s);
 		return result;
 	}
 	uint64_t seq = 0;
-	since_kind since = event_since(r, &seq);
+	since_kind since = srv_event_since(r, &seq);
 	start(s, since, seq);
 	note_client(s);
 	s->wrote_ms = http->now_ms;
@@ -302,7 +302,7 @@ enum MHD_Result srv_route_events(request *r)
 	http->streams = s;
 	http->stream_count++;
 	srv_events_join(http->sources.events);
-	s->client = request_client(r);
+	s->client = srv_request_client(r);
 	srv_uses_join(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
 				  s->filter.glob_count);
 	r->stream = s;
@@ -311,10 +311,10 @@ enum MHD_Result srv_route_events(request *r)
 		on_end(s);
 		return MHD_NO;
 	}
-	response_add(response, "Content-Type", "text/event-stream; charset=utf-8");
-	response_add(response, "Cache-Control", "no-cache");
-	response_add(response, "X-Accel-Buffering", "no");
-	response_add(response, "X-Content-Type-Options", "nosniff");
-	response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	return reply(r, MHD_HTTP_OK, response, 0);
+	srv_response_add(response, "Content-Type", "text/event-stream; charset=utf-8");
+	srv_response_add(response, "Cache-Control", "no-cache");
+	srv_response_add(response, "X-Accel-Buffering", "no");
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	return srv_reply(r, MHD_HTTP_OK, response, 0);
 }

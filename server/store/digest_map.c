@@ -5,13 +5,13 @@
 
 enum { CAPACITY_MIN = 64 };
 
-void digest_map_init(digest_map *map, size_t value_size)
+void srv_digest_map_init(digest_map *map, size_t value_size)
 {
 	size_t stride = (sizeof(hob_sha256) + value_size + 7) & ~(size_t)7;
 	*map = (digest_map){.value_size = value_size, .stride = stride};
 }
 
-void digest_map_release(digest_map *map)
+void srv_digest_map_release(digest_map *map)
 {
 	free(map->slots);
 	free(map->taken);
@@ -19,7 +19,7 @@ void digest_map_release(digest_map *map)
 	map->capacity = map->count = 0;
 }
 
-void digest_map_clear(digest_map *map)
+void srv_digest_map_clear(digest_map *map)
 {
 	if (map->capacity > 0)
 		memset(map->taken, 0, map->capacity);
@@ -45,7 +45,7 @@ static size_t seek(const digest_map *map, const hob_sha256 *digest)
 	return i;
 }
 
-void *digest_map_find(const digest_map *map, const hob_sha256 *digest)
+void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest)
 {
 	if (map->count == 0)
 		return NULL;
@@ -79,7 +79,7 @@ static bool grow(digest_map *map, size_t capacity)
 	return true;
 }
 
-bool digest_map_reserve(digest_map *map, size_t capacity)
+bool srv_digest_map_reserve(digest_map *map, size_t capacity)
 {
 	size_t size = CAPACITY_MIN;
 	while (size < capacity)
@@ -87,7 +87,7 @@ bool digest_map_reserve(digest_map *map, size_t capacity)
 	return map->capacity >= size || grow(map, size);
 }
 
-void *digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
+void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
 {
 	assert(map->stride > 0);
 	if (map->count * 4 >= map->capacity * 3 && !grow(map, map->capacity ? map->capacity * 2 : CAPACITY_MIN))
@@ -103,7 +103,7 @@ void *digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
 	return slot(map, i) + sizeof *digest;
 }
 
-bool digest_map_remove(digest_map *map, const hob_sha256 *digest)
+bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest)
 {
 	if (map->count == 0)
 		return false;
@@ -123,7 +123,7 @@ bool digest_map_remove(digest_map *map, const hob_sha256 *digest)
 	return true;
 }
 
-void *digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest)
+void *srv_digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest)
 {
 	for (; *at < map->capacity; (*at)++) {
 		if (!map->taken[*at])

@@ -13,16 +13,16 @@ typedef struct digest_map {
 	size_t value_size, stride, capacity, count;
 } digest_map;
 
-void digest_map_init(digest_map *map, size_t value_size);
-void digest_map_release(digest_map *map); /* {0} is fine */
-void *digest_map_find(const digest_map *map, const hob_sha256 *digest);
+void srv_digest_map_init(digest_map *map, size_t value_size);
+void srv_digest_map_release(digest_map *map); /* {0} is fine */
+void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest);
 /* The value of `digest`, zeroed when it is new; NULL when memory is short. */
-void *digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
+void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
 /* Room as of a map with this `capacity`, whose entries put in its own order then lie one behind the other. */
-bool digest_map_reserve(digest_map *map, size_t capacity);
-bool digest_map_remove(digest_map *map, const hob_sha256 *digest);
-void digest_map_clear(digest_map *map);
+bool srv_digest_map_reserve(digest_map *map, size_t capacity);
+bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest);
+void srv_digest_map_clear(digest_map *map);
 /* Walks all entries in no particular order: *at begins as 0; NULL at the end. */
-void *digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest);
+void *srv_digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest);
 
 #endif

@@ -16,12 +16,12 @@
 
 enum { BOOT_ID = 40 };
 
-uint32_t store_now_s(srv_store *store)
+uint32_t srv_store_now_s(srv_store *store)
 {
 	return (uint32_t)time(NULL) + atomic_load_explicit(&store->time_shift_s, memory_order_relaxed);
 }
 
-bool store_fail_errno(hob_error *err, int code, const char *what, const char *name)
+bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char *name)
 {
 	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
 		return hob_fail(err, DISK_FULL,
@@ -30,7 +30,7 @@ bool store_fail_errno(hob_error *err, int code, const char *what, const char *na
 	return hob_fail(err, IO, "cannot %s %s: %s", what, name, strerror(code));
 }
 
-bool store_write_all(int fd, const void *data, size_t size)
+bool srv_store_write_all(int fd, const void *data, size_t size)
 {
 	const uint8_t *at = data;
 	while (size > 0) {
@@ -45,7 +45,7 @@ bool store_write_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-int store_temporary(srv_store *store, char name[32])
+int srv_store_temporary(srv_store *store, char name[32])
 {
 	snprintf(name, 32, "%llu", (unsigned long long)atomic_fetch_add(&store->temporary, 1));
 	return openat(store->tmp_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
@@ -78,17 +78,17 @@ static void read_boot_id(char out[BOOT_ID])
 static bool write_marker(srv_store *store, const char *text, hob_error *err)
 {
 	char name[32];
-	int fd = store_temporary(store, name);
-	bool ok = fd >= 0 && store_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
+	int fd = srv_store_temporary(store, name);
+	bool ok = fd >= 0 && srv_store_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
 			  renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
 	if (!ok)
-		store_fail_errno(err, errno, "mark the cache as used:", store->dir);
+		srv_store_fail_errno(err, errno, "mark the cache as used:", store->dir);
 	if (fd >= 0)
 		close(fd);
 	return ok;
 }
 
-bool store_mark(srv_store *store, hob_error *err)
+bool srv_store_mark(srv_store *store, hob_error *err)
 {
 	if (atomic_load_explicit(&store->marked, memory_order_acquire))
 		return true;
@@ -98,14 +98,14 @@ bool store_mark(srv_store *store, hob_error *err)
 		char boot[BOOT_ID];
 		read_boot_id(boot);
 		ok = write_marker(store, boot, err);
-		store_start_drop(store);
+		srv_store_start_drop(store);
 		atomic_store_explicit(&store->marked, ok, memory_order_release);
 	}
 	pthread_mutex_unlock(&store->mark_lock);
 	return ok;
 }
 
-void store_mark_damaged(srv_store *store)
+void srv_store_mark_damaged(srv_store *store)
 {
 	pthread_mutex_lock(&store->mark_lock);
 	if (!store->index_wrong && write_marker(store, "damaged", NULL))
@@ -130,7 +130,7 @@ static store_stop how_it_stopped(srv_store *store)
 
 /* ---- the folder */
 
-bool store_make_folders(const char *path, hob_error *err)
+bool srv_store_make_folders(const char *path, hob_error *err)
 {
 	char part[PATH_MAX];
 	size_t len = strlen(path);
@@ -143,7 +143,7 @@ bool store_make_folders(const char *path, hob_error *err)
 		memcpy(part, path, i);
 		part[i] = 0;
 		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return store_fail_errno(err, errno, "make the folder", part);
+			return srv_store_fail_errno(err, errno, "make the folder", part);
 	}
 	return true;
 }
@@ -153,7 +153,7 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	*made = mkdirat(dir_fd, name, 0777) == 0;
 	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		store_fail_errno(err, errno, "open the folder", name);
+		srv_store_fail_errno(err, errno, "open the folder", name);
 	return fd;
 }
 
@@ -178,11 +178,11 @@ static bool lock_folder(srv_store *store, hob_error *err)
 {
 	store->lock_fd = openat(store->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (store->lock_fd < 0)
-		return store_fail_errno(err, errno, "open the lock of", store->dir);
+		return srv_store_fail_errno(err, errno, "open the lock of", store->dir);
 	char pid[24] = {0};
 	if (!take_lock(store->lock_fd)) {
 		if (errno != EWOULDBLOCK)
-			return store_fail_errno(err, errno, "lock", store->dir);
+			return srv_store_fail_errno(err, errno, "lock", store->dir);
 		if (pread(store->lock_fd, pid, sizeof pid - 1, 0) <= 0)
 			strcpy(pid, "unknown");
 		pid[strcspn(pid, "\n")] = 0;
@@ -193,7 +193,7 @@ static bool lock_folder(srv_store *store, hob_error *err)
 	}
 	int size = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)size, 0) != size)
-		return store_fail_errno(err, errno, "write the lock of", store->dir);
+		return srv_store_fail_errno(err, errno, "write the lock of", store->dir);
 	return true;
 }
 
@@ -215,14 +215,14 @@ static void sweep_temporary(srv_store *store)
 static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)
 {
 	bool made;
-	if (!store_make_folders(dir, err))
+	if (!srv_store_make_folders(dir, err))
 		return false;
 	store->dir = realpath(dir, NULL);
 	if (!store->dir)
-		return store_fail_errno(err, errno, "find the folder", dir);
+		return srv_store_fail_errno(err, errno, "find the folder", dir);
 	store->dir_fd = open(store->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->dir_fd < 0)
-		return store_fail_errno(err, errno, "open the folder", store->dir);
+		return srv_store_fail_errno(err, errno, "open the folder", store->dir);
 	const char *network = srv_network_mount(store->dir_fd);
 	if (network)
 		return hob_fail(err, IO,
@@ -255,22 +255,22 @@ static srv_store *blank_store(const srv_store_options *options)
 	pthread_mutex_init(&store->blob_lock, NULL);
 	pthread_mutex_init(&store->part_lock, NULL);
 	pthread_mutex_init(&store->sync_lock, NULL);
-	digest_map_init(&store->blobs, sizeof(blob_entry));
-	digest_map_init(&store->unsaved, 0);
-	digest_map_init(&store->parts, sizeof(part_entry));
-	digest_map_init(&store->used_recipes, sizeof(uint32_t));
+	srv_digest_map_init(&store->blobs, sizeof(blob_entry));
+	srv_digest_map_init(&store->unsaved, 0);
+	srv_digest_map_init(&store->parts, sizeof(part_entry));
+	srv_digest_map_init(&store->used_recipes, sizeof(uint32_t));
 	return store;
 }
 
 static void free_store(srv_store *store)
 {
 	int fds[] = {store->recipes_fd, store->tmp_fd, store->blobs_fd, store->dir_fd, store->lock_fd};
-	store_db_close(store);
-	store_start_close(store);
-	digest_map_release(&store->blobs);
-	digest_map_release(&store->unsaved);
-	digest_map_release(&store->parts);
-	digest_map_release(&store->used_recipes);
+	srv_store_db_close(store);
+	srv_store_start_close(store);
+	srv_digest_map_release(&store->blobs);
+	srv_digest_map_release(&store->unsaved);
+	srv_digest_map_release(&store->parts);
+	srv_digest_map_release(&store->used_recipes);
 	free(store->damaged);
 	for (size_t i = 0; i < HOB_COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
@@ -295,7 +295,7 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 	if (ok) {
 		store_stop stop = how_it_stopped(store);
 		sweep_temporary(store);
-		ok = store_index_open(store, known, stop, &again, &why);
+		ok = srv_store_index_open(store, known, stop, &again, &why);
 	}
 	if (!ok) {
 		free_store(store);
@@ -314,7 +314,7 @@ void srv_store_close(srv_store *store)
 	if (!store)
 		return;
 	hob_error err;
-	bool clean = store_usage_save(store, &err) && srv_store_commit(store, &err) && !store->index_wrong;
+	bool clean = srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !store->index_wrong;
 	bool marked = atomic_load(&store->marked);
 	if (marked && clean) {
 		clean =
@@ -322,10 +322,11 @@ void srv_store_close(srv_store *store)
 			sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK;
 	}
 	hob_buf start = {0};
-	bool keep = clean && store->db && (marked || !store->start_kept) && store_start_collect(store, &start);
-	store_db_close(store);
+	bool keep =
+		clean && store->db && (marked || !store->start_kept) && srv_store_start_collect(store, &start);
+	srv_store_db_close(store);
 	if (keep)
-		store_start_write(store, &start);
+		srv_store_start_write(store, &start);
 	hob_buf_release(&start);
 	if (marked && clean) {
 		unlinkat(store->dir_fd, "running", 0);
@@ -342,6 +343,6 @@ const char *srv_store_epoch(const srv_store *store)
 bool srv_store_sync(srv_store *store, hob_error *err)
 {
 	if (syncfs(store->blobs_fd) != 0)
-		return store_fail_errno(err, errno, "make durable what is in", store->dir);
-	return store_db_fold(store, err);
+		return srv_store_fail_errno(err, errno, "make durable what is in", store->dir);
+	return srv_store_db_fold(store, err);
 }

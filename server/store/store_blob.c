@@ -11,7 +11,7 @@
 
 enum { READ_SIZE = 128 << 10, LINK_NAME = STORE_TEMPORARY, GRACE_S = 60, ROW_WAIT_S = 600 };
 
-void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
+void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, text);
@@ -32,29 +32,29 @@ static int64_t change_ns(const struct stat *info)
 static void unsaved(srv_store *store, const hob_sha256 *digest)
 {
 	bool fresh;
-	digest_map_put(&store->unsaved, digest, &fresh);
+	srv_digest_map_put(&store->unsaved, digest, &fresh);
 }
 
 static blob_entry *add_entry(srv_store *store, const hob_sha256 *digest, uint64_t size)
 {
 	bool fresh;
-	blob_entry *entry = digest_map_put(&store->blobs, digest, &fresh);
+	blob_entry *entry = srv_digest_map_put(&store->blobs, digest, &fresh);
 	if (!entry)
 		return NULL;
 	store->blob_bytes += size - entry->size;
 	entry->size = size;
-	entry->used_at_s = store_now_s(store);
+	entry->used_at_s = srv_store_now_s(store);
 	unsaved(store, digest);
 	return entry;
 }
 
 static void remove_entry(srv_store *store, const hob_sha256 *digest)
 {
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry)
 		return;
 	store->blob_bytes -= entry->size;
-	digest_map_remove(&store->blobs, digest);
+	srv_digest_map_remove(&store->blobs, digest);
 	unsaved(store, digest);
 }
 
@@ -85,9 +85,9 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 {
 	char name[STORE_BLOB_NAME];
 	struct stat info;
-	store_blob_name(digest, name);
+	srv_store_blob_name(digest, name);
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	bool there = fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 	bool wrong = !there || !S_ISREG(info.st_mode) || (entry && (uint64_t)info.st_size != entry->size) ||
 				 (seen && seen->st_ino == info.st_ino);
@@ -100,7 +100,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
-size_t store_blobs_forget(srv_store *store)
+size_t srv_store_blobs_forget(srv_store *store)
 {
 	size_t count, lost = 0;
 	hob_sha256 *digests = srv_store_digests(store, &count);
@@ -108,7 +108,7 @@ size_t store_blobs_forget(srv_store *store)
 		if (srv_blob_exists(store, &digests[i]))
 			continue;
 		pthread_mutex_lock(&store->blob_lock);
-		if (digest_map_find(&store->blobs, &digests[i])) {
+		if (srv_digest_map_find(&store->blobs, &digests[i])) {
 			remove_entry(store, &digests[i]);
 			store->damaged_count++;
 			lost++;
@@ -121,7 +121,7 @@ size_t store_blobs_forget(srv_store *store)
 
 /* ---- put */
 
-int store_open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)
+int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[LINK_NAME], bool *named)
 {
 	char folder[3] = {name[0], name[1], 0};
 	*named = false;
@@ -139,7 +139,7 @@ int store_open_unnamed(srv_store *store, const char *name, char temporary[LINK_N
 	else if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
 		return -1;
 	*named = true;
-	return store_temporary(store, temporary);
+	return srv_store_temporary(store, temporary);
 }
 
 /* Gives the finished file its name, replacing what may stand there: the bytes in hand are right by construction. */
@@ -160,23 +160,23 @@ static bool give_name(srv_store *store, int fd, const char *temporary, bool name
 
 static bool known_good(srv_store *store, const hob_sha256 *digest)
 {
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry || entry->suspect)
 		return false;
-	entry->used_at_s = store_now_s(store);
+	entry->used_at_s = srv_store_now_s(store);
 	entry->awaited = true;
 	return true;
 }
 
-bool store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
-				   const hob_sha256 *digest, uint64_t size, hob_error *err)
+bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
+					   const hob_sha256 *digest, uint64_t size, hob_error *err)
 {
 	bool ok = true;
 	pthread_mutex_lock(&store->blob_lock);
 	if (!known_good(store, digest)) {
 		ok = give_name(store, fd, temporary, named, name);
 		if (!ok)
-			store_fail_errno(err, errno, "name the blob", name);
+			srv_store_fail_errno(err, errno, "name the blob", name);
 		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
 		struct stat info;
 		if (entry) {
@@ -206,19 +206,19 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 		*out = digest;
 		return true;
 	}
-	if (!store_mark(store, err))
+	if (!srv_store_mark(store, err))
 		return false;
-	store_blob_name(&digest, name);
-	int fd = store_open_unnamed(store, name, temporary, &named);
+	srv_store_blob_name(&digest, name);
+	int fd = srv_store_open_unnamed(store, name, temporary, &named);
 	if (fd < 0)
-		return store_fail_errno(err, errno, "make a blob in", store->dir);
-	bool ok = store_write_all(fd, bytes.data, bytes.size);
+		return srv_store_fail_errno(err, errno, "make a blob in", store->dir);
+	bool ok = srv_store_write_all(fd, bytes.data, bytes.size);
 	if (!ok) {
-		store_fail_errno(err, errno, "write a blob in", store->dir);
+		srv_store_fail_errno(err, errno, "write a blob in", store->dir);
 		if (named)
 			unlinkat(store->tmp_fd, temporary, 0);
 	} else {
-		ok = store_publish(store, fd, temporary, named, name, &digest, bytes.size, err);
+		ok = srv_store_publish(store, fd, temporary, named, name, &digest, bytes.size, err);
 	}
 	close(fd);
 	if (ok)
@@ -231,7 +231,7 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 static int open_file(srv_store *store, const hob_sha256 *digest)
 {
 	char name[STORE_BLOB_NAME];
-	store_blob_name(digest, name);
+	srv_store_blob_name(digest, name);
 	return openat(store->blobs_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -243,9 +243,9 @@ static bool file_is_missing(int code)
 static bool find_entry(srv_store *store, const hob_sha256 *digest, blob_entry *out)
 {
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry) {
-		entry->used_at_s = store_now_s(store);
+		entry->used_at_s = srv_store_now_s(store);
 		*out = *entry;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
@@ -281,7 +281,7 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
 {
 	pthread_mutex_lock(&store->blob_lock);
-	bool known = digest_map_find(&store->blobs, digest) != NULL;
+	bool known = srv_digest_map_find(&store->blobs, digest) != NULL;
 	pthread_mutex_unlock(&store->blob_lock);
 	return known;
 }
@@ -291,10 +291,10 @@ bool srv_blob_exists(srv_store *store, const hob_sha256 *digest)
 	char name[STORE_BLOB_NAME];
 	struct stat info;
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	uint64_t size = entry ? entry->size : 0;
 	pthread_mutex_unlock(&store->blob_lock);
-	store_blob_name(digest, name);
+	srv_store_blob_name(digest, name);
 	return entry && fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 		   S_ISREG(info.st_mode) && (uint64_t)info.st_size == size;
 }
@@ -346,7 +346,7 @@ bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 	if (verdict != HASH_RIGHT)
 		return false;
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry && entry->suspect) {
 		entry->suspect = false;
 		unsaved(store, digest);
@@ -362,7 +362,7 @@ hob_sha256 *srv_store_digests(srv_store *store, size_t *count)
 	pthread_mutex_lock(&store->blob_lock);
 	hob_sha256 *list = malloc((store->blobs.count + 1) * sizeof *list);
 	*count = 0;
-	for (size_t at = 0; list && digest_map_next(&store->blobs, &at, &list[*count]);)
+	for (size_t at = 0; list && srv_digest_map_next(&store->blobs, &at, &list[*count]);)
 		++*count;
 	pthread_mutex_unlock(&store->blob_lock);
 	return list;
@@ -383,20 +383,20 @@ size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)
 
 /* ---- for the rows */
 
-bool store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s)
+bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s)
 {
 	return now_s > used_at_s && now_s - used_at_s >= (awaited ? ROW_WAIT_S : GRACE_S);
 }
 
-bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
-					  hob_error *err)
+bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
+						  hob_error *err)
 {
 	const uint8_t *first = (const uint8_t *)digests;
 	bool ok = true;
 	pthread_mutex_lock(&store->blob_lock);
 	for (uint32_t i = 0; i < count && ok; i++) {
 		const hob_sha256 *digest = (const hob_sha256 *)(first + i * stride);
-		if (!digest_map_find(&store->blobs, digest)) {
+		if (!srv_digest_map_find(&store->blobs, digest)) {
 			char text[HOB_SHA256_TEXT + 1];
 			hob_sha256_text(digest, text);
 			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache (any more); it has to be made again",
@@ -404,21 +404,21 @@ bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride
 		}
 	}
 	for (uint32_t i = 0; i < count && ok; i++) {
-		blob_entry *entry = digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
+		blob_entry *entry = srv_digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
 		entry->awaited = false;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return ok;
 }
 
-uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s)
+uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s)
 {
 	char name[STORE_BLOB_NAME];
 	uint64_t freed = 0;
-	store_blob_name(digest, name);
+	srv_store_blob_name(digest, name);
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
-	if (entry && store_is_idle(entry->used_at_s, entry->awaited, now_s) &&
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (entry && srv_store_is_idle(entry->used_at_s, entry->awaited, now_s) &&
 		(unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
 		freed = entry->size;
 		store->evicted_bytes += freed;
@@ -431,43 +431,43 @@ uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t 
 static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 {
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *found = digest_map_find(&store->blobs, digest), entry = {0};
+	blob_entry *found = srv_digest_map_find(&store->blobs, digest), entry = {0};
 	if (found) {
 		found->saved_at_s = found->used_at_s;
 		entry = *found;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
-	sqlite3_stmt *statement = store_write(store, found ? SQL_PUT_BLOB : SQL_DELETE_BLOB, err);
+	sqlite3_stmt *statement = srv_store_write(store, found ? SQL_PUT_BLOB : SQL_DELETE_BLOB, err);
 	if (!statement)
 		return false;
-	store_bind_digest(statement, 1, digest);
+	srv_store_bind_digest(statement, 1, digest);
 	if (found) {
-		store_bind_u64(statement, 2, entry.size);
-		store_bind_u64(statement, 3, entry.used_at_s);
-		store_bind_u64(statement, 4, entry.suspect);
+		srv_store_bind_u64(statement, 2, entry.size);
+		srv_store_bind_u64(statement, 3, entry.used_at_s);
+		srv_store_bind_u64(statement, 4, entry.suspect);
 	}
-	return store_run(store, statement, err);
+	return srv_store_run(store, statement, err);
 }
 
-bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
+bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
 {
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
 	*taken = store->unsaved;
-	digest_map_init(&store->unsaved, 0);
+	srv_digest_map_init(&store->unsaved, 0);
 	pthread_mutex_unlock(&store->blob_lock);
-	for (size_t at = 0; digest_map_next(taken, &at, &digest);)
+	for (size_t at = 0; srv_digest_map_next(taken, &at, &digest);)
 		if (!save_one(store, &digest, err))
 			return false;
 	return true;
 }
 
-void store_blobs_note_use(srv_store *store)
+void srv_store_blobs_note_use(srv_store *store)
 {
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
 	for (size_t at = 0;;) {
-		blob_entry *entry = digest_map_next(&store->blobs, &at, &digest);
+		blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
 		if (!entry)
 			break;
 		if (entry->used_at_s - entry->saved_at_s >= STORE_USE_STEP_S)
@@ -476,40 +476,40 @@ void store_blobs_note_use(srv_store *store)
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
-void store_blobs_unsave(srv_store *store, digest_map *taken)
+void srv_store_blobs_unsave(srv_store *store, digest_map *taken)
 {
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0; digest_map_next(taken, &at, &digest);)
+	for (size_t at = 0; srv_digest_map_next(taken, &at, &digest);)
 		unsaved(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
-	digest_map_release(taken);
+	srv_digest_map_release(taken);
 }
 
-void store_blobs_unsave_all(srv_store *store)
+void srv_store_blobs_unsave_all(srv_store *store)
 {
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0; digest_map_next(&store->blobs, &at, &digest);)
+	for (size_t at = 0; srv_digest_map_next(&store->blobs, &at, &digest);)
 		unsaved(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
-bool store_blobs_load(srv_store *store, hob_error *err)
+bool srv_store_blobs_load(srv_store *store, hob_error *err)
 {
 	bool ok = false;
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_BLOB, err);
-	while (rows && store_step(store, rows, &ok, err)) {
-		hob_sha256 digest = store_column_digest(rows, 0);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_BLOB, err);
+	while (rows && srv_store_step(store, rows, &ok, err)) {
+		hob_sha256 digest = srv_store_column_digest(rows, 0);
 		bool fresh;
-		blob_entry *entry = digest_map_put(&store->blobs, &digest, &fresh);
+		blob_entry *entry = srv_digest_map_put(&store->blobs, &digest, &fresh);
 		if (!entry) {
-			store_end(rows);
+			srv_store_end(rows);
 			return hob_fail(err, MEMORY, "no memory left for the table of blobs");
 		}
-		entry->size = store_column_u64(rows, 1);
-		entry->used_at_s = entry->saved_at_s = (uint32_t)store_column_u64(rows, 2);
-		entry->suspect = store_column_u64(rows, 3) != 0;
+		entry->size = srv_store_column_u64(rows, 1);
+		entry->used_at_s = entry->saved_at_s = (uint32_t)srv_store_column_u64(rows, 2);
+		entry->suspect = srv_store_column_u64(rows, 3) != 0;
 		store->blob_bytes += entry->size;
 	}
 	return ok;
@@ -530,9 +530,9 @@ static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 					   digest_map *there)
 {
 	bool fresh;
-	if (!digest_map_put(there, digest, &fresh))
+	if (!srv_digest_map_put(there, digest, &fresh))
 		return false;
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry) {
 		entry = add_entry(store, digest, size);
 		if (!entry)
@@ -567,12 +567,12 @@ static bool sweep_folder(srv_store *store, const char *folder, bool suspect, dig
 	return ok;
 }
 
-bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
+bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
 {
 	digest_map there;
 	hob_sha256 digest;
 	bool ok = true;
-	digest_map_init(&there, 0);
+	srv_digest_map_init(&there, 0);
 	pthread_mutex_lock(&store->blob_lock);
 	for (int i = 0; i < 256 && ok; i++) {
 		char folder[3];
@@ -581,19 +581,19 @@ bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
 	}
 	if (ok) {
 		digest_map gone;
-		digest_map_init(&gone, 0);
-		for (size_t at = 0; digest_map_next(&store->blobs, &at, &digest);) {
+		srv_digest_map_init(&gone, 0);
+		for (size_t at = 0; srv_digest_map_next(&store->blobs, &at, &digest);) {
 			bool fresh;
-			if (!digest_map_find(&there, &digest))
-				digest_map_put(&gone, &digest, &fresh);
+			if (!srv_digest_map_find(&there, &digest))
+				srv_digest_map_put(&gone, &digest, &fresh);
 		}
-		for (size_t at = 0; digest_map_next(&gone, &at, &digest);) {
+		for (size_t at = 0; srv_digest_map_next(&gone, &at, &digest);) {
 			remove_entry(store, &digest);
 			report_damaged(store, &digest);
 		}
-		digest_map_release(&gone);
+		srv_digest_map_release(&gone);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
-	digest_map_release(&there);
+	srv_digest_map_release(&there);
 	return ok || hob_fail(err, IO, "cannot list the blobs in %s", store->dir);
 }

@@ -25,15 +25,15 @@ static bool write_copy(srv_store *store, const hob_sha256 *key, const hob_buf *t
 {
 	char name[COPY_NAME], temporary[32];
 	copy_name(key, name);
-	int fd = store_temporary(store, temporary);
-	bool ok = fd >= 0 && store_write_all(fd, text->data, text->size);
+	int fd = srv_store_temporary(store, temporary);
+	bool ok = fd >= 0 && srv_store_write_all(fd, text->data, text->size);
 	if (ok && renameat(store->tmp_fd, temporary, store->recipes_fd, name) != 0) {
 		char folder[3] = {name[0], name[1], 0};
 		ok = errno == ENOENT && (mkdirat(store->recipes_fd, folder, 0777) == 0 || errno == EEXIST) &&
 			 renameat(store->tmp_fd, temporary, store->recipes_fd, name) == 0;
 	}
 	if (!ok) {
-		store_fail_errno(err, errno, "write the recipe", name);
+		srv_store_fail_errno(err, errno, "write the recipe", name);
 		if (fd >= 0)
 			unlinkat(store->tmp_fd, temporary, 0);
 	}
@@ -42,7 +42,7 @@ static bool write_copy(srv_store *store, const hob_sha256 *key, const hob_buf *t
 	return ok;
 }
 
-bool store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
+bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
 	hob_buf text = {0};
 	srv_record_print(recipe, &text);
@@ -52,7 +52,7 @@ bool store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
 	return ok;
 }
 
-void store_copy_remove(srv_store *store, const hob_sha256 *key)
+void srv_store_copy_remove(srv_store *store, const hob_sha256 *key)
 {
 	char name[COPY_NAME];
 	copy_name(key, name);
@@ -98,15 +98,15 @@ static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_err
 	bool whole =
 		read_file(folder_fd, name, &arena, &text) && srv_record_parse(text, &arena, &recipe, &ignored);
 	const hob_sha256 *digests = whole && recipe.output_count > 0 ? &recipe.outputs[0].digest : NULL;
-	if (whole && store_blobs_name(store, digests, sizeof *recipe.outputs, recipe.output_count, NULL))
-		ok = store_recipe_put_rows(store, &recipe, err);
+	if (whole && srv_store_blobs_name(store, digests, sizeof *recipe.outputs, recipe.output_count, NULL))
+		ok = srv_store_recipe_put_rows(store, &recipe, err);
 	else
 		unlinkat(folder_fd, name, 0);
 	hob_arena_release(&arena);
 	return ok;
 }
 
-bool store_copies_read(srv_store *store, hob_error *err)
+bool srv_store_copies_read(srv_store *store, hob_error *err)
 {
 	bool ok = true;
 	for (int i = 0; i < 256 && ok; i++) {

@@ -51,12 +51,12 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 	}
 }
 
-bool store_fail_db(srv_store *store, hob_error *err)
+bool srv_store_fail_db(srv_store *store, hob_error *err)
 {
 	hob_error local;
 	fail_code(store->db, sqlite3_extended_errcode(store->db), &local);
 	if (local.code == HOB_ERR_CORRUPT)
-		store_mark_damaged(store);
+		srv_store_mark_damaged(store);
 	if (err)
 		*err = local;
 	return false;
@@ -71,7 +71,7 @@ static const char *find_step(const char *script, int number)
 	return strstr(script, mark);
 }
 
-int store_db_steps(const char *script)
+int srv_store_db_steps(const char *script)
 {
 	int count = 0;
 	while (find_step(script, count + 1))
@@ -81,7 +81,7 @@ int store_db_steps(const char *script)
 
 int srv_store_schema_version(void)
 {
-	return store_db_steps(store_schema);
+	return srv_store_db_steps(store_schema);
 }
 
 static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err)
@@ -109,9 +109,9 @@ static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err
 	return hob_fail_in(err, "step %d of the schema", number);
 }
 
-bool store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err)
+bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err)
 {
-	for (int newest = store_db_steps(script); *version < newest; ++*version)
+	for (int newest = srv_store_db_steps(script); *version < newest; ++*version)
 		if (!run_step(db, script, *version + 1, err))
 			return false;
 	return true;
@@ -154,7 +154,7 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 {
 	int fd = openat(store->dir_fd, "index.db", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT || store_fail_errno(err, errno, "read", "index.db");
+		return errno == ENOENT || srv_store_fail_errno(err, errno, "read", "index.db");
 	uint8_t head[HEADER_SIZE];
 	ssize_t size = pread(fd, head, sizeof head, 0);
 	close(fd);
@@ -172,7 +172,7 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 						"folder with --cache",
 						store->dir, owner);
 	}
-	int newest = store_db_steps(store_schema);
+	int newest = srv_store_db_steps(store_schema);
 	if (version > (uint32_t)newest)
 		return hob_fail(err, NEWER,
 						"the cache %s has schema version %u, this Hob knows versions up to %d; use the newer "
@@ -183,7 +183,7 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 
 static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 {
-	int version, owner, tables, newest = store_db_steps(store_schema);
+	int version, owner, tables, newest = srv_store_db_steps(store_schema);
 	if (!query_int(store->db, "PRAGMA user_version", &version, err) ||
 		!query_int(store->db, "PRAGMA application_id", &owner, err) ||
 		!query_int(store->db, "SELECT count(*) FROM sqlite_schema", &tables, err))
@@ -214,7 +214,7 @@ static bool pragmas(srv_store *store, hob_error *err)
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
-		return store_fail_db(store, err);
+		return srv_store_fail_db(store, err);
 	return true;
 }
 
@@ -224,7 +224,7 @@ static bool go_wal(srv_store *store, hob_error *err)
 	bool ok = sqlite3_prepare_v2(store->db, "PRAGMA journal_mode = WAL", -1, &statement, NULL) == SQLITE_OK &&
 			  sqlite3_step(statement) == SQLITE_ROW;
 	if (!ok)
-		store_fail_db(store, err);
+		srv_store_fail_db(store, err);
 	else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
 		ok = hob_fail(err, IO,
 					  "the file system of %s cannot hold an SQLite write-ahead log; choose another folder "
@@ -234,7 +234,7 @@ static bool go_wal(srv_store *store, hob_error *err)
 	return ok;
 }
 
-bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err)
+bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err)
 {
 	if (!peek(store, known_folder, err))
 		return false;
@@ -257,10 +257,10 @@ bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new
 	store->db_inode = stat(path, &info) == 0 ? info.st_ino : 0;
 	int version;
 	return query_int(store->db, "PRAGMA user_version", &version, err) &&
-		   store_db_upgrade(store->db, store_schema, &version, err);
+		   srv_store_db_upgrade(store->db, store_schema, &version, err);
 }
 
-void store_db_close(srv_store *store)
+void srv_store_db_close(srv_store *store)
 {
 	for (int i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(store->statements[i]);
@@ -274,12 +274,12 @@ void store_db_close(srv_store *store)
 	store->db = NULL;
 }
 
-bool store_run_sql(srv_store *store, const char *sql, hob_error *err)
+bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err)
 {
-	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail_db(store, err);
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || srv_store_fail_db(store, err);
 }
 
-bool store_db_fold(srv_store *store, hob_error *err)
+bool srv_store_db_fold(srv_store *store, hob_error *err)
 {
 	int code = SQLITE_OK;
 	pthread_mutex_lock(&store->sync_lock);
@@ -314,7 +314,7 @@ bool store_db_fold(srv_store *store, hob_error *err)
 
 /* ---- statements */
 
-sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err)
+sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error *err)
 {
 	sqlite3_stmt **slot = &store->statements[which];
 	if (!store->db) {
@@ -323,27 +323,27 @@ sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err
 	}
 	if (!*slot &&
 		sqlite3_prepare_v3(store->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL)) {
-		store_fail_db(store, err);
+		srv_store_fail_db(store, err);
 		return NULL;
 	}
 	return *slot;
 }
 
-void store_end(sqlite3_stmt *statement)
+void srv_store_end(sqlite3_stmt *statement)
 {
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 }
 
-bool store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err)
+bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err)
 {
 	int code = sqlite3_step(statement);
 	*ok = code == SQLITE_ROW || code == SQLITE_DONE;
 	if (code == SQLITE_ROW)
 		return true;
 	if (!*ok)
-		store_fail_db(store, err);
-	store_end(statement);
+		srv_store_fail_db(store, err);
+	srv_store_end(statement);
 	/* A full disk or a failed write makes SQLite roll back by itself, and earlier rows are gone with it. */
 	if (!*ok && store->writing && sqlite3_get_autocommit(store->db)) {
 		store->writing = false;
@@ -352,30 +352,30 @@ bool store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *
 	return false;
 }
 
-bool store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
+bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
 {
 	bool ok;
-	while (store_step(store, statement, &ok, err))
+	while (srv_store_step(store, statement, &ok, err))
 		continue;
 	return ok;
 }
 
 static bool run_plain(srv_store *store, store_statement which, hob_error *err)
 {
-	sqlite3_stmt *statement = store_read(store, which, err);
-	return statement && store_run(store, statement, err);
+	sqlite3_stmt *statement = srv_store_read(store, which, err);
+	return statement && srv_store_run(store, statement, err);
 }
 
-sqlite3_stmt *store_write(srv_store *store, store_statement which, hob_error *err)
+sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err)
 {
-	if (!store_mark(store, err))
+	if (!srv_store_mark(store, err))
 		return NULL;
 	if (!store->writing) {
 		if (!run_plain(store, SQL_BEGIN, err))
 			return NULL;
 		store->writing = true;
 	}
-	return store_read(store, which, err);
+	return srv_store_read(store, which, err);
 }
 
 bool srv_store_commit(srv_store *store, hob_error *err)
@@ -387,15 +387,15 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 						"failed; they are made again at the next start");
 	}
 	digest_map taken;
-	bool ok = store_blobs_save(store, &taken, err);
+	bool ok = srv_store_blobs_save(store, &taken, err);
 	if (ok && store->writing)
 		ok = run_plain(store, SQL_COMMIT, err);
 	if (ok) {
 		store->writing = false;
-		digest_map_release(&taken);
+		srv_digest_map_release(&taken);
 		return true;
 	}
-	store_blobs_unsave(store, &taken);
+	srv_store_blobs_unsave(store, &taken);
 	if (store->writing && !sqlite3_get_autocommit(store->db))
 		run_plain(store, SQL_ROLLBACK, NULL);
 	store->writing = false;
@@ -405,42 +405,42 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 
 /* ---- values */
 
-void store_bind_str(sqlite3_stmt *statement, int index, hob_str value)
+void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value)
 {
 	sqlite3_bind_blob64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC);
 }
 
-void store_bind_text(sqlite3_stmt *statement, int index, hob_str value)
+void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value)
 {
 	sqlite3_bind_text64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC,
 						SQLITE_UTF8);
 }
 
-void store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value)
+void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value)
 {
 	sqlite3_bind_int64(statement, index, (int64_t)value);
 }
 
-void store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value)
+void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value)
 {
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-hob_str store_column_str(sqlite3_stmt *statement, int index)
+hob_str srv_store_column_str(sqlite3_stmt *statement, int index)
 {
 	const char *data = sqlite3_column_blob(statement, index);
 	return (hob_str){data ? data : "", (size_t)sqlite3_column_bytes(statement, index)};
 }
 
-uint64_t store_column_u64(sqlite3_stmt *statement, int index)
+uint64_t srv_store_column_u64(sqlite3_stmt *statement, int index)
 {
 	return (uint64_t)sqlite3_column_int64(statement, index);
 }
 
-hob_sha256 store_column_digest(sqlite3_stmt *statement, int index)
+hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index)
 {
 	hob_sha256 digest = {{0}};
-	hob_str bytes = store_column_str(statement, index);
+	hob_str bytes = srv_store_column_str(statement, index);
 	if (bytes.len == sizeof digest.bytes)
 		memcpy(digest.bytes, bytes.data, sizeof digest.bytes);
 	return digest;
@@ -450,7 +450,7 @@ void srv_store_read_begin(srv_store *store)
 {
 	if (srv_store_has_start(store))
 		return;
-	store_start_close(store);
+	srv_store_start_close(store);
 	if (!store->writing && store->db)
 		sqlite3_exec(store->db, "PRAGMA mmap_size = 268435456; BEGIN", NULL, NULL, NULL);
 }
@@ -459,7 +459,7 @@ void srv_store_read_end(srv_store *store)
 {
 	/* What stays mapped would count as this process's memory for as long as it lives. */
 	bool mapped = store->start.data;
-	store_start_close(store);
+	srv_store_start_close(store);
 	if (!mapped && !store->writing && store->db)
 		sqlite3_exec(store->db, "COMMIT; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }

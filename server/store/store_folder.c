@@ -32,7 +32,7 @@ static bool keep_lock(srv_store *store, int dir_fd, hob_error *err)
 	char pid[24];
 	int size = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	if (fd < 0)
-		return store_fail_errno(err, errno, "open the lock of", store->dir);
+		return srv_store_fail_errno(err, errno, "open the lock of", store->dir);
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		close(fd);
 		return hob_fail(
@@ -42,7 +42,7 @@ static bool keep_lock(srv_store *store, int dir_fd, hob_error *err)
 	}
 	bool ok = ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)size, 0) == size;
 	return take_place(fd, store->lock_fd) &&
-		   (ok || store_fail_errno(err, errno, "write the lock of", store->dir));
+		   (ok || srv_store_fail_errno(err, errno, "write the lock of", store->dir));
 }
 
 static bool keep_folder(srv_store *store, const char *name, int fd, uint32_t *made, hob_error *err)
@@ -52,7 +52,7 @@ static bool keep_folder(srv_store *store, const char *name, int fd, uint32_t *ma
 	mkdirat(store->dir_fd, name, 0777);
 	int fresh = openat(store->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fresh < 0 || !take_place(fresh, fd))
-		return store_fail_errno(err, errno, "make the folder", name);
+		return srv_store_fail_errno(err, errno, "make the folder", name);
 	++*made;
 	return true;
 }
@@ -61,17 +61,18 @@ static bool keep_dir(srv_store *store, uint32_t *made, hob_error *err)
 {
 	if (is_same(AT_FDCWD, store->dir, store->dir_fd))
 		return keep_lock(store, store->dir_fd, err);
-	if (!store_make_folders(store->dir, err))
+	if (!srv_store_make_folders(store->dir, err))
 		return false;
 	int fresh = open(store->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fresh < 0)
-		return store_fail_errno(err, errno, "open the folder", store->dir);
+		return srv_store_fail_errno(err, errno, "open the folder", store->dir);
 	if (!keep_lock(store, fresh, err)) {
 		close(fresh);
 		return false;
 	}
 	++*made;
-	return take_place(fresh, store->dir_fd) || store_fail_errno(err, errno, "open the folder", store->dir);
+	return take_place(fresh, store->dir_fd) ||
+		   srv_store_fail_errno(err, errno, "open the folder", store->dir);
 }
 
 bool srv_store_keep_folders(srv_store *store, uint32_t *made, size_t *lost, hob_error *err)
@@ -83,8 +84,8 @@ bool srv_store_keep_folders(srv_store *store, uint32_t *made, size_t *lost, hob_
 			  keep_folder(store, "recipes", store->recipes_fd, made, err);
 	if (ok && *made > 0) {
 		atomic_store(&store->marked, false);
-		ok = store_mark(store, err);
-		*lost = store_blobs_forget(store);
+		ok = srv_store_mark(store, err);
+		*lost = srv_store_blobs_forget(store);
 	}
 	return ok;
 }

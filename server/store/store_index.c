@@ -18,7 +18,7 @@ static bool begin_epoch(srv_store *store, hob_error *err)
 		return hob_fail(err, IO, "the system has no random numbers: %s", strerror(errno));
 	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%016llx')",
 			 (unsigned long long)number);
-	return store_run_sql(store, sql, err);
+	return srv_store_run_sql(store, sql, err);
 }
 
 static bool read_epoch(srv_store *store, hob_error *err)
@@ -35,25 +35,25 @@ static bool read_epoch(srv_store *store, hob_error *err)
 	else if (code == SQLITE_ROW || code == SQLITE_DONE)
 		hob_fail(err, CORRUPT, "index.db has no epoch");
 	else
-		store_fail_db(store, err);
+		srv_store_fail_db(store, err);
 	sqlite3_finalize(statement);
 	return ok;
 }
 
 static bool read_number(srv_store *store, store_statement which, uint64_t *out, hob_error *err)
 {
-	sqlite3_stmt *statement = store_read(store, which, err);
+	sqlite3_stmt *statement = srv_store_read(store, which, err);
 	bool ok = false;
-	while (statement && store_step(store, statement, &ok, err))
-		*out = store_column_u64(statement, 0);
+	while (statement && srv_store_step(store, statement, &ok, err))
+		*out = srv_store_column_u64(statement, 0);
 	return ok;
 }
 
 /* A new index over the blobs and recipe copies that are there. Whatever took the old index may have met the blobs. */
 static bool fill_from_folder(srv_store *store, hob_error *err)
 {
-	return store_mark(store, err) && store_blobs_sweep(store, true, err) && store_copies_read(store, err) &&
-		   srv_store_commit(store, err);
+	return srv_store_mark(store, err) && srv_store_blobs_sweep(store, true, err) &&
+		   srv_store_copies_read(store, err) && srv_store_commit(store, err);
 }
 
 static bool read_numbers(srv_store *store, hob_error *err)
@@ -68,8 +68,8 @@ static bool read_numbers(srv_store *store, hob_error *err)
 
 static bool suspect_all(srv_store *store, hob_error *err)
 {
-	sqlite3_stmt *statement = store_write(store, SQL_SUSPECT_BLOBS, err);
-	return statement && store_run(store, statement, err) && srv_store_commit(store, err);
+	sqlite3_stmt *statement = srv_store_write(store, SQL_SUSPECT_BLOBS, err);
+	return statement && srv_store_run(store, statement, err) && srv_store_commit(store, err);
 }
 
 static bool read_index(srv_store *store, bool known, store_stop stop, bool *refilled, hob_error *err)
@@ -80,7 +80,7 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
 	/* The marker of this boot that is there already serves on. */
 	atomic_store(&store->marked, stop == STOP_KILLED);
-	if (!store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
+	if (!srv_store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
 		return false;
 	if (is_new) {
 		if (!begin_epoch(store, err) || !read_epoch(store, err) || (known && !fill_from_folder(store, err)))
@@ -88,27 +88,27 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
 		return true;
 	}
-	if (stop == STOP_CLEAN && store_start_open(store)) {
+	if (stop == STOP_CLEAN && srv_store_start_open(store)) {
 		store->start_kept = true;
-		return read_epoch(store, err) && store_start_read(store, err);
+		return read_epoch(store, err) && srv_store_start_read(store, err);
 	}
 	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
-		!store_blobs_load(store, err) || !store_parts_load(store, err))
+		!srv_store_blobs_load(store, err) || !srv_store_parts_load(store, err))
 		return false;
 	return stop == STOP_CLEAN ||
-		   (store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
+		   (srv_store_blobs_sweep(store, stop == STOP_POWER, err) && srv_store_commit(store, err));
 }
 
 static void forget_index(srv_store *store)
 {
-	store_db_close(store);
-	store_start_close(store);
+	srv_store_db_close(store);
+	srv_store_start_close(store);
 	atomic_store(&store->marked, false);
 	store->writing = store->rows_lost = store->index_wrong = false;
 	store->last_job = store->last_rev = 0;
-	digest_map_clear(&store->blobs);
-	digest_map_clear(&store->unsaved);
-	digest_map_clear(&store->parts);
+	srv_digest_map_clear(&store->blobs);
+	srv_digest_map_clear(&store->unsaved);
+	srv_digest_map_clear(&store->parts);
 	store->blob_bytes = 0;
 }
 
@@ -121,13 +121,13 @@ static bool move_aside(srv_store *store, hob_error *err)
 		snprintf(name, sizeof name, "index.db.damaged-%d", number++);
 	while (fstatat(store->dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0);
 	if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
-		return store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
+		return srv_store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
 	unlinkat(store->dir_fd, "index.db-wal", 0);
 	unlinkat(store->dir_fd, "index.db-shm", 0);
 	return true;
 }
 
-bool store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err)
+bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err)
 {
 	hob_error why = {0};
 	if (read_index(store, known, stop, rebuilt, &why))
@@ -155,7 +155,7 @@ bool srv_store_has_index(srv_store *store)
 	bool there = fstatat(store->dir_fd, "index.db", &info, AT_SYMLINK_NOFOLLOW) == 0;
 	if (store->db_inode == 0 || (there && info.st_ino == store->db_inode) || (!there && errno != ENOENT))
 		return true;
-	store_mark_damaged(store);
+	srv_store_mark_damaged(store);
 	return false;
 }
 
@@ -164,7 +164,7 @@ static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_err
 	char sql[128];
 	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('%s', '%llu')", name,
 			 (unsigned long long)value);
-	return store_run_sql(store, sql, err);
+	return srv_store_run_sql(store, sql, err);
 }
 
 /* An index that could not be finished is no loss that anybody could look into. */
@@ -182,26 +182,26 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 {
 	bool is_new;
 	char sql[128];
-	store_db_close(store);
+	srv_store_db_close(store);
 	store->writing = store->rows_lost = false;
 	if (!make_room(store, err))
 		return false;
 	store->rebuilding = true;
 	atomic_store(&store->recipe_count, 0);
 	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%s')", store->epoch);
-	bool ok = store_db_open(store, true, false, &is_new, err) && store_run_sql(store, sql, err) &&
+	bool ok = srv_store_db_open(store, true, false, &is_new, err) && srv_store_run_sql(store, sql, err) &&
 			  put_meta(store, "last_job", store->last_job, err) &&
-			  put_meta(store, "last_rev", store->last_rev, err) && store_blobs_sweep(store, true, err) &&
-			  store_copies_read(store, err) && store_parts_save(store, err);
+			  put_meta(store, "last_rev", store->last_rev, err) && srv_store_blobs_sweep(store, true, err) &&
+			  srv_store_copies_read(store, err) && srv_store_parts_save(store, err);
 	if (ok) {
-		store_blobs_unsave_all(store);
+		srv_store_blobs_unsave_all(store);
 		ok = srv_store_commit(store, err);
 	}
 	if (!ok) {
-		store_db_close(store);
+		srv_store_db_close(store);
 		return false;
 	}
 	store->rebuilding = store->index_wrong = false;
 	atomic_store(&store->marked, false);
-	return store_mark(store, err);
+	return srv_store_mark(store, err);
 }

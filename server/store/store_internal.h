@@ -61,7 +61,7 @@ struct srv_store {
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
-	bool index_wrong; /* SQLite found damage: see store_mark_damaged */
+	bool index_wrong; /* SQLite found damage: see srv_store_mark_damaged */
 	bool rebuilding;  /* srv_store_rebuild began and did not come to its end; db may be NULL */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
@@ -91,103 +91,103 @@ struct srv_store {
 	sqlite3 *sync_db;
 };
 
-uint32_t store_now_s(srv_store *store);
+uint32_t srv_store_now_s(srv_store *store);
 
 /* ---- folder ---- */
 
 /* Writes the marker of a stop that is not clean yet, before the first change. Any thread; later calls are free. */
-bool store_mark(srv_store *store, hob_error *err);
+bool srv_store_mark(srv_store *store, hob_error *err);
 /* The next open rebuilds the index, whatever a quick check would say. */
-void store_mark_damaged(srv_store *store);
-bool store_make_folders(const char *path, hob_error *err); /* with those above */
+void srv_store_mark_damaged(srv_store *store);
+bool srv_store_make_folders(const char *path, hob_error *err); /* with those above */
 /* hob_fail with the meaning of errno: DISK_FULL or IO. */
-bool store_fail_errno(hob_error *err, int code, const char *what, const char *name);
-bool store_write_all(int fd, const void *data, size_t size);
+bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char *name);
+bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
-int store_temporary(srv_store *store, char name[32]);
+int srv_store_temporary(srv_store *store, char name[32]);
 /* "ab/cdef.." of a blob. */
 enum { STORE_BLOB_NAME = 66 };
-void store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
+void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 
 /* ---- index ---- */
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
 /* Opens index.db and reads what is kept in memory; a damaged one is moved aside and made anew in a new epoch. known: there
  * were blobs before. */
-bool store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
+bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
 /* ---- database ---- */
 
 /* Opens index.db and brings it to the newest step. known_folder: blobs/ was there already, so a foreign file is damage.
- * check: run quick_check first. *is_new: it was empty. After a failure store_db_close is still due. */
-bool store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
-void store_db_close(srv_store *store);
-bool store_run_sql(srv_store *store, const char *sql, hob_error *err);
+ * check: run quick_check first. *is_new: it was empty. After a failure srv_store_db_close is still due. */
+bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
+void srv_store_db_close(srv_store *store);
+bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err);
 /* Moves what was committed from the WAL into the file, on a connection of its own, unless somebody is in the way. Any thread. */
-bool store_db_fold(srv_store *store, hob_error *err);
+bool srv_store_db_fold(srv_store *store, hob_error *err);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
-bool store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
-int store_db_steps(const char *script);
+bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
+int srv_store_db_steps(const char *script);
 
-/* A statement ready to bind; store_write begins a transaction when none is open. NULL on failure. */
-sqlite3_stmt *store_read(srv_store *store, store_statement which, hob_error *err);
-sqlite3_stmt *store_write(srv_store *store, store_statement which, hob_error *err);
+/* A statement ready to bind; srv_store_write begins a transaction when none is open. NULL on failure. */
+sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error *err);
+sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err);
 /* True while there are rows. When it ends the statement is reset; *ok tells whether it ended well. */
-bool store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
-bool store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
-void store_end(sqlite3_stmt *statement);
-bool store_fail_db(srv_store *store, hob_error *err);
+bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
+bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
+void srv_store_end(sqlite3_stmt *statement);
+bool srv_store_fail_db(srv_store *store, hob_error *err);
 
-void store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* BLOB */
-void store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
-void store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
-void store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
-hob_str store_column_str(sqlite3_stmt *statement, int index); /* until the next step */
-uint64_t store_column_u64(sqlite3_stmt *statement, int index);
-hob_sha256 store_column_digest(sqlite3_stmt *statement, int index);
+void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* BLOB */
+void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
+void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
+void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
+hob_str srv_store_column_str(sqlite3_stmt *statement, int index); /* until the next step */
+uint64_t srv_store_column_u64(sqlite3_stmt *statement, int index);
+hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);
 
 /* ---- blobs ---- */
 
 enum { STORE_TEMPORARY = 32 };
 /* A file for the blob `name`, without a name where the file system can do that; else *named, and `temporary` in tmp/. */
-int store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
+int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
 /* Gives such a file, which holds exactly the bytes of `digest`, its name and its place in the table. */
-bool store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
-				   const hob_sha256 *digest, uint64_t size, hob_error *err);
-bool store_blobs_load(srv_store *store, hob_error *err);
+bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
+					   const hob_sha256 *digest, uint64_t size, hob_error *err);
+bool srv_store_blobs_load(srv_store *store, hob_error *err);
 /* Makes the table agree with the folder after an unclean stop; new ones are marked `suspect`. */
-bool store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
+bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
 /* Forgets those whose file is not there; how many. */
-size_t store_blobs_forget(srv_store *store);
+size_t srv_store_blobs_forget(srv_store *store);
 /* Rows of changed blobs, within the open transaction. The set moves to *taken; give it back on failure. */
-bool store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
+bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
 /* Blobs used since their row was written join the changed ones. */
-void store_blobs_note_use(srv_store *store);
-void store_blobs_unsave(srv_store *store, digest_map *taken);
-void store_blobs_unsave_all(srv_store *store);
+void srv_store_blobs_note_use(srv_store *store);
+void srv_store_blobs_unsave(srv_store *store, digest_map *taken);
+void srv_store_blobs_unsave_all(srv_store *store);
 /* Says that a row names these blobs from now on: NOT_FOUND when one is not there. */
-bool store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
-					  hob_error *err);
+bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
+						  hob_error *err);
 /* Removes a blob that nothing names, unless it was put meanwhile. Returns its size, 0 when it stayed. */
-uint64_t store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
+uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
 /* What was used in the last minute is never evicted: a cook may just have found its blob in the store. A blob that was put
  * waits ten minutes for its row. A clock that was set back counts as no time. */
-bool store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
+bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- copies of recipes ---- */
 
-bool store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
-void store_copy_remove(srv_store *store, const hob_sha256 *key);
+bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
+void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
 /* Reads every copy whose outputs are all there into the index; copies that are not whole are deleted. */
-bool store_copies_read(srv_store *store, hob_error *err);
+bool srv_store_copies_read(srv_store *store, hob_error *err);
 
-bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
+bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
 /* Times of use are written with an hour's precision, when there is time for it: at close and after eviction. */
 enum { STORE_USE_STEP_S = 3600 };
-bool store_usage_save(srv_store *store, hob_error *err);
-bool store_parts_load(srv_store *store, hob_error *err);
+bool srv_store_usage_save(srv_store *store, hob_error *err);
+bool srv_store_parts_load(srv_store *store, hob_error *err);
 /* Writes the rows of all whose blob is there. */
-bool store_parts_save(srv_store *store, hob_error *err);
+bool srv_store_parts_save(srv_store *store, hob_error *err);
 
 /* ---- index.start: store_start.c ----
  *
@@ -196,18 +196,18 @@ bool store_parts_save(srv_store *store, hob_error *err);
 
 /* Close: the rows, from memory and SQLite; then, when index.db is closed, the file. A file that cannot be written, or would
  * leave the disk nearly full, is none. */
-bool store_start_collect(srv_store *store, hob_buf *out);
-void store_start_write(srv_store *store, const hob_buf *rows);
+bool srv_store_start_collect(srv_store *store, hob_buf *out);
+void srv_store_start_write(srv_store *store, const hob_buf *rows);
 /* The index is about to differ from it. */
-void store_start_drop(srv_store *store);
+void srv_store_start_drop(srv_store *store);
 /* Open: maps the file; false when it does not count. Then blobs, parts and numbers. */
-bool store_start_open(srv_store *store);
-bool store_start_read(srv_store *store, hob_error *err);
-void store_start_close(srv_store *store);
+bool srv_store_start_open(srv_store *store);
+bool srv_store_start_read(srv_store *store, hob_error *err);
+void srv_store_start_close(srv_store *store);
 /* The rows, while srv_store_has_start(). */
-void store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);
-void store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user);
-bool store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
-						 hob_error *err);
+void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);
+void srv_store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user);
+bool srv_store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+							 hob_error *err);
 
 #endif

@@ -6,51 +6,51 @@
 
 static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t *id, hob_error *err)
 {
-	sqlite3_stmt *row = store_write(store, SQL_PUT_RECIPE, err);
+	sqlite3_stmt *row = srv_store_write(store, SQL_PUT_RECIPE, err);
 	if (!row)
 		return false;
-	store_bind_digest(row, 1, &recipe->key);
-	store_bind_digest(row, 2, &recipe->lookup);
-	store_bind_digest(row, 3, &recipe->source);
-	store_bind_str(row, 4, recipe->file_name);
-	store_bind_str(row, 5, recipe->ingredients);
-	store_bind_str(row, 6, recipe->stats);
-	store_bind_str(row, 7, recipe->error);
-	store_bind_u64(row, 8, recipe->warnings);
-	store_bind_u64(row, 9, recipe->cook_ns);
-	store_bind_u64(row, 10, recipe->peak_bytes);
-	store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
-	store_bind_u64(row, 12, store_now_s(store));
-	store_bind_u64(row, 13, recipe->dep_count);
-	store_bind_u64(row, 14, recipe->output_count);
+	srv_store_bind_digest(row, 1, &recipe->key);
+	srv_store_bind_digest(row, 2, &recipe->lookup);
+	srv_store_bind_digest(row, 3, &recipe->source);
+	srv_store_bind_str(row, 4, recipe->file_name);
+	srv_store_bind_str(row, 5, recipe->ingredients);
+	srv_store_bind_str(row, 6, recipe->stats);
+	srv_store_bind_str(row, 7, recipe->error);
+	srv_store_bind_u64(row, 8, recipe->warnings);
+	srv_store_bind_u64(row, 9, recipe->cook_ns);
+	srv_store_bind_u64(row, 10, recipe->peak_bytes);
+	srv_store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
+	srv_store_bind_u64(row, 12, srv_store_now_s(store));
+	srv_store_bind_u64(row, 13, recipe->dep_count);
+	srv_store_bind_u64(row, 14, recipe->output_count);
 	bool ok;
-	while (store_step(store, row, &ok, err))
-		*id = store_column_u64(row, 0);
+	while (srv_store_step(store, row, &ok, err))
+		*id = srv_store_column_u64(row, 0);
 	return ok;
 }
 
 static bool clear_rows(srv_store *store, store_statement which, uint64_t recipe, hob_error *err)
 {
-	sqlite3_stmt *row = store_write(store, which, err);
+	sqlite3_stmt *row = srv_store_write(store, which, err);
 	if (!row)
 		return false;
-	store_bind_u64(row, 1, recipe);
-	return store_run(store, row, err);
+	srv_store_bind_u64(row, 1, recipe);
+	return srv_store_run(store, row, err);
 }
 
 static bool put_deps(srv_store *store, uint64_t id, const srv_recipe *recipe, hob_error *err)
 {
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		const srv_recipe_dep *dep = &recipe->deps[i];
-		sqlite3_stmt *row = store_write(store, SQL_PUT_DEP, err);
+		sqlite3_stmt *row = srv_store_write(store, SQL_PUT_DEP, err);
 		if (!row)
 			return false;
-		store_bind_u64(row, 1, id);
-		store_bind_u64(row, 2, i);
-		store_bind_str(row, 3, dep->path);
+		srv_store_bind_u64(row, 1, id);
+		srv_store_bind_u64(row, 2, i);
+		srv_store_bind_str(row, 3, dep->path);
 		if (!dep->missing)
-			store_bind_digest(row, 4, &dep->digest);
-		if (!store_run(store, row, err))
+			srv_store_bind_digest(row, 4, &dep->digest);
+		if (!srv_store_run(store, row, err))
 			return false;
 	}
 	return true;
@@ -60,15 +60,15 @@ static bool put_outputs(srv_store *store, uint64_t id, const srv_recipe *recipe,
 {
 	for (uint32_t i = 0; i < recipe->output_count; i++) {
 		const srv_recipe_output *output = &recipe->outputs[i];
-		sqlite3_stmt *row = store_write(store, SQL_PUT_OUTPUT, err);
+		sqlite3_stmt *row = srv_store_write(store, SQL_PUT_OUTPUT, err);
 		if (!row)
 			return false;
-		store_bind_u64(row, 1, id);
-		store_bind_u64(row, 2, i);
-		store_bind_str(row, 3, output->name);
-		store_bind_digest(row, 4, &output->digest);
-		store_bind_u64(row, 5, output->size);
-		if (!store_run(store, row, err))
+		srv_store_bind_u64(row, 1, id);
+		srv_store_bind_u64(row, 2, i);
+		srv_store_bind_str(row, 3, output->name);
+		srv_store_bind_digest(row, 4, &output->digest);
+		srv_store_bind_u64(row, 5, output->size);
+		if (!srv_store_run(store, row, err))
 			return false;
 	}
 	return true;
@@ -76,17 +76,17 @@ static bool put_outputs(srv_store *store, uint64_t id, const srv_recipe *recipe,
 
 static bool has_recipe(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
 {
-	sqlite3_stmt *row = store_read(store, SQL_HAS_RECIPE, err);
+	sqlite3_stmt *row = srv_store_read(store, SQL_HAS_RECIPE, err);
 	bool ok = false;
 	*found = false;
 	if (row)
-		store_bind_digest(row, 1, key);
-	while (row && store_step(store, row, &ok, err))
+		srv_store_bind_digest(row, 1, key);
+	while (row && srv_store_step(store, row, &ok, err))
 		*found = true;
 	return ok;
 }
 
-bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err)
+bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
 	uint64_t id = 0;
 	bool known;
@@ -102,9 +102,9 @@ bool store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error
 bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
 	const hob_sha256 *digests = recipe->output_count > 0 ? &recipe->outputs[0].digest : NULL;
-	return store_blobs_name(store, digests, sizeof *recipe->outputs, recipe->output_count, err) &&
-		   store_mark(store, err) && store_copy_put(store, recipe, err) &&
-		   store_recipe_put_rows(store, recipe, err);
+	return srv_store_blobs_name(store, digests, sizeof *recipe->outputs, recipe->output_count, err) &&
+		   srv_store_mark(store, err) && srv_store_copy_put(store, recipe, err) &&
+		   srv_store_recipe_put_rows(store, recipe, err);
 }
 
 bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs,
@@ -141,15 +141,15 @@ bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error 
 		return false;
 	if (!known)
 		return true;
-	sqlite3_stmt *row = store_write(store, SQL_DELETE_RECIPE, err);
+	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_RECIPE, err);
 	if (!row)
 		return false;
-	store_bind_digest(row, 1, key);
-	if (!store_run(store, row, err))
+	srv_store_bind_digest(row, 1, key);
+	if (!srv_store_run(store, row, err))
 		return false;
 	atomic_fetch_sub(&store->recipe_count, 1);
-	digest_map_remove(&store->used_recipes, key);
-	store_copy_remove(store, key);
+	srv_digest_map_remove(&store->used_recipes, key);
+	srv_store_copy_remove(store, key);
 	return true;
 }
 
@@ -157,19 +157,19 @@ bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error 
 
 static bool copy_str(hob_arena *arena, sqlite3_stmt *row, int column, hob_str *out)
 {
-	*out = hob_arena_str(arena, store_column_str(row, column));
+	*out = hob_arena_str(arena, srv_store_column_str(row, column));
 	return out->data;
 }
 
 static bool copy_recipe(hob_arena *arena, sqlite3_stmt *row, srv_recipe *out)
 {
-	out->key = store_column_digest(row, 1);
-	out->lookup = store_column_digest(row, 2);
-	out->source = store_column_digest(row, 3);
-	out->warnings = (uint32_t)store_column_u64(row, 8);
-	out->cook_ns = store_column_u64(row, 9);
-	out->peak_bytes = store_column_u64(row, 10);
-	out->cooked_at_ms = (int64_t)store_column_u64(row, 11);
+	out->key = srv_store_column_digest(row, 1);
+	out->lookup = srv_store_column_digest(row, 2);
+	out->source = srv_store_column_digest(row, 3);
+	out->warnings = (uint32_t)srv_store_column_u64(row, 8);
+	out->cook_ns = srv_store_column_u64(row, 9);
+	out->peak_bytes = srv_store_column_u64(row, 10);
+	out->cooked_at_ms = (int64_t)srv_store_column_u64(row, 11);
 	return copy_str(arena, row, 4, &out->file_name) && copy_str(arena, row, 5, &out->ingredients) &&
 		   copy_str(arena, row, 6, &out->stats) && copy_str(arena, row, 7, &out->error);
 }
@@ -187,38 +187,38 @@ static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size
 
 static bool read_deps(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
 {
-	sqlite3_stmt *row = store_read(store, SQL_DEPS, err);
+	sqlite3_stmt *row = srv_store_read(store, SQL_DEPS, err);
 	bool ok = false;
 	if (row)
-		store_bind_u64(row, 1, id);
-	while (row && store_step(store, row, &ok, err)) {
+		srv_store_bind_u64(row, 1, id);
+	while (row && srv_store_step(store, row, &ok, err)) {
 		recipe->deps = one_more(arena, recipe->deps, recipe->dep_count, sizeof *recipe->deps);
 		srv_recipe_dep *dep = recipe->deps ? &recipe->deps[recipe->dep_count++] : NULL;
 		if (!dep || !copy_str(arena, row, 0, &dep->path)) {
-			store_end(row);
+			srv_store_end(row);
 			return hob_fail_memory(err, arena, "a recipe");
 		}
 		dep->missing = sqlite3_column_type(row, 1) == SQLITE_NULL;
-		dep->digest = store_column_digest(row, 1);
+		dep->digest = srv_store_column_digest(row, 1);
 	}
 	return ok;
 }
 
 static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
 {
-	sqlite3_stmt *row = store_read(store, SQL_OUTPUTS, err);
+	sqlite3_stmt *row = srv_store_read(store, SQL_OUTPUTS, err);
 	bool ok = false;
 	if (row)
-		store_bind_u64(row, 1, id);
-	while (row && store_step(store, row, &ok, err)) {
+		srv_store_bind_u64(row, 1, id);
+	while (row && srv_store_step(store, row, &ok, err)) {
 		recipe->outputs = one_more(arena, recipe->outputs, recipe->output_count, sizeof *recipe->outputs);
 		srv_recipe_output *output = recipe->outputs ? &recipe->outputs[recipe->output_count++] : NULL;
 		if (!output || !copy_str(arena, row, 0, &output->name)) {
-			store_end(row);
+			srv_store_end(row);
 			return hob_fail_memory(err, arena, "a recipe");
 		}
-		output->digest = store_column_digest(row, 1);
-		output->size = store_column_u64(row, 2);
+		output->digest = srv_store_column_digest(row, 1);
+		output->size = srv_store_column_u64(row, 2);
 	}
 	return ok;
 }
@@ -226,11 +226,11 @@ static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_re
 static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
 {
 	bool fresh;
-	if (store_now_s(store) - used_at_s < STORE_USE_STEP_S)
+	if (srv_store_now_s(store) - used_at_s < STORE_USE_STEP_S)
 		return;
-	uint32_t *when = digest_map_put(&store->used_recipes, key, &fresh);
+	uint32_t *when = srv_digest_map_put(&store->used_recipes, key, &fresh);
 	if (when)
-		*when = store_now_s(store);
+		*when = srv_store_now_s(store);
 }
 
 /* Rows that lost some of theirs are not what was written. -1: of before the counts were. */
@@ -241,7 +241,7 @@ static bool is_whole(srv_store *store, sqlite3_stmt *row, int counts, const srv_
 	if ((deps < 0 || (uint32_t)deps == recipe->dep_count) &&
 		(outputs < 0 || (uint32_t)outputs == recipe->output_count))
 		return true;
-	store_mark_damaged(store);
+	srv_store_mark_damaged(store);
 	return hob_fail(
 		err, CORRUPT,
 		"index.db is damaged (a recipe lost rows); it is made anew from the copies of its recipes");
@@ -253,24 +253,24 @@ static bool select_recipes(srv_store *store, store_statement which, const hob_sh
 	srv_recipe *recipes = NULL;
 	uint32_t found = 0;
 	bool ok = false;
-	sqlite3_stmt *row = store_read(store, which, err);
+	sqlite3_stmt *row = srv_store_read(store, which, err);
 	if (row)
-		store_bind_digest(row, 1, digest);
-	while (row && store_step(store, row, &ok, err)) {
+		srv_store_bind_digest(row, 1, digest);
+	while (row && srv_store_step(store, row, &ok, err)) {
 		recipes = one_more(arena, recipes, found, sizeof *recipes);
 		if (!recipes || !copy_recipe(arena, row, &recipes[found])) {
-			store_end(row);
+			srv_store_end(row);
 			return hob_fail_memory(err, arena, "a recipe");
 		}
-		uint64_t id = store_column_u64(row, 0);
+		uint64_t id = srv_store_column_u64(row, 0);
 		ok = read_deps(store, id, arena, &recipes[found], err) &&
 			 read_outputs(store, id, arena, &recipes[found], err) &&
 			 is_whole(store, row, 13, &recipes[found], err);
 		if (!ok) {
-			store_end(row);
+			srv_store_end(row);
 			return false;
 		}
-		note_use(store, &recipes[found++].key, (uint32_t)store_column_u64(row, 12));
+		note_use(store, &recipes[found++].key, (uint32_t)srv_store_column_u64(row, 12));
 	}
 	if (!ok)
 		return false;
@@ -312,8 +312,8 @@ typedef struct part_rows {
 static bool next_part(srv_store *store, part_rows *parts, hob_error *err)
 {
 	bool ok;
-	parts->there = store_step(store, parts->row, &ok, err);
-	parts->id = parts->there ? store_column_u64(parts->row, 0) : 0;
+	parts->there = srv_store_step(store, parts->row, &ok, err);
+	parts->id = parts->there ? srv_store_column_u64(parts->row, 0) : 0;
 	return ok;
 }
 
@@ -337,7 +337,7 @@ static bool take_deps(srv_store *store, part_rows *parts, uint64_t id, hob_arena
 		if (!dep || !copy_str(arena, parts->row, 1, &dep->path))
 			return hob_fail_memory(err, arena, "a recipe");
 		dep->missing = sqlite3_column_type(parts->row, 2) == SQLITE_NULL;
-		dep->digest = store_column_digest(parts->row, 2);
+		dep->digest = srv_store_column_digest(parts->row, 2);
 		if (!next_part(store, parts, err))
 			return false;
 	}
@@ -354,8 +354,8 @@ static bool take_outputs(srv_store *store, part_rows *parts, uint64_t id, hob_ar
 		srv_recipe_output *output = out->outputs ? &out->outputs[out->output_count++] : NULL;
 		if (!output || !copy_str(arena, parts->row, 1, &output->name))
 			return hob_fail_memory(err, arena, "a recipe");
-		output->digest = store_column_digest(parts->row, 2);
-		output->size = store_column_u64(parts->row, 3);
+		output->digest = srv_store_column_digest(parts->row, 2);
+		output->size = srv_store_column_u64(parts->row, 3);
 		if (!next_part(store, parts, err))
 			return false;
 	}
@@ -366,42 +366,42 @@ bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_
 						   hob_error *err)
 {
 	if (srv_store_has_start(store))
-		return store_start_recipes(store, each, user, err);
+		return srv_store_start_recipes(store, each, user, err);
 	hob_arena arena;
-	part_rows deps = {.row = store_read(store, SQL_EACH_DEP, err)},
-			  outputs = {.row = store_read(store, SQL_EACH_OUTPUT, err)};
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_RECIPE, err);
+	part_rows deps = {.row = srv_store_read(store, SQL_EACH_DEP, err)},
+			  outputs = {.row = srv_store_read(store, SQL_EACH_OUTPUT, err)};
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECIPE, err);
 	bool ok =
 		deps.row && outputs.row && rows && next_part(store, &deps, err) && next_part(store, &outputs, err);
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
-	while (ok && store_step(store, rows, &ok, err)) {
+	while (ok && srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
-		uint64_t id = store_column_u64(rows, 0);
-		srv_recipe recipe = {.key = store_column_digest(rows, 1),
-							 .lookup = store_column_digest(rows, 2),
-							 .source = store_column_digest(rows, 3),
-							 .file_name = store_column_str(rows, 4),
-							 .ingredients = store_column_str(rows, 5),
-							 .stats = store_column_str(rows, 6),
-							 .error = store_column_str(rows, 7),
-							 .warnings = (uint32_t)store_column_u64(rows, 8),
-							 .cook_ns = store_column_u64(rows, 9),
-							 .peak_bytes = store_column_u64(rows, 10),
-							 .cooked_at_ms = (int64_t)store_column_u64(rows, 11)};
+		uint64_t id = srv_store_column_u64(rows, 0);
+		srv_recipe recipe = {.key = srv_store_column_digest(rows, 1),
+							 .lookup = srv_store_column_digest(rows, 2),
+							 .source = srv_store_column_digest(rows, 3),
+							 .file_name = srv_store_column_str(rows, 4),
+							 .ingredients = srv_store_column_str(rows, 5),
+							 .stats = srv_store_column_str(rows, 6),
+							 .error = srv_store_column_str(rows, 7),
+							 .warnings = (uint32_t)srv_store_column_u64(rows, 8),
+							 .cook_ns = srv_store_column_u64(rows, 9),
+							 .peak_bytes = srv_store_column_u64(rows, 10),
+							 .cooked_at_ms = (int64_t)srv_store_column_u64(rows, 11)};
 		ok = take_deps(store, &deps, id, &arena, &recipe, err) &&
 			 take_outputs(store, &outputs, id, &arena, &recipe, err) &&
 			 is_whole(store, rows, 12, &recipe, err);
 		if (ok)
 			each(user, &recipe);
 		else
-			store_end(rows);
+			srv_store_end(rows);
 		hob_arena_restore(&arena, mark);
 	}
 	if (deps.row)
-		store_end(deps.row);
+		srv_store_end(deps.row);
 	if (outputs.row)
-		store_end(outputs.row);
+		srv_store_end(outputs.row);
 	hob_arena_release(&arena);
 	return ok;
 }

@@ -6,27 +6,27 @@ enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
 
 bool srv_store_put_file(srv_store *store, const srv_file_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_FILE, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_FILE, err);
 	if (!put)
 		return false;
-	store_bind_str(put, 1, row->root);
-	store_bind_str(put, 2, row->path);
-	store_bind_u64(put, 3, row->stat.size);
-	store_bind_u64(put, 4, row->stat.inode);
-	store_bind_u64(put, 5, (uint64_t)row->stat.mtime_ns);
-	store_bind_u64(put, 6, (uint64_t)row->stat.ctime_ns);
-	store_bind_digest(put, 7, &row->digest);
-	return store_run(store, put, err);
+	srv_store_bind_str(put, 1, row->root);
+	srv_store_bind_str(put, 2, row->path);
+	srv_store_bind_u64(put, 3, row->stat.size);
+	srv_store_bind_u64(put, 4, row->stat.inode);
+	srv_store_bind_u64(put, 5, (uint64_t)row->stat.mtime_ns);
+	srv_store_bind_u64(put, 6, (uint64_t)row->stat.ctime_ns);
+	srv_store_bind_digest(put, 7, &row->digest);
+	return srv_store_run(store, put, err);
 }
 
 static bool delete_path(srv_store *store, store_statement which, hob_str root, hob_str path, hob_error *err)
 {
-	sqlite3_stmt *row = store_write(store, which, err);
+	sqlite3_stmt *row = srv_store_write(store, which, err);
 	if (!row)
 		return false;
-	store_bind_str(row, 1, root);
-	store_bind_str(row, 2, path);
-	return store_run(store, row, err);
+	srv_store_bind_str(row, 1, root);
+	srv_store_bind_str(row, 2, path);
+	return srv_store_run(store, row, err);
 }
 
 bool srv_store_delete_file(srv_store *store, hob_str root, hob_str path, hob_error *err)
@@ -38,20 +38,20 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 						 hob_error *err)
 {
 	if (srv_store_has_start(store)) {
-		store_start_files(store, each, user);
+		srv_store_start_files(store, each, user);
 		return true;
 	}
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_FILE, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_FILE, err);
 	bool ok = false;
-	while (rows && store_step(store, rows, &ok, err)) {
+	while (rows && srv_store_step(store, rows, &ok, err)) {
 		srv_file_row row = {
-			.root = store_column_str(rows, 0),
-			.path = store_column_str(rows, 1),
-			.stat = {.size = store_column_u64(rows, 2),
-					 .inode = store_column_u64(rows, 3),
-					 .mtime_ns = (int64_t)store_column_u64(rows, 4),
-					 .ctime_ns = (int64_t)store_column_u64(rows, 5)},
-			.digest = store_column_digest(rows, 6),
+			.root = srv_store_column_str(rows, 0),
+			.path = srv_store_column_str(rows, 1),
+			.stat = {.size = srv_store_column_u64(rows, 2),
+					 .inode = srv_store_column_u64(rows, 3),
+					 .mtime_ns = (int64_t)srv_store_column_u64(rows, 4),
+					 .ctime_ns = (int64_t)srv_store_column_u64(rows, 5)},
+			.digest = srv_store_column_digest(rows, 6),
 		};
 		each(user, &row);
 	}
@@ -62,18 +62,18 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_ASSET, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_ASSET, err);
 	if (!put)
 		return false;
-	store_bind_str(put, 1, row->root);
-	store_bind_str(put, 2, row->path);
-	store_bind_text(put, 3, row->state);
-	store_bind_u64(put, 4, row->rev);
-	store_bind_digest(put, 5, &row->good);
-	store_bind_digest(put, 6, &row->last);
-	store_bind_u64(put, 7, (uint64_t)row->cooked_at_ms);
-	store_bind_str(put, 8, row->error);
-	return store_run(store, put, err);
+	srv_store_bind_str(put, 1, row->root);
+	srv_store_bind_str(put, 2, row->path);
+	srv_store_bind_text(put, 3, row->state);
+	srv_store_bind_u64(put, 4, row->rev);
+	srv_store_bind_digest(put, 5, &row->good);
+	srv_store_bind_digest(put, 6, &row->last);
+	srv_store_bind_u64(put, 7, (uint64_t)row->cooked_at_ms);
+	srv_store_bind_str(put, 8, row->error);
+	return srv_store_run(store, put, err);
 }
 
 bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_error *err)
@@ -85,21 +85,21 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 						  hob_error *err)
 {
 	if (srv_store_has_start(store)) {
-		store_start_assets(store, each, user);
+		srv_store_start_assets(store, each, user);
 		return true;
 	}
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_ASSET, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_ASSET, err);
 	bool ok = false;
-	while (rows && store_step(store, rows, &ok, err)) {
+	while (rows && srv_store_step(store, rows, &ok, err)) {
 		srv_asset_row row = {
-			.root = store_column_str(rows, 0),
-			.path = store_column_str(rows, 1),
-			.state = store_column_str(rows, 2),
-			.rev = store_column_u64(rows, 3),
-			.good = store_column_digest(rows, 4),
-			.last = store_column_digest(rows, 5),
-			.cooked_at_ms = (int64_t)store_column_u64(rows, 6),
-			.error = store_column_str(rows, 7),
+			.root = srv_store_column_str(rows, 0),
+			.path = srv_store_column_str(rows, 1),
+			.state = srv_store_column_str(rows, 2),
+			.rev = srv_store_column_u64(rows, 3),
+			.good = srv_store_column_digest(rows, 4),
+			.last = srv_store_column_digest(rows, 5),
+			.cooked_at_ms = (int64_t)srv_store_column_u64(rows, 6),
+			.error = srv_store_column_str(rows, 7),
 		};
 		each(user, &row);
 	}
@@ -110,29 +110,29 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 
 bool srv_store_put_root(srv_store *store, const srv_root_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_ROOT, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_ROOT, err);
 	if (!put)
 		return false;
-	store_bind_str(put, 1, row->name);
-	store_bind_str(put, 2, row->path);
-	store_bind_u64(put, 3, row->device);
-	store_bind_u64(put, 4, row->inode);
-	store_bind_u64(put, 5, (uint64_t)row->missing_since_ms);
-	return store_run(store, put, err);
+	srv_store_bind_str(put, 1, row->name);
+	srv_store_bind_str(put, 2, row->path);
+	srv_store_bind_u64(put, 3, row->device);
+	srv_store_bind_u64(put, 4, row->inode);
+	srv_store_bind_u64(put, 5, (uint64_t)row->missing_since_ms);
+	return srv_store_run(store, put, err);
 }
 
 bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_root_row *row), void *user,
 						 hob_error *err)
 {
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_ROOT, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_ROOT, err);
 	bool ok = false;
-	while (rows && store_step(store, rows, &ok, err)) {
+	while (rows && srv_store_step(store, rows, &ok, err)) {
 		srv_root_row row = {
-			.name = store_column_str(rows, 0),
-			.path = store_column_str(rows, 1),
-			.device = store_column_u64(rows, 2),
-			.inode = store_column_u64(rows, 3),
-			.missing_since_ms = (int64_t)store_column_u64(rows, 4),
+			.name = srv_store_column_str(rows, 0),
+			.path = srv_store_column_str(rows, 1),
+			.device = srv_store_column_u64(rows, 2),
+			.inode = srv_store_column_u64(rows, 3),
+			.missing_since_ms = (int64_t)srv_store_column_u64(rows, 4),
 		};
 		each(user, &row);
 	}
@@ -143,31 +143,31 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 
 bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_AUDIT, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_AUDIT, err);
 	if (!put)
 		return false;
-	store_bind_digest(put, 1, &row->recipe);
-	store_bind_u64(put, 2, (uint64_t)row->at_ms);
-	store_bind_str(put, 3, row->found);
-	return store_run(store, put, err);
+	srv_store_bind_digest(put, 1, &row->recipe);
+	srv_store_bind_u64(put, 2, (uint64_t)row->at_ms);
+	srv_store_bind_str(put, 3, row->found);
+	return srv_store_run(store, put, err);
 }
 
 bool srv_store_delete_audit(srv_store *store, const hob_sha256 *recipe, hob_error *err)
 {
-	sqlite3_stmt *row = store_write(store, SQL_DELETE_AUDIT, err);
+	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_AUDIT, err);
 	if (!row)
 		return false;
-	store_bind_digest(row, 1, recipe);
-	return store_run(store, row, err);
+	srv_store_bind_digest(row, 1, recipe);
+	return srv_store_run(store, row, err);
 }
 
 static bool each_audit(srv_store *store, sqlite3_stmt *rows,
 					   void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
 {
 	bool ok = false;
-	while (rows && store_step(store, rows, &ok, err)) {
-		srv_audit_row row = {store_column_digest(rows, 0), (int64_t)store_column_u64(rows, 1),
-							 store_column_str(rows, 2)};
+	while (rows && srv_store_step(store, rows, &ok, err)) {
+		srv_audit_row row = {srv_store_column_digest(rows, 0), (int64_t)srv_store_column_u64(rows, 1),
+							 srv_store_column_str(rows, 2)};
 		each(user, &row);
 	}
 	return ok;
@@ -176,16 +176,16 @@ static bool each_audit(srv_store *store, sqlite3_stmt *rows,
 bool srv_store_audit(srv_store *store, const hob_sha256 *recipe,
 					 void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
 {
-	sqlite3_stmt *rows = store_read(store, SQL_AUDIT, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_AUDIT, err);
 	if (rows)
-		store_bind_digest(rows, 1, recipe);
+		srv_store_bind_digest(rows, 1, recipe);
 	return each_audit(store, rows, each, user, err);
 }
 
 bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
 						  hob_error *err)
 {
-	return each_audit(store, store_read(store, SQL_EACH_AUDIT, err), each, user, err);
+	return each_audit(store, srv_store_read(store, SQL_EACH_AUDIT, err), each, user, err);
 }
 
 /* ---- parts */
@@ -194,7 +194,7 @@ static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 
 {
 	bool fresh;
 	pthread_mutex_lock(&store->part_lock);
-	part_entry *entry = digest_map_put(&store->parts, key, &fresh);
+	part_entry *entry = srv_digest_map_put(&store->parts, key, &fresh);
 	if (entry)
 		*entry = (part_entry){*blob, used_at_s, used_at_s};
 	pthread_mutex_unlock(&store->part_lock);
@@ -204,19 +204,20 @@ static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 
 static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s,
 					   hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_PART, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_PART, err);
 	if (!put)
 		return false;
-	store_bind_digest(put, 1, key);
-	store_bind_digest(put, 2, blob);
-	store_bind_u64(put, 3, used_at_s);
-	return store_run(store, put, err);
+	srv_store_bind_digest(put, 1, key);
+	srv_store_bind_digest(put, 2, blob);
+	srv_store_bind_u64(put, 3, used_at_s);
+	return srv_store_run(store, put, err);
 }
 
 bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
 {
-	uint32_t now = store_now_s(store);
-	return store_blobs_name(store, blob, sizeof *blob, 1, err) && write_part(store, key, blob, now, err) &&
+	uint32_t now = srv_store_now_s(store);
+	return srv_store_blobs_name(store, blob, sizeof *blob, 1, err) &&
+		   write_part(store, key, blob, now, err) &&
 		   (keep_part(store, key, blob, now) ||
 			hob_fail(err, MEMORY, "no memory left for the table of parts"));
 }
@@ -225,45 +226,45 @@ bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
 {
 	bool found = false;
 	pthread_mutex_lock(&store->part_lock);
-	part_entry *entry = digest_map_find(&store->parts, key);
+	part_entry *entry = srv_digest_map_find(&store->parts, key);
 	if (entry) {
 		pthread_mutex_lock(&store->blob_lock);
-		found = digest_map_find(&store->blobs, &entry->blob);
+		found = srv_digest_map_find(&store->blobs, &entry->blob);
 		pthread_mutex_unlock(&store->blob_lock);
 	}
 	if (found) {
-		entry->used_at_s = store_now_s(store);
+		entry->used_at_s = srv_store_now_s(store);
 		*blob = entry->blob;
 	}
 	pthread_mutex_unlock(&store->part_lock);
 	return found;
 }
 
-bool store_parts_load(srv_store *store, hob_error *err)
+bool srv_store_parts_load(srv_store *store, hob_error *err)
 {
-	sqlite3_stmt *rows = store_read(store, SQL_EACH_PART, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_PART, err);
 	bool ok = false;
-	while (rows && store_step(store, rows, &ok, err)) {
-		hob_sha256 key = store_column_digest(rows, 0), blob = store_column_digest(rows, 1);
-		if (!keep_part(store, &key, &blob, (uint32_t)store_column_u64(rows, 2))) {
-			store_end(rows);
+	while (rows && srv_store_step(store, rows, &ok, err)) {
+		hob_sha256 key = srv_store_column_digest(rows, 0), blob = srv_store_column_digest(rows, 1);
+		if (!keep_part(store, &key, &blob, (uint32_t)srv_store_column_u64(rows, 2))) {
+			srv_store_end(rows);
 			return hob_fail(err, MEMORY, "no memory left for the table of parts");
 		}
 	}
 	return ok;
 }
 
-bool store_parts_save(srv_store *store, hob_error *err)
+bool srv_store_parts_save(srv_store *store, hob_error *err)
 {
 	hob_sha256 key, blob;
 	bool ok = true;
 	pthread_mutex_lock(&store->part_lock);
 	for (size_t at = 0; ok;) {
-		part_entry *part = digest_map_next(&store->parts, &at, &key);
+		part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
 		if (!part)
 			break;
 		blob = part->blob;
-		if (store_blobs_name(store, &blob, sizeof blob, 1, NULL))
+		if (srv_store_blobs_name(store, &blob, sizeof blob, 1, NULL))
 			ok = write_part(store, &key, &blob, part->used_at_s, err);
 	}
 	pthread_mutex_unlock(&store->part_lock);
@@ -274,30 +275,30 @@ bool store_parts_save(srv_store *store, hob_error *err)
 
 static bool save_recipe_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)
 {
-	sqlite3_stmt *row = store_write(store, SQL_USE_RECIPE, err);
+	sqlite3_stmt *row = srv_store_write(store, SQL_USE_RECIPE, err);
 	if (!row)
 		return false;
-	store_bind_digest(row, 1, key);
-	store_bind_u64(row, 2, when);
-	return store_run(store, row, err);
+	srv_store_bind_digest(row, 1, key);
+	srv_store_bind_u64(row, 2, when);
+	return srv_store_run(store, row, err);
 }
 
-bool store_usage_save(srv_store *store, hob_error *err)
+bool srv_store_usage_save(srv_store *store, hob_error *err)
 {
 	hob_sha256 key;
 	bool ok = true;
-	store_blobs_note_use(store);
+	srv_store_blobs_note_use(store);
 	for (size_t at = 0; ok;) {
-		uint32_t *when = digest_map_next(&store->used_recipes, &at, &key);
+		uint32_t *when = srv_digest_map_next(&store->used_recipes, &at, &key);
 		if (!when)
 			break;
 		ok = save_recipe_use(store, &key, *when, err);
 	}
 	if (ok)
-		digest_map_clear(&store->used_recipes);
+		srv_digest_map_clear(&store->used_recipes);
 	pthread_mutex_lock(&store->part_lock);
 	for (size_t at = 0; ok;) {
-		part_entry *part = digest_map_next(&store->parts, &at, &key);
+		part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
 		if (!part)
 			break;
 		if (part->used_at_s - part->saved_at_s < STORE_USE_STEP_S)
@@ -316,31 +317,31 @@ static bool trim_rows(srv_store *store, store_statement which, uint64_t newest, 
 {
 	if (newest % TRIM_EVERY != 0 || newest <= kept)
 		return true;
-	sqlite3_stmt *row = store_write(store, which, err);
+	sqlite3_stmt *row = srv_store_write(store, which, err);
 	if (!row)
 		return false;
-	store_bind_u64(row, 1, newest - kept);
-	return store_run(store, row, err);
+	srv_store_bind_u64(row, 1, newest - kept);
+	return srv_store_run(store, row, err);
 }
 
 bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_JOB, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_JOB, err);
 	if (!put)
 		return false;
-	store_bind_u64(put, 1, row->id);
-	store_bind_str(put, 2, row->asset);
-	store_bind_str(put, 3, row->reason);
-	store_bind_text(put, 4, row->result);
-	store_bind_digest(put, 5, &row->recipe);
-	store_bind_u64(put, 6, (uint64_t)row->queued_at_ms);
-	store_bind_u64(put, 7, (uint64_t)row->started_at_ms);
-	store_bind_u64(put, 8, (uint64_t)row->finished_at_ms);
-	store_bind_u64(put, 9, row->cook_ns);
-	store_bind_u64(put, 10, row->peak_bytes);
-	store_bind_str(put, 11, row->error);
-	store_bind_str(put, 12, row->log);
-	if (!store_run(store, put, err))
+	srv_store_bind_u64(put, 1, row->id);
+	srv_store_bind_str(put, 2, row->asset);
+	srv_store_bind_str(put, 3, row->reason);
+	srv_store_bind_text(put, 4, row->result);
+	srv_store_bind_digest(put, 5, &row->recipe);
+	srv_store_bind_u64(put, 6, (uint64_t)row->queued_at_ms);
+	srv_store_bind_u64(put, 7, (uint64_t)row->started_at_ms);
+	srv_store_bind_u64(put, 8, (uint64_t)row->finished_at_ms);
+	srv_store_bind_u64(put, 9, row->cook_ns);
+	srv_store_bind_u64(put, 10, row->peak_bytes);
+	srv_store_bind_str(put, 11, row->error);
+	srv_store_bind_str(put, 12, row->log);
+	if (!srv_store_run(store, put, err))
 		return false;
 	if (row->id > store->last_job)
 		store->last_job = row->id;
@@ -355,18 +356,18 @@ uint64_t srv_store_last_job(srv_store *store)
 static bool copy_job(hob_arena *arena, sqlite3_stmt *rows, srv_job_row *out)
 {
 	*out = (srv_job_row){
-		.id = store_column_u64(rows, 0),
-		.asset = hob_arena_str(arena, store_column_str(rows, 1)),
-		.reason = hob_arena_str(arena, store_column_str(rows, 2)),
-		.result = hob_arena_str(arena, store_column_str(rows, 3)),
-		.recipe = store_column_digest(rows, 4),
-		.queued_at_ms = (int64_t)store_column_u64(rows, 5),
-		.started_at_ms = (int64_t)store_column_u64(rows, 6),
-		.finished_at_ms = (int64_t)store_column_u64(rows, 7),
-		.cook_ns = store_column_u64(rows, 8),
-		.peak_bytes = store_column_u64(rows, 9),
-		.error = hob_arena_str(arena, store_column_str(rows, 10)),
-		.log = hob_arena_str(arena, store_column_str(rows, 11)),
+		.id = srv_store_column_u64(rows, 0),
+		.asset = hob_arena_str(arena, srv_store_column_str(rows, 1)),
+		.reason = hob_arena_str(arena, srv_store_column_str(rows, 2)),
+		.result = hob_arena_str(arena, srv_store_column_str(rows, 3)),
+		.recipe = srv_store_column_digest(rows, 4),
+		.queued_at_ms = (int64_t)srv_store_column_u64(rows, 5),
+		.started_at_ms = (int64_t)srv_store_column_u64(rows, 6),
+		.finished_at_ms = (int64_t)srv_store_column_u64(rows, 7),
+		.cook_ns = srv_store_column_u64(rows, 8),
+		.peak_bytes = srv_store_column_u64(rows, 9),
+		.error = hob_arena_str(arena, srv_store_column_str(rows, 10)),
+		.log = hob_arena_str(arena, srv_store_column_str(rows, 11)),
 	};
 	return out->asset.data && out->reason.data && out->result.data && out->error.data && out->log.data;
 }
@@ -375,20 +376,20 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 					srv_job_row **out, uint32_t *count, hob_error *err)
 {
 	srv_job_row *jobs = HOB_NEW(arena, srv_job_row, limit);
-	sqlite3_stmt *rows = store_read(store, asset.len > 0 ? SQL_ASSET_JOBS : SQL_JOBS, err);
+	sqlite3_stmt *rows = srv_store_read(store, asset.len > 0 ? SQL_ASSET_JOBS : SQL_JOBS, err);
 	uint32_t found = 0;
 	bool ok = false;
 	if (!jobs)
 		return hob_fail_memory(err, arena, "a list of jobs");
 	if (!rows)
 		return false;
-	store_bind_u64(rows, 1, before > 0 ? before : INT64_MAX);
-	store_bind_u64(rows, 2, limit);
+	srv_store_bind_u64(rows, 1, before > 0 ? before : INT64_MAX);
+	srv_store_bind_u64(rows, 2, limit);
 	if (asset.len > 0)
-		store_bind_str(rows, 3, asset);
-	while (store_step(store, rows, &ok, err))
+		srv_store_bind_str(rows, 3, asset);
+	while (srv_store_step(store, rows, &ok, err))
 		if (!copy_job(arena, rows, &jobs[found++])) {
-			store_end(rows);
+			srv_store_end(rows);
 			return hob_fail_memory(err, arena, "a list of jobs");
 		}
 	if (!ok)
@@ -402,13 +403,13 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = store_write(store, SQL_PUT_CHANGE, err);
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_CHANGE, err);
 	if (!put)
 		return false;
-	store_bind_u64(put, 1, row->rev);
-	store_bind_text(put, 2, row->event);
-	store_bind_str(put, 3, row->data);
-	if (!store_run(store, put, err))
+	srv_store_bind_u64(put, 1, row->rev);
+	srv_store_bind_text(put, 2, row->event);
+	srv_store_bind_str(put, 3, row->data);
+	if (!srv_store_run(store, put, err))
 		return false;
 	if (row->rev > store->last_rev)
 		store->last_rev = row->rev;
@@ -424,21 +425,22 @@ bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_are
 					   srv_change_row **out, uint32_t *count, hob_error *err)
 {
 	srv_change_row *changes = HOB_NEW(arena, srv_change_row, limit);
-	sqlite3_stmt *rows = store_read(store, SQL_CHANGES, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_CHANGES, err);
 	uint32_t found = 0;
 	bool ok = false;
 	if (!changes)
 		return hob_fail_memory(err, arena, "a list of changes");
 	if (!rows)
 		return false;
-	store_bind_u64(rows, 1, since < INT64_MAX ? since : INT64_MAX);
-	store_bind_u64(rows, 2, limit);
-	while (store_step(store, rows, &ok, err)) {
+	srv_store_bind_u64(rows, 1, since < INT64_MAX ? since : INT64_MAX);
+	srv_store_bind_u64(rows, 2, limit);
+	while (srv_store_step(store, rows, &ok, err)) {
 		srv_change_row *row = &changes[found++];
-		*row = (srv_change_row){store_column_u64(rows, 0), hob_arena_str(arena, store_column_str(rows, 1)),
-								hob_arena_str(arena, store_column_str(rows, 2))};
+		*row = (srv_change_row){srv_store_column_u64(rows, 0),
+								hob_arena_str(arena, srv_store_column_str(rows, 1)),
+								hob_arena_str(arena, srv_store_column_str(rows, 2))};
 		if (!row->event.data || !row->data.data) {
-			store_end(rows);
+			srv_store_end(rows);
 			return hob_fail_memory(err, arena, "a list of changes");
 		}
 	}
@@ -465,17 +467,17 @@ static bool each_line(const srv_change_row *row, bool (*each)(void *user, const 
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user, hob_error *err)
 {
-	sqlite3_stmt *rows = store_read(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err);
+	sqlite3_stmt *rows = srv_store_read(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err);
 	bool ok = false;
 	if (!rows)
 		return false;
-	store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
-	store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
-	while (store_step(store, rows, &ok, err)) {
-		srv_change_row row = {store_column_u64(rows, 0), store_column_str(rows, 1),
-							  store_column_str(rows, 2)};
+	srv_store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
+	srv_store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
+	while (srv_store_step(store, rows, &ok, err)) {
+		srv_change_row row = {srv_store_column_u64(rows, 0), srv_store_column_str(rows, 1),
+							  srv_store_column_str(rows, 2)};
 		if (!each_line(&row, each, user)) {
-			store_end(rows);
+			srv_store_end(rows);
 			return true;
 		}
 	}
@@ -487,8 +489,8 @@ uint64_t srv_store_first_rev(srv_store *store)
 	hob_error err;
 	bool ok = false;
 	uint64_t first = 0;
-	sqlite3_stmt *rows = store_read(store, SQL_FIRST_REV, &err);
-	while (rows && store_step(store, rows, &ok, &err))
-		first = store_column_u64(rows, 0);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_FIRST_REV, &err);
+	while (rows && srv_store_step(store, rows, &ok, &err))
+		first = srv_store_column_u64(rows, 0);
 	return first;
 }

@@ -84,7 +84,7 @@ static void put_blobs(srv_store *store, writer *w)
 	pthread_mutex_lock(&store->blob_lock);
 	w->head.blob_capacity = store->blobs.capacity;
 	for (size_t at = 0;;) {
-		const blob_entry *entry = digest_map_next(&store->blobs, &at, &digest);
+		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
 		if (!entry)
 			break;
 		start_blob row = {digest, entry->size, entry->used_at_s, entry->saved_at_s, entry->suspect, 0};
@@ -99,7 +99,7 @@ static void put_parts(srv_store *store, writer *w)
 	hob_sha256 key;
 	pthread_mutex_lock(&store->part_lock);
 	for (size_t at = 0;;) {
-		const part_entry *entry = digest_map_next(&store->parts, &at, &key);
+		const part_entry *entry = srv_digest_map_next(&store->parts, &at, &key);
 		if (!entry)
 			break;
 		start_part row = {key, entry->blob, entry->used_at_s, entry->saved_at_s};
@@ -136,8 +136,8 @@ static void put_asset(void *user, const srv_asset_row *asset)
 	hob_buf_put_str(&w->assets, asset->path);
 	hob_buf_put_str(&w->assets, asset->state);
 	hob_buf_put_str(&w->assets, asset->error);
-	if (!digest_map_put(&w->wanted, &asset->good, &fresh) ||
-		!digest_map_put(&w->wanted, &asset->last, &fresh))
+	if (!srv_digest_map_put(&w->wanted, &asset->good, &fresh) ||
+		!srv_digest_map_put(&w->wanted, &asset->last, &fresh))
 		w->out.failed = true;
 	w->head.assets++;
 }
@@ -145,7 +145,7 @@ static void put_asset(void *user, const srv_asset_row *asset)
 static void put_recipe(void *user, const srv_recipe *recipe)
 {
 	writer *w = user;
-	uint64_t *place = digest_map_find(&w->wanted, &recipe->key);
+	uint64_t *place = srv_digest_map_find(&w->wanted, &recipe->key);
 	if (!place || w->out.failed)
 		return;
 	*place = w->out.size;
@@ -194,7 +194,7 @@ static void put_recipe(void *user, const srv_recipe *recipe)
 
 static uint64_t place_of(const writer *w, const hob_sha256 *key)
 {
-	const uint64_t *place = digest_map_find(&w->wanted, key);
+	const uint64_t *place = srv_digest_map_find(&w->wanted, key);
 	return place ? *place : 0;
 }
 
@@ -213,11 +213,11 @@ static void put_collected_assets(writer *w)
 	w->out.failed = w->out.failed || w->assets.failed;
 }
 
-bool store_start_collect(srv_store *store, hob_buf *out)
+bool srv_store_start_collect(srv_store *store, hob_buf *out)
 {
 	writer w = {.store = store, .head = {.magic = "HobStart", .format = START_FORMAT}};
 	hob_error err;
-	digest_map_init(&w.wanted, sizeof(uint64_t));
+	srv_digest_map_init(&w.wanted, sizeof(uint64_t));
 	hob_buf_put(&w.out, &w.head, sizeof w.head);
 	put_blobs(store, &w);
 	put_parts(store, &w);
@@ -231,7 +231,7 @@ bool store_start_collect(srv_store *store, hob_buf *out)
 	w.head.assets_at = w.out.size;
 	put_collected_assets(&w);
 	hob_buf_release(&w.assets);
-	digest_map_release(&w.wanted);
+	srv_digest_map_release(&w.wanted);
 	w.head.schema = (uint32_t)srv_store_schema_version();
 	w.head.last_job = store->last_job;
 	w.head.last_rev = store->last_rev;
@@ -268,12 +268,12 @@ static void hash_of(const start_head *head, const uint8_t *data, size_t size, ui
 	hob_fast_hash((hob_bytes){(const uint8_t *)parts, sizeof parts}, out);
 }
 
-void store_start_drop(srv_store *store)
+void srv_store_start_drop(srv_store *store)
 {
 	unlinkat(store->dir_fd, file_name, 0);
 }
 
-void store_start_write(srv_store *store, const hob_buf *rows)
+void srv_store_start_write(srv_store *store, const hob_buf *rows)
 {
 	enum { LEAVE_FREE = 64 << 20 };
 	start_head head;
@@ -285,9 +285,9 @@ void store_start_write(srv_store *store, const hob_buf *rows)
 	if (!room || !stat_index(store, &head.index))
 		return;
 	hash_of(&head, rows->data, rows->size, head.hash);
-	int fd = store_temporary(store, name);
-	bool ok = fd >= 0 && store_write_all(fd, &head, sizeof head) &&
-			  store_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
+	int fd = srv_store_temporary(store, name);
+	bool ok = fd >= 0 && srv_store_write_all(fd, &head, sizeof head) &&
+			  srv_store_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
 			  renameat(store->tmp_fd, name, store->dir_fd, file_name) == 0;
 	if (fd >= 0 && !ok)
 		unlinkat(store->tmp_fd, name, 0);
@@ -297,7 +297,7 @@ void store_start_write(srv_store *store, const hob_buf *rows)
 
 /* ---- reading */
 
-bool store_start_open(srv_store *store)
+bool srv_store_start_open(srv_store *store)
 {
 	struct stat info;
 	srv_stat index;
@@ -320,11 +320,11 @@ bool store_start_open(srv_store *store)
 				memcmp(hash, head.hash, sizeof hash) == 0 && stat_index(store, &index) &&
 				srv_stat_equal(&index, &head.index);
 	if (!good)
-		store_start_close(store);
+		srv_store_start_close(store);
 	return good;
 }
 
-void store_start_close(srv_store *store)
+void srv_store_start_close(srv_store *store)
 {
 	if (store->start.data)
 		munmap(store->start.data, store->start.size);
@@ -356,12 +356,12 @@ static hob_str take_str(store_start *start, uint32_t len)
 static bool read_blobs(srv_store *store, const start_head *head)
 {
 	bool fresh;
-	if (!digest_map_reserve(&store->blobs, head->blob_capacity))
+	if (!srv_digest_map_reserve(&store->blobs, head->blob_capacity))
 		return false;
 	for (uint64_t i = 0; i < head->blobs; i++) {
 		start_blob row;
 		TAKE(&store->start, row);
-		blob_entry *entry = digest_map_put(&store->blobs, &row.digest, &fresh);
+		blob_entry *entry = srv_digest_map_put(&store->blobs, &row.digest, &fresh);
 		if (!entry)
 			return false;
 		*entry = (blob_entry){.size = row.size,
@@ -373,14 +373,14 @@ static bool read_blobs(srv_store *store, const start_head *head)
 	return true;
 }
 
-bool store_start_read(srv_store *store, hob_error *err)
+bool srv_store_start_read(srv_store *store, hob_error *err)
 {
 	start_head head = head_of(&store->start);
 	bool ok = read_blobs(store, &head), fresh;
 	for (uint64_t i = 0; ok && i < head.parts; i++) {
 		start_part row;
 		TAKE(&store->start, row);
-		part_entry *entry = digest_map_put(&store->parts, &row.key, &fresh);
+		part_entry *entry = srv_digest_map_put(&store->parts, &row.key, &fresh);
 		ok = entry;
 		if (entry)
 			*entry = (part_entry){row.blob, row.used_at_s, row.saved_at_s};
@@ -396,7 +396,7 @@ bool srv_store_has_start(const srv_store *store)
 	return store->start.data && !atomic_load(&store->marked);
 }
 
-void store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user)
+void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user)
 {
 	store_start *start = &store->start;
 	start_head head = head_of(start);
@@ -409,7 +409,7 @@ void store_start_files(srv_store *store, void (*each)(void *user, const srv_file
 	}
 }
 
-void store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user)
+void srv_store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user)
 {
 	store_start *start = &store->start;
 	start_head head = head_of(start);
@@ -467,8 +467,8 @@ static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, b
 	return out->deps && out->outputs;
 }
 
-bool store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
-						 hob_error *err)
+bool srv_store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+							 hob_error *err)
 {
 	store_start *start = &store->start;
 	hob_arena arena;

@@ -48,10 +48,10 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	out->part_count = store->parts.count;
 	pthread_mutex_unlock(&store->part_lock);
 	pthread_mutex_lock(&store->blob_lock);
-	uint32_t now = store_now_s(store);
+	uint32_t now = srv_store_now_s(store);
 	hob_sha256 digest;
 	for (size_t at = 0;;) {
-		const blob_entry *entry = digest_map_next(&store->blobs, &at, &digest);
+		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
 		if (!entry)
 			break;
 		if (now > entry->used_at_s && now - entry->used_at_s > out->oldest_idle_s)
@@ -67,7 +67,7 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 static bool blob_info(srv_store *store, const hob_sha256 *digest, blob_entry *out)
 {
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = digest_map_find(&store->blobs, digest);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry)
 		*out = *entry;
 	pthread_mutex_unlock(&store->blob_lock);
@@ -79,7 +79,7 @@ static bool blob_info(srv_store *store, const hob_sha256 *digest, blob_entry *ou
 static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
 	bool fresh;
-	name_count *count = digest_map_put(&t->names, digest, &fresh);
+	name_count *count = srv_digest_map_put(&t->names, digest, &fresh);
 	if (count && part)
 		count->parts++;
 	else if (count)
@@ -107,7 +107,7 @@ static bool collect_parts(trimmer *t)
 	bool ok = true;
 	pthread_mutex_lock(&t->store->part_lock);
 	for (size_t at = 0; ok;) {
-		part_entry *part = digest_map_next(&t->store->parts, &at, &key);
+		part_entry *part = srv_digest_map_next(&t->store->parts, &at, &key);
 		if (!part)
 			break;
 		candidate *item = add_candidate(t);
@@ -121,18 +121,18 @@ static bool collect_parts(trimmer *t)
 
 static bool collect_recipes(trimmer *t)
 {
-	sqlite3_stmt *rows = store_read(t->store, SQL_RECIPE_AGES, &t->err);
+	sqlite3_stmt *rows = srv_store_read(t->store, SQL_RECIPE_AGES, &t->err);
 	bool ok = false;
-	while (rows && store_step(t->store, rows, &ok, &t->err)) {
+	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
 		candidate *item = add_candidate(t);
 		if (!item) {
-			store_end(rows);
+			srv_store_end(rows);
 			return false;
 		}
-		item->recipe = (int64_t)store_column_u64(rows, 0);
-		item->key = store_column_digest(rows, 1);
-		item->used_at_s = (uint32_t)store_column_u64(rows, 2);
-		uint32_t *used = digest_map_find(&t->store->used_recipes, &item->key);
+		item->recipe = (int64_t)srv_store_column_u64(rows, 0);
+		item->key = srv_store_column_digest(rows, 1);
+		item->used_at_s = (uint32_t)srv_store_column_u64(rows, 2);
+		uint32_t *used = srv_digest_map_find(&t->store->used_recipes, &item->key);
 		if (used && *used > item->used_at_s)
 			item->used_at_s = *used;
 	}
@@ -143,12 +143,12 @@ static bool collect_recipes(trimmer *t)
  * in the order of recipe ids. */
 static bool collect_outputs(trimmer *t)
 {
-	sqlite3_stmt *rows = store_read(t->store, SQL_OUTPUT_BLOBS, &t->err);
+	sqlite3_stmt *rows = srv_store_read(t->store, SQL_OUTPUT_BLOBS, &t->err);
 	bool ok = false;
 	size_t at = 0;
-	while (rows && store_step(t->store, rows, &ok, &t->err)) {
-		int64_t recipe = (int64_t)store_column_u64(rows, 0);
-		hob_sha256 digest = store_column_digest(rows, 1);
+	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
+		int64_t recipe = (int64_t)srv_store_column_u64(rows, 0);
+		hob_sha256 digest = srv_store_column_digest(rows, 1);
 		blob_entry blob;
 		while (at < t->count && t->items[at].recipe < recipe)
 			at++;
@@ -156,7 +156,7 @@ static bool collect_outputs(trimmer *t)
 			blob.used_at_s > t->items[at].used_at_s)
 			t->items[at].used_at_s = blob.used_at_s;
 		if (!add_name(t, &digest, false)) {
-			store_end(rows);
+			srv_store_end(rows);
 			return false;
 		}
 	}
@@ -175,7 +175,7 @@ static int older_first(const void *a, const void *b)
 
 static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
-	name_count *count = digest_map_find(&t->names, digest);
+	name_count *count = srv_digest_map_find(&t->names, digest);
 	blob_entry blob;
 	bool fresh;
 	if (part)
@@ -184,8 +184,8 @@ static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 		count->recipes--;
 	if (count->parts + count->recipes > 0)
 		return;
-	digest_map_put(&t->loose, digest, &fresh);
-	if (blob_info(t->store, digest, &blob) && store_is_idle(blob.used_at_s, blob.awaited, t->now))
+	srv_digest_map_put(&t->loose, digest, &fresh);
+	if (blob_info(t->store, digest, &blob) && srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
 		t->loose_bytes += blob.size;
 }
 
@@ -195,14 +195,14 @@ static bool evict_part(trimmer *t, const candidate *item)
 		drop_name(t, &item->blob, true);
 		return true;
 	}
-	sqlite3_stmt *row = store_write(t->store, SQL_DELETE_PART, &t->err);
+	sqlite3_stmt *row = srv_store_write(t->store, SQL_DELETE_PART, &t->err);
 	if (!row)
 		return false;
-	store_bind_digest(row, 1, &item->key);
-	if (!store_run(t->store, row, &t->err))
+	srv_store_bind_digest(row, 1, &item->key);
+	if (!srv_store_run(t->store, row, &t->err))
 		return false;
 	pthread_mutex_lock(&t->store->part_lock);
-	digest_map_remove(&t->store->parts, &item->key);
+	srv_digest_map_remove(&t->store->parts, &item->key);
 	pthread_mutex_unlock(&t->store->part_lock);
 	drop_name(t, &item->blob, true);
 	return true;
@@ -211,7 +211,7 @@ static bool evict_part(trimmer *t, const candidate *item)
 /* The parts that only waited for the last recipe to let go of their blob. */
 static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 {
-	name_count *count = digest_map_find(&t->names, blob);
+	name_count *count = srv_digest_map_find(&t->names, blob);
 	bool ok = true;
 	while (ok && count->recipes == 0 && count->passed > 0) {
 		const candidate *item = &t->items[count->passed - 1];
@@ -226,26 +226,26 @@ static bool evict_recipe(trimmer *t, const candidate *item)
 	bool ok = false, fresh;
 	digest_map outputs;
 	hob_sha256 digest;
-	digest_map_init(&outputs, 0);
-	sqlite3_stmt *rows = store_read(t->store, SQL_OUTPUTS, &t->err);
+	srv_digest_map_init(&outputs, 0);
+	sqlite3_stmt *rows = srv_store_read(t->store, SQL_OUTPUTS, &t->err);
 	if (rows)
-		store_bind_u64(rows, 1, (uint64_t)item->recipe);
-	while (rows && store_step(t->store, rows, &ok, &t->err)) {
-		digest = store_column_digest(rows, 1);
-		digest_map_put(&outputs, &digest, &fresh);
+		srv_store_bind_u64(rows, 1, (uint64_t)item->recipe);
+	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
+		digest = srv_store_column_digest(rows, 1);
+		srv_digest_map_put(&outputs, &digest, &fresh);
 		drop_name(t, &digest, false);
 	}
-	sqlite3_stmt *row = ok && !t->dry ? store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
+	sqlite3_stmt *row = ok && !t->dry ? srv_store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
 	if (row)
-		store_bind_digest(row, 1, &item->key);
-	ok = ok && (t->dry || (row && store_run(t->store, row, &t->err)));
+		srv_store_bind_digest(row, 1, &item->key);
+	ok = ok && (t->dry || (row && srv_store_run(t->store, row, &t->err)));
 	if (ok && !t->dry) {
 		atomic_fetch_sub(&t->store->recipe_count, 1);
-		digest_map_put(&t->evicted, &item->key, &fresh);
+		srv_digest_map_put(&t->evicted, &item->key, &fresh);
 	}
-	for (size_t at = 0; ok && digest_map_next(&outputs, &at, &digest);)
+	for (size_t at = 0; ok && srv_digest_map_next(&outputs, &at, &digest);)
 		ok = evict_passed(t, &digest);
-	digest_map_release(&outputs);
+	srv_digest_map_release(&outputs);
 	return ok;
 }
 
@@ -256,9 +256,9 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 	qsort(t->items, t->count, sizeof *t->items, older_first);
 	for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
 		candidate *item = &t->items[i];
-		if (!store_is_idle(item->used_at_s, false, t->now))
+		if (!srv_store_is_idle(item->used_at_s, false, t->now))
 			break; /* nor is any that follows */
-		name_count *count = item->recipe == 0 ? digest_map_find(&t->names, &item->blob) : NULL;
+		name_count *count = item->recipe == 0 ? srv_digest_map_find(&t->names, &item->blob) : NULL;
 		if (count && count->recipes > 0) {
 			item->passed_before = count->passed;
 			count->passed = i + 1;
@@ -278,11 +278,11 @@ static void collect_orphans(trimmer *t)
 	bool fresh;
 	pthread_mutex_lock(&t->store->blob_lock);
 	for (size_t at = 0;;) {
-		blob_entry *entry = digest_map_next(&t->store->blobs, &at, &digest);
+		blob_entry *entry = srv_digest_map_next(&t->store->blobs, &at, &digest);
 		if (!entry)
 			break;
-		if (store_is_idle(entry->used_at_s, true, t->now) && !digest_map_find(&t->names, &digest))
-			digest_map_put(&t->loose, &digest, &fresh);
+		if (srv_store_is_idle(entry->used_at_s, true, t->now) && !srv_digest_map_find(&t->names, &digest))
+			srv_digest_map_put(&t->loose, &digest, &fresh);
 	}
 	pthread_mutex_unlock(&t->store->blob_lock);
 }
@@ -291,12 +291,12 @@ static uint64_t remove_loose(trimmer *t)
 {
 	hob_sha256 digest;
 	uint64_t freed = 0;
-	for (size_t at = 0; digest_map_next(&t->evicted, &at, &digest);) {
-		digest_map_remove(&t->store->used_recipes, &digest);
-		store_copy_remove(t->store, &digest);
+	for (size_t at = 0; srv_digest_map_next(&t->evicted, &at, &digest);) {
+		srv_digest_map_remove(&t->store->used_recipes, &digest);
+		srv_store_copy_remove(t->store, &digest);
 	}
-	for (size_t at = 0; digest_map_next(&t->loose, &at, &digest);)
-		freed += store_blob_remove(t->store, &digest, t->now);
+	for (size_t at = 0; srv_digest_map_next(&t->loose, &at, &digest);)
+		freed += srv_store_blob_remove(t->store, &digest, t->now);
 	return freed;
 }
 
@@ -305,18 +305,18 @@ static uint64_t size_of_loose(trimmer *t)
 	hob_sha256 digest;
 	blob_entry blob;
 	uint64_t bytes = 0;
-	for (size_t at = 0; digest_map_next(&t->loose, &at, &digest);)
-		if (blob_info(t->store, &digest, &blob) && store_is_idle(blob.used_at_s, blob.awaited, t->now))
+	for (size_t at = 0; srv_digest_map_next(&t->loose, &at, &digest);)
+		if (blob_info(t->store, &digest, &blob) && srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
 			bytes += blob.size;
 	return bytes;
 }
 
 static void trimmer_init(trimmer *t, srv_store *store, bool dry)
 {
-	*t = (trimmer){.store = store, .now = store_now_s(store), .dry = dry};
-	digest_map_init(&t->names, sizeof(name_count));
-	digest_map_init(&t->loose, 0);
-	digest_map_init(&t->evicted, 0);
+	*t = (trimmer){.store = store, .now = srv_store_now_s(store), .dry = dry};
+	srv_digest_map_init(&t->names, sizeof(name_count));
+	srv_digest_map_init(&t->loose, 0);
+	srv_digest_map_init(&t->evicted, 0);
 }
 
 static bool collect(trimmer *t)
@@ -327,9 +327,9 @@ static bool collect(trimmer *t)
 
 static void trimmer_release(trimmer *t)
 {
-	digest_map_release(&t->names);
-	digest_map_release(&t->loose);
-	digest_map_release(&t->evicted);
+	srv_digest_map_release(&t->names);
+	srv_digest_map_release(&t->loose);
+	srv_digest_map_release(&t->evicted);
 	free(t->items);
 }
 
@@ -358,11 +358,11 @@ void srv_store_trim_soon(srv_store *store)
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user)
 {
 	srv_store_usage usage;
-	uint32_t now = store_now_s(store);
+	uint32_t now = srv_store_now_s(store);
 	uint64_t freed = 0;
 	srv_store_measure(store, &usage);
 	bool over = store->max_bytes > 0 && usage.blob_bytes > store->max_bytes && now >= store->evict_from_s;
-	bool sweep = store_is_idle(store->swept_at_s, true, now);
+	bool sweep = srv_store_is_idle(store->swept_at_s, true, now);
 	if (!over && !sweep)
 		return 0;
 	trimmer t;
@@ -380,7 +380,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 		store->evict_from_s = over && usage.blob_bytes - freed > store->max_bytes ? now + EVICT_PAUSE_S : 0;
 		if (sweep)
 			store->swept_at_s = now;
-		ok = store_usage_save(store, &t.err) && srv_store_commit(store, &t.err);
+		ok = srv_store_usage_save(store, &t.err) && srv_store_commit(store, &t.err);
 	}
 	trimmer_release(&t);
 	return freed;

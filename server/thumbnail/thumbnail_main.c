@@ -114,7 +114,7 @@ static bool save(draw_surface *surface, int size)
 	unsigned char *small = malloc((size_t)size * (size_t)size * 4);
 	bool ok = pixels && small;
 	if (ok) {
-		draw_surface_read(surface, pixels);
+		hob_draw_surface_read(surface, pixels);
 		shrink(pixels, size, small);
 		ok = stbi_write_png_to_func(put, &ok, size, size, 4, small, size * 4) != 0 && ok;
 	}
@@ -134,15 +134,15 @@ static bool draw(draw_surface *surface, int size, bool has_animations, textures 
 	if (!hob_rt_open(&files, &options, &asset, NULL) || asset->draw_count == 0 ||
 		!hob_rt_instance_open(asset, &instance, NULL))
 		return false;
-	draw_model *model = draw_model_open(asset, find, t);
+	draw_model *model = hob_draw_model_open(asset, find, t);
 	if (!model)
 		return false;
 	draw_view view = {.pixels = 1};
 	hob_rt_update(instance);
-	draw_view_outside(instance, 29, 18, size * FINER, size * FINER, &view);
+	hob_draw_view_outside(instance, 29, 18, size * FINER, size * FINER, &view);
 	glClearColor(0, 0, 0, 0);
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-	return draw_model_draw(model, instance, &view).draws > 0 && save(surface, size);
+	return hob_draw_model_draw(model, instance, &view).draws > 0 && save(surface, size);
 }
 
 int main(int argc, char **argv)
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
 	bool has_animations = atoi(argv[3]) != 0;
 	textures t = {argv + 4, argc - 4, FIRST_FD + (has_animations ? 4 : 3)};
-	draw_surface *surface = draw_surface_open(size * FINER, size * FINER, false);
+	draw_surface *surface = hob_draw_surface_open(size * FINER, size * FINER, false);
 	if (!surface)
 		return NO_GRAPHICS;
 	srv_sandbox_layers layers;

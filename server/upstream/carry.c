@@ -352,7 +352,7 @@ static bool step(carrier *c)
 		pthread_mutex_unlock(&u->lock);
 		fetch(c, o);
 		pthread_mutex_lock(&u->lock);
-	} else if (up && may_give(u, now) && digest_map_next(&u->outbox.keys, &at, &key)) {
+	} else if (up && may_give(u, now) && srv_digest_map_next(&u->outbox.keys, &at, &key)) {
 		u->giving = true;
 		pthread_mutex_unlock(&u->lock);
 		give(c, &key);

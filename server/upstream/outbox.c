@@ -11,7 +11,7 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 {
 	char path[4096];
 	*outbox = (srv_outbox){.fd = -1};
-	digest_map_init(&outbox->keys, 1);
+	srv_digest_map_init(&outbox->keys, 1);
 	snprintf(path, sizeof path, "%s/outbox", cache);
 	if (mkdir(path, 0777) == 0 || errno == EEXIST)
 		outbox->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -27,7 +27,7 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 		hob_sha256 key;
 		bool fresh;
 		if (hob_sha256_parse(hob_str_of(file->d_name), &key))
-			digest_map_put(&outbox->keys, &key, &fresh);
+			srv_digest_map_put(&outbox->keys, &key, &fresh);
 	}
 	closedir(folder);
 	return true;
@@ -37,7 +37,7 @@ void srv_outbox_release(srv_outbox *outbox)
 {
 	if (outbox->fd >= 0)
 		close(outbox->fd);
-	digest_map_release(&outbox->keys);
+	srv_digest_map_release(&outbox->keys);
 }
 
 void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
@@ -45,7 +45,7 @@ void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
 	char name[HOB_SHA256_TEXT + 1];
 	bool fresh;
 	hob_sha256_text(key, name);
-	digest_map_put(&outbox->keys, key, &fresh);
+	srv_digest_map_put(&outbox->keys, key, &fresh);
 	int fd = openat(outbox->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		close(fd);
@@ -56,16 +56,16 @@ void srv_outbox_remove(srv_outbox *outbox, const hob_sha256 *key)
 	char name[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(key, name);
 	unlinkat(outbox->fd, name, 0);
-	digest_map_remove(&outbox->keys, key);
+	srv_digest_map_remove(&outbox->keys, key);
 }
 
 void srv_outbox_clear(srv_outbox *outbox)
 {
 	hob_sha256 key;
-	for (size_t at = 0; digest_map_next(&outbox->keys, &at, &key);) {
+	for (size_t at = 0; srv_digest_map_next(&outbox->keys, &at, &key);) {
 		char name[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&key, name);
 		unlinkat(outbox->fd, name, 0);
 	}
-	digest_map_clear(&outbox->keys);
+	srv_digest_map_clear(&outbox->keys);
 }

@@ -196,7 +196,7 @@ void srv_upstream_give(srv_upstream *u, const hob_sha256 *key)
 bool srv_upstream_holds(srv_upstream *u, const hob_sha256 *key)
 {
 	pthread_mutex_lock(&u->lock);
-	bool holds = digest_map_find(&u->outbox.keys, key) != NULL;
+	bool holds = srv_digest_map_find(&u->outbox.keys, key) != NULL;
 	pthread_mutex_unlock(&u->lock);
 	return holds;
 }

@@ -80,7 +80,7 @@ static void grow(dir_tree *tree)
 	free(old.by_name);
 }
 
-void dir_tree_release(dir_tree *tree)
+void srv_dir_tree_release(dir_tree *tree)
 {
 	for (size_t i = 0; i < tree->capacity; i++)
 		for (dir_node *node = tree->by_wd[i], *next; node; node = next) {
@@ -92,7 +92,7 @@ void dir_tree_release(dir_tree *tree)
 	*tree = (dir_tree){0};
 }
 
-dir_node *dir_tree_find_wd(const dir_tree *tree, int wd)
+dir_node *srv_dir_tree_find_wd(const dir_tree *tree, int wd)
 {
 	dir_node *node = tree->capacity > 0 ? tree->by_wd[wd_slot(tree, wd)] : NULL;
 	while (node && node->wd != wd)
@@ -100,7 +100,7 @@ dir_node *dir_tree_find_wd(const dir_tree *tree, int wd)
 	return node;
 }
 
-dir_node *dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name)
+dir_node *srv_dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name)
 {
 	dir_node *node = tree->capacity > 0 ? tree->by_name[name_slot(tree, parent, name)] : NULL;
 	while (node && (node->parent != parent || !hob_str_equal(name_of(node), name)))
@@ -108,12 +108,12 @@ dir_node *dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str n
 	return node;
 }
 
-dir_node *dir_tree_find(const dir_tree *tree, hob_str path)
+dir_node *srv_dir_tree_find(const dir_tree *tree, hob_str path)
 {
 	dir_node *node = tree->root;
 	for (size_t from = 0; node && from < path.len;) {
 		size_t slash = hob_str_find(path, HOB_STR("/"), from), end = slash == SIZE_MAX ? path.len : slash;
-		node = dir_tree_child(tree, node, hob_str_sub(path, from, end));
+		node = srv_dir_tree_child(tree, node, hob_str_sub(path, from, end));
 		from = end + 1;
 	}
 	return node;
@@ -130,7 +130,7 @@ static void attach(dir_tree *tree, dir_node *node, dir_node *parent)
 	link_name(tree, node);
 }
 
-void dir_tree_detach(dir_tree *tree, dir_node *node)
+void srv_dir_tree_detach(dir_tree *tree, dir_node *node)
 {
 	if (!node->parent)
 		return;
@@ -156,20 +156,20 @@ static dir_node *new_node(hob_str name, int wd)
 	return node;
 }
 
-dir_node *dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name, dir_tree_gone *gone,
-						void *user)
+dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
+							dir_tree_gone *gone, void *user)
 {
-	dir_node *there = dir_tree_child(tree, parent, name);
+	dir_node *there = srv_dir_tree_child(tree, parent, name);
 	if (there == node)
 		return node;
-	dir_tree_detach(tree, node);
+	srv_dir_tree_detach(tree, node);
 	for (const dir_node *up = parent; up; up = up->parent)
 		if (up == node) {
-			dir_tree_remove(tree, node, gone, user);
+			srv_dir_tree_remove(tree, node, gone, user);
 			return NULL;
 		}
 	if (there)
-		dir_tree_remove(tree, there, gone, user);
+		srv_dir_tree_remove(tree, there, gone, user);
 	dir_node *moved = new_node(name, node->wd);
 	moved->seen = node->seen;
 	unlink_wd(tree, node);
@@ -178,33 +178,33 @@ dir_node *dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_st
 	/* Children hang on the parent's address. */
 	while (node->first_child) {
 		dir_node *child = node->first_child;
-		dir_tree_detach(tree, child);
+		srv_dir_tree_detach(tree, child);
 		attach(tree, child, moved);
 	}
 	free(node);
 	return moved;
 }
 
-dir_node *dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
-					   void *user)
+dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
+						   void *user)
 {
-	dir_node *same = dir_tree_find_wd(tree, wd);
+	dir_node *same = srv_dir_tree_find_wd(tree, wd);
 	if (!parent) {
 		if (same && same == tree->root)
 			return same;
 		if (tree->root)
-			dir_tree_remove(tree, tree->root, gone, user);
+			srv_dir_tree_remove(tree, tree->root, gone, user);
 	} else {
-		dir_node *there = dir_tree_child(tree, parent, name);
+		dir_node *there = srv_dir_tree_child(tree, parent, name);
 		if (there && there == same)
 			return same;
 		bool above = false;
 		for (dir_node *up = parent; up && same; up = up->parent)
 			above = above || up == same;
 		if (same && !above)
-			return dir_tree_move(tree, same, parent, name, gone, user);
+			return srv_dir_tree_move(tree, same, parent, name, gone, user);
 		if (there)
-			dir_tree_remove(tree, there, gone, user);
+			srv_dir_tree_remove(tree, there, gone, user);
 		if (above)
 			return same;
 	}
@@ -220,9 +220,9 @@ dir_node *dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, d
 	return node;
 }
 
-void dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user)
+void srv_dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user)
 {
-	dir_tree_detach(tree, node);
+	srv_dir_tree_detach(tree, node);
 	if (tree->root == node)
 		tree->root = NULL;
 	/* Leaves first, so that no node outlives its parent. */
@@ -230,7 +230,7 @@ void dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *
 		while (at->first_child)
 			at = at->first_child;
 		dir_node *parent = at == node ? NULL : at->parent;
-		dir_tree_detach(tree, at);
+		srv_dir_tree_detach(tree, at);
 		unlink_wd(tree, at);
 		tree->count--;
 		gone(user, at->wd);
@@ -239,7 +239,7 @@ void dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *
 	}
 }
 
-void dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user)
+void srv_dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user)
 {
 	dir_node *root = tree->root;
 	for (dir_node *node = root, *next; node; node = next) {
@@ -252,11 +252,11 @@ void dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *us
 		while (up != root && !up->next)
 			up = up->parent;
 		next = up == root ? NULL : up->next;
-		dir_tree_remove(tree, node, gone, user);
+		srv_dir_tree_remove(tree, node, gone, user);
 	}
 }
 
-bool dir_tree_path(const dir_tree *tree, const dir_node *node, char *out, size_t room, size_t *len)
+bool srv_dir_tree_path(const dir_tree *tree, const dir_node *node, char *out, size_t room, size_t *len)
 {
 	size_t need = 0;
 	const dir_node *up = node;

@@ -24,26 +24,26 @@ typedef struct dir_tree {
 /* Called for each folder that leaves the tree. */
 typedef void dir_tree_gone(void *user, int wd);
 
-void dir_tree_release(dir_tree *tree); /* {0} is fine */
-dir_node *dir_tree_find_wd(const dir_tree *tree, int wd);
-dir_node *dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name);
+void srv_dir_tree_release(dir_tree *tree); /* {0} is fine */
+dir_node *srv_dir_tree_find_wd(const dir_tree *tree, int wd);
+dir_node *srv_dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name);
 /* "" is the root. NULL when there is no such folder. */
-dir_node *dir_tree_find(const dir_tree *tree, hob_str path);
+dir_node *srv_dir_tree_find(const dir_tree *tree, hob_str path);
 /* Puts a folder under parent (NULL: the root). Where the name was taken by another descriptor, that one is replaced;
  * where the descriptor had another place, it moves. Aborts when memory is short. */
-dir_node *dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
-					   void *user);
+dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
+						   void *user);
 /* Detached folders (parent NULL) keep what is below them and are found by descriptor, not by path. Moving gives a new
  * node, because it holds its name; what stood there before is removed. Moving below itself, which no file system does,
  * removes it and gives NULL. */
-void dir_tree_detach(dir_tree *tree, dir_node *node);
-dir_node *dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name, dir_tree_gone *gone,
-						void *user);
+void srv_dir_tree_detach(dir_tree *tree, dir_node *node);
+dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
+							dir_tree_gone *gone, void *user);
 /* With everything below. */
-void dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user);
+void srv_dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user);
 /* Removes every folder that scan `seen` did not meet. */
-void dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user);
+void srv_dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user);
 /* Writes "a/b" ("" for the root); false when it does not fit or the folder is detached. */
-bool dir_tree_path(const dir_tree *tree, const dir_node *node, char *out, size_t room, size_t *len);
+bool srv_dir_tree_path(const dir_tree *tree, const dir_node *node, char *out, size_t room, size_t *len);
 
 #endif

@@ -11,7 +11,7 @@ static void *must(void *memory)
 	return memory;
 }
 
-void path_set_release(path_set *set)
+void srv_path_set_release(path_set *set)
 {
 	hob_arena_release(&set->arena);
 	free(set->items);
@@ -36,7 +36,7 @@ static size_t seek(const path_set *set, hob_str path)
 	return i;
 }
 
-path_item *path_set_find(const path_set *set, hob_str path)
+path_item *srv_path_set_find(const path_set *set, hob_str path)
 {
 	if (set->live == 0)
 		return NULL;
@@ -68,13 +68,13 @@ static void rebuild(path_set *set)
 	for (size_t i = 0; i < set->used; i++)
 		if (set->items[i].path.data)
 			append(&next, &set->items[i]);
-	path_set_release(set);
+	srv_path_set_release(set);
 	*set = next;
 }
 
-path_item *path_set_put(path_set *set, hob_str path)
+path_item *srv_path_set_put(path_set *set, hob_str path)
 {
-	path_item *known = path_set_find(set, path);
+	path_item *known = srv_path_set_find(set, path);
 	if (known)
 		return known;
 	if (set->used == set->room || set->used - set->live > set->live + DEAD_MAX)
@@ -83,9 +83,9 @@ path_item *path_set_put(path_set *set, hob_str path)
 	return &set->items[set->used - 1];
 }
 
-void path_set_remove(path_set *set, path_item *item)
+void srv_path_set_remove(path_set *set, path_item *item)
 {
 	item->path = (hob_str){0};
 	if (--set->live == 0)
-		path_set_release(set);
+		srv_path_set_release(set);
 }

@@ -21,10 +21,10 @@ typedef struct path_set {
 	size_t used, live, room, slot_count;
 } path_set;
 
-void path_set_release(path_set *set); /* {0} is fine; so is using it again */
+void srv_path_set_release(path_set *set); /* {0} is fine; so is using it again */
 /* The item of `path`, a new one if there was none; good until the next put. Aborts when memory is short. */
-path_item *path_set_put(path_set *set, hob_str path);
-path_item *path_set_find(const path_set *set, hob_str path);
-void path_set_remove(path_set *set, path_item *item);
+path_item *srv_path_set_put(path_set *set, hob_str path);
+path_item *srv_path_set_find(const path_set *set, hob_str path);
+void srv_path_set_remove(path_set *set, path_item *item);
 
 #endif

@@ -11,14 +11,14 @@
 
 enum { WINDOW_MS = 15, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
 
-int64_t watch_now_ns(void)
+int64_t srv_watch_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int watch_compare_paths(hob_str a, hob_str b)
+int srv_watch_compare_paths(hob_str a, hob_str b)
 {
 	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
 	return order ? order : (a.len > b.len) - (a.len < b.len);
@@ -26,7 +26,7 @@ int watch_compare_paths(hob_str a, hob_str b)
 
 /* ---- messages to the loop */
 
-watch_message *watch_message_new(watch_root *root, message_kind kind)
+watch_message *srv_watch_message_new(watch_root *root, message_kind kind)
 {
 	watch_message *made = calloc(1, sizeof *made);
 	if (!made)
@@ -39,11 +39,11 @@ watch_message *watch_message_new(watch_root *root, message_kind kind)
 static void free_message(watch_message *message)
 {
 	srv_file_list_drop(message->files);
-	path_set_release(&message->paths);
+	srv_path_set_release(&message->paths);
 	free(message);
 }
 
-void watch_post(srv_watch *watch, watch_message *message)
+void srv_watch_post(srv_watch *watch, watch_message *message)
 {
 	pthread_mutex_lock(&watch->queue_lock);
 	*watch->last = message;
@@ -126,10 +126,10 @@ size_t srv_watch_collecting(srv_watch *watch)
 
 static void free_root(watch_root *root)
 {
-	watch_root_close_inotify(root);
-	dir_tree_release(&root->tree);
-	watch_extra_release(root);
-	settle_clear(root);
+	srv_watch_root_close_inotify(root);
+	srv_dir_tree_release(&root->tree);
+	srv_watch_extra_release(root);
+	srv_settle_clear(root);
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
 	srv_file_list_drop(root->known);
@@ -188,7 +188,7 @@ static void on_async(uv_async_t *async)
 		join_threads(watch);
 }
 
-void watch_thread_ends(srv_watch *watch)
+void srv_watch_thread_ends(srv_watch *watch)
 {
 	/* The loop may free everything as soon as the count is zero and this thread is joined, so the wake-up comes before. */
 	atomic_fetch_sub(&watch->threads, 1);
@@ -202,7 +202,7 @@ void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user)
 	watch->done = done;
 	watch->done_user = user;
 	atomic_store(&watch->stop, true);
-	watch_wake_reader(watch);
+	srv_watch_wake_reader(watch);
 	for (uint32_t i = 0; i < watch->root_count; i++) {
 		pthread_mutex_lock(&watch->roots[i]->lock);
 		pthread_cond_signal(&watch->roots[i]->wake);
@@ -257,7 +257,7 @@ bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_
 		hob_fail(err, IO, "cannot join the event loop: %s", uv_strerror(code));
 		goto fail_wake;
 	}
-	if (!start_thread(watch, &watch->reader, watch_reader_main, watch, err)) {
+	if (!start_thread(watch, &watch->reader, srv_watch_reader_main, watch, err)) {
 		uv_close((uv_handle_t *)&watch->async, on_closed);
 		return false;
 	}
@@ -303,7 +303,7 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_
 	if (watch->root_count == WATCH_ROOTS_MAX)
 		return hob_fail(err, LIMIT, "more than %d roots; merge some into a common folder", WATCH_ROOTS_MAX);
 	watch_root *root = new_root(watch, index, path);
-	if (!start_thread(watch, &root->thread, watch_root_main, root, err)) {
+	if (!start_thread(watch, &root->thread, srv_watch_root_main, root, err)) {
 		free_root(root);
 		return false;
 	}
@@ -313,7 +313,7 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_
 		abort();
 	watch->roots[watch->root_count++] = root;
 	pthread_mutex_unlock(&watch->roots_lock);
-	watch_wake_reader(watch);
+	srv_watch_wake_reader(watch);
 	return true;
 }
 
@@ -338,7 +338,7 @@ void srv_watch_rescan(srv_watch *watch, uint32_t index)
 	}
 }
 
-void watch_wake_reader(srv_watch *watch)
+void srv_watch_wake_reader(srv_watch *watch)
 {
 	uint64_t one = 1;
 	/* A full counter means that the reader is awake already. */
@@ -348,10 +348,10 @@ void watch_wake_reader(srv_watch *watch)
 void srv_watch_hold_reader(srv_watch *watch, bool hold)
 {
 	atomic_store(&watch->reader_held, hold);
-	watch_wake_reader(watch);
+	srv_watch_wake_reader(watch);
 }
 
-bool watch_ignores(watch_root *root, hob_str path)
+bool srv_watch_ignores(watch_root *root, hob_str path)
 {
 	const srv_watch_options *options = &root->watch->options;
 	return options->ignore && options->ignore(options->ignore_user, root->index, path);
@@ -377,7 +377,7 @@ void srv_watch_count(const srv_watch *watch, srv_watch_counters *out)
 
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path)
 {
-	return file_list_is_unread(watch->delivered, path);
+	return srv_file_list_is_unread(watch->delivered, path);
 }
 
 hob_str srv_watch_outside(const srv_watch *watch, size_t at)
@@ -386,7 +386,7 @@ hob_str srv_watch_outside(const srv_watch *watch, size_t at)
 	return at < outside->used ? outside->items[at].path : (hob_str){0};
 }
 
-bool file_list_is_unread(const srv_file_list *list, hob_str path)
+bool srv_file_list_is_unread(const srv_file_list *list, hob_str path)
 {
 	for (size_t i = 0; i < list->unread.used; i++) {
 		hob_str above = list->unread.items[i].path;
@@ -400,7 +400,7 @@ bool file_list_is_unread(const srv_file_list *list, hob_str path)
 srv_file_list *srv_watch_keep_list(srv_watch *watch)
 {
 	assert(watch->delivered);
-	return file_list_keep(watch->delivered);
+	return srv_file_list_keep(watch->delivered);
 }
 
 /* The first entry that does not stand before `path`. */
@@ -409,7 +409,7 @@ static size_t place_of(const srv_file_list *list, hob_str path)
 	size_t low = 0, high = list->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (watch_compare_paths(list->entries[middle].path, path) < 0)
+		if (srv_watch_compare_paths(list->entries[middle].path, path) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -432,7 +432,7 @@ const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str pre
 	return list->entries + at;
 }
 
-srv_file_list *file_list_keep(srv_file_list *list)
+srv_file_list *srv_file_list_keep(srv_file_list *list)
 {
 	atomic_fetch_add(&list->references, 1);
 	return list;
@@ -445,8 +445,8 @@ void srv_file_list_drop(srv_file_list *list)
 	for (uint32_t i = 0; i < list->arena_count; i++)
 		hob_arena_release(&list->arenas[i]);
 	free(list->arenas);
-	path_set_release(&list->unread);
-	path_set_release(&list->outside);
+	srv_path_set_release(&list->unread);
+	srv_path_set_release(&list->outside);
 	free(list->entries);
 	free(list);
 }

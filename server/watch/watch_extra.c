@@ -23,7 +23,7 @@ static void *must(void *memory)
 static bool in_tree(const watch_root *root, hob_str path)
 {
 	hob_str name = hob_path_name(path);
-	return !(name.len > 0 && name.data[0] == '.') && dir_tree_find(&root->tree, hob_path_dir(path));
+	return !(name.len > 0 && name.data[0] == '.') && srv_dir_tree_find(&root->tree, hob_path_dir(path));
 }
 
 static void resolve(const watch_root *root, const char *path, char out[BUFFER_ROOM])
@@ -32,7 +32,7 @@ static void resolve(const watch_root *root, const char *path, char out[BUFFER_RO
 	size_t len = strlen(path), rest;
 	memcpy(part, path, len + 1);
 	for (size_t end = len; end > 0; part[end] = 0) {
-		if (watch_link_target(root->dir_fd, part, out, BUFFER_ROOM) &&
+		if (srv_watch_link_target(root->dir_fd, part, out, BUFFER_ROOM) &&
 			(rest = strlen(out)) + len - end < BUFFER_ROOM) {
 			memcpy(out + rest, path + end, len - end + 1);
 			return;
@@ -68,11 +68,11 @@ static bool watch_folder(watch_root *root, const char *path)
 	int fd = srv_open_beneath(root->dir_fd, path, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0)
 		return false;
-	int wd = watch_add_raw(root, fd, false, hob_str_of(path));
+	int wd = srv_watch_add_raw(root, fd, false, hob_str_of(path));
 	close(fd);
 	if (wd < 0 && root->limit[0])
-		watch_root_doubt(root, 0, root->limit);
-	if (wd < 0 || dir_tree_find_wd(&root->tree, wd) || folder_by_wd(x, wd))
+		srv_watch_root_doubt(root, 0, root->limit);
+	if (wd < 0 || srv_dir_tree_find_wd(&root->tree, wd) || folder_by_wd(x, wd))
 		return wd >= 0;
 	x->folders = must(realloc(x->folders, (x->folder_count + 1) * sizeof *x->folders));
 	x->folders[x->folder_count++] = (extra_folder){wd, must(strdup(path))};
@@ -84,7 +84,7 @@ static void watch_way(watch_root *root, const char *path)
 	char part[BUFFER_ROOM];
 	for (size_t i = 0; path[i] && root->inotify_fd >= 0; i++) {
 		hob_str folder = {path, i};
-		if (path[i] != '/' || dir_tree_find(&root->tree, folder) || has_folder(&root->extras, folder))
+		if (path[i] != '/' || srv_dir_tree_find(&root->tree, folder) || has_folder(&root->extras, folder))
 			continue;
 		memcpy(part, path, i);
 		part[i] = 0;
@@ -117,12 +117,12 @@ static void follow(watch_root *root, extra_file *file)
 	watch_way(root, real);
 }
 
-void watch_extra_forget(watch_root *root)
+void srv_watch_extra_forget(watch_root *root)
 {
 	drop_folders(root);
 }
 
-void watch_extra_renew(watch_root *root)
+void srv_watch_extra_renew(watch_root *root)
 {
 	watch_extras *x = &root->extras;
 	drop_folders(root);
@@ -167,7 +167,7 @@ static size_t find_in(const watch_extras *x, bool real, hob_str path, found_extr
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		const extra_file *file = &x->files[order[middle]];
-		if (watch_compare_paths(hob_str_of(real ? file->real : file->path), path) < 0)
+		if (srv_watch_compare_paths(hob_str_of(real ? file->real : file->path), path) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -212,23 +212,23 @@ static void on_found(void *user, extra_file *file, bool below)
 	hob_str path = hob_str_of(file->path);
 	e->below = e->below || below;
 	if (e->batch)
-		path_set_put(e->batch, path);
+		srv_path_set_put(e->batch, path);
 	else if (below || e->mask & (IN_MOVED_FROM | IN_DELETE))
-		settle_gone(e->root, path, 0, e->now);
+		srv_settle_gone(e->root, path, 0, e->now);
 	else if (e->mask & IN_CREATE)
-		settle_created(e->root, path, e->now);
+		srv_settle_created(e->root, path, e->now);
 	else
-		settle_complete(e->root, path, 0, e->now);
+		srv_settle_complete(e->root, path, 0, e->now);
 }
 
 /* Watches come first, then the caller looks: what changes in between is seen twice rather than never. */
 static void renew_when_below(const extra_event *e)
 {
 	if (e->below)
-		watch_extra_renew(e->root);
+		srv_watch_extra_renew(e->root);
 }
 
-bool watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len)
+bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len)
 {
 	const extra_folder *folder = folder_by_wd(&root->extras, wd);
 	if (!folder || (*len = strlen(folder->path)) >= room)
@@ -243,14 +243,14 @@ bool watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_
 	return false;
 }
 
-void watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now)
+void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now)
 {
 	extra_event e = {.root = root, .mask = mask, .now = now};
 	find_all(&root->extras, path, on_found, &e);
 	renew_when_below(&e);
 }
 
-void watch_extra_expand(watch_root *root, path_set *batch)
+void srv_watch_extra_expand(watch_root *root, path_set *batch)
 {
 	extra_event e = {.root = root, .batch = batch};
 	size_t named = root->extras.count > 0 ? batch->used : 0;
@@ -281,7 +281,7 @@ static bool look_again(watch_root *root, hob_str path)
 	return false;
 }
 
-bool watch_extra_add(watch_root *root, hob_str path)
+bool srv_watch_extra_add(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;
 	char name[BUFFER_ROOM], real[BUFFER_ROOM], own[1];
@@ -292,13 +292,13 @@ bool watch_extra_add(watch_root *root, hob_str path)
 	bool listed = in_tree(root, path), link = listed && readlinkat(root->dir_fd, name, own, sizeof own) >= 0;
 	if (listed && !link && root->inotify_fd >= 0)
 		return false;
-	if (path_set_find(&x->names, path))
+	if (srv_path_set_find(&x->names, path))
 		return root->inotify_fd < 0 && look_again(root, path);
 	resolve(root, name, real);
 	/* A link to a listed file is known as such. */
 	if (link && in_tree(root, hob_str_of(real)))
 		return false;
-	path_set_put(&x->names, path);
+	srv_path_set_put(&x->names, path);
 	x->files = must(realloc(x->files, (x->count + 1) * sizeof *x->files));
 	x->files[x->count] = (extra_file){.path = must(strdup(name)), .real = must(strdup(real))};
 	srv_stat_path(root->dir_fd, path, &x->files[x->count++].seen);
@@ -308,7 +308,7 @@ bool watch_extra_add(watch_root *root, hob_str path)
 	return true;
 }
 
-void watch_extra_release(watch_root *root)
+void srv_watch_extra_release(watch_root *root)
 {
 	watch_extras *x = &root->extras;
 	drop_folders(root);
@@ -316,7 +316,7 @@ void watch_extra_release(watch_root *root)
 		free(x->files[i].path);
 		free(x->files[i].real);
 	}
-	path_set_release(&x->names);
+	srv_path_set_release(&x->names);
 	free(x->files);
 	free(x->folders);
 	free(x->by_real);
@@ -331,7 +331,7 @@ bool srv_watch_add_file(srv_watch *watch, uint32_t index, hob_str path)
 		if (root->index != index)
 			continue;
 		pthread_mutex_lock(&root->lock);
-		bool added = watch_extra_add(root, path);
+		bool added = srv_watch_extra_add(root, path);
 		pthread_mutex_unlock(&root->lock);
 		return added;
 	}

@@ -33,8 +33,8 @@ struct srv_file_list {
 	uint32_t arena_count;
 	atomic_uint references;
 };
-srv_file_list *file_list_keep(srv_file_list *list);
-bool file_list_is_unread(const srv_file_list *list, hob_str path);
+srv_file_list *srv_file_list_keep(srv_file_list *list);
+bool srv_file_list_is_unread(const srv_file_list *list, hob_str path);
 
 /* A symbolic link to a file inside the root: it changes when its target does. */
 typedef struct link_entry {
@@ -153,54 +153,56 @@ struct srv_watch {
 	atomic_uint_fast64_t events, batches, overflows, scans, watches;
 };
 
-int64_t watch_now_ns(void);
+int64_t srv_watch_now_ns(void);
 static inline int64_t watch_ms(uint32_t value)
 {
 	return (int64_t)value * 1000000;
 }
-int watch_compare_paths(hob_str a, hob_str b);
-watch_message *watch_message_new(watch_root *root, message_kind kind);
-void watch_post(struct srv_watch *watch, watch_message *message);
-void watch_wake_reader(struct srv_watch *watch);
-void watch_thread_ends(struct srv_watch *watch);
+int srv_watch_compare_paths(hob_str a, hob_str b);
+watch_message *srv_watch_message_new(watch_root *root, message_kind kind);
+void srv_watch_post(struct srv_watch *watch, watch_message *message);
+void srv_watch_wake_reader(struct srv_watch *watch);
+void srv_watch_thread_ends(struct srv_watch *watch);
 /* Path with a trailing '/' for folders. */
-bool watch_ignores(watch_root *root, hob_str path);
+bool srv_watch_ignores(watch_root *root, hob_str path);
 
-void *watch_root_main(void *root);
+void *srv_watch_root_main(void *root);
 /* root->lock is held: everything since the last scan is doubtful; scan again after `delay_ns`. */
-void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
+void srv_watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
 /* Something could not be looked at: a new scan comes after a while, and events go on. root->lock is held. */
-void watch_root_look_again(watch_root *root, const char *why);
-void watch_root_close_inotify(watch_root *root);
-void watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
+void srv_watch_root_look_again(watch_root *root, const char *why);
+void srv_watch_root_close_inotify(watch_root *root);
+void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
-void watch_recount(watch_root *root);
+void srv_watch_recount(watch_root *root);
 
 /* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. *inotify_fd: without watches, the
  * caller's, since closing one takes the kernel many milliseconds; records of a watch that it does not have may still come. -1: none. */
-watch_probed watch_probe(int dir_fd, int *inotify_fd);
+watch_probed srv_watch_probe(int dir_fd, int *inotify_fd);
 
 /* watch_extra.c; root->lock is held. */
-bool watch_extra_add(watch_root *root, hob_str path); /* false: events tell of it already, or it is known */
-void watch_extra_renew(watch_root *root);  /* where links lead and which folders are there may differ now */
-void watch_extra_forget(watch_root *root); /* the inotify instance is gone */
-void watch_extra_release(watch_root *root);
+bool srv_watch_extra_add(watch_root *root,
+						 hob_str path); /* false: events tell of it already, or it is known */
+void srv_watch_extra_renew(
+	watch_root *root); /* where links lead and which folders are there may differ now */
+void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
+void srv_watch_extra_release(watch_root *root);
 /* Path of a folder that is watched for such files only; false: it is none, or none any more. */
-bool watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
+bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
 /* Something happened to `path`, which is listed nowhere. */
-void watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
+void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
 /* Adds the files whose real place, or a folder or link on the way to it, is in the batch. */
-void watch_extra_expand(watch_root *root, path_set *batch);
+void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
 /* An inotify watch; -1: there is none, and root->limit says so when a limit is reached. `here`: fd is the calling thread's
  * current folder too. root->lock is held. */
-int watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
+int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
 /* root->lock is NOT held. Adds the watch and puts the folder into the tree. */
-folder_watch watch_add_folder(watch_root *root, int fd, bool here, hob_str path);
+folder_watch srv_watch_add_folder(watch_root *root, int fd, bool here, hob_str path);
 /* The same with the lock held. */
-folder_watch watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path);
+folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path);
 
 typedef struct scan_result {
 	srv_file_list *files;
@@ -213,27 +215,27 @@ typedef struct scan_result {
 	bool stopped;
 	int failed; /* errno: the root itself could not be read; 0 = it could */
 } scan_result;
-void watch_scan(watch_root *root, bool add_watches, scan_result *out);
+void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out);
 /* Target of a link below the root as a path below the root. */
-bool watch_link_target(int root_fd, const char *path, char *out, size_t room);
+bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room);
 
 /* One entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
 typedef bool folder_entry(void *user, int folder_fd, const char *name, unsigned char kind);
 /* 0, or errno when the listing broke off. */
-int watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
+int srv_watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
 enum { WATCH_LIST_BUFFER = 32 << 10 };
 
-void *watch_reader_main(void *watch);
+void *srv_watch_reader_main(void *watch);
 
 /* All with root->lock held. */
-void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
-void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
-void settle_created(watch_root *root, hob_str path, int64_t now);
-void settle_learn_link(watch_root *root,
-					   hob_str path); /* when it is a link: its target's changes are its own */
-void settle_clear(watch_root *root);
+void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
+void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
+void srv_settle_created(watch_root *root, hob_str path, int64_t now);
+void srv_settle_learn_link(watch_root *root,
+						   hob_str path); /* when it is a link: its target's changes are its own */
+void srv_settle_clear(watch_root *root);
 /* Delivers what is due; returns when to look again, INT64_MAX for never. */
-int64_t settle_tick(watch_root *root, int64_t now);
+int64_t srv_settle_tick(watch_root *root, int64_t now);
 
 /* Tests: the reader leaves the kernel's queue alone while held. */
 void srv_watch_hold_reader(struct srv_watch *watch, bool hold);

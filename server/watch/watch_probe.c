@@ -17,7 +17,7 @@ enum { WAIT_MS = 1000 };
 /* Names with a leading dot are nobody's source. */
 static void name_probe(char out[64])
 {
-	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)watch_now_ns());
+	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)srv_watch_now_ns());
 }
 
 /* What stands in it tells it from a file that somebody happened to call so. */
@@ -62,8 +62,8 @@ static void remove_stale(int dir_fd)
 static bool arrives(int fd, const char *name)
 {
 	_Alignas(struct inotify_event) char records[4096];
-	int64_t until = watch_now_ns() + watch_ms(WAIT_MS);
-	for (int64_t now = watch_now_ns(); now < until; now = watch_now_ns()) {
+	int64_t until = srv_watch_now_ns() + watch_ms(WAIT_MS);
+	for (int64_t now = srv_watch_now_ns(); now < until; now = srv_watch_now_ns()) {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
 		if (poll(&wait, 1, (int)((until - now) / 1000000) + 1) <= 0)
 			continue;
@@ -78,7 +78,7 @@ static bool arrives(int fd, const char *name)
 	return false;
 }
 
-watch_probed watch_probe(int dir_fd, int *inotify_fd)
+watch_probed srv_watch_probe(int dir_fd, int *inotify_fd)
 {
 	char name[64], self[32];
 	watch_probed result = WATCH_PROBE_IMPOSSIBLE;

@@ -38,12 +38,12 @@ static bool on_entry(void *user, int fd, const char *name, unsigned char kind)
 	memcpy(r->path + r->path_len, name, name_len);
 	r->path[len] = '/';
 	r->path[len + 1] = 0;
-	if (watch_ignores(r->root, (hob_str){r->path, kind == DT_DIR ? len + 1 : len}))
+	if (srv_watch_ignores(r->root, (hob_str){r->path, kind == DT_DIR ? len + 1 : len}))
 		return true;
 	if (kind == DT_DIR)
-		path_set_put(&r->todo, (hob_str){r->path, len});
+		srv_path_set_put(&r->todo, (hob_str){r->path, len});
 	else
-		settle_created(r->root, (hob_str){r->path, len}, r->now);
+		srv_settle_created(r->root, (hob_str){r->path, len}, r->now);
 	return true;
 }
 
@@ -54,7 +54,7 @@ static void look_again(watch_root *root, hob_str path, int code)
 		return;
 	snprintf(why, sizeof why, "%.100s/%.*s cannot be read: %s", root->path,
 			 (int)(path.len < 60 ? path.len : 60), path.data, strerror(code));
-	watch_root_look_again(root, why);
+	srv_watch_root_look_again(root, why);
 }
 
 static void crawl_one(reader *r, hob_str path)
@@ -67,13 +67,13 @@ static void crawl_one(reader *r, hob_str path)
 		look_again(root, path, errno);
 		return;
 	}
-	folder_watch added = watch_add_folder_locked(root, fd, false, path);
+	folder_watch added = srv_watch_add_folder_locked(root, fd, false, path);
 	if (added == FOLDER_LIMIT)
-		watch_root_doubt(root, 0, root->limit);
+		srv_watch_root_doubt(root, 0, root->limit);
 	if (added == FOLDER_WATCHED) {
 		r->path[path.len] = '/';
 		r->path_len = path.len + 1;
-		look_again(root, path, watch_list_folder(fd, r->entries, on_entry, r));
+		look_again(root, path, srv_watch_list_folder(fd, r->entries, on_entry, r));
 	}
 	close(fd);
 }
@@ -81,7 +81,7 @@ static void crawl_one(reader *r, hob_str path)
 /* Watches a folder and everything below, and takes up the files that are there already. */
 static void crawl(reader *r, hob_str path)
 {
-	path_set_put(&r->todo, path);
+	srv_path_set_put(&r->todo, path);
 	for (size_t i = 0; i < r->todo.used && r->root->inotify_fd >= 0 && !r->root->limit[0]; i++) {
 		char copy[PATH_MAX];
 		hob_str folder = r->todo.items[i].path;
@@ -90,7 +90,7 @@ static void crawl(reader *r, hob_str path)
 		memcpy(copy, folder.data, folder.len);
 		crawl_one(r, (hob_str){copy, folder.len});
 	}
-	path_set_release(&r->todo);
+	srv_path_set_release(&r->todo);
 }
 
 /* ---- records */
@@ -101,15 +101,15 @@ static void report_folder(reader *r, hob_str path)
 	memcpy(name, path.data, path.len);
 	name[path.len] = '/';
 	name[path.len + 1] = 0;
-	settle_gone(r->root, (hob_str){name, path.len + 1}, 0, r->now);
+	srv_settle_gone(r->root, (hob_str){name, path.len + 1}, 0, r->now);
 }
 
 static void drop_moving(watch_root *root)
 {
-	dir_node *node = root->moving_wd ? dir_tree_find_wd(&root->tree, root->moving_wd) : NULL;
+	dir_node *node = root->moving_wd ? srv_dir_tree_find_wd(&root->tree, root->moving_wd) : NULL;
 	/* One that has a parent was met again, and put there, by a crawl. */
 	if (node && !node->parent && node != root->tree.root)
-		dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+		srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 	root->moving_wd = 0;
 }
 
@@ -120,18 +120,18 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 	char marked[PATH_MAX + 2];
 	memcpy(marked, path.data, path.len);
 	memcpy(marked + path.len, "/", 2);
-	if (watch_ignores(root, (hob_str){marked, path.len + 1}))
+	if (srv_watch_ignores(root, (hob_str){marked, path.len + 1}))
 		return;
-	dir_node *node = dir_tree_child(&root->tree, parent, name);
+	dir_node *node = srv_dir_tree_child(&root->tree, parent, name);
 	if (event->mask & (IN_MOVED_FROM | IN_DELETE)) {
 		if (node && event->mask & IN_MOVED_FROM) {
 			drop_moving(root);
-			dir_tree_detach(&root->tree, node);
+			srv_dir_tree_detach(&root->tree, node);
 			root->moving_wd = node->wd;
 			root->moving_cookie = event->cookie;
 			root->moving_at_ns = r->now;
 		} else if (node) {
-			dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+			srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 		}
 		report_folder(r, path);
 		return;
@@ -140,10 +140,10 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		return; /* the crawl of its parent met it already */
 	if (event->mask & IN_MOVED_TO) {
 		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
-							  ? dir_tree_find_wd(&root->tree, root->moving_wd)
+							  ? srv_dir_tree_find_wd(&root->tree, root->moving_wd)
 							  : NULL;
 		if (moved) {
-			dir_tree_move(&root->tree, moved, parent, name, watch_drop_folder, root);
+			srv_dir_tree_move(&root->tree, moved, parent, name, srv_watch_drop_folder, root);
 			root->moving_wd = 0;
 		}
 		report_folder(r, path);
@@ -153,19 +153,19 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 
 static void on_file(reader *r, const struct inotify_event *event, hob_str path)
 {
-	if (watch_ignores(r->root, path))
+	if (srv_watch_ignores(r->root, path))
 		return;
 	if (event->mask & IN_CLOSE_WRITE)
-		settle_complete(r->root, path, 0, r->now);
+		srv_settle_complete(r->root, path, 0, r->now);
 	else if (event->mask & IN_MOVED_TO) {
-		settle_learn_link(r->root, path);
-		settle_complete(r->root, path, event->cookie, r->now);
+		srv_settle_learn_link(r->root, path);
+		srv_settle_complete(r->root, path, event->cookie, r->now);
 	} else if (event->mask & IN_MOVED_FROM)
-		settle_gone(r->root, path, event->cookie, r->now);
+		srv_settle_gone(r->root, path, event->cookie, r->now);
 	else if (event->mask & IN_DELETE)
-		settle_gone(r->root, path, 0, r->now);
+		srv_settle_gone(r->root, path, 0, r->now);
 	else if (event->mask & IN_CREATE)
-		settle_created(r->root, path, r->now);
+		srv_settle_created(r->root, path, r->now);
 }
 
 static void on_overflow(reader *r)
@@ -178,8 +178,8 @@ static void on_overflow(reader *r)
 	else
 		root->backoff_ns = next < BACKOFF_MAX_NS ? next : BACKOFF_MAX_NS;
 	root->overflow_at_ns = r->now;
-	watch_root_doubt(root, root->backoff_ns,
-					 "the kernel's queue of file events overflowed; everything is scanned again");
+	srv_watch_root_doubt(root, root->backoff_ns,
+						 "the kernel's queue of file events overflowed; everything is scanned again");
 }
 
 /* In a folder that is watched only for files that somebody uses. */
@@ -187,12 +187,12 @@ static void on_unlisted(reader *r, const struct inotify_event *event)
 {
 	char path[PATH_MAX];
 	size_t len, name_len = event->len > 0 ? strlen(event->name) : 0;
-	if (!watch_extra_folder(r->root, event->wd, event->mask & IN_IGNORED, path, sizeof path, &len) ||
+	if (!srv_watch_extra_folder(r->root, event->wd, event->mask & IN_IGNORED, path, sizeof path, &len) ||
 		name_len == 0 || len + name_len + 2 > sizeof path)
 		return;
 	path[len++] = '/';
 	memcpy(path + len, event->name, name_len + 1);
-	watch_extra_event(r->root, (hob_str){path, len + name_len}, event->mask, r->now);
+	srv_watch_extra_event(r->root, (hob_str){path, len + name_len}, event->mask, r->now);
 }
 
 static void on_record(reader *r, const struct inotify_event *event)
@@ -202,27 +202,27 @@ static void on_record(reader *r, const struct inotify_event *event)
 		on_overflow(r);
 		return;
 	}
-	dir_node *node = dir_tree_find_wd(&root->tree, event->wd);
+	dir_node *node = srv_dir_tree_find_wd(&root->tree, event->wd);
 	if (!node) {
 		on_unlisted(r, event);
 		return;
 	}
 	if (node == root->tree.root && event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
-		watch_root_doubt(root, 0, "the watched folder was moved, removed or unmounted");
+		srv_watch_root_doubt(root, 0, "the watched folder was moved, removed or unmounted");
 		return;
 	}
 	if (event->mask & IN_IGNORED) {
-		dir_tree_remove(&root->tree, node, watch_drop_folder, root);
+		srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 		return;
 	}
 	if (event->mask & IN_UNMOUNT) {
-		watch_root_doubt(root, 0, "a file system below the watched folder was unmounted");
+		srv_watch_root_doubt(root, 0, "a file system below the watched folder was unmounted");
 		return;
 	}
 	char path[PATH_MAX];
 	size_t len;
 	if (event->len == 0 || (event->name[0] == '.' && root->extras.count == 0) ||
-		!dir_tree_path(&root->tree, node, path, sizeof path, &len))
+		!srv_dir_tree_path(&root->tree, node, path, sizeof path, &len))
 		return;
 	size_t name_len = strlen(event->name);
 	if (len + name_len + 3 > sizeof path)
@@ -232,7 +232,7 @@ static void on_record(reader *r, const struct inotify_event *event)
 	memcpy(path + len, event->name, name_len + 1);
 	hob_str whole = {path, len + name_len};
 	if (event->name[0] == '.') {
-		watch_extra_event(root, whole, event->mask, r->now);
+		srv_watch_extra_event(root, whole, event->mask, r->now);
 		return;
 	}
 	if (event->mask & IN_ISDIR)
@@ -249,7 +249,7 @@ static void read_records(reader *r)
 		ssize_t size = read(root->inotify_fd, r->records, BUFFER);
 		if (size <= 0)
 			break;
-		r->now = watch_now_ns();
+		r->now = srv_watch_now_ns();
 		for (ssize_t at = 0; at < size;) {
 			const struct inotify_event *event = (const struct inotify_event *)(const void *)(r->records + at);
 			at += (ssize_t)(sizeof *event + event->len);
@@ -267,7 +267,7 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 	r->root = root;
 	if (!hold)
 		read_records(r);
-	r->now = watch_now_ns();
+	r->now = srv_watch_now_ns();
 	int64_t due = INT64_MAX;
 	if (root->moving_wd) {
 		int64_t partner_due = root->moving_at_ns + watch_ms(PARTNER_MS);
@@ -276,8 +276,8 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 		else
 			due = partner_due;
 	}
-	watch_recount(root);
-	int64_t settle_due = settle_tick(root, r->now);
+	srv_watch_recount(root);
+	int64_t settle_due = srv_settle_tick(root, r->now);
 	pthread_mutex_unlock(&root->lock);
 	return settle_due < due ? settle_due : due;
 }
@@ -295,7 +295,7 @@ static void wait_for_records(reader *r, bool hold, int64_t due)
 		pthread_mutex_unlock(&root->lock);
 	}
 	pthread_mutex_unlock(&r->watch->roots_lock);
-	int64_t left = due == INT64_MAX ? 0 : due - watch_now_ns();
+	int64_t left = due == INT64_MAX ? 0 : due - srv_watch_now_ns();
 	struct timespec timeout = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
 	if (ppoll(fds, count, due == INT64_MAX ? NULL : &timeout, NULL) > 0 && fds[0].revents) {
 		uint64_t wakes;
@@ -311,7 +311,7 @@ static watch_root *root_at(srv_watch *watch, uint32_t i)
 	return root;
 }
 
-void *watch_reader_main(void *argument)
+void *srv_watch_reader_main(void *argument)
 {
 	srv_watch *watch = argument;
 	reader r = {.watch = watch, .records = malloc(BUFFER), .entries = malloc(WATCH_LIST_BUFFER)};
@@ -331,6 +331,6 @@ void *watch_reader_main(void *argument)
 	}
 	free(r.records);
 	free(r.entries);
-	watch_thread_ends(watch);
+	srv_watch_thread_ends(watch);
 	return NULL;
 }

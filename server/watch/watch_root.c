@@ -20,27 +20,27 @@ enum {
 
 /* ---- watches */
 
-void watch_recount(watch_root *root)
+void srv_watch_recount(watch_root *root)
 {
 	atomic_fetch_add(&root->watch->watches, root->tree.count - root->counted);
 	root->counted = root->tree.count;
 }
 
-void watch_drop_folder(void *user, int wd)
+void srv_watch_drop_folder(void *user, int wd)
 {
 	watch_root *root = user;
 	inotify_rm_watch(root->inotify_fd, wd);
 }
 
-void watch_root_close_inotify(watch_root *root)
+void srv_watch_root_close_inotify(watch_root *root)
 {
 	if (root->inotify_fd >= 0)
 		close(root->inotify_fd);
 	root->inotify_fd = -1;
-	watch_extra_forget(root);
+	srv_watch_extra_forget(root);
 	root->moving_wd = 0;
-	dir_tree_release(&root->tree);
-	watch_recount(root);
+	srv_dir_tree_release(&root->tree);
+	srv_watch_recount(root);
 }
 
 static long read_number(const char *path)
@@ -81,7 +81,7 @@ static int add_watch(watch_root *root, int fd, bool here, hob_str path)
 	return inotify_add_watch(root->inotify_fd, full, MASK);
 }
 
-int watch_add_raw(watch_root *root, int fd, bool here, hob_str path)
+int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path)
 {
 	int wd = add_watch(root, fd, here, path);
 	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
@@ -93,11 +93,11 @@ int watch_add_raw(watch_root *root, int fd, bool here, hob_str path)
 	return wd;
 }
 
-folder_watch watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path)
+folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path)
 {
 	if (root->inotify_fd < 0)
 		return FOLDER_GONE;
-	int wd = watch_add_raw(root, fd, here, path);
+	int wd = srv_watch_add_raw(root, fd, here, path);
 	if (wd < 0)
 		return root->limit[0] ? FOLDER_LIMIT : FOLDER_GONE;
 	size_t slash = path.len;
@@ -105,43 +105,43 @@ folder_watch watch_add_folder_locked(watch_root *root, int fd, bool here, hob_st
 		slash--;
 	dir_node *parent = NULL;
 	if (path.len > 0)
-		parent = dir_tree_find(&root->tree, hob_str_sub(path, 0, slash > 0 ? slash - 1 : 0));
+		parent = srv_dir_tree_find(&root->tree, hob_str_sub(path, 0, slash > 0 ? slash - 1 : 0));
 	if (path.len > 0 && !parent) {
 		/* The parent was renamed while it was scanned. */
 		root->want_scan = root->held = true;
 		pthread_cond_signal(&root->wake);
-		if (!dir_tree_find_wd(&root->tree, wd))
+		if (!srv_dir_tree_find_wd(&root->tree, wd))
 			inotify_rm_watch(root->inotify_fd, wd);
 		return FOLDER_GONE;
 	}
-	dir_node *node =
-		dir_tree_put(&root->tree, parent, hob_str_sub(path, slash, path.len), wd, watch_drop_folder, root);
+	dir_node *node = srv_dir_tree_put(&root->tree, parent, hob_str_sub(path, slash, path.len), wd,
+									  srv_watch_drop_folder, root);
 	if (node)
 		node->seen = root->scan_number;
-	watch_recount(root);
+	srv_watch_recount(root);
 	return FOLDER_WATCHED;
 }
 
-folder_watch watch_add_folder(watch_root *root, int fd, bool here, hob_str path)
+folder_watch srv_watch_add_folder(watch_root *root, int fd, bool here, hob_str path)
 {
 	pthread_mutex_lock(&root->lock);
-	folder_watch result = watch_add_folder_locked(root, fd, here, path);
+	folder_watch result = srv_watch_add_folder_locked(root, fd, here, path);
 	pthread_mutex_unlock(&root->lock);
 	return result;
 }
 
-void watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why)
+void srv_watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why)
 {
-	settle_clear(root);
+	srv_settle_clear(root);
 	root->held = root->want_scan = true;
-	root->scan_at_ns = watch_now_ns() + delay_ns;
-	watch_message *reset = watch_message_new(root, MESSAGE_RESET);
+	root->scan_at_ns = srv_watch_now_ns() + delay_ns;
+	watch_message *reset = srv_watch_message_new(root, MESSAGE_RESET);
 	snprintf(reset->why, sizeof reset->why, "%s", why);
-	watch_post(root->watch, reset);
+	srv_watch_post(root->watch, reset);
 	pthread_cond_signal(&root->wake);
 }
 
-void watch_root_look_again(watch_root *root, const char *why)
+void srv_watch_root_look_again(watch_root *root, const char *why)
 {
 	const int64_t first = 1000000000, most = 30000000000;
 	int64_t wait = root->unread_wait_ns * 2;
@@ -149,12 +149,12 @@ void watch_root_look_again(watch_root *root, const char *why)
 		return;
 	root->unread_wait_ns = wait < first ? first : wait < most ? wait : most;
 	root->want_scan = true;
-	root->scan_at_ns = watch_now_ns() + root->unread_wait_ns;
-	watch_message *reset = watch_message_new(root, MESSAGE_RESET);
+	root->scan_at_ns = srv_watch_now_ns() + root->unread_wait_ns;
+	watch_message *reset = srv_watch_message_new(root, MESSAGE_RESET);
 	snprintf(reset->why, sizeof reset->why,
 			 "%s; what is known stays, and everything is scanned again in %d s", why,
 			 (int)(root->unread_wait_ns / 1000000000));
-	watch_post(root->watch, reset);
+	srv_watch_post(root->watch, reset);
 	pthread_cond_signal(&root->wake);
 }
 
@@ -176,14 +176,14 @@ static void set_mode(watch_root *root, bool polling, const char *fmt, ...)
 	memcpy(root->why, why, sizeof why);
 	if (root->watch->options.once)
 		return;
-	watch_message *mode = watch_message_new(root, MESSAGE_MODE);
+	watch_message *mode = srv_watch_message_new(root, MESSAGE_MODE);
 	mode->mode = polling ? SRV_WATCH_POLLING : SRV_WATCH_INOTIFY;
 	memcpy(mode->why, why, sizeof why);
 	mode->facts = (srv_watch_facts){
 		.file_system = root->dir_fd >= 0 ? srv_file_system(root->dir_fd) : "unknown",
 		.probed = polling && root->probed != WATCH_PROBE_SILENT ? WATCH_PROBE_OFF : root->probed,
 		.poll_ms = polling ? root->watch->options.poll_ms : 0};
-	watch_post(root->watch, mode);
+	srv_watch_post(root->watch, mode);
 }
 
 static void set_polling(watch_root *root, const char *why)
@@ -197,9 +197,9 @@ static void set_polling(watch_root *root, const char *why)
 
 static void post_scanned(watch_root *root, srv_file_list *list)
 {
-	watch_message *scanned = watch_message_new(root, MESSAGE_SCANNED);
-	scanned->files = file_list_keep(list);
-	watch_post(root->watch, scanned);
+	watch_message *scanned = srv_watch_message_new(root, MESSAGE_SCANNED);
+	scanned->files = srv_file_list_keep(list);
+	srv_watch_post(root->watch, scanned);
 }
 
 /* ---- the root folder itself */
@@ -207,21 +207,21 @@ static void post_scanned(watch_root *root, srv_file_list *list)
 static void lose_root(watch_root *root, int code)
 {
 	pthread_mutex_lock(&root->lock);
-	watch_root_close_inotify(root);
+	srv_watch_root_close_inotify(root);
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
 	root->dir_fd = -1;
 	root->held = root->want_scan = false;
-	settle_clear(root);
+	srv_settle_clear(root);
 	pthread_mutex_unlock(&root->lock);
 	srv_file_list_drop(root->known);
 	root->known = NULL;
 	root->missing = true;
 	root->polling = root->announced = false;
-	watch_message *gone = watch_message_new(root, MESSAGE_GONE);
+	watch_message *gone = srv_watch_message_new(root, MESSAGE_GONE);
 	snprintf(gone->why, sizeof gone->why, "the folder %.200s cannot be %s (%s)", root->path,
 			 root->unreadable ? "read" : "opened", strerror(code));
-	watch_post(root->watch, gone);
+	srv_watch_post(root->watch, gone);
 	atomic_fetch_add(&root->watch->scans, 1);
 }
 
@@ -250,11 +250,11 @@ static void scan_later(watch_root *root, int code)
 	snprintf(why, sizeof why, "%.100s cannot be opened: %s", root->path, strerror(code));
 	pthread_mutex_lock(&root->lock);
 	root->want_scan = false;
-	watch_root_look_again(root, why);
+	srv_watch_root_look_again(root, why);
 	/* Events go on where there are any. */
 	root->held = root->inotify_fd < 0;
 	pthread_mutex_unlock(&root->lock);
-	watch_wake_reader(root->watch);
+	srv_watch_wake_reader(root->watch);
 }
 
 static const char probe_silent[] = "a file that was made there for a trial gave no event";
@@ -281,12 +281,12 @@ static bool prepare(watch_root *root, const char **why)
 		root->probed = WATCH_PROBE_OFF;
 	if (options->probe && !options->once && !options->force_polling && !silent &&
 		root->probed == WATCH_PROBE_OFF)
-		root->probed = watch_probe(fd, &spare);
+		root->probed = srv_watch_probe(fd, &spare);
 	if (root->probed == WATCH_PROBE_SILENT)
 		silent = probe_silent;
 	pthread_mutex_lock(&root->lock);
 	if (root->dir_fd < 0 || info.st_dev != root->device || info.st_ino != root->inode)
-		watch_root_close_inotify(root);
+		srv_watch_root_close_inotify(root);
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
 	root->dir_fd = fd;
@@ -309,8 +309,8 @@ static bool prepare(watch_root *root, const char **why)
 		}
 	}
 	if (*why)
-		watch_root_close_inotify(root);
-	settle_clear(root);
+		srv_watch_root_close_inotify(root);
+	srv_settle_clear(root);
 	root->want_scan = false;
 	root->held = true;
 	root->scan_number++;
@@ -361,8 +361,8 @@ static void scan(watch_root *root)
 		return;
 	bool watching = !root->watch->options.once && !why;
 	if (watching)
-		watch_wake_reader(root->watch);
-	watch_scan(root, watching, &result);
+		srv_watch_wake_reader(root->watch);
+	srv_watch_scan(root, watching, &result);
 	if (result.failed && !result.stopped && !may_pass(root, result.failed)) {
 		drop_scan(root, &result);
 		return;
@@ -373,24 +373,24 @@ static void scan(watch_root *root)
 	if (watching && (result.limit || result.silent)) {
 		why = result.limit ? root->limit : result.silent;
 		pthread_mutex_lock(&root->lock);
-		watch_root_close_inotify(root);
+		srv_watch_root_close_inotify(root);
 		pthread_mutex_unlock(&root->lock);
 	}
 	if (!result.stopped)
 		describe_mode(root, why, result.limit ? NULL : result.silent);
 	pthread_mutex_lock(&root->lock);
 	if (root->inotify_fd >= 0)
-		dir_tree_sweep(&root->tree, root->scan_number, watch_drop_folder, root);
-	watch_recount(root);
+		srv_dir_tree_sweep(&root->tree, root->scan_number, srv_watch_drop_folder, root);
+	srv_watch_recount(root);
 	free(root->links);
 	hob_arena_release(&root->link_arena);
 	root->links = result.links;
 	root->link_count = result.link_count;
 	root->link_arena = result.link_arena;
-	watch_extra_renew(root);
+	srv_watch_extra_renew(root);
 	if (root->inotify_fd >= 0)
 		for (size_t i = 0; i < root->link_count; i++)
-			watch_extra_add(root, root->links[i].path);
+			srv_watch_extra_add(root, root->links[i].path);
 	if (!result.stopped)
 		post_scanned(root, result.files);
 	/* Records of the crawl's time go out after the list, unless the next scan is due already. */
@@ -398,11 +398,11 @@ static void scan(watch_root *root)
 	if (!result.unread[0])
 		root->unread_wait_ns = 0;
 	else if (!result.stopped)
-		watch_root_look_again(root, result.unread);
+		srv_watch_root_look_again(root, result.unread);
 	pthread_mutex_unlock(&root->lock);
-	watch_wake_reader(root->watch);
+	srv_watch_wake_reader(root->watch);
 	srv_file_list_drop(root->known);
-	root->known = root->polling ? file_list_keep(result.files) : NULL;
+	root->known = root->polling ? srv_file_list_keep(result.files) : NULL;
 	srv_file_list_drop(result.files);
 }
 
@@ -414,7 +414,7 @@ static bool wait_until(watch_root *root, int64_t until_ns)
 	pthread_mutex_lock(&root->lock);
 	bool due = false;
 	while (!atomic_load(&root->watch->stop) && !due) {
-		int64_t now = watch_now_ns();
+		int64_t now = srv_watch_now_ns();
 		if (root->want_scan && root->scan_at_ns <= now)
 			break;
 		int64_t next = root->want_scan && root->scan_at_ns < until_ns ? root->scan_at_ns : until_ns;
@@ -455,12 +455,13 @@ static void compare_lists(const srv_file_list *old, const srv_file_list *young, 
 	if (!out->changed || !out->before)
 		abort();
 	while (i < old->count || k < young->count) {
-		int order = i == old->count		? 1
-					: k == young->count ? -1
-										: watch_compare_paths(old->entries[i].path, young->entries[k].path);
+		int order = i == old->count ? 1
+					: k == young->count
+						? -1
+						: srv_watch_compare_paths(old->entries[i].path, young->entries[k].path);
 		if (order < 0) {
-			if (!file_list_is_unread(young, old->entries[i].path))
-				path_set_put(&out->ready, old->entries[i].path);
+			if (!srv_file_list_is_unread(young, old->entries[i].path))
+				srv_path_set_put(&out->ready, old->entries[i].path);
 			i++;
 			continue;
 		}
@@ -477,13 +478,13 @@ static void compare_lists(const srv_file_list *old, const srv_file_list *young, 
 static void post_changed(watch_root *root, path_set *paths)
 {
 	if (paths->live == 0) {
-		path_set_release(paths);
+		srv_path_set_release(paths);
 		return;
 	}
-	watch_message *changed = watch_message_new(root, MESSAGE_CHANGED);
+	watch_message *changed = srv_watch_message_new(root, MESSAGE_CHANGED);
 	changed->paths = *paths;
 	*paths = (path_set){0};
-	watch_post(root->watch, changed);
+	srv_watch_post(root->watch, changed);
 }
 
 /* What no list holds is looked at one by one. */
@@ -499,7 +500,7 @@ static void poll_extras(watch_root *root, path_set *ready)
 		if (srv_stat_equal(&entry.stat, &file->seen) || (there && !is_settled(root, &entry)))
 			continue;
 		file->seen = entry.stat;
-		path_set_put(ready, entry.path);
+		srv_path_set_put(ready, entry.path);
 	}
 	pthread_mutex_unlock(&root->lock);
 }
@@ -508,7 +509,7 @@ static void poll_once(watch_root *root)
 {
 	scan_result result;
 	difference found = {0};
-	watch_scan(root, false, &result);
+	srv_watch_scan(root, false, &result);
 	if (result.failed && !result.stopped && !may_pass(root, result.failed)) {
 		drop_scan(root, &result);
 		return;
@@ -522,11 +523,11 @@ static void poll_once(watch_root *root)
 	compare_lists(root->known, result.files, &found);
 	uint32_t every = root->watch->options.poll_ms;
 	if (found.count > 0)
-		wait_until(root, watch_now_ns() + watch_ms(every < SETTLE_MS ? every : SETTLE_MS));
+		wait_until(root, srv_watch_now_ns() + watch_ms(every < SETTLE_MS ? every : SETTLE_MS));
 	for (size_t i = 0; i < found.count; i++) {
 		srv_file_entry *entry = &result.files->entries[found.changed[i]];
 		if (is_settled(root, entry))
-			path_set_put(&found.ready, entry->path);
+			srv_path_set_put(&found.ready, entry->path);
 		else
 			entry->stat = found.before[i]; /* differs again in the next round */
 	}
@@ -569,11 +570,11 @@ static void check_root(watch_root *root)
 			 : root->missing ? "is there (again)"
 							 : "was replaced by another one");
 	pthread_mutex_lock(&root->lock);
-	watch_root_doubt(root, 0, why);
+	srv_watch_root_doubt(root, 0, why);
 	pthread_mutex_unlock(&root->lock);
 }
 
-void *watch_root_main(void *argument)
+void *srv_watch_root_main(void *argument)
 {
 	watch_root *root = argument;
 	srv_watch *watch = root->watch;
@@ -583,14 +584,14 @@ void *watch_root_main(void *argument)
 		if (atomic_load(&watch->stop))
 			break;
 		pthread_mutex_lock(&root->lock);
-		bool wanted = root->want_scan && root->scan_at_ns <= watch_now_ns();
+		bool wanted = root->want_scan && root->scan_at_ns <= srv_watch_now_ns();
 		pthread_mutex_unlock(&root->lock);
 		if (wanted)
 			scan(root);
 		else if (due)
 			check_root(root);
-		next_check = watch->options.once ? INT64_MAX : watch_now_ns() + watch_ms(watch->options.poll_ms);
+		next_check = watch->options.once ? INT64_MAX : srv_watch_now_ns() + watch_ms(watch->options.poll_ms);
 	}
-	watch_thread_ends(watch);
+	srv_watch_thread_ends(watch);
 	return NULL;
 }

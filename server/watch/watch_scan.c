@@ -32,7 +32,7 @@ static unsigned char kind_of(int fd, const char *name)
 	return (unsigned char)IFTODT(info.st_mode);
 }
 
-int watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
+int srv_watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
 {
 	for (;;) {
 		long size = syscall(SYS_getdents64, fd, buffer, WATCH_LIST_BUFFER);
@@ -50,7 +50,7 @@ int watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user)
 	}
 }
 
-bool watch_link_target(int root_fd, const char *path, char *out, size_t room)
+bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room)
 {
 	char self[32], base[PATH_MAX], full[PATH_MAX];
 	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
@@ -202,7 +202,7 @@ static void add_outside(crawl_state *crawl, hob_str path, int code)
 	if (code != EXDEV)
 		return;
 	pthread_mutex_lock(&crawl->lock);
-	path_set_put(&crawl->outside, path);
+	srv_path_set_put(&crawl->outside, path);
 	pthread_mutex_unlock(&crawl->lock);
 }
 
@@ -214,7 +214,7 @@ static void add_unread(crawl_state *crawl, hob_str path, int code)
 	if (!crawl->why[0])
 		snprintf(crawl->why, sizeof crawl->why, "%.100s%s%.*s cannot be read: %s", crawl->root->path,
 				 path.len > 0 ? "/" : "", (int)(path.len < 60 ? path.len : 60), path.data, strerror(code));
-	path_set_put(&crawl->unread, path);
+	srv_path_set_put(&crawl->unread, path);
 	pthread_mutex_unlock(&crawl->lock);
 }
 
@@ -237,7 +237,7 @@ static void add_folder(crawler *c, hob_str path)
 static void add_link(crawler *c, hob_str path)
 {
 	char target[PATH_MAX];
-	if (!watch_link_target(c->crawl->root->dir_fd, path.data, target, sizeof target))
+	if (!srv_watch_link_target(c->crawl->root->dir_fd, path.data, target, sizeof target))
 		return;
 	found_link *found = must(HOB_NEW(&c->link_arena, found_link, 1));
 	found->entry =
@@ -260,7 +260,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	hob_str path = {c->path, kind == DT_DIR ? len + 1 : len};
 	struct stat info;
 	srv_stat stat;
-	if (watch_ignores(c->crawl->root, path))
+	if (srv_watch_ignores(c->crawl->root, path))
 		return true;
 	if (kind == DT_DIR) {
 		add_folder(c, path);
@@ -295,7 +295,7 @@ static void check_mount(crawl_state *crawl, int fd)
 
 static int by_name(const void *a, const void *b)
 {
-	return watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
+	return srv_watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
 }
 
 /* Folders hold a few files mostly. */
@@ -337,11 +337,11 @@ static void crawl_folder(crawler *c, folder *f)
 	c->has_file = c->has_foreign = false;
 	/* Watched first, listed second: what is made in between is seen twice rather than never. */
 	if (crawl->add_watches && !atomic_load(&crawl->limit) &&
-		watch_add_folder(crawl->root, fd, c->here, path) == FOLDER_LIMIT)
+		srv_watch_add_folder(crawl->root, fd, c->here, path) == FOLDER_LIMIT)
 		atomic_store(&crawl->limit, true);
 	c->path_len = f->path.len;
 	memcpy(c->path, f->path.data, c->path_len);
-	note_failure(crawl, path, watch_list_folder(fd, c->buffer, on_entry, c));
+	note_failure(crawl, path, srv_watch_list_folder(fd, c->buffer, on_entry, c));
 	if (!c->has_file || c->has_foreign)
 		check_mount(crawl, fd);
 	close(fd);
@@ -389,7 +389,7 @@ static void merge_files(const crawler *crawlers, uint32_t count, const folder *t
 
 static int by_target(const void *a, const void *b)
 {
-	return watch_compare_paths(((const link_entry *)a)->target, ((const link_entry *)b)->target);
+	return srv_watch_compare_paths(((const link_entry *)a)->target, ((const link_entry *)b)->target);
 }
 
 static void merge_links(crawler *crawlers, uint32_t count, scan_result *out)
@@ -407,7 +407,7 @@ static void merge_links(crawler *crawlers, uint32_t count, scan_result *out)
 		qsort(out->links, total, sizeof *out->links, by_target);
 }
 
-void watch_scan(watch_root *root, bool add_watches, scan_result *out)
+void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 {
 	crawl_state crawl = {.root = root, .add_watches = add_watches, .device = root->device};
 	crawler crawlers[THREADS_MAX];

@@ -15,14 +15,14 @@ static path_item *collect(settle_state *s, hob_str path, int64_t now)
 	if (s->batch.live == 0)
 		s->first_ns = now;
 	s->last_ns = now;
-	return path_set_put(&s->batch, path);
+	return srv_path_set_put(&s->batch, path);
 }
 
 static void forget_created(settle_state *s, hob_str path)
 {
-	path_item *item = path_set_find(&s->created, path);
+	path_item *item = srv_path_set_find(&s->created, path);
 	if (item)
-		path_set_remove(&s->created, item);
+		srv_path_set_remove(&s->created, item);
 }
 
 static void forget_rename(settle_state *s)
@@ -32,7 +32,7 @@ static void forget_rename(settle_state *s)
 	s->rename_cookie = 0;
 }
 
-void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
+void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
 {
 	settle_state *s = &root->settle;
 	bool renamed = rename_cookie && rename_cookie == s->rename_cookie;
@@ -46,7 +46,7 @@ void settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int
 		forget_rename(s);
 }
 
-void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
+void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
 {
 	settle_state *s = &root->settle;
 	forget_created(s, path);
@@ -59,10 +59,10 @@ void settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t
 	}
 }
 
-void settle_created(watch_root *root, hob_str path, int64_t now)
+void srv_settle_created(watch_root *root, hob_str path, int64_t now)
 {
 	settle_state *s = &root->settle;
-	path_item *item = path_set_put(&s->created, path);
+	path_item *item = srv_path_set_put(&s->created, path);
 	item->wait_ms = root->watch->options.window_ms;
 	item->due_ns = now + watch_ms(item->wait_ms);
 	item->seen = (srv_stat){0};
@@ -70,11 +70,11 @@ void settle_created(watch_root *root, hob_str path, int64_t now)
 		s->created_due_ns = item->due_ns;
 }
 
-void settle_clear(watch_root *root)
+void srv_settle_clear(watch_root *root)
 {
 	settle_state *s = &root->settle;
-	path_set_release(&s->batch);
-	path_set_release(&s->created);
+	srv_path_set_release(&s->batch);
+	srv_path_set_release(&s->created);
 	forget_rename(s);
 	free(s->alone);
 	*s = (settle_state){0};
@@ -108,11 +108,11 @@ static creation look_at(watch_root *root, path_item *item)
 }
 
 /* A link to a file is as new as the file it stands for. */
-void settle_learn_link(watch_root *root, hob_str path)
+void srv_settle_learn_link(watch_root *root, hob_str path)
 {
 	char target[PATH_MAX], own[PATH_MAX];
 	if (readlinkat(root->dir_fd, path.data, own, sizeof own) < 0 ||
-		!watch_link_target(root->dir_fd, path.data, target, sizeof target))
+		!srv_watch_link_target(root->dir_fd, path.data, target, sizeof target))
 		return;
 	for (size_t i = 0; i < root->link_count; i++)
 		if (hob_str_equal(root->links[i].path, path) &&
@@ -129,7 +129,7 @@ void settle_learn_link(watch_root *root, hob_str path)
 	for (; at > 0 && strcmp(root->links[at - 1].target.data, entry.target.data) > 0; at--)
 		root->links[at] = root->links[at - 1];
 	root->links[at] = entry;
-	watch_extra_add(root, path);
+	srv_watch_extra_add(root, path);
 }
 
 static void look_at_created(watch_root *root, int64_t now)
@@ -153,10 +153,10 @@ static void look_at_created(watch_root *root, int64_t now)
 				hob_str copy = {path, item->path.len};
 				memcpy(path, item->path.data, item->path.len + 1);
 				if (found == CREATION_DONE) {
-					settle_learn_link(root, copy);
-					settle_complete(root, copy, 0, now);
+					srv_settle_learn_link(root, copy);
+					srv_settle_complete(root, copy, 0, now);
 				} else {
-					path_set_remove(&s->created, item);
+					srv_path_set_remove(&s->created, item);
 				}
 				continue;
 			}
@@ -185,7 +185,7 @@ static void add_links(watch_root *root, path_set *batch)
 				high = middle;
 		}
 		for (; low < root->link_count && hob_str_equal(root->links[low].target, path); low++) {
-			path_set_put(batch, root->links[low].path);
+			srv_path_set_put(batch, root->links[low].path);
 			path = batch->items[i].path;
 		}
 	}
@@ -216,15 +216,15 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
 	s->hot_until_ns = now + watch_ms(root->watch->options.window_ms);
 	add_links(root, &s->batch);
-	watch_extra_expand(root, &s->batch);
-	watch_message *changed = watch_message_new(root, MESSAGE_CHANGED);
+	srv_watch_extra_expand(root, &s->batch);
+	watch_message *changed = srv_watch_message_new(root, MESSAGE_CHANGED);
 	changed->paths = s->batch;
 	s->batch = (path_set){0};
-	watch_post(root->watch, changed);
+	srv_watch_post(root->watch, changed);
 	atomic_store(&root->collected, 0);
 }
 
-int64_t settle_tick(watch_root *root, int64_t now)
+int64_t srv_settle_tick(watch_root *root, int64_t now)
 {
 	settle_state *s = &root->settle;
 	const srv_watch_options *options = &root->watch->options;

@@ -43,7 +43,7 @@ static void index_extensions(importer_table *table, hob_arena *arena)
 		}
 }
 
-void importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list)
+void srv_importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list)
 {
 	const cJSON *item;
 	table->items = HOB_NEW(arena, srv_pool_importer, (size_t)cJSON_GetArraySize(list) + 1);
@@ -64,7 +64,7 @@ void importer_table_read(importer_table *table, hob_arena *arena, const cJSON *l
 	index_extensions(table, arena);
 }
 
-const srv_pool_importer *importer_table_find(const importer_table *table, hob_str path)
+const srv_pool_importer *srv_importer_table_find(const importer_table *table, hob_str path)
 {
 	hob_str extension = hob_path_extension(path);
 	return extension.len > 0 && table->extensions ? place_of(table, extension)->importer : NULL;

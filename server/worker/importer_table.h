@@ -24,7 +24,7 @@ typedef struct importer_table {
 
 /* From the worker's [{"name", "library", "version", "extensions"}]. Of two importers that name an extension the first has it.
  * Aborts without memory. */
-void importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list);
-const srv_pool_importer *importer_table_find(const importer_table *table, hob_str path); /* NULL: none */
+void srv_importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list);
+const srv_pool_importer *srv_importer_table_find(const importer_table *table, hob_str path); /* NULL: none */
 
 #endif

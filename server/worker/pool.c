@@ -33,7 +33,7 @@ void srv_outcome_stalled_again(srv_outcome *outcome)
 					  "stopped or is overloaded");
 }
 
-srv_outcome *pool_outcome(worker *w)
+srv_outcome *srv_pool_outcome(worker *w)
 {
 	srv_outcome *outcome = calloc(1, sizeof *outcome);
 	if (!outcome)
@@ -52,14 +52,14 @@ srv_outcome *pool_outcome(worker *w)
 	return outcome;
 }
 
-void pool_finish(worker *w, srv_outcome *outcome)
+void srv_pool_finish(worker *w, srv_outcome *outcome)
 {
 	void *job = w->job;
 	w->job = NULL;
 	w->cancelled = false;
 	uv_timer_stop(&w->deadline);
 	srv_claims_leave(&w->pool->claims, (uint32_t)(w - w->pool->workers));
-	pool_wake_waiters(w->pool);
+	srv_pool_wake_waiters(w->pool);
 	w->pool->callbacks.done(w->pool->callbacks.user, job, outcome);
 }
 
@@ -128,12 +128,12 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		free(pool);
 		return false;
 	}
-	pool_find_blender(pool, options->blender);
+	srv_pool_find_blender(pool, options->blender);
 	for (uint32_t i = 0; i < options->root_count; i++)
 		pool->root_fds[i] = fcntl(options->root_fds[i], F_DUPFD_CLOEXEC, 3);
 	uv_signal_init(loop, &pool->child);
 	pool->child.data = pool;
-	uv_signal_start(&pool->child, pool_on_child, SIGCHLD);
+	uv_signal_start(&pool->child, srv_pool_on_child, SIGCHLD);
 	srv_orphans_adopt();
 	setenv("GLIBC_TUNABLES", SRV_WORKER_TUNABLES, 0);
 	uv_timer_init(loop, &pool->respawn);
@@ -149,7 +149,7 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	}
 	/* The first one starts beside what the caller does next; if it cannot, the loop tries again and says so, since what the
 	 * callbacks need is not there yet. */
-	if (!pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
+	if (!srv_pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
 		srv_pool_fill(pool);
 	*out = pool;
 	return true;
@@ -158,7 +158,7 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 void srv_pool_fill(srv_pool *pool)
 {
 	if (!pool->closing && !uv_is_active((uv_handle_t *)&pool->respawn))
-		uv_timer_start(&pool->respawn, pool_on_respawn, 0, 0);
+		uv_timer_start(&pool->respawn, srv_pool_on_respawn, 0, 0);
 }
 
 /* ---- jobs */
@@ -194,7 +194,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	hob_error error;
 	limit_cpu(pool, w, head.threads);
 	if (!srv_frame_send(w->socket, &frame, payload, -1, &error)) {
-		pool_kill(w, HOB_ERR_IO, error.context);
+		srv_pool_kill(w, HOB_ERR_IO, error.context);
 		return false;
 	}
 	hob_buf_clear(&w->log);
@@ -207,7 +207,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->cancelled = w->has_why = w->stalled = w->looked = false;
 	w->alone = what->alone;
 	w->export.root = what->root;
-	uv_timer_start(&w->deadline, pool_on_deadline, pool->options.timeout_ms / 4, 0);
+	uv_timer_start(&w->deadline, srv_pool_on_deadline, pool->options.timeout_ms / 4, 0);
 	return true;
 }
 
@@ -235,7 +235,7 @@ bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 	if (fit && (set_lowered(fit, !what->waited) || !what->waited || !what->slow))
 		return start_on(fit, job, what);
 	if (used)
-		pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");
+		srv_pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");
 	return false;
 }
 
@@ -252,7 +252,7 @@ bool srv_pool_cancel(srv_pool *pool, void *job)
 		worker *w = &pool->workers[i];
 		if (w->job == job && w->state == BUSY) {
 			w->cancelled = true;
-			pool_kill(w, HOB_ERR_CHANGED, "cancelled");
+			srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
 			return true;
 		}
 	}
@@ -266,7 +266,7 @@ void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd)
 		worker *w = &pool->workers[i];
 		w->outdated = w->state != GONE;
 		if (w->state == IDLE)
-			pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
+			srv_pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
 	}
 }
 
@@ -300,7 +300,7 @@ const srv_pool_importer *srv_pool_importers(const srv_pool *pool, uint32_t *coun
 
 const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str path)
 {
-	return importer_table_find(&pool->importers, path);
+	return srv_importer_table_find(&pool->importers, path);
 }
 
 const char *srv_pool_sandbox(const srv_pool *pool)
@@ -319,19 +319,19 @@ static void on_handle_closed(uv_handle_t *handle)
 {
 	srv_pool *pool = handle->data;
 	pool->open_handles--;
-	pool_maybe_closed(pool);
+	srv_pool_maybe_closed(pool);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
 	worker *w = handle->data;
 	w->pool->open_handles--;
-	pool_maybe_closed(w->pool);
+	srv_pool_maybe_closed(w->pool);
 }
 
 /* Two steps: when the last worker is reaped the pool's own handles are closed; when the last handle is closed
  * the memory goes. */
-void pool_maybe_closed(srv_pool *pool)
+void srv_pool_maybe_closed(srv_pool *pool)
 {
 	if (!pool->closing)
 		return;
@@ -369,7 +369,7 @@ void srv_pool_close(srv_pool *pool, void (*done)(void *user), void *user)
 	uv_timer_stop(&pool->respawn);
 	for (uint32_t i = 0; i < pool->count; i++) {
 		pool->workers[i].cancelled = true;
-		pool_kill(&pool->workers[i], HOB_ERR_CHANGED, "Hob is stopping");
+		srv_pool_kill(&pool->workers[i], HOB_ERR_CHANGED, "Hob is stopping");
 	}
-	pool_maybe_closed(pool);
+	srv_pool_maybe_closed(pool);
 }

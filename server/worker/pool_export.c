@@ -35,7 +35,7 @@ static bool find_on_path(const char *name, char out[SRV_EXPORTER_PATH])
 	return false;
 }
 
-void pool_find_blender(srv_pool *pool, const char *program)
+void srv_pool_find_blender(srv_pool *pool, const char *program)
 {
 	char path[SRV_EXPORTER_PATH];
 	struct stat info;
@@ -107,7 +107,7 @@ static void answer(worker *w, int fd, hob_err_code code, const char *reason)
 					   .payload_size = fd >= 0 ? 0 : (uint32_t)strlen(reason)};
 	hob_error error;
 	if (!srv_frame_send(w->socket, &frame, reason, fd, &error))
-		pool_kill(w, HOB_ERR_IO, error.context);
+		srv_pool_kill(w, HOB_ERR_IO, error.context);
 }
 
 static bool spawn_exporter(worker *w, const srv_exporter_ask *ask, hob_error *err)
@@ -130,13 +130,13 @@ static bool spawn_exporter(worker *w, const srv_exporter_ask *ask, hob_error *er
 	return ok;
 }
 
-void pool_export(worker *w, const srv_frame *frame)
+void srv_pool_export(worker *w, const srv_frame *frame)
 {
 	srv_pool *pool = w->pool;
 	srv_exporter_ask ask;
 	hob_error error = {0};
 	if (w->state != BUSY || frame->payload_size != sizeof ask || pool->blender[0] == 0 || w->export.wanted) {
-		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
 	if (w->export.pid > 0) { /* killed with the worker before this one */
@@ -167,7 +167,7 @@ void pool_export(worker *w, const srv_frame *frame)
 	}
 }
 
-void pool_export_kill(worker *w)
+void srv_pool_export_kill(worker *w)
 {
 	w->export.wanted = false;
 	if (w->export.pid <= 0)
@@ -232,7 +232,7 @@ static void ended(worker *w, int status)
 	remove_folder(w->export.folder);
 }
 
-void pool_export_reap(worker *w)
+void srv_pool_export_reap(worker *w)
 {
 	int status;
 	if (w->export.pid > 0 && waitpid(w->export.pid, &status, WNOHANG) == w->export.pid)

@@ -36,12 +36,12 @@ static void answer_part(worker *w, const uint8_t key[32], bool wait)
 	}
 	hob_error error;
 	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
-		pool_kill(w, HOB_ERR_IO, error.context);
+		srv_pool_kill(w, HOB_ERR_IO, error.context);
 	if (fd >= 0)
 		close(fd);
 }
 
-void pool_wake_waiters(srv_pool *pool)
+void srv_pool_wake_waiters(srv_pool *pool)
 {
 	uint32_t index;
 	uint8_t key[32];
@@ -49,7 +49,7 @@ void pool_wake_waiters(srv_pool *pool)
 		worker *w = &pool->workers[index];
 		if (w->state != BUSY)
 			continue;
-		uv_timer_start(&w->deadline, pool_on_deadline, w->left_ms, 0);
+		uv_timer_start(&w->deadline, srv_pool_on_deadline, w->left_ms, 0);
 		answer_part(w, key, true);
 	}
 }
@@ -68,7 +68,7 @@ static void read_importers(srv_pool *pool, hob_str text)
 		snprintf(layer, sizeof layer, "landlock %d", abi->valueint);
 	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits", layer,
 			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp");
-	importer_table_read(&pool->importers, &pool->arena, list);
+	srv_importer_table_read(&pool->importers, &pool->arena, list);
 	cJSON_Delete(root);
 }
 
@@ -77,7 +77,7 @@ static void become_idle(worker *w)
 	srv_pool *pool = w->pool;
 	uv_timer_stop(&w->deadline);
 	if (w->outdated) {
-		pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
+		srv_pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
 		return;
 	}
 	w->state = IDLE;
@@ -88,7 +88,7 @@ static void on_ready(worker *w, const srv_frame *frame)
 {
 	srv_pool *pool = w->pool;
 	if (w->state != STARTING) {
-		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
 	w->first_rss = srv_resident_bytes(w->pid);
@@ -126,8 +126,8 @@ static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 static void on_done(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
-	pool_drain(w);
-	srv_outcome *outcome = pool_outcome(w);
+	srv_pool_drain(w);
+	srv_outcome *outcome = srv_pool_outcome(w);
 	/* No more than can be: both are summed up, and decide what is begun beside what. */
 	uint64_t took_ns = uv_hrtime() - w->began_ns, most = pool->options.memory_limit;
 	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
@@ -143,9 +143,9 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown;
 	if (recycle) {
 		pool->counters.recycled++;
-		pool_end(w);
+		srv_pool_end(w);
 	}
-	pool_finish(w, outcome);
+	srv_pool_finish(w, outcome);
 	if (!recycle)
 		become_idle(w);
 }
@@ -165,7 +165,7 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
 	munmap(at, (size_t)info.st_size);
 	srv_claims_end(&pool->claims, frame->key);
-	pool_wake_waiters(pool);
+	srv_pool_wake_waiters(pool);
 }
 
 static bool is_word(hob_str text)
@@ -200,7 +200,7 @@ static void on_touched(worker *w, const srv_frame *frame)
 static void on_frame(worker *w, const srv_frame *frame, int fd)
 {
 	if (frame->type != SRV_FRAME_READY && w->state != BUSY) {
-		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
 	switch (frame->type) {
@@ -220,13 +220,13 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 		keep_part(w, frame, fd);
 		break;
 	case SRV_FRAME_EXPORT:
-		pool_export(w, frame);
+		srv_pool_export(w, frame);
 		break;
 	case SRV_FRAME_DONE:
 		on_done(w, frame, fd);
 		break;
 	default:
-		pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 	}
 }
 
@@ -238,10 +238,10 @@ static void on_left(uv_timer_t *timer)
 	if (srv_process_look(w->pid, &now) && now.ending)
 		uv_timer_start(timer, on_left, LEAVE_MS, 0);
 	else
-		pool_kill(w, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
+		srv_pool_kill(w, HOB_ERR_CRASHED, "the cook process closed its connection without a result");
 }
 
-void pool_on_socket(uv_poll_t *poll, int status, int events)
+void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 {
 	(void)events;
 	srv_pool *pool = poll->data;
@@ -265,12 +265,12 @@ void pool_on_socket(uv_poll_t *poll, int status, int events)
 			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;
 		} else if (got == -3) {
-			pool_kill(w, HOB_ERR_IO,
-					  "too many open files to take what the cook process made; raise the daemon's limit "
-					  "(ulimit -n)");
+			srv_pool_kill(w, HOB_ERR_IO,
+						  "too many open files to take what the cook process made; raise the daemon's limit "
+						  "(ulimit -n)");
 			return;
 		} else {
-			pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+			srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		}
 	}
 }

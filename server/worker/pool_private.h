@@ -73,28 +73,28 @@ struct srv_pool {
 };
 
 /* pool.c: what the running job leaves, with its log and what it touched; and the job's end, which hands it over. */
-srv_outcome *pool_outcome(worker *w);
-void pool_finish(worker *w, srv_outcome *outcome);
+srv_outcome *srv_pool_outcome(worker *w);
+void srv_pool_finish(worker *w, srv_outcome *outcome);
 /* Frees the pool when it is closing and its last process and handle are gone. */
-void pool_maybe_closed(srv_pool *pool);
+void srv_pool_maybe_closed(srv_pool *pool);
 
 /* pool_process.c */
-bool pool_spawn(worker *w, hob_error *err);
-void pool_kill(worker *w, hob_err_code code, const char *text);
+bool srv_pool_spawn(worker *w, hob_error *err);
+void srv_pool_kill(worker *w, hob_err_code code, const char *text);
 /* Kills its processes; what it still says is not heard. */
-void pool_end(worker *w);
-void pool_drain(worker *w);
-void pool_on_child(uv_signal_t *handle, int number);
-void pool_on_respawn(uv_timer_t *timer);
-void pool_on_deadline(uv_timer_t *timer);
+void srv_pool_end(worker *w);
+void srv_pool_drain(worker *w);
+void srv_pool_on_child(uv_signal_t *handle, int number);
+void srv_pool_on_respawn(uv_timer_t *timer);
+void srv_pool_on_deadline(uv_timer_t *timer);
 
 /* pool_export.c: programs that open what only they understand. */
-void pool_find_blender(srv_pool *pool, const char *program);
-void pool_export(worker *w, const srv_frame *frame);
-void pool_export_kill(worker *w);
+void srv_pool_find_blender(srv_pool *pool, const char *program);
+void srv_pool_export(worker *w, const srv_frame *frame);
+void srv_pool_export_kill(worker *w);
 /* After SIGCHLD: answers the worker when its export is over. */
-void pool_export_reap(worker *w);
+void srv_pool_export_reap(worker *w);
 
 /* pool_frames.c */
-void pool_on_socket(uv_poll_t *poll, int status, int events);
-void pool_wake_waiters(srv_pool *pool);
+void srv_pool_on_socket(uv_poll_t *poll, int status, int events);
+void srv_pool_wake_waiters(srv_pool *pool);

@@ -24,7 +24,7 @@ static void on_poll_closed(uv_handle_t *handle)
 	srv_pool *pool = handle->data;
 	free(handle);
 	pool->open_handles--;
-	pool_maybe_closed(pool);
+	srv_pool_maybe_closed(pool);
 }
 
 static void close_poll(uv_poll_t **poll, int *fd)
@@ -39,7 +39,7 @@ static void close_poll(uv_poll_t **poll, int *fd)
 	*fd = -1;
 }
 
-void pool_end(worker *w)
+void srv_pool_end(worker *w)
 {
 	w->state = DYING;
 	uv_timer_stop(&w->deadline);
@@ -48,10 +48,10 @@ void pool_end(worker *w)
 		uv_poll_stop(w->socket_poll);
 	kill(-w->pid, SIGKILL);
 	kill(w->pid, SIGKILL);
-	pool_export_kill(w);
+	srv_pool_export_kill(w);
 }
 
-void pool_kill(worker *w, hob_err_code code, const char *text)
+void srv_pool_kill(worker *w, hob_err_code code, const char *text)
 {
 	if (w->state == GONE || w->state == DYING)
 		return;
@@ -59,10 +59,10 @@ void pool_kill(worker *w, hob_err_code code, const char *text)
 		w->has_why = true;
 		hob_error_set(&w->why, code, "", 0, "%s", text);
 	}
-	pool_end(w);
+	srv_pool_end(w);
 }
 
-void pool_drain(worker *w)
+void srv_pool_drain(worker *w)
 {
 	char bytes[4096];
 	for (int turn = 0; turn < READS_MAX; turn++) {
@@ -87,7 +87,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 		if (status < 0)
 			uv_poll_stop(poll);
 		else
-			pool_drain(w);
+			srv_pool_drain(w);
 		char byte;
 		if (recv(w->output, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
 			uv_poll_stop(poll);
@@ -95,12 +95,12 @@ static void on_output(uv_poll_t *poll, int status, int events)
 	}
 }
 
-void pool_on_deadline(uv_timer_t *timer)
+void srv_pool_on_deadline(uv_timer_t *timer)
 {
 	worker *w = timer->data;
 	srv_pool *pool = w->pool;
 	if (w->state == STARTING) {
-		pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
+		srv_pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
 		return;
 	}
 	srv_process_now now = {0};
@@ -108,7 +108,8 @@ void pool_on_deadline(uv_timer_t *timer)
 	if (!w->looked) {
 		w->looked = true;
 		w->wait_before_ns = now.wait_ns;
-		uv_timer_start(timer, pool_on_deadline, pool->options.timeout_ms - pool->options.timeout_ms / 4, 0);
+		uv_timer_start(timer, srv_pool_on_deadline, pool->options.timeout_ms - pool->options.timeout_ms / 4,
+					   0);
 		return;
 	}
 	char text[200];
@@ -142,7 +143,7 @@ void pool_on_deadline(uv_timer_t *timer)
 				 "just large",
 				 limit_s);
 	pool->counters.timed_out++;
-	pool_kill(w, kept ? HOB_ERR_INTERRUPTED : HOB_ERR_TIMEOUT, text);
+	srv_pool_kill(w, kept ? HOB_ERR_INTERRUPTED : HOB_ERR_TIMEOUT, text);
 }
 
 /* ---- starting */
@@ -185,7 +186,7 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 	return srv_frame_send(w->socket, &frame, &start, -1, err);
 }
 
-bool pool_spawn(worker *w, hob_error *err)
+bool srv_pool_spawn(worker *w, hob_error *err)
 {
 	srv_pool *pool = w->pool;
 	int talk[2] = {-1, -1}, output[2] = {-1, -1};
@@ -215,13 +216,13 @@ bool pool_spawn(worker *w, hob_error *err)
 	w->first_rss = 0;
 	w->has_why = w->outdated = false;
 	w->state = STARTING;
-	w->socket_poll = start_poll(pool, w->socket, pool_on_socket);
+	w->socket_poll = start_poll(pool, w->socket, srv_pool_on_socket);
 	w->output_poll = start_poll(pool, w->output, on_output);
 	pool->counters.spawned++;
 	pool->oom_kills = srv_machine_oom_kills("");
-	uv_timer_start(&w->deadline, pool_on_deadline, START_DEADLINE_MS, 0);
+	uv_timer_start(&w->deadline, srv_pool_on_deadline, START_DEADLINE_MS, 0);
 	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
-		pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
+		srv_pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
 	return true;
 }
 
@@ -231,14 +232,14 @@ static void report_trouble(srv_pool *pool, const hob_error *why)
 	pool->callbacks.trouble(pool->callbacks.user, why);
 }
 
-void pool_on_respawn(uv_timer_t *timer)
+void srv_pool_on_respawn(uv_timer_t *timer)
 {
 	srv_pool *pool = timer->data;
 	for (uint32_t i = 0; i < pool->count && !pool->closing; i++) {
 		hob_error error = {0};
-		if (pool->workers[i].state == GONE && !pool_spawn(&pool->workers[i], &error)) {
+		if (pool->workers[i].state == GONE && !srv_pool_spawn(&pool->workers[i], &error)) {
 			report_trouble(pool, &error);
-			uv_timer_start(&pool->respawn, pool_on_respawn, pool->respawn_ms, 0);
+			uv_timer_start(&pool->respawn, srv_pool_on_respawn, pool->respawn_ms, 0);
 			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
 			return;
 		}
@@ -259,14 +260,14 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 {
 	srv_pool *pool = w->pool;
 	bool started = w->state != STARTING && !(w->state == DYING && w->first_rss == 0);
-	pool_drain(w);
+	srv_pool_drain(w);
 	close_poll(&w->socket_poll, &w->socket);
 	close_poll(&w->output_poll, &w->output);
 	uv_timer_stop(&w->deadline);
 	w->state = GONE;
 	w->pid = 0;
 	if (w->job) {
-		srv_outcome *outcome = pool_outcome(w);
+		srv_outcome *outcome = srv_pool_outcome(w);
 		outcome->died = true;
 		outcome->cancelled = w->cancelled;
 		outcome->stalled = w->stalled;
@@ -279,7 +280,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 							   &outcome->error);
 		if (!w->cancelled)
 			pool->counters.crashed++;
-		pool_finish(w, outcome);
+		srv_pool_finish(w, outcome);
 	} else if (!started && !pool->closing) {
 		hob_error error = {0};
 		srv_describe_bad_start(pool->worker_path, status, w->has_why ? w->why.context : NULL,
@@ -291,9 +292,9 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		uint32_t wait_ms = started ? 0 : pool->respawn_ms;
 		if (!started)
 			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
-		uv_timer_start(&pool->respawn, pool_on_respawn, wait_ms, 0);
+		uv_timer_start(&pool->respawn, srv_pool_on_respawn, wait_ms, 0);
 	}
-	pool_maybe_closed(pool);
+	srv_pool_maybe_closed(pool);
 }
 
 static bool is_worker(void *user, pid_t pid)
@@ -305,7 +306,7 @@ static bool is_worker(void *user, pid_t pid)
 	return false;
 }
 
-void pool_on_child(uv_signal_t *handle, int number)
+void srv_pool_on_child(uv_signal_t *handle, int number)
 {
 	(void)number;
 	srv_pool *pool = handle->data;
@@ -313,7 +314,7 @@ void pool_on_child(uv_signal_t *handle, int number)
 	int status;
 	bool ended = false;
 	for (uint32_t i = 0; i < pool->count; i++)
-		pool_export_reap(&pool->workers[i]);
+		srv_pool_export_reap(&pool->workers[i]);
 	for (uint32_t i = 0; i < pool->count; i++) {
 		worker *w = &pool->workers[i];
 		if (w->pid > 0 && wait4(w->pid, &status, WNOHANG, &used) == w->pid) {
@@ -326,7 +327,7 @@ void pool_on_child(uv_signal_t *handle, int number)
 		if (waitpid(pool->orphans[i], &status, WNOHANG) == 0)
 			pool->orphans[kept++] = pool->orphans[i];
 	pool->orphan_count = kept;
-	pool_maybe_closed(pool);
+	srv_pool_maybe_closed(pool);
 	if (ended)
 		pool->orphan_count +=
 			srv_orphans_end(pool->worker_path, is_worker, pool, pool->orphans + kept, ORPHANS_MAX - kept);

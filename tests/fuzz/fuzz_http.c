@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_range(hob_str field, uint64_t blob_size)
 {
 	uint64_t first = 0, last = 0;
-	range_result result = range_parse(field, blob_size, &first, &last);
+	range_result result = srv_range_parse(field, blob_size, &first, &last);
 	assert(result != RANGE_PART || (first <= last && last < blob_size));
 	assert(result == RANGE_WHOLE || field.len > 6);
 }
@@ -27,13 +27,13 @@ static void check_escapes(hob_str text, bool plus, bool raw)
 	if (text.len > 0)
 		memcpy(copy, text.data, text.len);
 	hob_str decoded = {copy, text.len};
-	if (decode_percent(&decoded, plus, raw)) {
+	if (srv_decode_percent(&decoded, plus, raw)) {
 		assert(decoded.len <= text.len && !memchr(decoded.data, 0, decoded.len));
 		assert(raw || hob_utf8_valid(decoded));
 		hob_buf escaped = {0};
-		put_percent(&escaped, decoded);
+		srv_put_percent(&escaped, decoded);
 		hob_str again = hob_buf_str(&escaped);
-		assert(decode_percent(&again, plus, raw) && hob_str_equal(again, decoded));
+		assert(srv_decode_percent(&again, plus, raw) && hob_str_equal(again, decoded));
 		hob_buf_release(&escaped);
 	}
 	free(copy);
@@ -73,13 +73,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_str two = cut == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, cut + 1, rest.len);
 	check_range(one, blob_size);
 	check_range(one, blob_size % 64);
-	etag_in_list(one, two);
+	srv_etag_in_list(one, two);
 	check_escapes(one, false, false);
 	check_escapes(one, true, false);
 	check_escapes(one, false, true);
 	check_glob(one, two);
 	uint64_t number;
-	if (parse_decimal(one, &number))
+	if (srv_parse_decimal(one, &number))
 		assert(one.len > 0 && one.len < 20);
 	return 0;
 }

@@ -3,8 +3,8 @@
 
 Core asks libc for memory, strings and mathematics, and each library by the few entry points and in the few files
 that are named here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
-foreign bytes, the worker must not link the network or the index. Prints one line per finding; exits 1 when there is
-any."""
+foreign bytes, the worker must not link the network or the index. What core exports begins with hob_, what server exports
+with srv_ or hob_. Prints one line per finding; exits 1 when there is any."""
 import fnmatch
 import pathlib
 import re
@@ -23,7 +23,7 @@ LIBC = set("""
 """.split())
 # Words that the compiler writes: assertions, checked copies, stack guards, linkage, instruments.
 COMPILER = re.compile(r"__assert_fail|__(mem|str|v?snprintf)\w*_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__isoc\w+|"
-                      r"__(asan|ubsan|tsan|sanitizer|msan|gcov|llvm|sancov|start|stop)\w*|bcmp|__isnan\w*|__isinf\w*|__finite\w*")
+                      r"__(asan|odr_asan|ubsan|tsan|sanitizer|msan|gcov|llvm|sancov|start|stop)[\w.]*|bcmp|__isnan\w*|__isinf\w*|__finite\w*")
 CPLUSPLUS = re.compile(r"_Z\w+|__cxa_\w+|__gxx_personality_v0|__dso_handle|_Unwind_Resume")
 # Entry points of a library -> the files that may call them.
 LIBRARIES = {
@@ -56,14 +56,18 @@ COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
 FOREIGN = re.compile(r"stbi_\w+|hob_import|hob_importer_for|hob_picture_decode|hob_cook")
 
 
+# stb_image is compiled into one file of core, and keeps its own names.
+EXPORTED = {"core": re.compile(r"hob_\w+|stbi_\w+"), "server": re.compile(r"(srv|hob)_\w+|main")}
+
+
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def objects(build):
-    """The objects of core, as {object: source}."""
+def objects(build, part="core"):
+    """The objects of a part, as {object: source}."""
     found = {}
-    for path in sorted(build.glob("CMakeFiles/hob_*.dir/core/**/*.o")):
+    for path in sorted(build.glob(f"CMakeFiles/[hs][or][bv]_*.dir/{part}/**/*.o")):
         source = str(path.relative_to(build)).split("/", 2)[2].removesuffix(".o")
         if (ROOT / source).exists() and "/examples/" not in source:  # examples are programs
             found[str(path)] = source
@@ -97,6 +101,15 @@ def check_objects(build, findings):
     return len(sources)
 
 
+def check_exports(build, findings):
+    for part, allowed in EXPORTED.items():
+        sources = objects(build, part)
+        listed = run("nm", "-A", "-g", "--defined-only", *sources).splitlines()
+        for path, kind, name in (re.match(r"(.+?):\S* *(\S) (\S+)", line).groups() for line in listed):
+            if kind in "TDBRC" and not allowed.fullmatch(name) and not COMPILER.fullmatch(name):
+                findings.append(f"{sources[path]}: exports '{name}' without the prefix of {part}")
+
+
 def check_program(build, program, findings):
     path = build / program
     for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", str(path))):
@@ -113,6 +126,7 @@ def main():
     build = pathlib.Path(sys.argv[1])
     findings = []
     count = check_objects(build, findings)
+    check_exports(build, findings)
     for program in PROGRAMS:
         if program == "hob-thumbnail" and not (build / program).exists():
             continue  # built where OpenGL ES is installed

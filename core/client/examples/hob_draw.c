@@ -76,7 +76,7 @@ static void hold(app *a, hobc_blob *blob)
 	hobc_blob **more =
 		find_blob(a, blob->hash) ? NULL : realloc(a->held, (a->held_count + 1) * sizeof(hobc_blob *));
 	if (!more) {
-		hobc_blob_release(a->client, blob);
+		hob_hobc_blob_release(a->client, blob);
 		return;
 	}
 	a->held = more;
@@ -122,7 +122,7 @@ static void release_unused(app *a)
 		if (is_used(&a->shown, a->held[i]->hash) || is_final(a, a->held[i]->hash))
 			a->held[kept++] = a->held[i];
 		else
-			hobc_blob_release(a->client, a->held[i]);
+			hob_hobc_blob_release(a->client, a->held[i]);
 	a->held_count = kept;
 }
 
@@ -130,7 +130,7 @@ static void release_unused(app *a)
 
 static void close_version(version *v)
 {
-	draw_model_close(v->model);
+	hob_draw_model_close(v->model);
 	hob_rt_player_close(v->player);
 	hob_rt_instance_close(v->instance);
 	hob_rt_close(v->asset);
@@ -181,7 +181,7 @@ static void swap(app *a, double began)
 	a->error[0] = 0;
 	a->dirty = true;
 	release_unused(a);
-	a->swap_ms = (draw_surface_seconds() - began) * 1e3;
+	a->swap_ms = (hob_draw_surface_seconds() - began) * 1e3;
 }
 
 /* ---- fetching */
@@ -229,9 +229,9 @@ static void fetch_hash(app *a, const char *hash, int output)
 								output >= 0 ? find_blob(a, a->finals[output]) : NULL};
 	request *r = hash[0] && !find_blob(a, hash) ? new_request(a, -1) : NULL;
 	if (r && (older[0] || older[1]))
-		hobc_get_delta_of(a->client, hash, older, 2, on_blob, r, NULL);
+		hob_hobc_get_delta_of(a->client, hash, older, 2, on_blob, r, NULL);
 	else if (r)
-		hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
+		hob_hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
 }
 
 static void begin(app *a)
@@ -247,7 +247,7 @@ static void fetch_by_name(app *a)
 	for (int i = 0; i < OUTPUTS; i++) {
 		request *r = new_request(a, i);
 		if (r)
-			hobc_get(a->client, a->asset, output_names[i], on_blob, r, NULL);
+			hob_hobc_get(a->client, a->asset, output_names[i], on_blob, r, NULL);
 	}
 }
 
@@ -256,7 +256,7 @@ static void advance(app *a)
 {
 	version *v = &a->coming;
 	hob_rt_error error;
-	double began = draw_surface_seconds();
+	double began = hob_draw_surface_seconds();
 	if (!v->asset) {
 		for (int i = 0; i < OUTPUTS; i++)
 			if (v->revs[i] != 0 && v->revs[SCENE] != 0 && v->revs[i] != v->revs[SCENE]) {
@@ -284,7 +284,7 @@ static void advance(app *a)
 	if (v->asset->clip_count > 0)
 		hob_rt_player_play(v->player, 0, 0, 1, true);
 	hob_rt_player_advance(v->player, a->clock, v->instance);
-	v->model = draw_model_open(v->asset, find_picture, a);
+	v->model = hob_draw_model_open(v->asset, find_picture, a);
 	if (v->model)
 		swap(a, began);
 	else
@@ -318,13 +318,13 @@ static void on_event(void *user, const hobc_event *event)
 		fail(a, text);
 		return;
 	}
-	if (!hobc_event_output(event, output_names[SCENE], scene, NULL))
+	if (!hob_hobc_event_output(event, output_names[SCENE], scene, NULL))
 		return;
 	begin(a);
 	a->coming.rev = event->rev;
 	a->coming.preview = strstr(event->json, "\"quality\":\"preview\"") != NULL;
 	for (int i = 0; i < OUTPUTS; i++)
-		if (!hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
+		if (!hob_hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
 			a->coming.hashes[i][0] = 0;
 	for (int i = 0; i < OUTPUTS; i++)
 		fetch_hash(a, a->coming.hashes[i], i);
@@ -344,8 +344,8 @@ static void draw_frame(app *a)
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
 	if (a->shown.model) {
 		hob_rt_update(a->shown.instance);
-		draw_view_outside(a->shown.instance, 30, 20, a->width, a->height, &view);
-		draw_model_draw(a->shown.model, a->shown.instance, &view);
+		hob_draw_view_outside(a->shown.instance, 30, 20, a->width, a->height, &view);
+		hob_draw_model_draw(a->shown.model, a->shown.instance, &view);
 	}
 	if (!a->error[0])
 		return;
@@ -362,7 +362,7 @@ static bool save_picture(app *a)
 	unsigned char *pixels = malloc((size_t)a->width * (size_t)a->height * 4);
 	if (!pixels)
 		return false;
-	draw_surface_read(a->surface, pixels);
+	hob_draw_surface_read(a->surface, pixels);
 	for (size_t i = 3; i < (size_t)a->width * (size_t)a->height * 4; i += 4)
 		pixels[i] = 255;
 	snprintf(path, sizeof path, "%s.new", a->out);
@@ -387,7 +387,7 @@ static bool show(app *a)
 		fflush(stdout);
 	}
 	a->dirty = false;
-	return !a->window || draw_surface_present(a->surface);
+	return !a->window || hob_draw_surface_present(a->surface);
 }
 
 static bool input_ended(void)
@@ -399,11 +399,11 @@ static bool input_ended(void)
 
 static void run(app *a)
 {
-	double before = draw_surface_seconds();
+	double before = hob_draw_surface_seconds();
 	fetch_by_name(a);
 	while (!input_ended()) {
-		hobc_update(a->client, a->window ? 0 : 20);
-		double now = draw_surface_seconds(), step = a->window ? now - before : 0;
+		hob_hobc_update(a->client, a->window ? 0 : 20);
+		double now = hob_draw_surface_seconds(), step = a->window ? now - before : 0;
 		before = now;
 		a->clock += step;
 		if (a->shown.player)
@@ -451,12 +451,12 @@ int main(int argc, char **argv)
 	options.url = argv[1];
 	options.cook_wait_s = 10;
 	a.asset = argv[2];
-	if (hobc_open(&options, &a.client) != HOBC_OK) {
+	if (hob_hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "hob_draw: '%s' is no URL that can be used here\n", options.url);
 		return 2;
 	}
-	a.surface = draw_surface_open(a.width, a.height, a.window);
-	if (a.surface && hobc_watch(a.client, a.asset, on_event, &a) == HOBC_OK)
+	a.surface = hob_draw_surface_open(a.width, a.height, a.window);
+	if (a.surface && hob_hobc_watch(a.client, a.asset, on_event, &a) == HOBC_OK)
 		run(&a);
 	close_version(&a.coming);
 	close_version(&a.shown);
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 	release_unused(&a);
 	free(a.held);
 	good = a.surface != NULL;
-	draw_surface_close(a.surface);
-	hobc_close(a.client);
+	hob_draw_surface_close(a.surface);
+	hob_hobc_close(a.client);
 	return good ? 0 : 1;
 }

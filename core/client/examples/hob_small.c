@@ -42,7 +42,7 @@ static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t 
 	hob_rt_blob copy = {NULL, 0};
 	(void)asset;
 	snprintf(output, sizeof output, "textures/%u", index);
-	if (hobc_get_sync(a->client, a->name, output, &blob) != HOBC_OK)
+	if (hob_hobc_get_sync(a->client, a->name, output, &blob) != HOBC_OK)
 		return copy;
 	void *data = malloc(blob->size);
 	if (data) {
@@ -50,17 +50,17 @@ static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t 
 		copy.data = data;
 		copy.size = blob->size;
 	}
-	hobc_blob_release(a->client, blob);
+	hob_hobc_blob_release(a->client, blob);
 	return copy;
 }
 
 static void drop(app *a, shown *s)
 {
-	draw_model_close(s->model);
+	hob_draw_model_close(s->model);
 	hob_rt_instance_close(s->instance);
 	hob_rt_close(s->asset);
 	for (int i = 0; i < OUTPUTS; i++)
-		hobc_blob_release(a->client, s->blobs[i]);
+		hob_hobc_blob_release(a->client, s->blobs[i]);
 	*s = (shown){0};
 }
 
@@ -74,7 +74,7 @@ static void load(app *a, shown *out)
 	hob_rt_blob *parts[OUTPUTS] = {&files.meshes, &files.materials, &files.scene};
 	hobc_result result = HOBC_OK;
 	for (int i = 0; i < OUTPUTS && result == HOBC_OK; i++) {
-		result = hobc_get_sync(a->client, a->name, names[i], &s.blobs[i]);
+		result = hob_hobc_get_sync(a->client, a->name, names[i], &s.blobs[i]);
 		if (result == HOBC_OK)
 			*parts[i] = (hob_rt_blob){s.blobs[i]->data, s.blobs[i]->size};
 	}
@@ -83,14 +83,14 @@ static void load(app *a, shown *out)
 		result == HOBC_OK && s.blobs[0]->rev == s.blobs[1]->rev && s.blobs[1]->rev == s.blobs[2]->rev;
 	if (whole && hob_rt_open(&files, NULL, &s.asset, &error) &&
 		hob_rt_instance_open(s.asset, &s.instance, &error))
-		s.model = draw_model_open(s.asset, find_picture, a);
+		s.model = hob_draw_model_open(s.asset, find_picture, a);
 	if (s.model) {
 		hob_rt_update(s.instance);
 		drop(a, out);
 		*out = s;
 		return;
 	}
-	fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hobc_result_text(result));
+	fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hob_hobc_result_text(result));
 	drop(a, &s);
 }
 
@@ -101,10 +101,10 @@ static void draw(const shown *s, draw_surface *surface, const char *file)
 	glViewport(0, 0, WIDTH, HEIGHT);
 	glClearColor(0.1F, 0.1F, 0.12F, 1);
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-	draw_view_outside(s->instance, 30, 20, WIDTH, HEIGHT, &view);
-	draw_model_draw(s->model, s->instance, &view);
+	hob_draw_view_outside(s->instance, 30, 20, WIDTH, HEIGHT, &view);
+	hob_draw_model_draw(s->model, s->instance, &view);
 	if (file) {
-		draw_surface_read(surface, picture);
+		hob_draw_surface_read(surface, picture);
 		printf("%s\n", stbi_write_png(file, WIDTH, HEIGHT, 4, picture, WIDTH * 4) ? "drawn" : "not written");
 		fflush(stdout);
 	}
@@ -116,12 +116,12 @@ int main(int argc, char **argv)
 	app a = {.name = argc > 2 ? argv[2] : "", .changed = 1};
 	hobc_options options = {.url = argc > 1 ? argv[1] : NULL, .cook_wait_s = 30, .timeout_ms = 60000};
 	shown s = {0};
-	draw_surface *surface = argc > 2 ? draw_surface_open(WIDTH, HEIGHT, !file) : NULL;
-	if (!surface || hobc_open(&options, &a.client) != HOBC_OK) {
+	draw_surface *surface = argc > 2 ? hob_draw_surface_open(WIDTH, HEIGHT, !file) : NULL;
+	if (!surface || hob_hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "usage: hob_small URL ASSET [FILE.png]\n");
 		return 2;
 	}
-	hobc_watch(a.client, a.name, on_event, &a);
+	hob_hobc_watch(a.client, a.name, on_event, &a);
 	do {
 		bool fresh = a.changed;
 		a.changed = 0;
@@ -129,10 +129,10 @@ int main(int argc, char **argv)
 			load(&a, &s);
 		if (s.model && (fresh || !file))
 			draw(&s, surface, file);
-		hobc_update(a.client, file ? 1000 : 0);
-	} while (file || draw_surface_present(surface));
+		hob_hobc_update(a.client, file ? 1000 : 0);
+	} while (file || hob_draw_surface_present(surface));
 	drop(&a, &s);
-	hobc_close(a.client);
-	draw_surface_close(surface);
+	hob_hobc_close(a.client);
+	hob_draw_surface_close(surface);
 	return 0;
 }

@@ -203,7 +203,7 @@ static void make_material(draw_model *m, gpu_material *out)
 		const hob_pk_texref *ref = hob_rt_texref(m->asset, texture);
 		float c = cosf(ref->rotation), s = sinf(ref->rotation);
 		out->textures[i] = m->images[ref->image];
-		out->samplers[i] = draw_sampler_make(m->asset, ref->sampler);
+		out->samplers[i] = hob_draw_sampler_make(m->asset, ref->sampler);
 		matrix[0] = c * ref->scale[0], matrix[1] = -s * ref->scale[0];
 		matrix[3] = s * ref->scale[1], matrix[4] = c * ref->scale[1];
 		matrix[6] = ref->offset[0], matrix[7] = ref->offset[1];
@@ -219,7 +219,7 @@ static void upload_materials(draw_model *m, draw_find find, void *user)
 {
 	const hob_rt_asset *asset = m->asset;
 	for (uint32_t i = 0; i < asset->image_count; i++)
-		m->images[i] = draw_texture_load(asset, i, find, user);
+		m->images[i] = hob_draw_texture_load(asset, i, find, user);
 	for (uint32_t i = 0; i < asset->material_count; i++)
 		m->materials[i].record = *hob_rt_material(asset, i);
 	hob_pk_material *plain = &m->materials[asset->material_count].record;
@@ -242,7 +242,7 @@ static GLuint make_joint_texture(void)
 	return texture;
 }
 
-draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *user)
+draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void *user)
 {
 	draw_model *m = calloc(1, sizeof *m);
 	uint32_t joints = 0;
@@ -258,10 +258,10 @@ draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *use
 	m->visible = calloc(asset->draw_count + 1, sizeof *m->visible);
 	m->joints = calloc(rows * 256 * 28 + 1, sizeof *m->joints);
 	if (!m->meshes || !m->materials || !m->images || !m->visible || !m->joints || !make_program(m)) {
-		draw_model_close(m);
+		hob_draw_model_close(m);
 		return NULL;
 	}
-	m->white = draw_texture_plain(255, 255, 255, 255);
+	m->white = hob_draw_texture_plain(255, 255, 255, 255);
 	m->palette = make_joint_texture();
 	m->normals = make_joint_texture();
 	for (uint32_t i = 0; i < asset->mesh_count; i++)
@@ -270,7 +270,7 @@ draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *use
 	return m;
 }
 
-void draw_model_close(draw_model *m)
+void hob_draw_model_close(draw_model *m)
 {
 	if (!m)
 		return;
@@ -448,7 +448,7 @@ static void sort_far_first(const hob_rt_instance *instance, const draw_view *vie
 		}
 }
 
-draw_counts draw_model_draw(draw_model *m, hob_rt_instance *instance, const draw_view *view)
+draw_counts hob_draw_model_draw(draw_model *m, hob_rt_instance *instance, const draw_view *view)
 {
 	hob_rt_frustum frustum;
 	draw_counts counts = {0, 0, 0};

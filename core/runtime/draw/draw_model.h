@@ -18,10 +18,10 @@ typedef struct draw_counts {
 } draw_counts;
 
 /* Uploads vertices, indices and textures (which `find` gives). NULL when a shader does not compile. */
-draw_model *draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
+draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
 /* Frees it here and on the GPU: the context must be current. NULL is fine. */
-void draw_model_close(draw_model *model);
+void hob_draw_model_close(draw_model *model);
 /* Draws an instance as of its last hob_rt_update: opaque draws, then blended ones from back to front. */
-draw_counts draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
+draw_counts hob_draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
 
 #endif

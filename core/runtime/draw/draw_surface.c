@@ -21,7 +21,7 @@ struct draw_surface {
 	void *window;
 };
 
-double draw_surface_seconds(void)
+double hob_draw_surface_seconds(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -91,7 +91,7 @@ static bool make_framebuffer(draw_surface *s)
 	return glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
-draw_surface *draw_surface_open(int width, int height, bool window)
+draw_surface *hob_draw_surface_open(int width, int height, bool window)
 {
 	draw_surface *s = calloc(1, sizeof *s);
 	if (!s)
@@ -102,14 +102,14 @@ draw_surface *draw_surface_open(int width, int height, bool window)
 	if (!opened) {
 		fprintf(stderr, "draw: no OpenGL ES 3 context %s\n",
 				window ? "in a window: is there a display?" : "");
-		draw_surface_close(s);
+		hob_draw_surface_close(s);
 		return NULL;
 	}
 	glViewport(0, 0, width, height);
 	return s;
 }
 
-void draw_surface_close(draw_surface *s)
+void hob_draw_surface_close(draw_surface *s)
 {
 	if (!s)
 		return;
@@ -126,7 +126,7 @@ void draw_surface_close(draw_surface *s)
 	free(s);
 }
 
-bool draw_surface_present(draw_surface *s)
+bool hob_draw_surface_present(draw_surface *s)
 {
 #if DRAW_GLFW
 	if (s->window) {
@@ -139,7 +139,7 @@ bool draw_surface_present(draw_surface *s)
 	return false;
 }
 
-void draw_surface_read(draw_surface *s, unsigned char *rgba)
+void hob_draw_surface_read(draw_surface *s, unsigned char *rgba)
 {
 	size_t row = (size_t)s->width * 4;
 	unsigned char *swap = malloc(row);

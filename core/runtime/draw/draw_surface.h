@@ -7,12 +7,12 @@
 typedef struct draw_surface draw_surface;
 
 /* window: opens one (GLFW); else an off-screen framebuffer of the same size. Prints why and returns NULL on failure. */
-draw_surface *draw_surface_open(int width, int height, bool window);
-void draw_surface_close(draw_surface *surface);
+draw_surface *hob_draw_surface_open(int width, int height, bool window);
+void hob_draw_surface_close(draw_surface *surface);
 /* Shows what was drawn and handles events; false when the window was closed (always, without a window). */
-bool draw_surface_present(draw_surface *surface);
+bool hob_draw_surface_present(draw_surface *surface);
 /* Reads the picture back, top row first: [height][width][4]. */
-void draw_surface_read(draw_surface *surface, unsigned char *rgba);
-double draw_surface_seconds(void);
+void hob_draw_surface_read(draw_surface *surface, unsigned char *rgba);
+double hob_draw_surface_seconds(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-hob_rt_blob draw_file_load(const char *path)
+hob_rt_blob hob_draw_file_load(const char *path)
 {
 	hob_rt_blob blob = {NULL, 0};
 	FILE *file = fopen(path, "rb");
@@ -35,7 +35,7 @@ static GLuint new_texture(void)
 	return texture;
 }
 
-GLuint draw_texture_plain(uint8_t r, uint8_t g, uint8_t b, uint8_t a)
+GLuint hob_draw_texture_plain(uint8_t r, uint8_t g, uint8_t b, uint8_t a)
 {
 	const uint8_t pixel[4] = {r, g, b, a};
 	GLuint texture = new_texture();
@@ -152,7 +152,7 @@ static GLuint load_picture(hob_rt_blob file, bool srgb)
 	return texture;
 }
 
-hob_rt_blob draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t index)
+hob_rt_blob hob_draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t index)
 {
 	const char *folder = user;
 	static const char *const endings[] = {".ktx2", ".png", ".jpg", ".jpeg", ".webp", ""};
@@ -160,18 +160,18 @@ hob_rt_blob draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t ind
 	hob_rt_blob file = {NULL, 0};
 	if (asset->classic) {
 		snprintf(path, sizeof path, "%s/%s", folder, hob_rt_image_name(asset, index));
-		return draw_file_load(path);
+		return hob_draw_file_load(path);
 	}
 	for (int i = 0; i < 32; i++)
 		snprintf(name + i * 2, 3, "%02x", hob_rt_image(asset, index)->cooked_sha256[i]);
 	for (size_t i = 0; i < sizeof endings / sizeof endings[0] && !file.data; i++) {
 		snprintf(path, sizeof path, "%s/%s%s", folder, name, endings[i]);
-		file = draw_file_load(path);
+		file = hob_draw_file_load(path);
 	}
 	return file;
 }
 
-GLuint draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user)
+GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user)
 {
 	hob_rt_blob file = find(user, asset, index);
 	bool ktx2 = file.size > 80 && memcmp(file.data, "\xABKTX 20\xBB\r\n\x1A\n", 12) == 0;
@@ -182,10 +182,10 @@ GLuint draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find fi
 		return texture;
 	fprintf(stderr, "draw: picture %u '%s' is not there or cannot be read: grey instead\n", index,
 			hob_rt_image_name(asset, index));
-	return draw_texture_plain(128, 128, 128, 255);
+	return hob_draw_texture_plain(128, 128, 128, 255);
 }
 
-GLuint draw_sampler_make(const hob_rt_asset *asset, uint32_t index)
+GLuint hob_draw_sampler_make(const hob_rt_asset *asset, uint32_t index)
 {
 	static const GLint wraps[] = {GL_REPEAT, GL_CLAMP_TO_EDGE, GL_MIRRORED_REPEAT};
 	static const GLint filters[] = {GL_LINEAR_MIPMAP_LINEAR,

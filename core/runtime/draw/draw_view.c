@@ -96,16 +96,16 @@ static void look(const float eye[3], const float back[3], const float center[3],
 				   distance + radius * 1.01f, height);
 }
 
-void draw_view_from(const hob_rt_instance *instance, const float eye[3], const float target[3], int width,
-					int height, draw_view *view)
+void hob_draw_view_from(const hob_rt_instance *instance, const float eye[3], const float target[3], int width,
+						int height, draw_view *view)
 {
 	const float back[3] = {eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]};
 	float center[3], radius = bounding_sphere(instance, center);
 	look(eye, back, center, radius, width, height, view);
 }
 
-void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
-					   int height, draw_view *view)
+void hob_draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
+						   int height, draw_view *view)
 {
 	float yaw = yaw_degrees * 0.01745329f, pitch = pitch_degrees * 0.01745329f, center[3], eye[3];
 	float radius = bounding_sphere(instance, center), aspect = (float)width / (float)height;
@@ -116,7 +116,8 @@ void draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float
 	look(eye, back, center, radius, width, height, view);
 }
 
-bool draw_view_camera(const hob_rt_instance *instance, uint32_t index, int width, int height, draw_view *view)
+bool hob_draw_view_camera(const hob_rt_instance *instance, uint32_t index, int width, int height,
+						  draw_view *view)
 {
 	const hob_rt_asset *asset = hob_rt_instance_asset(instance);
 	for (uint32_t node = 0; node < asset->node_count; node++) {

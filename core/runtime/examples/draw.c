@@ -96,7 +96,7 @@ static hob_rt_blob load(const options *o, const char *extension)
 {
 	char path[4096];
 	snprintf(path, sizeof path, "%s%s%s", o->base, o->classic ? ".classic" : "", extension);
-	return draw_file_load(path);
+	return hob_draw_file_load(path);
 }
 
 static bool open_model(const options *o, hob_rt_files *files, hob_rt_asset **asset)
@@ -151,16 +151,16 @@ static bool draw_frame(const options *o, draw_model *model, hob_rt_instance *ins
 {
 	view->pixels = o->pixels;
 	if (o->looks)
-		draw_view_from(instance, o->look, o->look + 3, o->width, o->height, view);
+		hob_draw_view_from(instance, o->look, o->look + 3, o->width, o->height, view);
 	else if (o->camera < 0)
-		draw_view_outside(instance, o->yaw, o->pitch, o->width, o->height, view);
-	else if (!draw_view_camera(instance, (uint32_t)o->camera, o->width, o->height, view)) {
+		hob_draw_view_outside(instance, o->yaw, o->pitch, o->width, o->height, view);
+	else if (!hob_draw_view_camera(instance, (uint32_t)o->camera, o->width, o->height, view)) {
 		fprintf(stderr, "draw: no node has camera %d\n", o->camera);
 		return false;
 	}
 	glClearColor(0.16f, 0.17f, 0.19f, 1);
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-	draw_counts counts = draw_model_draw(model, instance, view);
+	draw_counts counts = hob_draw_model_draw(model, instance, view);
 	if (!o->window)
 		printf("%u draws, %u culled, %u triangles\n", counts.draws, counts.culled, counts.triangles);
 	return true;
@@ -171,7 +171,7 @@ static bool save_picture(const options *o, draw_surface *surface)
 	unsigned char *pixels = malloc((size_t)o->width * (size_t)o->height * 4);
 	if (!pixels)
 		return false;
-	draw_surface_read(surface, pixels);
+	hob_draw_surface_read(surface, pixels);
 	for (size_t i = 3; i < (size_t)o->width * (size_t)o->height * 4; i += 4)
 		pixels[i] = 255;
 	bool saved = stbi_write_png(o->out, o->width, o->height, 4, pixels, o->width * 4) != 0;
@@ -188,24 +188,24 @@ static bool show(const options *o, const hob_rt_asset *asset, hob_rt_instance *i
 	draw_view view;
 	memset(&view, 0, sizeof view);
 	find_textures(o, folder, sizeof folder);
-	draw_model *model =
-		draw_model_open(asset, draw_folder_find, (void *)(uintptr_t)(o->textures ? o->textures : folder));
+	draw_model *model = hob_draw_model_open(asset, hob_draw_folder_find,
+											(void *)(uintptr_t)(o->textures ? o->textures : folder));
 	if (!model)
 		return false;
 	bool good = true;
-	double before = draw_surface_seconds();
+	double before = hob_draw_surface_seconds();
 	hob_rt_player_advance(player, o->time, instance);
 	do {
 		hob_rt_update(instance);
 		good = draw_frame(o, model, instance, &view);
-		double now = draw_surface_seconds();
+		double now = hob_draw_surface_seconds();
 		if (o->window)
 			hob_rt_player_advance(player, now - before, instance);
 		before = now;
-	} while (good && draw_surface_present(surface));
+	} while (good && hob_draw_surface_present(surface));
 	if (good && !o->window)
 		good = save_picture(o, surface);
-	draw_model_close(model);
+	hob_draw_model_close(model);
 	return good;
 }
 
@@ -247,9 +247,9 @@ int main(int argc, char **argv)
 	bool good = open_model(&o, &files, &asset) && hob_rt_instance_open(asset, &instance, &error) &&
 				hob_rt_player_open(asset, 2, &player, &error) && start_clips(&o, asset, player);
 	if (good)
-		surface = draw_surface_open(o.width, o.height, o.window);
+		surface = hob_draw_surface_open(o.width, o.height, o.window);
 	good = surface && show(&o, asset, instance, player, surface);
-	draw_surface_close(surface);
+	hob_draw_surface_close(surface);
 	hob_rt_player_close(player);
 	hob_rt_instance_close(instance);
 	hob_rt_close(asset);

@@ -288,14 +288,14 @@ static void steps_of_the_schema_run_once_and_in_order(void **state)
 	int version = 0;
 	(void)state;
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-	assert_int_equal(store_db_steps(script), 3);
+	assert_int_equal(srv_store_db_steps(script), 3);
 	char *first_two = strdup(script);
 	*strstr(first_two, "-- @step 3") = 0;
-	assert_ok(store_db_upgrade(db, first_two, &version, &err), &err);
+	assert_ok(srv_store_db_upgrade(db, first_two, &version, &err), &err);
 	assert_int_equal(version, 2);
-	assert_ok(store_db_upgrade(db, script, &version, &err), &err);
+	assert_ok(srv_store_db_upgrade(db, script, &version, &err), &err);
 	assert_int_equal(version, 3);
-	assert_ok(store_db_upgrade(db, script, &version, &err), &err);
+	assert_ok(srv_store_db_upgrade(db, script, &version, &err), &err);
 	sqlite3_stmt *statement;
 	assert_int_equal(
 		sqlite3_prepare_v2(db, "SELECT z, (SELECT count(*) FROM a) FROM b", -1, &statement, NULL), SQLITE_OK);
@@ -304,7 +304,7 @@ static void steps_of_the_schema_run_once_and_in_order(void **state)
 	assert_int_equal(sqlite3_column_int(statement, 1), 1);
 	sqlite3_finalize(statement);
 	/* A step that fails leaves nothing behind. */
-	assert_false(store_db_upgrade(db, broken, &version, &err));
+	assert_false(srv_store_db_upgrade(db, broken, &version, &err));
 	assert_int_equal(version, 3);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM c", -1, &statement, NULL), SQLITE_ERROR);
 	sqlite3_close(db);
@@ -441,10 +441,10 @@ static void rebuild_that_fails_can_be_tried_again(void **state)
 	store->last_rev = 41;
 	char epoch[17];
 	strcpy(epoch, srv_store_epoch(store));
-	store_mark_damaged(store);
+	srv_store_mark_damaged(store);
 	assert_true(srv_store_is_damaged(store));
 	/* A folder has the place of the write-ahead log. */
-	store_db_close(store);
+	srv_store_db_close(store);
 	unlink(folder_at(*state, "cache/index.db-wal"));
 	assert_int_equal(mkdir(folder_at(*state, "cache/index.db-wal"), 0755), 0);
 	for (int i = 0; i < 2; i++) {

@@ -242,11 +242,11 @@ static inline void barrier(watched *w)
 static inline void wait_watches(watched *w, uint64_t expected)
 {
 	srv_watch_counters counters;
-	int64_t deadline = watch_now_ns() + (int64_t)DEADLINE_MS * 1000000;
+	int64_t deadline = srv_watch_now_ns() + (int64_t)DEADLINE_MS * 1000000;
 	do {
 		barrier(w);
 		srv_watch_count(w->watch, &counters);
-	} while (counters.watches != expected && watch_now_ns() < deadline);
+	} while (counters.watches != expected && srv_watch_now_ns() < deadline);
 	assert_int_equal(counters.watches, expected);
 }
 

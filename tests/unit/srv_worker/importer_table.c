@@ -14,7 +14,7 @@ static const char list_text[] =
 
 static void assert_reader(const importer_table *table, const char *path, const char *name)
 {
-	const srv_pool_importer *found = importer_table_find(table, hob_str_of(path));
+	const srv_pool_importer *found = srv_importer_table_find(table, hob_str_of(path));
 	if (!name) {
 		assert_null(found);
 		return;
@@ -31,7 +31,7 @@ static void first_importer_that_names_an_extension_has_it(void **state)
 	assert_reader(&table, "a.gltf", NULL);
 	hob_arena_init(&arena, 1 << 20);
 	cJSON *list = cJSON_Parse(list_text);
-	importer_table_read(&table, &arena, list);
+	srv_importer_table_read(&table, &arena, list);
 	cJSON_Delete(list);
 	assert_int_equal(table.count, 2);
 	assert_reader(&table, "a.gltf", "gltf");
