@@ -280,7 +280,10 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 	hob_usd *u = b->u;
 	hob_usd_source file;
 	*out = (hob_usd_texture){
-		.ref = {HOB_NONE, HOB_NONE, 0, {0}, {1, 1}, 0}, .scale = {1, 1, 1, 1}, .fallback = {0, 0, 0, 1}};
+		.ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}},
+		.scale = {1, 1, 1, 1},
+		.fallback = {0, 0, 0, 1},
+	};
 	if (!pass_on(u, source, out, err))
 		return false;
 	if (source->shader == HOB_NONE)

@@ -44,11 +44,11 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 		return false;
 	int64_t age = srv_engine_now_ms() - recipe->cooked_at_ms;
 	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
-	bool other =
-		age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
-		has_more(then, "memory_mib", memory_mib(engine)) || !says(then, "machine", engine->machine) ||
-		!says(then, "hob", HOB_VERSION) ||
-		cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) != engine->options.sandbox;
+	bool other = age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
+				 has_more(then, "memory_mib", memory_mib(engine)) ||
+				 !says(then, "machine", engine->machine) || !says(then, "hob", HOB_VERSION) ||
+				 cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
+					 (double)engine->options.sandbox;
 	cJSON_Delete(then);
 	return other;
 }

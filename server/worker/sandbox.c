@@ -181,9 +181,9 @@ static bool allow_fcntl(scmp_filter_ctx filter)
 	bool ok = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-									SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i])) == 0;
-	return ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2, SCMP_A1(SCMP_CMP_EQ, F_SETSIG),
-								  SCMP_A2(SCMP_CMP_EQ, SIGURG)) == 0;
+									SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0)) == 0;
+	return ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2,
+								  SCMP_A1(SCMP_CMP_EQ, F_SETSIG, 0), SCMP_A2(SCMP_CMP_EQ, SIGURG, 0)) == 0;
 }
 
 static bool enter_seccomp(bool makes_code)
@@ -357,7 +357,7 @@ static bool forbid_calls(void)
 		 seccomp_rule_add(filter, no, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	/* F_SETOWN and F_SETSIG send signals; locks are of files that it may only read. */
-	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETOWN)) == 0;
+	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETOWN, 0)) == 0;
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;

@@ -255,8 +255,9 @@ static void data_uris_hold_buffers(void **state)
 		"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA",
 		"data:application/gltf-buffer;base64,AAAAAAAAAAAAAAAA\\nAACAPwAAAAAAAAAA AAAAAAAAgD8AAAAA",
 		"DATA:;BASE64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA",
-		"data:,%00%00%00%00%00%00%00%00%00%00%00%00%00%00%80%3F%00%00%00%00%00%00%00%00%00%00%00%00%00%00%80%"
-		"3F%00%00%00%00",
+		("data:,%00%00%00%00%00%00%00%00%00%00%00%00%00%00%80%3F%00%00%00%00%00%00%00%00%00%00%00%00%00%00%"
+		 "80%"
+		 "3F%00%00%00%00"),
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(uris); i++) {
 		gltf_fixture *f = fixture_new();

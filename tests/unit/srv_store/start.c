@@ -172,7 +172,7 @@ static void rows_of_the_copy_say_where_their_recipes_are(void **state)
 	hob_sha256 blob = put_blob(store, "set7/m.obj");
 	hob_sha256_text(&blob, text);
 	snprintf(name + strlen(name), sizeof name - strlen(name), "%.2s/%s", text, text + 2);
-	assert_int_equal(unlink(folder_at(*state, name)), 0);
+	assert_int_equal(unlink(folder_at(*state, "%s", name)), 0);
 	assert_int_equal(srv_blob_open(store, &blob, &size), -1);
 	srv_store_close(store);
 	placed p = {.store = open_store(*state, 0)};
