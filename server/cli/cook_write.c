@@ -139,7 +139,9 @@ static bool write_textures(const char *folder, const srv_result *result, cook_by
 		char path[PATH_MAX], digest[HOB_SHA256_TEXT + 1];
 		hob_sha256 hash = hob_sha256_of(output->bytes);
 		hob_sha256_text(&hash, digest);
-		snprintf(path, sizeof path, "%s/%s.%s", folder, digest, texture_extension(output->bytes));
+		const char *ending = texture_extension(output->bytes);
+		if (snprintf(path, sizeof path, "%s/%s.%s", folder, digest, ending) >= (int)sizeof path)
+			return hob_fail(err, IO, "the path '%.80s...' is too long", folder);
 		if (access(path, F_OK) == 0)
 			bytes->reused += output->bytes.size;
 		else if (!srv_cook_write_file(path, output->bytes, &bytes->written, err))

@@ -1,4 +1,5 @@
 #include "log.h"
+#include "journal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 static _Atomic srv_log_level least_level = SRV_LOG_INFO;
 static bool as_json, colored;
+static int journal = -1; /* -1: stderr is something else */
 static srv_log_take *listener;
 static void *listener_user;
 
@@ -44,6 +46,8 @@ void srv_log_init(srv_log_level least, bool json)
 	least_level = least;
 	as_json = json;
 	colored = !json && srv_color_wanted(2);
+	if (journal < 0 && !json)
+		journal = srv_journal_open(SRV_JOURNAL_SOCKET, 2);
 }
 
 static const char *color_of(srv_log_level level)
@@ -165,7 +169,11 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 	struct tm local;
 	clock_gettime(CLOCK_REALTIME, &now);
 	hob_buf line = {0};
-	if (as_json) {
+	if (!as_json)
+		srv_plain(text);
+	if (journal >= 0 && srv_journal_send(journal, level, verb, text)) {
+		/* with fields, and without a clock of its own */
+	} else if (as_json) {
 		gmtime_r(&now.tv_sec, &local);
 		char stamp[32];
 		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &local);
@@ -177,7 +185,6 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 		localtime_r(&now.tv_sec, &local);
 		char stamp[16];
 		strftime(stamp, sizeof stamp, "%H:%M:%S", &local);
-		srv_plain(text);
 		hob_buf_printf(&line, "%s%s%s %s%s%s %s\n", colored ? "\x1b[2m" : "", stamp, colored ? "\x1b[0m" : "",
 					   colored ? color_of(level) : "", verb, colored ? "\x1b[0m" : "", text);
 	}

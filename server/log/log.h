@@ -1,7 +1,8 @@
 /* log.h - what the daemon tells the person at the terminal and the journal: one line per fact, on stderr.
  *
  * Text for people ("18:31:29 cooked props/duck.glb  183 ms  65 KB"), or one JSON object per line for machines.
- * Colours only on a terminal that wants them. Any thread. */
+ * Colours only on a terminal that wants them. Under systemd, entries of the
+ * journal with fields (journal.h). Any thread. */
 #ifndef SRV_LOG_H
 #define SRV_LOG_H
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static char state_of(const char *stat, unsigned long *flags)
 
 static void look_at_thread(int tasks, const char *id, srv_process_now *out)
 {
-	char name[64], text[512];
+	char name[NAME_MAX + sizeof "/schedstat"], text[512];
 	unsigned long flags;
 	snprintf(name, sizeof name, "%s/stat", id);
 	if (!read_small(tasks, name, text, sizeof text))
