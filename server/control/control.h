@@ -51,7 +51,7 @@ typedef enum srv_control_kind {
 	 * follows), 404 when there is none */
 	SRV_CONTROL_THUMBNAIL,
 	/* number: a srv_derived kind, number2: its level, digest: the blob that it is made of; or asset: the one whose GLB is
-	 * wanted. Answers when it is stored. 200 with its SHA-256 as text, 404 when it cannot be made of that, 422 "cook.limit" when
+	 * wanted, or of which two cooks are compared, text and tag (a rev, a key, "latest", "previous"); 400, 410 then. Answers when it is stored. 200 with its SHA-256 as text, 404 when it cannot be made of that, 422 "cook.limit" when
 	 * it would be made of too much, 503, 507 */
 	SRV_CONTROL_DERIVE,
 	SRV_CONTROL_ABANDONED, /* some DERIVE was marked so since the last one. 204 */

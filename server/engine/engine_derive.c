@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../../core/compare/compare.h"
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
 #include "../log/log.h"
@@ -36,7 +37,7 @@ struct derivation {
 	srv_derived kind;
 	uint32_t level;
 	hob_sha256 key, of, blob;
-	hob_sha256 outputs[GLB_PARTS]; /* of a GLB */
+	hob_sha256 outputs[2][GLB_PARTS]; /* of a GLB; of two cooks */
 	hob_error error;
 	asker *askers;
 	derivation *next;
@@ -101,9 +102,10 @@ static bool make_glb(derivation *d, hob_buf *out)
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
 	for (int i = 0; i < GLB_PARTS && ok; i++) {
-		if (hob_sha256_equal(&d->outputs[i], &(hob_sha256){{0}}))
+		if (hob_sha256_equal(&d->outputs[0][i], &(hob_sha256){{0}}))
 			continue;
-		parts[i] = srv_engine_read_blob(d->engine->store, &d->outputs[i], most_bytes(d) - bytes, &d->error);
+		parts[i] =
+			srv_engine_read_blob(d->engine->store, &d->outputs[0][i], most_bytes(d) - bytes, &d->error);
 		bytes += parts[i].size;
 		ok = parts[i].data != NULL;
 	}
@@ -116,12 +118,40 @@ static bool make_glb(derivation *d, hob_buf *out)
 	return ok;
 }
 
+static bool make_comparison(derivation *d, hob_buf *out)
+{
+	hob_bytes parts[2][GLB_PARTS] = {{{0}}};
+	uint64_t bytes = 0;
+	bool ok = true;
+	for (int i = 0; i < 2 * GLB_PARTS && ok; i++) {
+		const hob_sha256 *digest = &d->outputs[i / GLB_PARTS][i % GLB_PARTS];
+		hob_bytes *part = &parts[i / GLB_PARTS][i % GLB_PARTS];
+		if (hob_sha256_equal(digest, &(hob_sha256){{0}}))
+			continue;
+		*part = srv_engine_read_blob(d->engine->store, digest, most_bytes(d) - bytes, &d->error);
+		bytes += part->size;
+		ok = part->data != NULL;
+	}
+	const hob_compare_side before = {parts[0][0], parts[0][1], parts[0][2], parts[0][3]};
+	const hob_compare_side after = {parts[1][0], parts[1][1], parts[1][2], parts[1][3]};
+	ok = ok && hob_compare(&before, &after, out, &d->error);
+	for (int i = 0; i < 2 * GLB_PARTS; i++)
+		unmap(&parts[i / GLB_PARTS][i % GLB_PARTS]);
+	return ok;
+}
+
+static bool is_of_one_blob(srv_derived kind)
+{
+	return kind != SRV_DERIVED_GLB && kind != SRV_DERIVED_COMPARE;
+}
+
 static void make(derivation *d, hob_bytes from, hob_buf *out)
 {
 	bool ok = d->kind == SRV_DERIVED_ZSTD	? srv_encode_zstd(from, out, &d->error)
 			  : d->kind == SRV_DERIVED_GZIP ? srv_encode_gzip(from, out, &d->error)
 			  : d->kind == SRV_DERIVED_LOD	? cut(d, from, out)
-											: make_glb(d, out);
+			  : d->kind == SRV_DERIVED_GLB	? make_glb(d, out)
+											: make_comparison(d, out);
 	if (ok && atomic_load(&d->unwanted))
 		ok = hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
 	if (ok && srv_blob_put(d->engine->store, hob_buf_bytes(out), &d->blob, &d->error))
@@ -133,9 +163,9 @@ static void derive_run(uv_work_t *work)
 	derivation *d = work->data;
 	hob_buf out = {0};
 	hob_bytes from = {0};
-	if (d->kind != SRV_DERIVED_GLB)
+	if (is_of_one_blob(d->kind))
 		from = srv_engine_read_blob(d->engine->store, &d->of, most_bytes(d), &d->error);
-	if (d->kind == SRV_DERIVED_GLB || from.data)
+	if (!is_of_one_blob(d->kind) || from.data)
 		make(d, from, &out);
 	unmap(&from);
 	hob_buf_release(&out);
@@ -314,6 +344,19 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 	return *at;
 }
 
+/* The parts of a model among the outputs; false when one that every model has is not there. */
+static bool take_parts(const srv_recipe *recipe, hob_sha256 out[GLB_PARTS])
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < recipe->output_count; i++)
+		for (uint32_t p = 0; p < GLB_PARTS; p++)
+			if (hob_str_equal(recipe->outputs[i].name, hob_str_of(glb_parts[p]))) {
+				out[p] = recipe->outputs[i].digest;
+				found |= 1u << p;
+			}
+	return (found & 7) == 7;
+}
+
 /* False when the asset has no outputs of a model, or is none: that is answered then. */
 static bool find_outputs(srv_engine *engine, srv_control *control, derivation *wanted)
 {
@@ -325,20 +368,45 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	hob_error error;
 	srv_recipe recipe;
 	hob_arena_init(&arena, 16 << 20);
-	bool has = a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
-	uint32_t found = 0;
-	for (uint32_t i = 0; has && i < recipe.output_count; i++)
-		for (uint32_t p = 0; p < GLB_PARTS; p++)
-			if (hob_str_equal(recipe.outputs[i].name, hob_str_of(glb_parts[p]))) {
-				wanted->outputs[p] = recipe.outputs[i].digest;
-				found |= 1u << p;
-			}
+	bool has = a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error) &&
+			   take_parts(&recipe, wanted->outputs[0]);
 	hob_arena_release(&arena);
-	wanted->of = srv_derived_set(wanted->outputs);
-	if ((found & 7) != 7)
+	wanted->of = srv_derived_set(wanted->outputs[0]);
+	if (!has)
 		srv_engine_answer(control, 404, "http.not-found",
 						  "this asset has no cooked outputs to make a GLB from");
-	return (found & 7) == 7;
+	return has;
+}
+
+/* The same of two cooks. */
+static bool find_versions(srv_engine *engine, srv_control *control, derivation *wanted)
+{
+	const asset *a = srv_engine_asked_asset(engine, control);
+	hob_arena arena;
+	hob_error error;
+	srv_recipe recipe;
+	int refused = 0;
+	if (!a)
+		return false;
+	hob_arena_init(&arena, 64 << 20);
+	for (int side = 0; side < 2 && refused == 0; side++) {
+		refused =
+			srv_engine_version(engine, a, side == 0 ? control->text : control->tag, &arena, &recipe, &error);
+		if (refused == 0 && !take_parts(&recipe, wanted->outputs[side])) {
+			refused = 404;
+			(void)hob_fail(&error, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
+		}
+	}
+	hob_arena_release(&arena);
+	const hob_sha256 sets[4] = {srv_derived_set(wanted->outputs[0]), srv_derived_set(wanted->outputs[1])};
+	wanted->of = srv_derived_set(sets);
+	if (refused > 0)
+		srv_engine_answer(control, refused,
+						  refused == 410   ? "http.gone"
+						  : refused == 400 ? "http.bad-request"
+										   : "http.not-found",
+						  error.context);
+	return refused == 0;
 }
 
 void srv_engine_derive(srv_engine *engine, srv_control *control)
@@ -348,6 +416,8 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 						 .level = (uint32_t)control->number2,
 						 .of = control->digest};
 	if (wanted.kind == SRV_DERIVED_GLB && !find_outputs(engine, control, &wanted))
+		return;
+	if (wanted.kind == SRV_DERIVED_COMPARE && !find_versions(engine, control, &wanted))
 		return;
 	wanted.key = srv_derived_key(wanted.kind, wanted.level, &wanted.of);
 	if (srv_store_part(engine->store, &wanted.key, &wanted.blob)) {

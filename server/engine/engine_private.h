@@ -451,6 +451,12 @@ void srv_engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when the
 
 /* engine_what_if.c */
 void srv_engine_what_if(srv_engine *engine, srv_control *control);
+/* engine_version.c: the record of an earlier cook, in `arena`. Return 0, or the HTTP status of *err: 404, 410, 503. */
+int srv_engine_recipe_at(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
+						 hob_error *err); /* behind what was served at the rev */
+/* which: a rev, the key of a cook, "latest" (what is served), "previous" (the newest cook before with other outputs); else 400 */
+int srv_engine_version(srv_engine *engine, const asset *a, hob_str which, hob_arena *arena, srv_recipe *out,
+					   hob_error *err);
 /* engine_why.c */
 void srv_engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */

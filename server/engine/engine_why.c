@@ -167,56 +167,6 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 	hob_json_close(out, '}');
 }
 
-typedef struct served {
-	hob_str full;
-	hob_sha256 key;
-	bool found, over;
-} served;
-
-static bool take_change(void *user, const srv_change_row *row)
-{
-	served *s = user;
-	if (hob_str_find(row->data, hob_path_name(s->full), 0) == SIZE_MAX)
-		return true;
-	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
-	const char *full = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "asset"));
-	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "key"));
-	const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "kind"));
-	if (full && hob_str_equal(hob_str_of(full), s->full)) {
-		s->found = key && hob_sha256_parse(hob_str_of(key), &s->key);
-		s->over = s->found || (kind && strcmp(kind, "removed") == 0);
-	}
-	cJSON_Delete(change);
-	return !s->over;
-}
-
-/* The recipe behind what was served at `rev`. */
-static int find_at_rev(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
-					   hob_error *err)
-{
-	served s = {.full = hob_str_of(a->full)};
-	if (rev > engine->rev) {
-		(void)hob_fail(err, NOT_FOUND, "there is no rev %llu yet; the newest is %llu",
-					   (unsigned long long)rev, (unsigned long long)engine->rev);
-		return 404;
-	}
-	if (!srv_store_each_change(engine->store, 0, rev, true, take_change, &s, err))
-		return 503;
-	if (!s.found) {
-		bool trimmed = !s.over && srv_store_first_rev(engine->store) > 1;
-		(void)hob_fail(err, NOT_FOUND,
-					   trimmed ? "the history does not reach back to rev %llu"
-							   : "nothing was served at rev %llu yet",
-					   (unsigned long long)rev);
-		return trimmed ? 410 : 404;
-	}
-	if (srv_store_recipe(engine->store, &s.key, arena, out, err))
-		return 0;
-	(void)hob_fail(err, NOT_FOUND, "the record of the cook that was served at rev %llu is not kept any more",
-				   (unsigned long long)rev);
-	return 410;
-}
-
 /* Which cache a result came from, as srv_record_job kept it; null: it was cooked here, or found in the own one. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
@@ -259,7 +209,7 @@ void srv_engine_why(srv_engine *engine, srv_control *control)
 	bool has_before = false;
 	const srv_job_row *previous = has_now ? find_previous(rows, count, &now.key) : NULL, *compared = NULL;
 	if (control->number > 0) {
-		int refused = find_at_rev(engine, a, control->number, &arena, &before, &error);
+		int refused = srv_engine_recipe_at(engine, a, control->number, &arena, &before, &error);
 		if (refused > 0) {
 			srv_engine_answer(control, refused, refused == 410 ? "http.gone" : "http.not-found",
 							  error.context);

@@ -1,0 +1,155 @@
+#include "compare_parts.h"
+
+#include "../base/json_write.h"
+#include "../formats/pack_validate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARENA_MAX = 512 << 20 };
+
+static const char *const tones[TONE_COUNT] = {"bad", "warn", "note", "good"};
+
+/* ---- telling */
+
+const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index)
+{
+	hob_str text = name.len > 0 ? hob_arena_printf(&c->arena, "%s '%.*s'", part, HOB_FMT(name))
+								: hob_arena_printf(&c->arena, "%s %u, which has no name,", part, index);
+	return text.data ? text.data : part;
+}
+
+void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
+					 hob_str was, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	hob_buf *out = &c->changes[tone];
+	if (c->counts[tone]++ >= HOB_COMPARE_CHANGES_MAX) {
+		c->left_out++;
+		return;
+	}
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	if (out->size > 0)
+		hob_buf_put(out, ",", 1);
+	hob_buf_printf(out, "{\"tone\":\"%s\",\"part\":\"%s\",\"change\":\"%s\",\"name\":", tones[tone], part,
+				   change);
+	hob_buf_put_json(out, name);
+	if (was.len > 0) {
+		hob_buf_printf(out, ",\"was\":");
+		hob_buf_put_json(out, was);
+	}
+	hob_buf_printf(out, ",\"text\":");
+	hob_buf_put_json(out, hob_str_of(text));
+	hob_buf_printf(out, "}");
+}
+
+/* ---- opening */
+
+static bool open_one(hob_bytes bytes, uint32_t kind, hob_pack *out, hob_error *err)
+{
+	*out = (hob_pack){0};
+	if (bytes.size == 0 && kind == HOB_PK_KIND_ANIM)
+		return true;
+	if (!hob_pack_open(bytes, out, err))
+		return false;
+	return out->kind == kind || hob_fail(err, CORRUPT, "a %s file stands where a %s file should",
+										 hob_fourcc_text(out->kind).text, hob_fourcc_text(kind).text);
+}
+
+static bool open_files(const hob_compare_side *from, compare_files *f, hob_error *err)
+{
+	const hob_pack_set set = {from->meshes, from->materials, from->scene, from->animations};
+	if (!hob_pack_validate_set(&set, err) || !open_one(from->meshes, HOB_PK_KIND_MESH, &f->meshes, err) ||
+		!open_one(from->materials, HOB_PK_KIND_MATL, &f->materials, err) ||
+		!open_one(from->scene, HOB_PK_KIND_SCNE, &f->scene, err) ||
+		!open_one(from->animations, HOB_PK_KIND_ANIM, &f->animations, err))
+		return false;
+	const struct {
+		hob_pack_array *into;
+		const hob_pack *pack;
+		uint32_t type;
+	} sections[] = {
+		{&f->mesh, &f->meshes, HOB_PK_MDSC},
+		{&f->lod, &f->meshes, HOB_PK_LODS},
+		{&f->morph, &f->meshes, HOB_PK_MRPH},
+		{&f->material, &f->materials, HOB_PK_MATL},
+		{&f->texref, &f->materials, HOB_PK_TEXR},
+		{&f->image, &f->materials, HOB_PK_IMGS},
+		{&f->variants, &f->materials, HOB_PK_VARI},
+		{&f->hier, &f->scene, HOB_PK_HIER},
+		{&f->trs, &f->scene, HOB_PK_TRS_},
+		{&f->aabb, &f->scene, HOB_PK_AABB},
+		{&f->node_names, &f->scene, HOB_PK_NAMS},
+		{&f->mesh_links, &f->scene, HOB_PK_LMSH},
+		{&f->material_links, &f->scene, HOB_PK_LMAT},
+		{&f->cameras, &f->scene, HOB_PK_CAMS},
+		{&f->lights, &f->scene, HOB_PK_LGTS},
+		{&f->clip, &f->animations, HOB_PK_CLIP},
+		{&f->channel, &f->animations, HOB_PK_CHAN},
+		{&f->sampler, &f->animations, HOB_PK_SMPL},
+		{&f->times, &f->animations, HOB_PK_TIME},
+		{&f->values, &f->animations, HOB_PK_VALS},
+		{&f->skin, &f->animations, HOB_PK_SKIN},
+		{&f->joints, &f->animations, HOB_PK_JNTS},
+		{&f->binds, &f->animations, HOB_PK_IBMS},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(sections); i++)
+		if (sections[i].pack->header)
+			*sections[i].into = hob_pack_find(sections[i].pack, sections[i].type);
+	return true;
+}
+
+static bool same_bytes(hob_bytes a, hob_bytes b)
+{
+	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static void print(comparison *c, bool equal, hob_buf *out)
+{
+	bool first = true;
+	hob_buf_printf(out, "{\"equal\":%s,\"tones\":{", equal ? "true" : "false");
+	for (int i = 0; i < TONE_COUNT; i++)
+		hob_buf_printf(out, "%s\"%s\":%u", i > 0 ? "," : "", tones[i], c->counts[i]);
+	hob_buf_printf(out, "},\"numbers\":[");
+	hob_compare_numbers(c, out);
+	hob_buf_printf(out, "],\"changes\":[");
+	for (int i = 0; i < TONE_COUNT; i++) {
+		hob_str part = hob_buf_str(&c->changes[i]);
+		hob_buf_printf(out, "%s", part.len > 0 && !first ? "," : "");
+		hob_buf_put_str(out, part);
+		first = first && part.len == 0;
+		out->failed = out->failed || c->changes[i].failed;
+	}
+	hob_buf_printf(out, "],\"left_out\":%u}", c->left_out);
+}
+
+bool hob_compare(const hob_compare_side *before, const hob_compare_side *after, hob_buf *out, hob_error *err)
+{
+	comparison *c = calloc(1, sizeof *c);
+	size_t start = out->size;
+	if (!c)
+		return hob_fail(err, MEMORY, "no memory left to compare two cooks");
+	c->err = err;
+	hob_arena_init(&c->arena, ARENA_MAX);
+	bool equal = same_bytes(before->meshes, after->meshes) &&
+				 same_bytes(before->materials, after->materials) && same_bytes(before->scene, after->scene) &&
+				 same_bytes(before->animations, after->animations);
+	bool ok = open_files(before, &c->a, err) || hob_fail_in(err, "the cook before");
+	ok = ok && (open_files(after, &c->b, err) || hob_fail_in(err, "the cook after"));
+	if (ok && !equal)
+		ok = hob_compare_clips(c) && hob_compare_looks(c) && hob_compare_meshes(c) && hob_compare_nodes(c);
+	if (ok)
+		print(c, equal, out);
+	if (ok && out->failed)
+		ok = hob_fail(err, MEMORY, "no memory left for what differs");
+	if (!ok && !out->failed)
+		out->size = start;
+	for (int i = 0; i < TONE_COUNT; i++)
+		hob_buf_release(&c->changes[i]);
+	hob_arena_release(&c->arena);
+	free(c);
+	return ok;
+}

@@ -1,0 +1,204 @@
+#include "compare_parts.h"
+
+#include "../formats/describe_value.h"
+
+#include <stdio.h>
+
+static const hob_str none;
+
+static const hob_pk_image *image_of(const compare_files *f, uint32_t i)
+{
+	return HOB_PACK_AT(hob_pk_image, f->image, i);
+}
+
+static const hob_pk_material *material_of(const compare_files *f, uint32_t i)
+{
+	return HOB_PACK_AT(hob_pk_material, f->material, i);
+}
+
+static const hob_pk_texref *texref_of(const compare_files *f, uint32_t i)
+{
+	return i < f->texref.count ? HOB_PACK_AT(hob_pk_texref, f->texref, i) : NULL;
+}
+
+hob_str hob_compare_image_name(const compare_files *f, uint32_t image)
+{
+	return image < f->image.count ? hob_pack_string(&f->materials, image_of(f, image)->name) : none;
+}
+
+hob_str hob_compare_material_name(const compare_files *f, uint32_t material)
+{
+	return material < f->material.count ? hob_pack_string(&f->materials, material_of(f, material)->name)
+										: none;
+}
+
+/* "BASE_COLOR" -> "base colour": what people call a slot. */
+static const char *slot_words(uint32_t slot, char out[48])
+{
+	const char *name = hob_format_name_of("slot", slot);
+	size_t at = 0;
+	for (name = name && strncmp(name, "SLOT_", 5) == 0 ? name + 5 : name; name && name[at] && at < 47; at++)
+		out[at] = (char)(name[at] == '_'					  ? ' '
+						 : name[at] >= 'A' && name[at] <= 'Z' ? name[at] + 32
+															  : name[at]);
+	out[at] = 0;
+	return out;
+}
+
+/* ---- textures */
+
+static bool same_picture(const comparison *c, uint32_t a, uint32_t b)
+{
+	return memcmp(image_of(&c->a, a)->cooked_sha256, image_of(&c->b, b)->cooked_sha256, 32) == 0;
+}
+
+/* The slots that show it: " (normal, base color)". */
+static const char *uses_of(const compare_files *f, uint32_t image, char out[96])
+{
+	uint32_t told = 0;
+	size_t at = 0;
+	out[0] = 0;
+	for (uint32_t i = 0; i < f->texref.count && at < 60; i++) {
+		const hob_pk_texref *ref = texref_of(f, i);
+		char word[48];
+		if (ref->image != image || (told >> ref->slot & 1))
+			continue;
+		told |= 1u << ref->slot;
+		at += (size_t)snprintf(out + at, 96 - at, "%s%s", at > 0 ? ", " : " (", slot_words(ref->slot, word));
+	}
+	if (at > 0)
+		snprintf(out + at, 96 - at, ")");
+	return out;
+}
+
+static void changed_picture(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
+{
+	const hob_pk_image *one = image_of(&c->a, a), *other = image_of(&c->b, b);
+	char uses[96];
+	bool lost = !(one->flags & HOB_PK_IMAGE_PLACEHOLDER) && (other->flags & HOB_PK_IMAGE_PLACEHOLDER);
+	bool found = (one->flags & HOB_PK_IMAGE_PLACEHOLDER) && !(other->flags & HOB_PK_IMAGE_PLACEHOLDER);
+	uses_of(&c->b, b, uses);
+	if (lost)
+		hob_compare_say(c, TONE_BAD, "texture", "changed", name, none,
+						"%s%s cannot be read: a checker stands in", called, uses);
+	else if (found)
+		hob_compare_say(c, TONE_GOOD, "texture", "changed", name, none, "%s%s can be read again", called,
+						uses);
+	else if (one->width != other->width || one->height != other->height)
+		hob_compare_say(c, other->bytes > one->bytes ? TONE_WARN : TONE_NOTE, "texture", "changed", name,
+						none, "%s%s has %u x %u pixels, was %u x %u", called, uses, other->width,
+						other->height, one->width, one->height);
+	else if (one->vk_format != other->vk_format || one->container != other->container ||
+			 one->mips != other->mips)
+		hob_compare_say(c, TONE_NOTE, "texture", "changed", name, none,
+						"%s%s is stored in another form: %llu bytes, was %llu", called, uses,
+						(unsigned long long)other->bytes, (unsigned long long)one->bytes);
+	else if (!same_picture(c, a, b))
+		hob_compare_say(c, TONE_NOTE, "texture", "changed", name, none, "%s%s shows another picture", called,
+						uses);
+}
+
+/* ---- materials */
+
+/* What else is looked at apart. */
+static bool is_plain(const format_field *field)
+{
+	static const char *const apart[] = {"name", "textures", "reserved", "reserved0"};
+	for (size_t i = 0; i < HOB_COUNT_OF(apart); i++)
+		if (strcmp(field->name, apart[i]) == 0)
+			return false;
+	return true;
+}
+
+static bool same_looks(const comparison *c, uint32_t a, uint32_t b)
+{
+	uint32_t count;
+	const format_field *fields = hob_format_record("material", &count);
+	const uint8_t *one = (const uint8_t *)material_of(&c->a, a),
+				  *other = (const uint8_t *)material_of(&c->b, b);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t bytes = hob_format_type_bytes(fields[i].type) * (fields[i].count > 0 ? fields[i].count : 1);
+		if (is_plain(&fields[i]) && memcmp(one + fields[i].offset, other + fields[i].offset, bytes) != 0)
+			return false;
+	}
+	for (uint32_t slot = 0; slot < 24; slot++) {
+		const hob_pk_texref *r = texref_of(&c->a, material_of(&c->a, a)->textures[slot]);
+		const hob_pk_texref *s = texref_of(&c->b, material_of(&c->b, b)->textures[slot]);
+		if (!r != !s || (r && !hob_str_equal(hob_compare_image_name(&c->a, r->image),
+											 hob_compare_image_name(&c->b, s->image))))
+			return false;
+	}
+	return true;
+}
+
+static void changed_texture_uses(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
+{
+	for (uint32_t slot = 0; slot < 24; slot++) {
+		const hob_pk_texref *r = texref_of(&c->a, material_of(&c->a, a)->textures[slot]);
+		const hob_pk_texref *s = texref_of(&c->b, material_of(&c->b, b)->textures[slot]);
+		char word[48];
+		hob_str was = r ? hob_compare_image_name(&c->a, r->image) : none;
+		hob_str now = s ? hob_compare_image_name(&c->b, s->image) : none;
+		slot_words(slot, word);
+		if (r && !s)
+			hob_compare_say(c, TONE_BAD, "material", "changed", name, none,
+							"%s has lost its %s texture '%.*s'", called, word, HOB_FMT(was));
+		else if (s && !r)
+			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
+							"%s has a %s texture now: '%.*s'", called, word, HOB_FMT(now));
+		else if (r && !hob_str_equal(was, now))
+			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
+							"%s: %s texture '%.*s', was '%.*s'", called, word, HOB_FMT(now), HOB_FMT(was));
+		else if (r && (r->uv_set != s->uv_set || r->rotation != s->rotation ||
+					   memcmp(r->offset, s->offset, 16) != 0))
+			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
+							"%s: its %s texture lies elsewhere on the surface", called, word);
+	}
+}
+
+static void changed_material(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
+{
+	uint32_t count;
+	const format_field *fields = hob_format_record("material", &count);
+	const uint8_t *one = (const uint8_t *)material_of(&c->a, a),
+				  *other = (const uint8_t *)material_of(&c->b, b);
+	hob_buf was = {0}, now = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		size_t bytes = hob_format_type_bytes(fields[i].type) * (fields[i].count > 0 ? fields[i].count : 1);
+		if (!is_plain(&fields[i]) || memcmp(one + fields[i].offset, other + fields[i].offset, bytes) == 0)
+			continue;
+		hob_buf_clear(&was);
+		hob_buf_clear(&now);
+		hob_describe_field(&was, &fields[i], one, NULL);
+		hob_describe_field(&now, &fields[i], other, NULL);
+		hob_compare_say(c, TONE_NOTE, "material", "changed", name, none, "%s: %s %.*s, was %.*s", called,
+						fields[i].name, HOB_FMT(hob_buf_str(&now)), HOB_FMT(hob_buf_str(&was)));
+	}
+	hob_buf_release(&was);
+	hob_buf_release(&now);
+	changed_texture_uses(c, a, b, called, name);
+}
+
+bool hob_compare_looks(comparison *c)
+{
+	const compare_kind pictures = {.part = "texture",
+								   .a = c->a.image,
+								   .b = c->b.image,
+								   .name_at = offsetof(hob_pk_image, name),
+								   .gone = TONE_WARN,
+								   .added = TONE_NOTE,
+								   .alike = same_picture,
+								   .changed = changed_picture};
+	const compare_kind materials = {.part = "material",
+									.a = c->a.material,
+									.b = c->b.material,
+									.name_at = offsetof(hob_pk_material, name),
+									.gone = TONE_WARN,
+									.added = TONE_NOTE,
+									.alike = same_looks,
+									.changed = changed_material};
+	const compare_kind variants = {
+		.part = "variant", .a = c->a.variants, .b = c->b.variants, .gone = TONE_BAD, .added = TONE_NOTE};
+	return hob_compare_kind(c, &pictures) && hob_compare_kind(c, &materials) &&
+		   hob_compare_kind(c, &variants);
+}

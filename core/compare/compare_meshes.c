@@ -1,0 +1,169 @@
+#include "compare_parts.h"
+
+#include <math.h>
+
+static const hob_str none;
+
+static const hob_pk_mesh *mesh_of(const compare_files *f, uint32_t i)
+{
+	return HOB_PACK_AT(hob_pk_mesh, f->mesh, i);
+}
+
+static const hob_pk_lod *level_of(const compare_files *f, const hob_pk_mesh *mesh, uint32_t level)
+{
+	return level < mesh->lod_count ? HOB_PACK_AT(hob_pk_lod, f->lod, mesh->lod_first + level) : NULL;
+}
+
+static uint32_t elements_in(const hob_pk_mesh *mesh, const hob_pk_lod *level)
+{
+	return level ? level->index_count / (mesh->topology == HOB_PK_TOPOLOGY_TRIANGLES ? 3u
+										 : mesh->topology == HOB_PK_TOPOLOGY_LINES	 ? 2u
+																					 : 1u)
+				 : 0;
+}
+
+static const char *elements_word(const hob_pk_mesh *mesh)
+{
+	return mesh->topology == HOB_PK_TOPOLOGY_TRIANGLES ? "triangles"
+		   : mesh->topology == HOB_PK_TOPOLOGY_LINES   ? "lines"
+													   : "points";
+}
+
+static bool same_bounds(const hob_pk_mesh *a, const hob_pk_mesh *b)
+{
+	for (int k = 0; k < 3; k++) {
+		float size = fmaxf(a->aabb_max[k] - a->aabb_min[k], b->aabb_max[k] - b->aabb_min[k]) + a->sphere[3];
+		if (fabsf(a->aabb_min[k] - b->aabb_min[k]) > 1e-4f * size ||
+			fabsf(a->aabb_max[k] - b->aabb_max[k]) > 1e-4f * size)
+			return false;
+	}
+	return true;
+}
+
+static bool alike_meshes(const comparison *c, uint32_t a, uint32_t b)
+{
+	const hob_pk_mesh *one = mesh_of(&c->a, a), *other = mesh_of(&c->b, b);
+	return one->vertex_count == other->vertex_count && one->topology == other->topology &&
+		   elements_in(one, level_of(&c->a, one, 0)) == elements_in(other, level_of(&c->b, other, 0)) &&
+		   same_bounds(one, other);
+}
+
+/* Bytes of one stream of the mesh's own vertices; NULL when they are encoded. */
+static const uint8_t *vertices_of(const compare_files *f, const hob_pk_mesh *mesh, uint32_t stream,
+								  uint32_t *stride)
+{
+	hob_pack_array layouts = hob_pack_find(&f->meshes, HOB_PK_LAYT);
+	const hob_pk_layout *layout =
+		mesh->layout < layouts.count ? HOB_PACK_AT(hob_pk_layout, layouts, mesh->layout) : NULL;
+	if (!layout || stream >= layout->stream_count || layout->sections[stream] == HOB_PK_NONE)
+		return NULL;
+	hob_pack_array data = hob_pack_array_at(&f->meshes, layout->sections[stream]);
+	*stride = data.stride;
+	return data.data ? HOB_PACK_AT(uint8_t, data, mesh->first_vertex) : NULL;
+}
+
+/* Where both hold as many vertices in the same layout: whether their bytes differ. */
+static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b)
+{
+	for (uint32_t stream = 0; stream < 4; stream++) {
+		uint32_t one_stride = 0, other_stride = 0;
+		const uint8_t *one = vertices_of(&c->a, a, stream, &one_stride),
+					  *other = vertices_of(&c->b, b, stream, &other_stride);
+		if (!one != !other || one_stride != other_stride)
+			return true;
+		if (one && memcmp(one, other, (size_t)a->vertex_count * one_stride) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The full level is as it was, a coarser one is not. Answers whether it told of one. */
+static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, const char *called,
+						   hob_str name)
+{
+	if (a->lod_count != b->lod_count) {
+		hob_compare_say(c, b->lod_count < a->lod_count ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
+						"%s has %u level%s of detail, was %u", called, b->lod_count, HOB_PLURAL(b->lod_count),
+						a->lod_count);
+		return true;
+	}
+	for (uint32_t i = 1; i < b->lod_count; i++) {
+		const hob_pk_lod *one = level_of(&c->a, a, i), *other = level_of(&c->b, b, i);
+		if (one->index_count == other->index_count && one->error == other->error)
+			continue;
+		hob_compare_say(c, other->error > one->error ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
+						"%s: level %u has %u %s, was %u, and is at most %.3g m off, was %.3g m", called, i,
+						elements_in(b, other), elements_word(b), elements_in(a, one), (double)other->error,
+						(double)one->error);
+		return true;
+	}
+	return false;
+}
+
+static void changed_flag(comparison *c, uint32_t a, uint32_t b, uint32_t flag, const char *what,
+						 const char *called, hob_str name)
+{
+	if ((a & flag) && !(b & flag))
+		hob_compare_say(c, TONE_BAD, "mesh", "changed", name, none, "%s has lost its %s", called, what);
+	else if (!(a & flag) && (b & flag))
+		hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none, "%s has %s now", called, what);
+}
+
+static void changed_attributes(comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, const char *called,
+							   hob_str name)
+{
+	changed_flag(c, a->flags, b->flags, HOB_PK_MESH_SKINNED, "skin", called, name);
+	changed_flag(c, a->flags, b->flags, HOB_PK_MESH_HAS_COLORS, "vertex colours", called, name);
+	if (!(a->flags & HOB_PK_MESH_GENERATED_NORMALS) &&
+		(b->flags & (HOB_PK_MESH_GENERATED_NORMALS | HOB_PK_MESH_FLAT)))
+		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none, "%s has lost the normals of its source",
+						called);
+	if (a->morph_count != b->morph_count)
+		hob_compare_say(c, b->morph_count < a->morph_count ? TONE_BAD : TONE_NOTE, "mesh", "changed", name,
+						none, "%s has %u morph target%s, was %u", called, b->morph_count,
+						HOB_PLURAL(b->morph_count), a->morph_count);
+	hob_str was = hob_compare_material_name(&c->a, a->material),
+			now = hob_compare_material_name(&c->b, b->material);
+	if (!hob_str_equal(was, now) || (a->material == HOB_PK_NONE) != (b->material == HOB_PK_NONE))
+		hob_compare_say(c, b->material == HOB_PK_NONE ? TONE_BAD : TONE_NOTE, "mesh", "changed", name, none,
+						"%s has the material '%.*s', was '%.*s'", called, HOB_FMT(now), HOB_FMT(was));
+}
+
+static void changed_mesh(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
+{
+	const hob_pk_mesh *one = mesh_of(&c->a, a), *other = mesh_of(&c->b, b);
+	uint32_t before = elements_in(one, level_of(&c->a, one, 0)),
+			 now = elements_in(other, level_of(&c->b, other, 0));
+	if (before != now || one->topology != other->topology)
+		hob_compare_say(c, now > before ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
+						"%s has %u %s, was %u%s%s", called, now, elements_word(other), before,
+						one->topology != other->topology ? " " : "",
+						one->topology != other->topology ? elements_word(one) : "");
+	else if (!same_bounds(one, other))
+		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none,
+						"%s has another size or lies elsewhere in its space", called);
+	else if (!changed_levels(c, one, other, called, name)) {
+		if (one->vertex_count != other->vertex_count)
+			hob_compare_say(c, other->vertex_count > one->vertex_count ? TONE_WARN : TONE_NOTE, "mesh",
+							"changed", name, none, "%s has %u vertices for the same triangles, was %u",
+							called, other->vertex_count, one->vertex_count);
+		else if (other_vertices(c, one, other))
+			hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none,
+							"%s: vertices differ, of as many triangles", called);
+	}
+	changed_attributes(c, one, other, called, name);
+}
+
+bool hob_compare_meshes(comparison *c)
+{
+	const compare_kind meshes = {.part = "mesh",
+								 .a = c->a.mesh,
+								 .b = c->b.mesh,
+								 .name_at = offsetof(hob_pk_mesh, name),
+								 .in_meshes = true,
+								 .gone = TONE_WARN,
+								 .added = TONE_NOTE,
+								 .alike = alike_meshes,
+								 .changed = changed_mesh};
+	return hob_compare_kind(c, &meshes);
+}

@@ -1,0 +1,131 @@
+#include "compare_parts.h"
+
+#include <stdlib.h>
+
+enum { REST_MAX = 512 }; /* as many without a partner are looked at for a new name */
+
+typedef struct named {
+	hob_str name;
+	uint32_t index;
+} named;
+
+static int text_order(hob_str a, hob_str b)
+{
+	size_t shared = a.len < b.len ? a.len : b.len;
+	int order = shared > 0 ? memcmp(a.data, b.data, shared) : 0;
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int named_order(const void *one, const void *other)
+{
+	const named *a = one, *b = other;
+	int order = text_order(a->name, b->name);
+	return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static named *sorted(comparison *c, const compare_list *list)
+{
+	named *out = HOB_NEW(&c->arena, named, list->count);
+	for (uint32_t i = 0; out && i < list->count; i++)
+		out[i] = (named){list->names[i], i};
+	if (out && list->count > 1)
+		qsort(out, list->count, sizeof *out, named_order);
+	return out;
+}
+
+static void pair_names(const named *a, uint32_t a_count, const named *b, uint32_t b_count, compare_pairs *out)
+{
+	for (uint32_t i = 0, k = 0; i < a_count && k < b_count;) {
+		int order = text_order(a[i].name, b[k].name);
+		if (order == 0) {
+			out->b_of[a[i].index] = b[k].index;
+			out->a_of[b[k].index] = a[i].index;
+		}
+		i += order <= 0;
+		k += order >= 0;
+	}
+}
+
+static void pair_rest(const comparison *c, uint32_t a_count, uint32_t b_count, const uint32_t *a_ids,
+					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out)
+{
+	uint32_t looked = 0;
+	for (uint32_t i = 0; i < a_count && looked < REST_MAX; i++) {
+		if (out->b_of[i] != HOB_NONE)
+			continue;
+		looked++;
+		for (uint32_t k = 0, tried = 0; k < b_count && tried < REST_MAX; k++) {
+			if (out->a_of[k] != HOB_NONE)
+				continue;
+			tried++;
+			if (!alike(c, a_ids ? a_ids[i] : i, b_ids ? b_ids[k] : k))
+				continue;
+			out->b_of[i] = k;
+			out->a_of[k] = i;
+			break;
+		}
+	}
+}
+
+bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
+					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out)
+{
+	out->b_of = HOB_NEW(&c->arena, uint32_t, a->count);
+	out->a_of = HOB_NEW(&c->arena, uint32_t, b->count);
+	named *one = sorted(c, a), *other = sorted(c, b);
+	if (!out->b_of || !out->a_of || !one || !other)
+		return hob_fail_memory(c->err, &c->arena, "the parts of two cooks");
+	memset(out->b_of, 0xFF, a->count * sizeof *out->b_of);
+	memset(out->a_of, 0xFF, b->count * sizeof *out->a_of);
+	pair_names(one, a->count, other, b->count, out);
+	if (alike)
+		pair_rest(c, a->count, b->count, a_ids, b_ids, alike, out);
+	return true;
+}
+
+static bool list_names(comparison *c, const compare_kind *kind, const compare_files *f, hob_pack_array array,
+					   compare_list *out)
+{
+	const hob_pack *strings = kind->in_anims	? &f->animations
+							  : kind->in_meshes ? &f->meshes
+							  : kind->in_scene	? &f->scene
+												: &f->materials;
+	out->count = array.count;
+	out->names = HOB_NEW(&c->arena, hob_str, array.count);
+	if (!out->names)
+		return hob_fail_memory(c->err, &c->arena, "the names of two cooks");
+	for (uint32_t i = 0; i < array.count; i++)
+		out->names[i] =
+			hob_pack_string(strings, hob_load_u32(HOB_PACK_AT(uint8_t, array, i) + kind->name_at));
+	return true;
+}
+
+bool hob_compare_kind(comparison *c, const compare_kind *kind)
+{
+	compare_list a, b;
+	compare_pairs pairs;
+	if (!list_names(c, kind, &c->a, kind->a, &a) || !list_names(c, kind, &c->b, kind->b, &b) ||
+		!hob_compare_pair(c, &a, &b, NULL, NULL, kind->alike, &pairs))
+		return false;
+	for (uint32_t i = 0; i < a.count; i++) {
+		uint32_t k = pairs.b_of[i];
+		const char *called = hob_compare_called(c, kind->part, a.names[i], i);
+		if (k == HOB_NONE) {
+			hob_compare_say(c, kind->gone, kind->part, "gone", a.names[i], (hob_str){0}, "%s is gone",
+							called);
+			continue;
+		}
+		if (!hob_str_equal(a.names[i], b.names[k])) {
+			const char *now = hob_compare_called(c, kind->part, b.names[k], k);
+			hob_compare_say(c, TONE_WARN, kind->part, "renamed", b.names[k], a.names[i],
+							"%s is called %s now", called, now);
+		}
+		if (kind->changed)
+			kind->changed(c, i, k, hob_compare_called(c, kind->part, b.names[k], k), b.names[k]);
+	}
+	for (uint32_t k = 0; k < b.count; k++)
+		if (pairs.a_of[k] == HOB_NONE)
+			hob_compare_say(c, kind->added, kind->part, "added", b.names[k], (hob_str){0}, "%s is new",
+							hob_compare_called(c, kind->part, b.names[k], k));
+	return true;
+}

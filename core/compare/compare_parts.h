@@ -1,0 +1,68 @@
+/* compare_parts.h - what the files of core/compare share. */
+#ifndef HOB_COMPARE_PARTS_H
+#define HOB_COMPARE_PARTS_H
+
+#include "../formats/pack_read.h"
+#include "compare.h"
+
+typedef enum compare_tone { TONE_BAD, TONE_WARN, TONE_NOTE, TONE_GOOD, TONE_COUNT } compare_tone;
+
+typedef struct compare_files {
+	hob_pack meshes, materials, scene, animations; /* kind 0: there is none */
+	hob_pack_array mesh, lod, morph, material, texref, image, clip, channel, sampler, times, values, skin,
+		joints, binds;
+	hob_pack_array hier, trs, aabb, node_names, mesh_links, material_links, cameras, lights, variants;
+} compare_files;
+
+typedef struct comparison {
+	compare_files a, b;
+	hob_arena arena;
+	hob_buf changes[TONE_COUNT];
+	uint32_t counts[TONE_COUNT], left_out;
+	hob_error *err;
+} comparison;
+
+/* Tells of a change; `was` is empty unless it was renamed. */
+void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
+					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
+/* "'Walk'", or "clip 3" of what has no name; lives in the arena. */
+const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index);
+
+/* Which element of b each of a is. */
+typedef struct compare_list {
+	uint32_t count;
+	hob_str *names;
+} compare_list;
+
+typedef struct compare_pairs {
+	uint32_t *b_of, *a_of; /* HOB_NONE: gone, added */
+} compare_pairs;
+
+typedef bool (*compare_alike)(const comparison *c, uint32_t a, uint32_t b);
+/* `alike` finds what was renamed: the same content. It may be NULL. False without memory. */
+bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
+					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out);
+
+/* A kind of part that stands in one list on either side. */
+typedef struct compare_kind {
+	const char *part;
+	hob_pack_array a, b;
+	size_t name_at;						/* of its u32 in the record */
+	bool in_anims, in_meshes, in_scene; /* whose strings the names are; else the materials' */
+	compare_tone gone, added;
+	compare_alike alike;
+	void (*changed)(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name);
+} compare_kind;
+
+bool hob_compare_kind(comparison *c, const compare_kind *kind);
+
+bool hob_compare_clips(comparison *c);	/* clips and skins */
+bool hob_compare_looks(comparison *c);	/* textures, materials, variants */
+bool hob_compare_meshes(comparison *c); /* draws and their levels of detail */
+bool hob_compare_nodes(comparison *c);	/* nodes, cameras, lights */
+void hob_compare_numbers(comparison *c, hob_buf *out);
+
+hob_str hob_compare_image_name(const compare_files *f, uint32_t image);
+hob_str hob_compare_material_name(const compare_files *f, uint32_t material); /* empty for none */
+
+#endif

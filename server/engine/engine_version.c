@@ -1,0 +1,121 @@
+#include "engine_private.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Earlier cooks of an asset, by the names that people give them. */
+
+typedef struct served {
+	hob_str full;
+	hob_sha256 key;
+	bool found, over;
+} served;
+
+static bool take_change(void *user, const srv_change_row *row)
+{
+	served *s = user;
+	if (hob_str_find(row->data, hob_path_name(s->full), 0) == SIZE_MAX)
+		return true;
+	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	const char *full = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "asset"));
+	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "key"));
+	const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "kind"));
+	if (full && hob_str_equal(hob_str_of(full), s->full)) {
+		s->found = key && hob_sha256_parse(hob_str_of(key), &s->key);
+		s->over = s->found || (kind && strcmp(kind, "removed") == 0);
+	}
+	cJSON_Delete(change);
+	return !s->over;
+}
+
+int srv_engine_recipe_at(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
+						 hob_error *err)
+{
+	served s = {.full = hob_str_of(a->full)};
+	if (rev > engine->rev) {
+		(void)hob_fail(err, NOT_FOUND, "there is no rev %llu yet; the newest is %llu",
+					   (unsigned long long)rev, (unsigned long long)engine->rev);
+		return 404;
+	}
+	if (!srv_store_each_change(engine->store, 0, rev, true, take_change, &s, err))
+		return 503;
+	if (!s.found) {
+		bool trimmed = !s.over && srv_store_first_rev(engine->store) > 1;
+		(void)hob_fail(err, NOT_FOUND,
+					   trimmed ? "the history does not reach back to rev %llu"
+							   : "nothing was served at rev %llu yet",
+					   (unsigned long long)rev);
+		return trimmed ? 410 : 404;
+	}
+	if (srv_store_recipe(engine->store, &s.key, arena, out, err))
+		return 0;
+	(void)hob_fail(err, NOT_FOUND, "the record of the cook that was served at rev %llu is not kept any more",
+				   (unsigned long long)rev);
+	return 410;
+}
+
+static bool has_same_outputs(const srv_recipe *a, const srv_recipe *b)
+{
+	uint32_t seen = 0;
+	for (uint32_t i = 0; i < a->output_count; i++)
+		for (uint32_t k = 0; k < b->output_count; k++)
+			if (hob_str_equal(a->outputs[i].name, b->outputs[k].name) &&
+				(hob_str_equal(a->outputs[i].name, HOB_STR("report")) ||
+				 hob_sha256_equal(&a->outputs[i].digest, &b->outputs[k].digest)))
+				seen++;
+	return a->output_count == b->output_count && seen == a->output_count;
+}
+
+/* The newest cook with other outputs than those that are served now. */
+static int find_previous(srv_engine *engine, const asset *a, hob_arena *arena, srv_recipe *out,
+						 hob_error *err)
+{
+	enum { JOBS_LOOKED_AT = 100 };
+	static const hob_sha256 none;
+	srv_recipe now;
+	srv_job_row *rows;
+	uint32_t count;
+	bool passed = false;
+	if (!srv_store_recipe(engine->store, &a->served, arena, &now, err) ||
+		!srv_store_jobs(engine->store, hob_str_of(a->full), 0, JOBS_LOOKED_AT, arena, &rows, &count, err))
+		return 404;
+	for (uint32_t i = 0; i < count; i++) {
+		passed = passed || hob_sha256_equal(&rows[i].recipe, &now.key);
+		if (passed && !hob_sha256_equal(&rows[i].recipe, &none) &&
+			srv_store_recipe(engine->store, &rows[i].recipe, arena, out, err) && out->output_count > 0 &&
+			!has_same_outputs(out, &now))
+			return 0;
+	}
+	(void)hob_fail(err, NOT_FOUND, "no earlier cook of '%s' with other outputs is known", a->full);
+	return 404;
+}
+
+int srv_engine_version(srv_engine *engine, const asset *a, hob_str which, hob_arena *arena, srv_recipe *out,
+					   hob_error *err)
+{
+	char number[24];
+	hob_sha256 key;
+	if (!a->shown || hob_str_equal(which, HOB_STR("latest"))) {
+		if (a->shown && srv_store_recipe(engine->store, &a->served, arena, out, err))
+			return 0;
+		(void)hob_fail(err, NOT_FOUND, "nothing of '%s' is served yet", a->full);
+		return 404;
+	}
+	if (hob_str_equal(which, HOB_STR("previous")))
+		return find_previous(engine, a, arena, out, err);
+	if (which.len == HOB_SHA256_TEXT && hob_sha256_parse(which, &key)) {
+		if (srv_store_recipe(engine->store, &key, arena, out, err))
+			return 0;
+		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept any more", which.data);
+		return 410;
+	}
+	snprintf(number, sizeof number, "%.*s", HOB_FMT(which));
+	if (which.len == 0 || which.len >= sizeof number - 1 || strspn(number, "0123456789") != which.len) {
+		(void)hob_fail(err, BAD_REQUEST,
+					   "'%.*s' is no version: a rev, the key of a cook, 'latest' or 'previous'",
+					   HOB_FMT(which));
+		return 400;
+	}
+	return srv_engine_recipe_at(engine, a, strtoull(number, NULL, 10), arena, out, err);
+}

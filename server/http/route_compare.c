@@ -1,0 +1,41 @@
+#include "inside.h"
+
+#include "../derive/derived.h"
+
+/* GET /api/v1/assets/{id}/compare: made by the loop's pool as a blob, and kept as one. */
+
+/* A rev, the key of a cook, "latest", "previous"; the loop knows which there are. */
+static hob_str version(const request *r, const char *name, hob_str otherwise)
+{
+	hob_str found = {0};
+	return srv_request_param(r, name, &found) ? found : otherwise;
+}
+
+static enum MHD_Result reply_made(request *r, const char *type)
+{
+	hob_sha256 digest;
+	if (r->ask->status != MHD_HTTP_OK)
+		return srv_reply_answer(r, "application/json");
+	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
+				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
+				  : NULL;
+	return b ? srv_reply_blob(r, b, &(blob_headers){.type = type, .as_it_is = true})
+			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the comparison could not be kept");
+}
+
+enum MHD_Result srv_route_asset_compare(request *r)
+{
+	enum MHD_Result result;
+	const srv_view *view;
+	const srv_view_asset *asset;
+	if (r->ask)
+		return reply_made(r, "application/json");
+	if (!srv_request_asset(r, &view, &asset, &result))
+		return result;
+	result = srv_ask_loop(r, SRV_CONTROL_DERIVE, asset->full,
+						  &(srv_control){.number = SRV_DERIVED_COMPARE,
+										 .text = version(r, "from", HOB_STR("previous")),
+										 .tag = version(r, "to", HOB_STR("latest"))});
+	srv_view_drop(view);
+	return result;
+}

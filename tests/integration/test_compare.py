@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""What differs between two cooks: changes are planted in a model, one at a time, and each must be told in numbers and in words, with
+the right tone; a cook of the same must tell nothing."""
+import json
+
+import robot
+from hobtest import Scenario, main, png
+
+
+def without_clip(made):
+    del made["clips"]["Wave"]
+
+
+def denser(made):
+    made["sides"]["Body"] = 21
+
+
+def moved(made):
+    made["nodes"][2]["translation"] = [1.5, 0.5, 0.25]
+
+
+def turned(made):
+    made["nodes"][2]["rotation"] = [0, 0.3826834, 0, 0.9238795]
+
+
+def scaled(made):
+    made["nodes"][0]["scale"] = [2, 2, 2]
+
+
+def renamed_material(made):
+    made["materials"][0]["name"] = "Iron"
+
+
+def renamed_node(made):
+    made["nodes"][3]["name"] = "claw"
+
+
+def lost_node(made):
+    made["nodes"][0]["children"] = [1, 2]
+    del made["nodes"][3]
+
+
+def lost_normal_texture(made):
+    del made["materials"][0]["normalTexture"]
+
+
+def lost_colors(made):
+    made["colors"] = False
+
+
+def painted(made):
+    made["materials"][1]["pbrMetallicRoughness"]["baseColorFactor"] = [0.5, 0.1, 0.1, 1]
+
+
+def longer_clip(made):
+    made["clips"]["Walk"] = (1, "translation", [0, 0, 0, 0, 0.5, 0, 0, 0, 0], [0, 0.5, 3])
+
+
+def lost_all_clips(made):
+    made["clips"] = {}
+
+
+# name -> (what is changed, [(tone, part, change, words in the text)], {number: (tone, whether it grows)})
+PLANTED = {
+    "lost_clip": (without_clip, [("bad", "clip", "gone", "'Wave'")], {"animations": ("warn", False)}),
+    "all_clips": (lost_all_clips, [("bad", "clip", "gone", "'Walk'"), ("bad", "clip", "gone", "'Wave'")],
+                  {"animations": ("bad", False), "bytes": ("note", False)}),
+    "denser": (denser, [("warn", "mesh", "changed", "882 triangles, was 800")], {"triangles": ("warn", True)}),
+    "moved": (moved, [("note", "node", "changed", "'arm' is moved by 0.25 m")], {"depth": ("note", True)}),
+    "turned": (turned, [("note", "node", "changed", "'arm' is turned by 45 degrees")], {}),
+    "scaled": (scaled, [("note", "node", "changed", "'robot' is scaled by 2 2 2, was 1 1 1")], {"width": ("note", True)}),
+    "material_name": (renamed_material, [("warn", "material", "renamed", "'Steel' is called material 'Iron' now")], {}),
+    "node_name": (renamed_node, [("warn", "node", "renamed", "'grip' is called node 'claw' now")], {}),
+    "lost_node": (lost_node, [("warn", "node", "gone", "'grip' is gone")], {"nodes": ("warn", False)}),
+    "lost_texture_use": (lost_normal_texture, [("bad", "material", "changed", "lost its normal texture")],
+                         {"textures": ("warn", False)}),
+    "lost_colors": (lost_colors, [("bad", "mesh", "changed", "lost its vertex colours")], {}),
+    "painted": (painted, [("note", "material", "changed", "base_color [0.5,0.1,0.1,1]")], {}),
+    "longer": (longer_clip, [("warn", "clip", "changed", "'Walk' lasts 3 s, was 1 s")],
+               {"animation_seconds": ("note", True)}),
+}
+
+
+class Compare(Scenario):
+    def plant(self, name, made):
+        self.put(f"{name}/robot.gltf", robot.text(made))
+        self.put(f"{name}/color.png", png(200, 40, 40))
+        self.put(f"{name}/normal.png", png(90, 128, 255))
+
+    def compare(self, name, **versions):
+        asset = self.daemon.assets()[f"art/{name}/robot.gltf"]
+        query = "&".join(f"{key}={value}" for key, value in versions.items())
+        answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare?{query}")
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json()
+
+    def expect(self, found, changes, numbers):
+        told = [(each["tone"], each["part"], each["change"], each["text"]) for each in found["changes"]]
+        for tone, part, change, words in changes:
+            self.assertTrue(any(each[:3] == (tone, part, change) and words in each[3] for each in told),
+                            f"{(tone, part, change, words)} is not among {told}")
+        figures = {each["name"]: each for each in found["numbers"]}
+        for name, (tone, grows) in numbers.items():
+            self.assertEqual(tone, figures[name]["tone"], figures[name])
+            self.assertEqual(grows, figures[name]["to"] > figures[name]["from"], figures[name])
+
+    def test_each_planted_change_is_told_and_nothing_else(self):
+        others = ["same", "flipped", "missing", "coarser"]
+        for name in [*PLANTED, *others]:
+            self.plant(name, robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            for name, (change, _, _) in PLANTED.items():
+                made = robot.model()
+                change(made)
+                self.put(f"{name}/robot.gltf", robot.text(made))
+            self.put("same/robot.gltf", robot.text({**robot.model(), "indent": 1}))
+            self.put("flipped/normal.png", png(90, 127, 255))
+            (self.art / "missing/color.png").unlink()
+            self.put("coarser/robot.gltf.cook.json", json.dumps({"lods": {"ratio": 0.2}}))
+            self.daemon.sync()
+            for name, (_, changes, numbers) in PLANTED.items():
+                with self.subTest(name):
+                    found = self.compare(name)
+                    self.assertFalse(found["equal"])
+                    self.expect(found, changes, numbers)
+                    self.assertEqual(sum(found["tones"].values()), len(found["changes"]))
+                    extra = [each["text"] for each in found["changes"]
+                             if not any(words in each["text"] for _, _, _, words in changes)]
+                    self.assertLessEqual(len(extra), 4, extra)
+            self.expect(self.compare("flipped"), [("note", "texture", "changed", "(normal) shows another picture")], {})
+            self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checker stands in")], {})
+            self.expect(self.compare("coarser"), [("warn", "mesh", "changed", "mesh 'Body'")], {})
+            key = self.daemon.get(f"/api/v1/assets/{self.daemon.assets()['art/same/robot.gltf']['id']}/history").json()
+            again, first = [each["key"] for each in key["items"] if each["result"] in ("cooked", "hit")][:2]
+            same = self.compare("same", **{"from": first, "to": again})
+            self.assertNotEqual(first, again)
+            self.assertTrue(same["equal"])
+            self.assertEqual([], same["changes"])
+            self.assertEqual({"same"}, {each["tone"] for each in same["numbers"]})
+
+    def test_versions_are_named_by_rev_key_and_word(self):
+        self.plant("a", robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            rev = self.daemon.assets()["art/a/robot.gltf"]["rev"]
+            made = robot.model()
+            moved(made)
+            self.put("a/robot.gltf", robot.text(made))
+            self.daemon.sync()
+            asset = self.daemon.assets()["art/a/robot.gltf"]
+            history = self.daemon.get(f"/api/v1/assets/{asset['id']}/history").json()["items"]
+            by_word = self.compare("a")
+            self.assertEqual(by_word, self.compare("a", **{"from": rev, "to": asset["rev"]}))
+            self.assertEqual(by_word, self.compare("a", **{"from": history[1]["key"], "to": history[0]["key"]}))
+            back = self.compare("a", **{"from": "latest", "to": rev})
+            self.assertEqual([each["to"] for each in by_word["numbers"]], [each["from"] for each in back["numbers"]])
+            for status, version in ((404, asset["rev"] + 100), (400, "yesterday"), (410, "0" * 64)):
+                answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare?from={version}")
+                self.assertEqual(status, answer.status, answer.body)
+
+    def test_an_asset_cooked_once_has_nothing_to_compare_with(self):
+        self.plant("a", robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            asset = self.daemon.assets()["art/a/robot.gltf"]
+            answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare")
+            self.assertEqual(404, answer.status)
+            self.assertIn("no earlier cook", answer.json()["detail"])
+
+
+main()
