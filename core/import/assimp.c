@@ -112,9 +112,9 @@ static bool convert(hob_assimp_scene *scene, hob_error *err)
 	if (!source->mRootNode)
 		return hob_fail(err, EMPTY, "the %s file holds no scene", scene->format->name);
 	hob_assimp_space(scene);
-	if (!generator_of(scene, err) || !hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
-		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err) ||
-		!one_scene(model, scene->request->result, err))
+	if (!hob_assimp_census(scene, err) || !generator_of(scene, err) || !hob_assimp_materials(scene, err) ||
+		!hob_assimp_meshes(scene, err) || !hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) ||
+		!hob_assimp_clips(scene, err) || !one_scene(model, scene->request->result, err))
 		return false;
 	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
 		model->light_count == 0 && model->node_count < 2)

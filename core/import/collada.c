@@ -169,8 +169,9 @@ static bool read_document(hob_collada *c, hob_error *err)
 						HOB_FMT(c->xml.root->name));
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
-	if (!hob_collada_index(c, err) || !read_generator(c, err) || !hob_collada_nodes(c, err) ||
-		!hob_collada_skins(c, err) || !take_lists(c, err) || !hob_collada_clips(c, err))
+	if (!hob_collada_census(c, err) || !hob_collada_index(c, err) || !read_generator(c, err) ||
+		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) || !take_lists(c, err) ||
+		!hob_collada_clips(c, err))
 		return false;
 	note_rest(c);
 	if (m->mesh_count == 0 && m->clip_count == 0 && m->camera_count == 0 && m->light_count == 0 &&

@@ -14,6 +14,7 @@
  *   collada_channel.c    channels: which curve moves which transform or weight
  *   collada_track.c      functions of time -> tracks
  *   collada_clip.c       clips: the tracks of each node
+ *   collada_census.c     what the file holds
  *
  * Source: COLLADA 1.4.1 and 1.5.0 specifications (Khronos). Elements are found by number: c->slot[number] is what the
  * reader has made of an element, an index into the list that fits its kind. */
@@ -112,6 +113,9 @@ typedef struct hob_collada {
 	hob_name_map embedded; /* members of the archive -> picture */
 	uint32_t bad_indices;
 } hob_collada;
+
+/* Counts what the file holds into request->seen (collada_census.c). */
+bool hob_collada_census(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- lists */
 

@@ -4,10 +4,12 @@
 static bool convert(hob_fbx *f, hob_error *err)
 {
 	bool read = hob_fbx_is_binary(f->file) ? hob_fbx_read_binary(f, err) : hob_fbx_read_ascii(f, err);
-	if (!read || !hob_fbx_read_objects(f, err) || !hob_fbx_read_settings(f, err) ||
-		!hob_fbx_read_nodes(f, err) || !hob_fbx_read_stacks(f, err) || !hob_fbx_split_scales(f, err) ||
-		!hob_fbx_read_geometries(f, err) || !hob_fbx_read_materials(f, err) || !hob_fbx_emit(f, err) ||
-		!hob_fbx_read_clips(f, err))
+	if (!read || !hob_fbx_read_objects(f, err))
+		return false;
+	hob_fbx_census(f);
+	if (!hob_fbx_read_settings(f, err) || !hob_fbx_read_nodes(f, err) || !hob_fbx_read_stacks(f, err) ||
+		!hob_fbx_split_scales(f, err) || !hob_fbx_read_geometries(f, err) ||
+		!hob_fbx_read_materials(f, err) || !hob_fbx_emit(f, err) || !hob_fbx_read_clips(f, err))
 		return false;
 	hob_fbx_say_unread(f);
 	hob_model *model = &f->model;
@@ -58,7 +60,7 @@ static const char *const extensions[] = {"fbx", NULL};
 
 const hob_importer hob_fbx_importer = {
 	.name = "fbx",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = import_fbx,
 	.reads_name = true,

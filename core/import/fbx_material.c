@@ -108,19 +108,6 @@ typedef struct reading {
 
 static shader_kind shader_of(const hob_fbx *f, uint32_t o)
 {
-	uint32_t implementation = hob_fbx_below(f, o, HOB_FBX_IMPLEMENTATION, (hob_str){0});
-	for (uint32_t i = 0; i < f->objects[o].above_count && implementation == HOB_NONE; i++) {
-		uint32_t above = f->edges_up[f->objects[o].above_first + i].parent;
-		if (f->objects[above].class == HOB_FBX_IMPLEMENTATION)
-			implementation = above;
-	}
-	if (implementation != HOB_NONE) {
-		hob_str api = hob_fbx_prop_text(f, implementation, HOB_STR("RenderAPI"));
-		if (hob_str_equal(api, HOB_STR("ARNOLD_SHADER_ID")) || hob_str_equal(api, HOB_STR("OSL")))
-			return MAYA;
-		if (hob_str_equal(api, HOB_STR("SFX_PBS_SHADER")))
-			return STINGRAY;
-	}
 	uint32_t a = (uint32_t)hob_fbx_prop_integer(f, o, HOB_STR("3dsMax|ClassIDa"), 0);
 	uint32_t b = (uint32_t)hob_fbx_prop_integer(f, o, HOB_STR("3dsMax|ClassIDb"), 0);
 	static const struct {
@@ -134,6 +121,19 @@ static shader_kind shader_of(const hob_fbx *f, uint32_t o)
 	for (size_t i = 0; i < HOB_COUNT_OF(ids); i++)
 		if (a == ids[i].a && b == ids[i].b)
 			return ids[i].shader;
+	uint32_t implementation = hob_fbx_below(f, o, HOB_FBX_IMPLEMENTATION, (hob_str){0});
+	for (uint32_t i = 0; i < f->objects[o].above_count && implementation == HOB_NONE; i++) {
+		uint32_t above = f->edges_up[f->objects[o].above_first + i].parent;
+		if (f->objects[above].class == HOB_FBX_IMPLEMENTATION)
+			implementation = above;
+	}
+	if (implementation != HOB_NONE) {
+		hob_str api = hob_fbx_prop_text(f, implementation, HOB_STR("RenderAPI"));
+		if (hob_str_equal(api, HOB_STR("ARNOLD_SHADER_ID")) || hob_str_equal(api, HOB_STR("OSL")))
+			return MAYA;
+		if (hob_str_equal(api, HOB_STR("SFX_PBS_SHADER")))
+			return STINGRAY;
+	}
 	return f->is_blender_new ? BLENDER : CLASSIC;
 }
 

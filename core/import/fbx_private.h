@@ -375,6 +375,8 @@ void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t
 
 /* fbx_extras.c: the user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
 bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+/* fbx_census.c: what the objects are, into request->seen. */
+void hob_fbx_census(hob_fbx *f);
 /* fbx_unread.c: one note for each kind of object that is left out, with its count. */
 void hob_fbx_say_unread(hob_fbx *f);
 

@@ -320,15 +320,18 @@ static uint32_t file_texture(hob_fbx *f, uint32_t texture)
 
 bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found, hob_error *err)
 {
-	*found = false;
+	uint32_t asked = texture;
 	texture = file_texture(f, texture);
-	if (texture == HOB_NONE)
-		return true;
-	if (!picture_of(f, texture, &ref->image, err))
+	if (texture != HOB_NONE && !picture_of(f, texture, &ref->image, err))
 		return false;
-	if (ref->image == HOB_NONE)
+	*found = texture != HOB_NONE && ref->image != HOB_NONE;
+	if (!*found) {
+		hob_fbx_note(f, "no-picture",
+					 "texture '%.*s' names no picture (the program that wrote the file computes it); bake it "
+					 "into one",
+					 HOB_FMT(f->objects[asked].name));
 		return true;
-	*found = true;
+	}
 	hob_wrap u =
 		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeU"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
 	hob_wrap v =

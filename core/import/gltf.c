@@ -197,7 +197,7 @@ static bool keep_file_extras(hob_gltf *g, hob_error *err)
 
 static bool import_document(hob_gltf *g, hob_error *err)
 {
-	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err))
+	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err) || !hob_gltf_census(g, err))
 		return false;
 	if (g->meshes.count + g->nodes.count + g->materials.count + g->images.count + g->animations.count == 0)
 		return hob_fail(err, EMPTY, "the file holds no meshes, nodes, materials, images or animations");

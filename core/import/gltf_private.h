@@ -196,6 +196,9 @@ bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *a
 bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
 bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads it */
 
+/* ---- gltf_census.c: what the JSON says there is, into request->seen ---- */
+bool hob_gltf_census(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
+
 /* ---- the parts of the model ---- */
 
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_image.c: images, samplers */

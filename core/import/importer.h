@@ -9,6 +9,7 @@
 
 #include "../base/base.h"
 #include "../model/model.h"
+#include "census.h"
 #include "space.h"
 
 /* The .merge files that an import stands in, innermost first. */
@@ -59,6 +60,7 @@ typedef struct hob_import_request {
 	} blend;
 	uint32_t subdivision; /* levels by which subdivision surfaces are refined */
 	hob_str usd_variants; /* "set=choice, set=choice": over what a USD stage chooses; may be empty */
+	hob_census *seen;	  /* the importer counts here what the source holds; may be NULL */
 	/* May be NULL. Importers only hand it on: hob_import applies it. */
 	const hob_space_override *space;
 } hob_import_request;

@@ -30,15 +30,22 @@ bool hob_import(const hob_import_request *request, const hob_importer **used, ho
 		return hob_fail(err, UNSUPPORTED, "no importer reads '.%.*s' files",
 						HOB_FMT(hob_path_extension(request->path)));
 	hob_model model;
-	bool ok = importer->import(request, &model, err);
+	hob_census seen = {{0}}, held;
+	hob_import_request counting = *request;
+	counting.seen = &seen;
+	bool ok = importer->import(&counting, &model, err);
 	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
 		importer = hob_importer_for_old(importer);
-		ok = importer->import(request, &model, err);
+		seen = (hob_census){{0}};
+		ok = importer->import(&counting, &model, err);
 	}
 	if (!ok)
 		return false;
 	if (!hob_model_check(&model, err))
 		return hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name);
+	if (!hob_census_of_model(&model, request->scratch, &held))
+		return hob_fail_memory(err, request->scratch, "the count of what the model holds");
+	hob_census_compare(&seen, &held, request->notes);
 	if (!hob_model_override_space(&model, request->space, request->result, err))
 		return false;
 	*used = importer;

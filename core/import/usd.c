@@ -66,6 +66,16 @@ static bool is_part(const hob_usd *u)
 	return part;
 }
 
+static void note_unseen(const hob_usd_build_t *b)
+{
+	if (b->hidden > 0)
+		hob_usd_info(b->u, "hidden", "%u invisible prim%s left out, with all that is below", b->hidden,
+					 b->hidden == 1 ? " is" : "s are");
+	if (b->unseen > 0)
+		hob_usd_info(b->u, "purpose", "%u prim%s for guides or as proxies and not drawn", b->unseen,
+					 b->unseen == 1 ? " is" : "s are");
+}
+
 static bool build(hob_usd_build_t *b, hob_error *err)
 {
 	hob_usd_context context = {.node = HOB_NONE};
@@ -88,6 +98,7 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals "
 					 "(setting subdivision)",
 					 b->subdivided);
+	note_unseen(b);
 	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
 }
 
@@ -100,6 +111,7 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	if (!hob_usd_start(u, request, err) || !hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) ||
 		!hob_usd_stage_compose(u, layer, err))
 		return false;
+	hob_usd_census(u);
 	hob_usd_build_t b = {.u = u};
 	hob_image_set_init(&b.images, request);
 	hob_name_map_init(&b.material_map, request->scratch);
@@ -114,7 +126,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = usd_import,
 };

@@ -26,7 +26,8 @@ typedef struct hob_usd_build {
 	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
-	uint32_t subdivided; /* meshes that are drawn as their cage */
+	uint32_t subdivided;	 /* meshes that are drawn as their cage */
+	uint32_t hidden, unseen; /* prims left out with what is below them; prims that are not for drawing */
 } hob_usd_build_t;
 
 /* Where the walk is: what children inherit from their ancestors. */
@@ -125,6 +126,9 @@ bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HO
 /* The material for a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) when it is empty. */
 bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- usd_census.c: what the prims are, into request->seen ---- */
+void hob_usd_census(hob_usd *u);
 
 /* ---- usd_light.c ---- */
 

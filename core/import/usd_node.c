@@ -100,8 +100,12 @@ static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_con
 bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
 {
 	hob_usd_prim *prim = &b->u->prims[id];
-	if (is_data(prim->type) || is_hidden(b->u, prim))
+	if (is_data(prim->type))
 		return true;
+	if (is_hidden(b->u, prim)) {
+		b->hidden++;
+		return true;
+	}
 	hob_str purpose = hob_usd_text(hob_usd_still(b->u, prim, HOB_STR("purpose")));
 	if (purpose.len > 0)
 		context.unseen =
@@ -111,6 +115,7 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		return false;
 	place(b, prim, node, context.node);
 	prim->node = node;
+	b->unseen += context.unseen;
 	if (!context.unseen && !dispatch(b, id, node, context, err))
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	context.node = node;

@@ -158,6 +158,20 @@ static void every_shader_has_its_names(void **state)
 	" Texture: " #id ", \"Texture::t\", \"\" {\n  RelativeFilename: \"" file                                 \
 	"\"\n  Properties70: {\n" properties "  }\n }\n"
 
+/* Max writes its shader graphs as OSL beside its own parameters, which count. */
+static void parameters_of_max_count_before_its_osl(void **state)
+{
+	(void)state;
+	reader *r = read_material("unknown",
+							  IDS(1030429932, -559038463) COLOR("3dsMax|Parameters|base_color", 0.25, 0.5, 1)
+								  NUMBER("3dsMax|Parameters|roughness", 0.5),
+							  API("OSL") " Texture: 5, \"Texture::graph\", \"\" {\n }\n",
+							  " C: \"OO\",3,4\n C: \"OP\",5,3, \"3dsMax|Parameters|base_color_map\"\n");
+	near(r->model.materials[0].base_color[0], 0.25, "base colour");
+	assert_true(reader_noted(r, "fbx.no-picture"));
+	reader_free(r);
+}
+
 static void a_texture_takes_the_place_of_the_colour(void **state)
 {
 	(void)state;
@@ -304,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shader_has_its_names),
+		cmocka_unit_test(parameters_of_max_count_before_its_osl),
 		cmocka_unit_test(a_texture_takes_the_place_of_the_colour),
 		cmocka_unit_test(a_texture_names_its_set_of_coordinates),
 		cmocka_unit_test(materials_may_hang_on_the_geometry),
