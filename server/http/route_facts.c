@@ -211,7 +211,9 @@ typedef struct check {
 	const char *why;
 } check;
 
-static enum MHD_Result reply_checks(request *r, const check *checks, size_t count)
+/* `known_to_all`: a page of any site may learn that there is a daemon, and no more: its client tells a daemon that does not
+ * trust the page from one that does not run. */
+static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, bool known_to_all)
 {
 	bool verbose = false, fine = true;
 	hob_str ignored;
@@ -227,6 +229,10 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 	size_t size = body.size;
 	struct MHD_Response *response = srv_response_of(&body, "text/plain; charset=utf-8");
 	srv_response_add(response, "Cache-Control", "no-store");
+	if (known_to_all && response) {
+		MHD_del_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+		srv_response_add(response, "Cross-Origin-Resource-Policy", "cross-origin");
+	}
 	if (!fine)
 		srv_response_add(response, "Retry-After", "1");
 	return srv_reply(r, fine ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response, size);
@@ -235,7 +241,7 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 enum MHD_Result srv_route_livez(request *r)
 {
 	const check checks[] = {{"http", true, ""}};
-	return reply_checks(r, checks, HOB_COUNT_OF(checks));
+	return reply_checks(r, checks, HOB_COUNT_OF(checks), true);
 }
 
 enum MHD_Result srv_route_healthz(request *r)
@@ -268,7 +274,7 @@ enum MHD_Result srv_route_readyz(request *r)
 		{"disk", disk.size <= 1, (const char *)disk.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
-	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks));
+	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks), false);
 	hob_buf_release(&trouble);
 	hob_buf_release(&index);
 	hob_buf_release(&disk);

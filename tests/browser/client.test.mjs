@@ -153,6 +153,29 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 		await context.close();
 	});
 
+	test('a page of an origin that the daemon does not know is told so, in the error and by the stream', async () => {
+		const stranger = await startServer({ client: join(project, 'web/client') }, 0);
+		const origin = `http://127.0.0.1:${stranger.address().port}`;
+		const opened = await browser.newPage();
+		const ask = (daemon) => opened.evaluate(async (url) => {
+			const { HobClient } = await import('/client/hob.js');
+			const hob = new HobClient(url);
+			const told = await hob.get('art/a.obj').then(() => ({}), ({ code, message, hint }) => ({ code, message, hint }));
+			return { ...told, lost: await new Promise((resolve) => hob.watch('**', ({ kind, data }) => kind === 'lost' && resolve(data.message))) };
+		}, daemon);
+		try {
+			await opened.goto(`${origin}/client/examples/viewer.html`);
+			const host = new URL(studio.origin).host;
+			const [message, hint] = [`the daemon at ${host} does not let pages of ${origin} read it`, `start it with --cors-origin ${origin}`];
+			assert.deepEqual(await ask(studio.origin), { code: 'unreachable', message, hint, lost: `${message}; ${hint}` });
+			assert.match((await ask('http://127.0.0.1:1')).message, /cannot be reached/);
+		} finally {
+			await opened.close();
+			stranger.closeAllConnections();
+			stranger.close();
+		}
+	});
+
 	test('in Node: by name, by hash, deltas, errors with words', async () => {
 		const hob = new HobClient(studio.origin);
 		const old = await hob.get('art/grids.obj');

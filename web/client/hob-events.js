@@ -31,6 +31,22 @@ export class EventParser {
 	}
 }
 
+/**
+ * Why a request to `url` failed without an answer: {message, hint}. A browser does not say; but /livez may be asked by any page,
+ * so that an answer to it means that the daemon does not trust this page's origin.
+ */
+export async function whyUnreachable(url, cause) {
+	const { host, origin } = new URL(url);
+	const from = globalThis.location?.origin;
+	const blocked = { message: `the daemon at ${host} does not let pages of ${from} read it`, hint: `start it with --cors-origin ${from}` };
+	const gone = { message: `the daemon at ${host} cannot be reached`, hint: 'is hob serve running?' };
+	if (/CERT/.test(cause?.cause?.code)) return { ...gone, hint: 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' };
+	if (!from || from === origin) return gone;
+	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin)) return { ...gone, hint: `a page of https may not ask a daemon of http: give the daemon a certificate (--tls-cert), or open the page by http` };
+	const path = new URL('livez', String(url).replace(/(api\/v1|blobs|a)\/.*$/, ''));
+	return fetch(path, { mode: 'no-cors', credentials: 'omit', cache: 'no-store' }).then(() => blocked, () => gone);
+}
+
 async function readStream({ url, headers, credentials }, parser, take, signal) {
 	const silence = new AbortController();
 	let timer = setTimeout(() => silence.abort(), silenceMs);
@@ -75,7 +91,7 @@ export function openStream(source, callback) {
 					callback({ ...event, data: JSON.parse(event.data) });
 				}, ended.signal);
 			} catch (error) {
-				message = error.message;
+				message = error instanceof TypeError && !ended.signal.aborted ? await whyUnreachable(source.url, error).then(({ message: why, hint }) => `${why}; ${hint}`) : error.message;
 			}
 			if (ended.signal.aborted) return;
 			callback({ kind: 'lost', id, data: { message } });

@@ -13,7 +13,7 @@
  * needs the daemon's --cors-origin.
  */
 import { fetchDelta } from './hob-delta.js';
-import { listen } from './hob-events.js';
+import { listen, whyUnreachable } from './hob-events.js';
 import { hex } from './hob-format.js';
 
 /** Why something cannot be had or shown: message, and where the daemon told, file, line, hint, code, status. */
@@ -73,7 +73,8 @@ export class HobClient {
 			response = await fetch(new URL(target, this.url), { credentials: this.credentials, ...rest, headers: { ...this.headers, ...headers } });
 		} catch (error) {
 			if (error.name === 'AbortError') throw error;
-			throw new HobError(`the daemon at ${this.url.host} cannot be reached`, { file: name, code: 'unreachable', hint: /CERT/.test(error.cause?.code) ? 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' : 'is hob serve running?', cause: error });
+			const { message, hint } = await whyUnreachable(this.url, error);
+			throw new HobError(message, { file: name, code: 'unreachable', hint, cause: error });
 		}
 		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: name, status: 202, code: 'not-ready', hint: 'raise wait' });
 		if (!response.ok) throw await problemOf(response, name);
