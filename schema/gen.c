@@ -5,6 +5,7 @@
  *   @javascript        all packed tables as JavaScript constants
  *
  *   gen FORMATS.md.in > FORMATS.md        gen hob-format.js.in > ../web/client/hob-format.js */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,12 +99,25 @@ static void js_field(const char *type, unsigned count, const char *name, unsigne
 	printf("\t\t['%s', '%s', %u, %u%s],\n", name, type, offset, count, is_name ? ", true" : "");
 }
 
+/* A group's constants side by side, in lines of 130 columns at most. */
+static void js_constant(const char *group, const char *name, unsigned long long value)
+{
+	static char last[64];
+	static int column;
+	char text[96];
+	int width = snprintf(text, sizeof text, "%s: %llu,", name, value);
+	bool fits = strcmp(last, group) == 0 && column + 1 + width <= 124;
+	printf("%s%s", fits ? " " : *last ? "\n\t" : "\t", text);
+	column = fits ? column + 1 + width : width;
+	snprintf(last, sizeof last, "%s", group);
+}
+
 static void javascript(void)
 {
 	printf("/** Numbers with a name: enumerators and bits. */\nexport const constants = {\n");
-#define ENUM(group, name, value, doc) printf("\t%s: %llu,\n", #name, (unsigned long long)(value));
+#define ENUM(group, name, value, doc) js_constant(#group, #name, (unsigned long long)(value));
 #include "formats/packed.def"
-	printf("};\n\n/** Vertex formats by VkFormat number. */\nexport const vertexFormats = {\n");
+	printf("\n};\n\n/** Vertex formats by VkFormat number. */\nexport const vertexFormats = {\n");
 #define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \
 	printf("\t%u: { name: '%s', bytes: %u, components: %u, componentBytes: %u, kind: '%s' },\n", number,     \
 		   #name, bytes, components, component_bytes, #kind);

@@ -265,12 +265,31 @@ static bool init_tracks(bake_t *bake, track_set_t *set, uint32_t capacity)
 static void clip_range(const hob_clip *clip, float range[2])
 {
 	range[0] = range[1] = 0;
-	for (uint32_t i = 0; i < clip->channel_count; i++) {
-		const hob_track *track = &clip->tracks[clip->channels[i].track];
+	for (uint32_t i = 0; i < clip->channel_count + clip->property_count; i++) {
+		uint32_t id = i < clip->channel_count ? clip->channels[i].track
+											  : clip->properties[i - clip->channel_count].track;
+		const hob_track *track = &clip->tracks[id];
 		float first = track->times[0], last = track->times[track->key_count - 1];
 		range[0] = i == 0 || first < range[0] ? first : range[0];
 		range[1] = i == 0 || last > range[1] ? last : range[1];
 	}
+}
+
+/* Their keys are kept as they are: nobody says how far off a factor may be. */
+static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
+{
+	out->properties = HOB_NEW(bake->result, hob_property_channel, clip->property_count);
+	if (!out->properties)
+		return hob_fail_memory(bake->err, bake->result, "a clip");
+	for (uint32_t i = 0; i < clip->property_count; i++) {
+		hob_property_channel channel = clip->properties[i];
+		hob_track track;
+		if (!copy_track(bake, &clip->tracks[channel.track], (hob_reduce_rule){false, 0}, &track))
+			return false;
+		channel.track = intern_track(set, &track);
+		out->properties[out->property_count++] = channel;
+	}
+	return true;
 }
 
 static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
@@ -287,7 +306,7 @@ static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
 	track_set_t set;
 	if (!channels || !baked || !reduced || !rest || !rules || !out->channels)
 		return hob_fail_memory(bake->err, bake->scratch, "a clip");
-	if (!init_tracks(bake, &set, clip->track_count))
+	if (!init_tracks(bake, &set, clip->track_count + clip->property_count))
 		return false;
 	if (clip->track_count > 0)
 		memset(baked, 0xFF, clip->track_count * sizeof *baked);
@@ -304,9 +323,10 @@ static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
 		out->channels[out->channel_count++] =
 			(hob_channel){bake->scene->node_of_model[channels[i]->node], channels[i]->path, baked[source]};
 	}
+	bool done = bake_properties(bake, clip, &set, out);
 	out->tracks = set.tracks;
 	out->track_count = set.count;
-	return true;
+	return done;
 }
 
 static bool bake_clips(bake_t *bake, hob_baked_animations *out)

@@ -340,7 +340,7 @@ void hob_text_scene(text_writer *t, const hob_pack *pack)
 
 /* ---- animations ---- */
 
-static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk_clip *clip)
+static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk_clip *clip, uint32_t id)
 {
 	static const char *const kinds[] = {"translation", "rotation", "scale", "weights"};
 	hob_pack_array channels = hob_pack_find(pack, HOB_PK_CHAN), samplers = hob_pack_find(pack, HOB_PK_SMPL);
@@ -351,9 +351,18 @@ static void put_channel_kinds(text_writer *t, const hob_pack *pack, const hob_pk
 		by_path[channel->path]++;
 		keys += HOB_PACK_AT(hob_pk_sampler, samplers, channel->sampler)->key_count;
 	}
+	hob_pack_array properties = hob_pack_find(pack, HOB_PK_PROP);
+	uint32_t driven = 0;
+	for (uint32_t i = 0; i < properties.count; i++) {
+		const hob_pk_property_channel *channel = HOB_PACK_AT(hob_pk_property_channel, properties, i);
+		driven += channel->clip == id;
+		keys += channel->clip == id ? HOB_PACK_AT(hob_pk_sampler, samplers, channel->sampler)->key_count : 0;
+	}
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 		if (by_path[i])
 			hob_buf_printf(t->out, ", %u %s", by_path[i], kinds[i]);
+	if (driven)
+		hob_buf_printf(t->out, ", %u propert%s", driven, driven == 1 ? "y" : "ies");
 	hob_buf_printf(t->out, ", %llu key%s\n", (unsigned long long)keys, HOB_PLURAL(keys));
 }
 
@@ -370,7 +379,7 @@ void hob_text_animations(text_writer *t, const hob_pack *pack)
 		hob_buf_printf(t->out, " to ");
 		hob_text_floats(t, &clip->end, 1);
 		hob_buf_printf(t->out, " s, %u channel%s", clip->channel_count, HOB_PLURAL(clip->channel_count));
-		put_channel_kinds(t, pack, clip);
+		put_channel_kinds(t, pack, clip, i);
 	}
 	hob_text_more(t, clips.count, "  ");
 	hob_text_heading(t, "%u skin%s", skins.count, HOB_PLURAL(skins.count));

@@ -70,7 +70,7 @@ bool hob_glb_put_skins(glb_writer *w)
 
 typedef struct clip_writer {
 	glb_writer *w;
-	hob_pack_array channels, samplers, times, values;
+	hob_pack_array channels, properties, samplers, times, values;
 	uint32_t *time_place; /* [times] accessor + 1 of times that begin there, as long as ... */
 	uint32_t *time_count; /* ... this many */
 	float shift;		  /* added to times: glTF has none below zero */
@@ -99,10 +99,12 @@ static bool put_times(clip_writer *c, const hob_pk_sampler *s, uint32_t count, u
 	return true;
 }
 
-static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, uint32_t path)
+/* scalar: an accessor of single numbers, as many as there are components */
+static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 {
-	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"VEC3", "VEC4",
-																							"VEC3"};
+	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",
+																							"VEC2", "VEC3",
+																							"VEC4"};
 	const float *values = HOB_PACK_AT(float, c->values, s->value_first);
 	uint32_t mode = s->interpolation, components = s->components,
 			 per_key = mode == HOB_PK_CUBICSPLINE ? 3 : 1, time;
@@ -114,10 +116,10 @@ static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, uint32_t path)
 	}
 	if (!put_times(c, s, s->key_count, &time))
 		return false;
-	uint32_t output =
-		path == HOB_PK_PATH_WEIGHTS
-			? hob_glb_float_accessor(c->w, values, s->key_count * per_key * components, 1, "SCALAR", 0, false)
-			: hob_glb_float_accessor(c->w, values, s->key_count * per_key, components, types[path], 0, false);
+	uint32_t output = scalar ? hob_glb_float_accessor(c->w, values, s->key_count * per_key * components, 1,
+													  "SCALAR", 0, false)
+							 : hob_glb_float_accessor(c->w, values, s->key_count * per_key, components,
+													  types[components], 0, false);
 	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}",
 				   time, output, modes[mode]);
 	return true;
@@ -144,7 +146,7 @@ static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sam
 		if (mesh != HOB_PK_NONE && hob_glb_drawable(c->w, mesh) &&
 			HOB_PACK_AT(hob_pk_mesh, c->w->geometry.meshes, mesh)->morph_count == sampler->components) {
 			bool folded = c->w->node_place[at] == HOB_NONE;
-			if (!put++ && !put_sampler(c, sampler, HOB_PK_PATH_WEIGHTS))
+			if (!put++ && !put_sampler(c, sampler, true))
 				return false;
 			if (!folded || !done)
 				put_target(c, folded ? node : (uint32_t)at, HOB_PK_PATH_WEIGHTS);
@@ -170,16 +172,62 @@ static bool put_channels(clip_writer *c, const hob_pk_clip *clip)
 				return false;
 			continue;
 		}
-		if (!put_sampler(c, sampler, channel->path))
+		if (!put_sampler(c, sampler, false))
 			return false;
 		put_target(c, channel->node, channel->path);
 	}
 	return true;
 }
 
-static float first_time(const clip_writer *c, const hob_pk_clip *clip)
+/* The clip's first property channel, of `properties`. */
+static uint32_t first_property(const clip_writer *c, uint32_t clip)
+{
+	uint32_t i = 0;
+	while (i < c->properties.count && HOB_PACK_AT(hob_pk_property_channel, c->properties, i)->clip < clip)
+		i++;
+	return i;
+}
+
+static const hob_pk_property_channel *property_of(const clip_writer *c, uint32_t index, uint32_t clip)
+{
+	const hob_pk_property_channel *channel =
+		index < c->properties.count ? HOB_PACK_AT(hob_pk_property_channel, c->properties, index) : NULL;
+	return channel && channel->clip == clip ? channel : NULL;
+}
+
+static bool put_properties(clip_writer *c, uint32_t clip)
+{
+	const hob_pk_property_channel *channel;
+	for (uint32_t i = first_property(c, clip); (channel = property_of(c, i, clip)) != NULL; i++) {
+		hob_arena_mark mark = hob_arena_save(c->w->arena);
+		const char *pointer = hob_glb_pointer(c->w, channel);
+		if (!pointer) {
+			hob_note_add(c->w->notes, HOB_NOTE_WARNING, "glb.channel-dropped",
+						 "a clip drives property %u of material %u, which the exported file does not have",
+						 channel->property, channel->index);
+			continue;
+		}
+		if (!put_sampler(c, HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler), false))
+			return false;
+		c->w->extensions |= 1u << GLB_ANIMATION_POINTER;
+		hob_buf_printf(
+			hob_glb_next(&c->json_channels),
+			"{\"sampler\":%u,\"target\":{\"path\":\"pointer\",\"extensions\":{\"%s\":{\"pointer\":\"%s\"}}}}",
+			c->json_samplers.count - 1, hob_glb_extension_names[GLB_ANIMATION_POINTER], pointer);
+		hob_arena_restore(c->w->arena, mark);
+	}
+	return true;
+}
+
+static float first_time(const clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 {
 	float first = 0;
+	const hob_pk_property_channel *property;
+	for (uint32_t i = first_property(c, id); (property = property_of(c, i, id)) != NULL; i++) {
+		float time = *HOB_PACK_AT(float, c->times,
+								  HOB_PACK_AT(hob_pk_sampler, c->samplers, property->sampler)->time_first);
+		first = time < first ? time : first;
+	}
 	for (uint32_t i = 0; i < clip->channel_count; i++) {
 		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
 		float time = *HOB_PACK_AT(float, c->times,
@@ -189,17 +237,17 @@ static float first_time(const clip_writer *c, const hob_pk_clip *clip)
 	return first;
 }
 
-static bool put_clip(clip_writer *c, const hob_pk_clip *clip)
+static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 {
 	hob_str name = hob_pack_string(&c->w->animations, clip->name);
 	c->json_samplers.count = c->json_channels.count = 0;
 	hob_buf_clear(&c->json_samplers.text);
 	hob_buf_clear(&c->json_channels.text);
-	c->shift = -first_time(c, clip);
+	c->shift = -first_time(c, clip, id);
 	if (c->shift > 0)
 		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-moved",
 					 "clip '%.*s' begins before zero, which glTF forbids: moved", HOB_FMT(name));
-	if (!put_channels(c, clip))
+	if (!put_channels(c, clip) || !put_properties(c, id))
 		return false;
 	if (!c->json_channels.count) {
 		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-dropped", "clip '%.*s' has no channels",
@@ -223,6 +271,7 @@ bool hob_glb_put_animations(glb_writer *w)
 	clip_writer c = {
 		.w = w,
 		.channels = hob_pack_find(&w->animations, HOB_PK_CHAN),
+		.properties = hob_pack_find(&w->animations, HOB_PK_PROP),
 		.samplers = hob_pack_find(&w->animations, HOB_PK_SMPL),
 		.times = hob_pack_find(&w->animations, HOB_PK_TIME),
 		.values = hob_pack_find(&w->animations, HOB_PK_VALS),
@@ -232,7 +281,7 @@ bool hob_glb_put_animations(glb_writer *w)
 	c.time_count = HOB_NEW(w->arena, uint32_t, c.times.count);
 	bool ok = (c.time_place && c.time_count) || hob_fail_memory(w->err, w->arena, "key times");
 	for (uint32_t i = 0; ok && i < clips.count; i++)
-		ok = put_clip(&c, HOB_PACK_AT(hob_pk_clip, clips, i));
+		ok = put_clip(&c, HOB_PACK_AT(hob_pk_clip, clips, i), i);
 	hob_buf_release(&c.json_samplers.text);
 	hob_buf_release(&c.json_channels.text);
 	return ok;

@@ -98,6 +98,12 @@ static void put_colour(hob_buf *out, const char *key, const float *rgb)
 	hob_glb_floats(out, key, inside, 3);
 }
 
+static size_t index_of(const glb_writer *w, const hob_pk_material *m)
+{
+	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
+	return (size_t)((const uint8_t *)m - materials.data) / materials.stride;
+}
+
 /* ,"key":{"index":...}; `extra` is a further number of the object, as text with its comma, or "". */
 static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, uint32_t slot, const char *key,
 						const char *extra, float value)
@@ -113,7 +119,8 @@ static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, u
 		hob_glb_float(out, extra, value);
 	bool moved = ref->offset[0] != 0 || ref->offset[1] != 0, turned = ref->rotation != 0;
 	bool scaled = ref->scale[0] < 1 || ref->scale[0] > 1 || ref->scale[1] < 1 || ref->scale[1] > 1;
-	if (moved || turned || scaled) {
+	bool driven = w->moved_slots[index_of(w, m)] >> slot & 1;
+	if (driven || moved || turned || scaled) {
 		w->extensions |= 1u << GLB_TEXTURE_TRANSFORM;
 		hob_buf_printf(out, ",\"extensions\":{\"%s\":{\"offset\":[",
 					   hob_glb_extension_names[GLB_TEXTURE_TRANSFORM]);
@@ -248,7 +255,8 @@ static void put_extensions(extension_writer *e, float emissive_strength)
 		texture(e, HOB_PK_SLOT_SPECULAR_COLOR, "specularColorTexture");
 		end(e);
 	}
-	if (emissive_strength < 1 || emissive_strength > 1) {
+	bool driven = e->w->driven[index_of(e->w, m)] >> HOB_PK_PROPERTY_EMISSIVE_STRENGTH & 1;
+	if (driven || emissive_strength < 1 || emissive_strength > 1) {
 		begin(e, GLB_EMISSIVE_STRENGTH);
 		hob_glb_float(e->out, "emissiveStrength", emissive_strength);
 		end(e);
@@ -325,6 +333,8 @@ bool hob_glb_put_materials(glb_writer *w)
 	hob_pack_array images = hob_pack_find(&w->materials, HOB_PK_IMGS),
 				   samplers = hob_pack_find(&w->materials, HOB_PK_TSMP);
 	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
+	if (!hob_glb_find_driven(w))
+		return false;
 	w->image_place = HOB_NEW(w->arena, uint32_t, images.count);
 	if (!w->image_place)
 		return hob_fail_memory(w->err, w->arena, "images");

@@ -16,6 +16,7 @@ const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT] = {
 	[GLB_DISPERSION] = "KHR_materials_dispersion",
 	[GLB_DIFFUSE_TRANSMISSION] = "KHR_materials_diffuse_transmission",
 	[GLB_EMISSIVE_STRENGTH] = "KHR_materials_emissive_strength",
+	[GLB_ANIMATION_POINTER] = "KHR_animation_pointer",
 };
 
 hob_buf *hob_glb_next(glb_list *list)

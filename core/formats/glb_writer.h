@@ -34,6 +34,8 @@ typedef struct glb_writer {
 	glb_list views, accessors, gltf_meshes, nodes, gltf_materials, textures, images, samplers, cameras,
 		lights, scenes, skins, clips;
 	uint32_t extensions;	   /* bits of glb_extension */
+	uint64_t *driven;		   /* [packed materials] bits 1 << property that clips drive */
+	uint32_t *moved_slots;	   /* [packed materials] bits 1 << slot whose placement clips drive */
 	uint32_t *image_place;	   /* [packed images] in images, or HOB_NONE */
 	uint32_t *texture_place;   /* [packed texture references] in textures, or HOB_NONE */
 	uint32_t *node_place;	   /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
@@ -58,6 +60,7 @@ typedef enum glb_extension {
 	GLB_DISPERSION,
 	GLB_DIFFUSE_TRANSMISSION,
 	GLB_EMISSIVE_STRENGTH,
+	GLB_ANIMATION_POINTER,
 	GLB_EXTENSION_COUNT
 } glb_extension;
 
@@ -83,6 +86,11 @@ uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *vie
 /* An accessor of floats over new bytes that the caller has filled; `range` also writes min and max. */
 uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
 								const char *type, uint32_t target, bool range);
+
+/* ---- glb_property.c: what clips drive beside nodes */
+bool hob_glb_find_driven(glb_writer *w); /* before the materials */
+/* "/materials/3/emissiveFactor". NULL where the exported file has nothing to point at; lives in the writer's arena. */
+const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *channel);
 
 bool hob_glb_put_materials(glb_writer *w);
 /* Number of the glTF mesh whose primitives are packed meshes first..first+count-1, which for count > 1 are all of

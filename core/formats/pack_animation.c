@@ -14,7 +14,7 @@ typedef struct animation_writer {
 	hob_bytes *times, *values;
 	uint32_t *slots; /* open addressing over samplers with times of their own: sampler + 1 */
 	uint64_t slot_room;
-	uint64_t channel_count, sampler_count, joint_count, time_count, value_count;
+	uint64_t channel_count, property_count, sampler_count, joint_count, time_count, value_count;
 } animation_writer;
 
 static size_t value_count(const hob_track *t)
@@ -27,13 +27,15 @@ static void count_all(animation_writer *w)
 	for (uint32_t c = 0; c < w->from->clip_count; c++) {
 		const hob_clip *clip = &w->from->clips[c];
 		w->channel_count += clip->channel_count;
+		w->property_count += clip->property_count;
 		w->sampler_count += clip->track_count;
 		for (uint32_t t = 0; t < clip->track_count; t++)
 			w->value_count += value_count(&clip->tracks[t]);
 	}
 	for (uint32_t s = 0; s < w->from->skin_count; s++)
 		w->joint_count += w->from->skins[s].joint_count;
-	if (w->value_count < HOB_PK_NONE && w->channel_count < HOB_PK_NONE && w->sampler_count < HOB_PK_NONE / 4)
+	if (w->value_count < HOB_PK_NONE && w->channel_count < HOB_PK_NONE && w->property_count < HOB_PK_NONE &&
+		w->sampler_count < HOB_PK_NONE / 4)
 		return;
 	w->b.failed = true;
 	hob_fail(w->b.err, LIMIT, "animations of %llu values in %llu samplers do not fit one file",
@@ -95,6 +97,7 @@ static void put_clips(animation_writer *w)
 {
 	hob_pk_clip *clips = PACK_NEW(&w->b, hob_pk_clip, w->from->clip_count);
 	hob_pk_channel *channels = PACK_NEW(&w->b, hob_pk_channel, (size_t)w->channel_count);
+	hob_pk_property_channel *properties = PACK_NEW(&w->b, hob_pk_property_channel, (size_t)w->property_count);
 	w->samplers = PACK_NEW(&w->b, hob_pk_sampler, (size_t)w->sampler_count);
 	w->times = PACK_NEW(&w->b, hob_bytes, (size_t)w->sampler_count);
 	w->values = PACK_NEW(&w->b, hob_bytes, (size_t)w->sampler_count);
@@ -103,7 +106,7 @@ static void put_clips(animation_writer *w)
 	w->slots = PACK_NEW(&w->b, uint32_t, (size_t)w->slot_room);
 	if (w->b.failed)
 		return;
-	uint32_t channel = 0, sampler = 0;
+	uint32_t channel = 0, property = 0, sampler = 0;
 	w->value_count = 0;
 	for (uint32_t c = 0; c < w->from->clip_count; c++) {
 		const hob_clip *clip = &w->from->clips[c];
@@ -115,11 +118,23 @@ static void put_clips(animation_writer *w)
 				.sampler = sampler + clip->channels[i].track,
 				.path = clip->channels[i].path,
 			};
+		for (uint32_t i = 0; i < clip->property_count; i++)
+			properties[property++] = (hob_pk_property_channel){
+				.clip = c,
+				.property = (uint16_t)clip->properties[i].property,
+				.slot = (uint16_t)clip->properties[i].slot,
+				.index = clip->properties[i].index,
+				.sampler = sampler + clip->properties[i].track,
+			};
 		for (uint32_t t = 0; t < clip->track_count; t++)
 			put_sampler(w, &clip->tracks[t], sampler++);
 	}
 	hob_pack_add(&w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
 	hob_pack_add(&w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
+	if (property > 0) {
+		w->b.ver_minor = 3;
+		hob_pack_add(&w->b, HOB_PK_PROP, properties, property, sizeof *properties);
+	}
 	hob_pack_add(&w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);
 	hob_pack_add_pieces(&w->b, HOB_PK_TIME, w->times, sampler, (size_t)w->time_count, sizeof(float));
 	hob_pack_add_pieces(&w->b, HOB_PK_VALS, w->values, sampler, (size_t)w->value_count, sizeof(float));

@@ -53,6 +53,7 @@ static const rule rules[] = {
 	{HOB_PK_KIND_SCNE, HOB_PK_XTRA, sizeof(hob_pk_extra), false, false, true},
 	{HOB_PK_KIND_ANIM, HOB_PK_CLIP, sizeof(hob_pk_clip), false, false, false},
 	{HOB_PK_KIND_ANIM, HOB_PK_CHAN, sizeof(hob_pk_channel), false, false, false},
+	{HOB_PK_KIND_ANIM, HOB_PK_PROP, sizeof(hob_pk_property_channel), false, false, true},
 	{HOB_PK_KIND_ANIM, HOB_PK_SMPL, sizeof(hob_pk_sampler), false, false, false},
 	{HOB_PK_KIND_ANIM, HOB_PK_TIME, 4, false, false, false},
 	{HOB_PK_KIND_ANIM, HOB_PK_VALS, 4, false, false, false},

@@ -5,7 +5,7 @@
 
 typedef struct animation_checker {
 	const check_file *file;
-	check_section clips, channels, samplers, times, values, skins, joints, binds;
+	check_section clips, channels, properties, samplers, times, values, skins, joints, binds;
 	uint32_t *rise; /* [times] where the rising run that holds this time begins */
 } animation_checker;
 
@@ -53,6 +53,38 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 	hob_check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
 	CHECK(c->file, channel.path == HOB_PK_PATH_WEIGHTS || sampler.components == components[channel.path],
 		  "path %u has %u components", channel.path, sampler.components);
+	return true;
+}
+
+/* Sorted by clip; of properties that a later version adds nothing is known. */
+static bool check_properties(const animation_checker *c)
+{
+	static const uint8_t components[] = {
+#define PROPERTY(name, number, record, field, count, length, pointer, doc) [number] = count,
+#include "../../schema/formats/animation.def"
+	};
+	uint32_t clip = 0;
+	for (uint32_t i = 0; i < c->properties.entry.count; i++) {
+		hob_pk_property_channel channel;
+		hob_check_read(&c->properties, i, &channel, sizeof channel);
+		CHECK(c->file, channel.clip >= clip && channel.clip < c->clips.entry.count,
+			  "property channel %u: clip %u of %u after clip %u", i, channel.clip, c->clips.entry.count,
+			  clip);
+		clip = channel.clip;
+		CHECK(c->file, channel.sampler < c->samplers.entry.count, "property channel %u: sampler %u of %u", i,
+			  channel.sampler, c->samplers.entry.count);
+		hob_pk_sampler sampler;
+		hob_check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
+		bool known = channel.property < sizeof components;
+		CHECK(c->file, known || c->file->header.ver_minor > HOB_PK_VERSION_MINOR,
+			  "property channel %u: property %u", i, channel.property);
+		bool texture = channel.property >= HOB_PK_PROPERTY_TEXTURE_OFFSET &&
+					   channel.property <= HOB_PK_PROPERTY_TEXTURE_ROTATION;
+		CHECK(c->file, !known || channel.slot <= (texture ? HOB_PK_SLOT_BUMP : 0),
+			  "property channel %u: slot %u", i, channel.slot);
+		CHECK(c->file, !known || sampler.components == components[channel.property],
+			  "property channel %u: %u components", i, sampler.components);
+	}
 	return true;
 }
 
@@ -138,6 +170,7 @@ bool hob_check_animations(const check_file *file)
 		.file = file,
 		.clips = hob_check_find(file, HOB_PK_CLIP),
 		.channels = hob_check_find(file, HOB_PK_CHAN),
+		.properties = hob_check_find(file, HOB_PK_PROP),
 		.samplers = hob_check_find(file, HOB_PK_SMPL),
 		.times = hob_check_find(file, HOB_PK_TIME),
 		.values = hob_check_find(file, HOB_PK_VALS),
@@ -147,5 +180,6 @@ bool hob_check_animations(const check_file *file)
 	};
 	return find_runs(&c) && hob_check_all_finite(file, &c.times, "time") &&
 		   hob_check_all_finite(file, &c.values, "value") &&
-		   hob_check_all_finite(file, &c.binds, "inverse bind matrix") && check_clips(&c) && check_skins(&c);
+		   hob_check_all_finite(file, &c.binds, "inverse bind matrix") && check_clips(&c) &&
+		   check_properties(&c) && check_skins(&c);
 }

@@ -87,6 +87,30 @@ static bool cross_links(const check_set *set, uint32_t type, const check_file *t
 	return true;
 }
 
+static bool cross_properties(const check_set *set)
+{
+	const check_file *file = &set->animations;
+	uint32_t materials = hob_check_find(&set->materials, HOB_PK_MATL).entry.count;
+	uint32_t cameras = hob_check_find(&set->scene, HOB_PK_CAMS).entry.count,
+			 lights = hob_check_find(&set->scene, HOB_PK_LGTS).entry.count;
+	check_section channels = hob_check_find(file, HOB_PK_PROP);
+	for (uint32_t i = 0; i < channels.entry.count; i++) {
+		hob_pk_property_channel channel;
+		hob_check_read(&channels, i, &channel, sizeof channel);
+		bool light = channel.property >= HOB_PK_PROPERTY_LIGHT_COLOR,
+			 camera = !light && channel.property >= HOB_PK_PROPERTY_CAMERA_Y;
+		if (channel.property > HOB_PK_PROPERTY_LIGHT_OUTER_CONE || (!light && !camera && !set->has_materials))
+			continue;
+		if (!in_range(file, channel.index,
+					  light	   ? lights
+					  : camera ? cameras
+							   : materials,
+					  false, "driven thing", i))
+			return false;
+	}
+	return true;
+}
+
 static bool cross_animations(const check_set *set)
 {
 	const check_file *file = &set->animations;
@@ -96,6 +120,8 @@ static bool cross_animations(const check_set *set)
 	for (uint32_t i = 0; i < channels.entry.count; i++)
 		if (!in_range(file, hob_check_u32(&channels, i), nodes, false, "channel node", i))
 			return false;
+	if (!cross_properties(set))
+		return false;
 	for (uint32_t i = 0; i < joints.entry.count; i++)
 		if (!in_range(file, hob_check_u32(&joints, i), nodes, false, "joint node", i))
 			return false;

@@ -12,6 +12,7 @@ static const char *const supported[] = {
 	"EXT_meshopt_compression",
 	"EXT_texture_avif",
 	"EXT_texture_webp",
+	"KHR_animation_pointer",
 	"KHR_lights_punctual",
 	"KHR_materials_anisotropy",
 	"KHR_materials_clearcoat",
@@ -44,7 +45,6 @@ static const struct {
 	{"KHR_draco_mesh_compression", "this build has no Draco decoder: export without Draco, or use meshopt"},
 	{"KHR_techniques_webgl", "export with metallic-roughness materials"},
 	{"KHR_technique_webgl", "export with metallic-roughness materials"},
-	{"KHR_animation_pointer", "bake the animation to node channels"},
 };
 
 bool hob_gltf_knows(const char *extension)
@@ -243,7 +243,7 @@ static const char *const extensions[] = {"gltf", "glb", NULL};
 
 const hob_importer hob_gltf_importer = {
 	.name = "gltf",
-	.version = 4,
+	.version = 5,
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,

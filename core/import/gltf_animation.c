@@ -1,5 +1,7 @@
 #include "gltf_private.h"
 
+#include "../model/properties.h"
+
 #include <math.h>
 
 /* ---- tracks */
@@ -9,6 +11,7 @@ typedef struct sampler {
 	hob_interpolation interpolation;
 	uint32_t input, output; /* accessors */
 	uint32_t track;			/* made of it already, HOB_NONE = not yet */
+	bool rotation;			/* the track's values became unit quaternions */
 } sampler_t;
 
 static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_error *err)
@@ -122,8 +125,9 @@ static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path p
 /* ---- channels */
 
 typedef struct target {
-	uint32_t node; /* source node, HOB_NONE = the channel is dropped */
-	hob_path path;
+	bool dropped;
+	hob_gltf_pointed at; /* a node, a mesh whose nodes all follow, or a property */
+	hob_path path;		 /* translation where the values are plain numbers */
 	uint32_t components;
 } target_t;
 
@@ -133,20 +137,69 @@ static bool drop_channel(hob_gltf *g, hob_str clip, uint32_t index, const char *
 	return true;
 }
 
+static bool weights_of_mesh(const hob_gltf *g, uint32_t mesh, uint32_t *components)
+{
+	*components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
+	return *components > 0;
+}
+
+static bool node_target(hob_gltf *g, hob_str clip, uint32_t index, target_t *out, hob_error *err)
+{
+	static const uint32_t widths[] = {3, 4, 3};
+	uint32_t mesh;
+	out->path = out->at.path;
+	if (out->path != HOB_PATH_WEIGHTS) {
+		out->components = widths[out->path];
+		return true;
+	}
+	if (!hob_gltf_id(g->nodes.items[out->at.index], "mesh", g->meshes.count, &mesh, err))
+		return false;
+	out->dropped = !weights_of_mesh(g, mesh, &out->components);
+	return !out->dropped ||
+		   drop_channel(g, clip, index, "it animates weights of a node without morph targets");
+}
+
+static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *json, target_t *out,
+						   hob_error *err)
+{
+	const cJSON *extension;
+	hob_str pointer;
+	if (!hob_gltf_extension(json, "KHR_animation_pointer", &extension, err) ||
+		!hob_gltf_string(extension, "pointer", &pointer, err))
+		return false;
+	const char *why = hob_gltf_point(g, pointer, &out->at);
+	if (!why && out->at.kind == HOB_GLTF_AT_NODE)
+		return node_target(g, clip, index, out, err);
+	if (!why && out->at.kind == HOB_GLTF_AT_MESH) {
+		out->path = HOB_PATH_WEIGHTS;
+		why = weights_of_mesh(g, out->at.index, &out->components)
+				  ? NULL
+				  : "it animates weights of a mesh without morph targets";
+	}
+	if (!why && out->at.kind == HOB_GLTF_AT_PROPERTY)
+		out->components = hob_property_of(out->at.property)->components;
+	out->dropped = why != NULL;
+	if (why)
+		hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s; '%.*s'", HOB_FMT(clip),
+					  index, why, HOB_FMT(pointer));
+	return true;
+}
+
 static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *channel, target_t *out,
 						hob_error *err)
 {
 	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
-	static const uint32_t widths[] = {3, 4, 3};
 	const cJSON *json;
 	hob_str path;
-	uint32_t node, mesh;
-	*out = (target_t){.node = HOB_NONE};
+	uint32_t node;
+	*out = (target_t){.dropped = true};
 	if (!hob_gltf_object(channel, "target", &json, err) || !hob_gltf_string(json, "path", &path, err) ||
 		!hob_gltf_id(json, "node", g->nodes.count, &node, err))
 		return false;
+	out->dropped = false;
 	if (hob_str_equal(path, HOB_STR("pointer")))
-		return drop_channel(g, clip, index, "KHR_animation_pointer is not supported");
+		return pointer_target(g, clip, index, json, out, err);
+	out->dropped = true;
 	size_t i = 0;
 	while (i < HOB_COUNT_OF(paths) && !hob_str_equal(path, paths[i]))
 		i++;
@@ -154,17 +207,8 @@ static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *
 		return drop_channel(g, clip, index, "its path is unknown");
 	if (node == HOB_NONE)
 		return drop_channel(g, clip, index, "it names no node");
-	out->path = (hob_path)i;
-	out->components = out->path == HOB_PATH_WEIGHTS ? 0 : widths[i];
-	if (out->path == HOB_PATH_WEIGHTS) {
-		if (!hob_gltf_id(g->nodes.items[node], "mesh", g->meshes.count, &mesh, err))
-			return false;
-		out->components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
-		if (out->components == 0)
-			return drop_channel(g, clip, index, "it animates weights of a node without morph targets");
-	}
-	out->node = node;
-	return true;
+	*out = (target_t){.at = {.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i}};
+	return node_target(g, clip, index, out, err);
 }
 
 typedef struct clip_reader {
@@ -174,42 +218,81 @@ typedef struct clip_reader {
 	uint32_t sampler_count;
 	uint32_t *targeted; /* [nodes.count * 4] 1 + clip that last used this node and path */
 	uint32_t id;
+	uint32_t channel_room;
 } clip_reader_t;
 
-/* Channels of one sampler share its track unless they read it with another number of components. */
+/* Channels of one sampler share its track unless they read it with another number of components, or otherwise. */
 static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
 					 hob_error *err)
 {
 	hob_clip *clip = r->clip;
 	sampler_t *s = &r->samplers[sampler];
-	if (s->track != HOB_NONE && clip->tracks[s->track].components == target->components) {
+	bool rotation = target->path == HOB_PATH_ROTATION;
+	if (s->track != HOB_NONE && clip->tracks[s->track].components == target->components &&
+		s->rotation == rotation) {
 		*out = s->track;
 		return true;
 	}
 	if (!read_track(r->g, clip->name, s, target->path, target->components, &clip->tracks[clip->track_count],
 					err))
 		return hob_fail_in(err, "sampler %u", sampler);
+	s->rotation = rotation;
 	s->track = *out = clip->track_count++;
 	return true;
 }
 
-static bool read_channel(const clip_reader_t *r, uint32_t index, const cJSON *json, hob_error *err)
+static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t track, hob_error *err)
+{
+	uint32_t *used = &r->targeted[(size_t)node * 4 + path];
+	if (*used == r->id + 1)
+		return hob_fail(err, CORRUPT, "nodes[%u] and this path already have a channel", node);
+	*used = r->id + 1;
+	hob_clip *clip = r->clip;
+	if (clip->channel_count == r->channel_room) {
+		hob_channel *more = HOB_NEW(r->g->result, hob_channel, (size_t)r->channel_room * 2 + 8);
+		if (!more)
+			return hob_fail_memory(err, r->g->result, "channels");
+		if (clip->channel_count > 0)
+			memcpy(more, clip->channels, clip->channel_count * sizeof *more);
+		clip->channels = more;
+		r->channel_room = r->channel_room * 2 + 8;
+	}
+	clip->channels[clip->channel_count++] = (hob_channel){r->g->node_ids[node], path, track};
+	return true;
+}
+
+/* The weights of a mesh drive each node that shows it with the mesh's own weights. */
+static bool add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track, hob_error *err)
+{
+	for (uint32_t node = 0; node < r->g->nodes.count; node++) {
+		uint32_t own;
+		const cJSON *json = r->g->nodes.items[node];
+		if (!hob_gltf_id(json, "mesh", r->g->meshes.count, &own, err))
+			return false;
+		if (own == mesh && !hob_gltf_get(json, "weights") &&
+			!add_channel(r, node, HOB_PATH_WEIGHTS, track, err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, hob_error *err)
 {
 	uint32_t sampler, track = 0;
 	target_t target;
 	if (!read_target(r->g, r->clip->name, index, json, &target, err))
 		return false;
-	if (target.node == HOB_NONE)
+	if (target.dropped)
 		return true;
-	uint32_t *used = &r->targeted[(size_t)target.node * 4 + target.path];
-	if (*used == r->id + 1)
-		return hob_fail(err, CORRUPT, "nodes[%u] and this path already have a channel", target.node);
-	*used = r->id + 1;
 	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err) ||
 		!track_of(r, sampler, &target, &track, err))
 		return false;
-	r->clip->channels[r->clip->channel_count++] =
-		(hob_channel){r->g->node_ids[target.node], target.path, track};
+	if (target.at.kind == HOB_GLTF_AT_NODE)
+		return add_channel(r, target.at.index, target.path, track, err);
+	if (target.at.kind == HOB_GLTF_AT_MESH)
+		return add_mesh_channels(r, target.at.index, track, err);
+	r->clip->properties[r->clip->property_count++] =
+		(hob_property_channel){target.at.property, target.at.index, target.at.slot, track};
 	return true;
 }
 
@@ -221,10 +304,13 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
 		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
 		return false;
-	clip_reader_t r = {g, clip, HOB_NEW(g->scratch, sampler_t, samplers.count), samplers.count, targeted, id};
+	clip_reader_t r = {
+		g,	clip,		   HOB_NEW(g->scratch, sampler_t, samplers.count), samplers.count, targeted,
+		id, channels.count};
 	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
+	clip->properties = HOB_NEW(g->result, hob_property_channel, channels.count);
 	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
-	if (!r.samplers || !clip->channels || !clip->tracks)
+	if (!r.samplers || !clip->channels || !clip->properties || !clip->tracks)
 		return hob_fail_memory(err, g->result, "an animation");
 	for (uint32_t i = 0; i < samplers.count; i++)
 		if (!read_sampler(g, samplers.items[i], &r.samplers[i], err))
@@ -296,7 +382,7 @@ bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
 		hob_clip clip = {0};
 		if (!read_clip(g, i, targeted, &clip, err))
 			return hob_fail_in(err, "animations[%u] '%s'", i, hob_gltf_label(g->animations.items[i]));
-		if (clip.channel_count > 0)
+		if (clip.channel_count + clip.property_count > 0)
 			model->clips[model->clip_count++] = clip;
 		else
 			hob_gltf_note(g, "clip-empty", "animations[%u] '%.*s' moves nothing and was left out", i,

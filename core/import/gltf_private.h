@@ -209,7 +209,25 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf
 bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
 bool hob_gltf_import_lights(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
 bool hob_gltf_import_skins(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_scene.c */
-bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_animation.c */
+/* ---- gltf_pointer.c: KHR_animation_pointer ---- */
+
+typedef enum hob_gltf_pointed_kind {
+	HOB_GLTF_AT_NODE,
+	HOB_GLTF_AT_MESH,
+	HOB_GLTF_AT_PROPERTY
+} hob_gltf_pointed_kind;
+
+typedef struct hob_gltf_pointed {
+	hob_gltf_pointed_kind kind;
+	uint32_t index;			 /* source node, source mesh, or the model's material, camera or light */
+	hob_path path;			 /* of a node; of a mesh HOB_PATH_WEIGHTS */
+	uint32_t property, slot; /* hob_property; hob_slot of a texture's placement */
+} hob_gltf_pointed;
+
+/* What a pointer names, after materials, cameras and lights are imported. NULL, or why nothing follows it. */
+const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
+
+bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
 
 /* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture names no picture. */
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,

@@ -4,11 +4,14 @@
 #include "name_rules.h"
 #include "unique.h"
 
+#include "../model/properties.h"
+
 typedef struct bake {
 	hob_model *model;
 	hob_material *materials;					   /* [material_count] copies under change */
 	uint32_t *image_to, *sampler_to, *material_to; /* old id -> new id or HOB_NONE */
 	uint32_t image_count, sampler_count, material_count;
+	bool *driven;					/* [material_count] by a clip: no other is equal */
 	hob_variant_mapping **mappings; /* [mesh_count] renumbered copies: meshes may share one array */
 	hob_arena *arena, *scratch;
 	hob_notes *notes;
@@ -117,8 +120,11 @@ static void make_key(const hob_material *m, material_key_t *key)
 
 static bool same_material(const void *context, uint32_t a, uint32_t b)
 {
-	const hob_material *x = (const hob_material *)context + a, *y = (const hob_material *)context + b;
+	const bake_t *bake = context;
+	const hob_material *x = &bake->materials[a], *y = &bake->materials[b];
 	material_key_t left, right;
+	if (bake->driven[a] || bake->driven[b])
+		return false;
 	make_key(x, &left), make_key(y, &right);
 	return hob_str_equal(x->name, y->name) && hob_str_equal(x->extras.values, y->extras.values) &&
 		   hob_str_equal(x->extras.extensions, y->extras.extensions) &&
@@ -219,7 +225,7 @@ static bool fold_materials(bake_t *b)
 		}
 		hashes[i] = hash_material(&b->materials[i]);
 	}
-	hob_unique(count, hashes, same_material, b->materials, b->material_to, table);
+	hob_unique(count, hashes, same_material, b, b->material_to, table);
 	b->material_count = number(b->material_to, count, NULL);
 	return true;
 }
@@ -283,23 +289,50 @@ static void commit(bake_t *b, hob_material *materials, hob_image *images, hob_sa
 		mesh->material = mesh->material == HOB_NONE ? HOB_NONE : b->material_to[mesh->material];
 		mesh->mappings = b->mappings[i];
 	}
+	for (uint32_t c = 0; c < m->clip_count; c++)
+		for (uint32_t i = 0; i < m->clips[c].property_count; i++) {
+			hob_property_channel *channel = &m->clips[c].properties[i];
+			hob_driven driven = hob_property_of(channel->property)->driven;
+			if (driven == HOB_DRIVEN_MATERIAL || driven == HOB_DRIVEN_TEXREF)
+				channel->index = b->material_to[channel->index];
+		}
 	m->materials = materials, m->material_count = b->material_count;
 	m->images = images, m->image_count = b->image_count;
 	m->samplers = samplers, m->sampler_count = b->sampler_count;
+}
+
+/* Which materials, and which of their factors, clips drive. */
+static bool find_driven(bake_t *b, hob_driven_factors *factors)
+{
+	const hob_model *m = b->model;
+	b->driven = HOB_NEW(b->scratch, bool, m->material_count);
+	if (!b->driven)
+		return false;
+	for (uint32_t c = 0; c < m->clip_count; c++)
+		for (uint32_t i = 0; i < m->clips[c].property_count; i++) {
+			const hob_property_channel *channel = &m->clips[c].properties[i];
+			const hob_property_info *info = hob_property_of(channel->property);
+			if (info->driven != HOB_DRIVEN_MATERIAL && info->driven != HOB_DRIVEN_TEXREF)
+				continue;
+			b->driven[channel->index] = true;
+			factors[channel->index] |= (hob_driven_factors)1 << channel->property;
+		}
+	return true;
 }
 
 static bool bake(bake_t *b, const hob_material_options *options)
 {
 	hob_model *m = b->model;
 	b->materials = HOB_NEW(b->scratch, hob_material, m->material_count);
-	if (!b->materials)
+	hob_driven_factors *factors = HOB_NEW(b->scratch, hob_driven_factors, m->material_count);
+	if (!b->materials || !factors || !find_driven(b, factors))
 		return false;
 	for (uint32_t i = 0; i < m->material_count; i++) {
 		b->materials[i] = m->materials[i];
 		if (options->name_rules)
 			hob_name_rules_apply(&b->materials[i], base_color_file(m, &m->materials[i]));
 		hob_material_clamp(&b->materials[i], b->notes);
-		hob_material_clear_slots(&b->materials[i], b->notes);
+		hob_material_clear_slots(&b->materials[i], factors[i], b->notes);
 	}
 	for (uint32_t i = 0; i < m->mesh_count; i++)
 		note_missing_uvs(b, &m->meshes[i], m->meshes[i].material);

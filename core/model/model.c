@@ -1,4 +1,5 @@
 #include "model.h"
+#include "properties.h"
 
 #include "../base/limits.h"
 
@@ -377,10 +378,30 @@ static bool check_track(const hob_track *track, hob_error *err)
 	return true;
 }
 
+static bool check_property(const hob_model *model, const hob_clip *clip, const hob_property_channel *channel,
+						   hob_error *err)
+{
+	const uint32_t counts[] = {[HOB_DRIVEN_MATERIAL] = model->material_count,
+							   [HOB_DRIVEN_TEXREF] = model->material_count,
+							   [HOB_DRIVEN_CAMERA] = model->camera_count,
+							   [HOB_DRIVEN_LIGHT] = model->light_count};
+	if (channel->property >= HOB_PROPERTY_COUNT || channel->track >= clip->track_count ||
+		channel->slot >= HOB_SLOT_COUNT)
+		return hob_fail(err, CORRUPT, "property %u, slot %u, track %u of %u", channel->property,
+						channel->slot, channel->track, clip->track_count);
+	const hob_property_info *info = hob_property_of(channel->property);
+	uint32_t components = clip->tracks[channel->track].components;
+	if (channel->index >= counts[info->driven] || components != info->components)
+		return hob_fail(err, CORRUPT, "thing %u of %u, %u components where the property has %u",
+						channel->index, counts[info->driven], components, info->components);
+	return true;
+}
+
 static bool check_clip(const hob_model *model, const hob_clip *clip, hob_error *err)
 {
 	if (!check_array(clip->tracks, clip->track_count, "tracks", err) ||
-		!check_array(clip->channels, clip->channel_count, "channels", err))
+		!check_array(clip->channels, clip->channel_count, "channels", err) ||
+		!check_array(clip->properties, clip->property_count, "property channels", err))
 		return false;
 	for (uint32_t i = 0; i < clip->track_count; i++)
 		if (!check_track(&clip->tracks[i], err))
@@ -397,6 +418,9 @@ static bool check_clip(const hob_model *model, const hob_clip *clip, hob_error *
 		if (channel->path != HOB_PATH_WEIGHTS && components != wanted)
 			return hob_fail(err, CORRUPT, "channel %u: %u components, path needs %u", i, components, wanted);
 	}
+	for (uint32_t i = 0; i < clip->property_count; i++)
+		if (!check_property(model, clip, &clip->properties[i], err))
+			return hob_fail_in(err, "property channel %u", i);
 	return true;
 }
 

@@ -277,10 +277,19 @@ typedef struct hob_channel {
 	uint32_t track; /* into hob_clip.tracks */
 } hob_channel;
 
+/* What drives something else than a node (properties.h). */
+typedef struct hob_property_channel {
+	uint32_t property; /* hob_property */
+	uint32_t index;	   /* material, camera or light */
+	uint32_t slot;	   /* hob_slot of a texture's placement, else 0 */
+	uint32_t track;	   /* into hob_clip.tracks */
+} hob_property_channel;
+
 typedef struct hob_clip {
 	hob_str name; /* unique within the model */
-	uint32_t channel_count, track_count;
+	uint32_t channel_count, property_count, track_count;
 	hob_channel *channels;
+	hob_property_channel *properties;
 	hob_track *tracks;
 } hob_clip;
 

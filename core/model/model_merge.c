@@ -1,4 +1,5 @@
 #include "model_merge.h"
+#include "properties.h"
 #include "../base/limits.h"
 
 #include <assert.h>
@@ -180,6 +181,16 @@ static bool append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 		for (uint32_t c = 0; c < clip->channel_count; c++) {
 			clip->channels[c] = in->clips[i].channels[c];
 			clip->channels[c].node += m->node_count;
+		}
+		clip->properties = HOB_NEW(arena, hob_property_channel, clip->property_count);
+		if (!clip->properties)
+			return false;
+		for (uint32_t c = 0; c < clip->property_count; c++) {
+			hob_driven driven = hob_property_of(in->clips[i].properties[c].property)->driven;
+			clip->properties[c] = in->clips[i].properties[c];
+			clip->properties[c].index += driven == HOB_DRIVEN_CAMERA  ? m->camera_count
+										 : driven == HOB_DRIVEN_LIGHT ? m->light_count
+																	  : m->material_count;
 		}
 	}
 	return true;

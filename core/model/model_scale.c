@@ -1,4 +1,5 @@
 #include "model_scale.h"
+#include "properties.h"
 
 #include <math.h>
 
@@ -98,36 +99,45 @@ static size_t value_count(const hob_track *track)
 	return (size_t)track->key_count * track->components * (track->interpolation == HOB_CUBICSPLINE ? 3 : 1);
 }
 
-/* Translation channels get scaled tracks; the old ones stay for channels of other kinds that share them. */
-static void scale_clip(scaler_t *s, hob_clip *clip)
+/* Channels of lengths get scaled tracks; the old ones stay for channels of other kinds that share them. */
+static uint32_t scale_track(scaler_t *s, hob_clip *clip, uint32_t *scaled, uint32_t track)
+{
+	if (scaled[track] == HOB_NONE) {
+		hob_track *to = &clip->tracks[clip->track_count];
+		*to = clip->tracks[track];
+		scale_array(s, &to->values, value_count(to));
+		scaled[track] = clip->track_count++;
+	}
+	return scaled[track];
+}
+
+static void scale_clip(scaler_t *s, const hob_model *model, hob_clip *clip)
 {
 	uint32_t *scaled = HOB_NEW(s->arena, uint32_t, clip->track_count);
 	hob_track *tracks = HOB_NEW(s->arena, hob_track, 2 * (size_t)clip->track_count);
 	hob_channel *channels = HOB_NEW(s->arena, hob_channel, clip->channel_count);
-	if (!scaled || !tracks || !channels) {
+	hob_property_channel *properties = HOB_NEW(s->arena, hob_property_channel, clip->property_count);
+	if (!scaled || !tracks || !channels || !properties) {
 		s->out_of_memory = true;
 		return;
 	}
-	uint32_t count = clip->track_count;
-	for (uint32_t t = 0; t < count; t++) {
+	for (uint32_t t = 0; t < clip->track_count; t++) {
 		tracks[t] = clip->tracks[t];
 		scaled[t] = HOB_NONE;
 	}
+	clip->tracks = tracks;
 	for (uint32_t c = 0; c < clip->channel_count; c++) {
 		channels[c] = clip->channels[c];
-		uint32_t track = channels[c].track;
-		if (channels[c].path != HOB_PATH_TRANSLATION)
-			continue;
-		if (scaled[track] == HOB_NONE) {
-			tracks[count] = tracks[track];
-			scale_array(s, &tracks[count].values, value_count(&tracks[count]));
-			scaled[track] = count++;
-		}
-		channels[c].track = scaled[track];
+		if (channels[c].path == HOB_PATH_TRANSLATION)
+			channels[c].track = scale_track(s, clip, scaled, channels[c].track);
 	}
-	clip->tracks = tracks;
-	clip->track_count = count;
+	for (uint32_t c = 0; c < clip->property_count; c++) {
+		properties[c] = clip->properties[c];
+		if (hob_property_is_length(model, &properties[c]))
+			properties[c].track = scale_track(s, clip, scaled, properties[c].track);
+	}
 	clip->channels = channels;
+	clip->properties = properties;
 }
 
 bool hob_model_scale(hob_model *model, float factor, hob_arena *arena, hob_error *err)
@@ -140,7 +150,7 @@ bool hob_model_scale(hob_model *model, float factor, hob_arena *arena, hob_error
 	scale_meshes(&s, model);
 	scale_scene(&s, model);
 	for (uint32_t i = 0; i < model->clip_count; i++)
-		scale_clip(&s, &model->clips[i]);
+		scale_clip(&s, model, &model->clips[i]);
 	if (s.out_of_memory)
 		return hob_fail_memory(err, arena, "the scaled model");
 	if (s.overflow)

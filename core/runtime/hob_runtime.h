@@ -279,16 +279,27 @@ void hob_rt_place(hob_rt_instance *instance, const float matrix[16]);
  * At first the node's own, else its mesh's default ones. */
 float *hob_rt_weights(hob_rt_instance *instance);
 
+/* The records of hob_rt_material and so on with what hob_rt_apply wrote into this instance: KHR_animation_pointer. True when
+ * some clip of the asset drives one of their numbers: those whose answer is false need no second look. A texture
+ * reference is that of a material's slot, which must have one. Derived fields (transparency, alpha_test) stay as cooked.
+ * O(log properties) for each number. */
+bool hob_rt_driven_material(const hob_rt_instance *instance, uint32_t material, hob_pk_material *out);
+bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, uint32_t slot,
+						  hob_pk_texref *out);
+bool hob_rt_driven_camera(const hob_rt_instance *instance, uint32_t camera, hob_pk_camera *out);
+bool hob_rt_driven_light(const hob_rt_instance *instance, uint32_t light, hob_pk_light *out);
+
 /* ---- clips: sampling ------------------------------------------------------------------------------------------ */
 
 /* A pose holds, structure of arrays, the translation, rotation and scale of every node that some clip of the asset
- * moves (asset->animated says which node a slot is), and all morph weights. Begins as the rest pose. */
+ * moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials, textures'
+ * placement, cameras and lights that some clip drives. Begins as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
 	float *rotation[4];
 	float *scale[3];
-	float *weights; /* [asset->weight_count] */
+	float *weights; /* [asset->weight_count], then what clips drive beside nodes */
 	float total;	/* used by blending */
 };
 

@@ -8,8 +8,8 @@ void hob_rt_blend_begin(hob_rt_pose *out)
 {
 	const rt_asset *a = RT_ASSET(out->asset);
 	memset(rt_pose_rows(out), 0, (size_t)a->slot_stride * RT_POSE_ROWS * sizeof(float));
-	if (a->pub.weight_count > 0)
-		memset(out->weights, 0, a->pub.weight_count * sizeof(float));
+	if (a->value_count > 0)
+		memset(out->weights, 0, a->value_count * sizeof(float));
 	out->total = 0;
 }
 
@@ -55,7 +55,7 @@ static void add_rows(hob_rt_pose *out, const float *rows, const float *weights, 
 	add_scaled(own, rows, weight, stride * 3);
 	add_rotations(own + stride * RT_ROW_ROTATION, rows + stride * RT_ROW_ROTATION, weight, stride);
 	add_scaled(own + stride * RT_ROW_SCALE, rows + stride * RT_ROW_SCALE, weight, stride * 3);
-	add_scaled(out->weights, weights, weight, a->pub.weight_count);
+	add_scaled(out->weights, weights, weight, a->value_count);
 	out->total += weight;
 }
 
@@ -83,7 +83,7 @@ void hob_rt_blend_end(hob_rt_pose *out)
 	if (out->total > 1) {
 		divide(rows, out->total, stride * 3);
 		divide(rows + stride * RT_ROW_SCALE, out->total, stride * 3);
-		divide(out->weights, out->total, a->pub.weight_count);
+		divide(out->weights, out->total, a->value_count);
 	}
 	normalise_rotations(rows + stride * RT_ROW_ROTATION, stride);
 }
@@ -132,6 +132,6 @@ void hob_rt_blend_additive(hob_rt_pose *base, const hob_rt_pose *pose, const hob
 		}
 		turn_further(base, pose, reference, weight, slot);
 	}
-	for (uint32_t i = 0; i < base->asset->weight_count; i++)
+	for (uint32_t i = 0; i < RT_ASSET(base->asset)->value_count; i++)
 		base->weights[i] += weight * (pose->weights[i] - reference->weights[i]);
 }

@@ -11,7 +11,7 @@ hob_rt_pose *hob_rt_take_pose(rt_memory *memory, const rt_asset *a)
 {
 	hob_rt_pose *pose = RT_TAKE(memory, hob_rt_pose, 1);
 	float *rows = RT_TAKE(memory, float, (uint64_t)a->slot_stride *RT_POSE_ROWS);
-	float *weights = RT_TAKE(memory, float, a->pub.weight_count);
+	float *weights = RT_TAKE(memory, float, a->value_count);
 	if (!pose)
 		return NULL;
 	pose->asset = &a->pub;
@@ -55,7 +55,7 @@ void hob_rt_pose_rest(hob_rt_pose *pose)
 {
 	const rt_asset *a = RT_ASSET(pose->asset);
 	copy_floats(rt_pose_rows(pose), a->rest, (size_t)a->slot_stride * RT_POSE_ROWS);
-	copy_floats(pose->weights, a->weights, a->pub.weight_count);
+	copy_floats(pose->weights, a->weights, a->value_count);
 }
 
 void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from)
@@ -63,7 +63,7 @@ void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from)
 	const rt_asset *a = RT_ASSET(from->asset);
 	assert(to->asset == from->asset);
 	copy_floats(rt_pose_rows(to), rt_pose_rows(from), (size_t)a->slot_stride * RT_POSE_ROWS);
-	copy_floats(to->weights, from->weights, a->pub.weight_count);
+	copy_floats(to->weights, from->weights, a->value_count);
 }
 
 void hob_rt_apply(const hob_rt_pose *pose, hob_rt_instance *in)
@@ -88,7 +88,7 @@ void hob_rt_apply(const hob_rt_pose *pose, hob_rt_instance *in)
 		if (moved || turned || scaled || in->flags[node] & RT_NODE_MATRIX)
 			hob_rt_set_trs(in, node, moved ? t : NULL, turned ? r : NULL, scaled ? s : NULL);
 	}
-	for (uint32_t i = 0; i < a->pub.weight_count; i++)
+	for (uint32_t i = 0; i < a->value_count; i++)
 		if (a->weight_animated[i])
 			in->weights[i] = pose->weights[i];
 }
@@ -330,6 +330,19 @@ void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, 
 			for (int k = 0; k < 3; k++)
 				rows[k][slot] = v[k];
 		}
+	}
+	for (uint32_t i = hob_rt_first_property(a, clip_index); i < a->properties.count; i++) {
+		const hob_pk_property_channel *channel = RT_AT(hob_pk_property_channel, a->properties, i);
+		const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, channel->sampler);
+		uint32_t none = 0;
+		if (channel->clip != clip_index)
+			break;
+		if (a->property_slots[i] == HOB_RT_NONE)
+			continue;
+		curve_t curve = {values + sampler->value_first, sampler->components, sampler->interpolation, false};
+		place_t place = find_place(times + sampler->time_first, sampler->key_count, time,
+								   sampler->interpolation == HOB_PK_STEP, &none);
+		evaluate(&curve, &place, 0, curve.components, pose->weights + a->property_slots[i]);
 	}
 	if (batch.count > 0)
 		flush(&batch, pose);

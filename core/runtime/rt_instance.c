@@ -75,7 +75,7 @@ static void lay_out(hob_rt_instance *in, rt_memory *memory, const rt_asset *a)
 	in->flags = RT_TAKE(memory, uint8_t, nodes);
 	in->dirty = RT_TAKE(memory, uint64_t, words);
 	in->dirty_words = RT_TAKE(memory, uint64_t, (words + 63) / 64);
-	in->weights = RT_TAKE(memory, float, a->pub.weight_count);
+	in->weights = RT_TAKE(memory, float, a->value_count);
 	in->ranges = RT_TAKE(memory, hob_rt_range, (uint64_t)nodes / 2 + 1);
 }
 
@@ -96,8 +96,8 @@ bool hob_rt_instance_open(const hob_rt_asset *asset, hob_rt_instance **out, hob_
 	rt_identity(in->base);
 	for (uint32_t i = 0; i < asset->node_count; i++)
 		hob_rt_reset_node(in, i);
-	if (asset->weight_count > 0)
-		memcpy(in->weights, a->weights, asset->weight_count * sizeof *in->weights);
+	if (a->value_count > 0)
+		memcpy(in->weights, a->weights, a->value_count * sizeof *in->weights);
 	hob_rt_update(in);
 	*out = in;
 	return true;

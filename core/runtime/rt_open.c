@@ -61,8 +61,11 @@ static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 	if (weights > 0) {
 		a->weight_of = RT_TAKE(memory, uint32_t, a->pub.node_count);
 		a->weights_at = RT_TAKE(memory, uint32_t, a->pub.node_count);
-		a->weights = RT_TAKE(memory, float, weights);
-		a->weight_animated = RT_TAKE(memory, uint8_t, weights);
+	}
+	uint64_t values = weights + 4 * (uint64_t)a->properties.count;
+	if (values > 0) {
+		a->weights = RT_TAKE(memory, float, values);
+		a->weight_animated = RT_TAKE(memory, uint8_t, values);
 	}
 	return true;
 }
@@ -181,6 +184,7 @@ static bool lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 	if (!take_draws(a, memory, error))
 		return false;
 	hob_rt_clips_lay_out(a, memory);
+	hob_rt_properties_lay_out(a, memory);
 	return !memory->failed || hob_rt_fail(error, HOB_RT_MEMORY, "the model does not fit the address space");
 }
 
@@ -219,7 +223,7 @@ static bool fill(rt_asset *a, uint64_t *room, uint32_t *numbers, hob_rt_error *e
 		return false;
 	if (a->weight_of && !fill_weights(a, numbers, error))
 		return false;
-	if (!hob_rt_clips_fill(a, numbers, error))
+	if (!hob_rt_clips_fill(a, numbers, error) || !hob_rt_properties_fill(a, error))
 		return false;
 	fill_rest(a);
 	return true;

@@ -118,6 +118,7 @@ static bool find_clips(rt_asset *a, hob_rt_error *error)
 	const wanted_t wanted[] = {
 		{HOB_PK_CLIP, sizeof(hob_pk_clip), &a->clip_records},
 		{HOB_PK_CHAN, sizeof(hob_pk_channel), &a->channels},
+		{HOB_PK_PROP, sizeof(hob_pk_property_channel), &a->properties},
 		{HOB_PK_SMPL, sizeof(hob_pk_sampler), &a->clip_samplers},
 		{HOB_PK_TIME, sizeof(float), &a->times},
 		{HOB_PK_VALS, sizeof(float), &a->values},

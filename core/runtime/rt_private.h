@@ -89,7 +89,7 @@ typedef struct rt_asset {
 	hob_rt_draw *draws;
 	uint32_t *weight_of;  /* [node_count] first weight of nodes that have some; NULL without morph targets */
 	uint32_t *weights_at; /* [node_count] how many */
-	float *weights;		  /* [pub.weight_count] rest */
+	float *weights;		  /* [value_count] rest: morph weights, then what clips drive beside nodes */
 	/* meshes */
 	rt_array mesh_records, lod_records, layouts, attribute_records, morphs, variant_maps, deltas;
 	rt_array meshlets, meshlet_vertices, meshlet_triangles;
@@ -110,7 +110,13 @@ typedef struct rt_asset {
 	uint8_t *unit_curves;	 /* [clip_samplers.count] 1 when every key is a unit quaternion */
 	uint32_t *animated;
 	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
-	uint8_t *weight_animated; /* [pub.weight_count] 1 where some clip does */
+	uint8_t *weight_animated; /* [value_count] 1 where some clip does */
+	rt_array properties;	  /* hob_pk_property_channel */
+	uint32_t value_count;	  /* floats of a pose beside translations, rotations and scales */
+	uint32_t property_count;  /* different properties; their keys ascend */
+	uint64_t *property_keys, *property_room;
+	uint32_t *property_values; /* [property_count] first in weights */
+	uint32_t *property_slots;  /* [properties.count] the same by channel, NONE: does nothing */
 	uint32_t slot_room, slot_stride;
 	float *rest; /* 10 rows of slot_stride: translation, rotation, scale of the animated nodes */
 } rt_asset;
@@ -157,6 +163,11 @@ void hob_rt_clips_lay_out(rt_asset *asset, rt_memory *memory);
 bool hob_rt_skins_fill(rt_asset *asset, hob_rt_error *error);
 bool hob_rt_clips_fill(rt_asset *asset, uint32_t *slot_of,
 					   hob_rt_error *error); /* slot_of: [node_count] room */
+
+/* ---- rt_property.c: what clips drive beside nodes */
+void hob_rt_properties_lay_out(rt_asset *asset, rt_memory *memory);
+bool hob_rt_properties_fill(rt_asset *asset, hob_rt_error *error); /* after the morph weights */
+uint32_t hob_rt_first_property(const rt_asset *asset, uint32_t clip);
 
 /* ---- rt_skin.c */
 /* places: [largest joint_count] zeros, zeros again on return. */

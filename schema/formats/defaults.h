@@ -5,6 +5,10 @@
 #ifndef ENUM
 #define ENUM(group, name, value, doc)
 #endif
+#ifndef PROPERTY
+#define PROPERTY(name, number, record, field, components, length, pointer, doc)                              \
+	ENUM(property, PROPERTY_##name, number, doc)
+#endif
 #ifndef RECORD
 #define RECORD(record, size, doc)
 #endif

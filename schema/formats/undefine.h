@@ -2,6 +2,7 @@
 #ifndef HOB_TABLES
 #undef KIND
 #undef ENUM
+#undef PROPERTY
 #undef RECORD
 #undef FIELD
 #undef ARRAY

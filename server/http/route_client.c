@@ -12,6 +12,7 @@ EMBED(hob_client_overlay, "web/client/hob-overlay.js");
 EMBED(hob_client_three, "web/client/hob-three.js");
 EMBED(hob_client_geometry, "web/client/hob-three-geometry.js");
 EMBED(hob_client_material, "web/client/hob-three-material.js");
+EMBED(hob_client_property, "web/client/hob-three-property.js");
 EMBED(hob_client_scene, "web/client/hob-three-scene.js");
 EMBED(hob_client_blocks, "web/client/hob-blocks.js");
 EMBED(hob_client_format, "web/client/hob-format.js");
@@ -27,6 +28,7 @@ static const struct {
 	{"hob-three.js", hob_client_three_begin, hob_client_three_end},
 	{"hob-three-geometry.js", hob_client_geometry_begin, hob_client_geometry_end},
 	{"hob-three-material.js", hob_client_material_begin, hob_client_material_end},
+	{"hob-three-property.js", hob_client_property_begin, hob_client_property_end},
 	{"hob-three-scene.js", hob_client_scene_begin, hob_client_scene_end},
 	{"hob-blocks.js", hob_client_blocks_begin, hob_client_blocks_end},
 	{"hob-format.js", hob_client_format_begin, hob_client_format_end},

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { listFacts, readGltf, sceneFacts } from './facts.mjs';
+import { curves, makePointers } from './pointers.mjs';
 import { problems } from './validate.mjs';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -64,6 +65,21 @@ function differences(exported, source, row) {
 	return found;
 }
 
+/* Pointers of the first clip and their keys. */
+function pointerKeys({ json, bin }) {
+	const floats = (id) => {
+		const accessor = json.accessors[id], view = json.bufferViews[accessor.bufferView];
+		const count = accessor.count * { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4 }[accessor.type];
+		const start = (view.byteOffset ?? 0) + (accessor.byteOffset ?? 0);
+		return Array.from({ length: count }, (_, i) => bin.readFloatLE(start + i * 4));
+	};
+	const [{ channels, samplers }] = json.animations;
+	return Object.fromEntries(channels.filter(({ target }) => target.path === 'pointer').map(({ sampler, target }) => {
+		const { input, output, interpolation: mode } = samplers[sampler];
+		return [target.extensions.KHR_animation_pointer.pointer, { mode, times: floats(input), values: floats(output) }];
+	}));
+}
+
 const skip = !existsSync(join(project, 'tests/gltf/node_modules')) ? 'npm ci --prefix tests/gltf fetches what is needed'
 	: !existsSync(hob) ? `there is no ${hob}` : false;
 
@@ -94,6 +110,20 @@ describe('exported GLB files', { skip }, () => {
 	after(() => rmSync(out, { recursive: true }));
 
 	for (const name of own) test(name, () => check(simple, name));
+	test('KHR_animation_pointer: the exported clip names the same things with the same keys', async () => {
+		const folder = mkdtempSync(join(tmpdir(), 'hob-test-pointers-'));
+		try {
+			makePointers(folder);
+			run(folder, ['pointers.gltf']);
+			assert.deepEqual((await problems(new Uint8Array(readFileSync(exported('pointers.gltf'))))).filter(({ severity }) => severity === 0), []);
+			assert.deepEqual(differences(readGltf(exported('pointers.gltf')), readGltf(join(folder, 'pointers.gltf'))), []);
+			assert.deepEqual(pointerKeys(readGltf(exported('pointers.gltf'))), Object.fromEntries(Object.entries(curves)
+				.filter(([pointer]) => !/^\/(nodes|meshes)/.test(pointer)).map(([pointer, [mode, times, values]]) =>
+					[pointer, { mode, times, values: values.flat(2).map(Math.fround) }])));
+		} finally {
+			rmSync(folder, { recursive: true });
+		}
+	});
 	test('what glTF-Transform reads is exported, all but what is refused on purpose', () => {
 		assert.deepEqual(chosen.filter((name) => !existsSync(exported(name)) && !why(refused, name)), []);
 	});

@@ -7,8 +7,8 @@ export const explained = [
 	},
 	{
 		files: /KHR_animation_pointer/,
-		because: 'channels by pointer have no node ("When node isn\'t defined, channel SHOULD be ignored"): Hob notes each and ' +
-			'leaves out a clip with no other, three.js keeps it empty',
+		because: 'three.js does not read KHR_animation_pointer and keeps an empty clip; Hob leaves out a clip without a channel, ' +
+			'with a note',
 	},
 	{
 		files: /channel_node_no_morphs|anim-path-bad|anim-empty|sampler_output_count_invalid/,

@@ -95,6 +95,68 @@ static void print_points(const hob_rt_asset *asset, hob_rt_instance *instance, c
 	}
 }
 
+static void print_numbers(const char *what, uint32_t index, int slot, const char *name, const float *values,
+						  int count)
+{
+	printf(",\"%s %u ", what, index);
+	if (slot >= 0)
+		printf("%d ", slot);
+	printf("%s\":[", name);
+	for (int i = 0; i < count; i++)
+		if (values[i] > 1e30f) /* JSON has no word for infinity */
+			printf("%s1e999", i ? "," : "");
+		else
+			printf("%s%.9g", i ? "," : "", (double)values[i]);
+	printf("]");
+}
+
+/* Each number that a clip can drive, of each thing that one does: "material 0 base_color": [...]. */
+static void print_driven(const hob_rt_asset *asset, const hob_rt_instance *instance)
+{
+	hob_pk_material material;
+	hob_pk_texref texref;
+	hob_pk_camera camera;
+	hob_pk_light light;
+	for (uint32_t i = 0; i < asset->material_count; i++) {
+		if (hob_rt_driven_material(instance, i, &material)) {
+#define material_FIELD(record, i, slot, field, count)                                                        \
+	print_numbers(#record, i, slot, #field, (const float *)(const void *)&record.field, count);
+#define texref_FIELD(record, i, slot, field, count)
+#define camera_FIELD(record, i, slot, field, count)
+#define light_FIELD(record, i, slot, field, count)
+#define PROPERTY(name, number, record, field, count, length, pointer, doc)                                   \
+	record##_FIELD(record, i, -1, field, count)
+#include "schema/formats/animation.def"
+		}
+		for (uint32_t slot = 0; slot < 24; slot++)
+			if (material.textures[slot] != HOB_PK_NONE && hob_rt_driven_texref(instance, i, slot, &texref)) {
+#undef material_FIELD
+#undef texref_FIELD
+#define material_FIELD(record, i, slot, field, count)
+#define texref_FIELD(record, i, slot, field, count)                                                          \
+	print_numbers(#record, i, slot, #field, (const float *)(const void *)&record.field, count);
+#define PROPERTY(name, number, record, field, count, length, pointer, doc)                                   \
+	record##_FIELD(record, i, (int)slot, field, count)
+#include "schema/formats/animation.def"
+			}
+	}
+	for (uint32_t i = 0; i < asset->camera_count; i++)
+		if (hob_rt_driven_camera(instance, i, &camera)) {
+			print_numbers("camera", i, -1, "yfov_or_ymag", &camera.yfov_or_ymag, 1);
+			print_numbers("camera", i, -1, "aspect_or_xmag", &camera.aspect_or_xmag, 1);
+			print_numbers("camera", i, -1, "znear", &camera.znear, 1);
+			print_numbers("camera", i, -1, "zfar", &camera.zfar, 1);
+		}
+	for (uint32_t i = 0; i < asset->light_count; i++)
+		if (hob_rt_driven_light(instance, i, &light)) {
+			print_numbers("light", i, -1, "color", light.color, 3);
+			print_numbers("light", i, -1, "intensity", &light.intensity, 1);
+			print_numbers("light", i, -1, "range", &light.range, 1);
+			print_numbers("light", i, -1, "inner_cone", &light.inner_cone, 1);
+			print_numbers("light", i, -1, "outer_cone", &light.outer_cone, 1);
+		}
+}
+
 /* Roots in the scene's order, each with the nodes behind it that are no roots: its subtree. */
 static void print_frame(const hob_rt_asset *asset, hob_rt_instance *instance, const uint8_t *shown,
 						uint32_t points)
@@ -117,7 +179,9 @@ static void print_frame(const hob_rt_asset *asset, hob_rt_instance *instance, co
 		}
 	printf("],\"points\":[");
 	print_points(asset, instance, shown, points);
-	printf("]}");
+	printf("],\"driven\":{\"\":0");
+	print_driven(asset, instance);
+	printf("}}");
 }
 
 static void print_clip(const hob_rt_asset *asset, hob_rt_instance *instance, const uint8_t *shown,
@@ -147,8 +211,8 @@ int main(int argc, char **argv)
 		fputs("usage: runtime_dump OUT/model.gltf POINTS [TIME...]\n", stderr);
 		return 2;
 	}
-	hob_rt_files files = {
-		load(argv[1], ".meshes"), {NULL, 0}, load(argv[1], ".scene"), load(argv[1], ".animations")};
+	hob_rt_files files = {load(argv[1], ".meshes"), load(argv[1], ".materials"), load(argv[1], ".scene"),
+						  load(argv[1], ".animations")};
 	if (!hob_rt_open(&files, NULL, &asset, &error) || !hob_rt_instance_open(asset, &instance, &error) ||
 		!hob_rt_pose_open(asset, &pose, &error)) {
 		fprintf(stderr, "%s\n", error.text);
@@ -190,6 +254,7 @@ int main(int argc, char **argv)
 	hob_rt_close(asset);
 	free(shown);
 	free((void *)(uintptr_t)files.meshes.data);
+	free((void *)(uintptr_t)files.materials.data);
 	free((void *)(uintptr_t)files.scene.data);
 	free((void *)(uintptr_t)files.animations.data);
 	return 0;

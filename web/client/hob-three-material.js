@@ -117,11 +117,11 @@ function applySampler(texture, sampler) {
 }
 
 /** three.js multiplies scale by rotation the other way round, so that the matrix is set by hand when it turns. */
-function applyTransform(texture, { offset, scale, rotation }) {
+export function applyTransform(texture, { offset, scale, rotation }) {
 	texture.offset.fromArray(offset);
 	texture.repeat.fromArray(scale);
 	texture.rotation = rotation;
-	if (rotation === 0) return;
+	if (rotation === 0 && texture.matrixAutoUpdate) return;
 	const cos = Math.cos(rotation);
 	const sin = Math.sin(rotation);
 	texture.matrixAutoUpdate = false;
@@ -157,6 +157,11 @@ const physicalSlots = [
 	[c.SLOT_IRIDESCENCE, 'iridescenceMap'],
 	[c.SLOT_IRIDESCENCE_THICKNESS, 'iridescenceThicknessMap'],
 ];
+
+/** The fields of a three.js material that show a slot. */
+export function slotFields(slot) {
+	return [...plainSlots, ...standardSlots, ...physicalSlots].filter(([own]) => own === slot).flatMap(([, ...fields]) => fields);
+}
 
 const physicalMask = c.EXT_SPECULAR | c.EXT_IOR | c.EXT_CLEARCOAT | c.EXT_SHEEN | c.EXT_TRANSMISSION | c.EXT_VOLUME | c.EXT_IRIDESCENCE
 	| c.EXT_ANISOTROPY | c.EXT_DISPERSION;
@@ -225,6 +230,12 @@ export class MaterialReader {
 		this.textures = new Map();
 		this.materials = new Map();
 		this.drawn = new Map();
+		this.shown = new Map();
+	}
+
+	/** Each three.js material that stands for a record so far. */
+	shownAs(index) {
+		return this.shown.get(index) ?? [];
 	}
 
 	/** The picture of image `index` as a texture without a sampler, each read once; null when it cannot be had. */
@@ -305,7 +316,11 @@ export class MaterialReader {
 		const flat = kind === 'triangles' && !geometry.hasAttribute('normal');
 		const derived = kind === 'triangles' && !geometry.hasAttribute('tangent');
 		const key = `${index} ${kind} ${colors} ${flat} ${derived}`;
-		if (!this.drawn.has(key)) this.drawn.set(key, this.material(index).then((base) => variant(base, { kind, colors, flat, derived })));
+		if (!this.drawn.has(key)) this.drawn.set(key, this.material(index).then((base) => {
+			const made = variant(base, { kind, colors, flat, derived });
+			this.shown.set(index, [...this.shownAs(index), made]);
+			return made;
+		}));
 		return this.drawn.get(key);
 	}
 }

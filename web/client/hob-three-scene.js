@@ -3,6 +3,7 @@
  */
 import * as THREE from 'three';
 import { NONE, constants } from './hob-format.js';
+import { PropertyCarrier } from './hob-three-property.js';
 
 const c = constants;
 const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
@@ -71,6 +72,7 @@ export class SceneBuilder {
 		this.joints = anims ? anims.array(anims.find('JNTS')) : new Uint32Array();
 		this.bones = new Set(this.joints);
 		this.objects = [];
+		this.shown = new Map();
 		this.geometries = new Map();
 		this.skeletons = new Map();
 	}
@@ -90,7 +92,9 @@ export class SceneBuilder {
 		for (const root of roots) group.add(this.objects[root]);
 		group.updateMatrixWorld(true);
 		this.#bindSkins();
+		this.carrier = new PropertyCarrier(this);
 		group.animations = this.#clips();
+		if (this.carrier.used) group.add(this.carrier.object);
 		group.userData.variants = this.materials.variants;
 		this.#keepExtras(group, c.EXTRA_SCENE, Math.max(0, scenes.indexOf(chosen)));
 		group.userData.file = this.#keepExtras({ userData: {} }, c.EXTRA_FILE, 0).userData;
@@ -117,9 +121,16 @@ export class SceneBuilder {
 		this.#keepExtras(object, c.EXTRA_NODE, node);
 		this.#place(object, node);
 		const camera = this.scene.link('LCAM', node);
-		if (camera !== NONE) object.add(this.#named(makeCamera(this.cameras[camera]), 'camera'));
+		if (camera !== NONE) object.add(this.#shown('camera', camera, this.#named(makeCamera(this.cameras[camera]), 'camera')));
 		const light = this.scene.link('LLGT', node);
-		if (light !== NONE) object.add(this.#named(makeLight(this.lights[light]), 'light'));
+		if (light !== NONE) object.add(this.#shown('light', light, this.#named(makeLight(this.lights[light]), 'light')));
+		return object;
+	}
+
+	/* Several nodes may show one camera or light: a clip drives all of them. */
+	#shown(kind, index, object) {
+		const key = `${kind} ${index}`;
+		this.shown.set(key, [...(this.shown.get(key) ?? []), object]);
 		return object;
 	}
 
@@ -210,10 +221,11 @@ export class SceneBuilder {
 	#clips() {
 		if (!this.anims) return [];
 		const channels = this.anims.rows('CHAN');
+		const properties = this.anims.rows('PROP');
 		const samplers = this.anims.rows('SMPL');
 		const times = this.anims.array(this.anims.find('TIME'));
 		const values = this.anims.array(this.anims.find('VALS'));
-		return this.anims.rows('CLIP').map((clip) => {
+		return this.anims.rows('CLIP').map((clip, id) => {
 			const own = channels.slice(clip.channel_first, clip.channel_first + clip.channel_count);
 			const tracks = own.flatMap((channel) => {
 				const sampler = samplers[channel.sampler];
@@ -221,6 +233,14 @@ export class SceneBuilder {
 				return this.#tracks(channel, sampler, times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
 					values.slice(sampler.value_first, sampler.value_first + size));
 			});
+			for (const channel of properties.filter((property) => property.clip === id)) {
+				const sampler = samplers[channel.sampler];
+				const size = sampler.components * (sampler.interpolation === c.CUBICSPLINE ? 3 : 1) * sampler.key_count;
+				const track = this.carrier.track(channel, sampler.interpolation, times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
+					values.slice(sampler.value_first, sampler.value_first + size));
+				if (track && sampler.interpolation === c.CUBICSPLINE) makeCubic(track, false);
+				if (track) tracks.push(track);
+			}
 			return new THREE.AnimationClip(clip.name, clip.end, tracks);
 		});
 	}

@@ -313,7 +313,8 @@ export function disposeContent(group) {
 	for (const thing of doomed) thing.dispose();
 }
 
-const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && a.children.length === b.children.length
+/* Clips that drive materials or cameras hold on to those that they were made with. */
+const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && !b.isHobCarrier && a.children.length === b.children.length
 	&& a.children.every((child, i) => sameShape(child, b.children[i]));
 
 function adopt(kept, fresh) {

@@ -129,7 +129,11 @@ static void joints_and_channels_name_baked_nodes(void **state)
 	const float moves[] = {0, 1, 0, 3, 1, 0};
 	f.tracks[0] = track_of(HOB_LINEAR, 3, 2, two_times, moves);
 	f.channels[0] = (hob_channel){1, HOB_PATH_TRANSLATION, 0};
-	f.clips[0] = (hob_clip){HOB_STR("move"), 1, 1, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("move"),
+							.channel_count = 1,
+							.track_count = 1,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	hob_baked_animations out = bake(&f, 0);
 	assert_int_equal(out.skin_count, 1);
@@ -154,7 +158,11 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	f.tracks[1] = track_of(HOB_LINEAR, 3, 2, two_times, away);
 	f.channels[0] = (hob_channel){0, HOB_PATH_ROTATION, 0};
 	f.channels[1] = (hob_channel){1, HOB_PATH_TRANSLATION, 1};
-	f.clips[0] = (hob_clip){HOB_STR("still"), 2, 2, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("still"),
+							.channel_count = 2,
+							.track_count = 2,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	hob_baked_animations out = bake(&f, 0);
 	assert_int_equal(out.clips[0].channel_count, 1);
@@ -177,7 +185,11 @@ static void a_clip_may_lie_before_zero_or_begin_late(void **state)
 	for (int i = 0; i < 2; i++) {
 		f.tracks[0] = track_of(HOB_LINEAR, 3, 2, i ? late : before, moved);
 		f.channels[0] = (hob_channel){1, HOB_PATH_TRANSLATION, 0};
-		f.clips[0] = (hob_clip){HOB_STR("early"), 1, 1, f.channels, f.tracks};
+		f.clips[0] = (hob_clip){.name = HOB_STR("early"),
+								.channel_count = 1,
+								.track_count = 1,
+								.channels = f.channels,
+								.tracks = f.tracks};
 		f.model.clip_count = 1;
 		hob_baked_animations out = bake(&f, 0);
 		assert_true(out.ranges[0] == (i ? 7.0f : -3.0f) && out.ranges[1] == (i ? 9.0f : -1.0f));
@@ -196,7 +208,11 @@ static void equal_tracks_are_stored_once(void **state)
 	f.tracks[2] = track_of(HOB_STEP, 3, 2, two_times, b);
 	for (uint32_t i = 0; i < 3; i++)
 		f.channels[i] = (hob_channel){i, HOB_PATH_TRANSLATION, i};
-	f.clips[0] = (hob_clip){HOB_STR("twins"), 3, 3, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("twins"),
+							.channel_count = 3,
+							.track_count = 3,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	hob_clip clip = bake(&f, 0).clips[0];
 	assert_int_equal(clip.track_count, 2);
@@ -215,7 +231,11 @@ static void of_twin_channels_the_last_one_counts(void **state)
 	f.tracks[1] = track_of(HOB_LINEAR, 3, 2, two_times, b);
 	f.channels[0] = (hob_channel){1, HOB_PATH_TRANSLATION, 0};
 	f.channels[1] = (hob_channel){1, HOB_PATH_TRANSLATION, 1};
-	f.clips[0] = (hob_clip){HOB_STR("twice"), 2, 2, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("twice"),
+							.channel_count = 2,
+							.track_count = 2,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	hob_clip clip = bake(&f, 0).clips[0];
 	assert_int_equal(clip.channel_count, 1);
@@ -250,7 +270,11 @@ static void weights_that_do_not_fit_the_mesh_are_left_out_with_a_note(void **sta
 	const float values[] = {0, 1};
 	f.tracks[0] = track_of(HOB_LINEAR, 1, 2, two_times, values);
 	f.channels[0] = (hob_channel){2, HOB_PATH_WEIGHTS, 0};
-	f.clips[0] = (hob_clip){HOB_STR("smile"), 1, 1, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("smile"),
+							.channel_count = 1,
+							.track_count = 1,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 0);
 	assert_int_equal(f.notes.count, 1);
@@ -280,7 +304,11 @@ static void translation_error_is_a_fraction_of_the_scene(void **state)
 	const float times[] = {0, 1, 2}, bump[] = {0, 0, 0, 1, 0.15f, 0, 2, 0, 0};
 	f.tracks[0] = track_of(HOB_LINEAR, 3, 3, times, bump);
 	f.channels[0] = (hob_channel){0, HOB_PATH_TRANSLATION, 0};
-	f.clips[0] = (hob_clip){HOB_STR("bump"), 1, 1, f.channels, f.tracks};
+	f.clips[0] = (hob_clip){.name = HOB_STR("bump"),
+							.channel_count = 1,
+							.track_count = 1,
+							.channels = f.channels,
+							.tracks = f.tracks};
 	f.model.clip_count = 1;
 	assert_int_equal(bake(&f, 0.1f).clips[0].tracks[0].key_count, 2); /* the scene is 2 wide: 0.2 allowed */
 	assert_int_equal(bake(&f, 0.05f).clips[0].tracks[0].key_count, 3);
@@ -296,7 +324,11 @@ static void turning_clip(fixture_t *f, float *values, float radians)
 	memcpy(values, q, sizeof q);
 	f->tracks[0] = track_of(HOB_LINEAR, 4, 2, two_times, values);
 	f->channels[0] = (hob_channel){0, HOB_PATH_ROTATION, 0};
-	f->clips[0] = (hob_clip){HOB_STR("turn"), 1, 1, f->channels, f->tracks};
+	f->clips[0] = (hob_clip){.name = HOB_STR("turn"),
+							 .channel_count = 1,
+							 .track_count = 1,
+							 .channels = f->channels,
+							 .tracks = f->tracks};
 	f->model.clip_count = 1;
 }
 

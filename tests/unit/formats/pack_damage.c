@@ -4,6 +4,7 @@
 
 #include "core/formats/pack_read.h"
 #include "core/hash/hash.h"
+#include "core/model/properties.h"
 
 static void reseal(uint8_t *file, size_t size)
 {
@@ -202,6 +203,13 @@ static const breakage breakages[] = {
 	{3, HOB_PK_TIME, 1, 0, 0x40400000, "do not rise"},
 	{3, HOB_PK_VALS, 1, 0, 0xFF800000, "not finite"},
 	{3, HOB_PK_SKIN, 0, AT(skin, joint_count), 3, "joint 0..+3"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, clip), 1, "clip 0 of 2 after clip 1"},
+	{3, HOB_PK_PROP, 1, AT(property_channel, clip), 2, "clip 2 of 2"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, sampler), 3, "sampler 3 of 3"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_METALLIC, "3 components"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_COUNT, "property 41"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_EMISSIVE | 1 << 16, "slot 1"},
+	{3, HOB_PK_PROP, 1, AT(property_channel, property), HOB_PROPERTY_TEXTURE_SCALE | 23 << 16, "slot 23"},
 };
 
 static void put(hob_buf *file, const breakage *b)
@@ -245,6 +253,7 @@ static const breakage crossings[] = {
 	{3, HOB_PK_CHAN, 0, AT(channel, node), 8, "channel node 8 of 8"},
 	{3, HOB_PK_JNTS, 0, 0, 8, "joint node 8 of 8"},
 	{3, HOB_PK_SKIN, 0, AT(skin, root), 8, "skeleton root 8 of 8"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, index), 2, "driven thing 2 of 2"},
 };
 
 static void ids_across_files_are_checked(void **state)
@@ -323,8 +332,14 @@ static void a_claim_of_huge_data_takes_no_memory(void **state)
 	fixture_release(&packed);
 }
 
+/* A clip that drives materials too. */
+static hob_property_channel properties[2] = {{HOB_PROPERTY_EMISSIVE, 1, 0, 0},
+											 {HOB_PROPERTY_TEXTURE_SCALE, 0, HOB_SLOT_NORMAL, 2}};
+
 int main(void)
 {
+	fixture_clips[0].properties = properties;
+	fixture_clips[0].property_count = 2;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_prefix_is_refused),
 		cmocka_unit_test(every_changed_byte_is_noticed),

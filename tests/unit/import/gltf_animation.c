@@ -1,6 +1,8 @@
 /* Clips: interpolation, key formats, targets, names. */
 #include "tests/unit/import/gltf_fixture.h"
 
+#include "core/model/properties.h"
+
 static const float two_times[2] = {0.5f, 2};
 
 /* Accessor 0: a triangle; 1: times 0.5 and 2. What a test adds starts at 2. */
@@ -187,6 +189,106 @@ static void repeated_times_keep_the_later_value(void **state)
 	fixture_free(f);
 }
 
+/* Materials 0 and 1, cameras 0 and 1, light 0, a mesh with two targets on node 1. */
+static bool import_pointer(gltf_fixture *f, const char *pointer)
+{
+	char text[2000];
+	snprintf(
+		text, sizeof text,
+		"'extensionsRequired':['KHR_animation_pointer'],"
+		"'extensions':{'KHR_lights_punctual':{'lights':[{'type':'spot','spot':{}}]}},"
+		"'meshes':[{'primitives':[{'attributes':{'POSITION':0},'targets':[{'POSITION':0},{'POSITION':0}]}]}],"
+		"'nodes':[{'children':[1]},{'mesh':0},{'mesh':0,'weights':[0,1]}],"
+		"'images':[{'uri':'a.png'}],'textures':[{'source':0}],"
+		"'materials':[{},{'extensions':{'KHR_materials_clearcoat':{}},'pbrMetallicRoughness':{'"
+		"baseColorTexture':"
+		"{'index':0}}}],"
+		"'cameras':[{'type':'perspective','perspective':{'yfov':1,'znear':1}},{'type':'orthographic',"
+		"'orthographic':{'xmag':1,'ymag':1,'znear':0,'zfar':1}}],"
+		"'animations':[{'samplers':[{'input':1,'output':%c},{'input':1,'output':4}],'channels':["
+		"{'sampler':0,'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':'%s'}}}},"
+		"{'sampler':1,'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':"
+		"'/nodes/0/rotation'}}}}]}]",
+		strstr(pointer, "baseColor") && strstr(pointer, "Factor") ? '4'
+		: strstr(pointer, "offset")								  ? '3'
+																  : '2',
+		pointer);
+	return fixture_import(f, text);
+}
+
+static void pointers_name_what_a_clip_drives(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *pointer;
+		uint32_t property, index, slot; /* property HOB_NONE: dropped */
+	} cases[] = {
+		{"/materials/1/pbrMetallicRoughness/roughnessFactor", HOB_PROPERTY_ROUGHNESS, 1, 0},
+		{"/materials/0/pbrMetallicRoughness/baseColorFactor", HOB_PROPERTY_BASE_COLOR, 0, 0},
+		{"/materials/1/extensions/KHR_materials_clearcoat/clearcoatFactor", HOB_PROPERTY_CLEARCOAT, 1, 0},
+		{"/materials/0/extensions/KHR_materials_clearcoat/clearcoatFactor", HOB_NONE, 0, 0},
+		{"/materials/1/pbrMetallicRoughness/baseColorTexture/extensions/KHR_texture_transform/offset",
+		 HOB_PROPERTY_TEXTURE_OFFSET, 1, HOB_SLOT_BASE_COLOR},
+		{"/materials/0/pbrMetallicRoughness/baseColorTexture/extensions/KHR_texture_transform/offset",
+		 HOB_NONE, 0, 0},
+		{"/materials/2/pbrMetallicRoughness/roughnessFactor", HOB_NONE, 0, 0},
+		{"/materials/-1/alphaCutoff", HOB_NONE, 0, 0},
+		{"/materials/4294967296/alphaCutoff", HOB_NONE, 0, 0},
+		{"/materials//alphaCutoff", HOB_NONE, 0, 0},
+		{"/materials/0/alphaCutof", HOB_NONE, 0, 0},
+		{"/materials/0", HOB_NONE, 0, 0},
+		{"materials/0/alphaCutoff", HOB_NONE, 0, 0},
+		{"", HOB_NONE, 0, 0},
+		{"/", HOB_NONE, 0, 0},
+		{"/cameras/0/perspective/yfov", HOB_PROPERTY_CAMERA_Y, 0, 0},
+		{"/cameras/1/perspective/yfov", HOB_NONE, 0, 0},
+		{"/cameras/1/orthographic/ymag", HOB_PROPERTY_CAMERA_Y, 1, 0},
+		{"/extensions/KHR_lights_punctual/lights/0/spot/outerConeAngle", HOB_PROPERTY_LIGHT_OUTER_CONE, 0, 0},
+		{"/extensions/KHR_lights_punctual/lights/1/intensity", HOB_NONE, 0, 0},
+		{"/nodes/1/weights/0", HOB_NONE, 0, 0},
+	};
+	static const float one[2] = {1, 2}, two[4] = {1, 2, 3, 4}, four[8] = {0, 0, 0, 2, 0, 0, 0, 2};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		gltf_fixture *f = timed();
+		fixture_floats(f, "SCALAR", 2, one, sizeof one);
+		fixture_floats(f, "VEC2", 2, two, sizeof two);
+		fixture_floats(f, "VEC4", 2, four, sizeof four);
+		import_pointer(f, cases[i].pointer);
+		assert_imported(f);
+		const hob_clip *clip = &f->model.clips[0];
+		assert_int_equal(clip->channel_count, 1); /* the rotation */
+		assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 1, 0, 0, 0, 1);
+		assert_int_equal(has_note(f, "gltf.channel-dropped"), cases[i].property == HOB_NONE);
+		assert_int_equal(clip->property_count, cases[i].property != HOB_NONE);
+		if (clip->property_count > 0) {
+			assert_int_equal(clip->properties[0].property, cases[i].property);
+			assert_int_equal(clip->properties[0].index, cases[i].index);
+			assert_int_equal(clip->properties[0].slot, cases[i].slot);
+			/* A factor that shares the rotation's sampler keeps its numbers. */
+			const hob_track *track = &clip->tracks[clip->properties[0].track];
+			assert_true(track->components != 4 || track->values[3] == 2);
+		}
+		fixture_free(f);
+	}
+}
+
+static void weights_of_a_mesh_drive_its_nodes_without_own_weights(void **state)
+{
+	(void)state;
+	static const float one[4] = {1, 2, 3, 4}, two[4] = {1, 2, 3, 4}, four[8] = {0, 0, 0, 2, 0, 0, 0, 2};
+	gltf_fixture *f = timed();
+	fixture_floats(f, "SCALAR", 4, one, sizeof one);
+	fixture_floats(f, "VEC2", 2, two, sizeof two);
+	fixture_floats(f, "VEC4", 2, four, sizeof four);
+	import_pointer(f, "/meshes/0/weights");
+	assert_imported(f);
+	const hob_clip *clip = &f->model.clips[0];
+	assert_int_equal(clip->channel_count, 2);
+	assert_int_equal(clip->channels[0].path, HOB_PATH_WEIGHTS);
+	assert_int_equal(f->model.nodes[clip->channels[0].node].source, 1);
+	fixture_free(f);
+}
+
 static void what_cannot_be_played_is_dropped_with_a_note(void **state)
 {
 	(void)state;
@@ -301,6 +403,8 @@ int main(void)
 		cmocka_unit_test(keys_before_zero_keep_their_times),
 		cmocka_unit_test(channels_of_one_sampler_share_a_track),
 		cmocka_unit_test(repeated_times_keep_the_later_value),
+		cmocka_unit_test(pointers_name_what_a_clip_drives),
+		cmocka_unit_test(weights_of_a_mesh_drive_its_nodes_without_own_weights),
 		cmocka_unit_test(what_cannot_be_played_is_dropped_with_a_note),
 		cmocka_unit_test(clip_names_are_unique),
 		cmocka_unit_test(broken_clips_are_refused),
