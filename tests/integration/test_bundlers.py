@@ -1,4 +1,4 @@
-"""web/examples/vite in a fresh npm project with the packed client: strict TypeScript, one three, Vite's build, and the page in a browser.
+"""web/examples in fresh npm projects with the packed client: strict TypeScript, one three, the bundler's build, the page in a browser.
 Needs npm's registry and Chromium; skipped where one cannot be had."""
 import functools
 import http.server
@@ -14,16 +14,17 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu-sandbox", "--use-angle=swi
          "--virtual-time-budget=30000", "--dump-dom"]
 
 
-class Vite(Scenario):
+class Bundlers(Scenario):
     def run_in(self, folder, *command):
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False,
                               env=dict(os.environ, npm_config_audit="false", npm_config_fund="false", npm_config_loglevel="error"))
 
-    def test_the_example_in_a_fresh_project(self):
+    def build(self, example):
+        """A copy of the example, built with the packed client."""
         if not shutil.which("npm") or not shutil.which("node"):
             self.skipTest("there is no npm")
         fresh = self.folder / "fresh"
-        shutil.copytree(PROJECT / "web/examples/vite", fresh, ignore=shutil.ignore_patterns("node_modules", "dist"))
+        shutil.copytree(PROJECT / "web/examples" / example, fresh, ignore=shutil.ignore_patterns("node_modules", "dist"))
         packed = self.run_in(fresh, "npm", "pack", "--silent", str(PROJECT / "web/client"))
         self.assertEqual(packed.returncode, 0, packed.stderr)
         package = fresh / "package.json"
@@ -36,12 +37,14 @@ class Vite(Scenario):
         self.assertEqual(len(copies), 1, copies)
         built = self.run_in(fresh, "npm", "run", "build")
         self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
-        self.assertTrue(list((fresh / "dist/assets").glob("hob-events-worker-*.js")), "the worker is a file of its own")
+        return fresh
+
+    def assert_shows(self, folder):
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not browser:
             self.skipTest("there is no Chromium")
         shutil.copy(MODELS / "simple/spot.obj", self.art)
-        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(fresh / "dist"))
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
         handler.log_message = lambda *_: None
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages:
             threading.Thread(target=pages.serve_forever, daemon=True).start()
@@ -52,6 +55,16 @@ class Vite(Scenario):
                                     f"{origin}/?hob=127.0.0.1:{daemon.port}&asset=art/spot.obj")
             self.assertIn('data-shown="art/spot.obj"', shown.stdout, shown.stderr[-2000:])
             pages.shutdown()
+
+    def test_vite_and_three(self):
+        fresh = self.build("vite")
+        self.assertTrue(list((fresh / "dist/assets").glob("hob-events-worker-*.js")), "the worker is a file of its own")
+        self.assert_shows(fresh / "dist")
+
+    def test_webpack_and_react_three_fiber(self):
+        fresh = self.build("react")
+        self.assertTrue(list((fresh / "dist").glob("[0-9]*.main.js")), "the worker is a file of its own")
+        self.assert_shows(fresh)
 
 
 if __name__ == "__main__":
