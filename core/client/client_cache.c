@@ -22,12 +22,12 @@ static int read_file(hobc_client *client, const char *path, uint8_t **data, size
 	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
 		(uint64_t)about.st_size <= client->options.max_blob_bytes) {
 		*size = (size_t)about.st_size;
-		*data = (uint8_t *)hob_hobc_alloc(client, *size + 1);
+		*data = (uint8_t *)hobc_alloc(client, *size + 1);
 	}
 	while (*data && got < *size) {
 		ssize_t step = read(fd, *data + got, *size - got);
 		if (step <= 0) {
-			hob_hobc_free(client, *data);
+			hobc_free(client, *data);
 			*data = NULL;
 			break;
 		}
@@ -58,7 +58,7 @@ static void write_file(hobc_client *client, const char *path, const uint8_t *dat
 		unlink(temp);
 }
 
-int hob_hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size)
+int hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size)
 {
 	char path[PATH_ROOM], text[65];
 	if (!client->cache_dir[0])
@@ -66,15 +66,15 @@ int hob_hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, s
 	path_of(client, hash, "", path);
 	if (!read_file(client, path, data, size))
 		return 0;
-	hob_hobc_sha256_text(*data, *size, text);
+	hobc_sha256_text(*data, *size, text);
 	if (strcmp(text, hash) == 0)
 		return 1;
 	unlink(path);
-	hob_hobc_free(client, *data);
+	hobc_free(client, *data);
 	return 0;
 }
 
-void hob_hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size)
+void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size)
 {
 	char path[PATH_ROOM];
 	if (!client->cache_dir[0])
@@ -84,7 +84,7 @@ void hob_hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *
 		write_file(client, path, data, size);
 }
 
-int hob_hobc_cache_find_name(hobc_client *client, const char *name, char hash[65])
+int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65])
 {
 	char path[PATH_ROOM];
 	uint8_t *data;
@@ -95,20 +95,19 @@ int hob_hobc_cache_find_name(hobc_client *client, const char *name, char hash[65
 	path_of(client, name, ".name", path);
 	if (!read_file(client, path, &data, &size))
 		return 0;
-	found = hob_hobc_is_hash((const char *)data, size);
+	found = hobc_is_hash((const char *)data, size);
 	if (found) {
 		memcpy(hash, data, 64);
 		hash[64] = 0;
 	}
-	hob_hobc_free(client, data);
+	hobc_free(client, data);
 	return found;
 }
 
-void hob_hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash)
+void hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash)
 {
 	char path[PATH_ROOM], before[65];
-	if (!client->cache_dir[0] ||
-		(hob_hobc_cache_find_name(client, name, before) && strcmp(before, hash) == 0))
+	if (!client->cache_dir[0] || (hobc_cache_find_name(client, name, before) && strcmp(before, hash) == 0))
 		return;
 	path_of(client, name, ".name", path);
 	write_file(client, path, (const uint8_t *)hash, 64);

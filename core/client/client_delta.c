@@ -92,7 +92,7 @@ static void index_open(hobc_client *client, const hobc_older *older, range_index
 	for (index->slot_mask = 15; index->slot_mask < index->count * 2;
 		 index->slot_mask = index->slot_mask * 2 + 1)
 		;
-	index->slots = (uint32_t *)hob_hobc_alloc(client, ((size_t)index->slot_mask + 1) * sizeof *index->slots);
+	index->slots = (uint32_t *)hobc_alloc(client, ((size_t)index->slot_mask + 1) * sizeof *index->slots);
 	if (!index->slots)
 		return;
 	memset(index->slots, 0, ((size_t)index->slot_mask + 1) * sizeof *index->slots);
@@ -201,8 +201,8 @@ static int plan(hobc_client *client, hobc_request *r)
 	uint32_t i, next = 0, count;
 	const uint8_t *ranges = ranges_of(r->whole, r->whole_size, &count);
 	memcpy(&header, r->whole, sizeof header);
-	r->needs = (hobc_need *)hob_hobc_alloc(client,
-										   (header.section_count + 2 * (size_t)count + 1) * sizeof *r->needs);
+	r->needs =
+		(hobc_need *)hobc_alloc(client, (header.section_count + 2 * (size_t)count + 1) * sizeof *r->needs);
 	if (!r->needs)
 		return 0;
 	for (i = 0; i < r->older_count; i++)
@@ -213,7 +213,7 @@ static int plan(hobc_client *client, hobc_request *r)
 			plan_section(r, indices, ranges, count, &next, &section);
 	}
 	for (i = 0; i < r->older_count; i++)
-		hob_hobc_free(client, indices[i].slots);
+		hobc_free(client, indices[i].slots);
 	return 1;
 }
 
@@ -225,7 +225,7 @@ static int start(hobc_client *client, hobc_request *r, const hob_pk_header *head
 	hob_pk_section section;
 	uint64_t end = table_end(header), before = end;
 	uint32_t i;
-	r->whole = (uint8_t *)hob_hobc_alloc(client, (size_t)header->file_bytes);
+	r->whole = (uint8_t *)hobc_alloc(client, (size_t)header->file_bytes);
 	if (!r->whole)
 		return -1;
 	memset(r->whole, 0, (size_t)header->file_bytes);
@@ -261,7 +261,7 @@ static int next_run(hobc_request *r)
 	return 1;
 }
 
-int hob_hobc_delta_step(hobc_client *client, hobc_request *r, uint64_t total)
+int hobc_delta_step(hobc_client *client, hobc_request *r, uint64_t total)
 {
 	hob_pk_header header;
 	int step;

@@ -6,7 +6,7 @@ enum { DEPTH_MAX = 32, RETRY_MAX = 60000 };
 
 /* ---- server-sent events */
 
-void hob_hobc_sse_start(hobc_sse *sse)
+void hobc_sse_start(hobc_sse *sse)
 {
 	sse->line_size = sse->data_size = 0;
 	sse->after_cr = sse->has_data = sse->bad = 0;
@@ -80,7 +80,7 @@ static void take_line(hobc_sse *sse, hobc_sse_fn fn, void *user)
 	}
 }
 
-int hob_hobc_sse_feed(hobc_sse *sse, const uint8_t *data, size_t size, hobc_sse_fn fn, void *user)
+int hobc_sse_feed(hobc_sse *sse, const uint8_t *data, size_t size, hobc_sse_fn fn, void *user)
 {
 	size_t i;
 	for (i = 0; i < size && !sse->bad; i++) {
@@ -173,7 +173,7 @@ static int skip_mark(hobc_json *in, char mark)
 	return 1;
 }
 
-int hob_hobc_json_member(hobc_json object, const char *key, hobc_json *value)
+int hobc_json_member(hobc_json object, const char *key, hobc_json *value)
 {
 	hobc_json in = object, name;
 	size_t size = strlen(key);
@@ -188,7 +188,7 @@ int hob_hobc_json_member(hobc_json object, const char *key, hobc_json *value)
 	return 0;
 }
 
-int hob_hobc_json_item(hobc_json array, size_t *position, hobc_json *item)
+int hobc_json_item(hobc_json array, size_t *position, hobc_json *item)
 {
 	hobc_json in = array;
 	if (*position > array.size)
@@ -243,7 +243,7 @@ static size_t put_utf8(uint32_t c, char *out)
 	return 4;
 }
 
-int hob_hobc_json_text(hobc_json value, char *out, size_t room)
+int hobc_json_text(hobc_json value, char *out, size_t room)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *at = value.at + 1, *end = value.at + value.size - 1;
@@ -287,7 +287,7 @@ int hob_hobc_json_text(hobc_json value, char *out, size_t room)
 	return 1;
 }
 
-int hob_hobc_json_number(hobc_json value, uint64_t *out)
+int hobc_json_number(hobc_json value, uint64_t *out)
 {
 	uint64_t number = 0;
 	size_t i;
@@ -302,7 +302,7 @@ int hob_hobc_json_number(hobc_json value, uint64_t *out)
 }
 
 /* On a mismatch the last '*' takes one byte more, unless that is a '/'; then the last '**' does. */
-int hob_hobc_glob(const char *pattern, const char *text)
+int hobc_glob(const char *pattern, const char *text)
 {
 	const char *first = pattern, *star = NULL, *star_text = NULL, *deep = NULL, *deep_text = NULL;
 	for (;;) {
@@ -310,7 +310,7 @@ int hob_hobc_glob(const char *pattern, const char *text)
 			int segment = first == pattern || pattern[-1] == '/';
 			while (*pattern == '*')
 				pattern++;
-			if (segment && *pattern == '/' && hob_hobc_glob(pattern + 1, text))
+			if (segment && *pattern == '/' && hobc_glob(pattern + 1, text))
 				return 1;
 			deep = pattern;
 			deep_text = text;

@@ -4,7 +4,7 @@
 
 enum { INTERIM_MAX = 4, TRAILER_MAX = 4096 };
 
-void hob_hobc_http_start(hobc_http *http)
+void hobc_http_start(hobc_http *http)
 {
 	memset(http, 0, offsetof(hobc_http, line));
 	http->keep_alive = 1;
@@ -93,7 +93,7 @@ static int take_field(hobc_http *http, const char *line, const char *end)
 	} else if (same(line, name, "cook-rev")) {
 		return whole_number(at, end, &http->rev);
 	} else if (same(line, name, "etag") && size == 66 && at[0] == '"' && at[65] == '"' &&
-			   hob_hobc_is_hash(at + 1, 64)) {
+			   hobc_is_hash(at + 1, 64)) {
 		memcpy(http->etag, at + 1, 64);
 		http->etag[64] = 0;
 	}
@@ -132,7 +132,7 @@ static void end_head(hobc_http *http)
 	int interim = http->status >= 100 && http->status < 200;
 	uint32_t count = http->interim + 1;
 	if (interim && http->status != 101 && count <= INTERIM_MAX) {
-		hob_hobc_http_start(http);
+		hobc_http_start(http);
 		http->interim = count;
 	} else if (interim) {
 		http->state = HOBC_HTTP_BAD;
@@ -215,7 +215,7 @@ static void feed_line(hobc_http *http, char c)
 		http->line[http->line_size++] = c;
 }
 
-size_t hob_hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user)
+size_t hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user)
 {
 	size_t at = 0;
 	while (at < size && http->state != HOBC_HTTP_DONE && http->state != HOBC_HTTP_BAD) {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-void hob_hobc_number_text(uint64_t number, char *out)
+void hobc_number_text(uint64_t number, char *out)
 {
 	char digits[20];
 	size_t count = 0, i;
@@ -58,7 +58,7 @@ static void plain_close(void *user, void *connection)
 		close(p->fd);
 	if (p->all)
 		freeaddrinfo(p->all);
-	hob_hobc_free(client, p);
+	hobc_free(client, p);
 }
 
 /* A Unix socket connects at once, or not at all. */
@@ -80,7 +80,7 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 	hobc_client *client = (hobc_client *)user;
 	struct addrinfo hints;
 	char service[8];
-	plain *p = (plain *)hob_hobc_alloc(client, sizeof *p);
+	plain *p = (plain *)hobc_alloc(client, sizeof *p);
 	(void)tls;
 	if (!p)
 		return HOBC_MEMORY;
@@ -88,7 +88,7 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 	memset(&hints, 0, sizeof hints);
 	hints.ai_socktype = SOCK_STREAM;
 	p->fd = -1;
-	hob_hobc_number_text(port, service);
+	hobc_number_text(port, service);
 	if (host[0] == '/') {
 		if (open_local(host, p) != HOBC_OK) {
 			plain_close(client, p);
@@ -98,7 +98,7 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 		return HOBC_OK;
 	}
 	if (getaddrinfo(host, service, &hints, &p->all) != 0) {
-		hob_hobc_free(client, p);
+		hobc_free(client, p);
 		return HOBC_NET;
 	}
 	p->next = p->all;
@@ -166,7 +166,7 @@ static int64_t plain_now(void *user)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void hob_hobc_net_default(hobc_client *client, hobc_transport *net)
+void hobc_net_default(hobc_client *client, hobc_transport *net)
 {
 	if (!net->open) {
 		net->user = client;

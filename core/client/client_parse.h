@@ -18,11 +18,11 @@ typedef struct hobc_sha256 {
 	uint64_t bytes;
 	uint8_t block[64];
 } hobc_sha256;
-void hob_hobc_sha256_start(hobc_sha256 *hash);
-void hob_hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size);
-void hob_hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32]);
-void hob_hobc_sha256_text(const void *data, size_t size, char text[65]);
-int hob_hobc_is_hash(const char *text, size_t size); /* 64 lower-case hexadecimal digits */
+void hobc_sha256_start(hobc_sha256 *hash);
+void hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size);
+void hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32]);
+void hobc_sha256_text(const void *data, size_t size, char text[65]);
+int hobc_is_hash(const char *text, size_t size); /* 64 lower-case hexadecimal digits */
 
 /* ---- an HTTP/1.1 answer */
 enum { HOBC_HEAD_MAX = 16384, HOBC_LINE_MAX = 256 };
@@ -49,9 +49,9 @@ typedef struct hobc_http {
 } hobc_http;
 /* Returns 0 to stop: the answer is then BAD. */
 typedef int (*hobc_body_fn)(void *user, const uint8_t *data, size_t size);
-void hob_hobc_http_start(hobc_http *http);
+void hobc_http_start(hobc_http *http);
 /* Takes bytes until the answer is DONE or BAD; returns how many. A body that ends with the connection is BAD. */
-size_t hob_hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user);
+size_t hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user);
 
 /* ---- server-sent events */
 typedef struct hobc_sse {
@@ -63,23 +63,22 @@ typedef struct hobc_sse {
 	char id[128]; /* last one seen: outlives the connection */
 } hobc_sse;
 typedef void (*hobc_sse_fn)(void *user, const char *event, const char *data, size_t size);
-void hob_hobc_sse_start(hobc_sse *sse); /* a new connection: keeps id and rooms */
+void hobc_sse_start(hobc_sse *sse); /* a new connection: keeps id and rooms */
 /* Returns 0 when a line or an event does not fit. */
-int hob_hobc_sse_feed(hobc_sse *sse, const uint8_t *data, size_t size, hobc_sse_fn fn, void *user);
+int hobc_sse_feed(hobc_sse *sse, const uint8_t *data, size_t size, hobc_sse_fn fn, void *user);
 
 /* ---- JSON, as spans of the text */
 typedef struct hobc_json {
 	const char *at;
 	size_t size;
 } hobc_json;
-int hob_hobc_json_member(hobc_json object, const char *key, hobc_json *value);
-int hob_hobc_json_item(hobc_json array, size_t *position,
-					   hobc_json *item);						 /* position 0 first; 0 at the end */
-int hob_hobc_json_text(hobc_json value, char *out, size_t room); /* unescaped, NUL-terminated */
-int hob_hobc_json_number(hobc_json value, uint64_t *out);
+int hobc_json_member(hobc_json object, const char *key, hobc_json *value);
+int hobc_json_item(hobc_json array, size_t *position, hobc_json *item); /* position 0 first; 0 at the end */
+int hobc_json_text(hobc_json value, char *out, size_t room);			/* unescaped, NUL-terminated */
+int hobc_json_number(hobc_json value, uint64_t *out);
 
 /* '?', '*', '**' as the daemon understands them. */
-int hob_hobc_glob(const char *pattern, const char *text);
+int hobc_glob(const char *pattern, const char *text);
 
 #ifdef __cplusplus
 }

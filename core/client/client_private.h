@@ -92,22 +92,22 @@ struct hobc_client {
 };
 
 /* memory and text */
-void *hob_hobc_alloc(hobc_client *client, size_t size);
-void hob_hobc_free(hobc_client *client, void *memory);
-void hob_hobc_number_text(uint64_t number, char *out); /* room for 21 */
-void hob_hobc_net_default(hobc_client *client, hobc_transport *net);
+void *hobc_alloc(hobc_client *client, size_t size);
+void hobc_free(hobc_client *client, void *memory);
+void hobc_number_text(uint64_t number, char *out); /* room for 21 */
+void hobc_net_default(hobc_client *client, hobc_transport *net);
 
-void hob_hobc_request_free(hobc_client *client, hobc_request *request);
-void hob_hobc_slot_hang_up(hobc_slot *slot);
+void hobc_request_free(hobc_client *client, hobc_request *request);
+void hobc_slot_hang_up(hobc_slot *slot);
 
 /* the cache folder: every function does nothing and returns 0 when there is none */
-int hob_hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size); /* verified */
-void hob_hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size);
-int hob_hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);
-void hob_hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash);
+int hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size); /* verified */
+void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size);
+int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);
+void hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash);
 
 /* delta: after the exchange's bytes are in request->data; 1 go on with first..last, 0 whole is complete, -1 give up */
-int hob_hobc_delta_step(hobc_client *client, hobc_request *request, uint64_t total);
+int hobc_delta_step(hobc_client *client, hobc_request *request, uint64_t total);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ static void mix(uint32_t state[8], const uint8_t *block)
 		state[i] += s[i];
 }
 
-void hob_hobc_sha256_start(hobc_sha256 *hash)
+void hobc_sha256_start(hobc_sha256 *hash)
 {
 	static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 									  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -51,7 +51,7 @@ void hob_hobc_sha256_start(hobc_sha256 *hash)
 	hash->bytes = 0;
 }
 
-void hob_hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size)
+void hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size)
 {
 	const uint8_t *in = (const uint8_t *)data;
 	size_t kept = (size_t)(hash->bytes % 64);
@@ -73,7 +73,7 @@ void hob_hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size)
 		memcpy(hash->block, in, size);
 }
 
-void hob_hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32])
+void hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32])
 {
 	uint64_t bits = hash->bytes * 8;
 	uint8_t tail[72] = {0x80};
@@ -81,19 +81,19 @@ void hob_hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32])
 	int i;
 	for (i = 0; i < 8; i++)
 		tail[zeros + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
-	hob_hobc_sha256_add(hash, tail, zeros + 8);
+	hobc_sha256_add(hash, tail, zeros + 8);
 	for (i = 0; i < 32; i++)
 		digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void hob_hobc_sha256_text(const void *data, size_t size, char text[65])
+void hobc_sha256_text(const void *data, size_t size, char text[65])
 {
 	hobc_sha256 hash;
 	uint8_t digest[32];
 	int i;
-	hob_hobc_sha256_start(&hash);
-	hob_hobc_sha256_add(&hash, data, size);
-	hob_hobc_sha256_end(&hash, digest);
+	hobc_sha256_start(&hash);
+	hobc_sha256_add(&hash, data, size);
+	hobc_sha256_end(&hash, digest);
 	for (i = 0; i < 32; i++) {
 		text[i * 2] = "0123456789abcdef"[digest[i] >> 4];
 		text[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15];
@@ -101,7 +101,7 @@ void hob_hobc_sha256_text(const void *data, size_t size, char text[65])
 	text[64] = 0;
 }
 
-int hob_hobc_is_hash(const char *text, size_t size)
+int hobc_is_hash(const char *text, size_t size)
 {
 	size_t i;
 	for (i = 0; i < size; i++)

@@ -25,16 +25,16 @@ static int64_t now_of(hobc_client *client)
 
 static void fail(hobc_client *client, hobc_request *r, hobc_result result, const char *message)
 {
-	r->fn(r->user, r->id, result, message ? message : hob_hobc_result_text(result), NULL);
-	hob_hobc_request_free(client, r);
+	r->fn(r->user, r->id, result, message ? message : hobc_result_text(result), NULL);
+	hobc_request_free(client, r);
 }
 
 /* Gives `data` away; what a blob needs besides is in `about`. */
 static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t size, hobc_blob about)
 {
-	hobc_blob *blob = (hobc_blob *)hob_hobc_alloc(client, sizeof *blob);
+	hobc_blob *blob = (hobc_blob *)hobc_alloc(client, sizeof *blob);
 	if (!blob) {
-		hob_hobc_free(client, data);
+		hobc_free(client, data);
 		fail(client, r, HOBC_MEMORY, NULL);
 		return;
 	}
@@ -43,7 +43,7 @@ static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t siz
 	blob->size = size;
 	blob->fetched = r->fetched;
 	r->fn(r->user, r->id, HOBC_OK, "", blob);
-	hob_hobc_request_free(client, r);
+	hobc_request_free(client, r);
 }
 
 /* The part that was asked for, when all is there; 0 when it lies outside. */
@@ -65,10 +65,10 @@ static int give_cached(hobc_client *client, hobc_request *r, const char *hash, i
 	uint8_t *data;
 	size_t size;
 	memset(&about, 0, sizeof about);
-	if (!hob_hobc_cache_read(client, hash, &data, &size))
+	if (!hobc_cache_read(client, hash, &data, &size))
 		return 0;
 	if (!cut(r, data, &size)) {
-		hob_hobc_free(client, data);
+		hobc_free(client, data);
 		return 0;
 	}
 	memcpy(about.hash, hash, 65);
@@ -81,7 +81,7 @@ static int give_cached(hobc_client *client, hobc_request *r, const char *hash, i
 static void unreachable(hobc_client *client, hobc_request *r, hobc_result result)
 {
 	char hash[65];
-	if (r->name[0] && hob_hobc_cache_find_name(client, r->name, hash) && give_cached(client, r, hash, 1))
+	if (r->name[0] && hobc_cache_find_name(client, r->name, hash) && give_cached(client, r, hash, 1))
 		return;
 	fail(client, r, result, NULL);
 }
@@ -116,9 +116,9 @@ static void message_of(const hobc_request *r, int status, char *out)
 	body.at = (const char *)r->data;
 	body.size = r->used;
 	detail[0] = hint[0] = 0;
-	if (!hob_hobc_json_member(body, "detail", &value) || !hob_hobc_json_text(value, detail, sizeof detail))
+	if (!hobc_json_member(body, "detail", &value) || !hobc_json_text(value, detail, sizeof detail))
 		detail[0] = 0;
-	if (!hob_hobc_json_member(body, "hint", &value) || !hob_hobc_json_text(value, hint, sizeof hint))
+	if (!hobc_json_member(body, "hint", &value) || !hobc_json_text(value, hint, sizeof hint))
 		hint[0] = 0;
 	snprintf(out, MESSAGE_ROOM, "%d: %s%s%s", status, detail[0] ? detail : "refused", hint[0] ? "; " : "",
 			 hint);
@@ -148,26 +148,26 @@ static void whole_blob(hobc_client *client, hobc_request *r, const hobc_http *ht
 	char message[MESSAGE_ROOM];
 	memset(&about, 0, sizeof about);
 	if (!data) {
-		data = (uint8_t *)hob_hobc_alloc(client, 1);
+		data = (uint8_t *)hobc_alloc(client, 1);
 		if (!data) {
 			fail(client, r, HOBC_MEMORY, NULL);
 			return;
 		}
 	}
 	r->data = NULL;
-	hob_hobc_sha256_text(data, size, about.hash);
+	hobc_sha256_text(data, size, about.hash);
 	if (strcmp(about.hash, expected) != 0) {
 		snprintf(message, sizeof message, "%lu bytes hash to %.12s..., not to %.12s...; thrown away",
 				 (unsigned long)size, about.hash, expected[0] ? expected : "anything (no ETag)");
-		hob_hobc_free(client, data);
+		hobc_free(client, data);
 		fail(client, r, HOBC_HASH, message);
 		return;
 	}
-	hob_hobc_cache_write(client, about.hash, data, size);
+	hobc_cache_write(client, about.hash, data, size);
 	if (r->name[0])
-		hob_hobc_cache_keep_name(client, r->name, about.hash);
+		hobc_cache_keep_name(client, r->name, about.hash);
 	if (!cut(r, data, &size)) {
-		hob_hobc_free(client, data);
+		hobc_free(client, data);
 		fail(client, r, HOBC_REFUSED, "the part asked for lies behind the end");
 		return;
 	}
@@ -195,13 +195,13 @@ static void part(hobc_client *client, hobc_request *r, const hobc_http *http)
 		give(client, r, data, r->used, about);
 		return;
 	}
-	step = hob_hobc_delta_step(client, r, http->range_total);
+	step = hobc_delta_step(client, r, http->range_total);
 	if (step > 0) {
 		again(client, r);
 		return;
 	}
 	if (step == 0) {
-		hob_hobc_free(client, r->data);
+		hobc_free(client, r->data);
 		r->data = r->whole;
 		r->used = (size_t)r->whole_size;
 		r->whole = NULL;
@@ -223,7 +223,7 @@ static void answered(hobc_slot *slot)
 	slot->request = NULL;
 	slot->answering = 0;
 	if (!http->keep_alive)
-		hob_hobc_slot_hang_up(slot);
+		hobc_slot_hang_up(slot);
 	is_there(client);
 	if (http->status == 200) {
 		whole_blob(client, r, http);
@@ -246,7 +246,7 @@ static void broken(hobc_slot *slot, hobc_result result, const char *message)
 	hobc_request *r = slot->request;
 	int first_word = !slot->answering;
 	slot->request = NULL;
-	hob_hobc_slot_hang_up(slot);
+	hobc_slot_hang_up(slot);
 	/* A connection kept alive may have been closed just before it was used again. */
 	if (result == HOBC_NET && first_word && !slot->fresh && !r->retried) {
 		r->retried = 1;
@@ -270,12 +270,12 @@ static int append(hobc_client *client, hobc_request *r, const uint8_t *data, siz
 		uint8_t *bigger;
 		while (room < r->used + size)
 			room *= 2;
-		bigger = (uint8_t *)hob_hobc_alloc(client, room);
+		bigger = (uint8_t *)hobc_alloc(client, room);
 		if (!bigger)
 			return 0;
 		if (r->used > 0)
 			memcpy(bigger, r->data, r->used);
-		hob_hobc_free(client, r->data);
+		hobc_free(client, r->data);
 		r->data = bigger;
 		r->room = room;
 	}
@@ -305,27 +305,27 @@ static int on_body(void *user, const uint8_t *data, size_t size)
 static int matches(const char *glob, const char *asset)
 {
 	const char *path = strchr(asset, '/');
-	return hob_hobc_glob(glob, asset) || (path && hob_hobc_glob(glob, path + 1));
+	return hobc_glob(glob, asset) || (path && hobc_glob(glob, path + 1));
 }
 
-int hob_hobc_event_output(const hobc_event *event, const char *output, char hash[65], uint64_t *size)
+int hobc_event_output(const hobc_event *event, const char *output, char hash[65], uint64_t *size)
 {
 	hobc_json json, outputs, item, value;
 	char name[64], found[68];
 	size_t position = 0;
 	json.at = event->json;
 	json.size = event->json_size;
-	if (!hob_hobc_json_member(json, "outputs", &outputs))
+	if (!hobc_json_member(json, "outputs", &outputs))
 		return 0;
-	while (hob_hobc_json_item(outputs, &position, &item)) {
-		if (!hob_hobc_json_member(item, "name", &value) || !hob_hobc_json_text(value, name, sizeof name) ||
+	while (hobc_json_item(outputs, &position, &item)) {
+		if (!hobc_json_member(item, "name", &value) || !hobc_json_text(value, name, sizeof name) ||
 			strcmp(name, output) != 0)
 			continue;
-		if (!hob_hobc_json_member(item, "hash", &value) || value.size != 66 ||
-			!hob_hobc_json_text(value, found, sizeof found) || !hob_hobc_is_hash(found, 64))
+		if (!hobc_json_member(item, "hash", &value) || value.size != 66 ||
+			!hobc_json_text(value, found, sizeof found) || !hobc_is_hash(found, 64))
 			return 0;
 		memcpy(hash, found, 65);
-		if (size && (!hob_hobc_json_member(item, "size", &value) || !hob_hobc_json_number(value, size)))
+		if (size && (!hobc_json_member(item, "size", &value) || !hobc_json_number(value, size)))
 			*size = 0;
 		return 1;
 	}
@@ -351,16 +351,16 @@ static void on_event(void *user, const char *name, const char *data, size_t size
 		event.kind = HOBC_EVENT_RESET;
 	else
 		return;
-	if (hob_hobc_json_member(json, "asset", &value) && !hob_hobc_json_text(value, asset, sizeof asset))
+	if (hobc_json_member(json, "asset", &value) && !hobc_json_text(value, asset, sizeof asset))
 		asset[0] = 0;
-	if (hob_hobc_json_member(json, "kind", &value) && !hob_hobc_json_text(value, change, sizeof change))
+	if (hobc_json_member(json, "kind", &value) && !hobc_json_text(value, change, sizeof change))
 		change[0] = 0;
-	if (hob_hobc_json_member(json, "state", &value) && !hob_hobc_json_text(value, state, sizeof state))
+	if (hobc_json_member(json, "state", &value) && !hobc_json_text(value, state, sizeof state))
 		state[0] = 0;
-	if (hob_hobc_json_member(json, "rev", &value) && !hob_hobc_json_number(value, &event.rev))
+	if (hobc_json_member(json, "rev", &value) && !hobc_json_number(value, &event.rev))
 		event.rev = 0;
-	if (hob_hobc_json_member(json, "outputs", &value))
-		event.bytes_changed = hob_hobc_json_item(value, &position, &item);
+	if (hobc_json_member(json, "outputs", &value))
+		event.bytes_changed = hobc_json_item(value, &position, &item);
 	event.asset = asset;
 	event.change = change;
 	event.state = state;
@@ -379,13 +379,13 @@ static int on_stream(void *user, const uint8_t *data, size_t size)
 	is_there(slot->client);
 	slot->client->stream_wait_ms =
 		slot->client->sse.retry_ms > BACK_OFF_MS ? (int64_t)slot->client->sse.retry_ms : (int64_t)BACK_OFF_MS;
-	return hob_hobc_sse_feed(&slot->client->sse, data, size, on_event, slot->client);
+	return hobc_sse_feed(&slot->client->sse, data, size, on_event, slot->client);
 }
 
 static void stream_broken(hobc_slot *slot)
 {
 	hobc_client *client = slot->client;
-	hob_hobc_slot_hang_up(slot);
+	hobc_slot_hang_up(slot);
 	client->stream_retry_ms = now_of(client) + client->stream_wait_ms;
 	client->stream_wait_ms =
 		client->stream_wait_ms * 2 > BACK_OFF_MAX_MS ? (int64_t)BACK_OFF_MAX_MS : client->stream_wait_ms * 2;
@@ -407,7 +407,7 @@ static void put(hobc_slot *slot, const char *text)
 static void put_number(hobc_slot *slot, uint64_t number)
 {
 	char text[24];
-	hob_hobc_number_text(number, text);
+	hobc_number_text(number, text);
 	put(slot, text);
 }
 
@@ -447,8 +447,8 @@ static hobc_result prepare(hobc_slot *slot)
 	slot->answering = 0;
 	slot->out_size = slot->out_sent = 0;
 	slot->moved_ms = now_of(client);
-	hob_hobc_http_start(&slot->http);
-	if (!slot->out && !(slot->out = (char *)hob_hobc_alloc(client, REQUEST_ROOM)))
+	hobc_http_start(&slot->http);
+	if (!slot->out && !(slot->out = (char *)hobc_alloc(client, REQUEST_ROOM)))
 		return HOBC_MEMORY;
 	if (slot->connection)
 		return HOBC_OK;
@@ -461,13 +461,13 @@ static void start_stream(hobc_slot *slot)
 	hobc_client *client = slot->client;
 	size_t i;
 	client->stream_wanted = 0;
-	hob_hobc_slot_hang_up(slot);
+	hobc_slot_hang_up(slot);
 	if (prepare(slot) != HOBC_OK) {
 		slot->connection = NULL;
 		stream_broken(slot);
 		return;
 	}
-	hob_hobc_sse_start(&client->sse);
+	hobc_sse_start(&client->sse);
 	put(slot, "GET /api/v1/events?kinds=asset");
 	for (i = 0; i < client->watcher_count; i++) {
 		put(slot, "&asset=");
@@ -505,11 +505,11 @@ static void start_request(hobc_slot *slot, hobc_request *r)
 	put(slot, "GET ");
 	put(slot, r->target);
 	put_rest(slot);
-	if (r->name[0] && hob_hobc_cache_find_name(client, r->name, r->have)) {
+	if (r->name[0] && hobc_cache_find_name(client, r->name, r->have)) {
 		uint8_t *data;
 		size_t size;
-		if (hob_hobc_cache_read(client, r->have, &data, &size)) {
-			hob_hobc_free(client, data);
+		if (hobc_cache_read(client, r->have, &data, &size)) {
+			hobc_free(client, data);
 			put(slot, "If-None-Match: \"");
 			put(slot, r->have);
 			put(slot, "\"\r\n");
@@ -542,7 +542,7 @@ static void lost(hobc_slot *slot, hobc_result result, const char *message)
 	else if (slot->request)
 		broken(slot, result, message);
 	else
-		hob_hobc_slot_hang_up(slot);
+		hobc_slot_hang_up(slot);
 }
 
 static void take(hobc_slot *slot, size_t size)
@@ -551,11 +551,11 @@ static void take(hobc_slot *slot, size_t size)
 	int stream = slot == client->slots;
 	size_t used;
 	if (!stream && !slot->request) {
-		hob_hobc_slot_hang_up(slot);
+		hobc_slot_hang_up(slot);
 		return;
 	}
 	slot->answering = 1;
-	used = hob_hobc_http_feed(&slot->http, client->recv_buffer, size, stream ? on_stream : on_body, slot);
+	used = hobc_http_feed(&slot->http, client->recv_buffer, size, stream ? on_stream : on_body, slot);
 	if (slot->http.state == HOBC_HTTP_BAD || (slot->http.state == HOBC_HTTP_DONE && used < size)) {
 		int large = !stream && slot->http.status == 200 && slot->http.has_length &&
 					slot->http.length > client->options.max_blob_bytes;
@@ -644,7 +644,7 @@ static void wait(hobc_client *client, int wait_ms)
 	poll(entries, count, blind && wait_ms > BLIND_POLL_MS ? (int)BLIND_POLL_MS : wait_ms);
 }
 
-hobc_result hob_hobc_update(hobc_client *client, int wait_ms)
+hobc_result hobc_update(hobc_client *client, int wait_ms)
 {
 	turn(client);
 	if (wait_ms > 0 && !client->queue) {

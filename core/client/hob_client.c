@@ -5,7 +5,7 @@
 
 enum { TIMEOUT_MS = 15000, BACK_OFF_MS = 250 };
 
-const char *hob_hobc_result_text(hobc_result result)
+const char *hobc_result_text(hobc_result result)
 {
 	static const char *const texts[] = {"ok",
 										"bad argument",
@@ -96,14 +96,14 @@ static int take_url(hobc_client *client, const char *url)
 		hobc_json digits;
 		digits.at = end + 1;
 		digits.size = strlen(end + 1);
-		if (!hob_hobc_json_number(digits, &port))
+		if (!hobc_json_number(digits, &port))
 			return 0;
 	}
 	client->port = (uint16_t)port;
 	return port > 0 && port < 65536;
 }
 
-hobc_result hob_hobc_open(const hobc_options *options, hobc_client **out)
+hobc_result hobc_open(const hobc_options *options, hobc_client **out)
 {
 	hobc_options o = *options;
 	hobc_client *client;
@@ -129,29 +129,29 @@ hobc_result hob_hobc_open(const hobc_options *options, hobc_client **out)
 	if (!take_url(client, o.url ? o.url : "http://127.0.0.1:7780") || (client->tls && !o.net.open) ||
 		!copy_text(client->cache_dir, sizeof client->cache_dir, o.cache_dir) ||
 		!copy_text(client->token, sizeof client->token, o.token) || strpbrk(client->token, "\r\n")) {
-		hob_hobc_free(client, client);
+		hobc_free(client, client);
 		return HOBC_ARGUMENT;
 	}
-	hob_hobc_net_default(client, &client->options.net);
-	client->recv_buffer = (uint8_t *)hob_hobc_alloc(client, RECV_BYTES);
+	hobc_net_default(client, &client->options.net);
+	client->recv_buffer = (uint8_t *)hobc_alloc(client, RECV_BYTES);
 	if (!client->recv_buffer) {
-		hob_hobc_close(client);
+		hobc_close(client);
 		return HOBC_MEMORY;
 	}
 	*out = client;
 	return HOBC_OK;
 }
 
-void hob_hobc_request_free(hobc_client *client, hobc_request *r)
+void hobc_request_free(hobc_client *client, hobc_request *r)
 {
-	hob_hobc_free(client, r->target);
-	hob_hobc_free(client, r->data);
-	hob_hobc_free(client, r->whole);
-	hob_hobc_free(client, r->needs);
-	hob_hobc_free(client, r);
+	hobc_free(client, r->target);
+	hobc_free(client, r->data);
+	hobc_free(client, r->whole);
+	hobc_free(client, r->needs);
+	hobc_free(client, r);
 }
 
-void hob_hobc_slot_hang_up(hobc_slot *slot)
+void hobc_slot_hang_up(hobc_slot *slot)
 {
 	if (slot->connection)
 		slot->client->options.net.close(slot->client->options.net.user, slot->connection);
@@ -160,7 +160,7 @@ void hob_hobc_slot_hang_up(hobc_slot *slot)
 	slot->out_size = slot->out_sent = 0;
 }
 
-void hob_hobc_close(hobc_client *client)
+void hobc_close(hobc_client *client)
 {
 	size_t i;
 	void (*release)(void *, void *);
@@ -169,22 +169,22 @@ void hob_hobc_close(hobc_client *client)
 		return;
 	for (i = 0; i < SLOTS_MAX; i++) {
 		hobc_slot *slot = &client->slots[i];
-		hob_hobc_slot_hang_up(slot);
+		hobc_slot_hang_up(slot);
 		if (slot->request) {
 			slot->request->next = client->queue;
 			client->queue = slot->request;
 		}
-		hob_hobc_free(client, slot->out);
+		hobc_free(client, slot->out);
 	}
 	while (client->queue) {
 		hobc_request *r = client->queue;
 		client->queue = r->next;
 		r->fn(r->user, r->id, HOBC_CANCELLED, "the client was closed", NULL);
-		hob_hobc_request_free(client, r);
+		hobc_request_free(client, r);
 	}
-	hob_hobc_free(client, client->sse.line);
-	hob_hobc_free(client, client->sse.data);
-	hob_hobc_free(client, client->recv_buffer);
+	hobc_free(client, client->sse.line);
+	hobc_free(client, client->sse.data);
+	hobc_free(client, client->recv_buffer);
 	release = client->options.memory.release;
 	user = client->options.memory.user;
 	release(user, client);
@@ -223,13 +223,13 @@ static hobc_result add_request(hobc_client *client, hobc_blob_fn fn, void *user,
 	hobc_request *r;
 	if (!fn)
 		return HOBC_ARGUMENT;
-	r = (hobc_request *)hob_hobc_alloc(client, sizeof *r);
+	r = (hobc_request *)hobc_alloc(client, sizeof *r);
 	if (!r)
 		return HOBC_MEMORY;
 	memset(r, 0, sizeof *r);
-	r->target = (char *)hob_hobc_alloc(client, REQUEST_ROOM / 2);
+	r->target = (char *)hobc_alloc(client, REQUEST_ROOM / 2);
 	if (!r->target) {
-		hob_hobc_free(client, r);
+		hobc_free(client, r);
 		return HOBC_MEMORY;
 	}
 	r->id = ++client->last_id;
@@ -248,8 +248,8 @@ static void enqueue(hobc_client *client, hobc_request *r)
 	r->next = NULL;
 }
 
-hobc_result hob_hobc_get(hobc_client *client, const char *asset, const char *output, hobc_blob_fn fn,
-						 void *user, uint64_t *id)
+hobc_result hobc_get(hobc_client *client, const char *asset, const char *output, hobc_blob_fn fn, void *user,
+					 uint64_t *id)
 {
 	hobc_request *r;
 	hobc_result result =
@@ -268,13 +268,13 @@ hobc_result hob_hobc_get(hobc_client *client, const char *asset, const char *out
 		at = put_escaped(at + 8, end, output);
 	}
 	if (!at) {
-		hob_hobc_request_free(client, r);
+		hobc_request_free(client, r);
 		return HOBC_ARGUMENT;
 	}
-	hob_hobc_sha256_start(&hash);
-	hob_hobc_sha256_add(&hash, client->authority, strlen(client->authority) + 1);
-	hob_hobc_sha256_add(&hash, r->target, strlen(r->target));
-	hob_hobc_sha256_end(&hash, digest);
+	hobc_sha256_start(&hash);
+	hobc_sha256_add(&hash, client->authority, strlen(client->authority) + 1);
+	hobc_sha256_add(&hash, r->target, strlen(r->target));
+	hobc_sha256_end(&hash, digest);
 	for (i = 0; i < 32; i++) {
 		r->name[i * 2] = "0123456789abcdef"[digest[i] >> 4];
 		r->name[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15];
@@ -287,7 +287,7 @@ static hobc_result by_hash(hobc_client *client, const char *hash, hobc_blob_fn f
 						   hobc_request **out)
 {
 	hobc_result result =
-		hash && hob_hobc_is_hash(hash, strlen(hash)) ? add_request(client, fn, user, id, out) : HOBC_ARGUMENT;
+		hash && hobc_is_hash(hash, strlen(hash)) ? add_request(client, fn, user, id, out) : HOBC_ARGUMENT;
 	if (result != HOBC_OK)
 		return result;
 	memcpy((*out)->hash, hash, 65);
@@ -296,8 +296,8 @@ static hobc_result by_hash(hobc_client *client, const char *hash, hobc_blob_fn f
 	return HOBC_OK;
 }
 
-hobc_result hob_hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset, uint64_t size,
-							  hobc_blob_fn fn, void *user, uint64_t *id)
+hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset, uint64_t size,
+						  hobc_blob_fn fn, void *user, uint64_t *id)
 {
 	hobc_request *r;
 	hobc_result result = offset > UINT64_MAX - size ? HOBC_ARGUMENT : by_hash(client, hash, fn, user, id, &r);
@@ -310,8 +310,8 @@ hobc_result hob_hobc_get_blob(hobc_client *client, const char *hash, uint64_t of
 	return HOBC_OK;
 }
 
-hobc_result hob_hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
-								  size_t count, hobc_blob_fn fn, void *user, uint64_t *id)
+hobc_result hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
+							  size_t count, hobc_blob_fn fn, void *user, uint64_t *id)
 {
 	hobc_request *r;
 	hobc_older known[HOBC_OLDER_MAX];
@@ -333,13 +333,13 @@ hobc_result hob_hobc_get_delta_of(hobc_client *client, const char *hash, const h
 	return HOBC_OK;
 }
 
-hobc_result hob_hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
-							   void *user, uint64_t *id)
+hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
+						   void *user, uint64_t *id)
 {
-	return hob_hobc_get_delta_of(client, hash, &older, 1, fn, user, id);
+	return hobc_get_delta_of(client, hash, &older, 1, fn, user, id);
 }
 
-hobc_result hob_hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, void *user)
+hobc_result hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, void *user)
 {
 	hobc_watcher *w = &client->watchers[client->watcher_count];
 	if (!glob || !glob[0] || !fn || client->watcher_count == WATCHES_MAX ||
@@ -347,11 +347,11 @@ hobc_result hob_hobc_watch(hobc_client *client, const char *glob, hobc_event_fn 
 		return HOBC_ARGUMENT;
 	if (!client->sse.line) {
 		client->sse.room = 1 << 20;
-		client->sse.line = (char *)hob_hobc_alloc(client, client->sse.room);
-		client->sse.data = (char *)hob_hobc_alloc(client, client->sse.room);
+		client->sse.line = (char *)hobc_alloc(client, client->sse.room);
+		client->sse.data = (char *)hobc_alloc(client, client->sse.room);
 		if (!client->sse.line || !client->sse.data) {
-			hob_hobc_free(client, client->sse.line);
-			hob_hobc_free(client, client->sse.data);
+			hobc_free(client, client->sse.line);
+			hobc_free(client, client->sse.data);
 			client->sse.line = client->sse.data = NULL;
 			return HOBC_MEMORY;
 		}
@@ -364,15 +364,15 @@ hobc_result hob_hobc_watch(hobc_client *client, const char *glob, hobc_event_fn 
 	return HOBC_OK;
 }
 
-void hob_hobc_cancel(hobc_client *client, uint64_t id)
+void hobc_cancel(hobc_client *client, uint64_t id)
 {
 	hobc_request **at;
 	size_t i;
 	for (i = 1; i < SLOTS_MAX; i++)
 		if (client->slots[i].request && client->slots[i].request->id == id) {
-			hob_hobc_request_free(client, client->slots[i].request);
+			hobc_request_free(client, client->slots[i].request);
 			client->slots[i].request = NULL;
-			hob_hobc_slot_hang_up(&client->slots[i]);
+			hobc_slot_hang_up(&client->slots[i]);
 			return;
 		}
 	for (at = &client->queue; *at; at = &(*at)->next)
@@ -381,20 +381,20 @@ void hob_hobc_cancel(hobc_client *client, uint64_t id)
 			*at = r->next;
 			if (client->queue_end == &r->next)
 				client->queue_end = at;
-			hob_hobc_request_free(client, r);
+			hobc_request_free(client, r);
 			return;
 		}
 }
 
-void hob_hobc_blob_release(hobc_client *client, hobc_blob *blob)
+void hobc_blob_release(hobc_client *client, hobc_blob *blob)
 {
 	if (!blob)
 		return;
-	hob_hobc_free(client, (void *)(uintptr_t)blob->data);
-	hob_hobc_free(client, blob);
+	hobc_free(client, (void *)(uintptr_t)blob->data);
+	hobc_free(client, blob);
 }
 
-size_t hob_hobc_pollfds(const hobc_client *client, int *fds, size_t max)
+size_t hobc_pollfds(const hobc_client *client, int *fds, size_t max)
 {
 	const hobc_transport *net = &client->options.net;
 	size_t count = 0, i;
@@ -425,16 +425,16 @@ static void on_sync(void *user, uint64_t id, hobc_result result, const char *mes
 	w->blob = blob;
 }
 
-hobc_result hob_hobc_get_sync(hobc_client *client, const char *asset, const char *output, hobc_blob **out)
+hobc_result hobc_get_sync(hobc_client *client, const char *asset, const char *output, hobc_blob **out)
 {
 	waiting w;
 	hobc_result result;
 	memset(&w, 0, sizeof w);
-	result = hob_hobc_get(client, asset, output, on_sync, &w, NULL);
+	result = hobc_get(client, asset, output, on_sync, &w, NULL);
 	if (result != HOBC_OK)
 		return result;
 	while (!w.done)
-		hob_hobc_update(client, 100);
+		hobc_update(client, 100);
 	if (w.result == HOBC_OK)
 		*out = w.blob;
 	return w.result;

@@ -1,16 +1,16 @@
 /* hob_client.h - a renderer's side of a Hob daemon: fetch cooked blobs, verify and keep them, hear of changes.
  *
  * Plain C99 (also C++11) on libc and POSIX sockets. No threads, no globals: everything happens inside
- * hob_hobc_update(), which a program calls once a frame and which never waits when told 0. All callbacks run there, on the
- * caller's thread. A callback may call anything of this header except hob_hobc_update, hob_hobc_get_sync and hob_hobc_close.
+ * hobc_update(), which a program calls once a frame and which never waits when told 0. All callbacks run there, on the
+ * caller's thread. A callback may call anything of this header except hobc_update, hobc_get_sync and hobc_close.
  * Whatever a server sends is foreign: it is bounded, checked and, for blobs, hashed before anybody sees it.
  *
  *     hobc_options options = {0};                       // http://127.0.0.1:7780, no cache folder
  *     hobc_client *client;
- *     if (hob_hobc_open(&options, &client) != HOBC_OK) ...
- *     hob_hobc_watch(client, "**.glb", on_event, app);
- *     hob_hobc_get(client, "art/props/duck.glb", "meshes", on_blob, app, NULL);
- *     for (;;) { hob_hobc_update(client, 0); draw(); }
+ *     if (hobc_open(&options, &client) != HOBC_OK) ...
+ *     hobc_watch(client, "**.glb", on_event, app);
+ *     hobc_get(client, "art/props/duck.glb", "meshes", on_blob, app, NULL);
+ *     for (;;) { hobc_update(client, 0); draw(); }
  *
  * A reload is a proposal: on_event says that there is something newer; when to fetch and to swap is the program's choice. */
 #ifndef HOB_CLIENT_H
@@ -36,17 +36,17 @@ typedef enum hobc_result {
 	HOBC_HASH,		/* the bytes are not those that the hash names; they are thrown away */
 	HOBC_TOO_LARGE, /* more than options.max_blob_bytes */
 	HOBC_REFUSED,	/* any other status: see the message */
-	HOBC_CANCELLED	/* by hob_hobc_close with the request still open */
+	HOBC_CANCELLED	/* by hobc_close with the request still open */
 } hobc_result;
 
-const char *hob_hobc_result_text(hobc_result result);
+const char *hobc_result_text(hobc_result result);
 
 typedef struct hobc_client hobc_client;
 
 /* How bytes travel: NULL members mean plain sockets. For TLS, consoles or tests give all five (and `now_ms` if there is
  * no CLOCK_MONOTONIC). `open` starts a connection and does not wait for it. `send` and `recv` return how many bytes
  * were moved, 0 when none can be now, -1 when the connection is over. `fd` returns a descriptor for poll, or -1;
- * without descriptors hob_hobc_update with a wait looks every 5 ms. */
+ * without descriptors hobc_update with a wait looks every 5 ms. */
 typedef struct hobc_transport {
 	void *user;
 	hobc_result (*open)(void *user, const char *host, uint16_t port, int tls, void **connection);
@@ -77,7 +77,7 @@ typedef struct hobc_options {
 	hobc_transport net;
 } hobc_options;
 
-/* Bytes that were asked for; they stay until hob_hobc_blob_release, which must come before hob_hobc_close. */
+/* Bytes that were asked for; they stay until hobc_blob_release, which must come before hobc_close. */
 typedef struct hobc_blob {
 	const uint8_t *data; /* aligned to 16 bytes */
 	size_t size;
@@ -118,48 +118,48 @@ typedef struct hobc_event {
 typedef void (*hobc_event_fn)(void *user, const hobc_event *event);
 
 /* The hash of one output ("meshes", "scene", "textures/0") that an event names; 0 when it names no such output. */
-int hob_hobc_event_output(const hobc_event *event, const char *output, char hash[65], uint64_t *size);
+int hobc_event_output(const hobc_event *event, const char *output, char hash[65], uint64_t *size);
 
 /* Nothing is sent yet; a daemon that is away is no error here. Errors: ARGUMENT, MEMORY. */
-hobc_result hob_hobc_open(const hobc_options *options, hobc_client **out);
+hobc_result hobc_open(const hobc_options *options, hobc_client **out);
 /* Open requests are told HOBC_CANCELLED. NULL is fine. */
-void hob_hobc_close(hobc_client *client);
+void hobc_close(hobc_client *client);
 
 /* Sends, receives and calls back; waits up to wait_ms for something to do. HOBC_NET once when the daemon went
  * away: requests are then answered from the cache, and the connection is tried again after 250 ms, doubling to 8 s. */
-hobc_result hob_hobc_update(hobc_client *client, int wait_ms);
+hobc_result hobc_update(hobc_client *client, int wait_ms);
 /* Descriptors for a poll of one's own; returns how many there are. */
-size_t hob_hobc_pollfds(const hobc_client *client, int *fds, size_t max);
+size_t hobc_pollfds(const hobc_client *client, int *fds, size_t max);
 
 /* The current output of an asset by name ("root/path"). With a cache folder a copy that is still current is
  * not sent again, and the last copy is given, marked stale, while the daemon is away. `id` may be NULL. */
-hobc_result hob_hobc_get(hobc_client *client, const char *asset, const char *output, hobc_blob_fn fn,
-						 void *user, uint64_t *id);
+hobc_result hobc_get(hobc_client *client, const char *asset, const char *output, hobc_blob_fn fn, void *user,
+					 uint64_t *id);
 /* A blob by hash, from the cache if it is there. size 0 with offset 0: all of it; size 0: to the end. */
-hobc_result hob_hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset, uint64_t size,
-							  hobc_blob_fn fn, void *user, uint64_t *id);
+hobc_result hobc_get_blob(hobc_client *client, const char *hash, uint64_t offset, uint64_t size,
+						  hobc_blob_fn fn, void *user, uint64_t *id);
 /* A blob by hash, given an older one of the same kind: reads the container's table and its digests of ranges (each mesh's
  * part of each section), then only bytes that the older blob does not have, wherever they lay in it. The result is
  * verified whole. Falls back to fetching everything when either is no packed container; sections that are stored encoded
  * come whole when they changed. `older` must stay until the callback. */
-hobc_result hob_hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
-							   void *user, uint64_t *id);
+hobc_result hobc_get_delta(hobc_client *client, const char *hash, const hobc_blob *older, hobc_blob_fn fn,
+						   void *user, uint64_t *id);
 /* The same, given several older ones, of which the first that has some bytes gives them: what was shown last and the last
  * final one, because a preview and a final cook of the same model have little in common. NULLs are passed over; at least
  * one must be a blob, at most HOBC_OLDER_MAX are looked at. */
 enum { HOBC_OLDER_MAX = 4 };
-hobc_result hob_hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
-								  size_t count, hobc_blob_fn fn, void *user, uint64_t *id);
-/* hob_hobc_get and hob_hobc_update until it is answered; other callbacks run meanwhile. */
-hobc_result hob_hobc_get_sync(hobc_client *client, const char *asset, const char *output, hobc_blob **out);
+hobc_result hobc_get_delta_of(hobc_client *client, const char *hash, const hobc_blob *const *older,
+							  size_t count, hobc_blob_fn fn, void *user, uint64_t *id);
+/* hobc_get and hobc_update until it is answered; other callbacks run meanwhile. */
+hobc_result hobc_get_sync(hobc_client *client, const char *asset, const char *output, hobc_blob **out);
 
 /* Events of assets that match: '?' one byte, '*' a run without '/', '**' any run; against root/path and path. Up to 8
  * patterns share one stream, which reconnects and resumes by itself. Errors: ARGUMENT, MEMORY. */
-hobc_result hob_hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, void *user);
+hobc_result hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, void *user);
 
 /* The callback will not come. Unknown ids are fine. */
-void hob_hobc_cancel(hobc_client *client, uint64_t id);
-void hob_hobc_blob_release(hobc_client *client, hobc_blob *blob);
+void hobc_cancel(hobc_client *client, uint64_t id);
+void hobc_blob_release(hobc_client *client, hobc_blob *blob);
 
 #ifdef __cplusplus
 }

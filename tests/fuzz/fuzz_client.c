@@ -25,13 +25,13 @@ static void on_event(void *user, const char *event, const char *data, size_t siz
 	size_t at = 0;
 	assert(strlen(event) < sizeof s->sse.event && size < sizeof s->data && data[size] == 0);
 	s->events++;
-	hob_hobc_sha256_add(&s->hash, data, size);
-	if (hob_hobc_json_member(json, "asset", &value) && hob_hobc_json_text(value, text, sizeof text))
-		hob_hobc_glob("a/**/b?*.glb", text);
-	if (hob_hobc_json_member(json, "rev", &value))
-		hob_hobc_json_number(value, &number);
-	if (hob_hobc_json_member(json, "outputs", &value))
-		while (hob_hobc_json_item(value, &at, &item))
+	hobc_sha256_add(&s->hash, data, size);
+	if (hobc_json_member(json, "asset", &value) && hobc_json_text(value, text, sizeof text))
+		hobc_glob("a/**/b?*.glb", text);
+	if (hobc_json_member(json, "rev", &value))
+		hobc_json_number(value, &number);
+	if (hobc_json_member(json, "outputs", &value))
+		while (hobc_json_item(value, &at, &item))
 			assert(item.at >= data && item.at + item.size <= data + size);
 }
 
@@ -39,8 +39,8 @@ static int on_body(void *user, const uint8_t *data, size_t size)
 {
 	sum *s = user;
 	s->bytes += size;
-	hob_hobc_sha256_add(&s->hash, data, size);
-	return hob_hobc_sse_feed(&s->sse, data, size, on_event, s);
+	hobc_sha256_add(&s->hash, data, size);
+	return hobc_sse_feed(&s->sse, data, size, on_event, s);
 }
 
 static void begin(sum *s, hobc_http *http)
@@ -49,9 +49,9 @@ static void begin(sum *s, hobc_http *http)
 	s->sse.line = s->line;
 	s->sse.data = s->data;
 	s->sse.room = sizeof s->line;
-	hob_hobc_sse_start(&s->sse);
-	hob_hobc_sha256_start(&s->hash);
-	hob_hobc_http_start(http);
+	hobc_sse_start(&s->sse);
+	hobc_sha256_start(&s->hash);
+	hobc_http_start(http);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,11 +59,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static hobc_http whole, single;
 	static sum a, b;
 	begin(&a, &whole);
-	size_t used = hob_hobc_http_feed(&whole, data, size, on_body, &a), pieces = 0;
+	size_t used = hobc_http_feed(&whole, data, size, on_body, &a), pieces = 0;
 	assert(used <= size);
 	begin(&b, &single);
 	while (pieces < size && single.state != HOBC_HTTP_DONE && single.state != HOBC_HTTP_BAD)
-		pieces += hob_hobc_http_feed(&single, data + pieces, 1, on_body, &b);
+		pieces += hobc_http_feed(&single, data + pieces, 1, on_body, &b);
 	assert(whole.state == single.state && whole.status == single.status && a.events == b.events);
 	assert(whole.state == HOBC_HTTP_BAD || (a.bytes == b.bytes && used == pieces));
 	begin(&a, &whole);

@@ -3,8 +3,8 @@
 
 Core asks libc for memory, strings and mathematics, and each library by the few entry points and in the few files
 that are named here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
-foreign bytes, the worker must not link the network or the index. What core exports begins with hob_, what server exports
-with srv_ or hob_. Prints one line per finding; exits 1 when there is any."""
+foreign bytes, the worker must not link the network or the index. What core exports begins with hob_ (the client's
+names with hobc_), what server exports with srv_ or hob_. Prints one line per finding; exits 1 when there is any."""
 import fnmatch
 import pathlib
 import re
@@ -57,7 +57,7 @@ FOREIGN = re.compile(r"stbi_\w+|hob_import|hob_importer_for|hob_picture_decode|h
 
 
 # stb_image is compiled into one file of core, and keeps its own names.
-EXPORTED = {"core": re.compile(r"hob_\w+|stbi_\w+"), "server": re.compile(r"(srv|hob)_\w+|main")}
+EXPORTED = {"core": re.compile(r"hobc?_\w+|stbi_\w+"), "server": re.compile(r"(srv|hob)_\w+|main")}
 
 
 def run(*command):

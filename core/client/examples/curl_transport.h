@@ -7,7 +7,7 @@
  *     options.url = "https://hob.studio:7780";
  *     options.net = curl_transport_net(tls);
  *     ...
- *     hob_hobc_close(client);
+ *     hobc_close(client);
  *     curl_transport_free(tls);
  *
  * Call curl_global_init first where other threads use libcurl. */

@@ -76,7 +76,7 @@ static void hold(app *a, hobc_blob *blob)
 	hobc_blob **more =
 		find_blob(a, blob->hash) ? NULL : realloc(a->held, (a->held_count + 1) * sizeof(hobc_blob *));
 	if (!more) {
-		hob_hobc_blob_release(a->client, blob);
+		hobc_blob_release(a->client, blob);
 		return;
 	}
 	a->held = more;
@@ -122,7 +122,7 @@ static void release_unused(app *a)
 		if (is_used(&a->shown, a->held[i]->hash) || is_final(a, a->held[i]->hash))
 			a->held[kept++] = a->held[i];
 		else
-			hob_hobc_blob_release(a->client, a->held[i]);
+			hobc_blob_release(a->client, a->held[i]);
 	a->held_count = kept;
 }
 
@@ -229,9 +229,9 @@ static void fetch_hash(app *a, const char *hash, int output)
 								output >= 0 ? find_blob(a, a->finals[output]) : NULL};
 	request *r = hash[0] && !find_blob(a, hash) ? new_request(a, -1) : NULL;
 	if (r && (older[0] || older[1]))
-		hob_hobc_get_delta_of(a->client, hash, older, 2, on_blob, r, NULL);
+		hobc_get_delta_of(a->client, hash, older, 2, on_blob, r, NULL);
 	else if (r)
-		hob_hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
+		hobc_get_blob(a->client, hash, 0, 0, on_blob, r, NULL);
 }
 
 static void begin(app *a)
@@ -247,7 +247,7 @@ static void fetch_by_name(app *a)
 	for (int i = 0; i < OUTPUTS; i++) {
 		request *r = new_request(a, i);
 		if (r)
-			hob_hobc_get(a->client, a->asset, output_names[i], on_blob, r, NULL);
+			hobc_get(a->client, a->asset, output_names[i], on_blob, r, NULL);
 	}
 }
 
@@ -318,13 +318,13 @@ static void on_event(void *user, const hobc_event *event)
 		fail(a, text);
 		return;
 	}
-	if (!hob_hobc_event_output(event, output_names[SCENE], scene, NULL))
+	if (!hobc_event_output(event, output_names[SCENE], scene, NULL))
 		return;
 	begin(a);
 	a->coming.rev = event->rev;
 	a->coming.preview = strstr(event->json, "\"quality\":\"preview\"") != NULL;
 	for (int i = 0; i < OUTPUTS; i++)
-		if (!hob_hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
+		if (!hobc_event_output(event, output_names[i], a->coming.hashes[i], NULL))
 			a->coming.hashes[i][0] = 0;
 	for (int i = 0; i < OUTPUTS; i++)
 		fetch_hash(a, a->coming.hashes[i], i);
@@ -402,7 +402,7 @@ static void run(app *a)
 	double before = hob_draw_surface_seconds();
 	fetch_by_name(a);
 	while (!input_ended()) {
-		hob_hobc_update(a->client, a->window ? 0 : 20);
+		hobc_update(a->client, a->window ? 0 : 20);
 		double now = hob_draw_surface_seconds(), step = a->window ? now - before : 0;
 		before = now;
 		a->clock += step;
@@ -451,12 +451,12 @@ int main(int argc, char **argv)
 	options.url = argv[1];
 	options.cook_wait_s = 10;
 	a.asset = argv[2];
-	if (hob_hobc_open(&options, &a.client) != HOBC_OK) {
+	if (hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "hob_draw: '%s' is no URL that can be used here\n", options.url);
 		return 2;
 	}
 	a.surface = hob_draw_surface_open(a.width, a.height, a.window);
-	if (a.surface && hob_hobc_watch(a.client, a.asset, on_event, &a) == HOBC_OK)
+	if (a.surface && hobc_watch(a.client, a.asset, on_event, &a) == HOBC_OK)
 		run(&a);
 	close_version(&a.coming);
 	close_version(&a.shown);
@@ -466,6 +466,6 @@ int main(int argc, char **argv)
 	free(a.held);
 	good = a.surface != NULL;
 	hob_draw_surface_close(a.surface);
-	hob_hobc_close(a.client);
+	hobc_close(a.client);
 	return good ? 0 : 1;
 }

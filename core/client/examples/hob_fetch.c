@@ -40,15 +40,15 @@ static void fetch_wanted(app *a)
 	memcpy(a->asked, a->wanted, sizeof a->asked);
 	const hobc_blob *older[] = {a->shown, a->base};
 	if (a->shown)
-		a->fetching = hob_hobc_get_delta_of(a->client, a->wanted, older, 2, on_blob, a, NULL) == HOBC_OK;
+		a->fetching = hobc_get_delta_of(a->client, a->wanted, older, 2, on_blob, a, NULL) == HOBC_OK;
 	else
-		a->fetching = hob_hobc_get_blob(a->client, a->wanted, 0, 0, on_blob, a, NULL) == HOBC_OK;
+		a->fetching = hobc_get_blob(a->client, a->wanted, 0, 0, on_blob, a, NULL) == HOBC_OK;
 }
 
 static void release_shown(app *a)
 {
 	if (a->shown != a->base)
-		hob_hobc_blob_release(a->client, a->shown);
+		hobc_blob_release(a->client, a->shown);
 	a->shown = NULL;
 }
 
@@ -68,7 +68,7 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 		release_shown(a);
 		a->shown = blob;
 		if (!a->preview || strcmp(blob->hash, a->asked) != 0) {
-			hob_hobc_blob_release(a->client, a->base);
+			hobc_blob_release(a->client, a->base);
 			a->base = blob;
 		}
 		if (a->next && *a->next)
@@ -85,8 +85,8 @@ static void on_event(void *user, const hobc_event *event)
 	char hash[65];
 	printf("event %s %s %s\n", kinds[event->kind], event->asset, event->state);
 	if (event->kind == HOBC_EVENT_RESET && !a->fetching)
-		a->fetching = hob_hobc_get(a->client, a->asset, a->output, on_blob, a, NULL) == HOBC_OK;
-	if (event->kind != HOBC_EVENT_ASSET || !hob_hobc_event_output(event, a->output, hash, NULL))
+		a->fetching = hobc_get(a->client, a->asset, a->output, on_blob, a, NULL) == HOBC_OK;
+	if (event->kind != HOBC_EVENT_ASSET || !hobc_event_output(event, a->output, hash, NULL))
 		return;
 	memcpy(a->wanted, hash, sizeof hash);
 	a->preview = strstr(event->json, "\"quality\":\"preview\"") != NULL;
@@ -128,20 +128,20 @@ int main(int argc, char **argv)
 	if (tls && strncmp(argv[1], "https:", 6) == 0)
 		options.net = curl_transport_net(tls);
 #endif
-	if (hob_hobc_open(&options, &a.client) != HOBC_OK) {
+	if (hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "hob_fetch: '%s' is no URL that can be used here\n", options.url);
 		return 2;
 	}
 	if (watch)
-		hob_hobc_watch(a.client, a.asset, on_event, &a);
+		hobc_watch(a.client, a.asset, on_event, &a);
 	a.preview = a.next != NULL;
-	a.fetching = (a.next ? hob_hobc_get_blob(a.client, *a.next++, 0, 0, on_blob, &a, NULL)
-						 : hob_hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL)) == HOBC_OK;
+	a.fetching = (a.next ? hobc_get_blob(a.client, *a.next++, 0, 0, on_blob, &a, NULL)
+						 : hobc_get(a.client, a.asset, a.output, on_blob, &a, NULL)) == HOBC_OK;
 	while (watch ? !input_ended() : a.fetching)
-		hob_hobc_update(a.client, 20);
+		hobc_update(a.client, 20);
 	release_shown(&a);
-	hob_hobc_blob_release(a.client, a.base);
-	hob_hobc_close(a.client);
+	hobc_blob_release(a.client, a.base);
+	hobc_close(a.client);
 #ifdef HOB_CURL
 	curl_transport_free(tls);
 #endif

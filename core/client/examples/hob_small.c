@@ -42,7 +42,7 @@ static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t 
 	hob_rt_blob copy = {NULL, 0};
 	(void)asset;
 	snprintf(output, sizeof output, "textures/%u", index);
-	if (hob_hobc_get_sync(a->client, a->name, output, &blob) != HOBC_OK)
+	if (hobc_get_sync(a->client, a->name, output, &blob) != HOBC_OK)
 		return copy;
 	void *data = malloc(blob->size);
 	if (data) {
@@ -50,7 +50,7 @@ static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t 
 		copy.data = data;
 		copy.size = blob->size;
 	}
-	hob_hobc_blob_release(a->client, blob);
+	hobc_blob_release(a->client, blob);
 	return copy;
 }
 
@@ -60,7 +60,7 @@ static void drop(app *a, shown *s)
 	hob_rt_instance_close(s->instance);
 	hob_rt_close(s->asset);
 	for (int i = 0; i < OUTPUTS; i++)
-		hob_hobc_blob_release(a->client, s->blobs[i]);
+		hobc_blob_release(a->client, s->blobs[i]);
 	*s = (shown){0};
 }
 
@@ -74,7 +74,7 @@ static void load(app *a, shown *out)
 	hob_rt_blob *parts[OUTPUTS] = {&files.meshes, &files.materials, &files.scene};
 	hobc_result result = HOBC_OK;
 	for (int i = 0; i < OUTPUTS && result == HOBC_OK; i++) {
-		result = hob_hobc_get_sync(a->client, a->name, names[i], &s.blobs[i]);
+		result = hobc_get_sync(a->client, a->name, names[i], &s.blobs[i]);
 		if (result == HOBC_OK)
 			*parts[i] = (hob_rt_blob){s.blobs[i]->data, s.blobs[i]->size};
 	}
@@ -90,7 +90,7 @@ static void load(app *a, shown *out)
 		*out = s;
 		return;
 	}
-	fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hob_hobc_result_text(result));
+	fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hobc_result_text(result));
 	drop(a, &s);
 }
 
@@ -117,11 +117,11 @@ int main(int argc, char **argv)
 	hobc_options options = {.url = argc > 1 ? argv[1] : NULL, .cook_wait_s = 30, .timeout_ms = 60000};
 	shown s = {0};
 	draw_surface *surface = argc > 2 ? hob_draw_surface_open(WIDTH, HEIGHT, !file) : NULL;
-	if (!surface || hob_hobc_open(&options, &a.client) != HOBC_OK) {
+	if (!surface || hobc_open(&options, &a.client) != HOBC_OK) {
 		fprintf(stderr, "usage: hob_small URL ASSET [FILE.png]\n");
 		return 2;
 	}
-	hob_hobc_watch(a.client, a.name, on_event, &a);
+	hobc_watch(a.client, a.name, on_event, &a);
 	do {
 		bool fresh = a.changed;
 		a.changed = 0;
@@ -129,10 +129,10 @@ int main(int argc, char **argv)
 			load(&a, &s);
 		if (s.model && (fresh || !file))
 			draw(&s, surface, file);
-		hob_hobc_update(a.client, file ? 1000 : 0);
+		hobc_update(a.client, file ? 1000 : 0);
 	} while (file || hob_draw_surface_present(surface));
 	drop(&a, &s);
-	hob_hobc_close(a.client);
+	hobc_close(a.client);
 	hob_draw_surface_close(surface);
 	return 0;
 }

@@ -69,13 +69,13 @@ static void open_stage(stage *s, const char *cache)
 	hobc_options options = {.url = "http://test:1", .cache_dir = cache, .max_blob_bytes = 100000};
 	*s = (stage){.now = 1000};
 	options.net = (hobc_transport){s, pair_open, pair_send, pair_recv, pair_close, pair_fd, pair_now};
-	assert_int_equal(hob_hobc_open(&options, &s->client), HOBC_OK);
+	assert_int_equal(hobc_open(&options, &s->client), HOBC_OK);
 }
 
 static void close_stage(stage *s)
 {
-	hob_hobc_blob_release(s->client, s->blob);
-	hob_hobc_close(s->client);
+	hobc_blob_release(s->client, s->blob);
+	hobc_close(s->client);
 	for (int i = 0; i < s->count; i++)
 		close(s->peers[i]);
 }
@@ -85,7 +85,7 @@ static void on_blob(void *user, uint64_t id, hobc_result result, const char *mes
 	stage *s = user;
 	(void)id;
 	assert_non_null(message);
-	hob_hobc_blob_release(s->client, s->blob);
+	hobc_blob_release(s->client, s->blob);
 	s->answers++;
 	s->result = result;
 	s->blob = blob;
@@ -104,7 +104,7 @@ static void on_event(void *user, const hobc_event *event)
 static const char *asked(stage *s, int index)
 {
 	static char text[20000];
-	hob_hobc_update(s->client, 0);
+	hobc_update(s->client, 0);
 	assert_true(index < s->count);
 	ssize_t n = recv(s->peers[index], text, sizeof text - 1, MSG_DONTWAIT);
 	text[n > 0 ? n : 0] = 0;
@@ -114,7 +114,7 @@ static const char *asked(stage *s, int index)
 static void say(stage *s, int index, const void *data, size_t size)
 {
 	assert_int_equal(send(s->peers[index], data, size, MSG_NOSIGNAL), (ssize_t)size);
-	hob_hobc_update(s->client, 0);
+	hobc_update(s->client, 0);
 }
 
 static void say_text(stage *s, int index, const char *text)
@@ -137,14 +137,14 @@ static void a_blob_is_given_when_its_hash_is_right_and_only_then(void **state)
 	stage s;
 	char hash[65];
 	open_stage(&s, NULL);
-	hob_hobc_sha256_text("cooked", 6, hash);
-	assert_int_equal(hob_hobc_get(s.client, "art/a b.glb", "meshes", on_blob, &s, NULL), HOBC_OK);
+	hobc_sha256_text("cooked", 6, hash);
+	assert_int_equal(hobc_get(s.client, "art/a b.glb", "meshes", on_blob, &s, NULL), HOBC_OK);
 	assert_non_null(strstr(asked(&s, 0), "GET /a/art/a%20b.glb?output=meshes HTTP/1.1\r\nHost: test:1\r\n"));
 	say_blob(&s, 0, "cooked", hash);
 	assert_int_equal(s.result, HOBC_OK);
 	assert_memory_equal(s.blob->data, "cooked", 6);
 	assert_true(s.blob->verified && !s.blob->stale);
-	hob_hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
+	hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
 	asked(&s, 0);
 	say_blob(&s, 0, "cookee", hash);
 	assert_int_equal(s.result, HOBC_HASH);
@@ -159,13 +159,13 @@ static void a_kept_connection_that_was_closed_is_tried_once_more(void **state)
 	stage s;
 	char hash[65];
 	open_stage(&s, NULL);
-	hob_hobc_sha256_text("x", 1, hash);
-	hob_hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
+	hobc_sha256_text("x", 1, hash);
+	hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
 	asked(&s, 0);
 	say_blob(&s, 0, "x", hash);
-	hob_hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
+	hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
 	shutdown(s.peers[0], SHUT_RDWR);
-	hob_hobc_update(s.client, 0);
+	hobc_update(s.client, 0);
 	assert_non_null(strstr(asked(&s, 1), hash));
 	say_blob(&s, 1, "x", hash);
 	assert_int_equal(s.result, HOBC_OK);
@@ -179,17 +179,17 @@ static void a_server_that_is_silent_or_too_large_is_an_error(void **state)
 	stage s;
 	char hash[65];
 	open_stage(&s, NULL);
-	hob_hobc_sha256_text("x", 1, hash);
-	hob_hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
+	hobc_sha256_text("x", 1, hash);
+	hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
 	asked(&s, 0);
 	say_text(&s, 0, "HTTP/1.1 200 OK\r\nContent-Length: 100001\r\n\r\nx");
 	assert_int_equal(s.result, HOBC_TOO_LARGE);
-	hob_hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
+	hobc_get_blob(s.client, hash, 0, 0, on_blob, &s, NULL);
 	asked(&s, 1);
 	s.now += 15001;
-	assert_int_equal(hob_hobc_update(s.client, 0), HOBC_NET);
+	assert_int_equal(hobc_update(s.client, 0), HOBC_NET);
 	assert_int_equal(s.result, HOBC_TIMEOUT);
-	assert_int_equal(hob_hobc_update(s.client, 0), HOBC_OK);
+	assert_int_equal(hobc_update(s.client, 0), HOBC_OK);
 	close_stage(&s);
 }
 
@@ -198,7 +198,7 @@ static void a_problem_is_told_in_the_daemons_words(void **state)
 	(void)state;
 	stage s;
 	open_stage(&s, NULL);
-	hob_hobc_get(s.client, "art/none", "meshes", on_blob, &s, NULL);
+	hobc_get(s.client, "art/none", "meshes", on_blob, &s, NULL);
 	asked(&s, 0);
 	say_text(&s, 0, "HTTP/1.1 404 No\r\nContent-Length: 15\r\n\r\n{\"detail\":\"no\"}");
 	assert_int_equal(s.result, HOBC_NOT_FOUND);
@@ -211,12 +211,12 @@ static void a_cancelled_request_never_calls_back(void **state)
 	stage s;
 	uint64_t id;
 	open_stage(&s, NULL);
-	hob_hobc_get(s.client, "art/a", "meshes", on_blob, &s, &id);
-	hob_hobc_cancel(s.client, id);
-	hob_hobc_get(s.client, "art/b", "meshes", on_blob, &s, &id);
+	hobc_get(s.client, "art/a", "meshes", on_blob, &s, &id);
+	hobc_cancel(s.client, id);
+	hobc_get(s.client, "art/b", "meshes", on_blob, &s, &id);
 	assert_non_null(strstr(asked(&s, 0), "/a/art/b"));
-	hob_hobc_cancel(s.client, id);
-	hob_hobc_update(s.client, 0);
+	hobc_cancel(s.client, id);
+	hobc_update(s.client, 0);
 	assert_int_equal(s.answers, 0);
 	close_stage(&s);
 }
@@ -228,27 +228,27 @@ static void cached_copies_are_asked_about_and_served_while_away(void **state)
 	char hash[65], folder[] = "/tmp/hob-client-XXXXXX", path[128];
 	assert_non_null(mkdtemp(folder));
 	open_stage(&s, folder);
-	hob_hobc_sha256_text("cooked", 6, hash);
-	hob_hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
+	hobc_sha256_text("cooked", 6, hash);
+	hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
 	asked(&s, 0);
 	say_blob(&s, 0, "cooked", hash);
-	hob_hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
+	hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
 	assert_non_null(strstr(asked(&s, 0), "If-None-Match: \""));
 	say_text(&s, 0, "HTTP/1.1 304 Same\r\nCook-State: fresh\r\n\r\n");
 	assert_true(s.result == HOBC_OK && s.blob->from_cache && !s.blob->stale && s.blob->fetched == 0);
 	close(s.peers[0]);
 	s.peers[0] = dup(0);
 	s.refuse = 1;
-	hob_hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
+	hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
 	for (int i = 0; i < 3; i++)
-		hob_hobc_update(s.client, 0);
+		hobc_update(s.client, 0);
 	assert_true(s.result == HOBC_OK && s.blob->stale && s.blob->size == 6);
 	snprintf(path, sizeof path, "%s/%s", folder, hash);
 	FILE *file = fopen(path, "wb");
 	fputs("cookee", file);
 	fclose(file);
-	hob_hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
-	hob_hobc_update(s.client, 0);
+	hobc_get(s.client, "art/a", "meshes", on_blob, &s, NULL);
+	hobc_update(s.client, 0);
 	assert_int_equal(s.result, HOBC_NET);
 	assert_int_equal(access(path, F_OK), -1);
 	close_stage(&s);
@@ -271,7 +271,7 @@ static void the_stream_resumes_after_the_last_event_and_backs_off(void **state)
 	(void)state;
 	stage s;
 	open_stage(&s, NULL);
-	assert_int_equal(hob_hobc_watch(s.client, "props/**", on_event, &s), HOBC_OK);
+	assert_int_equal(hobc_watch(s.client, "props/**", on_event, &s), HOBC_OK);
 	assert_non_null(strstr(asked(&s, 0), "&asset=props/**"));
 	say_text(&s, 0, stream_head);
 	say_event(&s, 0, "id: e.5\nevent: hello\ndata: {\"rev\":5}\n\n");
@@ -282,9 +282,9 @@ static void the_stream_resumes_after_the_last_event_and_backs_off(void **state)
 	assert_true(s.hellos == 1 && s.assets == 1);
 	assert_string_equal(s.last_asset, "art/props/a.glb");
 	shutdown(s.peers[0], SHUT_RDWR);
-	assert_int_equal(hob_hobc_update(s.client, 0), HOBC_NET);
+	assert_int_equal(hobc_update(s.client, 0), HOBC_NET);
 	s.now += 200;
-	assert_int_equal(hob_hobc_update(s.client, 0), HOBC_OK);
+	assert_int_equal(hobc_update(s.client, 0), HOBC_OK);
 	assert_int_equal(s.count, 1);
 	s.now += 60;
 	assert_non_null(strstr(asked(&s, 1), "Last-Event-ID: e.7\r\n"));
@@ -292,7 +292,7 @@ static void the_stream_resumes_after_the_last_event_and_backs_off(void **state)
 	say_event(&s, 1, "id: f.1\nevent: reset\ndata: {\"reason\":\"other database\"}\n\n");
 	assert_int_equal(s.resets, 1);
 	s.now += 36000;
-	assert_int_equal(hob_hobc_update(s.client, 0), HOBC_NET);
+	assert_int_equal(hobc_update(s.client, 0), HOBC_NET);
 	s.now += 10000;
 	assert_non_null(strstr(asked(&s, 2), "Last-Event-ID: f.1\r\n"));
 	close_stage(&s);
@@ -303,9 +303,9 @@ static void a_second_pattern_is_added_to_the_stream(void **state)
 	(void)state;
 	stage s;
 	open_stage(&s, NULL);
-	hob_hobc_watch(s.client, "a/**", on_event, &s);
+	hobc_watch(s.client, "a/**", on_event, &s);
 	asked(&s, 0);
-	hob_hobc_watch(s.client, "b/**", on_event, &s);
+	hobc_watch(s.client, "b/**", on_event, &s);
 	assert_non_null(strstr(asked(&s, 1), "&asset=a/**&asset=b/**"));
 	close_stage(&s);
 }

@@ -19,10 +19,10 @@ static void sha256_equals_openssl_for_every_length_and_cut(void **state)
 			uint8_t expected[32], found[32];
 			hobc_sha256 hash;
 			SHA256(data, size, expected);
-			hob_hobc_sha256_start(&hash);
-			hob_hobc_sha256_add(&hash, data, cut);
-			hob_hobc_sha256_add(&hash, data + cut, size - cut);
-			hob_hobc_sha256_end(&hash, found);
+			hobc_sha256_start(&hash);
+			hobc_sha256_add(&hash, data, cut);
+			hobc_sha256_add(&hash, data + cut, size - cut);
+			hobc_sha256_end(&hash, found);
 			assert_memory_equal(found, expected, 32);
 		}
 }
@@ -49,10 +49,10 @@ static hobc_http_state feed(const char *text, hobc_http *http, body *b)
 	body other = {0};
 	size_t size = strlen(text), used = 0;
 	memset(b, 0, sizeof *b);
-	hob_hobc_http_start(http);
-	hob_hobc_http_feed(http, (const uint8_t *)text, size, keep, b);
-	hob_hobc_http_start(&single);
-	while (used < size && hob_hobc_http_feed(&single, (const uint8_t *)text + used, 1, keep, &other) == 1)
+	hobc_http_start(http);
+	hobc_http_feed(http, (const uint8_t *)text, size, keep, b);
+	hobc_http_start(&single);
+	while (used < size && hobc_http_feed(&single, (const uint8_t *)text + used, 1, keep, &other) == 1)
 		used++;
 	assert_int_equal(single.state, http->state);
 	assert_int_equal(other.size, b->size);
@@ -117,9 +117,9 @@ static void a_head_without_end_is_refused(void **state)
 	(void)state;
 	hobc_http http;
 	body b = {0};
-	hob_hobc_http_start(&http);
+	hobc_http_start(&http);
 	for (int i = 0; i < HOBC_HEAD_MAX + 1; i++)
-		hob_hobc_http_feed(&http, (const uint8_t *)"x", 1, keep, &b);
+		hobc_http_feed(&http, (const uint8_t *)"x", 1, keep, &b);
 	assert_int_equal(http.state, HOBC_HTTP_BAD);
 }
 
@@ -138,11 +138,11 @@ static void events_are_the_same_in_any_pieces_and_line_ends(void **state)
 	for (size_t step = 1; step < sizeof text; step++) {
 		char line[64], data[64], out[128] = "";
 		hobc_sse sse = {.line = line, .data = data, .room = 64};
-		hob_hobc_sse_start(&sse);
+		hobc_sse_start(&sse);
 		for (size_t at = 0; at < sizeof text - 1; at += step) {
 			size_t left = sizeof text - 1 - at;
 			assert_true(
-				hob_hobc_sse_feed(&sse, (const uint8_t *)text + at, left < step ? left : step, note, out));
+				hobc_sse_feed(&sse, (const uint8_t *)text + at, left < step ? left : step, note, out));
 		}
 		assert_string_equal(out, "asset=a\nb|=x|=y|");
 		assert_string_equal(sse.id, "e.1");
@@ -155,11 +155,10 @@ static void an_event_larger_than_its_room_is_refused(void **state)
 	(void)state;
 	char line[16], data[16], out[64] = "";
 	hobc_sse sse = {.line = line, .data = data, .room = 16};
-	hob_hobc_sse_start(&sse);
-	assert_false(
-		hob_hobc_sse_feed(&sse, (const uint8_t *)"data: 12345678\ndata: 12345678\n\n", 31, note, out));
-	hob_hobc_sse_start(&sse);
-	assert_false(hob_hobc_sse_feed(&sse, (const uint8_t *)"data: 12345678901234567890", 26, note, out));
+	hobc_sse_start(&sse);
+	assert_false(hobc_sse_feed(&sse, (const uint8_t *)"data: 12345678\ndata: 12345678\n\n", 31, note, out));
+	hobc_sse_start(&sse);
+	assert_false(hobc_sse_feed(&sse, (const uint8_t *)"data: 12345678901234567890", 26, note, out));
 	assert_string_equal(out, "");
 }
 
@@ -172,30 +171,29 @@ static void json_members_are_found_and_unescaped(void **state)
 	uint64_t number;
 	char out[32];
 	size_t at = 0;
-	assert_true(hob_hobc_json_member(json, "rev", &value) && hob_hobc_json_number(value, &number) &&
-				number == 42);
-	assert_true(hob_hobc_json_member(json, "t", &value) && hob_hobc_json_text(value, out, sizeof out));
+	assert_true(hobc_json_member(json, "rev", &value) && hobc_json_number(value, &number) && number == 42);
+	assert_true(hobc_json_member(json, "t", &value) && hobc_json_text(value, out, sizeof out));
 	assert_string_equal(out, "\xc3\xa9\xf0\x9f\x98\x80\n");
-	assert_false(hob_hobc_json_member(json, "none", &value));
-	assert_true(hob_hobc_json_member(json, "l", &value));
+	assert_false(hobc_json_member(json, "none", &value));
+	assert_true(hobc_json_member(json, "l", &value));
 	int count = 0;
-	while (hob_hobc_json_item(value, &at, &item))
+	while (hobc_json_item(value, &at, &item))
 		count++;
 	assert_int_equal(count, 3);
 	for (size_t cut = 0; cut < strlen(text); cut++)
-		assert_false(hob_hobc_json_member((hobc_json){text, cut}, "none", &value));
+		assert_false(hobc_json_member((hobc_json){text, cut}, "none", &value));
 }
 
 static void globs_mean_what_the_daemon_means(void **state)
 {
 	(void)state;
-	assert_true(hob_hobc_glob("props/**", "props/a/b.glb"));
-	assert_true(hob_hobc_glob("**/b.glb", "b.glb"));
-	assert_true(hob_hobc_glob("a/**/b", "a/b"));
-	assert_true(hob_hobc_glob("a/**/*.gl?", "a/x/y/z.glb"));
-	assert_false(hob_hobc_glob("a/*.glb", "a/x/y.glb"));
-	assert_false(hob_hobc_glob("a?b", "a/b"));
-	assert_false(hob_hobc_glob("ab", "abc"));
+	assert_true(hobc_glob("props/**", "props/a/b.glb"));
+	assert_true(hobc_glob("**/b.glb", "b.glb"));
+	assert_true(hobc_glob("a/**/b", "a/b"));
+	assert_true(hobc_glob("a/**/*.gl?", "a/x/y/z.glb"));
+	assert_false(hobc_glob("a/*.glb", "a/x/y.glb"));
+	assert_false(hobc_glob("a?b", "a/b"));
+	assert_false(hobc_glob("ab", "abc"));
 }
 
 int main(void)
