@@ -12,6 +12,7 @@ typedef enum srv_derived {
 	SRV_DERIVED_LOD,	 /* a meshes file without its finest levels */
 	SRV_DERIVED_GLB,	 /* binary glTF of an asset's outputs */
 	SRV_DERIVED_COMPARE, /* what differs between two cooks, as JSON */
+	SRV_DERIVED_PICTURE, /* the two beside each other, as PNG */
 	SRV_DERIVED_COUNT
 } srv_derived;
 
@@ -21,8 +22,8 @@ enum {
 	SRV_ENCODE_BYTES_MAX = 256 << 20
 };
 
-const char *srv_derived_name(srv_derived kind); /* "zstd", "gzip", "lod", "glb", "compare" */
-/* Raised with the code that makes the bytes. level: the finest one kept, for LOD. */
+const char *srv_derived_name(srv_derived kind); /* "zstd", "gzip", "lod", "glb", "compare", "picture" */
+/* Raised with the code that makes the bytes. level: the finest one kept, for LOD; pixels | view << 16, for PICTURE. */
 hob_sha256 srv_derived_key(srv_derived kind, uint64_t level, const hob_sha256 *of);
 /* Names the outputs that a GLB is made of, in the order meshes, materials, scene, animations; zero: not there. */
 hob_sha256 srv_derived_set(const hob_sha256 digests[4]);

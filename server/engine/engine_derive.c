@@ -4,6 +4,7 @@
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
 #include "../log/log.h"
+#include "../thumbnail/thumbnail.h"
 #include "encode.h"
 #include "glb_make.h"
 
@@ -38,6 +39,7 @@ struct derivation {
 	uint32_t level;
 	hob_sha256 key, of, blob;
 	hob_sha256 outputs[2][GLB_PARTS]; /* of a GLB; of two cooks */
+	srv_thumbnail_input *pair;		  /* of a picture; owned */
 	hob_error error;
 	asker *askers;
 	derivation *next;
@@ -140,18 +142,29 @@ static bool make_comparison(derivation *d, hob_buf *out)
 	return ok;
 }
 
+static bool make_picture(derivation *d, hob_buf *out)
+{
+	char program[4096];
+	if (!srv_thumbnail_find(program))
+		return hob_fail(&d->error, NOT_FOUND, "hob-thumbnail, which draws pictures, is not installed here");
+	return srv_thumbnail_draw_pair(program, d->engine->options.sandbox, d->engine->store, d->pair,
+								   srv_thumbnail_view_at(d->level >> 16), &d->engine->stop_work, out,
+								   &d->error);
+}
+
 static bool is_of_one_blob(srv_derived kind)
 {
-	return kind != SRV_DERIVED_GLB && kind != SRV_DERIVED_COMPARE;
+	return kind == SRV_DERIVED_ZSTD || kind == SRV_DERIVED_GZIP || kind == SRV_DERIVED_LOD;
 }
 
 static void make(derivation *d, hob_bytes from, hob_buf *out)
 {
-	bool ok = d->kind == SRV_DERIVED_ZSTD	? srv_encode_zstd(from, out, &d->error)
-			  : d->kind == SRV_DERIVED_GZIP ? srv_encode_gzip(from, out, &d->error)
-			  : d->kind == SRV_DERIVED_LOD	? cut(d, from, out)
-			  : d->kind == SRV_DERIVED_GLB	? make_glb(d, out)
-											: make_comparison(d, out);
+	bool ok = d->kind == SRV_DERIVED_ZSTD	   ? srv_encode_zstd(from, out, &d->error)
+			  : d->kind == SRV_DERIVED_GZIP	   ? srv_encode_gzip(from, out, &d->error)
+			  : d->kind == SRV_DERIVED_LOD	   ? cut(d, from, out)
+			  : d->kind == SRV_DERIVED_GLB	   ? make_glb(d, out)
+			  : d->kind == SRV_DERIVED_COMPARE ? make_comparison(d, out)
+											   : make_picture(d, out);
 	if (ok && atomic_load(&d->unwanted))
 		ok = hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
 	if (ok && srv_blob_put(d->engine->store, hob_buf_bytes(out), &d->blob, &d->error))
@@ -195,6 +208,12 @@ static void answer_all(derivation *d, const hob_error *error)
 			answer_made(first->control, &d->blob);
 		free(first);
 	}
+}
+
+static void free_one(derivation *d)
+{
+	free(d->pair);
+	free(d);
 }
 
 static void remove_one(srv_engine *engine, derivation *d)
@@ -254,7 +273,7 @@ static void derive_done(uv_work_t *work, int status)
 		tell(d, result >= SRV_DERIVE_FAILED ? error.context : "made");
 	remove_one(engine, d);
 	answer_all(d, &error);
-	free(d);
+	free_one(d);
 	start_some(engine);
 	srv_engine_background_over(engine);
 }
@@ -269,7 +288,7 @@ static void drop(derivation *d)
 	}
 	remove_one(engine, d);
 	answer_all(d, &d->error);
-	free(d);
+	free_one(d);
 }
 
 void srv_engine_derive_less(srv_engine *engine)
@@ -329,6 +348,7 @@ static void take_turn(srv_engine *engine, derivation *d, uint64_t client)
 	d->client = client;
 }
 
+/* Takes what `wanted` owns. */
 static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 {
 	derivation **at = &engine->derivations;
@@ -339,8 +359,10 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 		if (*at) {
 			**at = *wanted;
 			engine->derivation_count++;
+			return *at;
 		}
 	}
+	free(wanted->pair);
 	return *at;
 }
 
@@ -378,35 +400,63 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	return has;
 }
 
+/* What a picture of a cook is drawn from. */
+static void take_picture_input(const srv_recipe *recipe, const hob_sha256 parts[GLB_PARTS], uint32_t size,
+							   srv_thumbnail_input *out)
+{
+	*out = (srv_thumbnail_input){
+		.meshes = parts[0], .materials = parts[1], .scene = parts[2], .animations = parts[3], .size = size};
+	out->has_animations = !hob_sha256_equal(&parts[3], &(hob_sha256){{0}});
+	for (uint32_t i = 0; i < recipe->output_count; i++)
+		if (hob_str_starts(recipe->outputs[i].name, HOB_STR("textures/")) &&
+			out->texture_count < SRV_THUMBNAIL_TEXTURES)
+			out->textures[out->texture_count++] = recipe->outputs[i].digest;
+}
+
+/* Of one of two cooks; 0, or the status of the refusal. */
+static int find_version(srv_engine *engine, const asset *a, hob_str which, derivation *wanted, int side,
+						hob_error *err)
+{
+	hob_arena arena;
+	srv_recipe recipe;
+	hob_arena_init(&arena, 64 << 20);
+	int refused = srv_engine_version(engine, a, which, &arena, &recipe, err);
+	if (refused == 0 && !take_parts(&recipe, wanted->outputs[side])) {
+		refused = 404;
+		(void)hob_fail(err, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
+	}
+	if (refused == 0 && wanted->pair)
+		take_picture_input(&recipe, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
+	hob_arena_release(&arena);
+	return refused;
+}
+
 /* The same of two cooks. */
 static bool find_versions(srv_engine *engine, srv_control *control, derivation *wanted)
 {
 	const asset *a = srv_engine_asked_asset(engine, control);
-	hob_arena arena;
 	hob_error error;
-	srv_recipe recipe;
-	int refused = 0;
 	if (!a)
 		return false;
-	hob_arena_init(&arena, 64 << 20);
-	for (int side = 0; side < 2 && refused == 0; side++) {
-		refused =
-			srv_engine_version(engine, a, side == 0 ? control->text : control->tag, &arena, &recipe, &error);
-		if (refused == 0 && !take_parts(&recipe, wanted->outputs[side])) {
-			refused = 404;
-			(void)hob_fail(&error, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
-		}
-	}
-	hob_arena_release(&arena);
+	if (wanted->kind == SRV_DERIVED_PICTURE)
+		wanted->pair = calloc(2, sizeof *wanted->pair);
+	int refused = wanted->kind == SRV_DERIVED_PICTURE && !wanted->pair ? 503 : 0;
+	if (refused > 0)
+		(void)hob_fail(&error, MEMORY, "no memory left for a picture");
+	for (int side = 0; side < 2 && refused == 0; side++)
+		refused = find_version(engine, a, side == 0 ? control->text : control->tag, wanted, side, &error);
 	const hob_sha256 sets[4] = {srv_derived_set(wanted->outputs[0]), srv_derived_set(wanted->outputs[1])};
 	wanted->of = srv_derived_set(sets);
-	if (refused > 0)
-		srv_engine_answer(control, refused,
-						  refused == 410   ? "http.gone"
-						  : refused == 400 ? "http.bad-request"
-										   : "http.not-found",
-						  error.context);
-	return refused == 0;
+	if (refused == 0)
+		return true;
+	free(wanted->pair);
+	srv_engine_answer(control, refused,
+					  refused == 410   ? "http.gone"
+					  : refused == 400 ? "http.bad-request"
+					  : refused == 503 ? "http.unavailable"
+									   : "http.not-found",
+					  error.context);
+	return false;
 }
 
 void srv_engine_derive(srv_engine *engine, srv_control *control)
@@ -417,20 +467,25 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 						 .of = control->digest};
 	if (wanted.kind == SRV_DERIVED_GLB && !find_outputs(engine, control, &wanted))
 		return;
-	if (wanted.kind == SRV_DERIVED_COMPARE && !find_versions(engine, control, &wanted))
+	if ((wanted.kind == SRV_DERIVED_COMPARE || wanted.kind == SRV_DERIVED_PICTURE) &&
+		!find_versions(engine, control, &wanted))
 		return;
 	wanted.key = srv_derived_key(wanted.kind, wanted.level, &wanted.of);
 	if (srv_store_part(engine->store, &wanted.key, &wanted.blob)) {
 		answer_made(control, &wanted.blob);
+		free(wanted.pair);
 		return;
 	}
 	if (atomic_load(&control->abandoned)) {
 		srv_engine_answer(control, 503, "http.unavailable", "nobody waits for it any more");
+		free(wanted.pair);
 		return;
 	}
 	asker *one = malloc(sizeof *one);
 	derivation *d = one ? find_or_add(engine, &wanted) : NULL;
 	if (!d) {
+		if (!one)
+			free(wanted.pair);
 		free(one);
 		srv_engine_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
 		return;

@@ -2,7 +2,9 @@
 
 #include "../derive/derived.h"
 
-/* GET /api/v1/assets/{id}/compare: made by the loop's pool as a blob, and kept as one. */
+/* GET /api/v1/assets/{id}/compare and .../compare/picture: made by the loop's pool as blobs, and kept as such. */
+
+static const char *const views[] = {"corner", "front", "back", "left", "right", "top", "bottom"};
 
 /* A rev, the key of a cook, "latest", "previous"; the loop knows which there are. */
 static hob_str version(const request *r, const char *name, hob_str otherwise)
@@ -23,19 +25,42 @@ static enum MHD_Result reply_made(request *r, const char *type)
 			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the comparison could not be kept");
 }
 
-enum MHD_Result srv_route_asset_compare(request *r)
+static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level)
 {
 	enum MHD_Result result;
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (r->ask)
-		return reply_made(r, "application/json");
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	result = srv_ask_loop(r, SRV_CONTROL_DERIVE, asset->full,
-						  &(srv_control){.number = SRV_DERIVED_COMPARE,
+						  &(srv_control){.number = kind,
+										 .number2 = level,
 										 .text = version(r, "from", HOB_STR("previous")),
 										 .tag = version(r, "to", HOB_STR("latest"))});
 	srv_view_drop(view);
 	return result;
+}
+
+enum MHD_Result srv_route_asset_compare(request *r)
+{
+	return r->ask ? reply_made(r, "application/json") : ask_for(r, SRV_DERIVED_COMPARE, 0);
+}
+
+enum MHD_Result srv_route_asset_compare_picture(request *r)
+{
+	enum MHD_Result result;
+	uint64_t size, place = 0;
+	hob_str name = HOB_STR("corner");
+	if (r->ask)
+		return reply_made(r, "image/png");
+	srv_request_param(r, "view", &name);
+	while (place < HOB_COUNT_OF(views) && !hob_str_equal(name, hob_str_of(views[place])))
+		place++;
+	if (place == HOB_COUNT_OF(views))
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								 "view=corner, front, back, left, right, top or bottom",
+								 "there is no view '%.*s'", HOB_FMT(name));
+	if (!srv_request_number(r, "size", 64, 512, 256, &result, &size))
+		return result;
+	return ask_for(r, SRV_DERIVED_PICTURE, size | place << 16);
 }

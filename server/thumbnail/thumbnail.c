@@ -12,7 +12,23 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FDS = 4 + SRV_THUMBNAIL_TEXTURES, DEADLINE_MS = 30000, PNG_MAX = 4 << 20, LOOK_MS = 100 };
+enum { FDS = 2 * (4 + SRV_THUMBNAIL_TEXTURES), DEADLINE_MS = 30000, PNG_MAX = 8 << 20, LOOK_MS = 100 };
+
+static const srv_thumbnail_view views[] = {{"corner", 29, 18}, {"front", 0, 0},	 {"back", 180, 0},
+										   {"left", -90, 0},   {"right", 90, 0}, {"top", 0, 89},
+										   {"bottom", 0, -89}};
+
+const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index)
+{
+	return &views[index < HOB_COUNT_OF(views) ? index : 0];
+}
+
+/* What one picture is of: one cook or two. */
+typedef struct task {
+	const srv_thumbnail_input *inputs;
+	int count;
+	const srv_thumbnail_view *view;
+} task;
 
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
 {
@@ -74,22 +90,47 @@ static void close_all(open_blobs *blobs)
 		close(blobs->fds[--blobs->count]);
 }
 
-/* Every descriptor goes to a number above those that are given, first, so that none overwrites another. */
-static bool spawn(const char *path, srv_sandbox_policy sandbox, const srv_thumbnail_input *input,
-				  const open_blobs *blobs, int out, pid_t *pid, hob_error *err)
+static int add_inputs(const srv_thumbnail_input *input, char (*names)[HOB_SHA256_TEXT + 1],
+					  char (*numbers)[16], char **argv)
 {
-	char names[SRV_THUMBNAIL_TEXTURES][HOB_SHA256_TEXT + 1], numbers[3][16];
-	char *argv[SRV_THUMBNAIL_TEXTURES + 5] = {(char *)(uintptr_t)path, numbers[0], numbers[1], numbers[2]};
-	snprintf(numbers[0], sizeof numbers[0], "%d", (int)sandbox);
-	snprintf(numbers[1], sizeof numbers[1], "%u", input->size);
-	snprintf(numbers[2], sizeof numbers[2], "%d", input->has_animations);
+	snprintf(numbers[0], 16, "%d", input->has_animations);
+	snprintf(numbers[1], 16, "%u", input->texture_count);
+	argv[0] = numbers[0];
+	argv[1] = numbers[1];
 	for (uint32_t i = 0; i < input->texture_count; i++) {
 		hob_sha256_text(&input->textures[i], names[i]);
-		argv[4 + i] = names[i];
+		argv[2 + i] = names[i];
 	}
-	int fds[2 + FDS] = {out, -1};
-	memcpy(fds + 2, blobs->fds, blobs->count * sizeof *fds);
-	return srv_spawn(argv, fds, 2 + blobs->count, pid, err);
+	return 2 + (int)input->texture_count;
+}
+
+/* Every descriptor goes to a number above those that are given, first, so that none overwrites another. */
+static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, const open_blobs *blobs,
+				  int out, pid_t *pid, hob_error *err)
+{
+	static const size_t words = 2 * (SRV_THUMBNAIL_TEXTURES + 2) + 6;
+	char(*names)[HOB_SHA256_TEXT + 1] = calloc(2 * SRV_THUMBNAIL_TEXTURES, sizeof *names), numbers[8][16];
+	char **argv = calloc(words, sizeof *argv);
+	int fds[2 + FDS] = {out, -1}, count = 5;
+	bool ok = names && argv;
+	if (ok) {
+		const int values[4] = {(int)sandbox, (int)t->inputs[0].size, t->view->yaw, t->view->pitch};
+		argv[0] = (char *)(uintptr_t)path;
+		for (int i = 0; i < 4; i++) {
+			snprintf(numbers[i], sizeof numbers[i], "%d", values[i]);
+			argv[1 + i] = numbers[i];
+		}
+		for (int i = 0; i < t->count; i++)
+			count += add_inputs(&t->inputs[i], names + i * SRV_THUMBNAIL_TEXTURES, numbers + 4 + 2 * i,
+								argv + count);
+		memcpy(fds + 2, blobs->fds, blobs->count * sizeof *fds);
+		ok = srv_spawn(argv, fds, 2 + blobs->count, pid, err);
+	} else {
+		ok = hob_fail(err, MEMORY, "no memory left for a picture");
+	}
+	free(names);
+	free(argv);
+	return ok;
 }
 
 static int64_t now_ms(void)
@@ -126,29 +167,29 @@ static uint32_t big_endian(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static bool is_picture(const hob_buf *png, uint32_t size)
+static bool is_picture(const hob_buf *png, uint32_t width, uint32_t size)
 {
 	static const uint8_t begin[16] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n',
 									  0,	0,	 0,	  13,  'I',	 'H',  'D',	 'R'};
 	static const uint8_t end[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
 	return !png->failed && png->size > 64 && memcmp(png->data, begin, sizeof begin) == 0 &&
-		   big_endian(png->data + 16) == size && big_endian(png->data + 20) == size &&
+		   big_endian(png->data + 16) == width && big_endian(png->data + 20) == size &&
 		   memcmp(png->data + png->size - sizeof end, end, sizeof end) == 0;
 }
 
-bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
-						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
-						hob_error *err)
+static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store, const task *t,
+				 const atomic_bool *stop, hob_buf *png, hob_error *err)
 {
 	open_blobs blobs = {.count = 0};
 	int ends[2] = {-1, -1}, status = 0;
 	pid_t pid = 0;
-	if (!open_all(&blobs, store, input)) {
-		close_all(&blobs);
-		return hob_fail(err, IO, "a blob of the model is not in the store");
-	}
+	for (int i = 0; i < t->count; i++)
+		if (!open_all(&blobs, store, &t->inputs[i])) {
+			close_all(&blobs);
+			return hob_fail(err, IO, "a blob of the model is not in the store");
+		}
 	bool ok = pipe2(ends, O_CLOEXEC) == 0 || hob_fail(err, IO, "no pipe for a picture: %s", strerror(errno));
-	ok = ok && spawn(path, sandbox, input, &blobs, ends[1], &pid, err);
+	ok = ok && spawn(path, sandbox, t, &blobs, ends[1], &pid, err);
 	if (ends[1] >= 0)
 		close(ends[1]);
 	close_all(&blobs);
@@ -170,6 +211,21 @@ bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store 
 	if (WEXITSTATUS(status) != 0)
 		return hob_fail(err, UNSUPPORTED, "there is no picture of this model (status %d)",
 						WEXITSTATUS(status));
-	return is_picture(png, input->size) ||
-		   hob_fail(err, REJECTED, "what was drawn is no picture of %u pixels", input->size);
+	uint32_t size = t->inputs[0].size, width = t->count > 1 ? 3 * size : size;
+	return is_picture(png, width, size) ||
+		   hob_fail(err, REJECTED, "what was drawn is no picture of %u pixels", size);
+}
+
+bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
+						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
+						hob_error *err)
+{
+	return draw(path, sandbox, store, &(task){input, 1, views}, stop, png, err);
+}
+
+bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
+							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
+							 const atomic_bool *stop, hob_buf *png, hob_error *err)
+{
+	return draw(path, sandbox, store, &(task){pair, 2, view}, stop, png, err);
 }

@@ -2,6 +2,7 @@
  * library first, then shuts itself in, and only then looks at the model. Ends with 0 and a PNG on stdout, or with 2 (not
  * started by hob), 3 (no OpenGL ES), 4 (nothing to draw). */
 #include "../worker/sandbox.h"
+#include "difference.h"
 
 #include "../../core/runtime/draw/draw_model.h"
 #include "../../core/runtime/draw/draw_surface.h"
@@ -26,6 +27,21 @@ typedef struct textures {
 	char **names;
 	int count, first_fd;
 } textures;
+
+/* One cook as it was given, and as it is drawn. */
+typedef struct given {
+	int first_fd;
+	bool has_animations;
+	textures textures;
+	hob_rt_asset *asset;
+	hob_rt_instance *instance;
+	draw_model *model;
+} given;
+
+typedef struct camera {
+	int size;
+	float yaw, pitch;
+} camera;
 
 static hob_rt_blob map(int fd)
 {
@@ -108,48 +124,101 @@ static void put(void *user, void *bytes, int size)
 	}
 }
 
-static bool save(draw_surface *surface, int size)
+static bool save(const unsigned char *pixels, int width, int height)
+{
+	bool ok = true;
+	return stbi_write_png_to_func(put, &ok, width, height, 4, pixels, width * 4) != 0 && ok;
+}
+
+static bool open_given(given *g)
+{
+	hob_rt_files files = {map(g->first_fd), map(g->first_fd + 1), map(g->first_fd + 2), {NULL, 0}};
+	hob_rt_options options = {.decode = decode, .trust_indices = true};
+	if (g->has_animations)
+		files.animations = map(g->first_fd + 3);
+	if (!hob_rt_open(&files, &options, &g->asset, NULL) ||
+		!hob_rt_instance_open(g->asset, &g->instance, NULL))
+		return false;
+	g->model = hob_draw_model_open(g->asset, find, &g->textures);
+	hob_rt_update(g->instance);
+	return g->model != NULL;
+}
+
+/* [size][size][4]; NULL without memory. The number of draws is added up. */
+static unsigned char *draw_one(draw_surface *surface, const given *g, const draw_view *view, int size,
+							   unsigned *draws)
 {
 	unsigned char *pixels = malloc((size_t)size * (size_t)size * 4 * FINER * FINER);
 	unsigned char *small = malloc((size_t)size * (size_t)size * 4);
-	bool ok = pixels && small;
-	if (ok) {
-		hob_draw_surface_read(surface, pixels);
-		shrink(pixels, size, small);
-		ok = stbi_write_png_to_func(put, &ok, size, size, 4, small, size * 4) != 0 && ok;
-	}
-	free(pixels);
-	free(small);
-	return ok;
-}
-
-static bool draw(draw_surface *surface, int size, bool has_animations, textures *t)
-{
-	hob_rt_files files = {map(FIRST_FD), map(FIRST_FD + 1), map(FIRST_FD + 2), {NULL, 0}};
-	hob_rt_options options = {.decode = decode, .trust_indices = true};
-	hob_rt_asset *asset = NULL;
-	hob_rt_instance *instance = NULL;
-	if (has_animations)
-		files.animations = map(FIRST_FD + 3);
-	if (!hob_rt_open(&files, &options, &asset, NULL) || asset->draw_count == 0 ||
-		!hob_rt_instance_open(asset, &instance, NULL))
-		return false;
-	draw_model *model = hob_draw_model_open(asset, find, t);
-	if (!model)
-		return false;
-	draw_view view = {.pixels = 1};
-	hob_rt_update(instance);
-	hob_draw_view_outside(instance, 29, 18, size * FINER, size * FINER, &view);
 	glClearColor(0, 0, 0, 0);
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-	return hob_draw_model_draw(model, instance, &view).draws > 0 && save(surface, size);
+	*draws += g->asset->draw_count > 0 ? hob_draw_model_draw(g->model, g->instance, view).draws : 0;
+	if (pixels && small) {
+		hob_draw_surface_read(surface, pixels);
+		shrink(pixels, size, small);
+	}
+	if (!pixels) {
+		free(small);
+		small = NULL;
+	}
+	free(pixels);
+	return small;
+}
+
+static bool draw(draw_surface *surface, const camera *from, given *g, int count)
+{
+	const hob_rt_instance *instances[2];
+	unsigned char *pictures[2] = {NULL, NULL};
+	unsigned draws = 0;
+	draw_view view = {.pixels = 1};
+	int size = from->size;
+	for (int i = 0; i < count; i++) {
+		if (!open_given(&g[i]))
+			return false;
+		instances[i] = g[i].instance;
+	}
+	hob_draw_view_around(instances, count, from->yaw, from->pitch, size * FINER, size * FINER, &view);
+	for (int i = 0; i < count; i++)
+		pictures[i] = draw_one(surface, &g[i], &view, size, &draws);
+	if (draws == 0 || !pictures[0])
+		return false;
+	if (count == 1)
+		return save(pictures[0], size, size);
+	unsigned char *strip = pictures[1] ? malloc((size_t)size * (size_t)size * 12) : NULL;
+	if (!strip)
+		return false;
+	srv_difference_strip(pictures[0], pictures[1], size, strip);
+	return save(strip, size * 3, size);
+}
+
+/* Reads {SKINS COUNT SHA256...} once or twice; 0 when they are none. */
+static int read_given(int argc, char **argv, given out[2])
+{
+	int count = 0, fd = FIRST_FD;
+	for (int at = 0; at < argc; count++) {
+		int textures_given = at + 1 < argc ? atoi(argv[at + 1]) : -1;
+		if (count == 2 || textures_given < 0 || textures_given > argc - at - 2)
+			return 0;
+		given *g = &out[count];
+		g->first_fd = fd;
+		g->has_animations = atoi(argv[at]) != 0;
+		fd += g->has_animations ? 4 : 3;
+		g->textures = (textures){argv + at + 2, textures_given, fd};
+		fd += textures_given;
+		at += 2 + textures_given;
+	}
+	return count;
 }
 
 int main(int argc, char **argv)
 {
-	int size = argc > 3 ? atoi(argv[2]) : 0;
+	camera from = {0};
+	given inputs[2] = {{0}};
 	struct stat info;
-	if (size < 1 || size > SIZE_MAX_PIXELS || fstat(FIRST_FD, &info) != 0) {
+	int count = argc > 5 ? read_given(argc - 5, argv + 5, inputs) : 0;
+	if (argc > 4)
+		from = (camera){atoi(argv[2]), (float)atoi(argv[3]), (float)atoi(argv[4])};
+	if (count == 0 || from.size < 1 || from.size > SIZE_MAX_PIXELS || fstat(FIRST_FD, &info) != 0) {
 		fprintf(stderr, "hob-thumbnail is started by hob\n");
 		return BAD_CALL;
 	}
@@ -160,9 +229,7 @@ int main(int argc, char **argv)
 	setenv("GALLIUM_DRIVER", "llvmpipe", 1);
 	setenv("LP_NUM_THREADS", "0", 1);
 	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
-	bool has_animations = atoi(argv[3]) != 0;
-	textures t = {argv + 4, argc - 4, FIRST_FD + (has_animations ? 4 : 3)};
-	draw_surface *surface = hob_draw_surface_open(size * FINER, size * FINER, false);
+	draw_surface *surface = hob_draw_surface_open(from.size * FINER, from.size * FINER, false);
 	if (!surface)
 		return NO_GRAPHICS;
 	srv_sandbox_layers layers;
@@ -171,7 +238,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_CPU, &seconds);
 	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, &layers, &error))
 		return NO_GRAPHICS;
-	bool drawn = draw(surface, size, has_animations, &t);
+	bool drawn = draw(surface, &from, inputs, count);
 	/* The libraries' own exit handlers would want files and threads that are out of reach now. */
 	_exit(drawn ? 0 : NOTHING);
 }

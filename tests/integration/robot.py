@@ -27,7 +27,8 @@ def model():
         "sides": {"Body": 20, "Arm": 8},
         "colors": True,
         "materials": [
-            {"name": "Steel", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "roughnessFactor": 0.4},
+            {"name": "Steel", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicFactor": 0,
+                                                        "roughnessFactor": 0.4},
              "normalTexture": {"index": 1}},
             {"name": "Rubber", "pbrMetallicRoughness": {"baseColorFactor": [0.1, 0.1, 0.1, 1], "metallicFactor": 0}},
         ],

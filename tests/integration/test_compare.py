@@ -2,9 +2,10 @@
 """What differs between two cooks: changes are planted in a model, one at a time, and each must be told in numbers and in words, with
 the right tone; a cook of the same must tell nothing."""
 import json
+import struct
 
 import robot
-from hobtest import Scenario, main, png
+from hobtest import Scenario, main, png, png_pixels
 
 
 def without_clip(made):
@@ -85,7 +86,7 @@ class Compare(Scenario):
     def plant(self, name, made):
         self.put(f"{name}/robot.gltf", robot.text(made))
         self.put(f"{name}/color.png", png(200, 40, 40))
-        self.put(f"{name}/normal.png", png(90, 128, 255))
+        self.put(f"{name}/normal.png", png(128, 50, 220))
 
     def compare(self, name, **versions):
         asset = self.daemon.assets()[f"art/{name}/robot.gltf"]
@@ -115,7 +116,7 @@ class Compare(Scenario):
                 change(made)
                 self.put(f"{name}/robot.gltf", robot.text(made))
             self.put("same/robot.gltf", robot.text({**robot.model(), "indent": 1}))
-            self.put("flipped/normal.png", png(90, 127, 255))
+            self.put("flipped/normal.png", png(128, 206, 220))
             (self.art / "missing/color.png").unlink()
             self.put("coarser/robot.gltf.cook.json", json.dumps({"lods": {"ratio": 0.2}}))
             self.daemon.sync()
@@ -150,6 +151,7 @@ class Compare(Scenario):
             self.daemon.sync()
             asset = self.daemon.assets()["art/a/robot.gltf"]
             history = self.daemon.get(f"/api/v1/assets/{asset['id']}/history").json()["items"]
+            history = [each for each in history if each["result"] in ("cooked", "hit")]
             by_word = self.compare("a")
             self.assertEqual(by_word, self.compare("a", **{"from": rev, "to": asset["rev"]}))
             self.assertEqual(by_word, self.compare("a", **{"from": history[1]["key"], "to": history[0]["key"]}))
@@ -158,6 +160,47 @@ class Compare(Scenario):
             for status, version in ((404, asset["rev"] + 100), (400, "yesterday"), (410, "0" * 64)):
                 answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare?from={version}")
                 self.assertEqual(status, answer.status, answer.body)
+
+    def picture(self, name, side=128, **query):
+        """The three squares as rows of pixels: [square][y][x] = (r, g, b, a)."""
+        asset = self.daemon.assets()[f"art/{name}/robot.gltf"]
+        text = "&".join(f"{key}={value}" for key, value in {**query, "size": side}.items())
+        answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare/picture?{text}")
+        if answer.status == 404 and "hob-thumbnail" in answer.json()["detail"]:
+            self.skipTest("there is no hob-thumbnail")
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertEqual("image/png", answer.headers["content-type"])
+        self.assertEqual((3 * side, side), struct.unpack(">II", answer.body[16:24]))
+        flat = png_pixels(answer.body)
+        row = 3 * side * 4
+        return [[[tuple(flat[y * row + (square * side + x) * 4:][:4]) for x in range(side)] for y in range(side)]
+                for square in range(3)]
+
+    def test_pictures_show_where_the_difference_is(self):
+        for name in ("moved", "same", "painted", "flipped"):
+            self.plant(name, robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            for name in ("moved", "painted"):
+                made = robot.model()
+                PLANTED[name][0](made)
+                self.put(f"{name}/robot.gltf", robot.text(made))
+            self.put("flipped/normal.png", png(128, 206, 220))
+            self.daemon.sync()
+            differs = lambda pixel: pixel[3] == 255 and pixel[0] > 200 and pixel[2] < 60
+            ring = lambda pixel: pixel == (20, 90, 220, 255)
+            before, after, difference = self.picture("moved", view="top")
+            self.assertNotEqual(before, after)
+            places = [x for row in difference for x, pixel in enumerate(row) if differs(pixel)]
+            self.assertGreater(len(places), 20)
+            self.assertGreater(min(places), 64, "the arm is right of the body, which did not move")
+            self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
+            for name, view in (("painted", "top"), ("flipped", "corner")):
+                marked = self.picture(name, view=view)[2]
+                self.assertTrue(any(differs(pixel) for row in marked for pixel in row), name)
+            before, after, difference = self.picture("same", **{"from": "latest"})
+            self.assertEqual(before, after)
+            self.assertFalse(any(differs(pixel) or ring(pixel) for row in difference for pixel in row))
 
     def test_an_asset_cooked_once_has_nothing_to_compare_with(self):
         self.plant("a", robot.model())

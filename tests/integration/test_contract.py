@@ -18,8 +18,10 @@ JSON = {"Content-Type": "application/json"}
 BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/browser; a program without a dashboard has none
 # Drawn by a process of its own, where OpenGL ES is there: the scenarios of thumbnails.
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 304)}
+DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (200, 304)}  # integration.compare
 BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
+    ("GET", "/api/v1/assets/{id}/compare/picture", 422),
     ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: unit.srv_http and output=glb meet it
     ("GET", "/a/{root}/{path}", 507),  # a disk that fills between a cook and what is made of it
     ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
@@ -71,7 +73,7 @@ class Contract(Scenario):
             values = dict(self.values(), **({"id": job} if "/jobs/" in path else {}))
             values["file"] = "hob-three.js" if "/client/" in path else values["file"]
             for method, operation in operations.items():
-                asked = path + "?file={root}/a.png" * path.endswith("what-if") + "?from=latest" * path.endswith("compare")
+                asked = path + "?file={root}/a.png" * path.endswith("what-if") + "?from=latest" * ("/compare" in path)
                 method, target, statuses = method.upper(), fill(asked, values), set(operation["responses"])
                 statuses -= {str(s) for m, p, s in BUNDLED if (m, p) == (method, path)}
                 with self.subTest(operation["operationId"]):
@@ -273,6 +275,7 @@ class Contract(Scenario):
         self.assertEqual(next(v["stats"] for v in older if v["stats"])["triangles"], 3)
         get(400, f"/api/v1/assets/{self.id}/history?limit=x")
         get(400, f"/api/v1/assets/{self.id}/compare?from=yesterday")
+        get(400, f"/api/v1/assets/{self.id}/compare/picture?view=under")
         get(200, "/api/v1")
         schema = get(200, "/api/v1/schema/settings.json").json()
         if contract.jsonschema:
@@ -431,6 +434,7 @@ class Contract(Scenario):
             self.daemon.sync()
             self.ask(410, "GET", f"/api/v1/assets/{old['id']}/why?rev={old['rev']}")
             self.ask(410, "GET", f"/api/v1/assets/{old['id']}/compare?from={old['rev']}")
+            self.ask(410, "GET", f"/api/v1/assets/{old['id']}/compare/picture?from={old['rev']}")
             self.ask(410, "GET", f"/api/v1/revs/{before['rev']}/manifest?root=art/props")
 
     def test_10_housekeeping(self):

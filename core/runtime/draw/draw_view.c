@@ -57,18 +57,20 @@ static void place_camera(const float eye[3], const float back[3], float *m)
 	m[15] = 1;
 }
 
-static float bounding_sphere(const hob_rt_instance *instance, float center[3])
+static float bounding_sphere(const hob_rt_instance *const *instances, int count, float center[3])
 {
-	const hob_rt_asset *asset = hob_rt_instance_asset(instance);
 	float min[3] = {1e30f, 1e30f, 1e30f}, max[3] = {-1e30f, -1e30f, -1e30f}, radius = 0;
 	memset(center, 0, 3 * sizeof *center);
-	for (uint32_t i = 0; i < asset->draw_count; i++) {
-		float low[3], high[3];
-		if (!hob_rt_draw_bounds(instance, i, low, high))
-			continue;
-		for (int k = 0; k < 3; k++) {
-			min[k] = fminf(min[k], low[k]);
-			max[k] = fmaxf(max[k], high[k]);
+	for (int n = 0; n < count; n++) {
+		const hob_rt_asset *asset = hob_rt_instance_asset(instances[n]);
+		for (uint32_t i = 0; i < asset->draw_count; i++) {
+			float low[3], high[3];
+			if (!hob_rt_draw_bounds(instances[n], i, low, high))
+				continue;
+			for (int k = 0; k < 3; k++) {
+				min[k] = fminf(min[k], low[k]);
+				max[k] = fmaxf(max[k], high[k]);
+			}
 		}
 	}
 	for (int k = 0; k < 3 && min[0] <= max[0]; k++) {
@@ -100,15 +102,21 @@ void hob_draw_view_from(const hob_rt_instance *instance, const float eye[3], con
 						int height, draw_view *view)
 {
 	const float back[3] = {eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]};
-	float center[3], radius = bounding_sphere(instance, center);
+	float center[3], radius = bounding_sphere(&instance, 1, center);
 	look(eye, back, center, radius, width, height, view);
 }
 
 void hob_draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
 						   int height, draw_view *view)
 {
+	hob_draw_view_around(&instance, 1, yaw_degrees, pitch_degrees, width, height, view);
+}
+
+void hob_draw_view_around(const hob_rt_instance *const *instances, int count, float yaw_degrees,
+						  float pitch_degrees, int width, int height, draw_view *view)
+{
 	float yaw = yaw_degrees * 0.01745329f, pitch = pitch_degrees * 0.01745329f, center[3], eye[3];
-	float radius = bounding_sphere(instance, center), aspect = (float)width / (float)height;
+	float radius = bounding_sphere(instances, count, center), aspect = (float)width / (float)height;
 	float distance = 1.02f * radius / sinf(field_of_view / 2 * fminf(1, aspect));
 	const float back[3] = {sinf(yaw) * cosf(pitch), sinf(pitch), cosf(yaw) * cosf(pitch)};
 	for (int k = 0; k < 3; k++)
