@@ -58,11 +58,23 @@ bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans)
 	return true;
 }
 
+void srv_waiters_pass(srv_waiters *waiters, uint32_t root, uint64_t number, uint64_t rounds)
+{
+	assert(number > 0 && rounds > 0 && rounds < SRV_WAITER_MARK);
+	for (uint32_t i = 0; i < waiters->count; i++) {
+		uint64_t *of = waiters->items[i].rounds;
+		if (of && of[root] > SRV_WAITER_MARK && of[root] <= SRV_WAITER_MARK + number)
+			of[root] = rounds;
+	}
+}
+
 bool srv_waiters_want_scan(const srv_waiters *waiters, uint32_t root, const uint64_t *scans)
 {
-	for (uint32_t i = 0; i < waiters->count; i++)
-		if (waiters->items[i].rounds && scans[root] < waiters->items[i].rounds[root])
+	for (uint32_t i = 0; i < waiters->count; i++) {
+		const uint64_t *of = waiters->items[i].rounds;
+		if (of && of[root] < SRV_WAITER_MARK && scans[root] < of[root])
 			return true;
+	}
 	return false;
 }
 

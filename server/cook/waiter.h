@@ -6,6 +6,8 @@
 
 #include "../control/control.h"
 
+#define SRV_WAITER_MARK (1ull << 63)
+
 typedef struct srv_waiter {
 	srv_control *control;
 	uint64_t deadline_ms; /* of the loop's clock */
@@ -14,7 +16,9 @@ typedef struct srv_waiter {
 	bool some_roots;	  /* only those with a round */
 	bool answered;
 	uint32_t root_count;
-	uint64_t *rounds; /* by root: so many scans must be over; 0: not waited for. NULL for an asset */
+	/* by root: so many scans must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not waited for. NULL for an
+	 * asset. */
+	uint64_t *rounds;
 } srv_waiter;
 
 typedef struct srv_waiters {
@@ -39,6 +43,9 @@ bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);
 bool srv_waiter_wants_root(const srv_waiter *w, uint32_t root);
 /* scans: how many are over, by root. */
 bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans);
+/* The watch passed the marks of the root up to `number`: who waited for one waits for so many scans instead, 1 when the mark was
+ * as good as a scan. */
+void srv_waiters_pass(srv_waiters *waiters, uint32_t root, uint64_t number, uint64_t rounds);
 /* Somebody needs one more scan of it. */
 bool srv_waiters_want_scan(const srv_waiters *waiters, uint32_t root, const uint64_t *scans);
 void srv_waiters_check(srv_waiters *waiters, uint64_t now_ms, bool closing, const srv_waiter_calls *calls);

@@ -64,18 +64,25 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_engine_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* A barrier: a scan that began after now sees all that was written before now. One may be under way already, so it takes
- * two. */
+/* A scan that began after now sees all that was written before now. One may be under way already, so it takes two. */
+static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
+{
+	return engine->scan_rounds[root] + 2;
+}
+
+/* A barrier: what the watch queued before its mark, or a scan where it has no queue or somebody asks for one. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
 	for (uint32_t i = 0; rounds && i < count; i++)
-		rounds[i] = names_root(control->text, engine->roots[i].name) ? engine->scan_rounds[i] + 2 : 0;
+		if (names_root(control->text, engine->roots[i].name))
+			rounds[i] = engine->watch && !control->force ? SRV_WAITER_MARK + srv_watch_mark(engine->watch, i)
+														 : rounds_from_now(engine, i);
 	bool added =
 		rounds && srv_waiter_add(&engine->waiters, control, HOB_NONE, uv_now(engine->loop), rounds, count);
 	for (uint32_t i = 0; added && engine->watch && i < count; i++)
-		if (rounds[i] > 0)
+		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
 			srv_watch_rescan(engine->watch, i);
 	if (!added)
 		srv_engine_answer(control, 503, "internal", "no memory left to wait");
@@ -125,6 +132,12 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 	hob_buf_put_str(&body, HOB_STR("]}"));
 	w->control->answer(w->control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
+}
+
+void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen)
+{
+	srv_waiters_pass(&engine->waiters, root, number, seen ? 1 : rounds_from_now(engine, root));
+	srv_engine_scan_for_waiters(engine, root);
 }
 
 void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root)

@@ -251,6 +251,8 @@ struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without m
 void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
 void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins anew */
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
+/* A path whose file cannot be reached: `outside` when it is a link that leads out. */
+void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
 void srv_engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root);
 /* Its newest cook said that it is to be skipped, and no good version is left: it is listed with those, and is no asset for
@@ -506,6 +508,8 @@ void srv_engine_stop_tasks(srv_engine *engine); /* they end soon */
 void srv_engine_free_tasks(srv_engine *engine);
 void srv_engine_on_posted(uv_async_t *async);
 void srv_engine_answer_waiters(srv_engine *engine);
+/* The watch passed its mark: see srv_watch_mark. */
+void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen);
 void srv_engine_scan_for_waiters(srv_engine *engine,
 								 uint32_t root); /* after each scan: once more if somebody needs it */
 void srv_engine_post(void *user, srv_control *control);

@@ -60,6 +60,9 @@ void srv_engine_skip_none(srv_engine *engine, uint32_t root)
 	memset(s->counts, 0, srv_model_format_count * sizeof *s->counts);
 	forget_listed(s);
 	s->links = 0;
+	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)
+		if (srv_graph_at(engine->graph, i)->root == root)
+			srv_graph_at(engine->graph, i)->outside = false;
 }
 
 static void list_file(struct engine_skipped *s, hob_str path, const srv_model_format *format)
@@ -94,21 +97,43 @@ void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool 
 		unlist_file(s, path);
 }
 
+static void tell_link(srv_engine *engine, uint32_t root, srv_file *f)
+{
+	if (f->told)
+		return;
+	f->told = true;
+	srv_log(SRV_LOG_WARNING, "skipped",
+			"%.*s/%.*s is a symbolic link that leads out of the folder, which is never followed; move "
+			"its target "
+			"inside, or serve the other folder too",
+			HOB_FMT(engine->roots[root].name), HOB_FMT(f->path));
+}
+
+static bool mark_link(srv_engine *engine, uint32_t root, hob_str path, bool outside)
+{
+	uint32_t file =
+		outside ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
+	srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
+	if (!f || f->outside == outside)
+		return false;
+	f->outside = outside;
+	engine->skipped[root].links += outside ? 1 : (uint32_t)-1;
+	if (outside)
+		tell_link(engine, root, f);
+	return true;
+}
+
+void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside)
+{
+	if (mark_link(engine, root, path, outside))
+		srv_engine_show_skipped(engine, root);
+}
+
 void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 {
 	hob_str path;
-	for (size_t i = 0; (path = srv_watch_outside(engine->watch, i)).data; i++) {
-		engine->skipped[root].links++;
-		uint32_t file = srv_graph_file(engine->graph, root, path);
-		if (file == HOB_NONE || srv_graph_at(engine->graph, file)->told)
-			continue;
-		srv_graph_at(engine->graph, file)->told = true;
-		srv_log(SRV_LOG_WARNING, "skipped",
-				"%.*s/%.*s is a symbolic link that leads out of the folder, which is never followed; move "
-				"its target "
-				"inside, or serve the other folder too",
-				HOB_FMT(engine->roots[root].name), HOB_FMT(path));
-	}
+	for (size_t i = 0; (path = srv_watch_outside(engine->watch, i)).data; i++)
+		mark_link(engine, root, path, true);
 }
 
 /* One that its cook skipped: `why` takes the place of the sentence about the format. */

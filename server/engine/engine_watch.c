@@ -309,10 +309,13 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 		srv_stat stat;
 		bool folder = path.len > 0 && path.data[path.len - 1] == '/';
 		bool there = !folder && srv_stat_path(engine->root_fds[root], path, &stat);
-		if (!folder && !there && srv_is_passing(errno)) {
+		int code = errno;
+		if (!folder && !there && srv_is_passing(code)) {
 			look_again(engine, root, path);
 			continue;
 		}
+		if (!folder)
+			srv_engine_skip_link(engine, root, path, !there && code == EXDEV);
 		/* What went with the whole root was not deleted. */
 		if (srv_engine_root_is_away(engine, root) || (!there && !srv_engine_root_holds(engine, root))) {
 			srv_watch_rescan(engine->watch, root);
@@ -349,6 +352,13 @@ static void on_reset(void *user, uint32_t root, const char *why)
 	hob_buf_release(&data);
 }
 
+static void on_passed(void *user, uint32_t root, uint64_t number, bool seen)
+{
+	srv_engine *engine = user;
+	if (!engine->closing)
+		srv_engine_pass_mark(engine, root, number, seen);
+}
+
 static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
 {
 	srv_engine *engine = user;
@@ -371,7 +381,7 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 
 bool srv_engine_start_watching(srv_engine *engine, hob_error *err)
 {
-	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode, on_gone};
+	srv_watch_callbacks callbacks = {engine, on_scanned, on_changed, on_reset, on_mode, on_gone, on_passed};
 	srv_watch_options options = {.force_polling = engine->options.watch_mode == SRV_ENGINE_POLL,
 								 .trust_events = engine->options.watch_mode == SRV_ENGINE_EVENTS,
 								 .probe = engine->options.watch_mode == SRV_ENGINE_AUTO &&

@@ -22,6 +22,7 @@ typedef struct srv_file {
 	hob_sha256 digest;
 	uint32_t asset;	  /* caller's number for the asset whose source this is, or HOB_NONE */
 	bool told;		  /* caller's: people were told of it */
+	bool outside;	  /* caller's: a symbolic link that leads out of the root */
 	uint32_t mark;	  /* caller's: scan generation */
 	uint64_t changed; /* the engine's tick when it was last seen to differ */
 } srv_file;

@@ -201,19 +201,24 @@ enum MHD_Result srv_route_sync(request *r)
 	hob_buf roots = {0};
 	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "timeout_ms");
-	bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsNumber(value)));
+	const cJSON *scan = cJSON_GetObjectItemCaseSensitive(object, "scan");
+	bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsNumber(value)) &&
+									  (!scan || cJSON_IsBool(scan)));
+	bool force = cJSON_IsTrue(scan);
 	if (fine && value)
 		timeout = value->valuedouble;
 	enum MHD_Result result;
 	if (!fine || !(timeout >= 0 && timeout <= SYNC_MAX_MS))
 		result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"timeout_ms\":30000} or nothing",
-								   "the body is not a JSON object whose 'timeout_ms' is from 0 to %d",
+								   "the body is not a JSON object whose 'timeout_ms' is from 0 to %d and "
+								   "whose 'scan' is true or false",
 								   SYNC_MAX_MS);
 	else if (!read_roots(r, cJSON_GetObjectItemCaseSensitive(object, "roots"), &roots, &wrong))
 		result = refuse_root(r, wrong);
 	else
-		result = srv_ask_loop(r, SRV_CONTROL_SYNC, (hob_str){0},
-							  &(srv_control){.timeout_ms = (uint32_t)timeout, .text = hob_buf_str(&roots)});
+		result = srv_ask_loop(
+			r, SRV_CONTROL_SYNC, (hob_str){0},
+			&(srv_control){.timeout_ms = (uint32_t)timeout, .force = force, .text = hob_buf_str(&roots)});
 	cJSON_Delete(object);
 	hob_buf_release(&roots);
 	return result;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOW_MS = 15, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
+enum { WINDOW_MS = 2, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
 
 int64_t srv_watch_now_ns(void)
 {
@@ -98,6 +98,9 @@ static void deliver(srv_watch *watch, watch_message *message)
 		break;
 	case MESSAGE_GONE:
 		watch->callbacks.gone(user, message->root, message->why);
+		break;
+	case MESSAGE_PASSED:
+		watch->callbacks.passed(user, message->root, message->number, message->seen);
 		break;
 	}
 }
@@ -336,6 +339,22 @@ void srv_watch_rescan(srv_watch *watch, uint32_t index)
 		pthread_cond_signal(&root->wake);
 		pthread_mutex_unlock(&root->lock);
 	}
+}
+
+uint64_t srv_watch_mark(srv_watch *watch, uint32_t index)
+{
+	uint64_t number = 0;
+	for (uint32_t i = 0; i < watch->root_count; i++) {
+		watch_root *root = watch->roots[i];
+		if (root->index != index)
+			continue;
+		pthread_mutex_lock(&root->lock);
+		number = ++root->marks_set;
+		pthread_mutex_unlock(&root->lock);
+	}
+	assert(number > 0 && watch->callbacks.passed);
+	srv_watch_wake_reader(watch);
+	return number;
 }
 
 void srv_watch_wake_reader(srv_watch *watch)

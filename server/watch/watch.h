@@ -16,8 +16,8 @@
  * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
- * arriving within `window_ms` (default 15) of each other they are collected, for at most `window_max_ms` (250), and delivered as
- * one batch. IN_CREATE without a close (a file still being written) is not delivered until its close; a
+ * arriving within `window_ms` (default 2) of each other they are collected, for at most `window_max_ms` (250), and delivered as
+ * one batch; with removals among them the window is 15 ms at least. IN_CREATE without a close (a file still being written) is not delivered until its close; a
  * created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo) is delivered
  * because it is complete already (checked by a stat after the window).
  *
@@ -60,10 +60,12 @@ typedef struct srv_watch_callbacks {
 	/* Instead of `scanned`: the root is not there or cannot be read, so nothing is known about its files. `why` is for people and
 	 * names the folder. Comes again after each rescan that is asked for; `mode` and `scanned` follow when it is back. */
 	void (*gone)(void *user, uint32_t root, const char *why);
+	/* srv_watch_mark: every mark of the root up to `number` is passed. May be NULL for a caller that sets no marks. */
+	void (*passed)(void *user, uint32_t root, uint64_t number, bool seen);
 } srv_watch_callbacks;
 
 typedef struct srv_watch_options {
-	uint32_t window_ms, window_max_ms; /* 0 = 15, 250 */
+	uint32_t window_ms, window_max_ms; /* 0 = 2, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
 	/* Wait for events even where the kind of mount says that others' changes give none; only the watch limit leads to polling. */
@@ -108,6 +110,11 @@ bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
 /* Within `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
 hob_str srv_watch_outside(const srv_watch *watch, size_t at);
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
+/* Sets a mark and returns its number; `passed` follows. seen: every change that was complete before this call has been delivered.
+ * This needs no scan: the kernel queues an event before the call that caused it returns, so it is enough to read the queue to its
+ * present end. Without `seen` there is no such queue, or something could not be looked at (a polling root, one that is gone):
+ * only a scan tells. A root that is being scanned passes its mark afterwards. Loop thread. */
+uint64_t srv_watch_mark(srv_watch *watch, uint32_t root);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */

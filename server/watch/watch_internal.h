@@ -44,6 +44,7 @@ typedef struct link_entry {
 typedef struct settle_state {
 	path_set batch;	  /* will be delivered */
 	path_set created; /* made, not closed yet */
+	size_t gone;	  /* of `batch`: removed, or moved away to nobody knows where */
 	int64_t first_ns, last_ns, hot_until_ns, created_due_ns;
 	char *alone;			/* path that was delivered alone last */
 	uint32_t rename_cookie; /* of the last MOVED_FROM of a file */
@@ -91,6 +92,7 @@ typedef struct watch_root {
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
+	uint64_t marks_set, marks_passed;
 	atomic_size_t collected; /* settle.batch.live, for the loop's thread */
 	watch_extras extras;
 	link_entry *links; /* sorted by target */
@@ -115,7 +117,8 @@ typedef enum message_kind {
 	MESSAGE_CHANGED,
 	MESSAGE_RESET,
 	MESSAGE_MODE,
-	MESSAGE_GONE
+	MESSAGE_GONE,
+	MESSAGE_PASSED
 } message_kind;
 
 typedef struct watch_message {
@@ -127,6 +130,8 @@ typedef struct watch_message {
 	path_set paths;
 	char why[300];
 	srv_watch_facts facts;
+	uint64_t number; /* of a mark */
+	bool seen;
 } watch_message;
 
 struct srv_watch {
@@ -234,6 +239,8 @@ void srv_settle_created(watch_root *root, hob_str path, int64_t now);
 void srv_settle_learn_link(watch_root *root,
 						   hob_str path); /* when it is a link: its target's changes are its own */
 void srv_settle_clear(watch_root *root);
+/* Everything that is complete is due. */
+void srv_settle_hurry(watch_root *root, int64_t now);
 /* Delivers what is due; returns when to look again, INT64_MAX for never. */
 int64_t srv_settle_tick(watch_root *root, int64_t now);
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -241,14 +243,10 @@ static void on_record(reader *r, const struct inotify_event *event)
 		on_file(r, event, whole);
 }
 
-/* Fair to the other roots: at most so many buffers in a turn. */
-static void read_records(reader *r)
+static ssize_t read_buffer(reader *r)
 {
-	watch_root *root = r->root;
-	for (int turn = 0; turn < BUFFERS_PER_TURN && root->inotify_fd >= 0; turn++) {
-		ssize_t size = read(root->inotify_fd, r->records, BUFFER);
-		if (size <= 0)
-			break;
+	ssize_t size = read(r->root->inotify_fd, r->records, BUFFER);
+	if (size > 0) {
 		r->now = srv_watch_now_ns();
 		for (ssize_t at = 0; at < size;) {
 			const struct inotify_event *event = (const struct inotify_event *)(const void *)(r->records + at);
@@ -257,6 +255,56 @@ static void read_records(reader *r)
 			on_record(r, event);
 		}
 	}
+	return size;
+}
+
+/* Fair to the other roots: at most so many buffers in a turn. */
+static void read_records(reader *r)
+{
+	for (int turn = 0; turn < BUFFERS_PER_TURN && r->root->inotify_fd >= 0; turn++)
+		if (read_buffer(r) <= 0)
+			break;
+}
+
+/* ---- marks */
+
+/* A folder may be mounted over, or unmounted, without a record. */
+static bool is_in_place(const watch_root *root)
+{
+	struct stat info;
+	return stat(root->path, &info) == 0 && info.st_dev == root->device && info.st_ino == root->inode;
+}
+
+/* What is queued now; more may come meanwhile. */
+static void read_to_mark(reader *r)
+{
+	int left = 0;
+	if (ioctl(r->root->inotify_fd, FIONREAD, &left) != 0)
+		return;
+	while (left > 0 && r->root->inotify_fd >= 0) {
+		ssize_t size = read_buffer(r);
+		left = size > 0 ? left - (int)size : 0;
+	}
+}
+
+static void pass_marks(reader *r)
+{
+	watch_root *root = r->root;
+	uint64_t number = root->marks_set;
+	if (number == root->marks_passed || root->held)
+		return;
+	bool seen = root->inotify_fd >= 0 && !root->want_scan && root->unread_wait_ns == 0 && is_in_place(root);
+	if (seen) {
+		read_to_mark(r);
+		/* An overflow in what was read: the scan that is due says what happened. */
+		if (root->held)
+			return;
+		srv_settle_hurry(root, r->now);
+	}
+	watch_message *passed = srv_watch_message_new(root, MESSAGE_PASSED);
+	passed->number = root->marks_passed = number;
+	passed->seen = seen && root->unread_wait_ns == 0;
+	srv_watch_post(root->watch, passed);
 }
 
 /* ---- the thread */
@@ -268,6 +316,8 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 	if (!hold)
 		read_records(r);
 	r->now = srv_watch_now_ns();
+	if (!hold)
+		pass_marks(r);
 	int64_t due = INT64_MAX;
 	if (root->moving_wd) {
 		int64_t partner_due = root->moving_at_ns + watch_ms(PARTNER_MS);

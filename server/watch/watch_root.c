@@ -222,6 +222,7 @@ static void lose_root(watch_root *root, int code)
 	snprintf(gone->why, sizeof gone->why, "the folder %.200s cannot be %s (%s)", root->path,
 			 root->unreadable ? "read" : "opened", strerror(code));
 	srv_watch_post(root->watch, gone);
+	srv_watch_wake_reader(root->watch);
 	atomic_fetch_add(&root->watch->scans, 1);
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* A file whose writers cannot be asked for is complete when it looked the same this long. */
-enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256 };
+enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15, GONE_MS = 15, HOT_MS = 15 };
 
 static path_item *collect(settle_state *s, hob_str path, int64_t now)
 {
@@ -16,6 +16,15 @@ static path_item *collect(settle_state *s, hob_str path, int64_t now)
 		s->first_ns = now;
 	s->last_ns = now;
 	return srv_path_set_put(&s->batch, path);
+}
+
+/* There again, or moved to a place that is known. */
+static void explain_gone(settle_state *s, path_item *item)
+{
+	if (!item || !item->gone)
+		return;
+	item->gone = false;
+	s->gone--;
 }
 
 static void forget_created(settle_state *s, hob_str path)
@@ -40,17 +49,23 @@ void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie,
 	path_item *item = collect(s, path, now);
 	atomic_store(&root->collected, s->batch.live);
 	item->complete = true;
+	explain_gone(s, item);
 	item->renamed = renamed && s->batch.live == 2 && item != s->batch.items &&
 					hob_str_equal(s->batch.items[0].path, hob_str_of(s->rename_from));
-	if (renamed)
+	if (renamed) {
+		explain_gone(s, srv_path_set_find(&s->batch, hob_str_of(s->rename_from)));
 		forget_rename(s);
+	}
 }
 
 void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now)
 {
 	settle_state *s = &root->settle;
 	forget_created(s, path);
-	collect(s, path, now)->complete = false;
+	path_item *item = collect(s, path, now);
+	item->complete = false;
+	s->gone += !item->gone;
+	item->gone = true;
 	atomic_store(&root->collected, s->batch.live);
 	if (rename_cookie) {
 		free(s->rename_from);
@@ -63,7 +78,8 @@ void srv_settle_created(watch_root *root, hob_str path, int64_t now)
 {
 	settle_state *s = &root->settle;
 	path_item *item = srv_path_set_put(&s->created, path);
-	item->wait_ms = root->watch->options.window_ms;
+	uint32_t window = root->watch->options.window_ms;
+	item->wait_ms = window > CREATED_MS ? window : CREATED_MS;
 	item->due_ns = now + watch_ms(item->wait_ms);
 	item->seen = (srv_stat){0};
 	if (s->created.live == 1 || item->due_ns < s->created_due_ns)
@@ -214,7 +230,9 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	settle_state *s = &root->settle;
 	free(s->alone);
 	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
-	s->hot_until_ns = now + watch_ms(root->watch->options.window_ms);
+	uint32_t window = root->watch->options.window_ms;
+	s->hot_until_ns = now + watch_ms(window > HOT_MS ? window : HOT_MS);
+	s->gone = 0;
 	add_links(root, &s->batch);
 	srv_watch_extra_expand(root, &s->batch);
 	watch_message *changed = srv_watch_message_new(root, MESSAGE_CHANGED);
@@ -222,6 +240,18 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	s->batch = (path_set){0};
 	srv_watch_post(root->watch, changed);
 	atomic_store(&root->collected, 0);
+}
+
+void srv_settle_hurry(watch_root *root, int64_t now)
+{
+	settle_state *s = &root->settle;
+	for (size_t i = 0; i < s->created.used; i++)
+		s->created.items[i].due_ns = now;
+	s->created_due_ns = now;
+	while (s->created.live > 0 && s->created_due_ns <= now)
+		look_at_created(root, now);
+	if (s->batch.live > 0)
+		send_batch(root, is_alone(s), now);
 }
 
 int64_t srv_settle_tick(watch_root *root, int64_t now)
@@ -236,8 +266,9 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 	if (s->batch.live == 0)
 		return due;
 	bool alone = is_alone(s), hot = now < s->hot_until_ns;
-	int64_t quiet = s->last_ns + watch_ms(options->window_ms),
-			latest = s->first_ns + watch_ms(options->window_max_ms);
+	/* Nobody waits for a removal, and more of them follow; a save is waited for. */
+	uint32_t window = s->gone > 0 && options->window_ms < GONE_MS ? GONE_MS : options->window_ms;
+	int64_t quiet = s->last_ns + watch_ms(window), latest = s->first_ns + watch_ms(options->window_max_ms);
 	int64_t deadline = quiet < latest ? quiet : latest;
 	if (now >= deadline || (alone && (!hot || same_file_again(s)))) {
 		send_batch(root, alone, now);

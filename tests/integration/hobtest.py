@@ -194,8 +194,8 @@ class Daemon:
                 raise AssertionError(f"still missing: {sorted(names - set(items))[:5]}, too many: "
                                      f"{sorted(set(items) - names)[:5]}; log:\n" + "\n".join(self.log[-20:])) from None
 
-    def sync(self):
-        answer = self.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000)})
+    def sync(self, scan=False):
+        answer = self.post("/api/v1/sync", {"timeout_ms": int(DEADLINE * 1000), "scan": scan})
         assert answer.status == 200, (answer.status, answer.body, self.log[-20:])
         self.seen = answer.json()["rev"]
         return answer.json()

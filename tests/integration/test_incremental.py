@@ -59,7 +59,7 @@ class Incremental(Scenario):
             self.put("a.obj", obj_text(3, mtl="a.mtl"))
             daemon.wait_event("job", lambda job: job["state"] == "cooking")
             scans = daemon.counters()["hob_scans_total"]
-            self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 100}).status, 504)
+            self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 100, "scan": True}).status, 504)
             until(lambda: daemon.counters()["hob_scans_total"] > scans, "another scan")
             os.kill(worker, signal.SIGCONT)
             daemon.sync()

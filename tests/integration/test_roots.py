@@ -378,6 +378,9 @@ class Roots(Scenario):
             daemon.sync()
             self.assertEqual(self.root(daemon)["skipped"], "2 files have no reader: 2 .mb")
             self.assertEqual([file["path"] for file in self.root(daemon)["skipped_files"] if "max" in file["path"]], [])
+            (self.art / "out.obj").symlink_to(outside)
+            daemon.sync()
+            self.assertIn("1 symbolic link leads out", self.root(daemon)["skipped"])
 
 
 if __name__ == "__main__":

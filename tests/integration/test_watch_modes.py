@@ -112,7 +112,7 @@ class WatchModes(Scenario):
         with Daemon([self.art], self.cache, "--watch", "inotify", program=[sys.executable, "-c", DEAF, HOB]) as daemon:
             self.assertEqual(self.root(daemon)["mode"], "inotify")
             self.put("b.obj", obj_text(2))
-            daemon.sync()
+            daemon.sync(scan=True)
             self.assertIn("art/b.obj", daemon.assets())
 
     def test_overlay_is_named(self):

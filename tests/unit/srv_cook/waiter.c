@@ -110,12 +110,37 @@ static void everything_takes_two_scans_of_each_root(void **state)
 	srv_waiters_release(&waiters);
 }
 
+static void mark_takes_the_place_of_scans(void **state)
+{
+	(void)state;
+	static room r;
+	srv_waiters waiters = {0};
+	memset(&r, 0, sizeof r);
+	r.scans[0] = r.scans[1] = 3;
+	const uint64_t early[] = {SRV_WAITER_MARK + 1, 0}, late[] = {SRV_WAITER_MARK + 2, 4};
+	assert_true(srv_waiter_add(&waiters, &r.controls[0], HOB_NONE, 0, early, 2));
+	assert_true(srv_waiter_add(&waiters, &r.controls[1], HOB_NONE, 0, late, 2));
+	assert_false(srv_waiters_want_scan(&waiters, 0, r.scans));
+	srv_waiters_pass(&waiters, 0, 1, 1);
+	check(&waiters, &r, 1, false);
+	assert_int_equal(r.answers[0], 1);
+	assert_int_equal(r.answers[1], 0);
+	srv_waiters_pass(&waiters, 0, 2, 5); /* passed and not seen: two more scans */
+	assert_true(srv_waiters_want_scan(&waiters, 0, r.scans));
+	r.scans[0] = 5;
+	r.scans[1] = 4;
+	check(&waiters, &r, 1, false);
+	assert_int_equal(r.answers[1], 1);
+	srv_waiters_release(&waiters);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_answered_once),
 		cmocka_unit_test(patience_ends_at_the_deadline),
 		cmocka_unit_test(everything_takes_two_scans_of_each_root),
+		cmocka_unit_test(mark_takes_the_place_of_scans),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static int watch_under_limit(watched *w, const char *sysctl, const char *number,
 		return 77;
 	hob_error err;
 	srv_watch_options options = {.poll_ms = 50};
-	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone, on_passed};
 	if (!srv_watch_new(&w->loop, &options, &callbacks, &w->watch, &err) ||
 		!srv_watch_add_root(w->watch, 0, w->dir.path, &err))
 		return 1;
@@ -344,9 +344,10 @@ static void replaced_root_is_scanned_again(void **state)
 	make_folder(w, "up/root");
 	save(w, "up/root/old.glb", "x");
 	strcpy(path, at(w, "up/root"));
-	assert_true(srv_watch_new(&w->loop, &options,
-							  &(srv_watch_callbacks){w, on_scanned, on_changed, on_reset, on_mode, on_gone},
-							  &w->watch, &err));
+	assert_true(srv_watch_new(
+		&w->loop, &options,
+		&(srv_watch_callbacks){w, on_scanned, on_changed, on_reset, on_mode, on_gone, on_passed}, &w->watch,
+		&err));
 	assert_true(srv_watch_add_root(w->watch, 0, path, &err));
 	wait_record(w, 0, 's', NULL);
 	assert_true(scan_has(w, "old.glb"));
@@ -396,7 +397,7 @@ static void close_during_a_scan_is_clean(void **state)
 		snprintf(name, sizeof name, "d%d", i);
 		make_folder(w, name);
 	}
-	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone, on_passed};
 	for (int i = 0; i < 20; i++) {
 		w->closed = false;
 		assert_true(srv_watch_new(&w->loop, NULL, &callbacks, &w->watch, &err));

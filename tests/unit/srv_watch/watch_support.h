@@ -22,7 +22,7 @@
 enum { DEADLINE_MS = 10000 };
 
 typedef struct record {
-	char kind; /* s: scanned, c: changed, r: reset, m: mode, g: gone */
+	char kind; /* s: scanned, c: changed, r: reset, m: mode, g: gone, p: mark passed, P: without being seen */
 	uint32_t root;
 	char *text;	  /* changed: the path; reset, mode and gone: why */
 	size_t batch; /* changed: number of the batch */
@@ -95,6 +95,12 @@ static inline void on_mode(void *user, uint32_t root, srv_watch_mode mode, const
 static inline void on_gone(void *user, uint32_t root, const char *why)
 {
 	note(user, (record){.kind = 'g', .root = root}, why, strlen(why));
+}
+
+static inline void on_passed(void *user, uint32_t root, uint64_t number, bool seen)
+{
+	(void)number;
+	note(user, (record){.kind = seen ? 'p' : 'P', .root = root}, "", 0);
 }
 
 static inline int make_watched(void **state)
@@ -183,7 +189,7 @@ static inline size_t wait_record(watched *w, size_t from, char kind, const char 
 static inline void start_watching(watched *w, const srv_watch_options *options)
 {
 	hob_error err;
-	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone};
+	srv_watch_callbacks callbacks = {w, on_scanned, on_changed, on_reset, on_mode, on_gone, on_passed};
 	if (!srv_watch_new(&w->loop, options, &callbacks, &w->watch, &err) ||
 		!srv_watch_add_root(w->watch, 0, w->dir.path, &err))
 		fail_msg("%s", err.context);

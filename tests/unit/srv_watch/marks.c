@@ -1,0 +1,100 @@
+#include "watch_support.h"
+
+#include <limits.h>
+
+enum { MANY = 9000 };
+
+static void set_mark(watched *w)
+{
+	assert_true(srv_watch_mark(w->watch, 0) > 0);
+}
+
+/* The window is far longer than the test may take. */
+static void what_was_saved_before_a_mark_is_delivered_before_it(void **state)
+{
+	watched *w = *state;
+	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	start_watching(w, &options);
+	size_t from = w->count;
+	save(w, "one.glb", "x");
+	save(w, "two.glb", "x");
+	save(w, "three.glb", "x");
+	char old[PATH_MAX];
+	snprintf(old, sizeof old, "%s", at(w, "one.glb"));
+	assert_int_equal(link(old, at(w, "four.glb")), 0);
+	assert_int_equal(mkdir(at(w, "deep"), 0755), 0);
+	save(w, "deep/five.glb", "x");
+	set_mark(w);
+	size_t mark = wait_record(w, from, 'p', NULL);
+	static const char *const names[] = {"one.glb", "two.glb", "three.glb", "four.glb", "deep/five.glb"};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		assert_true(find_record(w, from, 'c', names[i]) < mark);
+	assert_int_equal(w->scans, 1);
+}
+
+static void file_that_is_still_written_does_not_hold_a_mark(void **state)
+{
+	watched *w = *state;
+	start_watching(w, NULL);
+	size_t from = w->count;
+	int fd = open(at(w, "half.glb"), O_WRONLY | O_CREAT, 0644);
+	write_fd(fd, "half");
+	set_mark(w);
+	wait_record(w, from, 'p', NULL);
+	assert_int_equal(find_record(w, from, 'c', "half.glb"), SIZE_MAX);
+	close(fd);
+	wait_record(w, from, 'c', "half.glb");
+}
+
+/* More than the buffers of one turn, and more than the kernel's queue holds. */
+static void mark_behind_lost_events_is_passed_after_the_scan(void **state)
+{
+	watched *w = *state;
+	start_watching(w, NULL);
+	size_t from = w->count;
+	srv_watch_hold_reader(w->watch, true);
+	for (int i = 0; i < MANY; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "m%05d.glb", i);
+		save(w, name, "x");
+	}
+	set_mark(w);
+	srv_watch_hold_reader(w->watch, false);
+	size_t mark = wait_record(w, from, 'p', NULL);
+	assert_true(find_record(w, from, 'r', "*overflowed") < mark);
+	assert_true(find_record(w, from, 's', NULL) < mark);
+	assert_int_equal(w->file_count, MANY);
+}
+
+static void polling_root_passes_a_mark_without_having_seen(void **state)
+{
+	watched *w = *state;
+	srv_watch_options options = {.force_polling = true, .poll_ms = 60000};
+	start_watching(w, &options);
+	size_t from = w->count;
+	set_mark(w);
+	wait_record(w, from, 'P', NULL);
+}
+
+static void root_that_is_replaced_unheard_is_not_seen(void **state)
+{
+	watched *w = *state;
+	start_watching(w, NULL);
+	size_t from = w->count;
+	w->watch->roots[0]->inode++; /* as after a mount over it */
+	set_mark(w);
+	wait_record(w, from, 'P', NULL);
+	w->watch->roots[0]->inode--;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		watch_test(what_was_saved_before_a_mark_is_delivered_before_it),
+		watch_test(file_that_is_still_written_does_not_hold_a_mark),
+		watch_test(mark_behind_lost_events_is_passed_after_the_scan),
+		watch_test(polling_root_passes_a_mark_without_having_seen),
+		watch_test(root_that_is_replaced_unheard_is_not_seen),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
