@@ -14,7 +14,8 @@
 enum {
 	MANY = 16,		 /* files in one delivery */
 	MANY_COMING = 2, /* files still to be delivered, when the first of them is cooked already */
-	NEW_MS = 20, /* after a file that was not there before, or published alone: it may be the first of many */
+	NEW_MS =
+		20, /* after a file that was not there before, went, or was published alone: it may be the first of many */
 	QUIET_MS = 200, /* after the last one of many */
 	LOOK_MS = 25,
 	COPIES_MAX = 8 /* working copies of one root */
@@ -111,9 +112,9 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	bool saved = job && (job->priority == SRV_PRIORITY_CHANGED || job->priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview;
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
-	if (!a->batched && (many || is_new) && !srv_waiters_has(&engine->waiters, id)) {
+	if (!a->batched && (many || is_new || removed) && !srv_waiters_has(&engine->waiters, id)) {
 		srv_engine_join(engine, id);
-		b->has_new = b->has_new || is_new;
+		b->has_new = b->has_new || is_new || removed;
 	}
 	b->alone_at = a->batched || !(saved || removed) ? b->alone_at : uv_now(engine->loop);
 	if (!a->batched)
