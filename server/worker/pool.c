@@ -201,6 +201,8 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	hob_buf_clear(&w->touched);
 	w->touched_count = 0;
 	w->part_bytes = 0;
+	w->files_before = w->file_bytes;
+	w->refused = false;
 	w->began_ns = uv_hrtime();
 	w->state = BUSY;
 	w->job = job;

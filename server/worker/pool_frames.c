@@ -4,6 +4,7 @@
 #include "../../core/base/limits.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -107,6 +108,46 @@ static void on_ready(worker *w, const srv_frame *frame)
 	}
 }
 
+static int new_memory(uint64_t size)
+{
+	int fd = memfd_create("cook", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, (off_t)size) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* A worker makes no memory files of its own: nothing else would count them. Their size is sealed. */
+static void on_memory(worker *w, const srv_frame *frame)
+{
+	uint64_t limit = w->pool->options.memory_limit,
+			 room = frame->number == SRV_MEMORY_PART ? limit : 2 * limit;
+	uint64_t used = w->file_bytes - w->files_before;
+	bool wanted = frame->number != SRV_MEMORY_PART || !w->alone;
+	bool fits = wanted && frame->a > 0 && frame->a <= HOB_LIMIT_OUTPUT_BYTES && used <= room &&
+				frame->a <= room - used;
+	int fd = fits ? new_memory(frame->a) : -1;
+	if (fits && fd < 0) {
+		srv_pool_kill(
+			w, HOB_ERR_IO,
+			errno == EMFILE || errno == ENFILE
+				? "too many open files to take what the cook process made; raise the daemon's limit "
+				  "(ulimit -n)"
+				: "the system gives no memory to take what the cook process made");
+		return;
+	}
+	w->file_bytes += fits ? frame->a : 0;
+	w->refused = w->refused || (!fits && frame->number == SRV_MEMORY_RESULT);
+	srv_frame answer = {.type = SRV_FRAME_MEMORY, .number = fits};
+	hob_error error;
+	if (fd >= 0)
+		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
+		srv_pool_kill(w, HOB_ERR_IO, error.context);
+	if (fd >= 0)
+		close(fd);
+}
+
 static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 {
 	struct stat info;
@@ -133,14 +174,20 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
 	outcome->peak_bytes = frame->b < most ? frame->b : most;
 	outcome->cancelled = w->cancelled;
-	outcome->has_result = map_result(fd, outcome, &outcome->error);
+	outcome->has_result = w->refused
+							  ? hob_fail(&outcome->error, MEMORY,
+										 "the results are larger than the memory limit of a cook, %llu MB; "
+										 "raise cook.memory_limit",
+										 (unsigned long long)most >> 20)
+							  : map_result(fd, outcome, &outcome->error);
 	outcome->ok = outcome->has_result && outcome->result.ok;
 	if (outcome->has_result && !outcome->result.ok)
 		hob_error_set(&outcome->error, outcome->result.code, "", 0, "%.*s", HOB_FMT(outcome->result.message));
 	w->jobs++;
 	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
 	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
-	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown;
+	bool heavy = w->file_bytes > pool->options.memory_limit;
+	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown || heavy;
 	if (recycle) {
 		pool->counters.recycled++;
 		srv_pool_end(w);
@@ -215,6 +262,9 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 		break;
 	case SRV_FRAME_PART_GET:
 		answer_part(w, frame->key, frame->number == 1);
+		break;
+	case SRV_FRAME_MEMORY:
+		on_memory(w, frame);
 		break;
 	case SRV_FRAME_PART_PUT:
 		keep_part(w, frame, fd);

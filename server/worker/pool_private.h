@@ -23,6 +23,7 @@ typedef struct worker {
 	uv_timer_t deadline;
 	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
+	uint64_t file_bytes;	 /* of all memory files that this process was given */
 	uint64_t cpu_before_ns;	 /* used when the job began */
 	bool looked;			 /* a quarter of the job's time is over, and */
 	uint64_t wait_before_ns; /* by then it had waited so long for a processor */
@@ -32,6 +33,8 @@ typedef struct worker {
 	uint32_t touched_count;
 	uint64_t began_ns;				   /* the job, by uv_hrtime */
 	uint64_t part_bytes;			   /* that it has left so far */
+	uint64_t files_before;			   /* what its memory files took when the job began */
+	bool refused;					   /* no memory file for its result */
 	hob_error why;					   /* set by whoever decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
 	bool stalled;

@@ -213,7 +213,7 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	w->output = output[0];
 	w->jobs = 0;
 	w->lowered = false;
-	w->first_rss = 0;
+	w->first_rss = w->file_bytes = 0;
 	w->has_why = w->outdated = false;
 	w->state = STARTING;
 	w->socket_poll = start_poll(pool, w->socket, srv_pool_on_socket);

@@ -16,6 +16,8 @@
  *                                     <--  PART_GET key, wait      (any number of times)
  *   PART 0 unknown, 1 + blob fd,
  *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
+ *                                     <--  MEMORY size, for what  (memory files are the daemon's: it counts them)
+ *   MEMORY 1 + memfd, 0 refused       -->
  *                                     <--  PART_PUT key, size + memfd
  *                                     <--  EXPORT srv_exporter_ask (exporter.h)
  *   EXPORTED 1 + its result file,
@@ -45,14 +47,20 @@ typedef enum srv_frame_type {
 	SRV_FRAME_PART_PUT,
 	SRV_FRAME_DONE,
 	SRV_FRAME_EXPORT,
-	SRV_FRAME_EXPORTED
+	SRV_FRAME_EXPORTED,
+	SRV_FRAME_MEMORY
 } srv_frame_type;
+
+/* What a memory file is asked for. In one job parts may take as much as the memory limit of its process, and all together
+ * twice that; a process whose files took more than the limit is replaced after its job. So those that it keeps hold at most
+ * three times its limit. */
+typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_use;
 
 enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
-	uint32_t type, number; /* number: root, found, permille, ok */
-	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT: size; EXPORTED: hob_err_code */
+	uint32_t type, number; /* number: root, found, permille, ok, srv_memory_use */
+	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
 	uint8_t key[32];
 	uint32_t payload_size, reserved;
 } srv_frame;

@@ -43,7 +43,7 @@ static bool write_all(int fd, const uint8_t *data, size_t size, hob_error *err)
 	return true;
 }
 
-bool srv_result_write(int fd, const srv_result *result, hob_error *err)
+static hob_buf head_of(const srv_result *result)
 {
 	hob_buf head = {0};
 	put_u32(&head, RESULT_MAGIC);
@@ -78,6 +78,22 @@ bool srv_result_write(int fd, const srv_result *result, hob_error *err)
 	/* Outputs begin 64-aligned, so that the daemon can read them in place. */
 	while (!head.failed && head.size % 64 != 0)
 		hob_buf_put(&head, "", 1);
+	return head;
+}
+
+uint64_t srv_result_size(const srv_result *result)
+{
+	hob_buf head = head_of(result);
+	uint64_t size = head.size;
+	for (uint32_t i = 0; i < result->output_count; i++)
+		size += (result->outputs[i].bytes.size + 63) / 64 * 64;
+	hob_buf_release(&head);
+	return size;
+}
+
+bool srv_result_write(int fd, const srv_result *result, hob_error *err)
+{
+	hob_buf head = head_of(result);
 	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
 						  : write_all(fd, head.data, head.size, err);
 	hob_buf_release(&head);

@@ -28,6 +28,8 @@ typedef struct srv_result {
 	hob_note *notes;
 } srv_result;
 
+/* Bytes that srv_result_write writes. */
+uint64_t srv_result_size(const srv_result *result);
 /* Writes to a descriptor (a memfd). */
 bool srv_result_write(int fd, const srv_result *result, hob_error *err) HOB_MUST_CHECK;
 /* Strings and outputs point into `bytes`; arrays are in `arena`. */

@@ -101,42 +101,18 @@ static void drop_capabilities(void)
 }
 
 static const int allowed[] = {
-	SCMP_SYS(read),
-	SCMP_SYS(write),
-	SCMP_SYS(readv),
-	SCMP_SYS(writev),
-	SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(lseek),
-	SCMP_SYS(close),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(openat2),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(ftruncate),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(madvise),
-	SCMP_SYS(brk),
-	SCMP_SYS(futex),
-	SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(getrusage),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(gettid),
-	SCMP_SYS(getpid),
-	SCMP_SYS(restart_syscall),
+	SCMP_SYS(read),			SCMP_SYS(write),		   SCMP_SYS(readv),
+	SCMP_SYS(writev),		SCMP_SYS(pread64),		   SCMP_SYS(pwrite64),
+	SCMP_SYS(lseek),		SCMP_SYS(close),		   SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),	SCMP_SYS(openat2),		   SCMP_SYS(getdents64),
+	SCMP_SYS(munmap),		SCMP_SYS(mremap),		   SCMP_SYS(madvise),
+	SCMP_SYS(brk),			SCMP_SYS(futex),		   SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),			SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),	   SCMP_SYS(exit),
+	SCMP_SYS(exit_group),	SCMP_SYS(sched_yield),	   SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(getrandom),	SCMP_SYS(clock_gettime),   SCMP_SYS(getrusage),
+	SCMP_SYS(recvmsg),		SCMP_SYS(sendmsg),		   SCMP_SYS(gettid),
+	SCMP_SYS(getpid),		SCMP_SYS(restart_syscall),
 };
 
 #ifndef HOB_SANITIZED
@@ -169,6 +145,7 @@ static const int refused[] = {
 	SCMP_SYS(sched_setaffinity),
 	SCMP_SYS(get_mempolicy),
 	SCMP_SYS(mbind),
+	SCMP_SYS(memfd_create),
 };
 #endif
 
@@ -222,10 +199,13 @@ static bool enter_seccomp(bool makes_code)
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
-	/* Huge pages would be taken from everybody's pool. */
-	ok = ok && seccomp_rule_add(
-				   filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
-				   SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0;
+	/* Its limit of memory would not count memory files: a worker asks the daemon for them. Huge pages would be taken from
+	 * everybody's pool. */
+	ok = ok && (!makes_code ||
+				(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ftruncate), 0) == 0 &&
+				 seccomp_rule_add(
+					 filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
+					 SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0));
 	ok = ok && (makes_code ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 0) == 0
 						   : allow_fcntl(filter));
 	ok = ok && seccomp_load(filter) == 0;

@@ -147,9 +147,17 @@ static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *resul
 	return true;
 }
 
-static int memfd_of(const char *name)
+/* Of exactly this size; -1 when the daemon gives none. */
+static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 {
-	return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = use, .a = size};
+	int fd = -1;
+	pthread_mutex_lock(&w->talk);
+	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL) ||
+		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 || frame.type != SRV_FRAME_MEMORY)
+		w->broken = true;
+	pthread_mutex_unlock(&w->talk);
+	return fd;
 }
 
 /* The reader seals it again, at no cost: by the thread that wrote, whose processor still holds the pages. On another one the
@@ -162,7 +170,7 @@ static void seal(int fd)
 static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
 	worker *w = user;
-	int fd = memfd_of("part");
+	int fd = ask_memory(w, SRV_MEMORY_PART, bytes.size);
 	size_t wrote = 0;
 	while (fd >= 0 && wrote < bytes.size) {
 		ssize_t n = write(fd, bytes.data + wrote, bytes.size - wrote);
@@ -266,7 +274,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	}
 	srv_frame done = {
 		.type = SRV_FRAME_DONE, .number = result.ok, .a = clock_ns() - began, .b = peak_bytes()};
-	int fd = memfd_of("result");
+	int fd = ask_memory(w, SRV_MEMORY_RESULT, srv_result_size(&result));
 	if (fd >= 0 && !srv_result_write(fd, &result, &error)) {
 		close(fd);
 		fd = -1;

@@ -16,7 +16,8 @@ from hobtest import HOB, Daemon, Scenario, children, main, obj_text, png, until
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 CANARY = b"HOB-CANARY-7f3a91"
 ATTACKS = ("password", "above", "environment", "list", "make", "change", "remove", "rename", "program", "local", "datagrams", "trace",
-           "memory", "signal", "code", "handle", "ring", "user", "own", "choose", "async", "huge", "lock")
+           "memory", "signal", "code", "handle", "ring", "user", "own", "choose", "async", "huge", "lock", "memfd",
+           "hoard")
 FLOATS = b"".join(struct.pack("<3f", *p) for p in ((0, 0, 0), (1, 0, 0), (0, 1, 0)))
 
 

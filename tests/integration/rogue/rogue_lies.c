@@ -18,11 +18,6 @@
 static const char *source_path;
 static int root_fd;
 
-static int new_memory(void)
-{
-	return memfd_create("rogue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
-
 static void say(uint32_t type, uint32_t number, const void *payload, size_t size, int fd)
 {
 	srv_frame frame = {.type = type, .number = number, .payload_size = (uint32_t)size};
@@ -34,6 +29,16 @@ static void say_done(int fd)
 	say(SRV_FRAME_DONE, 1, NULL, 0, fd);
 	if (fd >= 0)
 		close(fd);
+}
+
+int rogue_memory(uint64_t size)
+{
+	static uint8_t answer[SRV_FRAME_PAYLOAD];
+	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = SRV_MEMORY_RESULT, .a = size};
+	int fd = -1;
+	if (srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL))
+		(void)!srv_frame_receive(SRV_WORKER_SOCKET, &frame, answer, &fd);
+	return fd;
 }
 
 /* The source as it is, so that it is not this that is refused. */
@@ -61,7 +66,7 @@ static srv_dep own_source(void)
 static void answer(const srv_result *result)
 {
 	hob_error error;
-	int fd = new_memory();
+	int fd = rogue_memory(srv_result_size(result));
 	if (fd < 0 || !srv_result_write(fd, result, &error))
 		_exit(30);
 	say_done(fd);
@@ -69,7 +74,7 @@ static void answer(const srv_result *result)
 
 static void answer_bytes(const void *bytes, size_t size)
 {
-	int fd = new_memory();
+	int fd = rogue_memory(size);
 	if (fd < 0 || write(fd, bytes, size) < 0)
 		_exit(31);
 	say_done(fd);
@@ -155,12 +160,11 @@ static void endless_output(void)
 {
 	srv_dep dep = own_source();
 	hob_cook_output output = {HOB_STR("scene"), {(const uint8_t *)"1234567", 7}};
+	const srv_result result = {
+		.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output};
 	hob_error error;
-	int fd = new_memory();
-	if (!srv_result_write(
-			fd,
-			&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output},
-			&error))
+	int fd = rogue_memory(srv_result_size(&result));
+	if (!srv_result_write(fd, &result, &error))
 		_exit(33);
 	off_t end = lseek(fd, 0, SEEK_END);
 	uint8_t *bytes = malloc((size_t)end);
@@ -220,12 +224,10 @@ static void times(void)
 {
 	srv_dep dep = own_source();
 	hob_error error;
-	int fd = new_memory();
-	(void)!srv_result_write(
-		fd,
-		&(srv_result){
-			.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep},
-		&error);
+	const srv_result result = {
+		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep};
+	int fd = rogue_memory(srv_result_size(&result));
+	(void)!srv_result_write(fd, &result, &error);
 	srv_frame frame = {.type = SRV_FRAME_DONE, .a = UINT64_MAX, .b = UINT64_MAX};
 	(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
 }
@@ -239,7 +241,7 @@ static void no_descriptor(void)
 
 static void empty_memory(void)
 {
-	say_done(new_memory());
+	say_done(rogue_memory(0));
 }
 
 static void a_folder(void)
@@ -261,16 +263,12 @@ static void without_seals(void)
 
 static void sparse(void)
 {
-	int fd = new_memory();
-	if (ftruncate(fd, (off_t)HOB_LIMIT_OUTPUT_BYTES) != 0)
-		_exit(35);
-	say_done(fd);
+	say_done(rogue_memory(HOB_LIMIT_OUTPUT_BYTES));
 }
 
 static void still_mapped(void)
 {
-	int fd = new_memory();
-	(void)!ftruncate(fd, 4096);
+	int fd = rogue_memory(4096);
 	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		_exit(36);
@@ -282,8 +280,7 @@ static void still_mapped(void)
 
 static void shrinking(void)
 {
-	int fd = new_memory();
-	(void)!ftruncate(fd, 1 << 20);
+	int fd = rogue_memory(1 << 20);
 	say(SRV_FRAME_DONE, 1, NULL, 0, fd);
 	(void)!ftruncate(fd, 0);
 }
@@ -383,7 +380,7 @@ static void put_nothing(void)
 static void put_flood(void)
 {
 	for (uint32_t i = 0; i < 4096; i++) {
-		int fd = new_memory();
+		int fd = rogue_memory(sizeof i);
 		(void)!write(fd, &i, sizeof i);
 		srv_frame frame = {.type = SRV_FRAME_PART_PUT, .a = 4};
 		memcpy(frame.key, &i, sizeof i);
@@ -415,6 +412,23 @@ static void many_descriptors(void)
 }
 
 /* ---- ends and resources */
+
+static void fill(int fd)
+{
+	static char bytes[1 << 16];
+	for (int i = 0; i < 64 && write(fd, bytes, sizeof bytes) > 0; i++)
+		;
+}
+
+/* As much memory as it gets, filled and kept, by every way there is. */
+static void hoard(void)
+{
+	for (int fd = rogue_memory(1 << 22); fd >= 0; fd = rogue_memory(1 << 22))
+		fill(fd);
+	for (int fd = memfd_create("rogue", MFD_CLOEXEC); fd >= 0; fd = memfd_create("rogue", MFD_CLOEXEC))
+		fill(fd);
+	_exit(37);
+}
 
 static void kill_itself(void)
 {
@@ -457,7 +471,7 @@ static void descriptors(void)
 {
 	while (fcntl(root_fd, F_DUPFD_CLOEXEC, 0) >= 0)
 		;
-	int fd = new_memory();
+	int fd = rogue_memory(4096);
 	_exit(fd < 0 ? 38 : 39);
 }
 
@@ -521,6 +535,7 @@ int rogue_lie(const char *name, const char *source, int root)
 				{"abort", give_up},
 				{"threads", threads},
 				{"dup", descriptors},
+				{"hoard", hoard},
 				{"timer", timer},
 				{"closed", closed_hang}};
 	source_path = source;

@@ -26,6 +26,7 @@
 static uint8_t payload[SRV_FRAME_PAYLOAD];
 static int roots[64];
 static uint32_t root_count;
+static uint64_t memory_limit;
 
 static void hang(void)
 {
@@ -216,6 +217,20 @@ static long make_asynchronous(void)
 	return fcntl(SRV_WORKER_SOCKET, F_SETFL, O_ASYNC | O_NONBLOCK);
 }
 
+static long make_memory_file(void)
+{
+	return memfd_create("mine", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/* What the daemon gives it and it keeps is not without end. */
+static long hoard_memory_files(void)
+{
+	uint64_t got = 0, step = memory_limit / 4;
+	while (got <= 3 * memory_limit && rogue_memory(step) >= 0)
+		got += step;
+	return got <= 3 * memory_limit ? -1 : 0;
+}
+
 static long take_huge_pages(void)
 {
 	return memfd_create("huge", MFD_HUGETLB);
@@ -255,6 +270,8 @@ static void attack(const char *name)
 		{"choose", choose_signal},
 		{"async", make_asynchronous},
 		{"huge", take_huge_pages},
+		{"memfd", make_memory_file},
+		{"hoard", hoard_memory_files},
 		{"lock", lock_socket},
 	};
 	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
@@ -264,7 +281,7 @@ static void attack(const char *name)
 
 static void done(const void *bytes, size_t size, bool ok)
 {
-	int fd = memfd_create("result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = rogue_memory(size);
 	if (fd >= 0 && write(fd, bytes, size) < 0)
 		_exit(17);
 	srv_frame frame = {.type = SRV_FRAME_DONE, .number = ok};
@@ -350,6 +367,7 @@ int main(void)
 	if (!greet(&start) || !srv_sandbox_enter((srv_sandbox_policy)start.sandbox, start.memory_limit, roots,
 											 root_count, false, &layers, &error))
 		return 2;
+	memory_limit = start.memory_limit;
 	char text[512];
 	int size = snprintf(text, sizeof text,
 						"{\"landlock\":%d,\"seccomp\":%s,\"rlimits\":true,\"importers\":[{\"name\":\"rogue\","
