@@ -33,7 +33,6 @@ static const hob_assimp_format formats[] = {
 	{"x", "DirectX", 0, NO_UNIT, {"=xof "}},
 	{"3mf", "3MF", Z_UP | HOB_ASSIMP_FREED_TEXTURES, ZIP_UNIT, {ZIP}},
 	{"amf", "AMF", Z_UP, XML_UNIT, {"~<amf"}},
-	{"x3d", "X3D", 0, NO_UNIT, {"~<X3D"}},
 	{"ac", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
 	{"acc", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
 	{"ac3d", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
@@ -74,7 +73,7 @@ static const hob_assimp_format formats[] = {
 };
 
 const char *const hob_assimp_extensions[] = {
-	"gltf", "glb", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "x3d", "ac",
+	"gltf", "glb", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "ac",
 	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
 	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh",
 	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,

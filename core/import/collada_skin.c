@@ -359,7 +359,7 @@ static bool find_elements(hob_collada *c, uint32_t node_count, hob_xml_ptr **out
 bool hob_collada_skins(hob_collada *c, hob_error *err)
 {
 	uint32_t count = HOB_LIST_COUNT(c->pending, hob_collada_pending);
-	const hob_collada_pending *all = HOB_LIST_AT(c->pending, hob_collada_pending, 0);
+	const hob_collada_pending *all = (const hob_collada_pending *)(const void *)c->pending.data;
 	skin_builder b = {.c = c, .end = HOB_LIST_COUNT(c->nodes, hob_node)};
 	hob_xml_ptr *element_of;
 	if (count == 0)

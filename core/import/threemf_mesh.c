@@ -209,7 +209,7 @@ bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error 
 		note_lost(t, mesh);
 	if (!b.range)
 		return true;
-	b.position = (const float *)(const void *)part->vertices.data + (size_t)b.range->vertex_first * 3;
+	b.position = HOB_THREEMF_AT(part->vertices, float, (size_t)b.range->vertex_first * 3);
 	b.triangles = HOB_THREEMF_AT(part->triangles, hob_threemf_triangle, b.range->triangle_first);
 	b.default_group = hob_xml_attr_u32(object->element, HOB_STR("pid"), HOB_NONE);
 	b.default_property =

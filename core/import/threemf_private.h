@@ -57,8 +57,9 @@ typedef struct hob_threemf {
 	hob_name_map pictures;
 } hob_threemf;
 
-#define HOB_THREEMF_COUNT(buf, type)	 ((uint32_t)((buf).size / sizeof(type)))
-#define HOB_THREEMF_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
+#define HOB_THREEMF_COUNT(buf, type) ((uint32_t)((buf).size / sizeof(type)))
+/* NULL of an empty list. */
+#define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
 /* The resource `id` of a part; NULL when there is none. */
 hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id);

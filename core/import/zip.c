@@ -100,3 +100,22 @@ bool hob_zip_unpack(hob_arena *arena, const hob_zip_member *member, size_t most,
 	*out = (hob_bytes){data, member->size};
 	return done;
 }
+
+bool hob_gzip_unpack(hob_arena *arena, hob_bytes file, size_t most, hob_bytes *out)
+{
+	if (file.size < 18 || file.data[0] != 0x1F || file.data[1] != 0x8B)
+		return false;
+	/* The last four bytes are the size; deflate makes at most 1032 bytes of one. */
+	size_t size = hob_load_u32(file.data + file.size - 4);
+	if (size == 0 || size > most || size / 1032 > file.size)
+		return false;
+	uint8_t *data = (uint8_t *)hob_arena_alloc(arena, size, 16);
+	struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
+	bool done =
+		data && inflater &&
+		libdeflate_gzip_decompress(inflater, file.data, file.size, data, size, NULL) == LIBDEFLATE_SUCCESS;
+	if (inflater)
+		libdeflate_free_decompressor(inflater);
+	*out = (hob_bytes){data, done ? size : 0};
+	return done;
+}

@@ -1,0 +1,134 @@
+#include "lists.h"
+
+#include "../base/limits.h"
+#include "shape.h"
+#include "text.h"
+
+void hob_lists_init(hob_lists *lists, const hob_import_request *request)
+{
+	*lists = (hob_lists){.request = request};
+	hob_image_set_init(&lists->images, request);
+}
+
+void hob_lists_release(hob_lists *l)
+{
+	hob_buf *const all[] = {&l->meshes,	   &l->materials, &l->samplers, &l->nodes,
+							&l->mesh_refs, &l->cameras,	  &l->lights,	&l->skins};
+	for (size_t i = 0; i < HOB_COUNT_OF(all); i++)
+		hob_buf_release(all[i]);
+	hob_image_set_release(&l->images);
+}
+
+static bool add(hob_buf *list, const void *item, size_t size, uint64_t limit, const char *what, uint32_t *id,
+				hob_error *err)
+{
+	*id = (uint32_t)(list->size / size);
+	if (*id >= limit)
+		return hob_fail(err, LIMIT, "more than %llu %s", (unsigned long long)limit, what);
+	hob_buf_put(list, item, size);
+	return !list->failed || hob_fail(err, MEMORY, "no memory left for %s", what);
+}
+
+bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id, hob_error *err)
+{
+	hob_node node = hob_shape_plain_node(hob_text_name(lists->request->result, name));
+	if (!node.name.data)
+		return hob_fail_memory(err, lists->request->result, "a name");
+	node.parent = parent;
+	node.source = HOB_NONE;
+	node.mesh_first = HOB_LISTS_COUNT(lists->mesh_refs, uint32_t);
+	return add(&lists->nodes, &node, sizeof node, HOB_LIMIT_NODES, "nodes", id, err);
+}
+
+void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16])
+{
+	hob_node *to = HOB_LISTS_AT(lists->nodes, hob_node, node);
+	for (int i = 0; i < 16; i++)
+		if (!(matrix[i] > -1e15f && matrix[i] < 1e15f))
+			return;
+	memcpy(to->matrix, matrix, sizeof to->matrix);
+	to->has_matrix = !hob_matrix_decompose(matrix, to->translation, to->rotation, to->scale);
+}
+
+bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err)
+{
+	return add(&lists->meshes, mesh, sizeof *mesh, HOB_LIMIT_MESHES, "meshes", id, err);
+}
+
+bool hob_lists_show(hob_lists *lists, uint32_t mesh, hob_error *err)
+{
+	uint32_t ignored, nodes = HOB_LISTS_COUNT(lists->nodes, hob_node);
+	if (!add(&lists->mesh_refs, &mesh, sizeof mesh, HOB_LIMIT_NODES, "uses of meshes", &ignored, err))
+		return false;
+	HOB_LISTS_AT(lists->nodes, hob_node, nodes - 1)->mesh_count++;
+	return true;
+}
+
+bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t *id, hob_error *err)
+{
+	return add(&lists->materials, material, sizeof *material, HOB_LIMIT_MATERIALS, "materials", id, err);
+}
+
+bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err)
+{
+	hob_sampler sampler = {u, v, HOB_FILTER_LINEAR, HOB_FILTER_LINEAR_MIP_LINEAR};
+	for (*id = 0; *id < HOB_LISTS_COUNT(lists->samplers, hob_sampler); ++*id) {
+		const hob_sampler *known = HOB_LISTS_AT(lists->samplers, hob_sampler, *id);
+		if (known->wrap_u == u && known->wrap_v == v)
+			return true;
+	}
+	return add(&lists->samplers, &sampler, sizeof sampler, HOB_LIMIT_IMAGES, "samplers", id, err);
+}
+
+static bool take_list(hob_arena *arena, const hob_buf *from, size_t size, void **to, uint32_t *count,
+					  hob_error *err)
+{
+	*count = (uint32_t)(from->size / size);
+	*to = hob_arena_alloc(arena, from->size, 16);
+	if (!*to)
+		return hob_fail_memory(err, arena, "the model");
+	if (from->size > 0)
+		memcpy(*to, from->data, from->size);
+	return true;
+}
+
+static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
+{
+	uint32_t roots = 0;
+	for (uint32_t i = 0; i < model->node_count; i++)
+		roots += model->nodes[i].parent == HOB_NONE;
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
+	if (!model->scenes || !model->scene_roots)
+		return hob_fail_memory(err, arena, "the scene");
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].parent == HOB_NONE)
+			model->scene_roots[model->scene_root_count++] = i;
+	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = roots};
+	model->scene_count = 1;
+	return true;
+}
+
+bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
+{
+	hob_arena *arena = l->request->result;
+	const struct {
+		const hob_buf *from;
+		size_t size;
+		void **to;
+		uint32_t *count;
+	} lists[] = {
+		{&l->meshes, sizeof(hob_mesh), (void **)&m->meshes, &m->mesh_count},
+		{&l->materials, sizeof(hob_material), (void **)&m->materials, &m->material_count},
+		{&l->samplers, sizeof(hob_sampler), (void **)&m->samplers, &m->sampler_count},
+		{&l->nodes, sizeof(hob_node), (void **)&m->nodes, &m->node_count},
+		{&l->mesh_refs, sizeof(uint32_t), (void **)&m->mesh_refs, &m->mesh_ref_count},
+		{&l->cameras, sizeof(hob_camera), (void **)&m->cameras, &m->camera_count},
+		{&l->lights, sizeof(hob_light), (void **)&m->lights, &m->light_count},
+		{&l->skins, sizeof(hob_skin), (void **)&m->skins, &m->skin_count},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		if (!take_list(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
+			return false;
+	return hob_image_set_take(&l->images, m, err) && one_scene(m, arena, err);
+}

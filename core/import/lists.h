@@ -1,0 +1,38 @@
+/* lists.h - the lists of a model while a small reader makes them: they grow, and become the model's arrays at the end.
+ *
+ * Nodes are added in depth-first order; a mesh is hung on the node that was added last. Ids are places in the lists. All functions
+ * fail with LIMIT (schema/limits.def) or MEMORY. */
+#ifndef HOB_LISTS_H
+#define HOB_LISTS_H
+
+#include "image_set.h"
+#include "importer.h"
+
+typedef struct hob_lists {
+	const hob_import_request *request;
+	hob_buf meshes, materials, samplers, nodes, mesh_refs, cameras, lights, skins;
+	hob_image_set images;
+} hob_lists;
+
+#define HOB_LISTS_COUNT(buf, type)	   ((uint32_t)((buf).size / sizeof(type)))
+#define HOB_LISTS_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
+
+void hob_lists_init(hob_lists *lists, const hob_import_request *request);
+void hob_lists_release(hob_lists *lists);
+
+/* A node without a transform and without anything on it; `name` as the file has it. */
+bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id,
+					hob_error *err) HOB_MUST_CHECK;
+/* Places a node by a column-major matrix; one that is not finite is left out. */
+void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16]);
+bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
+/* Hangs a mesh on the last node. */
+bool hob_lists_show(hob_lists *lists, uint32_t mesh, hob_error *err) HOB_MUST_CHECK;
+bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t *id,
+						hob_error *err) HOB_MUST_CHECK;
+/* Linear filters; equal ones are shared. */
+bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
+/* Copies all lists into the model, with one scene of all roots. */
+bool hob_lists_take(hob_lists *lists, hob_model *model, hob_error *err) HOB_MUST_CHECK;
+
+#endif
