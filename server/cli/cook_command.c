@@ -16,9 +16,9 @@ static int run_cook(int argc, char **argv)
 	const char *out = "cooked", *report = NULL, *form = NULL, *root = NULL, *settings = NULL, *file = NULL,
 			   *budget = NULL;
 	static const srv_config_key keys[] = {
-		SRV_CONFIG_jobs,  SRV_CONFIG_timeout, SRV_CONFIG_memory,   SRV_CONFIG_sandbox,
-		SRV_CONFIG_cache, SRV_CONFIG_blender, SRV_CONFIG_upstream, SRV_CONFIG_upstream_token_file,
-		SRV_CONFIG_push};
+		SRV_CONFIG_jobs,  SRV_CONFIG_timeout,		SRV_CONFIG_memory,	   SRV_CONFIG_sandbox,
+		SRV_CONFIG_cache, SRV_CONFIG_blender,		SRV_CONFIG_upstream,   SRV_CONFIG_upstream_token_file,
+		SRV_CONFIG_push,  SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false;
 	cli_option options[] = {
@@ -42,6 +42,9 @@ static int run_cook(int argc, char **argv)
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
 		{"--force", 0, CLI_FLAG, &force, NULL, "cook what the cache holds, too"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
+		{0},
+		{0},
+		{0},
 		{0},
 		{0},
 		{0},

@@ -21,6 +21,7 @@ bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstrea
 {
 	srv_upstream_options upstream = {.url = options->url,
 									 .token = options->token,
+									 .farm = options->has_farm ? &options->farm : NULL,
 									 .cache = folder,
 									 .give = options->push,
 									 .changed = changed,

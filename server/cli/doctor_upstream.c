@@ -5,6 +5,31 @@
 
 #include <string.h>
 
+static void look_at_farm(doctor *d, const serve_upstream *upstream)
+{
+	srv_farm *farm;
+	srv_exchange exchange;
+	hob_error error = {0};
+	if (!srv_farm_open(&upstream->farm, "hob doctor", &farm, &error)) {
+		srv_doctor_say(d, DOCTOR_FAIL, "farm", "%s", error.context);
+		return;
+	}
+	if (!srv_exchange_init_farm(&exchange, farm, NULL, &error)) {
+		srv_doctor_say(d, DOCTOR_FAIL, "farm", "%s", error.context);
+	} else {
+		srv_exchange_end end = srv_exchange_probe(&exchange);
+		if (end == SRV_EXCHANGE_OK)
+			srv_doctor_say(d, DOCTOR_OK, "farm", "%s and %s answer", upstream->farm.metadata,
+						   upstream->farm.blobs);
+		else
+			srv_doctor_advise(
+				srv_doctor_say(d, DOCTOR_WARN, "farm", "%s", exchange.error.context),
+				"until it answers, everything is cooked here; 'hob farm init' says what is missing");
+		srv_exchange_release(&exchange);
+	}
+	srv_farm_close(farm);
+}
+
 /* Asks the upstream the question that a daemon asks, about nothing. */
 void srv_doctor_look_at_upstream(doctor *d)
 {
@@ -17,6 +42,10 @@ void srv_doctor_look_at_upstream(doctor *d)
 	}
 	if (!upstream.url)
 		return;
+	if (upstream.has_farm) {
+		look_at_farm(d, &upstream);
+		return;
+	}
 	srv_exchange exchange;
 	hob_buf records = {0};
 	srv_exchange_init(&exchange, upstream.url, upstream.token, NULL, "0");

@@ -514,6 +514,7 @@ static int run_serve(int argc, char **argv)
 	engine.upstream = d.upstream.url;
 	engine.upstream_token = d.upstream.token;
 	engine.push = d.upstream.push;
+	engine.farm = d.upstream.has_farm ? &d.upstream.farm : NULL;
 	engine.cache = srv_config_text(&d.config, SRV_CONFIG_cache);
 	engine.roots = d.roots;
 	engine.root_count = d.root_count;

@@ -100,6 +100,8 @@ bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, h
 	const char *told = getenv("HOB_UPSTREAM_TOKEN"), *ci = getenv("CI");
 	const char *push = srv_config_text(config, SRV_CONFIG_push);
 	*out = (serve_upstream){.url = srv_config_text(config, SRV_CONFIG_upstream)};
+	if (!srv_serve_farm_options(config, out, err))
+		return false;
 	if (!out->url)
 		return true;
 	srv_tls_ca_file();

@@ -267,6 +267,7 @@ void srv_engine_fill(srv_engine *engine)
 			break;
 	}
 	engine->filling = false;
+	srv_engine_claim_more(engine);
 	srv_engine_count_waiting(engine);
 }
 
@@ -427,7 +428,9 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	srv_upstream_options upstream = {.url = options->upstream,
 									 .token = options->upstream_token,
 									 .cache = options->cache,
+									 .farm = options->farm,
 									 .give = options->push};
+	engine->claim_chance = (uint64_t)srv_engine_now_ms() * 2654435761u + (uint64_t)getpid();
 	bool asks = !options->upstream || srv_upstream_new(loop, &upstream, store, &engine->upstream, err);
 	uv_prepare_init(loop, &engine->flush);
 	uv_async_init(loop, &engine->posted, srv_engine_on_posted);
@@ -508,6 +511,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 		engine->waiting = job->list_next;
 		srv_job_end(job);
 	}
+	srv_engine_close_claims(engine);
 	if (engine->upstream) {
 		engine->background++;
 		srv_upstream_close(engine->upstream, on_upstream_closed, engine);
@@ -521,6 +525,7 @@ void srv_job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	assert(engine->closing || engine->assets[job->asset].life.job != job);
+	srv_engine_end_claim(job);
 	for (uint32_t i = 0; i < engine->active_count; i++)
 		if (engine->active[i] == job) {
 			engine->active[i] = engine->active[--engine->active_count];

@@ -11,6 +11,7 @@
 #define SRV_ENGINE_H
 
 #include "../events/events.h"
+#include "../farm/farm.h"
 #include "../metrics/activity.h"
 #include "../control/control.h"
 #include "../derive/derived.h"
@@ -51,8 +52,9 @@ typedef struct srv_engine_options {
 	uint32_t poll_ms;					   /* 0 = 2000 */
 	bool no_probe;						   /* never make a file in a root */
 	const char *upstream, *upstream_token; /* another cache that is asked before a cook; NULL: none */
-	bool push;							   /* what is cooked here is given to it */
-	const char *cache;					   /* folder of the store */
+	const srv_farm_options *farm; /* instead of another Hob; `upstream` is what people are shown then; NULL */
+	bool push;					  /* what is cooked here is given to it */
+	const char *cache;			  /* folder of the store */
 	uint32_t
 		audit_s; /* of quiet before one asset is cooked again to see if the same comes of it; 0 = never */
 } srv_engine_options;

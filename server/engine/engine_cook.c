@@ -336,6 +336,8 @@ static void step_cook(engine_job *job)
 	if (!job->force && srv_job_join_twin(job))
 		return;
 	job->cooking = true;
+	if (srv_engine_claim(job))
+		return;
 	srv_engine_wait_for_worker(job);
 	srv_engine_feed_workers(engine);
 	srv_engine_count_waiting(engine);

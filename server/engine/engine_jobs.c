@@ -350,6 +350,8 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 /* For a worker, or for the same cook of a copy. */
 static bool cancel_waiting(srv_engine *engine, engine_job *job)
 {
+	if (!job->twin_of)
+		(void)srv_engine_hurry_claim(job);
 	for (engine_job **at = job->twin_of ? &job->twin_of->twins : &engine->waiting; *at;
 		 at = &(*at)->list_next) {
 		if (*at != job)

@@ -30,6 +30,8 @@ void srv_engine_raise_job(engine_job *job, srv_priority priority)
 		job->priority = priority;
 		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE)
 			srv_pool_hurry(engine->pool, job);
+		if (srv_engine_hurry_claim(job))
+			continue;
 		engine_job **at = &engine->waiting;
 		while (*at && *at != job)
 			at = &(*at)->list_next;
@@ -71,6 +73,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 		counts[i] = srv_queue_count_of(engine->queue, (srv_priority)i);
 	for (const engine_job *job = engine->waiting; job; job = job->list_next)
 		counts[job->priority]++;
+	counts[SRV_PRIORITY_BACKGROUND] += engine->unclaimed_count;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
 		engine->counters.queued_of[i] = counts[i];
 		all += counts[i];

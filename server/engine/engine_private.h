@@ -68,6 +68,14 @@ typedef struct hash_item {
 	hob_sha256 digest;
 } hash_item;
 
+/* The lease of a job's lookup on a farm. */
+typedef enum engine_claim {
+	ENGINE_CLAIM_NONE,
+	ENGINE_CLAIM_WAITS, /* in `unclaimed` */
+	ENGINE_CLAIM_ASKED, /* or another machine cooks it */
+	ENGINE_CLAIM_MINE	/* or it is cooked here whatever the others do */
+} engine_claim;
+
 struct srv_job {
 	srv_engine *engine;
 	uint32_t asset;
@@ -95,6 +103,11 @@ struct srv_job {
 	bool fetched;
 	hob_arena found;	/* of records that came */
 	srv_recipe *wanted; /* the one whose blobs are being fetched */
+	/* a farm */
+	engine_claim claim;
+	uint32_t claim_tries;
+	uint32_t seen; /* records that the newest question brought */
+	bool given;	   /* or to be: the lease ends with that */
 	/* hashing */
 	uv_work_t work;
 	hash_item *hashes;
@@ -153,8 +166,12 @@ struct srv_engine {
 	srv_views *views;
 	srv_watch *watch;
 	srv_pool *pool;
-	srv_upstream *upstream;	  /* NULL: none */
-	uint32_t asking;		  /* jobs that wait for it */
+	srv_upstream *upstream; /* NULL: none */
+	uint32_t asking;		/* jobs that wait for it */
+	engine_job *unclaimed;	/* have missed the cache, and wait for their turn to be claimed on a farm */
+	uint32_t unclaimed_count, claiming;
+	bool claims_filling;
+	uint64_t claim_chance;
 	struct promise *promises; /* records that were passed on, in a ring; NULL: none yet */
 	uint32_t promised;
 	srv_graph *graph;
@@ -374,6 +391,12 @@ void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe);
 bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
 void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
+/* engine_farm.c: leases, between the cache's miss and the worker */
+bool srv_engine_claim(engine_job *job);		  /* true: it waits for its turn, or for another machine's cook */
+bool srv_engine_hurry_claim(engine_job *job); /* it was raised; false: it does not wait for a claim */
+void srv_engine_claim_more(srv_engine *engine);
+void srv_engine_end_claim(engine_job *job); /* before it is freed */
+void srv_engine_close_claims(srv_engine *engine);
 /* engine_finish.c: from the worker's answer to what is published */
 void srv_engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */

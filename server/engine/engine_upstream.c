@@ -88,7 +88,9 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 	srv_engine *engine = job->engine;
 	if (!end_asking(job))
 		return;
+	job->seen = count;
 	if (count > 0) {
+		hob_arena_release(&job->found);
 		job->found = *arena;
 		hob_arena_init(arena, 1);
 		job->candidates = records;
@@ -114,6 +116,7 @@ bool srv_engine_ask_upstream(engine_job *job)
 							  .inputs = hob_buf_str(&inputs),
 							  .wait_ms = longest_wait(job)};
 	job->asked = true;
+	job->seen = 0;
 	bool asked = !inputs.failed && srv_upstream_find(engine->upstream, &wish, on_found, job);
 	hob_buf_release(&inputs);
 	if (asked)
@@ -124,8 +127,10 @@ bool srv_engine_ask_upstream(engine_job *job)
 void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (engine->upstream && job->ingredients.profile == HOB_PROFILE_FINAL)
-		srv_upstream_give(engine->upstream, &recipe->key);
+	if (!engine->upstream || job->ingredients.profile != HOB_PROFILE_FINAL)
+		return;
+	srv_upstream_give(engine->upstream, &recipe->key);
+	job->given = true;
 }
 
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
@@ -158,5 +163,13 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 	hob_json_put_u64(out, "refused", facts.refused);
 	hob_json_put_u64(out, "conflicts", facts.conflicts);
 	hob_json_put_u64(out, "outbox", facts.outbox);
+	hob_json_key(out, "farm");
+	hob_json_bool(out, facts.farm);
+	hob_json_put_u64(out, "leases", facts.leases);
+	hob_json_put_u64(out, "claimed", facts.claimed);
+	hob_json_put_u64(out, "waits", facts.waits);
+	hob_json_put_u64(out, "taken_over", facts.taken_over);
+	hob_json_put_u64(out, "lost", facts.lost);
+	hob_json_put_u64(out, "late", facts.late);
 	hob_json_close(out, '}');
 }

@@ -11,6 +11,7 @@ enum {
 	TOGETHER_MAX = 256,
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60000,
+	LATE_MS = 100,	/* before the next one, when another machine has a lease */
 	FULL_MS = 30000 /* before something is given again to a cache without room */
 };
 
@@ -81,21 +82,28 @@ static void note_failure(srv_upstream *u, srv_upstream_state state, const char *
 	set_state(u, state, reason);
 	srv_carry_fail_all(u, &u->finds);
 	srv_carry_fail_all(u, &u->fetches);
+	srv_carry_fail_all(u, &u->claims);
+	srv_carry_fail_all(u, &u->parked);
 }
 
-static void note_end(srv_upstream *u, const srv_exchange *x, srv_exchange_end end)
+bool srv_carry_is_up(const srv_upstream *u)
+{
+	return u->facts.state == SRV_UPSTREAM_UP;
+}
+
+void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end end)
 {
 	switch (end) {
 	case SRV_EXCHANGE_DOWN:
 		if (!u->closing)
-			note_failure(u, SRV_UPSTREAM_DEGRADED, x->error.context);
+			note_failure(u, SRV_UPSTREAM_DEGRADED, error->context);
 		break;
 	case SRV_EXCHANGE_LOOP:
 	case SRV_EXCHANGE_BARRED:
-		note_failure(u, SRV_UPSTREAM_BARRED, x->error.context);
+		note_failure(u, SRV_UPSTREAM_BARRED, error->context);
 		break;
 	case SRV_EXCHANGE_HERE:
-		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", error->context);
 		break;
 	default:
 		note_success(u);
@@ -113,6 +121,14 @@ static void note_refused(srv_upstream *u, const hob_sha256 *key, const char *why
 }
 
 /* ---- carrying out; on a carrier's thread, without the lock */
+
+/* A farm forgets what one of its machines does not believe, and whose it was is written down there. */
+static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *reason)
+{
+	srv_farm_why why;
+	if (u->farm && u->options.give)
+		(void)srv_farm_refuse(u->farm, key, reason, &why);
+}
 
 /* Whether the record is one of those wished for. */
 static const char *find_fault(const order *o, const srv_recipe *record, hob_arena *scratch)
@@ -143,6 +159,7 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 		pthread_mutex_lock(&u->lock);
 		note_refused(u, &record.key, fault);
 		pthread_mutex_unlock(&u->lock);
+		tell_refused(u, &record.key, fault);
 	} else if (o->records) {
 		uint32_t kept = 0;
 		for (uint32_t i = 0; i < record.output_count; i++)
@@ -157,6 +174,7 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 /* Each line goes to every wish for its lookup. What nobody wished for, or is no record, is refused. */
 static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, hob_str lines)
 {
+	enum { KEY_AT = sizeof "{\"hob_result\":1,\"key\":\"" - 1 };
 	uint32_t odd = 0;
 	for (size_t at = 0, end; at < lines.len; at = end + 1) {
 		hob_arena scratch;
@@ -172,6 +190,9 @@ static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, 
 				if (hob_sha256_equal(&orders[i]->lookup, &record.lookup))
 					taken = take_record(u, orders[i], text) || taken;
 		hob_arena_release(&scratch);
+		hob_sha256 key;
+		if (!taken && hob_sha256_parse(hob_str_sub(text, KEY_AT, KEY_AT + HOB_SHA256_TEXT), &key))
+			tell_refused(u, &key, "it is no record, or one of something else");
 		odd += !taken;
 	}
 	if (odd == 0)
@@ -194,7 +215,7 @@ static void find(carrier *c, order *const *orders, uint32_t count)
 		sort_records(u, orders, count, hob_buf_str(&lines));
 	hob_buf_release(&lines);
 	pthread_mutex_lock(&u->lock);
-	note_end(u, &c->exchange, end);
+	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)
 		note_refused(u, NULL, c->exchange.error.context);
 	u->facts.asked += end == SRV_EXCHANGE_OK ? count : 0;
@@ -215,8 +236,13 @@ static void fetch(carrier *c, order *o)
 							   ? srv_exchange_fetch(&c->exchange, o->record)
 							   : srv_exchange_fetch_blob(&c->exchange, &o->lookup, UINT64_MAX);
 	int64_t took = srv_carry_clock(CLOCK_MONOTONIC) - began;
+	srv_farm_why why;
+	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH)
+		tell_refused(u, &o->record->key, c->exchange.error.context);
+	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm && u->options.give)
+		(void)srv_farm_used(u->farm, &o->record->key, &why);
 	pthread_mutex_lock(&u->lock);
-	note_end(u, &c->exchange, end);
+	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)
 		note_refused(u, o->kind == ORDER_FETCH ? &o->record->key : &o->lookup, c->exchange.error.context);
 	o->reached = end == SRV_EXCHANGE_OK;
@@ -255,6 +281,10 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 		u->facts.full = true;
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
 		return;
+	case SRV_EXCHANGE_LATE:
+		u->facts.late++;
+		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + LATE_MS;
+		return;
 	case SRV_EXCHANGE_DOWN:
 	case SRV_EXCHANGE_LOOP:
 		return;
@@ -274,8 +304,11 @@ static void give(carrier *c, const hob_sha256 *key)
 	if (end == SRV_EXCHANGE_BARRED)
 		note_success(u);
 	else
-		note_end(u, &c->exchange, end);
+		srv_carry_note(u, &c->exchange.error, end);
 	note_given(u, &c->exchange, key, end);
+	if (u->farm && (end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT || end == SRV_EXCHANGE_REFUSED ||
+					end == SRV_EXCHANGE_LATE))
+		srv_carry_given(u, &c->exchange.lookup);
 	u->giving = false;
 	pthread_mutex_unlock(&u->lock);
 }
@@ -285,7 +318,7 @@ static void probe(carrier *c)
 	srv_upstream *u = c->upstream;
 	srv_exchange_end end = srv_exchange_probe(&c->exchange);
 	pthread_mutex_lock(&u->lock);
-	note_end(u, &c->exchange, end);
+	srv_carry_note(u, &c->exchange.error, end);
 	u->probing = false;
 	pthread_mutex_unlock(&u->lock);
 }
@@ -313,6 +346,17 @@ static bool may_give(const srv_upstream *u, int64_t now)
 {
 	return u->outbox.keys.count > 0 && !u->giving && !u->facts.read_only && u->options.give &&
 		   now >= u->give_at;
+}
+
+/* Each in its turn. */
+static bool next_given(srv_upstream *u, hob_sha256 *key)
+{
+	bool found = srv_digest_map_next(&u->outbox.keys, &u->give_cursor, key);
+	if (!found) {
+		u->give_cursor = 0;
+		found = srv_digest_map_next(&u->outbox.keys, &u->give_cursor, key);
+	}
+	return found;
 }
 
 static void sleep_until(srv_upstream *u, int64_t at)
@@ -344,15 +388,15 @@ static bool step(carrier *c)
 	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
 	bool up = u->facts.state == SRV_UPSTREAM_UP;
 	hob_sha256 key;
-	size_t at = 0;
 	if (up && u->finds.first && !u->finding) {
 		find_waiting(c);
+	} else if (up && srv_carry_claims(c)) {
 	} else if (up && u->fetches.first) {
 		order *o = srv_line_pop(&u->fetches);
 		pthread_mutex_unlock(&u->lock);
 		fetch(c, o);
 		pthread_mutex_lock(&u->lock);
-	} else if (up && may_give(u, now) && srv_digest_map_next(&u->outbox.keys, &at, &key)) {
+	} else if (up && may_give(u, now) && next_given(u, &key)) {
 		u->giving = true;
 		pthread_mutex_unlock(&u->lock);
 		give(c, &key);
@@ -379,10 +423,9 @@ void *srv_carry(void *user)
 			uv_async_send(&u->wake);
 			continue;
 		}
-		bool up = u->facts.state == SRV_UPSTREAM_UP;
-		sleep_until(u, !up && !u->probing								  ? u->retry_at
-					   : up && u->outbox.keys.count > 0 && u->give_at > 0 ? u->give_at
-																		  : INT64_MAX);
+		bool up = srv_carry_is_up(u);
+		bool gives_later = up && u->outbox.keys.count > 0 && u->give_at > srv_carry_clock(CLOCK_MONOTONIC);
+		sleep_until(u, !up && !u->probing ? u->retry_at : gives_later ? u->give_at : INT64_MAX);
 	}
 	pthread_mutex_unlock(&u->lock);
 	return NULL;

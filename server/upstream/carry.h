@@ -11,7 +11,7 @@
 
 enum { SRV_CARRIERS = 4, SRV_WISH_ARENA = 64 << 20 };
 
-typedef enum order_kind { ORDER_FIND, ORDER_FETCH, ORDER_BLOB } order_kind;
+typedef enum order_kind { ORDER_FIND, ORDER_FETCH, ORDER_BLOB, ORDER_CLAIM } order_kind;
 
 typedef struct order {
 	struct order *next;		  /* waiting, or done */
@@ -31,11 +31,23 @@ typedef struct order {
 	/* fetch */
 	srv_upstream_fetched *fetched;
 	const srv_recipe *record;
+	/* claim: of `lookup`; NULL when nobody waits for the answer */
+	srv_upstream_claimed *claimed;
+	srv_upstream_verdict verdict;
+	uint32_t seen;
+	int64_t look_at; /* parked: asked again then */
+	char what[160];
 } order;
 
 typedef struct line {
 	order *first, **last;
 } line;
+
+/* A lease of this machine. */
+typedef struct lease {
+	bool asked; /* its claim is under way; else it is held */
+	bool left;	/* by the loop: it ends as soon as it is known to be held */
+} lease;
 
 typedef struct carrier {
 	srv_upstream *upstream;
@@ -60,11 +72,18 @@ struct srv_upstream {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	line finds, fetches, done;
+	/* a farm: */
+	srv_farm *farm;
+	pthread_t keeper;
+	bool has_keeper, claiming, leaving;
+	line claims, parked; /* parked: somebody else cooks that */
+	digest_map leases;
 	srv_outbox outbox;
 	srv_upstream_facts facts;
 	bool closing, finding, giving, probing;
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
+	size_t give_cursor;	 /* in the outbox: one that has to wait keeps no other from its turn */
 	double bytes_per_ms; /* of fetches; 0 = not known */
 	unsigned chance;
 };
@@ -73,6 +92,15 @@ int64_t srv_carry_clock(clockid_t id); /* ms */
 void srv_line_init(line *l);
 void srv_line_push(line *l, order *o);
 order *srv_line_pop(line *l); /* NULL: it is empty */
+
+/* Under the lock, of what a call ended with. */
+void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
+bool srv_carry_is_up(const srv_upstream *upstream);
+
+/* farm_claim.c: leases. Under the lock, which they give up while they ask. */
+bool srv_carry_claims(carrier *carrier); /* one step of it; false: there is nothing to do */
+void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup); /* its lease is over */
+void *srv_carry_keep(void *upstream);									/* the keeper's thread */
 
 /* A carrier's thread: carries out what waits until `closing`. */
 void *srv_carry(void *carrier);

@@ -3,38 +3,16 @@
 #include "../store/record.h"
 #include "../worker/check.h"
 
-#include <cjson/cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 64 << 10, RECORD_ARENA = 64 << 20, ANSWER_MAX = 64 << 10 };
+enum { RECORD_ARENA = 64 << 20 };
 
-void srv_exchange_init(srv_exchange *x, const char *url, const char *token, srv_store *store,
-					   const char *epoch)
-{
-	*x = (srv_exchange){.peer = {.url = url,
-								 .token = token,
-								 .connect_ms = SRV_EXCHANGE_CONNECT_MS,
-								 .silence_ms = SRV_EXCHANGE_SILENCE_MS},
-						.store = store,
-						.epoch = epoch};
-	pthread_mutex_init(&x->lock, NULL);
-}
-
-static void hang_up(srv_exchange *x)
-{
-	pthread_mutex_lock(&x->lock);
-	srv_connection *connection = x->connection;
-	x->connection = NULL;
-	pthread_mutex_unlock(&x->lock);
-	srv_disconnect(connection);
-}
+/* What is the same of every way: the order of blobs and records, and that nothing is believed. */
 
 void srv_exchange_release(srv_exchange *x)
 {
-	hang_up(x);
+	x->way->release(x);
 	pthread_mutex_destroy(&x->lock);
 }
 
@@ -42,276 +20,27 @@ void srv_exchange_cut(srv_exchange *x)
 {
 	pthread_mutex_lock(&x->lock);
 	x->closing = true;
-	if (x->connection)
-		srv_connection_cut(x->connection);
+	x->way->cut(x);
 	pthread_mutex_unlock(&x->lock);
-}
-
-static bool is_closing(srv_exchange *x)
-{
-	pthread_mutex_lock(&x->lock);
-	bool closing = x->closing;
-	pthread_mutex_unlock(&x->lock);
-	return closing;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- one request */
-
-typedef struct request_body {
-	const void *data;
-	uint64_t size;
-	int fd; /* the body is this file; -1: `data` */
-	const char *type;
-} request_body;
-
-static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
-{
-	char *piece = malloc(PIECE);
-	bool ok = piece || hob_fail(err, MEMORY, "no memory left to send a blob");
-	for (uint64_t at = 0; ok && at < size;) {
-		ssize_t got = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, (off_t)at);
-		ok = got > 0 ? srv_connection_put(c, piece, (size_t)got, err)
-					 : hob_fail(err, IO, "a blob cannot be read");
-		at += got > 0 ? (uint64_t)got : 0;
-	}
-	free(piece);
-	return ok;
-}
-
-static bool try_request(srv_exchange *x, const char *method, const char *target, const request_body *body,
-						srv_answer *answer)
-{
-	srv_ask ask = {
-		.method = method, .target = target, .keep = true, .body_size = body->size, .type = body->type};
-	srv_connection *c = x->connection;
-	return srv_connection_ask(c, &ask, &x->error) &&
-		   (body->fd >= 0 ? put_file(c, body->fd, body->size, &x->error)
-						  : srv_connection_put(c, body->data, body->size, &x->error)) &&
-		   srv_connection_answer(c, answer, &x->error);
-}
-
-static bool dial(srv_exchange *x)
-{
-	srv_connection *c;
-	if (is_closing(x))
-		return hob_fail(&x->error, IO, "this daemon stops");
-	if (!srv_connect(&x->peer, &c, &x->error))
-		return false;
-	pthread_mutex_lock(&x->lock);
-	x->connection = c;
-	if (x->closing)
-		srv_connection_cut(c);
-	pthread_mutex_unlock(&x->lock);
-	return true;
-}
-
-static bool request(srv_exchange *x, const char *method, const char *target, const request_body *body,
-					srv_answer *answer)
-{
-	bool kept = x->connection != NULL;
-	if ((kept || dial(x)) && try_request(x, method, target, body, answer))
-		return true;
-	hang_up(x);
-	if (kept && dial(x) && try_request(x, method, target, body, answer))
-		return true;
-	hang_up(x);
-	return false;
-}
-
-/* The rest of the answer, at most `most` bytes. False: it was cut off, or has more. */
-static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
-{
-	srv_connection *c = x->connection;
-	int64_t until = now_ms() + SRV_EXCHANGE_SILENCE_MS;
-	char *piece = malloc(PIECE);
-	size_t total = 0;
-	bool ok = piece != NULL;
-	for (size_t got; ok && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
-		total += got;
-		hob_buf_put(out, piece, got);
-		ok = total <= most && !out->failed &&
-			 now_ms() < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
-	}
-	free(piece);
-	return ok && srv_connection_is_whole(c);
-}
-
-/* Done with this answer: the connection stays if it can. */
-static void end_answer(srv_exchange *x)
-{
-	srv_connection *c = x->connection;
-	if (c && !srv_connection_is_reusable(c))
-		hang_up(x);
-}
-
-static srv_exchange_end down(srv_exchange *x)
-{
-	hang_up(x);
-	return SRV_EXCHANGE_DOWN;
-}
-
-/* What an answer that is no success means, in its own words. */
-static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const char *what)
-{
-	hob_buf body = {0};
-	bool whole = read_all(x, ANSWER_MAX, &body);
-	cJSON *problem = whole ? cJSON_ParseWithLength((const char *)body.data, body.size) : NULL;
-	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));
-	char text[128];
-	snprintf(text, sizeof text, "%.120s", detail ? detail : "no reason given");
-	for (char *c = text; *c; c++)
-		*c = (unsigned char)*c < 0x20 ? ' ' : *c;
-	(void)hob_fail(&x->error, IO, "%.60s answered %s with %d: %s", x->peer.url, what, answer->status, text);
-	cJSON_Delete(problem);
-	hob_buf_release(&body);
-	end_answer(x);
-	switch (answer->status) {
-	case 401:
-	case 403:
-		return SRV_EXCHANGE_BARRED;
-	case 404:
-		return SRV_EXCHANGE_NONE;
-	case 409:
-		return SRV_EXCHANGE_CONFLICT;
-	case 507:
-		return SRV_EXCHANGE_FULL;
-	case 508:
-		return SRV_EXCHANGE_LOOP;
-	default:
-		return answer->status == 429 || answer->status >= 500 ? SRV_EXCHANGE_DOWN : SRV_EXCHANGE_REFUSED;
-	}
-}
-
-/* ---- asking */
-
-static void put_via(hob_buf *out, hob_str via, const char *epoch)
-{
-	hob_buf_put_str(out, HOB_STR("],\"via\":["));
-	for (size_t i = 0, end; via.len > 0 && i <= via.len; i = end + 1) {
-		end = hob_str_find(via, HOB_STR(","), i);
-		end = end == SIZE_MAX ? via.len : end;
-		hob_buf_printf(out, "\"%.*s\",", HOB_FMT(hob_str_sub(via, i, end)));
-	}
-	hob_buf_printf(out, "\"%s\"]}", epoch);
 }
 
 srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, uint32_t count, hob_str via,
 								   hob_buf *out)
 {
-	hob_buf body = {0};
-	srv_answer answer;
-	hob_buf_put_str(&body, HOB_STR("{\"lookups\":["));
-	for (uint32_t i = 0; i < count; i++) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&lookups[i], text);
-		hob_buf_printf(&body, "%s\"%s\"", i > 0 ? "," : "", text);
-	}
-	put_via(&body, via, x->epoch);
-	bool answered = !body.failed && request(x, "POST", "/actions:batch",
-											&(request_body){body.data, body.size, -1, NULL}, &answer);
-	hob_buf_release(&body);
-	if (!answered)
-		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200) {
-		srv_exchange_end end = refuse(x, &answer, "a question for records");
-		/* A Hob that does not know the question. */
-		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
-	}
-	x->bytes = 0;
-	if (!read_all(x, SRV_EXCHANGE_RECORDS_MAX, out)) {
-		(void)hob_fail(&x->error, IO, "the records of %.100s were cut off, came too slowly or are too many",
-					   x->peer.url);
-		return down(x);
-	}
-	end_answer(x);
-	return SRV_EXCHANGE_OK;
-}
-
-srv_exchange_end srv_exchange_probe(srv_exchange *x)
-{
-	srv_answer answer;
-	hob_buf body = {0};
-	if (!request(x, "GET", "/livez", &(request_body){.fd = -1}, &answer))
-		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200)
-		return refuse(x, &answer, "GET /livez");
-	bool whole = read_all(x, ANSWER_MAX, &body);
-	hob_buf_release(&body);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
-}
-
-/* ---- fetching */
-
-static void blob_target(const hob_sha256 *digest, char out[HOB_SHA256_TEXT + 8])
-{
-	memcpy(out, "/blobs/", 7);
-	hob_sha256_text(digest, out + 7);
-}
-
-static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
-{
-	srv_connection *c = x->connection;
-	srv_blob_writer *writer;
-	char *piece = malloc(PIECE);
-	if (!piece || !srv_blob_begin(x->store, digest, &writer, &x->error)) {
-		free(piece);
-		hang_up(x);
-		return SRV_EXCHANGE_HERE;
-	}
-	int64_t until = now_ms() + SRV_EXCHANGE_SILENCE_MS;
-	uint64_t total = 0;
-	bool written = true, slow = false;
-	for (size_t got; written && !slow && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
-		total += got;
-		if (total > size)
-			break;
-		written = srv_blob_write(writer, (hob_bytes){(const uint8_t *)piece, got}, &x->error);
-		slow = now_ms() > until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
-	}
-	free(piece);
-	x->bytes += total;
-	if (total == size && written && srv_connection_is_whole(c)) {
-		end_answer(x);
-		if (srv_blob_finish(writer, &x->error))
-			return SRV_EXCHANGE_OK;
-		return x->error.code == HOB_ERR_CORRUPT ? SRV_EXCHANGE_REFUSED : SRV_EXCHANGE_HERE;
-	}
-	srv_blob_abort(writer);
-	hang_up(x);
-	if (!written)
-		return SRV_EXCHANGE_HERE;
-	(void)hob_fail(&x->error, IO, "a blob of %.100s was cut off or came too slowly, after %llu of %llu bytes",
-				   x->peer.url, (unsigned long long)total, (unsigned long long)size);
-	return SRV_EXCHANGE_DOWN;
+	return x->way->find(x, lookups, count, via, out);
 }
 
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
-	char target[HOB_SHA256_TEXT + 8];
-	srv_answer answer;
-	blob_target(digest, target);
-	if (!request(x, "GET", target, &(request_body){.fd = -1}, &answer))
-		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200)
-		return refuse(x, &answer, "a question for a blob");
-	uint64_t most = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
-	bool right = answer.has_length && answer.length <= most && (size == UINT64_MAX || answer.length == size);
-	if (!right) {
-		(void)hob_fail(&x->error, CORRUPT, "%.100s has another size of blob %.12s than its record",
-					   x->peer.url, target + 7);
-		hang_up(x);
-		return SRV_EXCHANGE_REFUSED;
-	}
-	return receive_blob(x, digest, answer.length);
+	return x->way->fetch_blob(x, digest, size);
 }
+
+srv_exchange_end srv_exchange_probe(srv_exchange *x)
+{
+	return x->way->probe(x);
+}
+
+/* ---- fetching */
 
 static bool read_output(srv_store *store, const srv_recipe_output *output, hob_bytes *out)
 {
@@ -372,7 +101,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		const srv_recipe_output *output = &record->outputs[i];
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
-		srv_exchange_end end = srv_exchange_fetch_blob(x, &output->digest, output->size);
+		srv_exchange_end end = x->way->fetch_blob(x, &output->digest, output->size);
 		if (end != SRV_EXCHANGE_OK)
 			return end;
 	}
@@ -380,61 +109,6 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 }
 
 /* ---- giving */
-
-static srv_exchange_end give_blob(srv_exchange *x, const hob_sha256 *digest)
-{
-	char target[HOB_SHA256_TEXT + 8];
-	srv_answer answer;
-	uint64_t size = 0;
-	hob_buf ignored = {0};
-	blob_target(digest, target);
-	if (!request(x, "HEAD", target, &(request_body){.fd = -1}, &answer))
-		return SRV_EXCHANGE_DOWN;
-	end_answer(x);
-	if (answer.status == 200)
-		return SRV_EXCHANGE_OK;
-	if (answer.status != 404)
-		return refuse(x, &answer, "a question for a blob");
-	int fd = srv_blob_open(x->store, digest, &size);
-	if (fd < 0)
-		return SRV_EXCHANGE_NONE;
-	bool sent =
-		request(x, "PUT", target, &(request_body){NULL, size, fd, "application/octet-stream"}, &answer);
-	close(fd);
-	x->bytes += size;
-	if (!sent)
-		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 201 && answer.status != 204) {
-		srv_exchange_end end = refuse(x, &answer, "a blob");
-		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
-	}
-	bool whole = read_all(x, ANSWER_MAX, &ignored);
-	hob_buf_release(&ignored);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
-}
-
-static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
-{
-	char target[HOB_SHA256_TEXT + 10] = "/actions/";
-	hob_buf text = {0};
-	srv_answer answer;
-	hob_sha256_text(&record->key, target + 9);
-	srv_record_print(record, &text);
-	bool sent =
-		!text.failed && request(x, "PUT", target, &(request_body){text.data, text.size, -1, NULL}, &answer);
-	hob_buf_release(&text);
-	if (!sent)
-		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200 && answer.status != 201) {
-		srv_exchange_end end = refuse(x, &answer, "a record");
-		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
-	}
-	bool whole = read_all(x, ANSWER_MAX, &text);
-	hob_buf_release(&text);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
-}
 
 srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 {
@@ -445,17 +119,19 @@ srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 	srv_store_read_record(x->store, key, &text);
 	srv_exchange_end end = SRV_EXCHANGE_NONE;
 	x->bytes = 0;
+	x->lookup = (hob_sha256){{0}};
 	if (text.size > 0 && srv_record_parse(hob_buf_str(&text), &arena, &record, &x->error)) {
 		uint32_t kept = 0;
+		x->lookup = record.lookup;
 		end = SRV_EXCHANGE_OK;
 		for (uint32_t i = 0; i < record.output_count; i++)
 			if (is_wanted(&record.outputs[i]))
 				record.outputs[kept++] = record.outputs[i];
 		record.output_count = kept;
 		for (uint32_t i = 0; end == SRV_EXCHANGE_OK && i < record.output_count; i++)
-			end = give_blob(x, &record.outputs[i].digest);
+			end = x->way->give_blob(x, &record.outputs[i]);
 		if (end == SRV_EXCHANGE_OK)
-			end = give_record(x, &record);
+			end = x->way->give_record(x, &record);
 	}
 	hob_buf_release(&text);
 	hob_arena_release(&arena);

@@ -9,6 +9,7 @@
 #define SRV_EXCHANGE_H
 
 #include "../client/connection.h"
+#include "../farm/farm.h"
 #include "../store/store.h"
 
 #include <pthread.h>
@@ -29,28 +30,52 @@ typedef enum srv_exchange_end {
 	SRV_EXCHANGE_BARRED,   /* the token may not do that */
 	SRV_EXCHANGE_LOOP,	   /* caches ask each other in a circle */
 	SRV_EXCHANGE_REFUSED,  /* what came is not what it says, or what was given was not taken */
+	SRV_EXCHANGE_LATE,	   /* another machine has the lease by now: later */
 	SRV_EXCHANGE_CONFLICT, /* another result is kept there under this key */
 	SRV_EXCHANGE_HERE	   /* this machine's own disk or memory */
 } srv_exchange_end;
 
-typedef struct srv_exchange {
-	srv_peer peer;
-	srv_store *store;
-	const char *epoch;	  /* of the own cache */
-	pthread_mutex_t lock; /* of the next two */
-	bool closing;
-	srv_connection *connection;
-	hob_error error; /* of the newest call that did not end with OK or NONE */
-	uint64_t bytes;	 /* that the newest call moved */
-} srv_exchange;
+typedef struct srv_exchange srv_exchange;
 
+/* The other side is a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function as the one of its name below. */
+typedef struct srv_exchange_way {
+	void (*release)(srv_exchange *exchange);
+	void (*cut)(srv_exchange *exchange); /* under the lock */
+	srv_exchange_end (*find)(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count, hob_str via,
+							 hob_buf *out);
+	srv_exchange_end (*fetch_blob)(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
+	srv_exchange_end (*give_blob)(srv_exchange *exchange, const srv_recipe_output *output);
+	srv_exchange_end (*give_record)(srv_exchange *exchange, const srv_recipe *record);
+	srv_exchange_end (*probe)(srv_exchange *exchange);
+} srv_exchange_way;
+
+struct srv_exchange {
+	const srv_exchange_way *way;
+	srv_store *store;
+	/* a Hob */
+	srv_peer peer;
+	const char *epoch; /* of the own cache */
+	srv_connection *connection;
+	/* a farm */
+	srv_farm *farm;
+	void *blobs;
+	pthread_mutex_t lock; /* of `closing`, and of a connection that is made or taken down */
+	bool closing;
+	hob_error error;   /* of the newest call that did not end with OK or NONE */
+	uint64_t bytes;	   /* that the newest call moved */
+	hob_sha256 lookup; /* of the record that was given last */
+};
+
+/* A farm has no epochs and no circle of caches: `via` is not asked about. Errors: CONFIG. */
+bool srv_exchange_init_farm(srv_exchange *exchange, srv_farm *farm, srv_store *store,
+							hob_error *err) HOB_MUST_CHECK;
 void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store,
 					   const char *epoch);
 void srv_exchange_release(srv_exchange *exchange);
 /* Another thread: what is under way ends soon, and nothing begins any more. */
 void srv_exchange_cut(srv_exchange *exchange);
 
-/* POST /actions:batch. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
+/* Asks for records. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
 srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
 								   hob_str via, hob_buf *out);
 /* Brings every output of the record that is not here into the store, and validates all of them. Classic files are left out. */
@@ -59,7 +84,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *re
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
 /* Gives the blobs of the own record `key` that are missing there, then the record. NONE: it is not here any more. */
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
-/* GET /livez. */
+/* Does it answer, and may this cache ask? */
 srv_exchange_end srv_exchange_probe(srv_exchange *exchange);
 
 #endif

@@ -30,7 +30,9 @@ static void tell(order *o)
 	o->told = true;
 	if (o->kind == ORDER_FIND)
 		o->found(o->user, &o->arena, o->records, o->count, o->reached);
-	else
+	else if (o->kind == ORDER_CLAIM && o->claimed)
+		o->claimed(o->user, o->verdict);
+	else if (o->kind != ORDER_CLAIM)
 		o->fetched(o->user, o->reached);
 }
 
@@ -169,6 +171,57 @@ bool srv_upstream_fetch_blob(srv_upstream *u, const hob_sha256 *digest, srv_upst
 	return push_order(u, &u->fetches, o);
 }
 
+bool srv_upstream_claim(srv_upstream *u, const hob_sha256 *lookup, uint32_t seen, const char *what,
+						srv_upstream_claimed *claimed, void *user)
+{
+	bool fresh;
+	if (!u->farm || u->closed || !u->options.give)
+		return false;
+	order *o = order_new(u, ORDER_CLAIM, user);
+	if (!o)
+		return false;
+	o->lookup = *lookup;
+	o->seen = seen;
+	o->claimed = claimed;
+	snprintf(o->what, sizeof o->what, "%s", what);
+	pthread_mutex_lock(&u->lock);
+	bool taken = takes_orders(u) && !u->facts.read_only;
+	lease *l = taken ? srv_digest_map_put(&u->leases, lookup, &fresh) : NULL;
+	if (l) {
+		*l = (lease){.asked = true};
+		srv_line_push(&u->claims, o);
+	}
+	pthread_cond_signal(&u->work);
+	pthread_mutex_unlock(&u->lock);
+	if (!l)
+		order_free(u, o);
+	return l != NULL;
+}
+
+bool srv_upstream_unclaim(srv_upstream *u, const void *user)
+{
+	for (order *o = u->alive; o; o = o->next_alive)
+		if (o->kind == ORDER_CLAIM && o->user == user && o->claimed && !o->told) {
+			pthread_mutex_lock(&u->lock);
+			o->told = true;
+			pthread_mutex_unlock(&u->lock);
+			o->claimed(o->user, SRV_UPSTREAM_ALONE);
+			return true;
+		}
+	return false;
+}
+
+void srv_upstream_leave(srv_upstream *u, const hob_sha256 *lookup)
+{
+	pthread_mutex_lock(&u->lock);
+	lease *l = srv_digest_map_find(&u->leases, lookup);
+	if (l)
+		l->left = true;
+	u->leaving = u->leaving || l;
+	pthread_cond_signal(&u->work);
+	pthread_mutex_unlock(&u->lock);
+}
+
 bool srv_upstream_is_worth(srv_upstream *u, const srv_recipe *record)
 {
 	enum { ALWAYS_MS = 2000 };
@@ -206,6 +259,9 @@ void srv_upstream_look(srv_upstream *u, srv_upstream_facts *out)
 	pthread_mutex_lock(&u->lock);
 	*out = u->facts;
 	out->outbox = u->outbox.keys.count;
+	out->leases = u->leases.count;
+	for (const order *o = u->parked.first; o; o = o->next)
+		out->waits++;
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -222,6 +278,8 @@ void srv_upstream_free(srv_upstream *u)
 	if (!u)
 		return;
 	srv_outbox_release(&u->outbox);
+	srv_farm_close(u->farm);
+	srv_digest_map_release(&u->leases);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->work);
 	free(u->url);
@@ -250,6 +308,7 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 	snprintf(u->epoch, sizeof u->epoch, "%s", srv_store_epoch(store));
 	snprintf(u->facts.url, sizeof u->facts.url, "%s", options->url);
 	u->facts.gives = options->give;
+	u->facts.farm = options->farm != NULL;
 	u->chance = (unsigned)srv_carry_clock(CLOCK_REALTIME);
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_condattr_t monotonic;
@@ -260,7 +319,11 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 	srv_line_init(&u->finds);
 	srv_line_init(&u->fetches);
 	srv_line_init(&u->done);
-	bool opened = srv_outbox_open(&u->outbox, options->cache, err);
+	srv_line_init(&u->claims);
+	srv_line_init(&u->parked);
+	srv_digest_map_init(&u->leases, sizeof(lease));
+	bool opened = srv_outbox_open(&u->outbox, options->cache, err) &&
+				  (!options->farm || srv_farm_open(options->farm, u->epoch, &u->farm, err));
 	if (opened && (!u->url || (options->token && !u->token)))
 		opened = hob_fail(err, MEMORY, "no memory left for the upstream");
 	if (!opened) {
@@ -274,7 +337,11 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 	for (; u->thread_count < SRV_CARRIERS; u->thread_count++) {
 		carrier *c = &u->carriers[u->thread_count];
 		c->upstream = u;
-		srv_exchange_init(&c->exchange, u->url, u->token, store, u->epoch);
+		hob_error ignored;
+		if (!u->farm)
+			srv_exchange_init(&c->exchange, u->url, u->token, store, u->epoch);
+		else if (!srv_exchange_init_farm(&c->exchange, u->farm, store, &ignored))
+			break;
 		if (pthread_create(&c->thread, NULL, srv_carry, c) != 0) {
 			srv_exchange_release(&c->exchange);
 			break;
@@ -284,6 +351,7 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 		srv_log(SRV_LOG_WARNING, "upstream", "no thread for it can be started; it is not asked");
 		u->closing = true;
 	}
+	u->has_keeper = u->farm && !u->closing && pthread_create(&u->keeper, NULL, srv_carry_keep, u) == 0;
 	*out = u;
 	return true;
 }
@@ -297,14 +365,20 @@ void srv_upstream_close(srv_upstream *u, void (*closed)(void *user), void *user)
 	u->closing = true;
 	pthread_cond_broadcast(&u->work);
 	pthread_mutex_unlock(&u->lock);
+	if (u->farm)
+		srv_farm_cut(u->farm);
 	for (uint32_t i = 0; i < u->thread_count; i++)
 		srv_exchange_cut(&u->carriers[i].exchange);
+	if (u->has_keeper)
+		pthread_join(u->keeper, NULL);
 	for (uint32_t i = 0; i < u->thread_count; i++) {
 		pthread_join(u->carriers[i].thread, NULL);
 		srv_exchange_release(&u->carriers[i].exchange);
 	}
 	srv_carry_fail_all(u, &u->finds);
 	srv_carry_fail_all(u, &u->fetches);
+	srv_carry_fail_all(u, &u->claims);
+	srv_carry_fail_all(u, &u->parked);
 	deliver(u);
 	assert(!u->alive);
 	uv_close((uv_handle_t *)&u->wake, on_handle_closed);

@@ -15,6 +15,7 @@
 #ifndef SRV_UPSTREAM_H
 #define SRV_UPSTREAM_H
 
+#include "../farm/farm.h"
 #include "../store/store.h"
 
 #include <uv.h>
@@ -22,15 +23,17 @@
 typedef struct srv_upstream srv_upstream;
 
 typedef struct srv_upstream_options {
-	const char *url;			 /* as client/connection.h takes it */
-	const char *token;			 /* NULL: none */
+	const char *url;   /* as client/connection.h takes it */
+	const char *token; /* NULL: none */
+	const srv_farm_options
+		*farm; /* NULL: none; else this takes the place of a Hob, and `url` is what people are shown */
 	const char *cache;			 /* folder of the own cache */
 	bool give;					 /* what is cooked here goes there, if the token may write */
 	void (*changed)(void *user); /* something was given, or the state is another one; may be NULL */
 	void *user;
 } srv_upstream_options;
 
-/* Texts are copied. Errors: IO (the outbox), MEMORY. */
+/* Texts are copied. Errors: IO (the outbox), CONFIG (a farm that cannot be), MEMORY. */
 bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store,
 					  srv_upstream **out, hob_error *err) HOB_MUST_CHECK;
 /* Cuts what is under way, answers every order with nothing, then closed(user). What was not given stays in the outbox. */
@@ -66,6 +69,25 @@ bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, s
 /* Whether fetching costs less than cooking again, as far as that is known. */
 bool srv_upstream_is_worth(srv_upstream *upstream, const srv_recipe *record);
 
+/* ---- of a farm: who cooks what. Without one, nothing is claimed. */
+
+typedef enum srv_upstream_verdict {
+	SRV_UPSTREAM_ALONE, /* the farm has not answered: cook it */
+	SRV_UPSTREAM_MINE,	/* the lease is this machine's: cook it, and give it, or leave it */
+	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
+} srv_upstream_verdict;
+
+/* Calls `claimed` when it is this machine's turn, or nobody's any more: while another machine cooks that lookup, nothing is
+ * said. seen: records of the lookup that were found and did not hold. what: for people. claimed NULL: the others are told that it is cooked
+ * here, whatever they do. False: it is not asked now. */
+typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
+bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
+						srv_upstream_claimed *claimed, void *user);
+/* Nobody waits for that claim any more: its callback comes now, as ALONE. False: there is none. */
+bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
+/* What was claimed will not be given. */
+void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
+
 /* A result that was cooked here and is in the store. */
 void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key);
 /* It waits in the outbox, and must not be evicted. */
@@ -89,6 +111,14 @@ typedef struct srv_upstream_facts {
 	uint64_t refused;	/* what came and was not believed */
 	uint64_t conflicts; /* results that are kept there in another form */
 	uint64_t outbox;
+	/* a farm */
+	bool farm;
+	uint64_t claimed;	 /* leases that were got */
+	uint64_t waits;		 /* for another machine's cook, now */
+	uint64_t leases;	 /* now */
+	uint64_t taken_over; /* leases that another machine had let run out */
+	uint64_t lost;		 /* leases of this machine that ran out */
+	uint64_t late;		 /* results that were held back because another machine had the lease */
 } srv_upstream_facts;
 
 /* Any thread. */

@@ -4,7 +4,8 @@
 Core asks libc for memory, strings and mathematics, and each library by the few entry points and in the few files
 that are named here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
 foreign bytes, the worker must not link the network or the index. What core exports begins with hob_ (the client's
-names with hobc_), what server exports with srv_ or hob_. Prints one line per finding; exits 1 when there is any."""
+names with hobc_), what server exports with srv_ or hob_. The programs
+need neither libpq nor libcurl, which are for the modules of the farm. Prints one line per finding; exits 1 when there is any."""
 import fnmatch
 import pathlib
 import re
@@ -51,6 +52,8 @@ PROGRAMS = {
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat"},
 }
+# The farm's drivers are modules: what each is linked with, and that it exports its table alone.
+MODULES = {"hob-farm-postgres.so": {"pq"}, "hob-farm-s3.so": {"curl"}}
 COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
 # Code that meets foreign bytes and is compiled in rather than linked: never in the daemon.
 FOREIGN = re.compile(r"stbi_\w+|hob_import|hob_importer_for|hob_picture_decode|hob_cook")
@@ -122,6 +125,17 @@ def check_program(build, program, findings):
             findings.append(f"{program}: contains '{foreign[0]}' and {len(foreign) - 1} more that are for the worker")
 
 
+def check_module(build, module, findings):
+    path = build / module
+    for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", str(path))):
+        name = re.sub(r"^lib|\.so.*$", "", needed)
+        if name not in MODULES[module] and not COMMON.fullmatch(name):
+            findings.append(f"{module}: links {needed}, which is not for it")
+    exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", str(path)).splitlines()}
+    if {name for name in exported if not COMPILER.fullmatch(name)} != {"srv_farm_driver"}:
+        findings.append(f"{module}: exports {sorted(exported)}, not srv_farm_driver alone")
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     findings = []
@@ -131,6 +145,9 @@ def main():
         if program == "hob-thumbnail" and not (build / program).exists():
             continue  # built where OpenGL ES is installed
         check_program(build, program, findings)
+    for module in MODULES:
+        if (build / module).exists():  # built where its library is installed
+            check_module(build, module, findings)
     print("\n".join(findings) or f"symbols: {count} objects of core and {len(PROGRAMS)} programs ask for nothing else")
     return 1 if findings else 0
 

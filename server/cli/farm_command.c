@@ -1,0 +1,201 @@
+#include "farm_tools.h"
+#include "query.h"
+
+#include "../../core/base/json_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* hob farm: what people do with the database and the blob store that many machines share. */
+
+/* ---- init */
+
+static int run_init(farm_tools *t)
+{
+	srv_farm_why why = {""};
+	bool made;
+	if (srv_farm_init(t->farm, &made, &why) != SRV_FARM_OK)
+		return srv_farm_tools_fail(t, &why);
+	printf("database   %s (%s): %s\n", t->upstream.farm.metadata, srv_farm_library(t->farm, false),
+		   made ? "the tables are made" : "the tables are there");
+	if (srv_farm_blobs_of(t->farm)->init(t->blobs, &why) != SRV_FARM_OK)
+		return srv_farm_tools_fail(t, &why);
+	printf("blobs      %s (%s): can be written\n", t->upstream.farm.blobs, srv_farm_library(t->farm, true));
+	puts("\nThe farm is ready. Give every machine the same farm.metadata and farm.blobs in its hob.json.");
+	return EXIT_GOOD;
+}
+
+/* ---- status */
+
+static void on_totals(void *user, const char *const *values, const size_t *sizes)
+{
+	static const char *const names[] = {"schema", "records", "bytes", "suspect", "refused", "cooking"};
+	(void)sizes;
+	hob_buf *out = user;
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		hob_json_put_u64(out, names[i], values[i] ? strtoull(values[i], NULL, 10) : 0);
+}
+
+static void put_text(hob_buf *out, const char *name, const char *value)
+{
+	hob_json_put_str(out, name, hob_str_of(value ? value : ""));
+}
+
+static void on_node(void *user, const char *const *values, const size_t *sizes)
+{
+	hob_buf *out = user;
+	hob_json_open(out, '{');
+	put_text(out, "name", values[0]);
+	put_text(out, "version", values[1]);
+	hob_json_put_u64(out, "seen_seconds_ago", strtoull(values[2], NULL, 10));
+	hob_json_key(out, "state");
+	hob_json_raw(out, (hob_str){values[3], sizes[3]});
+	hob_json_key(out, "cooks");
+	hob_json_raw(out, (hob_str){values[4], sizes[4]});
+	hob_json_close(out, '}');
+}
+
+static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *why)
+{
+	static const char totals[] = "select (select version from hob_farm), count(*), coalesce(sum(bytes), "
+								 "0)::bigint, count(*) filter (where "
+								 "suspect > 0), (select count(*) from hob_refused), (select count(*) from "
+								 "hob_lookup where until > now()) "
+								 "from hob_action";
+	static const char nodes[] =
+		"select name, version, greatest(0, extract(epoch from now() - seen))::bigint, state::text, (select "
+		"coalesce(json_agg(what), '[]')::text from (select what from hob_lookup where owner = id and until > "
+		"now() "
+		"and what is not null limit 16) w) from hob_node order by seen desc limit 1000";
+	hob_json_open(out, '{');
+	put_text(out, "metadata", t->upstream.farm.metadata);
+	put_text(out, "blobs", t->upstream.farm.blobs);
+	srv_farm_end end = srv_farm_query(t->farm, totals, NULL, 0, on_totals, out, why);
+	hob_json_key(out, "nodes");
+	hob_json_open(out, '[');
+	if (end == SRV_FARM_OK)
+		end = srv_farm_query(t->farm, nodes, NULL, 0, on_node, out, why);
+	hob_json_close(out, ']');
+	hob_json_close(out, '}');
+	return end;
+}
+
+static void print_status(const cJSON *status)
+{
+	char bytes[32], records[48];
+	const cJSON *node, *name;
+	srv_text_bytes((uint64_t)srv_cli_number(status, "bytes"), bytes);
+	printf("database   %s, schema %.0f\nblobs      %s\n", srv_cli_text(status, "metadata"),
+		   srv_cli_number(status, "schema"), srv_cli_text(status, "blobs"));
+	printf("holds      %s, %s of blobs; %.0f being cooked\n",
+		   srv_cli_count(srv_cli_number(status, "records"), "result", records), bytes,
+		   srv_cli_number(status, "cooking"));
+	if (srv_cli_number(status, "suspect") + srv_cli_number(status, "refused") > 0)
+		printf("doubts     %.0f with different results for one key, %.0f refused: 'hob farm verify' lists "
+			   "them\n",
+			   srv_cli_number(status, "suspect"), srv_cli_number(status, "refused"));
+	puts("machines");
+	cJSON_ArrayForEach(node, srv_cli_member(status, "nodes"))
+	{
+		const cJSON *state = srv_cli_member(node, "state"), *cooks = srv_cli_member(node, "cooks");
+		double seen = srv_cli_number(node, "seen_seconds_ago");
+		printf("  %-20s %-8s heard of %.0f s ago; fetched %.0f, gave %.0f, to be given %.0f\n",
+			   srv_cli_text(node, "name"), srv_cli_text(node, "version"), seen,
+			   srv_cli_number(state, "fetched"), srv_cli_number(state, "given"),
+			   srv_cli_number(state, "outbox"));
+		cJSON_ArrayForEach(name, cooks) if (cJSON_IsString(name)) printf("    cooks %s\n", name->valuestring);
+	}
+}
+
+static int run_status(farm_tools *t)
+{
+	srv_farm_why why = {""};
+	hob_buf out = {0};
+	srv_farm_end end = collect_status(t, &out, &why);
+	cJSON *status = cJSON_ParseWithLength((const char *)out.data, out.size);
+	int code = EXIT_GOOD;
+	if (end != SRV_FARM_OK || !status)
+		code = srv_farm_tools_fail(t, &why);
+	else if (t->json)
+		printf("%.*s\n", (int)out.size, (const char *)out.data);
+	else
+		print_status(status);
+	cJSON_Delete(status);
+	hob_buf_release(&out);
+	return code;
+}
+
+/* ---- the command */
+
+static int run_farm(int argc, char **argv)
+{
+	static const srv_config_key keys[] = {SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs,
+										  SRV_CONFIG_farm_credentials_file};
+	static const struct {
+		const char *name;
+		int (*run)(farm_tools *t);
+	} verbs[] = {{"init", run_init},
+				 {"status", run_status},
+				 {"gc", srv_farm_tools_gc},
+				 {"verify", srv_farm_tools_verify}};
+	const char *given[HOB_COUNT_OF(keys)] = {0}, *file = NULL;
+	farm_tools t = {.days = 30};
+	cli_option options[4 + HOB_COUNT_OF(keys)] = {
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
+		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: forget what nobody used for N days (30)"},
+		{"--dry-run", 'n', CLI_FLAG, &t.dry, NULL, "gc, verify: change nothing"},
+		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: for machines"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
+		const srv_config_row *row = &srv_config_table[keys[i]];
+		options[4 + i] =
+			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
+	}
+	int operands = srv_cli_parse(&srv_cli_farm, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return srv_cli_parse_exit(operands);
+	size_t verb = 0;
+	while (operands == 1 && verb < HOB_COUNT_OF(verbs) && strcmp(verbs[verb].name, argv[1]) != 0)
+		verb++;
+	if (operands != 1 || verb == HOB_COUNT_OF(verbs))
+		return srv_cli_usage_error(&srv_cli_farm, "say init, status, gc or verify");
+	hob_error error = {0};
+	bool ok = srv_config_load(&t.config, file, &error);
+	for (size_t i = 0; ok && i < HOB_COUNT_OF(keys); i++)
+		ok = !given[i] || srv_config_set(&t.config, keys[i], given[i], SRV_CONFIG_OPTION,
+										 srv_config_table[keys[i]].option, &error);
+	ok = ok && srv_serve_farm_options(&t.config, &t.upstream, &error);
+	if (ok && !t.upstream.has_farm)
+		ok = hob_fail(&error, USAGE,
+					  "no farm is configured: name it with farm.metadata and farm.blobs in hob.json");
+	srv_farm_why why = {""};
+	ok = ok && srv_farm_open(&t.upstream.farm, "hob farm", &t.farm, &error);
+	t.blobs = ok ? srv_farm_blobs_open(t.farm, &why) : NULL;
+	int code = t.blobs ? verbs[verb].run(&t)
+					   : srv_cli_usage_error(&srv_cli_farm, "%s", ok ? why.text : error.context);
+	if (t.blobs)
+		srv_farm_blobs_of(t.farm)->close(t.blobs);
+	srv_farm_close(t.farm);
+	srv_config_release(&t.config);
+	return code;
+}
+
+const cli_command srv_cli_farm = {
+	"farm", "init|status|gc|verify", "prepare, look at and tidy what many machines share",
+	"A farm is a PostgreSQL database and a place for blobs (a mounted folder, or a bucket of an S3 store) "
+	"that "
+	"many\n"
+	"machines share: each result is cooked once, by one of them. Name both in hob.json:\n"
+	"\n"
+	"  \"farm\": { \"metadata\": \"postgresql://db/hob\", \"blobs\": \"file:///mnt/hob\" }\n"
+	"\n"
+	"  init     makes the tables and tries to write; running it again does no harm\n"
+	"  status   the machines, what they cook, and how much is kept\n"
+	"  gc       forgets what nobody used for a month, and deletes blobs that nothing names\n"
+	"  verify   reads every blob and compares it with its name; drops what is damaged\n"
+	"\n"
+	"Examples:\n"
+	"  hob farm init\n"
+	"  hob farm status --json\n"
+	"  hob farm gc --days 90 --dry-run\n",
+	run_farm};

@@ -1,0 +1,22 @@
+/* farm_tools.h - what the verbs of `hob farm` share. */
+#ifndef CLI_FARM_TOOLS_H
+#define CLI_FARM_TOOLS_H
+
+#include "serve_config.h"
+
+typedef struct farm_tools {
+	srv_config config;
+	serve_upstream upstream;
+	srv_farm *farm;
+	void *blobs; /* a handle of srv_farm_blobs_of(farm) */
+	uint32_t days;
+	bool dry, json;
+} farm_tools;
+
+/* Prints why; returns the exit code. */
+int srv_farm_tools_fail(const farm_tools *tools, const srv_farm_why *why);
+/* farm_tools.c; both walk every record and every blob. */
+int srv_farm_tools_gc(farm_tools *tools);
+int srv_farm_tools_verify(farm_tools *tools);
+
+#endif

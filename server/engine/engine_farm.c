@@ -1,0 +1,143 @@
+#include "engine_private.h"
+
+#include <assert.h>
+
+/* A farm shares out what is to be cooked: before a cook, this machine asks for the lease of its lookup. What another machine
+ * cooks is waited for and fetched; the job starts over when it is there.
+ *
+ *   step_cook -> unclaimed -> (a few at a time) claimed -> MINE or nobody answers -> waits for a worker
+ *                    \                            \-> AGAIN -> looked up again
+ *                     \-> raised: somebody waits for it -> waits for a worker at once
+ *
+ * Only what nobody waits for takes part. Everything else is cooked at once, and the others are told. */
+
+enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2 };
+
+static void take_out(engine_job *job)
+{
+	engine_job **at = &job->engine->unclaimed;
+	while (*at != job)
+		at = &(*at)->list_next;
+	*at = job->list_next;
+	job->engine->unclaimed_count--;
+	job->claim = ENGINE_CLAIM_NONE;
+}
+
+static void go_to_worker(engine_job *job)
+{
+	srv_engine_wait_for_worker(job);
+	srv_engine_feed_workers(job->engine);
+	srv_engine_count_waiting(job->engine);
+}
+
+static void on_claimed(void *user, srv_upstream_verdict verdict)
+{
+	engine_job *job = user;
+	srv_engine *engine = job->engine;
+	job->claim = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
+	engine->claiming--;
+	engine->asking--;
+	if (job->abandoned || engine->closing) {
+		srv_job_end(job);
+	} else if (verdict == SRV_UPSTREAM_AGAIN && job->claim_tries++ < AGAIN_MAX) {
+		job->cooking = job->asked = false;
+		srv_job_lookup(job);
+	} else {
+		go_to_worker(job);
+	}
+	srv_engine_claim_more(engine);
+}
+
+/* Any of those that wait: machines that start with the same list meet less often. */
+static engine_job *pick(srv_engine *engine)
+{
+	engine->claim_chance = engine->claim_chance * 6364136223846793005u + 1442695040888963407u;
+	uint32_t place = (uint32_t)((engine->claim_chance >> 33) % engine->unclaimed_count);
+	engine_job *job = engine->unclaimed;
+	while (place-- > 0)
+		job = job->list_next;
+	return job;
+}
+
+/* As many as the workers will need soon: who claims all leaves nothing to the others. What another machine cooks counts for
+ * nothing here. */
+void srv_engine_claim_more(srv_engine *engine)
+{
+	if (engine->claims_filling)
+		return;
+	engine->claims_filling = true;
+	while (!engine->closing && engine->unclaimed && engine->pool) {
+		srv_upstream_facts facts;
+		srv_upstream_look(engine->upstream, &facts);
+		uint32_t held = 0;
+		for (uint32_t i = 0; i < engine->active_count; i++)
+			held += engine->active[i]->claim == ENGINE_CLAIM_MINE && !engine->active[i]->outcome;
+		uint32_t asked = engine->claiming > facts.waits ? engine->claiming - (uint32_t)facts.waits : 0;
+		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->pool))
+			break;
+		engine_job *job = pick(engine);
+		take_out(job);
+		if (job->abandoned) {
+			srv_job_end(job);
+			continue;
+		}
+		job->claim = ENGINE_CLAIM_ASKED;
+		engine->claiming++;
+		engine->asking++;
+		if (!srv_upstream_claim(engine->upstream, &job->lookup, job->seen, engine->assets[job->asset].full,
+								on_claimed, job))
+			on_claimed(job, SRV_UPSTREAM_ALONE);
+	}
+	engine->claims_filling = false;
+}
+
+bool srv_engine_claim(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	if (!engine->options.farm || job->claim != ENGINE_CLAIM_NONE || job->force ||
+		job->ingredients.profile != HOB_PROFILE_FINAL)
+		return false;
+	const char *name = engine->assets[job->asset].full;
+	if (job->priority < SRV_PRIORITY_BACKGROUND) {
+		if (srv_upstream_claim(engine->upstream, &job->lookup, job->seen, name, NULL, NULL))
+			job->claim = ENGINE_CLAIM_MINE;
+		return false;
+	}
+	job->claim = ENGINE_CLAIM_WAITS;
+	job->list_next = engine->unclaimed;
+	engine->unclaimed = job;
+	engine->unclaimed_count++;
+	srv_engine_claim_more(engine);
+	return true;
+}
+
+bool srv_engine_hurry_claim(engine_job *job)
+{
+	if (job->claim == ENGINE_CLAIM_ASKED && job->priority < SRV_PRIORITY_BACKGROUND) {
+		job->claim_tries = AGAIN_MAX;
+		return srv_upstream_unclaim(job->engine->upstream, job);
+	}
+	if (job->claim != ENGINE_CLAIM_WAITS)
+		return false;
+	take_out(job);
+	srv_engine_wait_for_worker(job);
+	return true;
+}
+
+void srv_engine_end_claim(engine_job *job)
+{
+	assert(job->claim != ENGINE_CLAIM_ASKED);
+	if (job->claim == ENGINE_CLAIM_WAITS)
+		take_out(job);
+	if (job->claim == ENGINE_CLAIM_MINE && !job->given)
+		srv_upstream_leave(job->engine->upstream, &job->final_lookup);
+}
+
+void srv_engine_close_claims(srv_engine *engine)
+{
+	while (engine->unclaimed) {
+		engine_job *job = engine->unclaimed;
+		take_out(job);
+		srv_job_end(job);
+	}
+}

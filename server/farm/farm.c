@@ -1,0 +1,462 @@
+#include "farm.h"
+
+#include "farm_schema.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEASE_S = 30, ITEMS_MAX = 1 << 20 };
+
+struct srv_farm {
+	char *metadata, *blobs, *password, *access, *secret, *node;
+	char owner[64];
+	uint32_t lease_s;
+	const srv_farm_module *sql_module;
+	const srv_farm_module *blob_module; /* NULL: the folder */
+	void *keeper;						/* its thread alone */
+	uint64_t listening;					/* the keeper's session that was told what to listen to */
+	atomic_bool cut;
+	pthread_mutex_t lock; /* of `main`, one statement long */
+	void *main;
+	uint64_t checked; /* the session that was seen to have this schema */
+	uint32_t failures;
+};
+
+/* ---- opening */
+
+static bool holds_password(const char *url)
+{
+	const char *host = strstr(url, "://"), *at = host ? strchr(host, '@') : NULL;
+	const char *colon = at ? memchr(host + 3, ':', (size_t)(at - host - 3)) : NULL;
+	return colon || strstr(url, "password=");
+}
+
+static bool load_drivers(srv_farm *f, hob_error *err)
+{
+	bool folder = strncmp(f->blobs, "file://", 7) == 0;
+	bool s3 = strncmp(f->blobs, "s3+http://", 10) == 0 || strncmp(f->blobs, "s3+https://", 11) == 0;
+	bool postgres =
+		strncmp(f->metadata, "postgresql://", 13) == 0 || strncmp(f->metadata, "postgres://", 11) == 0;
+	if (!postgres)
+		return hob_fail(err, CONFIG, "farm.metadata: '%.100s' is no postgresql://HOST/DATABASE", f->metadata);
+	if (holds_password(f->metadata))
+		return hob_fail(err, CONFIG,
+						"farm.metadata holds a password, which everybody would see: put it into the file "
+						"that farm.credentials_file names, as database_password=...");
+	if (!folder && !s3)
+		return hob_fail(err, CONFIG,
+						"farm.blobs: '%.100s' is neither file:///PATH nor s3+https://HOST/BUCKET", f->blobs);
+	f->sql_module = srv_farm_load("postgres", err);
+	f->blob_module = s3 && f->sql_module ? srv_farm_load("s3", err) : NULL;
+	return f->sql_module && (folder || f->blob_module);
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+bool srv_farm_open(const srv_farm_options *options, const char *owner, srv_farm **out, hob_error *err)
+{
+	srv_farm_why why = {""};
+	srv_farm *f = calloc(1, sizeof *f);
+	if (!f)
+		return hob_fail(err, MEMORY, "no memory left for the farm");
+	pthread_mutex_init(&f->lock, NULL);
+	f->metadata = copy(options->metadata);
+	f->blobs = copy(options->blobs);
+	f->password = copy(options->password);
+	f->access = copy(options->access);
+	f->secret = copy(options->secret);
+	f->node = copy(options->node ? options->node : "?");
+	f->lease_s = options->lease_s > 0 ? options->lease_s : LEASE_S;
+	snprintf(f->owner, sizeof f->owner, "%s", owner);
+	bool ok = (f->metadata && f->blobs && f->node) || hob_fail(err, MEMORY, "no memory left for the farm");
+	ok = ok && load_drivers(f, err);
+	if (ok) {
+		srv_farm_place place = {f->metadata, NULL, f->password};
+		f->main = f->sql_module->sql->open(&place, &why);
+		f->keeper = f->main ? f->sql_module->sql->open(&place, &why) : NULL;
+		void *trial = f->keeper ? srv_farm_blobs_open(f, &why) : NULL;
+		ok = trial || hob_fail(err, CONFIG, "farm: %s", why.text);
+		if (trial)
+			srv_farm_blobs_of(f)->close(trial);
+	}
+	if (!ok) {
+		srv_farm_close(f);
+		return false;
+	}
+	*out = f;
+	return true;
+}
+
+static void wipe(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}
+
+void srv_farm_close(srv_farm *f)
+{
+	if (!f)
+		return;
+	if (f->sql_module) {
+		f->sql_module->sql->close(f->main);
+		f->sql_module->sql->close(f->keeper);
+	}
+	pthread_mutex_destroy(&f->lock);
+	free(f->metadata);
+	free(f->blobs);
+	wipe(f->password);
+	free(f->access);
+	wipe(f->secret);
+	free(f->node);
+	free(f);
+}
+
+void srv_farm_cut(srv_farm *f)
+{
+	atomic_store(&f->cut, true);
+	f->sql_module->sql->cut(f->main);
+	f->sql_module->sql->cut(f->keeper);
+}
+
+uint32_t srv_farm_lease_ms(const srv_farm *f)
+{
+	return f->lease_s * 1000;
+}
+
+const char *srv_farm_library(const srv_farm *f, bool blobs)
+{
+	return !blobs ? f->sql_module->library : f->blob_module ? f->blob_module->library : "a folder";
+}
+
+const srv_farm_blobs *srv_farm_blobs_of(const srv_farm *f)
+{
+	return f->blob_module ? f->blob_module->blobs : &srv_farm_folder;
+}
+
+void *srv_farm_blobs_open(srv_farm *f, srv_farm_why *why)
+{
+	return srv_farm_blobs_of(f)->open(&(srv_farm_place){f->blobs, f->access, f->secret}, why);
+}
+
+void srv_farm_blob_name(const hob_sha256 *digest, char out[SRV_FARM_BLOB_NAME])
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	snprintf(out, SRV_FARM_BLOB_NAME, "blobs/%.2s/%s", text, text);
+}
+
+/* ---- statements */
+
+typedef struct versions {
+	int version, oldest;
+} versions;
+
+static void on_versions(void *user, const char *const *values, const size_t *sizes)
+{
+	(void)sizes;
+	versions *v = user;
+	v->version = values[0] ? atoi(values[0]) : 0;
+	v->oldest = values[1] ? atoi(values[1]) : 0;
+}
+
+/* Under the lock. */
+static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
+{
+	const srv_farm_sql *sql = f->sql_module->sql;
+	versions v = {0};
+	if (f->checked > 0 && sql->sessions(f->main) == f->checked)
+		return SRV_FARM_OK;
+	srv_farm_end end = sql->run(f->main, "select version, oldest from hob_farm", NULL, 0, SRV_FARM_RUN_MS,
+								on_versions, &v, why);
+	if (end == SRV_FARM_REFUSED)
+		return SRV_FARM_BARRED; /* tried again now and then */
+	if (end != SRV_FARM_OK)
+		return end;
+	if (v.oldest > SRV_FARM_SCHEMA || v.version < SRV_FARM_SCHEMA) {
+		snprintf(
+			why->text, sizeof why->text,
+			v.oldest > SRV_FARM_SCHEMA
+				? "the farm's schema %d is for newer programs than this one, which knows %d: update Hob here"
+				: "the farm's schema %d is older than this Hob's, %d: 'hob farm init' brings it up to date",
+			v.version, SRV_FARM_SCHEMA);
+		return SRV_FARM_BARRED;
+	}
+	f->checked = sql->sessions(f->main);
+	return SRV_FARM_OK;
+}
+
+/* Whoever waited behind a failure has failed as well: the deadlines of many do not add up. */
+static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params, int count,
+						srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
+{
+	uint32_t failures = __atomic_load_n(&f->failures, __ATOMIC_ACQUIRE);
+	srv_farm_end end = SRV_FARM_DOWN;
+	pthread_mutex_lock(&f->lock);
+	if (atomic_load(&f->cut) || failures != f->failures) {
+		snprintf(why->text, sizeof why->text, "the farm's database does not answer");
+	} else {
+		end = checked ? check_schema(f, why) : SRV_FARM_OK;
+		if (end == SRV_FARM_OK)
+			end = f->sql_module->sql->run(f->main, sql, params, count, SRV_FARM_RUN_MS, each, user, why);
+		if (end == SRV_FARM_DOWN)
+			__atomic_store_n(&f->failures, f->failures + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return end;
+}
+
+srv_farm_end srv_farm_query(srv_farm *f, const char *sql, const char *const *params, int count,
+							srv_farm_row *each, void *user, srv_farm_why *why)
+{
+	return run(f, sql, params, count, each, user, true, why);
+}
+
+srv_farm_end srv_farm_probe(srv_farm *f, srv_farm_why *why)
+{
+	return run(f, "select 1", NULL, 0, NULL, NULL, true, why);
+}
+
+srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
+{
+	versions v = {0};
+	*made = false;
+	srv_farm_end end = run(f, "select case when to_regclass('hob_farm') is null then 0 else 1 end, 0", NULL,
+						   0, on_versions, &v, false, why);
+	if (end != SRV_FARM_OK)
+		return end;
+	if (v.version == 0) {
+		end = run(f, farm_schema, NULL, 0, NULL, NULL, false, why);
+		*made = end == SRV_FARM_OK;
+	}
+	return end == SRV_FARM_OK ? srv_farm_probe(f, why) : end;
+}
+
+/* Hex digits with commas. */
+static void put_list(hob_buf *out, const hob_sha256 *digests, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&digests[i], text);
+		hob_buf_printf(out, "%s%s", i > 0 ? "," : "", text);
+	}
+	hob_buf_put(out, "", 1);
+}
+
+static srv_farm_end no_memory(srv_farm_why *why)
+{
+	snprintf(why->text, sizeof why->text, "no memory left for the farm");
+	return SRV_FARM_DOWN;
+}
+
+static void on_record(void *user, const char *const *values, const size_t *sizes)
+{
+	if (values[0])
+		hob_buf_put(user, values[0], sizes[0]);
+}
+
+/* The newest few of each lookup; together no more than fits. A text that does not begin as a record of its row is none. */
+srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
+						   srv_farm_why *why)
+{
+	static const char statement[] =
+		"select a.record from (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x) l, "
+		"lateral (select record from hob_action where lookup = l.lookup and starts_with(record, "
+		"'{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || '\",\"lookup\":\"' || encode(lookup, "
+		"'hex')) "
+		"order by made desc limit 16) a limit 4096";
+	hob_buf list = {0};
+	put_list(&list, lookups, count);
+	const char *const params[] = {(const char *)list.data};
+	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 1, on_record, out, true, why);
+	hob_buf_release(&list);
+	return end;
+}
+
+/* ---- leases */
+
+typedef struct claims {
+	srv_farm_claim *items;
+	uint32_t count;
+} claims;
+
+static void on_claim(void *user, const char *const *values, const size_t *sizes)
+{
+	(void)sizes;
+	const claims *c = user;
+	unsigned long place = values[0] ? strtoul(values[0], NULL, 10) : c->count;
+	if (place >= c->count || !values[1])
+		return;
+	srv_farm_claim *item = &c->items[place];
+	item->verdict = strcmp(values[1], "mine") == 0	  ? SRV_FARM_MINE
+					: strcmp(values[1], "again") == 0 ? SRV_FARM_AGAIN
+													  : SRV_FARM_HELD;
+	item->attempt = values[2] ? (uint32_t)strtoul(values[2], NULL, 10) : 1;
+	item->left_ms = values[3] ? (uint32_t)strtoul(values[3], NULL, 10) : 0;
+}
+
+srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t count, srv_farm_why *why)
+{
+	hob_buf json = {0};
+	char seconds[16];
+	for (uint32_t i = 0; i < count; i++) {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&items[i].lookup, text);
+		hob_buf_printf(&json, "%s{\"lookup\":\"%s\",\"seen\":%u,\"what\":", i > 0 ? "," : "[", text,
+					   items[i].seen);
+		hob_buf_put_json(&json, hob_str_of(items[i].what));
+		hob_buf_put_str(&json, HOB_STR("}"));
+		items[i].verdict = SRV_FARM_HELD;
+	}
+	hob_buf_put(&json, "]", 2);
+	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
+	const char *const params[] = {(const char *)json.data, f->owner, seconds};
+	claims all = {items, count};
+	srv_farm_end end = json.failed
+						   ? no_memory(why)
+						   : run(f, "select place, verdict, tries, left_ms from hob_claim($1, $2, $3)",
+								 params, 3, on_claim, &all, true, why);
+	hob_buf_release(&json);
+	return end;
+}
+
+srv_farm_end srv_farm_leave(srv_farm *f, const hob_sha256 *lookups, uint32_t count, srv_farm_why *why)
+{
+	hob_buf list = {0};
+	put_list(&list, lookups, count);
+	const char *const params[] = {(const char *)list.data, f->owner};
+	srv_farm_end end =
+		list.failed ? no_memory(why) : run(f, "select hob_leave($1, $2)", params, 2, NULL, NULL, true, why);
+	hob_buf_release(&list);
+	return end;
+}
+
+typedef struct lost_calls {
+	void (*lost)(void *user, const hob_sha256 *lookup);
+	void *user;
+} lost_calls;
+
+static void on_lost(void *user, const char *const *values, const size_t *sizes)
+{
+	(void)sizes;
+	const lost_calls *calls = user;
+	hob_sha256 lookup;
+	if (values[0] && hob_sha256_parse(hob_str_of(values[0]), &lookup))
+		calls->lost(calls->user, &lookup);
+}
+
+srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t count, const char *role,
+								const char *state, void (*lost)(void *user, const hob_sha256 *lookup),
+								void *user, srv_farm_why *why)
+{
+	static const char statement[] =
+		"with mine as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x where x <> "
+		"''), "
+		"kept as (update hob_lookup h set until = clock_timestamp() + make_interval(secs => $3::float8) from "
+		"mine m "
+		"where h.lookup = m.lookup and h.owner = $2 returning h.lookup), "
+		"node as (insert into hob_node(id, name, version, role, state) values ($2, $4, $5, $6, $7::json) "
+		"on conflict (id) do update set name = excluded.name, version = excluded.version, role = "
+		"excluded.role, "
+		"state = excluded.state, seen = now()) "
+		"select encode(lookup, 'hex') from mine where lookup not in (select lookup from kept)";
+	hob_buf list = {0};
+	char seconds[16];
+	put_list(&list, lookups, count);
+	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
+	const char *const params[] = {
+		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state};
+	lost_calls calls = {lost, user};
+	srv_farm_end end =
+		list.failed ? no_memory(why) : run(f, statement, params, 7, on_lost, &calls, true, why);
+	hob_buf_release(&list);
+	return end;
+}
+
+/* ---- results */
+
+static void on_taken(void *user, const char *const *values, const size_t *sizes)
+{
+	(void)sizes;
+	static const char *const names[] = {"given", "known", "conflict", "late"};
+	srv_farm_taken *taken = user;
+	for (uint32_t i = 0; values[0] && i < HOB_COUNT_OF(names); i++)
+		if (strcmp(values[0], names[i]) == 0)
+			*taken = (srv_farm_taken)i;
+}
+
+srv_farm_end srv_farm_give(srv_farm *f, const srv_farm_result *r, srv_farm_taken *taken, srv_farm_why *why)
+{
+	char key[HOB_SHA256_TEXT + 1], lookup[HOB_SHA256_TEXT + 1], result[HOB_SHA256_TEXT + 1];
+	char bytes[24], cook_ms[24];
+	hob_buf record = {0};
+	hob_sha256_text(&r->key, key);
+	hob_sha256_text(&r->lookup, lookup);
+	hob_sha256_text(&r->result, result);
+	snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)r->bytes);
+	snprintf(cook_ms, sizeof cook_ms, "%llu", (unsigned long long)r->cook_ms);
+	hob_buf_put_str(&record, r->record);
+	hob_buf_put(&record, "", 1);
+	const char *const params[] = {key,	 lookup,  result,	(const char *)record.data,
+								  bytes, cook_ms, f->owner, f->node};
+	*taken = SRV_FARM_LATE;
+	srv_farm_end end = record.failed
+						   ? no_memory(why)
+						   : run(f, "select hob_give($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8)", params,
+								 8, on_taken, taken, true, why);
+	hob_buf_release(&record);
+	return end;
+}
+
+srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *key, const char *reason, srv_farm_why *why)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(key, text);
+	const char *const params[] = {text, f->node, reason};
+	return run(f, "select hob_refuse($1, $2, $3)", params, 3, NULL, NULL, true, why);
+}
+
+srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, srv_farm_why *why)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(key, text);
+	const char *const params[] = {text};
+	return run(f,
+			   "update hob_action set last_used = current_date where key = decode($1, 'hex') and last_used < "
+			   "current_date",
+			   params, 1, NULL, NULL, true, why);
+}
+
+/* ---- notifications */
+
+typedef struct heard_calls {
+	void (*heard)(void *user, const hob_sha256 *lookup);
+	void *user;
+} heard_calls;
+
+static void on_heard(void *user, const char *text)
+{
+	const heard_calls *calls = user;
+	hob_sha256 lookup;
+	if (hob_sha256_parse(hob_str_of(text), &lookup))
+		calls->heard(calls->user, &lookup);
+}
+
+srv_farm_end srv_farm_listen(srv_farm *f, int ms, void (*heard)(void *user, const hob_sha256 *lookup),
+							 void *user, srv_farm_why *why)
+{
+	const srv_farm_sql *sql = f->sql_module->sql;
+	heard_calls calls = {heard, user};
+	if (f->listening == 0 || sql->sessions(f->keeper) != f->listening) {
+		srv_farm_end end = sql->run(f->keeper, "listen hob_farm", NULL, 0, SRV_FARM_RUN_MS, NULL, NULL, why);
+		if (end != SRV_FARM_OK)
+			return end;
+		f->listening = sql->sessions(f->keeper);
+	}
+	return sql->wait(f->keeper, ms, on_heard, &calls, why);
+}

@@ -1,0 +1,254 @@
+#include "carry.h"
+
+#include "../log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Leases on a farm. A claim goes:   claims -> asked -> mine | again -> done
+ *                                     ^         \-> held -> parked -\
+ *                                     \---- heard of it, or time ---/   */
+
+enum {
+	CLAIMS_MAX = 64,
+	LEAVES_MAX = 256,
+	LOOK_MS = 5000, /* a parked one is asked about at least that often, whatever is heard */
+	LISTEN_MS = 500
+};
+
+static int64_t now_ms(void)
+{
+	return srv_carry_clock(CLOCK_MONOTONIC);
+}
+
+/* ---- asking; under the lock */
+
+/* The lease of an answered claim; what the loop has left meanwhile is given back. */
+static void settle_lease(srv_upstream *u, const srv_farm_claim *claim)
+{
+	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
+	if (!l)
+		return;
+	l->asked = false;
+	if (claim->verdict != SRV_FARM_MINE) {
+		srv_digest_map_remove(&u->leases, &claim->lookup);
+		return;
+	}
+	u->facts.claimed++;
+	u->facts.taken_over += claim->attempt > 1 && claim->seen == 0;
+	u->leaving = u->leaving || l->left;
+}
+
+static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim)
+{
+	bool held = claim->verdict == SRV_FARM_HELD;
+	if (held && o->claimed && !o->told) {
+		int64_t left = (int64_t)claim->left_ms + 50;
+		o->look_at = now_ms() + (left < LOOK_MS ? left : LOOK_MS);
+		srv_line_push(&u->parked, o);
+		return;
+	}
+	o->verdict = claim->verdict == SRV_FARM_MINE	? SRV_UPSTREAM_MINE
+				 : claim->verdict == SRV_FARM_AGAIN ? SRV_UPSTREAM_AGAIN
+													: SRV_UPSTREAM_ALONE;
+	srv_line_push(&u->done, o);
+}
+
+static srv_exchange_end ask(srv_upstream *u, srv_farm_claim *claims, uint32_t count, hob_error *error)
+{
+	srv_farm_why why = {""};
+	srv_farm_end end = srv_farm_ask_claims(u->farm, claims, count, &why);
+	(void)hob_fail(error, IO, "%s", why.text);
+	return end == SRV_FARM_OK		? SRV_EXCHANGE_OK
+		   : end == SRV_FARM_BARRED ? SRV_EXCHANGE_BARRED
+		   : end == SRV_FARM_DOWN	? SRV_EXCHANGE_DOWN
+									: SRV_EXCHANGE_REFUSED;
+}
+
+static void claim_waiting(srv_upstream *u)
+{
+	srv_farm_claim claims[CLAIMS_MAX];
+	order *orders[CLAIMS_MAX];
+	hob_error error;
+	uint32_t count = 0;
+	for (order *o; count < CLAIMS_MAX && (o = srv_line_pop(&u->claims)); count++) {
+		orders[count] = o;
+		claims[count] = (srv_farm_claim){.lookup = o->lookup, .seen = o->seen, .what = o->what};
+	}
+	u->claiming = true;
+	pthread_mutex_unlock(&u->lock);
+	srv_exchange_end end = ask(u, claims, count, &error);
+	pthread_mutex_lock(&u->lock);
+	u->claiming = false;
+	/* Who may not write still reads, and nobody waits for a cook of theirs. */
+	if (end == SRV_EXCHANGE_BARRED)
+		u->facts.read_only = true;
+	else
+		srv_carry_note(u, &error, end);
+	if (end == SRV_EXCHANGE_REFUSED)
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", error.context);
+	for (uint32_t i = 0; i < count; i++) {
+		if (end == SRV_EXCHANGE_OK) {
+			settle_lease(u, &claims[i]);
+			settle_order(u, orders[i], &claims[i]);
+		} else {
+			srv_digest_map_remove(&u->leases, &claims[i].lookup);
+			orders[i]->verdict = SRV_UPSTREAM_ALONE;
+			srv_line_push(&u->done, orders[i]);
+		}
+	}
+}
+
+static void leave_waiting(srv_upstream *u)
+{
+	hob_sha256 lookups[LEAVES_MAX], lookup;
+	srv_farm_why why = {""};
+	uint32_t count = 0;
+	const lease *l;
+	for (size_t at = 0; count < LEAVES_MAX && (l = srv_digest_map_next(&u->leases, &at, &lookup));)
+		if (l->left && !l->asked)
+			lookups[count++] = lookup;
+	for (uint32_t i = 0; i < count; i++)
+		srv_digest_map_remove(&u->leases, &lookups[i]);
+	u->leaving = count == LEAVES_MAX;
+	if (count == 0)
+		return;
+	pthread_mutex_unlock(&u->lock);
+	/* If it fails, they run out. */
+	(void)srv_farm_leave(u->farm, lookups, count, &why);
+	pthread_mutex_lock(&u->lock);
+}
+
+bool srv_carry_claims(carrier *c)
+{
+	srv_upstream *u = c->upstream;
+	if (u->leaving) {
+		leave_waiting(u);
+		return true;
+	}
+	if (!u->claims.first || u->claiming)
+		return false;
+	claim_waiting(u);
+	return true;
+}
+
+void srv_carry_given(srv_upstream *u, const hob_sha256 *lookup)
+{
+	lease *l = srv_digest_map_find(&u->leases, lookup);
+	if (l && l->asked)
+		l->left = true;
+	else if (l)
+		srv_digest_map_remove(&u->leases, lookup);
+}
+
+/* ---- the keeper: hears of others' results, moves the ends of leases */
+
+/* Under the lock. all: whatever it is; else those of `lookup`, or whose time has come. */
+static void unpark(srv_upstream *u, const hob_sha256 *lookup)
+{
+	int64_t now = now_ms();
+	bool fresh, any = false;
+	line rest;
+	srv_line_init(&rest);
+	for (order *o; (o = srv_line_pop(&u->parked));) {
+		bool due = lookup ? hob_sha256_equal(lookup, &o->lookup) : o->look_at <= now || o->told;
+		lease *l = due && !o->told ? srv_digest_map_put(&u->leases, &o->lookup, &fresh) : NULL;
+		if (due && o->told) {
+			srv_line_push(&u->done, o);
+			any = true;
+		} else if (l) {
+			*l = (lease){.asked = true};
+			srv_line_push(&u->claims, o);
+			any = true;
+		} else {
+			srv_line_push(&rest, o);
+		}
+	}
+	for (order *o; (o = srv_line_pop(&rest));)
+		srv_line_push(&u->parked, o);
+	if (any) {
+		pthread_cond_broadcast(&u->work);
+		uv_async_send(&u->wake);
+	}
+}
+
+static void on_heard(void *user, const hob_sha256 *lookup)
+{
+	srv_upstream *u = user;
+	pthread_mutex_lock(&u->lock);
+	unpark(u, lookup);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static void on_lost(void *user, const hob_sha256 *lookup)
+{
+	srv_upstream *u = user;
+	pthread_mutex_lock(&u->lock);
+	u->facts.lost += srv_digest_map_remove(&u->leases, lookup);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
+{
+	hob_sha256 lookup, *lookups = malloc((u->leases.count + 1) * sizeof *lookups);
+	char state[256];
+	uint32_t count = 0;
+	const lease *l;
+	for (size_t at = 0; lookups && (l = srv_digest_map_next(&u->leases, &at, &lookup));)
+		if (!l->asked && !l->left)
+			lookups[count++] = lookup;
+	snprintf(state, sizeof state,
+			 "{\"leases\":%u,\"outbox\":%llu,\"asked\":%llu,\"found\":%llu,\"fetched\":%llu,\"given\":%llu}",
+			 count, (unsigned long long)u->outbox.keys.count, (unsigned long long)u->facts.asked,
+			 (unsigned long long)u->facts.found, (unsigned long long)u->facts.fetched,
+			 (unsigned long long)u->facts.given);
+	pthread_mutex_unlock(&u->lock);
+	srv_farm_end end =
+		lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state, on_lost, u, why) : SRV_FARM_OK;
+	free(lookups);
+	pthread_mutex_lock(&u->lock);
+	return end;
+}
+
+static void note(srv_upstream *u, srv_farm_end end, const srv_farm_why *why)
+{
+	hob_error error;
+	(void)hob_fail(&error, IO, "%s", why->text);
+	/* What only a writer may do says nothing about reading. */
+	if (end == SRV_FARM_DOWN)
+		srv_carry_note(u, &error, SRV_EXCHANGE_DOWN);
+	uv_async_send(&u->wake);
+}
+
+void *srv_carry_keep(void *user)
+{
+	srv_upstream *u = user;
+	int64_t beat_at = 0;
+	pthread_mutex_lock(&u->lock);
+	while (!u->closing) {
+		srv_farm_why why = {""};
+		srv_farm_end end = SRV_FARM_OK;
+		if (!srv_carry_is_up(u)) {
+			int64_t until = now_ms() + LISTEN_MS;
+			pthread_cond_timedwait(
+				&u->work, &u->lock,
+				&(struct timespec){.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000});
+			continue;
+		}
+		if (u->options.give && !u->facts.read_only && now_ms() >= beat_at) {
+			end = beat(u, &why);
+			beat_at = now_ms() + srv_farm_lease_ms(u->farm) / 3;
+		}
+		if (end == SRV_FARM_OK && !u->closing) {
+			pthread_mutex_unlock(&u->lock);
+			end = srv_farm_listen(u->farm, LISTEN_MS, on_heard, u, &why);
+			pthread_mutex_lock(&u->lock);
+		}
+		unpark(u, NULL);
+		if (end != SRV_FARM_OK && !u->closing)
+			note(u, end, &why);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return NULL;
+}
