@@ -521,17 +521,14 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 		srv_cook_cache_part_put(r->cache, key, bytes);
 	else
 		srv_cook_parts_put(&r->parts, key, bytes.size, fd);
+	srv_pool_part_unmap(bytes);
+	srv_pool_part_kept(r->pool, key);
 }
 
 static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 {
-	srv_pool_callbacks callbacks = {.user = r,
-									.ready = on_ready,
-									.idle = on_idle,
-									.done = on_done,
-									.part_get = on_part_get,
-									.part_put = on_part_put,
-									.trouble = on_trouble};
+	srv_pool_callbacks callbacks = {r,	  on_ready,	   on_idle,		on_done,
+									NULL, on_part_get, on_part_put, on_trouble};
 	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
 		return false;
 	uv_signal_init(&r->loop, &r->interrupt);

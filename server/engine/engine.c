@@ -190,31 +190,6 @@ static void on_pool_progress(void *user, void *job_, hob_str stage, float fracti
 	job->progress = fraction;
 }
 
-static int on_part_get(void *user, const uint8_t key[32])
-{
-	srv_engine *engine = user;
-	hob_sha256 part, blob;
-	memcpy(part.bytes, key, sizeof part.bytes);
-	uint64_t size;
-	int fd = srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
-	engine->counters.parts_reused += fd >= 0;
-	return fd;
-}
-
-static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
-{
-	(void)fd;
-	srv_engine *engine = user;
-	hob_sha256 part, blob;
-	hob_error error;
-	memcpy(part.bytes, key, sizeof part.bytes);
-	engine->counters.parts_made++;
-	if (!srv_blob_put(engine->store, bytes, &blob, &error) ||
-		!srv_store_put_part(engine->store, &part, &blob, &error))
-		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", error.context);
-	engine->publish.rows = true;
-}
-
 static void on_pool_trouble(void *user, const hob_error *why)
 {
 	srv_engine *engine = user;
@@ -283,6 +258,20 @@ void srv_engine_flush(srv_engine *engine)
 	srv_publish_turn(&engine->publish, show, engine);
 }
 
+/* Between two of these calls, without what the loop slept. */
+static void count_turn(srv_engine *engine)
+{
+	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop);
+	uint64_t took = now - engine->turn_began_ns, slept = idle - engine->turn_idle_ns;
+	took = engine->turn_began_ns > 0 && took > slept ? took - slept : 0;
+	engine->turn_began_ns = now;
+	engine->turn_idle_ns = idle;
+	engine->counters.turns++;
+	engine->counters.turns_slow += took > SRV_ENGINE_TURN_MS * 1000000ull;
+	if (took > engine->counters.turn_longest_ns)
+		engine->counters.turn_longest_ns = took;
+}
+
 /* Once per turn, before the loop sleeps. */
 static void on_flush(uv_prepare_t *prepare)
 {
@@ -290,6 +279,7 @@ static void on_flush(uv_prepare_t *prepare)
 	srv_engine_step_batches(engine);
 	srv_engine_flush(engine);
 	srv_engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
+	count_turn(engine);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -419,8 +409,9 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .root_fds = engine->root_fds,
 							 .root_count = roots,
 							 .one_first = true};
-	srv_pool_callbacks pool_callbacks = {engine,		   on_pool_ready, on_pool_idle, srv_engine_pool_done,
-										 on_pool_progress, on_part_get,	  on_part_put,	on_pool_trouble};
+	srv_pool_callbacks pool_callbacks = {
+		engine,			  on_pool_ready,	   on_pool_idle,		srv_engine_pool_done,
+		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_trouble};
 	if (!srv_pool_new(loop, &pool, &pool_callbacks, &engine->pool, err)) {
 		srv_engine_free(engine);
 		return false;
@@ -432,6 +423,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 									 .give = options->push};
 	engine->claim_chance = (uint64_t)srv_engine_now_ms() * 2654435761u + (uint64_t)getpid();
 	bool asks = !options->upstream || srv_upstream_new(loop, &upstream, store, &engine->upstream, err);
+	uv_loop_configure(loop, UV_METRICS_IDLE_TIME);
 	uv_prepare_init(loop, &engine->flush);
 	uv_async_init(loop, &engine->posted, srv_engine_on_posted);
 	uv_timer_init(loop, &engine->timer);

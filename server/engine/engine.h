@@ -69,6 +69,9 @@ typedef struct srv_engine_times {
 enum { SRV_DERIVE_MADE, SRV_DERIVE_USELESS, SRV_DERIVE_FAILED, SRV_DERIVE_CANCELLED, SRV_DERIVE_RESULTS };
 
 /* Since start; written by the loop's thread, read by any. */
+/* A turn of the loop is to take no longer, whatever happens: everybody waits meanwhile. */
+enum { SRV_ENGINE_TURN_MS = 5 };
+
 typedef struct srv_engine_counters {
 	atomic_ullong jobs;		 /* jobs finished, whatever their result */
 	atomic_ullong cooked;	 /* by a worker, well, to the end */
@@ -90,8 +93,9 @@ typedef struct srv_engine_counters {
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
-	atomic_ullong audits_same, audits_different; /* cooked again in quiet times, and what came of it */
-	atomic_ullong rebuilds;						 /* of a damaged index, after the store was opened */
+	atomic_ullong audits_same, audits_different;	  /* cooked again in quiet times, and what came of it */
+	atomic_ullong turns, turns_slow, turn_longest_ns; /* of the loop; slow: above SRV_ENGINE_TURN_MS */
+	atomic_ullong rebuilds;							  /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;		 /* queue_length: what waits for its turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* of that, by class */
 	atomic_ullong input_bytes;		   /* of all sources and what they need, each file once; once a second */

@@ -66,6 +66,9 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	srv_metric_head(out, METRIC_audits);
 	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
 	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
+	one(out, METRIC_loop_turns, c->turns);
+	one(out, METRIC_loop_slow_turns, c->turns_slow);
+	one_ns(out, METRIC_loop_longest_turn, c->turn_longest_ns);
 	one(out, METRIC_worker_crashes, c->crashed);
 	one(out, METRIC_worker_interrupted, c->interrupted);
 	one(out, METRIC_worker_timeouts, c->timed_out);

@@ -215,6 +215,7 @@ struct srv_engine {
 	srv_publish publish;
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
+	uint64_t turn_began_ns, turn_idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
 	srv_activity *activity;
 	uv_work_t sync_work;
 	bool syncing;
@@ -398,6 +399,9 @@ void srv_engine_claim_more(srv_engine *engine);
 void srv_engine_end_claim(engine_job *job); /* before it is freed */
 void srv_engine_close_claims(srv_engine *engine);
 /* engine_finish.c: from the worker's answer to what is published */
+/* engine_parts.c: callbacks of the pool */
+int srv_engine_part_get(void *user, const uint8_t key[32]);
+void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 void srv_engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */
 /* Keeps what a death, or a failure for want of time or memory, was observed under. */

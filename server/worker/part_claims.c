@@ -45,6 +45,13 @@ srv_claim_answer srv_claims_ask(srv_claims *claims, uint32_t worker, const uint8
 	return claim.waits && kept ? SRV_CLAIM_WAIT : SRV_CLAIM_MAKE;
 }
 
+void srv_claims_store(srv_claims *claims, const uint8_t key[32])
+{
+	for (uint32_t i = 0; i < claims->count; i++)
+		if (!claims->items[i].waits && memcmp(claims->items[i].key, key, 32) == 0)
+			claims->items[i].worker = HOB_NONE;
+}
+
 void srv_claims_end(srv_claims *claims, const uint8_t key[32])
 {
 	for (uint32_t i = claims->count; i-- > 0;)

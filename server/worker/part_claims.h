@@ -29,6 +29,9 @@ typedef enum srv_claim_answer {
 /* A part that is not known is asked for. With `wait` the worker gives up whatever else it claimed. */
 srv_claim_answer srv_claims_ask(srv_claims *claims, uint32_t worker, const uint8_t key[32], bool wait);
 
+/* The part is made and is being stored: it stays claimed until srv_claims_end, whatever becomes of its maker. */
+void srv_claims_store(srv_claims *claims, const uint8_t key[32]);
+
 /* The part is there, or its maker gave up: takes the claim away. */
 void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 

@@ -335,7 +335,7 @@ static void on_timer_closed(uv_handle_t *handle)
  * the memory goes. */
 void srv_pool_maybe_closed(srv_pool *pool)
 {
-	if (!pool->closing)
+	if (!pool->closing || pool->parts_pending > 0)
 		return;
 	for (uint32_t i = 0; i < pool->count; i++)
 		if (pool->workers[i].state != GONE || pool->workers[i].export.pid > 0)

@@ -65,10 +65,10 @@ typedef struct srv_pool_callbacks {
 	/* The outcome belongs to the callee. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	void (*progress)(void *user, void *job, hob_str stage, float fraction);
-	/* Parts: a descriptor that the pool sends and closes, or -1; bytes to keep. */
+	/* Parts: a descriptor that the pool sends and closes, or -1; and bytes to keep: the callee unmaps them, on any thread, and says
+	 * srv_pool_part_kept, at once or later. fd: sealed, closed by the pool when this returns. */
 	int (*part_get)(void *user, const uint8_t key[32]);
-	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes,
-					 int fd); /* fd: sealed, closed by the pool */
+	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 	/* A worker cannot be started: `why` (NO_WORKER) names the program and what the system said. Retried with back-off,
 	 * at most 10 s; NULL when one started again. */
 	void (*trouble)(void *user, const hob_error *why);
@@ -115,6 +115,11 @@ typedef struct srv_pool_job {
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
 /* Somebody waits for a running job now. It goes on as it is where the priority may not be raised. */
 void srv_pool_hurry(srv_pool *pool, void *job);
+/* What part_put was given is kept, or could not be: workers that wait for the part are answered. Every part_put ends with this,
+ * also while the pool closes, which waits for it. */
+void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
+/* Any thread. */
+void srv_pool_part_unmap(hob_bytes bytes);
 /* The job ends as cancelled; its worker is killed. False when the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
 /* The folder behind root number `root` is another one now. Workers opened the old one and are shut in with it: they are

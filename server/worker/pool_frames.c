@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FRAMES_MAX: a worker that never stops talking must not keep the loop from others. */
-enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200, FRAMES_MAX = 64 };
+/* FRAMES_MAX: a worker that never stops talking must not keep the loop from others. PARTS_PENDING_MAX: parts that wait to be
+ * stored; more are made again when they are needed. */
+enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200, FRAMES_MAX = 64, PARTS_PENDING_MAX = 1024 };
 
 /* ---- parts that workers share */
 
@@ -201,7 +202,7 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
 	struct stat info;
-	if (!pool->callbacks.part_put || w->alone || fd < 0 ||
+	if (!pool->callbacks.part_put || w->alone || fd < 0 || pool->parts_pending >= PARTS_PENDING_MAX ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
 		info.st_size <= 0 || (uint64_t)info.st_size > HOB_LIMIT_OUTPUT_BYTES - w->part_bytes)
 		return;
@@ -209,10 +210,22 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return;
+	pool->parts_pending++;
+	srv_claims_store(&pool->claims, frame->key);
 	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
-	munmap(at, (size_t)info.st_size);
-	srv_claims_end(&pool->claims, frame->key);
+}
+
+void srv_pool_part_unmap(hob_bytes bytes)
+{
+	munmap((void *)(uintptr_t)bytes.data, bytes.size);
+}
+
+void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32])
+{
+	pool->parts_pending--;
+	srv_claims_end(&pool->claims, key);
 	srv_pool_wake_waiters(pool);
+	srv_pool_maybe_closed(pool);
 }
 
 static bool is_word(hob_str text)

@@ -72,6 +72,7 @@ struct srv_pool {
 	srv_pool_counters counters;
 	uint64_t oom_kills; /* of the kernel, when it was looked last */
 	srv_claims claims;
+	uint32_t parts_pending; /* handed over and not kept yet */
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 

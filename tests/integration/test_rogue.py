@@ -88,6 +88,22 @@ class Rogue(Scenario):
             with self.subTest(landlock=level):
                 self.attack(level)
 
+    def cpu_ticks(self, pid, thread=False):
+        place = f"/proc/{pid}/task/{pid}/stat" if thread else f"/proc/{pid}/stat"
+        return sum(int(field) for field in pathlib.Path(place).read_text().rsplit(")", 1)[1].split()[11:13])
+
+    def test_what_it_leaves_is_hashed_beside_the_loop(self):
+        with self.daemon(2) as daemon:
+            daemon.sync()
+            pid, before = daemon.process.pid, daemon.counters()['hob_cook_parts_total{result="made"}']
+            loop, whole = self.cpu_ticks(pid, thread=True), self.cpu_ticks(pid)
+            self.put("say-putlarge.rogue", "of 128 MB")
+            until(lambda: daemon.counters()['hob_cook_parts_total{result="made"}'] == before + 4, "the keeping of four parts")
+            loop, whole = self.cpu_ticks(pid, thread=True) - loop, self.cpu_ticks(pid) - whole
+            self.assertLess(loop, whole / 2)
+            self.assertGreater(daemon.counters()["hob_loop_turns_total"], 0)
+            print(f"rogue: parts of 128 MB: the loop took {loop * 10} ms of {whole * 10} ms")
+
     @unittest.skipUnless(LONG, "belongs to the long form")
     def test_without_a_sandbox(self):
         self.attack(0, "--sandbox", "off")

@@ -390,6 +390,21 @@ static void put_flood(void)
 	raise(SIGSEGV);
 }
 
+static void put_large(void)
+{
+	static uint8_t bytes[1 << 16];
+	for (uint8_t i = 0; i < 4; i++) {
+		int fd = rogue_memory(32 << 20);
+		memset(bytes, i, sizeof bytes);
+		for (int n = 0; n < 512; n++)
+			(void)!write(fd, bytes, sizeof bytes);
+		srv_frame frame = {.type = SRV_FRAME_PART_PUT, .key = {i, 1}};
+		(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
+		close(fd);
+	}
+	raise(SIGSEGV);
+}
+
 static void many_descriptors(void)
 {
 	enum { COUNT = 250 };
@@ -528,6 +543,7 @@ int rogue_lie(const char *name, const char *source, int root)
 				{"getwait", get_and_wait},
 				{"putnothing", put_nothing},
 				{"putflood", put_flood},
+				{"putlarge", put_large},
 				{"descriptors", many_descriptors},
 				{"kill", kill_itself},
 				{"stop", stop_itself},

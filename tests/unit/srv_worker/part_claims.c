@@ -75,6 +75,25 @@ static void two_never_wait_for_each_other(void **state)
 	srv_claims_release(&c);
 }
 
+static void what_is_being_stored_outlives_its_maker(void **state)
+{
+	(void)state;
+	srv_claims c = {0};
+	uint32_t worker;
+	uint8_t key[32];
+	assert_int_equal(srv_claims_ask(&c, 0, one, false), SRV_CLAIM_MAKE);
+	srv_claims_store(&c, one);
+	srv_claims_leave(&c, 0);
+	assert_int_equal(srv_claims_ask(&c, 1, one, true), SRV_CLAIM_WAIT);
+	assert_int_equal(srv_claims_ask(&c, 0, two, true), SRV_CLAIM_MAKE);
+	assert_int_equal(srv_claims_ask(&c, 2, one, false), SRV_CLAIM_ELSEWHERE);
+	assert_false(srv_claims_next(&c, &worker, key));
+	srv_claims_end(&c, one);
+	assert_true(srv_claims_next(&c, &worker, key));
+	assert_int_equal(worker, 1);
+	srv_claims_release(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +101,7 @@ int main(void)
 		cmocka_unit_test(who_waits_is_woken_once_when_it_is_there),
 		cmocka_unit_test(the_next_takes_over_when_the_maker_ends),
 		cmocka_unit_test(two_never_wait_for_each_other),
+		cmocka_unit_test(what_is_being_stored_outlives_its_maker),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
