@@ -7,6 +7,7 @@
 
 #include "../config/ignore.h"
 #include "../fs/whole_path.h"
+#include "../live/live.h"
 #include "../../core/base/json_write.h"
 
 #include <errno.h>
@@ -43,6 +44,8 @@ typedef struct daemon_state {
 	srv_engine_root roots[ROOTS_MAX];
 	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
 	uint32_t root_count;
+	srv_live *live; /* NULL: not wanted */
+	uv_timer_t live_timer;
 } daemon_state;
 
 /* ---- roots */
@@ -104,6 +107,38 @@ static bool add_roots(daemon_state *d, char **operands, hob_error *err)
 	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++)
 		ok = add_root(d, d->config.sources[i].path, d->config.sources[i].name, (int)i, err);
 	return ok && (d->root_count > 0 || add_root(d, ".", "", -1, err));
+}
+
+/* ---- live models */
+
+static void drop_idle(uv_timer_t *timer)
+{
+	daemon_state *d = timer->data;
+	uint32_t dropped = srv_live_drop_idle(d->live, time(NULL), SRV_LIVE_IDLE_S);
+	if (dropped > 0)
+		srv_log(SRV_LOG_INFO, "live", "%u model%s dropped: nothing new came for an hour", dropped,
+				HOB_PLURAL(dropped));
+}
+
+/* After the cache is locked, before the roots are watched. */
+static bool open_live(daemon_state *d, hob_error *err)
+{
+	if (!srv_config_flag(&d->config, SRV_CONFIG_live))
+		return true;
+	for (uint32_t i = 0; i < d->root_count; i++)
+		if (strcmp(d->roots[i].name, SRV_LIVE_ROOT) == 0)
+			return hob_fail(err, USAGE,
+							"the folder '%s' is called '" SRV_LIVE_ROOT
+							"', as the models of --live are: give it another "
+							"name in 'sources' of hob.json",
+							d->roots[i].path);
+	if (!srv_live_open(srv_config_text(&d->config, SRV_CONFIG_cache), &d->live, err) ||
+		!add_root(d, srv_live_folder(d->live), SRV_LIVE_ROOT, -1, err))
+		return false;
+	uv_timer_init(&d->loop, &d->live_timer);
+	d->live_timer.data = d;
+	uv_timer_start(&d->live_timer, drop_idle, 60000, 60000);
+	return true;
 }
 
 /* ---- SIGHUP: what can change while it runs does, the rest is named */
@@ -325,6 +360,8 @@ static void on_engine_closed(void *user)
 	srv_serve_notify_stop(&d->notify);
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
+	if (d->live_timer.data)
+		uv_close((uv_handle_t *)&d->live_timer, NULL);
 }
 
 static void stop(void *user, const char *why)
@@ -407,7 +444,7 @@ static void use_passed_sockets(daemon_state *d, srv_http_options *http)
 	http->socket_count = d->service.socket_count;
 }
 
-static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *err)
+static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
 	srv_http_options http;
@@ -419,6 +456,9 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 	if (rebuilt)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"the index was damaged and was rebuilt; nothing has to be cooked again");
+	if (!open_live(d, err))
+		return false;
+	engine->root_count = d->root_count;
 	d->events = srv_events_new(srv_store_epoch(d->store), first_seq(d->store), EVENTS_KEPT);
 	d->views = srv_views_new();
 	if (!d->events || !d->views)
@@ -432,6 +472,7 @@ static bool start(daemon_state *d, const srv_engine_options *engine, hob_error *
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
 								.store = d->store,
+								.live = d->live,
 								.control = srv_engine_port(d->engine),
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
@@ -471,6 +512,7 @@ static void release(daemon_state *d)
 	srv_engine_free(d->ended);
 	srv_views_free(d->views);
 	srv_events_free(d->events);
+	srv_live_close(d->live);
 	srv_store_close(d->store);
 	for (uint32_t i = 0; i < d->root_count; i++) {
 		free((char *)(uintptr_t)d->roots[i].name);
@@ -517,7 +559,6 @@ static int run_serve(int argc, char **argv)
 	engine.farm = d.upstream.has_farm ? &d.upstream.farm : NULL;
 	engine.cache = srv_config_text(&d.config, SRV_CONFIG_cache);
 	engine.roots = d.roots;
-	engine.root_count = d.root_count;
 	srv_log_init(srv_serve_log_level(&d.config), logs_json(&d));
 	signal(SIGPIPE, SIG_IGN);
 	d.began_ns = now_ns();

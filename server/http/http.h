@@ -9,6 +9,7 @@
 #include "../control/control.h"
 #include "../view/view.h"
 #include "../events/events.h"
+#include "../live/live.h"
 #include "../store/store.h"
 
 typedef struct srv_http_options {
@@ -40,6 +41,7 @@ typedef struct srv_http_sources {
 	srv_views *views;
 	srv_events *events;
 	srv_store *store;
+	srv_live *live; /* NULL: no live models are taken */
 	srv_control_port control;
 	/* Prometheus text of everything but HTTP itself is appended by this call (HTTP thread; must only read
 	 * atomics and views). */

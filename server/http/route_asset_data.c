@@ -289,6 +289,20 @@ static const char *picture_type(hob_str ending)
 													: "application/octet-stream";
 }
 
+/* What stands for the asset while the user of live= has not saved it; its name goes to `full`. */
+static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf *full)
+{
+	hob_str user;
+	if (!r->http->sources.live || !srv_request_param(r, "live", &user) || !srv_live_is_user(user))
+		return NULL;
+	hob_buf asset = {0};
+	hob_buf_printf(&asset, "%.*s/%.*s", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
+	srv_live_put_name(full, user, hob_buf_str(&asset));
+	hob_buf_release(&asset);
+	const srv_view_asset *found = srv_view_find(view, hob_buf_str(full));
+	return found && found->state != SRV_REMOVED ? found : NULL;
+}
+
 enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
@@ -301,12 +315,16 @@ enum MHD_Result srv_route_asset_data(request *r)
 	hob_str profile = {0};
 	srv_request_param(r, "profile", &profile);
 	hob_buf full = {0};
-	srv_put_profile_root(&full, r->args[0], profile);
-	hob_buf_put(&full, "/", 1);
-	hob_buf_put_str(&full, r->args[1]);
-	w.full = hob_buf_str(&full);
 	const srv_view *view = srv_views_take(r->http->sources.views);
-	const srv_view_asset *asset = srv_view_find(view, w.full);
+	const srv_view_asset *asset = find_live(r, view, &full);
+	if (!asset) {
+		full.size = 0;
+		srv_put_profile_root(&full, r->args[0], profile);
+		hob_buf_put(&full, "/", 1);
+		hob_buf_put_str(&full, r->args[1]);
+		asset = srv_view_find(view, hob_buf_str(&full));
+	}
+	w.full = hob_buf_str(&full);
 	hob_sha256 picture;
 	if (!asset && names_picture(r->args[1], &picture)) {
 		srv_view_drop(view);

@@ -1,6 +1,8 @@
 /* The JavaScript client: its sample in a browser that looks at a real daemon, and the same client in Node. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -56,7 +58,7 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 	before(async () => {
 		server = await startServer({ client: join(project, 'web/client'), node_modules: join(here, 'node_modules') }, 0);
 		const origin = `http://127.0.0.1:${server.address().port}`;
-		studio = await openStudio({ 'cook.json': '{"lods":{"max":1},"meshlets":false}', 'a.obj': objText(3), 'grids.obj': gridsText(50) }, { options: ['--cors-origin', origin] });
+		studio = await openStudio({ 'cook.json': '{"lods":{"max":1},"meshlets":false}', 'a.obj': objText(3), 'grids.obj': gridsText(50) }, { options: ['--cors-origin', origin, '--live'] });
 		await studio.sync();
 		browser = await launchBrowser();
 		viewer = async (asset, context) => {
@@ -194,6 +196,60 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 		await assert.rejects(hob.get('art/none.obj'), (error) => error.status === 404 && error.hint.length > 5);
 		await assert.rejects(hob.get('art/none.obj', 'meshes', { older: old }), (error) => error.status === 404 && error.hint.length > 5);
 		await assert.rejects(new HobClient('http://127.0.0.1:1').get('art/a.obj'), { code: 'unreachable' });
+	});
+
+	test('in Node: what a user has not saved is shown to those who ask for it, and what is saved again afterwards', async () => {
+		const model = readFileSync(join(project, 'tests/data/models/simple/BoxVertexColors.glb'));
+		const hash = createHash('sha256').update(model).digest('hex');
+		const ask = async (method, target, body) => {
+			const headers = { 'Content-Type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' };
+			const answer = await fetch(studio.origin + target, { method, body, headers });
+			assert.ok(answer.ok, await answer.text());
+		};
+		const [plain, live] = [new HobClient(studio.origin), new HobClient(studio.origin, { live: 'ann' })];
+		const saved = await plain.get('art/a.obj');
+		assert.equal((await live.get('art/a.obj')).hash, saved.hash);
+		const heard = { plain: [], live: [] };
+		const waiting = [];
+		let heardMore = () => {};
+		const listen = (who, client) => new Promise((resolve) => waiting.push(client.watch('art/a.obj', ({ kind, data }) => {
+			if (kind === 'hello') resolve();
+			if (kind !== 'asset') return;
+			const meshes = data.outputs?.find(({ name }) => name === 'meshes');
+			if (meshes) heard[who].push([data.asset, meshes.hash]);
+			heardMore();
+		})));
+		await Promise.all([listen('plain', plain), listen('live', live)]);
+		const last = async (who, wanted) => {
+			for (const end = Date.now() + patience; JSON.stringify(heard[who].at(-1)) !== JSON.stringify(wanted);) {
+				assert.ok(Date.now() < end, `${who} heard ${JSON.stringify(heard[who])}, not ${wanted}`);
+				await new Promise((resolve) => {
+					heardMore = resolve;
+					setTimeout(resolve, end - Date.now()).unref();
+				});
+			}
+		};
+		try {
+			await ask('PUT', `/blobs/${hash}`, model);
+			await ask('PUT', '/api/v1/live/ann/art/a.obj', JSON.stringify({ sha256: hash }));
+			await studio.sync();
+			const shown = await live.get('art/a.obj');
+			assert.notEqual(shown.hash, saved.hash);
+			await last('live', ['art/a.obj', shown.hash]);
+			assert.equal((await live.asset('art/a.obj')).name, 'art/a.obj');
+			studio.save('a.obj', objText(9));
+			await studio.sync();
+			const newer = await plain.get('art/a.obj');
+			await last('plain', ['art/a.obj', newer.hash]);
+			assert.equal((await live.get('art/a.obj')).hash, shown.hash);
+			await ask('DELETE', '/api/v1/live/ann');
+			await last('live', ['art/a.obj', newer.hash]);
+			assert.ok(!heard.plain.some(([, seen]) => seen === shown.hash));
+			assert.equal(heard.live.filter(([, seen]) => seen === newer.hash).length, 1, 'what was saved meanwhile did not replace what is shown');
+			assert.equal((await live.get('art/a.obj')).hash, newer.hash);
+		} finally {
+			for (const stop of waiting) stop();
+		}
 	});
 
 	test('in Node: a flipped byte is refused by name, by hash and in a delta', async () => {

@@ -17,7 +17,11 @@ MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
 SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
+import urllib.request
 import addon_utils, bpy
+def follow():
+    with urllib.request.urlopen({url!r} + "/api/v1/assets?fields=name,stats") as answer:
+        return answer.read().decode()
 for name in ("io_scene_gltf2", "hob_link"):
     addon_utils.enable(name, default_set=True, handle_error=lambda error: sys.exit(repr(error)))
 settings = bpy.context.preferences.addons["hob_link"].preferences
@@ -27,6 +31,11 @@ bpy.ops.mesh.primitive_cube_add()
 bpy.ops.wm.save_as_mainfile(filepath={blend!r})
 bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
 bpy.ops.wm.save_mainfile()
+bpy.context.preferences.addons["hob_link"].preferences.user = "ann"
+bpy.ops.mesh.primitive_cube_add()
+bpy.ops.hob.live()
+print("followers:", follow(), flush=True)
+bpy.ops.hob.live()
 bpy.context.preferences.addons["hob_link"].preferences.url = "http://127.0.0.1:1"
 bpy.ops.hob.export()
 """
@@ -50,6 +59,23 @@ class Link(Scenario):
                 link.cooked("art/props/box.glb")
             self.assertRegex(str(failed.exception), r"^art/props/box\.glb: .{10,}")
             self.assertEqual(list(daemon.assets()), ["art/props/box.glb"])
+
+    def test_what_is_not_saved_is_shown_to_those_who_follow_the_user(self):
+        with self.serve("--live") as daemon:
+            link = hob_link.Daemon(f"127.0.0.1:{daemon.port}")
+            self.put("box.glb", MODEL.read_bytes())
+            daemon.sync()
+            saved = daemon.get("/a/art/box.glb").body
+            other = (PROJECT / "tests/data/models/simple/AnimatedMorphCube.glb").read_bytes()
+            self.assertRegex(link.show("ann", "art/box.glb", other), r"^live/ann/art/box\.glb\.glb: 12 triangles, 1 mesh, ")
+            self.assertNotEqual(daemon.get("/a/art/box.glb?live=ann").body, saved)
+            self.assertEqual(daemon.get("/a/art/box.glb").body, saved)
+            with self.assertRaises(hob_link.Trouble):
+                link.show("ann", "art/box.glb", b"no model")
+            link.hide("ann")
+            daemon.sync()
+            self.assertEqual(daemon.get("/a/art/box.glb?live=ann").body, saved)
+        self.assertRegex(hob_link.user_name(), r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$")
 
     def test_what_is_wrong_is_said_with_what_to_do(self):
         def refused(call, *arguments):
@@ -83,8 +109,8 @@ class Link(Scenario):
 
 @unittest.skipUnless(shutil.which("blender"), "there is no blender (apt-get install blender python3-numpy)")
 class InBlender(Scenario):
-    def test_two_saves_are_cooked_and_a_daemon_that_is_away_is_told(self):
-        with self.serve() as daemon:
+    def test_two_saves_and_what_is_on_screen_are_cooked_and_a_daemon_that_is_away_is_told(self):
+        with self.serve("--live") as daemon:
             script = self.folder / "drive.py"
             script.write_text(SCRIPT.format(folder=str(PROJECT / "web/blender"), url=f"http://127.0.0.1:{daemon.port}",
                                             art=str(self.art), blend=str(self.folder / "thing.blend")))
@@ -96,11 +122,15 @@ class InBlender(Scenario):
             if any("needs python3-numpy" in line for line in said):
                 self.skipTest("this blender cannot export glTF: apt-get install python3-numpy")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertEqual(len(said), 3, done.stdout)
+            self.assertEqual(len(said), 4, done.stdout)
             self.assertRegex(said[0], r"^hob: cooked art/thing\.glb: 12 triangles, 1 mesh")
             self.assertRegex(said[1], r"^hob: cooked art/thing\.glb: 92 triangles, 2 meshes")
-            self.assertRegex(said[2], r"^hob: failed: Hob at http://127\.0\.0\.1:1 cannot be reached")
-            self.assertEqual(daemon.assets()["art/thing.glb"]["stats"]["triangles"], 92)
+            self.assertRegex(said[2], r"^hob: cooked live/ann/art/thing\.glb\.glb: 104 triangles, 3 meshes")
+            self.assertIn("live/ann/art/thing.glb.glb", re.search("followers: .*", done.stdout)[0])
+            daemon.sync()
+            self.assertEqual(list(daemon.assets()), ["art/thing.glb"])
+            self.assertRegex(said[3], r"^hob: failed: Hob at http://127\.0\.0\.1:1 cannot be reached")
+            self.assertEqual(daemon.assets()["art/thing.glb"]["stats"]["triangles"], 104)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("GET", "/api/v1/assets/{id}/compare/picture", 422),
     ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: unit.srv_http and output=glb meet it
+    ("PUT", "/api/v1/live/{user}/{path}", 201), ("PUT", "/api/v1/live/{user}/{path}", 507),  # these four: test_live
+    ("DELETE", "/api/v1/live/{user}/{path}", 200), ("DELETE", "/api/v1/live/{user}", 200),
     ("GET", "/a/{root}/{path}", 507),  # a disk that fills between a cook and what is made of it
     ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
 NO_HASH = "0" * 64

@@ -30,6 +30,7 @@ MAY = {
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
+    "server/live": ["core/base"],
     "server/service": ["core/base"],
     "server/client": ["core/base"],
     "server/settings": ["core/base", "core/hash", "core/recipe", "server/fs"],
@@ -54,11 +55,11 @@ MAY = {
                       "server/queue", "server/settings", "server/reuse", "server/upstream", "server/farm", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control",
                       "server/view",
                       "server/derive", "server/metrics", "schema"],
-    "server/http": ["core/base", "server/fs", "server/log", "server/auth", "server/events", "server/store", "server/control",
+    "server/http": ["core/base", "server/fs", "server/live", "server/log", "server/auth", "server/events", "server/store", "server/control",
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/recipe", "core/formats", "core/texture", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
-                   "server/store", "server/auth", "server/http", "server/engine", "server/config", "server/settings", "server/reuse", "server/fs"],
+                   "server/store", "server/auth", "server/http", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 LINES = 700

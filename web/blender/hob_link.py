@@ -4,8 +4,15 @@ Edit > Preferences > Add-ons > Install, choose this file, set the daemon's addre
 then exports NAME.glb there; File > Export > Hob does it at once. The result is in the status bar, a failure in a box as well.
 In `blender --background` it is printed.
 
+The panel "Hob" of the 3D view (N) shows what is on screen without saving: with "Live" on, each pause in the work is exported and
+given to the daemon (hob serve --live) as that of the user who is named there. Renderers that follow the user show it, nobody else
+does; switching it off, closing the file or Blender takes it away.
+
 The first half needs no Blender and is what the tests drive; the second half is the add-on.
 """
+import atexit
+import getpass
+import hashlib
 import importlib.util
 import json
 import os
@@ -37,14 +44,18 @@ class Daemon:
     def __init__(self, url, token=""):
         self.url, self.token = (url if "://" in url else "http://" + url).rstrip("/"), token
 
-    def ask(self, target, body=None, timeout=10):
-        request = urllib.request.Request(self.url + target, data=None if body is None else json.dumps(body).encode(),
-                                         headers={"Content-Type": "application/json"} if body is not None else {})
+    def ask(self, target, body=None, timeout=10, method=None):
+        """body: bytes as they are, anything else as JSON. The answer's JSON, None where it is empty."""
+        plain = isinstance(body, bytes)
+        kind = "application/octet-stream" if plain else "application/json"
+        request = urllib.request.Request(self.url + target, data=body if plain or body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": kind} if body is not None else {}, method=method)
         if self.token:
             request.add_header("Authorization", "Bearer " + self.token)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return json.load(answer)
+                text = answer.read()
+                return json.loads(text) if text else None
         except urllib.error.HTTPError as error:
             try:
                 problem = json.load(error)
@@ -54,7 +65,7 @@ class Daemon:
             raise Trouble(": ".join(filter(None, words))) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise Trouble(f"Hob at {self.url} cannot be reached ({reason}); the file is exported and will be cooked") from error
+            raise Trouble(f"Hob at {self.url} cannot be reached ({reason})") from error
 
     def asset_of(self, path):
         """The asset's name of a file: root/path."""
@@ -69,6 +80,19 @@ class Daemon:
 
     def cooked(self, name, timeout=COOK_SECONDS):
         """Waits until everything saved in its watched folder is cooked; a line about this asset, or Trouble."""
+        return self.result(name, timeout)
+
+    def show(self, user, name, glb, timeout=COOK_SECONDS):
+        """What `user` sees stands for the asset until it is saved; a line about its cook, or Trouble."""
+        digest = hashlib.sha256(glb).hexdigest()
+        self.ask("/blobs/" + digest, glb, 60, "PUT")
+        told = self.ask(f"/api/v1/live/{urllib.parse.quote(user, '')}/{urllib.parse.quote(name)}", {"sha256": digest}, method="PUT")
+        return self.result(told["name"], timeout)
+
+    def hide(self, user):
+        self.ask(f"/api/v1/live/{urllib.parse.quote(user, '')}", method="DELETE")
+
+    def result(self, name, timeout):
         self.ask("/api/v1/sync", {"timeout_ms": int(timeout * 1000), "roots": [name.partition("/")[0]]}, timeout + 10)
         query = urllib.parse.urlencode({"path": name, "fields": "name,state,stats,bytes,cook_ms,warnings,error"})
         asset = next((item for item in self.ask("/api/v1/assets?" + query)["items"] if item["name"] == name), None)
@@ -98,6 +122,16 @@ def export_into(folder, name, export):
         shutil.rmtree(hidden, ignore_errors=True)
 
 
+def user_name():
+    """The user of this machine, as /api/v1/live takes one."""
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        name = ""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name).lstrip(".")
+    return name[:64] or "artist"
+
+
 try:
     import bpy
     from bpy.app.handlers import persistent
@@ -112,9 +146,10 @@ if bpy:
         folder: bpy.props.StringProperty(name="Export to", subtype="DIR_PATH", description="A folder that Hob watches; empty: where the .blend is")
         on_save: bpy.props.BoolProperty(name="Export on every save", default=True)
         apply_modifiers: bpy.props.BoolProperty(name="Apply modifiers", default=True)
+        user: bpy.props.StringProperty(name="Live as", default=user_name(), description="Renderers that ask with live=NAME show what is on screen here")
 
         def draw(self, _context):
-            for name in ("url", "token", "folder", "on_save", "apply_modifiers"):
+            for name in ("url", "token", "folder", "on_save", "apply_modifiers", "user"):
                 self.layout.prop(self, name)
 
     def say(text, failed=False):
@@ -148,16 +183,138 @@ if bpy:
         try:
             return daemon.cooked(daemon.asset_of(path)), False
         except Trouble as trouble:
-            return str(trouble), True
+            return f"{trouble}; the file is exported and will be cooked" if "cannot be reached" in str(trouble) else str(trouble), True
 
-    def publish():
-        """Exports now; the answer of the daemon is waited for beside, except where nobody works meanwhile."""
+    def target():
+        """Where the .blend is exported to: folder, name."""
         settings = bpy.context.preferences.addons[__name__].preferences
         blend = bpy.data.filepath
         if not blend:
             raise Trouble("save the .blend first: its name becomes the model's")
         folder = bpy.path.abspath(settings.folder) if settings.folder else os.path.dirname(blend)
-        path = export_into(folder, os.path.splitext(os.path.basename(blend))[0], gltf)
+        return folder, os.path.splitext(os.path.basename(blend))[0]
+
+    class Live:
+        """What is on screen, while it is switched on. Blender is touched by its own thread only; the daemon by another."""
+        on, dirty, busy, exporting = False, False, False, False
+        given = None  # digest of what the daemon has
+        says, failed, shown = "", False, False
+        answers = []
+
+    def show_now():
+        """Exports what is on screen; then a call that gives it to the daemon and returns (line, failed)."""
+        settings = bpy.context.preferences.addons[__name__].preferences
+        folder, name = target()
+        daemon, user = Daemon(settings.url, settings.token), settings.user
+        with tempfile.TemporaryDirectory(prefix="hob-live-") as hidden:
+            made = os.path.join(hidden, name + ".glb")
+            Live.exporting = True
+            try:
+                gltf(made)
+            finally:
+                Live.exporting = False
+            with open(made, "rb") as file:
+                glb = file.read()
+        path = os.path.join(folder, name + ".glb")
+
+        digest = hashlib.sha256(glb).hexdigest()
+        if digest == Live.given:
+            return lambda: (Live.says, Live.failed)
+
+        def give():
+            try:
+                line = daemon.show(user, daemon.asset_of(path), glb)
+                Live.given = digest
+                return line, False
+            except Trouble as trouble:
+                return str(trouble), True
+        return give
+
+    def look_live():
+        """Every quarter of a second while Live is on; the seconds until the next call, or None."""
+        if Live.answers:
+            (Live.says, Live.failed), Live.busy = Live.answers.pop(), False
+            redraw()
+        if not Live.on:
+            return None
+        if Live.dirty and not Live.busy and bpy.context.mode != "SCULPT":
+            Live.dirty, Live.busy, Live.shown = False, True, True
+            try:
+                give = show_now()
+                threading.Thread(target=lambda: Live.answers.append(give()), daemon=True).start()
+            except Trouble as trouble:
+                Live.says, Live.failed, Live.busy = str(trouble), True, False
+            redraw()
+        return 0.25
+
+    def redraw():
+        for window in bpy.context.window_manager.windows:
+            for area in window.screen.areas:
+                if area.type == "VIEW_3D":
+                    area.tag_redraw()
+
+    def end_live():
+        Live.on, Live.given = False, None
+        if not Live.shown:
+            return
+        Live.shown = False
+        settings = bpy.context.preferences.addons[__name__].preferences
+        try:
+            Daemon(settings.url, settings.token).hide(settings.user)
+            Live.says, Live.failed = "", False
+        except Trouble as trouble:
+            Live.says, Live.failed = str(trouble), True
+
+    @persistent
+    def on_change(_scene, depsgraph):
+        # An export evaluates the scene, which is no change.
+        Live.dirty = Live.dirty or (Live.on and len(depsgraph.updates) > 0 and not Live.exporting)
+
+    @persistent
+    def on_load(*_):
+        end_live()
+
+    class HobLive(bpy.types.Operator):
+        """Show what is on screen to the renderers that follow you, without saving"""
+        bl_idname = "hob.live"
+        bl_label = "Live"
+
+        def execute(self, _context):
+            if Live.on:
+                end_live()
+                return {"FINISHED"}
+            Live.on, Live.dirty = True, True
+            if bpy.app.background:
+                Live.dirty, Live.shown = False, True
+                try:
+                    say(*show_now()())
+                except Trouble as trouble:
+                    say(str(trouble), True)
+            elif not bpy.app.timers.is_registered(look_live):
+                bpy.app.timers.register(look_live, first_interval=0.1)
+            return {"FINISHED"}
+
+    class HobPanel(bpy.types.Panel):
+        bl_label = "Hob"
+        bl_idname = "VIEW3D_PT_hob"
+        bl_space_type = "VIEW_3D"
+        bl_region_type = "UI"
+        bl_category = "Hob"
+
+        def draw(self, _context):
+            settings = bpy.context.preferences.addons[__name__].preferences
+            self.layout.prop(settings, "user")
+            self.layout.operator(HobLive.bl_idname, text="Stop" if Live.on else "Live", icon="PAUSE" if Live.on else "PLAY", depress=Live.on)
+            column = self.layout.column()
+            column.alert = Live.failed
+            text = "exporting and cooking ..." if Live.busy else Live.says
+            for at in range(0, len(text), 40):
+                column.label(text=text[at:at + 40])
+
+    def publish():
+        """Exports now; the answer of the daemon is waited for beside, except where nobody works meanwhile."""
+        settings = bpy.context.preferences.addons[__name__].preferences
+        path = export_into(*target(), gltf)
         daemon = Daemon(settings.url, settings.token)
         if bpy.app.background:
             say(*wait_for_cook(daemon, path))
@@ -198,13 +355,20 @@ if bpy:
         self.layout.operator(HobExport.bl_idname, text="Hob (.glb, cooked)")
 
     def register():
-        bpy.utils.register_class(HobPreferences)
-        bpy.utils.register_class(HobExport)
+        for each in (HobPreferences, HobExport, HobLive, HobPanel):
+            bpy.utils.register_class(each)
+        bpy.app.handlers.depsgraph_update_post.append(on_change)
+        bpy.app.handlers.load_pre.append(on_load)
+        atexit.register(end_live)
         bpy.types.TOPBAR_MT_file_export.append(menu)
         bpy.app.handlers.save_post.append(on_save)
 
     def unregister():
+        end_live()
+        atexit.unregister(end_live)
+        bpy.app.handlers.load_pre.remove(on_load)
+        bpy.app.handlers.depsgraph_update_post.remove(on_change)
         bpy.app.handlers.save_post.remove(on_save)
         bpy.types.TOPBAR_MT_file_export.remove(menu)
-        bpy.utils.unregister_class(HobExport)
-        bpy.utils.unregister_class(HobPreferences)
+        for each in (HobPanel, HobLive, HobExport, HobPreferences):
+            bpy.utils.unregister_class(each)

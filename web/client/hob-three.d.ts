@@ -24,6 +24,7 @@ export class HobLoader extends Loader<Group> {
 	keepData: boolean;
 	withAnimations: boolean;
 	wait: number;
+	live: string | undefined;
 	delta: boolean;
 	overlay: HobOverlay | null;
 	onTextureError: (error: Error) => void;

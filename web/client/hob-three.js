@@ -53,6 +53,8 @@ export class HobLoader extends Loader {
 		this.withAnimations = true;
 		/** Seconds to wait for an asset that is being cooked. */
 		this.wait = 10;
+		/** A user whose models are shown before they are saved (hob serve --live). */
+		this.live = undefined;
 		/** false: bytes of loaded models are not kept; a change is then fetched whole instead of what differs. */
 		this.delta = true;
 		/** A HobOverlay: shows what is wrong with watched models. */
@@ -131,6 +133,7 @@ export class HobLoader extends Loader {
 		}
 		const client = this.#clients.get(key);
 		client.wait = this.wait;
+		client.live = this.live;
 		return { client, name: decodeURIComponent(where.pathname.slice(at + 3)) };
 	}
 

@@ -69,6 +69,8 @@ export interface HobOptions {
 	credentials?: RequestCredentials;
 	/** Seconds to wait for an asset that is being cooked; 10. */
 	wait?: number;
+	/** A user whose models are shown before they are saved (hob serve --live). */
+	live?: string;
 }
 
 export interface FetchOptions {
@@ -81,6 +83,7 @@ export class HobClient {
 	constructor(url?: string | URL, options?: HobOptions);
 	readonly url: URL;
 	wait: number;
+	live?: string;
 	/** The current output of an asset by name, "root/path"; `output` is 'meshes' unless said. */
 	get(name: string, output?: string, options?: FetchOptions): Promise<NamedBlob>;
 	/** A blob by its SHA-256. */

@@ -57,14 +57,20 @@ function addressOf(text) {
 export class HobClient {
 	/**
 	 * @param {string | URL} url  of the daemon, HOST:PORT too; with a path when a proxy gives it one
-	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number}} [options]
+	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number, live?: string}} [options]
 	 *        wait: seconds to wait for an asset that is being cooked
+	 *        live: a user whose models are shown before they are saved (hob serve --live)
 	 */
-	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780', { token, headers = {}, credentials = 'same-origin', wait = 10 } = {}) {
+	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780', { token, headers = {}, credentials = 'same-origin', wait = 10, live } = {}) {
 		this.url = addressOf(String(url));
 		this.headers = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
 		this.credentials = credentials;
 		this.wait = wait;
+		this.live = live;
+	}
+
+	#liveName(name) {
+		return `live/${this.live}/${name}.glb`;
 	}
 
 	async #fetch(target, name, { headers, ...rest } = {}) {
@@ -99,7 +105,7 @@ export class HobClient {
 	 *          fetched: bytes that came over the network
 	 */
 	async get(name, output = 'meshes', { older, signal } = {}) {
-		const target = `a/${name.split('/').map(encodeURIComponent).join('/')}?output=${encodeURIComponent(output)}`;
+		const target = `a/${name.split('/').map(encodeURIComponent).join('/')}?output=${encodeURIComponent(output)}${this.live ? `&live=${encodeURIComponent(this.live)}` : ''}`;
 		const method = older || !globalThis.crypto?.subtle ? 'HEAD' : 'GET';
 		const ask = (how) => this.#fetch(target, name, { method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
 		// An answer to HEAD does not say in words what is wrong.
@@ -137,6 +143,11 @@ export class HobClient {
 
 	/** What the daemon knows of an asset: state, rev, outputs [{name, hash, size}], error. null: there is none. */
 	async asset(name, { signal } = {}) {
+		const live = this.live && await this.#asset(this.#liveName(name), signal);
+		return live ? { ...live, name } : this.#asset(name, signal);
+	}
+
+	async #asset(name, signal) {
 		const target = `api/v1/assets?path=${encodeURIComponent(name)}&fields=name,state,quality,rev,outputs,error`;
 		const { items } = await (await this.#fetch(target, name, { signal, cache: 'no-store' })).json();
 		return items.find((item) => item.name === name) ?? null;
@@ -157,6 +168,23 @@ export class HobClient {
 	watch(glob, callback) {
 		const matches = matcher(glob);
 		const source = { url: new URL('api/v1/events?kinds=asset', this.url).href, headers: this.headers, credentials: this.credentials };
-		return listen(source, (event) => (event.kind !== 'asset' || matches(event.data.asset)) && callback(event));
+		if (!this.live) return listen(source, (event) => (event.kind !== 'asset' || matches(event.data.asset)) && callback(event));
+		let turn = Promise.resolve();
+		return listen(source, (event) => (turn = turn.then(async () => {
+			const told = event.kind === 'asset' ? await this.#underLive(event, matches) : event;
+			if (told) callback(told);
+		}).catch(() => {})));
+	}
+
+	/* What the user shows counts, under the name of the asset that it stands for; when it goes, what is saved counts again. */
+	async #underLive(event, matches) {
+		const { data } = event;
+		const [begin, end] = this.#liveName('\n').split('\n');
+		const shown = data.asset.startsWith(begin) && data.asset.endsWith(end) ? data.asset.slice(begin.length, -end.length) : null;
+		if (!matches(shown ?? data.asset)) return null;
+		if (shown && data.kind !== 'removed') return { ...event, data: { ...data, asset: shown } };
+		if (!shown) return await this.#asset(this.#liveName(data.asset)) ? null : event;
+		const saved = await this.#asset(shown);
+		return { ...event, data: saved ? { ...data, kind: 'cooked', ...saved, asset: shown } : { ...data, asset: shown } };
 	}
 }

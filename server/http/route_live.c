@@ -1,0 +1,96 @@
+#include "inside.h"
+
+#include "../../core/base/json_write.h"
+
+#include <cjson/cJSON.h>
+#include <unistd.h>
+
+/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes came before, by PUT /blobs/SHA256, which checks them and sends nothing
+ * twice. */
+
+static bool live_is_on(request *r, enum MHD_Result *result)
+{
+	if (r->http->sources.live)
+		return true;
+	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "start it with --live, or set live.enabled in hob.json",
+								"this daemon takes no live models");
+	return false;
+}
+
+static bool check_names(request *r, hob_str asset, enum MHD_Result *result)
+{
+	if (!srv_live_is_user(r->args[0]))
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+									"use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
+									"'%.*s' is no name of a user", HOB_FMT(r->args[0]));
+	else if (asset.len > 0 && !srv_live_is_asset(asset))
+		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+									"name it as 'hob ls' does: ROOT/PATH, without hidden folders",
+									"'%.*s' is no name of an asset", HOB_FMT(asset));
+	else
+		return true;
+	return false;
+}
+
+static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *digest)
+{
+	uint64_t size;
+	hob_error error = {0};
+	int fd = srv_blob_open(r->http->sources.store, digest, &size);
+	if (fd < 0)
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "send it first: PUT /blobs/SHA256",
+								 "the blob of the model is not here");
+	bool set = srv_live_set(r->http->sources.live, r->args[0], asset, fd, size, &error);
+	close(fd);
+	if (!set)
+		return srv_reply_problem(r,
+								 error.code == HOB_ERR_DISK_FULL	 ? PROBLEM_DISK_FULL
+								 : error.code == HOB_ERR_BAD_REQUEST ? PROBLEM_BAD_REQUEST
+																	 : PROBLEM_UNAVAILABLE,
+								 "", "%s", error.context);
+	hob_buf name = {0}, body = {0};
+	srv_live_put_name(&name, r->args[0], asset);
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "name", hob_buf_str(&name));
+	hob_json_close(&body, '}');
+	hob_buf_release(&name);
+	return srv_reply_json(r, MHD_HTTP_CREATED, &body);
+}
+
+enum MHD_Result srv_route_live_put(request *r)
+{
+	enum MHD_Result result;
+	hob_sha256 digest;
+	if (!live_is_on(r, &result) || !check_names(r, r->args[1], &result))
+		return result;
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "sha256"));
+	bool fine = text && hob_sha256_parse(hob_str_of(text), &digest);
+	cJSON_Delete(object);
+	return fine ? reply_put(r, r->args[1], &digest)
+				: srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"sha256\":\"<64 hexadecimal digits>\"}",
+									"the body does not name the blob of the model");
+}
+
+static enum MHD_Result reply_dropped(request *r, hob_str asset)
+{
+	enum MHD_Result result;
+	if (!live_is_on(r, &result) || !check_names(r, asset, &result))
+		return result;
+	hob_buf body = {0};
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "dropped");
+	hob_json_u64(&body, srv_live_drop(r->http->sources.live, r->args[0], asset));
+	hob_json_close(&body, '}');
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_live_delete(request *r)
+{
+	return reply_dropped(r, r->args[1]);
+}
+
+enum MHD_Result srv_route_live_delete_user(request *r)
+{
+	return reply_dropped(r, (hob_str){0});
+}
