@@ -11,7 +11,6 @@ enum {
 
 #define NO_UNIT	  HOB_ASSIMP_UNIT_NONE
 #define ROOT_UNIT HOB_ASSIMP_UNIT_ROOT
-#define XML_UNIT  HOB_ASSIMP_UNIT_XML
 #define ZIP_UNIT  HOB_ASSIMP_UNIT_3MF
 #define ZIP		  "=PK\003\004"
 #define GZIP	  "=\037\213"
@@ -32,7 +31,6 @@ static const hob_assimp_format formats[] = {
 	{"ask", "3ds Max ASCII", CENTRED | REPLACE, NO_UNIT, {"~*3DSMAX_ASCIIEXPORT"}},
 	{"x", "DirectX", 0, NO_UNIT, {"=xof "}},
 	{"3mf", "3MF", Z_UP | HOB_ASSIMP_FREED_TEXTURES, ZIP_UNIT, {ZIP}},
-	{"amf", "AMF", Z_UP, XML_UNIT, {"~<amf"}},
 	{"ac", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
 	{"acc", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
 	{"ac3d", "AC3D", CENTRED, NO_UNIT, {"=AC3D"}},
@@ -48,8 +46,6 @@ static const hob_assimp_format formats[] = {
 	{"mesh", "Ogre mesh", BY_NAME, NO_UNIT, {"~[MeshSerializer"}},
 	{"ogex", "OpenGEX", 0, NO_UNIT, {"~Metric", "~Node"}},
 	{"pmx", "MikuMikuDance model", 0, NO_UNIT, {"=PMX "}},
-	{"iqm", "Inter-Quake Model", 0, NO_UNIT, {"=INTERQUAKEMODEL"}},
-	{"md2", "Quake II model", 0, NO_UNIT, {"=IDP2"}},
 	{"md3", "Quake III model", BY_NAME, NO_UNIT, {"=IDP3"}},
 	{"mdc", "Return to Castle Wolfenstein model", BY_NAME, NO_UNIT, {"=IDPC"}},
 	{"mdl", "Quake, Half-Life or GameStudio model", BY_NAME, NO_UNIT, {"=IDPO", "=IDST", "=IDSQ", "=MDL"}},
@@ -73,9 +69,9 @@ static const hob_assimp_format formats[] = {
 };
 
 const char *const hob_assimp_extensions[] = {
-	"gltf", "glb", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "amf", "ac",
+	"gltf", "glb", "dae", "zae", "3ds", "blend", "lwo", "lxo", "lws", "ase", "ask", "x", "3mf", "ac",
 	"acc", "ac3d", "off", "dxf", "ifc", "ifczip", "b3d", "ms3d", "cob", "irrmesh", "irr", "mesh", "ogex", "pmx",
-	"iqm", "md2", "md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh",
+	"md3", "mdc", "mdl", "md5mesh", "md5anim", "md5camera", "smd", "pk3", "hmp", "3d", "bvh",
 	"q3o", "q3s", "sib", "ndo", "nff", "enff", "xgl", "zgl", "assbin", NULL,
 };
 /* clang-format on */
@@ -114,10 +110,6 @@ static bool is_recognised(const hob_assimp_format *format, hob_str head)
 bool hob_assimp_format_check(const hob_assimp_format *format, hob_bytes file, hob_error *err)
 {
 	hob_str head = {(const char *)file.data, file.size < SEARCHED ? file.size : SEARCHED};
-	if (hob_str_equal(hob_str_of(format->extension), HOB_STR("amf")) &&
-		hob_str_starts(head, HOB_STR("PK\x03\x04")))
-		return hob_fail(err, UNSUPPORTED,
-						"the .amf file is compressed as a zip archive; unpack it, or export it uncompressed");
 	if (!is_recognised(format, head))
 		return hob_fail(err, CORRUPT,
 						"a .%s file should hold %s data, but these %zu bytes do not look like it; "

@@ -14,8 +14,7 @@
 typedef enum hob_assimp_unit {
 	HOB_ASSIMP_UNIT_NONE, /* the format names no unit, or Assimp converts it: one unit is a metre */
 	HOB_ASSIMP_UNIT_ROOT, /* Assimp scales the root node */
-	HOB_ASSIMP_UNIT_XML,  /* unit="..." on the first element, millimetres when absent */
-	HOB_ASSIMP_UNIT_3MF,  /* the same in the zipped 3dmodel.model */
+	HOB_ASSIMP_UNIT_3MF, /* unit="..." on the first element of the zipped 3dmodel.model, millimetres when absent */
 } hob_assimp_unit;
 
 enum {

@@ -60,8 +60,6 @@ static float unit_of(const hob_assimp_scene *scene)
 	switch (scene->format->unit) {
 	case HOB_ASSIMP_UNIT_ROOT:
 		return root_unit(scene->source);
-	case HOB_ASSIMP_UNIT_XML:
-		return xml_unit((hob_str){(const char *)scene->request->file.data, scene->request->file.size});
 	case HOB_ASSIMP_UNIT_3MF:
 		return zipped_unit(scene);
 	case HOB_ASSIMP_UNIT_NONE:

@@ -67,8 +67,10 @@ static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_erro
 		return true;
 	hob_image *to;
 	uint8_t *bytes = HOB_NEW(r->c->request->result, uint8_t, hex.len / 2);
-	if (!bytes || !hob_image_set_add(&r->c->images, &to, id, err))
-		return bytes != NULL || hob_fail_memory(err, r->c->request->result, "a picture");
+	if (!bytes)
+		return hob_fail_memory(err, r->c->request->result, "a picture");
+	if (!hob_image_set_add(&r->c->images, &to, id, err))
+		return false;
 	size_t size = 0;
 	int half = -1;
 	for (size_t i = 0; i < hex.len; i++) {

@@ -14,6 +14,10 @@ extern const hob_importer hob_stl_importer;		/* .stl, text and binary */
 extern const hob_importer hob_ply_importer;		/* .ply, text and binary */
 extern const hob_importer hob_collada_importer; /* COLLADA .dae, zipped .zae */
 extern const hob_importer hob_threemf_importer; /* 3MF .3mf */
+extern const hob_importer hob_off_importer;		/* Geomview's .off, with colours */
+extern const hob_importer hob_amf_importer;		/* .amf, zipped or not */
+extern const hob_importer hob_iqm_importer;		/* Inter-Quake Model .iqm */
+extern const hob_importer hob_md2_importer;		/* Quake II .md2: frames as morph targets */
 extern const hob_importer hob_x3d_importer;		/* X3D .x3d, as VRML text .x3dv; VRML97 .wrl .vrml */
 extern const hob_importer hob_usd_importer;		/* .usda .usdc .usd .usdz */
 /* .merge, several models in one: {"scenes": ["exterior.obj", "inside/interior.gltf"]}, names relative to the list. Each is

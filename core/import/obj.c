@@ -219,7 +219,7 @@ static const char *const extensions[] = {"obj", NULL};
 
 const hob_importer hob_obj_importer = {
 	.name = "obj",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = obj_import,
 };

@@ -30,6 +30,7 @@ typedef struct parser {
 	hob_obj_run run; /* of the statements in force; count 0 until an element comes */
 	bool run_open;
 	uint32_t v_end, vt_end, vn_end; /* one behind the largest index of all corners */
+	hob_buf painted;				/* f32[3]: what ZBrush says about colours */
 	hob_buf early; /* early_index: elements whose vertices had not come yet, each with a larger index */
 	uint64_t complaints[COMPLAINTS], first_line[COMPLAINTS];
 } parser;
@@ -379,9 +380,52 @@ static bool read_other(parser *p, hob_error *err)
 	return true;
 }
 
+/* ZBrush writes its colours as comments, eight digits MMRRGGBB for each vertex in turn; MM is a mask. */
+static void read_polypaint(parser *p)
+{
+	uint8_t digits[8];
+	uint32_t count = 0;
+	for (skip_blanks(p); !at_line_end(p); p->at++) {
+		char c = *p->at;
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+					: c >= 'a' && c <= 'f' ? c - 'a' + 10
+					: c >= 'A' && c <= 'F' ? c - 'A' + 10
+										   : -1;
+		if (digit < 0)
+			break;
+		digits[count++] = (uint8_t)digit;
+		if (count == 8) {
+			float rgb[3];
+			for (int i = 0; i < 3; i++)
+				rgb[i] = (float)(digits[2 + i * 2] * 16 + digits[3 + i * 2]) / 255;
+			put_floats(&p->painted, rgb, 3);
+			count = 0;
+		}
+	}
+}
+
+/* Colours that stand beside the positions win. */
+static void take_polypaint(parser *p)
+{
+	hob_obj_data *d = p->data;
+	if (p->painted.size == 0 || d->colors.size > 0 || p->painted.failed)
+		return;
+	const float white[3] = {1, 1, 1};
+	size_t wanted = (size_t)p->position_count * 3 * sizeof(float);
+	if (p->painted.size != wanted)
+		hob_note_add(p->request->notes, HOB_NOTE_WARNING, "obj.polypaint",
+					 "ZBrush's colours (#MRGB) are for %zu vertices, but there are %u; export it again",
+					 p->painted.size / sizeof white, p->position_count);
+	hob_buf_put(&d->colors, p->painted.data, p->painted.size < wanted ? p->painted.size : wanted);
+	while (d->colors.size < wanted && !d->colors.failed)
+		hob_buf_put(&d->colors, white, sizeof white);
+}
+
 static bool read_line(parser *p, hob_error *err)
 {
 	skip_blanks(p);
+	if (!at_line_end(p) && *p->at == '#' && takes_keyword(p, "#MRGB"))
+		read_polypaint(p);
 	if (at_line_end(p) || *p->at == '#')
 		return true;
 	char first = *p->at, second = p->at + 1 < p->end ? p->at[1] : '\n';
@@ -428,8 +472,8 @@ static bool check_limits(const parser *p, hob_error *err)
 		return hob_fail(err, LIMIT, "line %llu: more than %llu corners; split the file",
 						(unsigned long long)p->line, HOB_LIMIT_INDICES);
 	if (d->corners.failed || d->positions.failed || d->sizes.failed || d->uvs.failed || d->normals.failed ||
-		d->colors.failed || d->runs.failed || d->libraries.failed || d->objects.failed || d->groups.failed ||
-		d->materials.failed)
+		d->colors.failed || p->painted.failed || d->runs.failed || d->libraries.failed || d->objects.failed ||
+		d->groups.failed || d->materials.failed)
 		return hob_fail(err, MEMORY, "no memory left at line %llu", (unsigned long long)p->line);
 	return true;
 }
@@ -525,6 +569,7 @@ static bool read_all(parser *p, hob_error *err)
 		if (p->line % 65536 == 0 && !check_limits(p, err))
 			return false;
 	}
+	take_polypaint(p);
 	if (!check_limits(p, err))
 		return false;
 	drop_bad_elements(p);
@@ -547,6 +592,7 @@ bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_
 	hob_name_map_init(&p.materials.map, request->scratch);
 	bool done = read_all(&p, err);
 	hob_buf_release(&p.early);
+	hob_buf_release(&p.painted);
 	if (!done)
 		hob_obj_data_release(out);
 	return done;

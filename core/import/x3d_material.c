@@ -54,8 +54,10 @@ static bool pixels(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err
 	if (count == 0 || head[2] < 1 || head[2] > 4 || count > text.len)
 		return true;
 	uint8_t *rgba = HOB_NEW(x->request->result, uint8_t, count * 4);
-	if (!rgba || !hob_image_set_add(&x->lists.images, &image, id, err))
-		return rgba != NULL || hob_fail_memory(err, x->request->result, "a picture");
+	if (!rgba)
+		return hob_fail_memory(err, x->request->result, "a picture");
+	if (!hob_image_set_add(&x->lists.images, &image, id, err))
+		return false;
 	for (size_t i = 0; i < count && hob_x3d_word(&text, &word); i++) {
 		uint64_t pixel = 0;
 		bool hex = hob_str_starts(word, HOB_STR("0x")) || hob_str_starts(word, HOB_STR("0X"));

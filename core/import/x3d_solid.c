@@ -304,8 +304,10 @@ static bool sweep(solid *s, hob_x3d_ptr from, extrusion *e, hob_error *err)
 	uint32_t m = e->section_count, n = e->spine_count;
 	bool done = true;
 	e->axes = (double(*)[3][3])hob_arena_array(s->arena, n, sizeof *e->axes, 8);
-	if (!e->axes || !reserve(s, m * n, false, err))
-		return e->axes != NULL || hob_fail_memory(err, s->arena, "a solid");
+	if (!e->axes)
+		return hob_fail_memory(err, s->arena, "a solid");
+	if (!reserve(s, m * n, false, err))
+		return false;
 	make_axes(e);
 	for (uint32_t i = 0; i < n; i++)
 		section_at(s, e, i);

@@ -84,7 +84,7 @@ export const text = {
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
 		nothing: 'Nothing matches', nothingDetail: 'No asset fits this search.', clear: 'Show all assets',
 		kinds: {
-			gltf: 'glTF', fbx: 'FBX', usd: 'USD', obj: 'OBJ', collada: 'COLLADA', '3mf': '3MF', x3d: 'X3D and VRML', blend: 'Blender', stl: 'STL', ply: 'PLY', merge: 'Merged models',
+			gltf: 'glTF', fbx: 'FBX', usd: 'USD', obj: 'OBJ', collada: 'COLLADA', '3mf': '3MF', x3d: 'X3D and VRML', off: 'OFF', amf: 'AMF', iqm: 'IQM', md2: 'MD2', blend: 'Blender', stl: 'STL', ply: 'PLY', merge: 'Merged models',
 			assimp: 'Other formats',
 		},
 		keys: 'Arrow keys move, Enter opens, / searches', list: 'List of assets',

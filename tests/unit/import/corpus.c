@@ -177,6 +177,8 @@ static bool is_counted(const char *path, const char *format)
 {
 	if (strncmp(path, "gltf1/", 6) == 0)
 		return true;
+	if (strcmp(path, "off/assimp/invalid.off") == 0) /* none of its faces has three corners */
+		return false;
 	static const char *const skipped[] = {"format", "gltf", "glb", "usd", "usda", "usdc", "usdz"};
 	for (size_t i = 0; i < HOB_COUNT_OF(skipped); i++)
 		if (strcmp(format, skipped[i]) == 0)

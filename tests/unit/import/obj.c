@@ -512,9 +512,32 @@ static void every_allocation_may_fail(void **state)
 	reader_free(r);
 }
 
+/* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 in a line. */
+static void polypaint_of_zbrush_is_colour(void **state)
+{
+	(void)state;
+	reader *r = reader_new(&hob_obj_importer);
+	reader_add(r, "a.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\n#MRGB ffff0000ff00ff00\n#MRGB 000000ff\nf 1 2 3\n");
+	const hob_mesh *m = &reader_model(r)->meshes[0];
+	assert_non_null(m->color[0]);
+	for (uint32_t i = 0; i < 3; i++) {
+		const float *position = m->position + i * 3, *color = m->color[0] + i * 4;
+		uint32_t source = position[1] > 0 ? 2 : position[0] > 0 ? 1 : 0;
+		assert_vector(color, source == 0, source == 1, source == 2);
+	}
+	assert_false(reader_noted(r, "obj.polypaint"));
+	reader_free(r);
+	r = reader_new(&hob_obj_importer);
+	reader_add(r, "a.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\n#MRGB ffff0000\nf 1 2 3\n");
+	assert_non_null(reader_model(r)->meshes[0].color[0]);
+	assert_true(reader_noted(r, "obj.polypaint"));
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(polypaint_of_zbrush_is_colour),
 		cmocka_unit_test(a_triangle_becomes_a_mesh_and_a_node),
 		cmocka_unit_test(a_bad_index_is_told_with_its_line),
 		cmocka_unit_test(corners_share_a_vertex_only_when_all_indices_agree),

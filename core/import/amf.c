@@ -1,0 +1,454 @@
+#include "importers.h"
+
+#include "../base/limits.h"
+#include "../model/model_scale.h"
+#include "lists.h"
+#include "shape.h"
+#include "text.h"
+#include "xml.h"
+#include "zip.h"
+
+#include <math.h>
+
+/* Additive Manufacturing File: objects of volumes, placed by constellations. Each volume is a mesh. Z is up; lengths are
+ * millimetres unless the file says otherwise; colours are sRGB. The colour of a corner is the first that is said: of the triangle, the
+ * vertex, the volume, the object, the material.
+ *
+ * Source: ISO/ASTM 52915. */
+
+enum { MEMBER_MAX = 1 << 30, DEPTH_MAX = 64 };
+
+typedef const hob_xml_element *xml_ptr;
+
+typedef struct amf {
+	const hob_import_request *request;
+	hob_model *model;
+	hob_lists lists;
+	hob_xml xml;
+	hob_name_map objects, constellations; /* id -> index in `elements` */
+	hob_name_map materials;				  /* id -> in lists.materials */
+	hob_buf elements;					  /* xml_ptr */
+	hob_buf ranges;						  /* per element: its meshes, once made */
+	uint32_t plain;						  /* material of volumes without one */
+	uint32_t formulas, textures, edges;
+} amf;
+
+typedef struct range {
+	uint32_t first, count;
+	bool made;
+} range;
+
+/* ---- colours */
+
+static float number_of(xml_ptr above, const char *name, float otherwise)
+{
+	float value;
+	hob_str text = hob_xml_text(hob_xml_child(above, hob_str_of(name)));
+	return hob_xml_floats(text, &value, 1) == 1 && value > -1e30f && value < 1e30f ? value : otherwise;
+}
+
+/* Components may be formulas of the place, which nobody evaluates. */
+static bool color_of(amf *a, xml_ptr owner, float out[4])
+{
+	static const char *const names[] = {"r", "g", "b", "a"};
+	xml_ptr color = hob_xml_child(owner, HOB_STR("color"));
+	if (!color)
+		return false;
+	for (int k = 0; k < 4; k++) {
+		xml_ptr part = hob_xml_child(color, hob_str_of(names[k]));
+		float value = 1;
+		if (part && hob_xml_floats(hob_xml_text(part), &value, 1) != 1) {
+			a->formulas++;
+			return false;
+		}
+		value = value > 0 ? value < 1 ? value : 1 : 0;
+		out[k] = k < 3 ? hob_shape_linear(value) : value;
+	}
+	return true;
+}
+
+static hob_str metadata(xml_ptr owner, const char *type)
+{
+	for (xml_ptr e = hob_xml_child(owner, HOB_STR("metadata")); e; e = hob_xml_next(e, HOB_STR("metadata")))
+		if (hob_str_equal_nocase(hob_xml_attr(e, HOB_STR("type")), hob_str_of(type)))
+			return hob_xml_text(e);
+	return (hob_str){0};
+}
+
+static bool read_materials(amf *a, hob_error *err)
+{
+	hob_material material;
+	hob_shape_plain_material(&material, HOB_STR(""));
+	if (!hob_lists_material(&a->lists, &material, &a->plain, err))
+		return false;
+	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
+		uint32_t id;
+		a->textures += hob_xml_is(e, HOB_STR("texture"));
+		if (!hob_xml_is(e, HOB_STR("material")))
+			continue;
+		hob_shape_plain_material(&material, hob_text_name(a->request->result, metadata(e, "name")));
+		if (!material.name.data)
+			return hob_fail_memory(err, a->request->result, "a name");
+		if (color_of(a, e, material.base_color) && material.base_color[3] < 1)
+			material.alpha_mode = HOB_ALPHA_BLEND;
+		if (!hob_lists_material(&a->lists, &material, &id, err))
+			return false;
+		if (!hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id, NULL))
+			return hob_fail_memory(err, a->request->scratch, "materials");
+	}
+	return true;
+}
+
+/* ---- vertices */
+
+typedef struct point_list {
+	float *position; /* [count][3] */
+	float *color;	 /* [count][4] linear; the first is below 0 where the vertex has none */
+	uint32_t count;
+	bool colored;
+} point_list;
+
+static bool read_points(amf *a, xml_ptr mesh, point_list *out, hob_error *err)
+{
+	xml_ptr list = hob_xml_child(mesh, HOB_STR("vertices"));
+	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")))
+		out->count++;
+	out->position = HOB_NEW(a->request->scratch, float, (size_t)out->count * 3);
+	out->color = HOB_NEW(a->request->scratch, float, (size_t)out->count * 4);
+	if (!out->position || !out->color)
+		return hob_fail_memory(err, a->request->scratch, "vertices");
+	size_t v = 0;
+	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")), v++) {
+		static const char *const names[] = {"x", "y", "z"};
+		xml_ptr place = hob_xml_child(e, HOB_STR("coordinates"));
+		for (size_t k = 0; k < 3; k++)
+			out->position[v * 3 + k] = number_of(place, names[k], 0);
+		if (color_of(a, e, out->color + v * 4))
+			out->colored = true;
+		else
+			out->color[v * 4] = -1;
+	}
+	for (xml_ptr e = hob_xml_child(list, HOB_STR("edge")); e; e = hob_xml_next(e, HOB_STR("edge")))
+		a->edges++;
+	return true;
+}
+
+/* ---- a volume: a mesh */
+
+typedef struct volume {
+	amf *a;
+	xml_ptr element;
+	const point_list *points;
+	float common[4];		  /* colour of the volume or the object */
+	bool has_common, corners; /* corners: triangles have colours, so each corner is a vertex */
+} volume;
+
+static uint32_t corner(xml_ptr triangle, const char *name)
+{
+	hob_str text = hob_xml_text(hob_xml_child(triangle, hob_str_of(name)));
+	double value = -1;
+	return hob_xml_doubles(text, &value, 1) == 1 && value >= 0 && value < 4e9 ? (uint32_t)value : HOB_NONE;
+}
+
+static uint32_t scan(volume *v)
+{
+	uint32_t count = 0;
+	for (xml_ptr t = hob_xml_child(v->element, HOB_STR("triangle")); t;
+		 t = hob_xml_next(t, HOB_STR("triangle"))) {
+		v->corners = v->corners || hob_xml_child(t, HOB_STR("color"));
+		count++;
+	}
+	return count;
+}
+
+static bool room(volume *v, hob_mesh *m, uint32_t triangles, bool colored, hob_error *err)
+{
+	hob_arena *arena = v->a->request->result;
+	size_t vertices = v->corners ? (size_t)triangles * 3 : v->points->count;
+	if (vertices > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "more than %llu vertices; split the volume", HOB_LIMIT_VERTICES);
+	m->vertex_count = (uint32_t)vertices;
+	m->position = HOB_NEW(arena, float, vertices * 3);
+	m->color[0] = colored ? HOB_NEW(arena, float, vertices * 4) : NULL;
+	m->indices = HOB_NEW(arena, uint32_t, (size_t)triangles * 3);
+	return (m->position && m->indices && (!colored || m->color[0])) ||
+		   hob_fail_memory(err, arena, "vertices");
+}
+
+static void corner_color(const volume *v, uint32_t point, const float *own, float *to)
+{
+	static const float white[4] = {1, 1, 1, 1};
+	const float *of_point = v->points->color + (size_t)point * 4;
+	memcpy(to, own ? own : of_point[0] >= 0 ? of_point : v->has_common ? v->common : white, sizeof white);
+}
+
+static uint32_t put_triangles(volume *v, hob_mesh *m)
+{
+	uint32_t at = 0, bad = 0;
+	for (xml_ptr t = hob_xml_child(v->element, HOB_STR("triangle")); t;
+		 t = hob_xml_next(t, HOB_STR("triangle"))) {
+		const uint32_t points[3] = {corner(t, "v1"), corner(t, "v2"), corner(t, "v3")};
+		float own[4];
+		bool has_own = v->corners && color_of(v->a, t, own);
+		if (points[0] >= v->points->count || points[1] >= v->points->count || points[2] >= v->points->count) {
+			bad++;
+			continue;
+		}
+		for (int k = 0; k < 3; k++) {
+			uint32_t vertex = v->corners ? at++ : points[k];
+			memcpy(m->position + (size_t)vertex * 3, v->points->position + (size_t)points[k] * 3,
+				   3 * sizeof(float));
+			if (m->color[0])
+				corner_color(v, points[k], has_own ? own : NULL, m->color[0] + (size_t)vertex * 4);
+			m->indices[m->index_count++] = vertex;
+		}
+	}
+	if (v->corners)
+		m->vertex_count = at;
+	return bad;
+}
+
+static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_list *list, uint32_t index,
+						hob_error *err)
+{
+	volume v = {.a = a, .element = element, .points = list};
+	hob_mesh mesh = {.source_mesh = object->number, .source_primitive = index, .flat = true};
+	uint32_t triangles = scan(&v), id;
+	v.has_common = color_of(a, element, v.common) || color_of(a, object, v.common);
+	mesh.material = hob_name_map_get(&a->materials, hob_xml_attr(element, HOB_STR("materialid")));
+	if (mesh.material == HOB_NONE)
+		mesh.material = a->plain;
+	if (hob_str_equal(hob_xml_attr(element, HOB_STR("type")), HOB_STR("support"))) {
+		hob_note_add(a->request->notes, HOB_NOTE_INFO, "amf.support",
+					 "volumes that only support others are left out");
+		return true;
+	}
+	bool colored = v.corners || list->colored || v.has_common;
+	mesh.name = hob_text_name(a->request->result, metadata(element, "name"));
+	if (!mesh.name.data)
+		return hob_fail_memory(err, a->request->result, "a name");
+	if (!room(&v, &mesh, triangles, colored, err))
+		return false;
+	/* Colours at the vertices take the place of the material's. */
+	if (colored)
+		mesh.material = a->plain;
+	uint32_t bad = put_triangles(&v, &mesh);
+	if (bad > 0)
+		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+					 "line %u: %u faces use a vertex that does not exist; they are left out", element->line,
+					 bad);
+	hob_shape_fix_positions(&mesh, a->request->notes);
+	return mesh.index_count == 0 || hob_lists_mesh(&a->lists, &mesh, &id, err);
+}
+
+static bool read_object(amf *a, xml_ptr object, range *out, hob_error *err)
+{
+	out->made = true;
+	out->first = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh);
+	for (xml_ptr mesh = hob_xml_child(object, HOB_STR("mesh")); mesh;
+		 mesh = hob_xml_next(mesh, HOB_STR("mesh"))) {
+		point_list list = {0};
+		uint32_t index = 0;
+		if (!read_points(a, mesh, &list, err))
+			return false;
+		for (xml_ptr v = hob_xml_child(mesh, HOB_STR("volume")); v; v = hob_xml_next(v, HOB_STR("volume")))
+			if (!read_volume(a, object, v, &list, index++, err))
+				return hob_fail_in(err, "object '%.*s'", HOB_FMT(hob_xml_attr(object, HOB_STR("id"))));
+	}
+	out->count = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh) - out->first;
+	return true;
+}
+
+/* ---- nodes */
+
+static bool place_object(amf *a, uint32_t index, hob_error *err)
+{
+	range *meshes = HOB_LISTS_AT(a->ranges, range, index);
+	xml_ptr object = *HOB_LISTS_AT(a->elements, xml_ptr, index);
+	if (!meshes->made && !read_object(a, object, meshes, err))
+		return false;
+	for (uint32_t i = 0; i < meshes->count; i++)
+		if (!hob_lists_show(&a->lists, meshes->first + i, err))
+			return false;
+	return true;
+}
+
+/* Turned around x, then y, then z of the place, in degrees; then moved. */
+static void place(amf *a, xml_ptr instance, uint32_t node)
+{
+	static const char *const turns[] = {"rx", "ry", "rz"}, *const moves[] = {"deltax", "deltay", "deltaz"};
+	hob_node *to = HOB_LISTS_AT(a->lists.nodes, hob_node, node), part = hob_shape_plain_node((hob_str){0});
+	float m[16], by[16];
+	hob_node_local_matrix(&part, m);
+	for (int k = 0; k < 3; k++) {
+		float half = number_of(instance, turns[k], 0) * 0.00872664626f;
+		memset(part.rotation, 0, sizeof part.rotation);
+		part.rotation[k] = sinf(half);
+		part.rotation[3] = cosf(half);
+		hob_node_local_matrix(&part, by);
+		hob_matrix_multiply(by, m, m);
+	}
+	hob_matrix_decompose(m, to->translation, to->rotation, to->scale);
+	for (int k = 0; k < 3; k++)
+		to->translation[k] = number_of(instance, moves[k], 0);
+}
+
+static bool show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t depth, hob_error *err)
+{
+	uint32_t index = hob_name_map_get(&a->objects, id), node;
+	bool group = index == HOB_NONE;
+	if (depth > DEPTH_MAX)
+		return hob_fail(err, LIMIT, "constellations are nested deeper than %d, or one holds itself",
+						DEPTH_MAX);
+	if (group)
+		index = hob_name_map_get(&a->constellations, id);
+	if (index == HOB_NONE) {
+		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "amf.missing-object",
+					 "object '%.*s' does not exist; it is left out", HOB_FMT(id));
+		return true;
+	}
+	xml_ptr element = *HOB_LISTS_AT(a->elements, xml_ptr, index);
+	if (!hob_lists_node(&a->lists, metadata(element, "name"), parent, &node, err))
+		return false;
+	if (instance)
+		place(a, instance, node);
+	if (!group)
+		return place_object(a, index, err);
+	for (xml_ptr e = hob_xml_child(element, HOB_STR("instance")); e; e = hob_xml_next(e, HOB_STR("instance")))
+		if (!show(a, hob_xml_attr(e, HOB_STR("objectid")), e, node, depth + 1, err))
+			return false;
+	return true;
+}
+
+static bool index_elements(amf *a, hob_error *err)
+{
+	range none = {0};
+	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
+		bool object = hob_xml_is(e, HOB_STR("object")), group = hob_xml_is(e, HOB_STR("constellation"));
+		if (!object && !group)
+			continue;
+		uint32_t index = HOB_LISTS_COUNT(a->elements, xml_ptr);
+		if (!hob_name_map_add(object ? &a->objects : &a->constellations, hob_xml_attr(e, HOB_STR("id")),
+							  index, NULL))
+			return hob_fail_memory(err, a->request->scratch, "objects");
+		hob_buf_put(&a->elements, &e, sizeof e);
+		hob_buf_put(&a->ranges, &none, sizeof none);
+		hob_census_add(a->request->seen, HOB_CENSUS_SURFACES,
+					   object && hob_xml_find(e, "mesh/volume/triangle") != NULL);
+	}
+	return !(a->elements.failed || a->ranges.failed) || hob_fail(err, MEMORY, "no memory left for objects");
+}
+
+/* Whether some instance stands for the id. */
+static bool is_placed(const amf *a, hob_str id)
+{
+	for (xml_ptr e = hob_xml_child(a->xml.root, HOB_STR("constellation")); e;
+		 e = hob_xml_next(e, HOB_STR("constellation")))
+		for (xml_ptr i = hob_xml_child(e, HOB_STR("instance")); i; i = hob_xml_next(i, HOB_STR("instance")))
+			if (hob_str_equal(hob_xml_attr(i, HOB_STR("objectid")), id))
+				return true;
+	return false;
+}
+
+/* What no constellation holds stands where it was modelled. */
+static bool build(amf *a, hob_error *err)
+{
+	uint32_t root;
+	if (!hob_lists_node(&a->lists, HOB_STR(""), HOB_NONE, &root, err))
+		return false;
+	float *turn = HOB_LISTS_AT(a->lists.nodes, hob_node, root)->rotation;
+	hob_up_axis_turn(HOB_UP_Z, turn);
+	memcpy(a->model->space.turn, turn, sizeof a->model->space.turn);
+	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
+		hob_str id = hob_xml_attr(e, HOB_STR("id"));
+		bool shown = hob_xml_is(e, HOB_STR("object")) || hob_xml_is(e, HOB_STR("constellation"));
+		if (shown && !is_placed(a, id) && !show(a, id, NULL, root, 1, err))
+			return false;
+	}
+	return a->lists.meshes.size > 0 || hob_fail(err, EMPTY, "the AMF file holds no usable triangle");
+}
+
+/* ---- the trunk */
+
+static float unit_of(amf *a)
+{
+	static const struct {
+		const char *name;
+		float metres;
+	} units[] = {
+		{"millimeter", 0.001f}, {"inch", 0.0254f}, {"feet", 0.3048f}, {"meter", 1}, {"micron", 1e-6f}};
+	hob_str name = hob_text_trim(hob_xml_attr(a->xml.root, HOB_STR("unit")));
+	for (size_t i = 0; i < HOB_COUNT_OF(units); i++)
+		if (hob_str_equal_nocase(name, hob_str_of(units[i].name)))
+			return units[i].metres;
+	if (name.len > 0)
+		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "amf.unit",
+					 "'%.*s' is no unit of AMF; lengths are read as millimetres", HOB_FMT(name));
+	return 0.001f;
+}
+
+static void say(const amf *a)
+{
+	hob_notes *notes = a->request->notes;
+	if (a->formulas > 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "amf.formula",
+					 "%u colours are formulas, which are not evaluated", a->formulas);
+	if (a->textures > 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "amf.textures",
+					 "%u textures are not read; export 3MF or glTF to keep them", a->textures);
+	if (a->edges > 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "amf.curves", "%u curved edges are drawn straight", a->edges);
+}
+
+static bool read_document(amf *a, hob_bytes document, hob_error *err)
+{
+	if (!hob_xml_parse(a->request->scratch, document, NULL, &a->xml, err))
+		return false;
+	if (!hob_str_equal_nocase(a->xml.root->name, HOB_STR("amf")))
+		return hob_fail(err, CORRUPT,
+						"the first element is <%.*s>, not <amf>; the file bears the wrong extension",
+						HOB_FMT(a->xml.root->name));
+	float unit = unit_of(a);
+	if (!read_materials(a, err) || !index_elements(a, err) || !build(a, err) ||
+		!hob_lists_take(&a->lists, a->model, err) ||
+		!hob_model_scale(a->model, unit, a->request->result, err))
+		return false;
+	say(a);
+	a->model->unit = unit;
+	a->model->space.material_colors = a->model->space.vertex_colors = HOB_COLORS_SRGB;
+	return true;
+}
+
+static bool amf_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_model model = {0};
+	amf a = {.request = request, .model = &model};
+	hob_bytes document = request->file;
+	hob_zip zip;
+	hob_zip_member member;
+	if (hob_zip_open(request->file, &zip) &&
+		(!hob_zip_find_suffix(&zip, HOB_STR(".amf"), &member) ||
+		 !hob_zip_unpack(request->scratch, &member, MEMBER_MAX, &document)))
+		return hob_fail(err, CORRUPT, "the archive holds no .amf file that can be unpacked; export it again");
+	hob_lists_init(&a.lists, request);
+	hob_name_map_init(&a.objects, request->scratch);
+	hob_name_map_init(&a.constellations, request->scratch);
+	hob_name_map_init(&a.materials, request->scratch);
+	bool done = read_document(&a, document, err);
+	hob_lists_release(&a.lists);
+	hob_buf_release(&a.elements);
+	hob_buf_release(&a.ranges);
+	if (done)
+		*out = model;
+	return done;
+}
+
+static const char *const extensions[] = {"amf", NULL};
+
+const hob_importer hob_amf_importer = {
+	.name = "amf",
+	.version = 1,
+	.extensions = extensions,
+	.import = amf_import,
+	.library_version = hob_xml_version,
+};
