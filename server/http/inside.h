@@ -260,6 +260,9 @@ void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *det
 void srv_refuse_head(request *r);
 /* The library says that it has met a Content-Length that is none. */
 void srv_refuse_length(srv_http *http);
+/* While the library is about to answer `status` in HTML to a head that it cannot read, and does not say whose: answers in its
+ * place where only one connection can be meant. */
+void srv_refuse_unread(srv_http *http, unsigned status);
 
 /* ---- asking the loop --------------------------------------------------------------------------------------- */
 

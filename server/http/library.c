@@ -41,6 +41,9 @@ static void keep_message(void *user, const char *format, va_list args)
 	/* It queues an answer now whose head it would send twice; no other of its calls comes before. */
 	if (strstr(http->library_message, "Content-Length"))
 		srv_refuse_length(http);
+	unsigned status;
+	if (sscanf(http->library_message, "Error processing request (HTTP response code is %u", &status) == 1)
+		srv_refuse_unread(http, status);
 }
 
 static struct MHD_Daemon *start(srv_http *http, const library_callbacks *callbacks, unsigned flags,

@@ -1,5 +1,7 @@
 #include "inside.h"
 
+#include <netinet/in.h>
+#include <linux/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -56,4 +58,40 @@ void srv_refuse_length(srv_http *http)
 					   "the field Content-Length is not a number, or too large a one");
 		return;
 	}
+}
+
+/* A first request whose line is too long: nothing is known of it but how much came. */
+static bool sends_long_target(const request *r)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof info;
+	return !r->has_head && !r->served_before && getsockopt(r->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+		   info.tcpi_bytes_received > POOL_BYTES / 2;
+}
+
+void srv_refuse_unread(srv_http *http, unsigned status)
+{
+	request *found = NULL;
+	for (request *r = http->newest; r; r = r->older) {
+		if (r->closing || !(status == 414 ? sends_long_target(r) : r->has_head && !r->begun))
+			continue;
+		if (found)
+			return;
+		found = r;
+	}
+	if (!found)
+		return;
+	found->closing = true;
+	found->route = ROUTE_NONE;
+	if (status == 414)
+		srv_refuse_raw(found, PROBLEM_TARGET_TOO_LONG,
+					   "send long lists in a body where the resource takes one",
+					   "the request's target is longer than a head may be");
+	else if (status == 431)
+		srv_refuse_raw(found, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
+					   "the request's head is larger than 8 KiB");
+	else
+		srv_refuse_raw(found, PROBLEM_BAD_REQUEST,
+					   "speak HTTP/1.1; after the first line, each is NAME: VALUE",
+					   "the request's head cannot be read");
 }

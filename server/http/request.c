@@ -200,7 +200,8 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 			return false;
 		}
 		/* Names on disk are bytes; everything else is text. */
-		bool raw = hob_str_equal(name, HOB_STR("path"));
+		bool raw = hob_str_equal(name, HOB_STR("path")) || hob_str_equal(name, HOB_STR("file")) ||
+				   hob_str_equal(name, HOB_STR("asset"));
 		if (!srv_decode_percent(&value, true, raw)) {
 			*result = srv_reply_problem(
 				r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",

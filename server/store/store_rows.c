@@ -313,9 +313,11 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 
 /* ---- jobs */
 
-static bool trim_rows(srv_store *store, store_statement which, uint64_t newest, uint64_t kept, hob_error *err)
+/* Numbers may be left out: not every job has a row. */
+static bool trim_rows(srv_store *store, store_statement which, uint64_t before, uint64_t newest,
+					  uint64_t kept, hob_error *err)
 {
-	if (newest % TRIM_EVERY != 0 || newest <= kept)
+	if (newest / TRIM_EVERY == before / TRIM_EVERY || newest <= kept)
 		return true;
 	sqlite3_stmt *row = srv_store_write(store, which, err);
 	if (!row)
@@ -343,9 +345,10 @@ bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err)
 	srv_store_bind_str(put, 12, row->log);
 	if (!srv_store_run(store, put, err))
 		return false;
+	uint64_t before = store->last_job;
 	if (row->id > store->last_job)
 		store->last_job = row->id;
-	return trim_rows(store, SQL_TRIM_JOBS, row->id, JOBS_KEPT, err);
+	return trim_rows(store, SQL_TRIM_JOBS, before, row->id, JOBS_KEPT, err);
 }
 
 uint64_t srv_store_last_job(srv_store *store)
@@ -411,9 +414,10 @@ bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error
 	srv_store_bind_str(put, 3, row->data);
 	if (!srv_store_run(store, put, err))
 		return false;
+	uint64_t before = store->last_rev;
 	if (row->rev > store->last_rev)
 		store->last_rev = row->rev;
-	return trim_rows(store, SQL_TRIM_CHANGES, row->rev, CHANGES_KEPT, err);
+	return trim_rows(store, SQL_TRIM_CHANGES, before, row->rev, CHANGES_KEPT, err);
 }
 
 uint64_t srv_store_last_rev(srv_store *store)

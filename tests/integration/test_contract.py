@@ -306,6 +306,16 @@ class Contract(Scenario):
         ids = lambda asset: [item["id"] for item in self.ask(200, "GET", f"/api/v1/jobs?asset={asset}&state=done").json()["items"]]
         self.assertIn(job["id"], ids(self.id))
         self.assertEqual(ids(self.id), ids(job["asset"]))
+        # Names are bytes; in a query as well.
+        self.put("bell\x07 \n.obj", obj_text(1))
+        self.daemon.sync()
+        named = "art/bell%07%20%0A.obj"
+        self.assertEqual(len(ids(named)), 1)
+        self.assertEqual(self.ask(200, "GET", f"/api/v1/what-if?file={named}").json()["count"], 1)
+        self.ask(200, "GET", f"/a/{named}?output=meshes")
+        self.ask(400, "GET", "/api/v1/assets?q=bell%07")
+        (self.art / "bell\x07 \n.obj").unlink()
+        self.daemon.sync()
         for query in ("limit=0", "state=good", "since=yesterday", "cursor=x"):
             self.ask(400, "GET", f"/api/v1/jobs?{query}")
         for bundle in (place + "/bundle", f"/api/v1/assets/{self.id}/bundle"):

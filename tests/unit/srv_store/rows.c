@@ -168,6 +168,12 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_true(hob_str_equal(changes[0].data, HOB_STR("{\"id\":\"x\"}")));
 	assert_ok(srv_store_changes(store, UINT64_MAX, 100, &arena, &changes, &count, &err), &err);
 	assert_int_equal(count, 0);
+	/* Numbers that are no multiple of anything, as revs are that several changes share. */
+	srv_change_row late = {250003, HOB_STR("asset"), HOB_STR("{}")};
+	assert_ok(srv_store_put_change(store, &late, &err), &err);
+	assert_ok(srv_store_changes(store, 0, 2, &arena, &changes, &count, &err), &err);
+	assert_int_equal(count, 1);
+	assert_int_equal(changes[0].rev, 250003);
 	hob_arena_release(&arena);
 	srv_store_close(store);
 }
