@@ -95,6 +95,8 @@ begin
 	select a.result into kept from hob_action a where a.key = k;
 	if kept = decode(p_result, 'hex') then
 		verdict := 'known';
+		-- A text that somebody has changed.
+		update hob_action a set record = p_record where a.key = k and left(a.record, 170) <> left(p_record, 170);
 	elsif kept is not null then
 		verdict := 'conflict';
 		update hob_action set suspect = suspect + 1 where key = k;

@@ -161,10 +161,9 @@ int srv_farm_tools_gc(farm_tools *t)
 	if (end != SRV_FARM_OK || s.failed)
 		return srv_farm_tools_fail(t, s.failed ? &s.why : &why);
 	srv_text_bytes(s.bytes, bytes);
-	printf("%s of %s not used for %u days %s; %s (%s) that nothing names %s\n",
-		   srv_cli_count((double)trimmed, "record", records), "results", t->days,
-		   t->dry ? "would go" : "forgotten", srv_cli_count((double)s.removed, "blob", blobs), bytes,
-		   t->dry ? "would be deleted" : "deleted");
+	printf("%s %s that nobody used for %u days; %s %s (%s) that nothing names\n",
+		   t->dry ? "would forget" : "forgot", srv_cli_count((double)trimmed, "result", records), t->days,
+		   t->dry ? "would delete" : "deleted", srv_cli_count((double)s.removed, "blob", blobs), bytes);
 	return EXIT_GOOD;
 }
 
@@ -218,8 +217,9 @@ static bool check_one(void *user, const char *name, uint64_t size, int64_t age_s
 
 static void on_doubt(void *user, const char *const *values, const size_t *sizes)
 {
-	(void)user;
+	uint64_t *suspects = user;
 	(void)sizes;
+	*suspects += values[0][0] == 'n';
 	printf("%s: key %.16s..., of %s%s%s\n", values[0], values[1], values[2], values[3][0] ? ": " : "",
 		   values[3]);
 }
@@ -235,7 +235,7 @@ int srv_farm_tools_verify(farm_tools *t)
 	srv_farm_why why = {""};
 	walk w = {.tools = t};
 	check c = {.walk = &w};
-	uint64_t missing = 0;
+	uint64_t missing = 0, suspects = 0;
 	srv_digest_map_init(&w.named, 1);
 	srv_farm_end end = walk_records(&w, &why);
 	if (end == SRV_FARM_OK)
@@ -246,7 +246,7 @@ int srv_farm_tools_verify(farm_tools *t)
 	for (size_t at = 0; (there = srv_digest_map_next(&w.named, &at, &digest));)
 		missing += !*there;
 	if (end == SRV_FARM_OK && !c.failed)
-		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, NULL, &why);
+		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, &suspects, &why);
 	uint32_t odd = w.odd_count;
 	uint64_t count = w.records;
 	walk_release(&w);
@@ -255,5 +255,5 @@ int srv_farm_tools_verify(farm_tools *t)
 	printf("%s, %s checked: %llu damaged, %llu named and not there, %u no records\n",
 		   srv_cli_count((double)count, "record", records), srv_cli_count((double)c.blobs, "blob", blobs),
 		   (unsigned long long)c.damaged, (unsigned long long)missing, odd);
-	return c.damaged + missing + odd > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+	return c.damaged + missing + odd + suspects > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }

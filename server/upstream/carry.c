@@ -84,6 +84,7 @@ static void note_failure(srv_upstream *u, srv_upstream_state state, const char *
 	srv_carry_fail_all(u, &u->fetches);
 	srv_carry_fail_all(u, &u->claims);
 	srv_carry_fail_all(u, &u->parked);
+	srv_carry_forget_claims(u);
 }
 
 bool srv_carry_is_up(const srv_upstream *u)

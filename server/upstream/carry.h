@@ -100,6 +100,7 @@ bool srv_carry_is_up(const srv_upstream *upstream);
 /* farm_claim.c: leases. Under the lock, which they give up while they ask. */
 bool srv_carry_claims(carrier *carrier); /* one step of it; false: there is nothing to do */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup); /* its lease is over */
+void srv_carry_forget_claims(srv_upstream *upstream);					/* those that are under way */
 void *srv_carry_keep(void *upstream);									/* the keeper's thread */
 
 /* A carrier's thread: carries out what waits until `closing`. */

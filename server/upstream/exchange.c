@@ -97,15 +97,18 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		}
 		left -= record->outputs[i].size;
 	}
+	bool refused = false;
 	for (uint32_t i = 0; i < record->output_count; i++) {
 		const srv_recipe_output *output = &record->outputs[i];
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
 		srv_exchange_end end = x->way->fetch_blob(x, &output->digest, output->size);
-		if (end != SRV_EXCHANGE_OK)
+		/* On a farm the bad ones go, all of them: whoever cooks this again would find them there and give the rest. */
+		refused = refused || end == SRV_EXCHANGE_REFUSED;
+		if (end != SRV_EXCHANGE_OK && !(refused && x->farm))
 			return end;
 	}
-	return validate(x, record);
+	return refused ? SRV_EXCHANGE_REFUSED : validate(x, record);
 }
 
 /* ---- giving */

@@ -142,6 +142,18 @@ void srv_carry_given(srv_upstream *u, const hob_sha256 *lookup)
 		srv_digest_map_remove(&u->leases, lookup);
 }
 
+void srv_carry_forget_claims(srv_upstream *u)
+{
+	hob_sha256 lookup;
+	const lease *l;
+	size_t at = 0;
+	while ((l = srv_digest_map_next(&u->leases, &at, &lookup)))
+		if (l->asked) {
+			srv_digest_map_remove(&u->leases, &lookup);
+			at = 0;
+		}
+}
+
 /* ---- the keeper: hears of others' results, moves the ends of leases */
 
 /* Under the lock. all: whatever it is; else those of `lookup`, or whose time has come. */

@@ -1,12 +1,20 @@
-"""A PostgreSQL for the scenarios of a farm, in a folder of its own, as a user who is not root."""
+"""What the scenarios of a farm stand on: a real PostgreSQL, in a folder of its own and as a user who is not root, and a small S3 store."""
+import datetime
 import glob
+import hashlib
+import hmac
+import http.server
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 import time
+import urllib.parse
 
 from hobtest import DEADLINE
 
@@ -79,3 +87,132 @@ class Postgres:
     def remove(self):
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Bucket:
+    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, or "cut"."""
+
+    ACCESS, SECRET, REGION = "hob-access", "hob/secret+key=", "eu-test-1"
+
+    def __init__(self):
+        self.objects, self.uploads, self.asked, self.wrong = {}, {}, [], []
+        self.made, self.fault = False, lambda method, name: None
+        bucket = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                if self.command != "HEAD" or "Content_Length" not in headers:
+                    self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            def problem(self, status, code):
+                self.answer(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>said the bucket</Message></Error>".encode())
+
+            def handle_one(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                path, _, query = self.path.partition("?")
+                name = path.removeprefix("/studio").lstrip("/")
+                asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+                bucket.asked.append((self.command, name))
+                fault = bucket.fault(self.command, name)
+                if fault == "cut":
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                elif fault:
+                    self.problem(fault, {403: "QuotaExceeded", 503: "SlowDown"}.get(fault, "InternalError"))
+                elif why := bucket.forged(self, path, query, body):
+                    bucket.wrong.append((self.command, self.path, why))
+                    self.problem(403, why)
+                else:
+                    bucket.act(self, name, asked, body)
+
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_one
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"s3+http://127.0.0.1:{self.server.server_address[1]}/studio?region={self.REGION}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def forged(self, request, path, query, body):
+        """AWS Signature Version 4, by its description."""
+        said = request.headers.get("Authorization", "")
+        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, SignedHeaders=([a-z0-9;-]+), "
+                             r"Signature=([0-9a-f]{64})", said)
+        digest, when = request.headers.get("x-amz-content-sha256"), request.headers.get("x-amz-date", "")
+        if not found or found[1] != self.ACCESS or found[3] != self.REGION or not digest:
+            return "InvalidAccessKeyId" if found else "AccessDenied"
+        if digest != "UNSIGNED-PAYLOAD" and digest != hashlib.sha256(body).hexdigest():
+            return "XAmzContentSHA256Mismatch"
+        age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.strptime(when + "+0000", "%Y%m%dT%H%M%SZ%z")
+        if abs(age.total_seconds()) > 900:
+            return "RequestTimeTooSkewed"
+        headers = "".join(f"{name}:{' '.join(request.headers[name].split())}\n" for name in found[4].split(";"))
+        pairs = sorted(pair if "=" in pair else pair + "=" for pair in query.split("&") if pair)
+        canonical = "\n".join([request.command, path, "&".join(pairs), headers, found[4], digest])
+        scope = f"{found[2]}/{found[3]}/s3/aws4_request"
+        text = "\n".join(["AWS4-HMAC-SHA256", when, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        key = b"AWS4" + self.SECRET.encode()
+        for part in scope.split("/"):
+            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+        return None if hmac.new(key, text.encode(), hashlib.sha256).hexdigest() == found[5] else "SignatureDoesNotMatch"
+
+    def act(self, request, name, asked, body):
+        command = request.command
+        if command == "PUT" and not name:
+            self.made = True
+            request.answer(200)
+        elif not self.made:
+            request.problem(404, "NoSuchBucket")
+        elif "list-type" in asked:
+            request.answer(200, self.page(asked))
+        elif command == "POST" and "uploads" in asked:
+            upload = f"up/{len(self.uploads)}+="
+            self.uploads[upload] = {}
+            request.answer(200, f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>".encode())
+        elif command == "PUT" and "partNumber" in asked:
+            self.uploads[asked["uploadId"]][int(asked["partNumber"])] = body
+            request.answer(200, ETag=f'"{hashlib.md5(body).hexdigest()}"')
+        elif command == "POST" and "uploadId" in asked:
+            parts = self.uploads.pop(asked["uploadId"])
+            listed = re.findall(r'<PartNumber>(\d+)</PartNumber><ETag>"([0-9a-f]+)"</ETag>', body.decode())
+            right = [(str(n), hashlib.md5(parts[n]).hexdigest()) for n in sorted(parts)] == listed
+            self.objects[name] = b"".join(parts[n] for n in sorted(parts))
+            request.answer(200, b"<CompleteMultipartUploadResult/>" if right else b"<Error><Code>InvalidPart</Code></Error>")
+        elif command == "DELETE" and "uploadId" in asked:
+            self.uploads.pop(asked["uploadId"], None)
+            request.answer(204)
+        elif command == "PUT":
+            self.objects[name] = body
+            request.answer(200)
+        elif command == "DELETE":
+            self.objects.pop(name, None)
+            request.answer(204)
+        elif name not in self.objects:
+            request.problem(404, "NoSuchKey")
+        elif command == "HEAD":
+            request.answer(200, Content_Length=str(len(self.objects[name])))
+        else:
+            request.answer(200, self.objects[name])
+
+    def page(self, asked):
+        names = [name for name in sorted(self.objects) if name.startswith(asked["prefix"])]
+        begin = int(asked.get("continuation-token", "at+=0").removeprefix("at+="))
+        rows = "".join(f"<Contents><Key>{name}</Key><LastModified>2020-01-01T00:00:00.000Z</LastModified><Size>{len(self.objects[name])}</Size>"
+                       "</Contents>" for name in names[begin:begin + 3])
+        more = begin + 3 < len(names)
+        token = f"<NextContinuationToken>at+={begin + 3}</NextContinuationToken>" if more else ""
+        return f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{token}{rows}</ListBucketResult>".encode()

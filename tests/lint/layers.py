@@ -42,6 +42,7 @@ MAY = {
     "server/reuse": ["core/base", "core/recipe", "server/cook", "server/store", "server/worker"],
     "server/farm": ["core/base", "core/hash"],
     "server/farm/postgres": ["server/farm"],
+    "server/farm/s3": ["server/farm"],
     "server/upstream": ["core/base", "server/client", "server/farm", "server/log", "server/reuse", "server/store", "server/worker"],
     "server/config": ["core/base", "core/recipe"],
     "server/events": ["core/base"],
