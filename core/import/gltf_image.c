@@ -117,8 +117,6 @@ static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
 /* Extensions that offer another picture for a texture, in the order of preference when there is no other. */
 static const char *const source_extensions[] = {"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif",
 												"MSFT_texture_dds"};
-enum { READ_EXTENSIONS = 2 }; /* the first ones, which Hob decodes */
-
 static bool is_required(const hob_gltf *g, const char *extension)
 {
 	const cJSON *required = hob_gltf_get(g->root, "extensionsRequired");
@@ -139,7 +137,7 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	bool only = *image == HOB_NONE, chosen = false;
 	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
 		const cJSON *extension;
-		if (!only && (i >= READ_EXTENSIONS || !is_required(g, source_extensions[i])))
+		if (!only && !is_required(g, source_extensions[i]))
 			continue;
 		if (!hob_gltf_extension(json, source_extensions[i], &extension, err))
 			return hob_fail_in(err, "textures[%u]", id);

@@ -21,6 +21,9 @@ static const format_entry formats[] = {
 	[HOB_PICTURE_WEBP] = {"WebP", hob_webp_probe, hob_webp_read},
 	[HOB_PICTURE_DDS] = {"DDS", hob_dds_probe, hob_dds_decode},
 	[HOB_PICTURE_KTX2] = {"KTX2", hob_ktx2_probe, hob_ktx2_decode},
+	[HOB_PICTURE_TIFF] = {"TIFF", hob_tiff_probe, hob_tiff_read},
+	[HOB_PICTURE_EXR] = {"OpenEXR", hob_exr_probe, hob_exr_read},
+	[HOB_PICTURE_AVIF] = {"AVIF", hob_avif_probe, hob_avif_read},
 };
 
 const char *hob_picture_format_name(hob_picture_format format)
@@ -50,12 +53,14 @@ static const signature signatures[] = {
 	{MAGIC(0, "\xABKTX 20\xBB\r\n\x1A\n"), HOB_PICTURE_KTX2, NULL},
 	{MAGIC(8, "WEBP"), HOB_PICTURE_WEBP, NULL},
 	{MAGIC(0, "\xABKTX 11\xBB\r\n\x1A\n"), 0, "a KTX 1 texture; convert it to KTX2 (ktx2ktx2) or PNG"},
-	{MAGIC(0, "II*\0"), 0, "a TIFF picture; save it as PNG"},
-	{MAGIC(0, "MM\0*"), 0, "a TIFF picture; save it as PNG"},
-	{MAGIC(0, "v/1\x01"), 0, "an OpenEXR picture; save it as Radiance HDR or PNG"},
+	{MAGIC(0, "II*\0"), HOB_PICTURE_TIFF, NULL},
+	{MAGIC(0, "MM\0*"), HOB_PICTURE_TIFF, NULL},
+	{MAGIC(0, "II+\0"), HOB_PICTURE_TIFF, NULL},
+	{MAGIC(0, "MM\0+"), HOB_PICTURE_TIFF, NULL},
+	{MAGIC(0, "v/1\x01"), HOB_PICTURE_EXR, NULL},
 	{MAGIC(0, "\0\0\1\0"), 0, "a Windows icon; save it as PNG"},
 	{MAGIC(0, "icns"), 0, "an Apple icon; save it as PNG"},
-	{MAGIC(4, "ftypavif"), 0, "an AVIF picture; save it as PNG or WebP"},
+	{MAGIC(4, "ftypavif"), HOB_PICTURE_AVIF, NULL},
 	{MAGIC(4, "ftyphei"), 0, "a HEIC picture; save it as PNG or JPEG"},
 	{MAGIC(4, "ftypmif1"), 0, "a HEIF picture; save it as PNG or JPEG"},
 	{MAGIC(0, "\xFF\x0A"), 0, "a JPEG XL picture; save it as PNG or JPEG"},
@@ -94,11 +99,11 @@ static bool sniff(hob_bytes file, hob_picture_format *out, hob_error *err)
 	else if (hob_tga_plausible(file))
 		*out = HOB_PICTURE_TGA;
 	else
-		return hob_fail(
-			err, UNSUPPORTED,
-			"its %zu bytes are no picture that Hob reads (PNG, JPEG, WebP, TGA, BMP, GIF, PSD, HDR, PNM, "
-			"DDS, KTX2); save it as PNG",
-			file.size);
+		return hob_fail(err, UNSUPPORTED,
+						"its %zu bytes are no picture that Hob reads (PNG, JPEG, WebP, AVIF, TIFF, OpenEXR, "
+						"TGA, BMP, GIF, "
+						"PSD, HDR, PNM, DDS, KTX2); save it as PNG",
+						file.size);
 	return true;
 }
 
@@ -121,6 +126,7 @@ bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 		return hob_fail(err, LIMIT, "the %s picture has %u x %u = %llu pixels, more than %llu; scale it down",
 						name, info.width, info.height, (unsigned long long)info.width * info.height,
 						HOB_LIMIT_IMAGE_PIXELS);
+	info.has_profile = info.has_profile || hob_picture_profile_differs(info.format, file);
 	*out = info;
 	return true;
 }

@@ -9,9 +9,16 @@
  *                   PNM (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level;
  *                   ASTC by astcenc, when Hob was built with it)
  *   stb_image       JPEG, TGA, BMP
- *   libwebp         WebP, when Hob was built with it
+ *   libwebp         WebP           each when Hob was built with it
+ *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK, tiles and what
+ *                   else the library paints, as 8 bits
+ *   OpenEXRCore     OpenEXR: lines and tiles, every compression; R, G, B, A of the first layer that has them, or Y
+ *   libavif         AVIF of 8, 10 and 12 bits
  *
- * Recognised by name and refused with a remedy: TIFF, OpenEXR, ICO, AVIF/HEIC, JPEG XL, JPEG 2000, SVG, Git LFS
+ * Colours are taken as sRGB (float pictures: as linear light). A colour profile or gamma that says otherwise is not applied
+ * but told: has_profile.
+ *
+ * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, Git LFS
  * pointers, HTML pages saved under a picture's name. */
 #ifndef HOB_PICTURE_H
 #define HOB_PICTURE_H
@@ -30,7 +37,10 @@ typedef enum hob_picture_format {
 	HOB_PICTURE_HDR,
 	HOB_PICTURE_WEBP,
 	HOB_PICTURE_DDS,
-	HOB_PICTURE_KTX2
+	HOB_PICTURE_KTX2,
+	HOB_PICTURE_TIFF,
+	HOB_PICTURE_EXR,
+	HOB_PICTURE_AVIF
 } hob_picture_format;
 
 typedef enum hob_depth {
@@ -46,6 +56,7 @@ typedef struct hob_picture_info {
 	hob_depth depth;
 	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
 	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
+	bool has_profile;	/* the file says that its colours are not sRGB: ICC profile, gamma, PQ, HLG */
 	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can be passed on as it is, not decoded */
 } hob_picture_info;
 
@@ -84,9 +95,15 @@ typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, h
 								 hob_picture *out, hob_error *err);
 
 hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_hdr_probe, hob_stb_probe,
-	hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe;
+	hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe, hob_tiff_probe, hob_exr_probe,
+	hob_avif_probe;
 hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_hdr_read, hob_stb_read,
-	hob_webp_read, hob_dds_decode, hob_ktx2_decode;
+	hob_webp_read, hob_dds_decode, hob_ktx2_decode, hob_tiff_read, hob_exr_read, hob_avif_read;
+
+/* Whether an ICC profile calls itself sRGB. */
+bool hob_profile_is_srgb(hob_bytes profile);
+/* Whether a PNG, JPEG or WebP file names colours other than sRGB. False for all others. */
+bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file);
 
 /* True when the 18 bytes of a TGA header agree with each other and with the file's size. */
 bool hob_tga_plausible(hob_bytes file);

@@ -1,6 +1,6 @@
 #include "picture.h"
 
-#if HOB_WEBP
+#ifdef HOB_WEBP
 #include <webp/decode.h>
 
 bool hob_webp_probe(hob_bytes file, hob_picture_info *out, hob_error *err)

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
-#if HOB_WEBP
-#include <webp/decode.h>
-#endif
 
 /* A part is this record and then the file. */
 typedef struct part_head {
@@ -85,8 +82,17 @@ const char *hob_textures_libraries(void)
 {
 	return "textures " NUMBER(HOB_TEXTURE_VERSION) ", stb_image 2.27, libdeflate " LIBDEFLATE_VERSION_STRING
 												   ", zstd " ZSTD_VERSION_STRING
-#if HOB_WEBP
-												   ", libwebp"
+#ifdef HOB_WEBP
+												   ", libwebp " HOB_WEBP
+#endif
+#ifdef HOB_TIFF
+												   ", libtiff " HOB_TIFF
+#endif
+#ifdef HOB_EXR
+												   ", OpenEXR " HOB_EXR
+#endif
+#ifdef HOB_AVIF
+												   ", libavif " HOB_AVIF
 #endif
 #ifdef HOB_ASTC
 												   ", astcenc " HOB_ASTC

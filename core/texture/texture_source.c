@@ -155,6 +155,12 @@ static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *
 			*err = why;
 		return hob_fail_in(err, "picture '%.*s'", HOB_FMT(source->label));
 	}
+	if (source->usable && source->info.has_profile)
+		hob_note_add(
+			notes, HOB_NOTE_INFO, "texture.profile",
+			"picture '%.*s' says that its colours are not sRGB (colour profile, gamma or HDR transfer); they "
+			"are taken as sRGB; convert it to sRGB where that is not meant",
+			HOB_FMT(source->label));
 	if (!source->usable)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
 					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),

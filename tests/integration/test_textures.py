@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import pathlib
 import struct
 import subprocess
 import zlib
@@ -9,8 +10,9 @@ import zlib
 from hobtest import CORPUS, DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
 PICTURES = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".psd", ".gif", ".hdr", ".ppm", ".pgm", ".pbm", ".webp", ".ktx2",
-            ".dds", ".tif", ".tiff", ".ico", ".xpm", ".svg"}
-REFUSED = {".tif", ".tiff", ".ico", ".xpm", ".svg"}
+            ".dds", ".tif", ".tiff", ".exr", ".avif", ".ico", ".xpm", ".svg"}
+REFUSED = {".ico", ".xpm", ".svg"}
+OTHERS = pathlib.Path(__file__).resolve().parent.parent / "data/pictures/others"
 ALL = bool(os.environ.get("HOB_CORPUS_ALL"))
 SETTINGS = {"texture": {"encoding": "bc", "quality": "fast"}}
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n"
@@ -46,6 +48,17 @@ class Corpus(Scenario):
         self.put(name + ".mtl", f"newmtl m\nKd 1 1 1\nmap_Kd {name}{path.suffix}\n")
         self.put(name + ".obj", f"mtllib {name}.mtl\n" + TRIANGLE)
         return name + ".obj"
+
+    def test_pictures_that_other_programs_wrote_cook_in_the_sandbox(self):
+        for path in sorted(OTHERS.glob("*.*.*")):
+            self.add(path)
+        items = self.cook({"texture": {"encoding": "rgba8", "zstd": False}})
+        self.assertGreaterEqual(len(items), 35)
+        for name, item in items.items():
+            unreadable = [note["text"] for note in item.get("notes", []) if note["code"] == "texture.unreadable"
+                          and "was built without" not in note["text"]]
+            self.assertEqual(unreadable, [], name)
+            self.assertEqual(item["state"], "cooked", item)
 
     def test_every_picture_cooks_or_says_why_not(self):
         if not CORPUS.exists():

@@ -37,6 +37,9 @@ LIBRARIES = {
     r"XML_\w+": ["core/import/xml.c"],
     r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c", "core/import/fbx_tree.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
+    r"TIFF\w+": ["core/texture/picture_tiff.c"],
+    r"exr_\w+": ["core/texture/picture_exr.c"],
+    r"avif\w+": ["core/texture/picture_avif.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
     # The client is not part of any cook: it is linked by renderers, and its work is sockets and a cache folder.
     r"socket|connect|send|recv|setsockopt|getsockopt|getaddrinfo|freeaddrinfo|clock_gettime": ["core/client/client_net.c"],
@@ -49,7 +52,7 @@ PROGRAMS = {
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3"},
     "hob-exporter": {"seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
-    "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "assimp", "draco", "seccomp",
+    "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat"},
 }
 # The farm's drivers are modules: what each is linked with, and that it exports its table alone.

@@ -1,0 +1,191 @@
+/* Files that other programs wrote of three pictures, and the pictures themselves as raw RGBA: NAME.WHAT.EXTENSION is of
+ * NAME.rgba (color420: what avifdec makes of it). "lossy" in WHAT: the program changed it; "asis": floats hold the codes themselves. See data/pictures/README.md. */
+#include "tests/unit/support.h"
+
+#include "core/texture/picture.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIDTH = 24, HEIGHT = 16 };
+
+static hob_bytes read_file(const char *name)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/pictures/others/%s", HOB_TEST_DATA, name);
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return (hob_bytes){0};
+	uint8_t *data = malloc(1 << 16);
+	size_t size = fread(data, 1, 1 << 16, f);
+	fclose(f);
+	return (hob_bytes){data, size};
+}
+
+static void free_file(hob_bytes file)
+{
+	free((void *)(uintptr_t)file.data);
+}
+
+static double light_of(double code)
+{
+	return code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4);
+}
+
+/* How far a channel is from the picture's, in codes of eight bits. */
+static double off_by(const hob_picture *p, size_t at, const uint8_t *wanted, bool as_is)
+{
+	if (p->depth == HOB_DEPTH_8)
+		return fabs((double)((const uint8_t *)p->pixels)[at] - wanted[at]);
+	if (p->depth == HOB_DEPTH_16)
+		return fabs(((const uint16_t *)p->pixels)[at] / 257.0 - wanted[at]);
+	double is = ((const float *)p->pixels)[at], code = wanted[at] / 255.0;
+	return fabs(is - (at % 4 == 3 || as_is ? code : light_of(code))) * 255;
+}
+
+static void check(const char *name, const hob_picture *p)
+{
+	char wanted_name[64];
+	snprintf(wanted_name, sizeof wanted_name, "%.*s.rgba", (int)strcspn(name, "."), name);
+	hob_bytes wanted = read_file(wanted_name);
+	assert_int_equal(wanted.size, WIDTH * HEIGHT * 4);
+	assert_int_equal(p->width, WIDTH);
+	assert_int_equal(p->height, HEIGHT);
+	bool lossy = strstr(name, "lossy"), near = strstr(name, "near"),
+		 exact = p->depth == HOB_DEPTH_8 && !lossy;
+	double worst = 0, sum = 0;
+	for (size_t i = 0; i < wanted.size; i++) {
+		double off = off_by(p, i, wanted.data, strstr(name, "asis"));
+		worst = off > worst ? off : worst;
+		sum += off;
+	}
+	double mean = sum / (double)wanted.size;
+	/* RGBE has 8 bits of mantissa, a half float 11; colours with alpha went through a product of eight bits. */
+	bool product = strstr(name, "associated") || (strstr(name, "alpha") && strstr(name, ".exr"));
+	double limit = exact && !product && !near ? 0
+				   : lossy					  ? 60
+				   : near					  ? 2
+				   : strstr(name, ".hdr")	  ? 2.1
+				   : product				  ? 3
+											  : 0.51;
+	double mean_limit = lossy ? 12 : 1;
+	if (worst > limit || mean > mean_limit)
+		fail_msg("%s: worst %g of %g, mean %g", name, worst, limit, mean);
+	assert_true(p->has_alpha || !strstr(name, "alpha"));
+	free_file(wanted);
+}
+
+static void each_file_is_read_as_its_program_meant_it(void **state)
+{
+	(void)state;
+	DIR *folder = opendir(HOB_TEST_DATA "/pictures/others");
+	assert_non_null(folder);
+	uint32_t count = 0, without = 0;
+	for (struct dirent *e = readdir(folder); e; e = readdir(folder)) {
+		if (e->d_name[0] == '.' || strstr(e->d_name, ".rgba"))
+			continue;
+		hob_bytes file = read_file(e->d_name);
+		hob_arena arena;
+		hob_arena_init(&arena, 16u << 20);
+		hob_picture picture;
+		hob_error err = {0};
+		bool ok = hob_picture_decode(file, &arena, &picture, &err);
+		if (!ok && strstr(err.context, "was built without"))
+			without++;
+		else if (!ok)
+			fail_msg("%s: %s", e->d_name, err.context);
+		else
+			check(e->d_name, &picture);
+		hob_arena_release(&arena);
+		free_file(file);
+		count++;
+	}
+	closedir(folder);
+	assert_true(count >= 35);
+	if (without > 0)
+		print_message("%u files of formats that this build does not read\n", without);
+}
+
+/* All prefixes and single changes: an error or pixels, nothing else. */
+static void damage_is_survived(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"alpha.lzw.tif",	  "color.tiled.tif",	  "color.palette-lossy.tif",
+		"color.piz-asis.exr", "color.tiled-asis.exr", "alpha.rle-asis.exr",
+		"color.zip-asis.exr", "alpha.lossless.avif",  "color420.near.avif"};
+	for (size_t n = 0; n < HOB_COUNT_OF(names); n++) {
+		hob_bytes whole = read_file(names[n]);
+		hob_arena arena;
+		hob_picture picture;
+		for (size_t i = 0; i < whole.size; i += 1 + whole.size / 400) {
+			uint8_t *copy = malloc(whole.size);
+			memcpy(copy, whole.data, whole.size);
+			copy[i] ^= (uint8_t)(i % 3 == 0 ? 0xFF : 1u << i % 8);
+			hob_arena_init(&arena, 16u << 20);
+			if (hob_picture_decode((hob_bytes){copy, whole.size}, &arena, &picture, NULL))
+				assert_non_null(picture.pixels);
+			hob_arena_release(&arena);
+			uint8_t *cut = malloc(i + 1);
+			memcpy(cut, whole.data, i);
+			hob_arena_init(&arena, 16u << 20);
+			if (hob_picture_decode((hob_bytes){cut, i}, &arena, &picture, NULL))
+				assert_non_null(picture.pixels);
+			hob_arena_release(&arena);
+			free(cut);
+			free(copy);
+		}
+		free_file(whole);
+	}
+}
+
+static void claims_of_huge_sizes_allocate_nothing(void **state)
+{
+	(void)state;
+	/* A TIFF of 4 billion pixels a side in 100 bytes. */
+	static const uint8_t tiff[] = {'I',	 'I',  42,	 0,	   8,	 0,	   0, 0, 4, 0, 0, 1, 4, 0, 1,	 0,
+								   0,	 0,	   0xFF, 0xFF, 0xFF, 0xFF, 1, 1, 4, 0, 1, 0, 0, 0, 0xFF, 0xFF,
+								   0xFF, 0xFF, 2,	 1,	   3,	 0,	   1, 0, 0, 0, 8, 0, 0, 0, 6,	 1,
+								   3,	 0,	   1,	 0,	   0,	 0,	   1, 0, 0, 0, 0, 0, 0, 0};
+	hob_picture_info info;
+	hob_error err = {0};
+	assert_false(hob_picture_probe((hob_bytes){tiff, sizeof tiff}, &info, &err));
+}
+
+static void colours_other_than_srgb_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *chunk;
+		size_t size;
+		bool differs;
+	} cases[] = {{"gAMA\0\1\x86\xA0", 8, true},
+				 {"gAMA\0\0\xB1\x8F", 8, false},
+				 {"iCCPAdobe RGB (1998)\0\0xyz", 25, true},
+				 {"iCCPsRGB IEC61966-2.1\0\0xyz", 26, false},
+				 {"sRGB\0", 5, false}};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		uint8_t png[128] = "\x89PNG\r\n\x1A\n\0\0\0\15IHDR\0\0\0\1\0\0\0\1\10\2\0\0\0\0\0\0\0";
+		size_t at = 33;
+		png[at + 3] = (uint8_t)(cases[i].size - 4);
+		memcpy(png + at + 4, cases[i].chunk, cases[i].size);
+		at += 8 + cases[i].size;
+		memcpy(png + at, "\0\0\0\0IDAT\0\0\0\0", 12);
+		bool differs = hob_picture_profile_differs(HOB_PICTURE_PNG, (hob_bytes){png, at + 12});
+		if (differs != cases[i].differs)
+			fail_msg("case %zu: %d", i, differs);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_file_is_read_as_its_program_meant_it),
+		cmocka_unit_test(damage_is_survived),
+		cmocka_unit_test(claims_of_huge_sizes_allocate_nothing),
+		cmocka_unit_test(colours_other_than_srgb_are_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
