@@ -1,6 +1,7 @@
-# What `cmake --install` brings, as three components that are also the three Debian packages:
+# What `cmake --install` brings, as four components that are also the four Debian packages:
 #   hob    programs, manual, completions, systemd units, configuration, documents
 #   dev    the libraries that a renderer links, with headers, pkg-config and CMake packages
+#   farm   the drivers for PostgreSQL and S3, which need libpq and libcurl
 #   tools  hob-thumbnail, which needs a graphics library
 include(GNUInstallDirs)
 set(doc ${CMAKE_INSTALL_DOCDIR})
@@ -36,6 +37,11 @@ if(TARGET hob-thumbnail)
   install(TARGETS hob-thumbnail RUNTIME COMPONENT tools)
   install(FILES ${CMAKE_BINARY_DIR}/man/hob-thumbnail.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(FILES ${docker}/thumbnails.conf DESTINATION lib/systemd/system/hob.service.d COMPONENT tools)
+endif()
+
+get_property(farm_drivers GLOBAL PROPERTY hob_farm_drivers)
+if(farm_drivers)
+  install(TARGETS ${farm_drivers} LIBRARY DESTINATION lib/hob COMPONENT farm)
 endif()
 
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/hob)

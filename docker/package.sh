@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package.sh BUILD OUT: from a release build the Debian packages hob, hob-dev and hob-tools, the npm package of the client, the
+# package.sh BUILD OUT: from a release build the Debian packages hob, hob-dev, hob-farm and hob-tools, the npm package of the client, the
 # wheel of hob.py, the Blender add-on as a zip, and their SHA-256 sums. The same sources give the same bytes: no time is in
 # them but that of the version, which CHANGELOG.md names.
 set -euo pipefail
@@ -41,6 +41,7 @@ stage() {
 		"$version" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$doc/changelog.Debian.gz"
 	if [ -d "$to/usr/share/man" ]; then find "$to/usr/share/man" -type f -exec gzip -9n {} +; fi
 	if [ -d "$to/usr/bin" ]; then strip --strip-unneeded --remove-section=.comment --remove-section=.note "$to"/usr/bin/*; fi
+	find "$to" -name '*.so' -exec strip --strip-unneeded --remove-section=.comment --remove-section=.note {} +
 	find "$to" -name '*.a' -exec strip --strip-debug --enable-deterministic-archives {} +
 }
 
@@ -88,6 +89,16 @@ if [ -x "$build/hob-thumbnail" ]; then
 		"thumbnails of cooked models for the Hob daemon" <<'TXT'
 Hob serves pictures of cooked models where this package is installed. It draws
 them with a software renderer, without a display and without a graphics card.
+TXT
+fi
+
+if [ -f "$build/hob-farm-postgres.so" ] && [ -f "$build/hob-farm-s3.so" ]; then
+	stage farm hob-farm
+	deb hob-farm graphics "hob (= $version-1), $(depends "$work"/hob-farm/usr/lib/hob/*)" \
+		"one cache for many machines that run the Hob daemon" <<'TXT'
+With this package the daemon shares what it cooks through a PostgreSQL database
+and an S3 bucket or a mounted folder, so that each model is cooked once, by one
+of many machines.
 TXT
 fi
 

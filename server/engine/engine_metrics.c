@@ -83,6 +83,23 @@ static void put_upstream_requests(hob_buf *out, srv_engine *engine)
 				   facts.asked - facts.found);
 }
 
+static void put_farm(hob_buf *out, const srv_upstream_facts *facts)
+{
+	srv_metric_head(out, METRIC_farm_leases);
+	if (facts->farm)
+		srv_metric_u64(out, METRIC_farm_leases, "", facts->leases);
+	srv_metric_head(out, METRIC_farm_waits);
+	if (facts->farm)
+		srv_metric_u64(out, METRIC_farm_waits, "", facts->waits);
+	srv_metric_head(out, METRIC_farm_claims);
+	if (!facts->farm)
+		return;
+	srv_metric_u64(out, METRIC_farm_claims, "result=\"granted\"", facts->claimed);
+	srv_metric_u64(out, METRIC_farm_claims, "result=\"taken_over\"", facts->taken_over);
+	srv_metric_u64(out, METRIC_farm_claims, "result=\"lost\"", facts->lost);
+	srv_metric_u64(out, METRIC_farm_claims, "result=\"late\"", facts->late);
+}
+
 /* Without an upstream the names are there, and no values. */
 static void put_upstream(hob_buf *out, srv_engine *engine)
 {
@@ -92,6 +109,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 		srv_metric_head(out, METRIC_upstream_outbox);
 		srv_metric_head(out, METRIC_upstream_results);
 		srv_metric_head(out, METRIC_upstream_bytes);
+		put_farm(out, &(srv_upstream_facts){0});
 		return;
 	}
 	srv_upstream_look(engine->upstream, &facts);
@@ -105,6 +123,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 	srv_metric_head(out, METRIC_upstream_bytes);
 	srv_metric_u64(out, METRIC_upstream_bytes, "direction=\"fetched\"", facts.fetched_bytes);
 	srv_metric_u64(out, METRIC_upstream_bytes, "direction=\"pushed\"", facts.given_bytes);
+	put_farm(out, &facts);
 }
 
 static void put_cache(hob_buf *out, srv_engine *engine)

@@ -28,13 +28,15 @@ function Tiles({ stats }) {
 /* The cache above this one: how it is, and what came and went. */
 function Upstream({ upstream }) {
 	const up = upstream.state === 'up';
-	return html`<${Panel} id="upstream" title=${words.upstream}><div class="body stack">
+	return html`<${Panel} id="upstream" title=${upstream.farm ? words.farm : words.upstream}><div class="body stack">
 		<p class="state tone-${up ? 'good' : 'bad'}"><${Icon} name=${up ? 'fresh' : 'failed'} />${words.upstreamStates[upstream.state]}${!up && upstream.since && html` <${Time} at=${upstream.since} />`}</p>
 		<p class="anywhere"><code>${upstream.url}</code>${upstream.reason && html`<br /><small>${upstream.reason}</small>`}</p></div>
 		<div class="counts"><${Tile} value=${upstream.asked ? percent(upstream.found / upstream.asked) : '–'} label=${words.foundThere} note=${words.hitsOf(number(upstream.found), number(upstream.asked))} />
 		<${Tile} value=${number(upstream.fetched)} label=${words.fetched} note=${size(upstream.fetched_bytes)} />
 		<${Tile} value=${number(upstream.pushed)} label=${words.pushed} note=${upstream.push ? size(upstream.pushed_bytes) : words.readOnly} />
 		<${Tile} value=${number(upstream.outbox)} label=${words.outbox} />
+		${upstream.farm && html`<${Tile} value=${number(upstream.claimed)} label=${words.claimed} note=${words.claimedNote} />
+		<${Tile} value=${number(upstream.waits)} label=${words.waits} note=${words.waitsNote} />`}
 		${upstream.refused + upstream.conflicts > 0 && html`<${Tile} value=${number(upstream.refused + upstream.conflicts)} label=${words.refused} note=${words.refusedNote} />`}</div></${Panel}>`;
 }
 
