@@ -72,6 +72,8 @@ static bool sends_long_target(const request *r)
 void srv_refuse_unread(srv_http *http, unsigned status)
 {
 	request *found = NULL;
+	if (status == 505) /* before there is a target, of any connection */
+		return;
 	for (request *r = http->newest; r; r = r->older) {
 		if (r->closing || !(status == 414 ? sends_long_target(r) : r->has_head && !r->begun))
 			continue;
@@ -91,7 +93,6 @@ void srv_refuse_unread(srv_http *http, unsigned status)
 		srv_refuse_raw(found, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
 					   "the request's head is larger than 8 KiB");
 	else
-		srv_refuse_raw(found, PROBLEM_BAD_REQUEST,
-					   "speak HTTP/1.1; after the first line, each is NAME: VALUE",
+		srv_refuse_raw(found, PROBLEM_BAD_REQUEST, "write each line after the first as NAME: VALUE",
 					   "the request's head cannot be read");
 }

@@ -160,8 +160,7 @@ class Adversary(Scenario):
         self.assertEqual({(200, False), (431, True)}, seen["field"])
         self.assertEqual({(200, False), (431, True)}, seen["fields"])
         self.assertEqual({(404, True), (414, True)}, seen["target"] - {(431, True)})
-        for request, status in ((get + b"no colon\r\n\r\n", 400), (b"GET /livez HTTP/9.1\r\n" + HOST + b"\r\n", 400),
-                                (get + b"X: " + b"a" * 20000 + b"\r\n\r\n", 431),
+        for request, status in ((get + b"no colon\r\n\r\n", 400), (get + b"X: " + b"a" * 20000 + b"\r\n\r\n", 431),
                                 (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414)):
             answer = self.talk(daemon, request)
             self.assertEqual((statuses(answer), b"application/problem+json" in answer), ([status], True), request[:60])

@@ -1,0 +1,79 @@
+/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its outputs.
+ *
+ * Links: srv_worker
+ * Run:   fuzz_worker tests/fuzz/corpus/worker
+ *
+ * Input: a byte that chooses (frame, beginning, result), then the message. */
+#include "server/worker/check.h"
+#include "server/worker/importer_table.h"
+#include "server/worker/protocol.h"
+
+#include "core/base/limits.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void take_frame(const uint8_t *data, size_t size)
+{
+	static uint8_t payload[SRV_FRAME_PAYLOAD];
+	srv_frame frame;
+	int ends[2], fd = -1;
+	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) == 0);
+	if (send(ends[1], data, size, 0) == (ssize_t)size &&
+		srv_frame_receive(ends[0], &frame, payload, &fd) == 1)
+		assert(frame.payload_size <= SRV_FRAME_PAYLOAD && frame.payload_size + sizeof frame == size &&
+			   fd == -1);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void take_beginning(const uint8_t *data, size_t size)
+{
+	hob_arena arena;
+	importer_table table = {0};
+	hob_arena_init(&arena, 1 << 30);
+	cJSON *root = cJSON_ParseWithLength((const char *)data, size);
+	srv_importer_table_read(&table, &arena, cJSON_GetObjectItemCaseSensitive(root, "importers"));
+	cJSON_Delete(root);
+	const srv_pool_importer *found = srv_importer_table_find(&table, HOB_STR("a/b.obj"));
+	assert(!found || (found >= table.items && found < table.items + table.count));
+	for (uint32_t i = 0; i < table.count; i++)
+		for (uint32_t e = 0; e < table.items[i].extension_count; e++)
+			srv_importer_table_find(&table, table.items[i].extensions[e]);
+	hob_arena_release(&arena);
+}
+
+static void take_result(const uint8_t *data, size_t size)
+{
+	hob_arena arena;
+	srv_result result;
+	hob_error err;
+	/* A result lies in a mapping, so at the begin of a page. */
+	uint8_t *at = aligned_alloc(64, (size + 64) / 64 * 64);
+	assert(at);
+	memcpy(at, data, size);
+	hob_arena_init(&arena, 256 << 20);
+	if (srv_result_read((hob_bytes){at, size}, &arena, &result, &err)) {
+		assert(result.dep_count <= HOB_LIMIT_SOURCE_FILES + 2 && result.output_count <= HOB_LIMIT_OUTPUTS);
+		for (uint32_t i = 0; i < result.output_count; i++) {
+			hob_bytes bytes = result.outputs[i].bytes;
+			assert(bytes.size == 0 || (bytes.data >= at && bytes.data + bytes.size <= at + size));
+		}
+		if (result.ok)
+			(void)!srv_check_outputs(&result, &err);
+	}
+	hob_arena_release(&arena);
+	free(at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const take[])(const uint8_t *, size_t) = {take_frame, take_beginning, take_result};
+	if (size > 1)
+		take[data[0] % HOB_COUNT_OF(take)](data + 1, size - 1);
+	return 0;
+}
