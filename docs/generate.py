@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate.py: prints docs/settings.md and docs/http.md anew from schema/. --check says whether they are what it would print."""
+"""generate.py: prints docs/settings.md, docs/http.md and docs/formats.md anew from schema/. --check says whether they are what it would print."""
 import json
 import pathlib
 import re
@@ -93,9 +93,20 @@ def http():
     return "".join(out)
 
 
+def formats():
+    rows = [row for row in entries("READ_FORMAT", (ROOT / "schema/read_formats.def").read_text())]
+    out = ["# What Hob reads\nPrinted by `docs/generate.py` from `schema/read_formats.def`: change that. `hob formats exr` tells the same.\n\n"
+           "What is lost is noted for each file that has it. Optional libraries may be left out of a build: an error names them then.\n"]
+    for kind, heading in (("model", "Models"), ("picture", "Pictures")):
+        own = [(name, endings.replace(" ", ", "), reader, kept, lost or "-", tested)
+               for is_kind, endings, reader, name, kept, lost, tested in rows if is_kind == kind]
+        out.append(f"\n## {heading}\n\n" + table(("format", "endings", "reader", "kept", "lost", "tested with files of"), own))
+    return "".join(out)
+
+
 def main():
     stale = []
-    for name, text in (("settings.md", settings()), ("http.md", http())):
+    for name, text in (("settings.md", settings()), ("http.md", http()), ("formats.md", formats())):
         if "--check" not in sys.argv:
             (DOCS / name).write_text(text)
         elif (DOCS / name).read_text() != text:

@@ -26,6 +26,7 @@ nav:
   - Troubleshooting: troubleshooting.md
   - Reference:
       - Settings: settings.md
+      - What is read: formats.md
       - HTTP: http.md
       - File formats: FORMATS.md
       - Runtime: runtime.md

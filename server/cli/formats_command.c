@@ -1,0 +1,109 @@
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *kind, *endings, *reader, *name, *kept, *lost, *tested;
+} rows[] = {
+#define READ_FORMAT(kind, endings, reader, name, kept, lost, tested)                                         \
+	{kind, endings, reader, name, kept, lost, tested},
+#include "../../schema/read_formats.def"
+#undef READ_FORMAT
+};
+
+static void put_text(hob_buf *out, const char *key, const char *value)
+{
+	hob_buf_printf(out, ",\"%s\":", key);
+	hob_buf_put_json(out, hob_str_of(value));
+}
+
+static void put_json(hob_buf *out, size_t i)
+{
+	hob_buf_printf(out, "%s{\"kind\":\"%s\",\"endings\":[", out->size ? ",\n " : "[", rows[i].kind);
+	const char *at = rows[i].endings;
+	for (size_t count = 0; *at; count++) {
+		size_t size = strcspn(at, " ");
+		hob_buf_printf(out, "%s\"%.*s\"", count ? "," : "", (int)size, at);
+		at += size + (at[size] == ' ');
+	}
+	hob_buf_put(out, "]", 1);
+	put_text(out, "reader", rows[i].reader);
+	put_text(out, "name", rows[i].name);
+	put_text(out, "kept", rows[i].kept);
+	put_text(out, "lost", rows[i].lost);
+	put_text(out, "tested_with", rows[i].tested);
+	hob_buf_put(out, "}", 1);
+}
+
+static bool has_ending(const char *endings, const char *ending)
+{
+	size_t size = strlen(ending);
+	for (const char *at = endings; *at; at += strspn(at, " ")) {
+		size_t own = strcspn(at, " ");
+		if (own == size && hob_str_equal_nocase((hob_str){at, own}, (hob_str){ending, size}))
+			return true;
+		at += own;
+	}
+	return false;
+}
+
+static bool is_asked(size_t i, const char *asked)
+{
+	if (!asked)
+		return true;
+	const char *dot = strrchr(asked, '.');
+	const char *word = dot ? dot + 1 : asked;
+	return strcmp(rows[i].kind, word) == 0 || has_ending(rows[i].endings, word);
+}
+
+static void print_row(size_t i)
+{
+	printf("%s (%s)\n", rows[i].name, rows[i].kind);
+	printf("  endings  %s\n  reader   %s\n  kept     %s\n", rows[i].endings, rows[i].reader, rows[i].kept);
+	printf("  lost     %s\n  tested   with files of %s\n", rows[i].lost[0] ? rows[i].lost : "nothing known",
+		   rows[i].tested);
+}
+
+static int run_formats(int argc, char **argv)
+{
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
+	int operands = srv_cli_parse(&srv_cli_formats, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return srv_cli_parse_exit(operands);
+	const char *asked = operands > 0 ? argv[1] : NULL;
+	hob_buf text = {0};
+	size_t found = 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		if (!is_asked(i, asked))
+			continue;
+		if (json)
+			put_json(&text, i);
+		else
+			print_row(i);
+		found++;
+	}
+	if (json && found > 0)
+		printf("%.*s]\n", HOB_FMT(hob_buf_str(&text)));
+	hob_buf_release(&text);
+	if (found > 0)
+		return EXIT_GOOD;
+	return srv_cli_usage_error(
+		&srv_cli_formats,
+		"no reader knows '%s'; 'hob formats' lists all. Export glTF, or save the picture as PNG", asked);
+}
+
+const cli_command srv_cli_formats = {
+	"formats", "[WORD]", "which model and picture files are read, and what of them",
+	"WORD is an ending (fbx, .exr), a file's name, 'model' or 'picture'; without it all are told: who reads "
+	"a format, what is\n"
+	"kept, what is lost (each file that has it gets a note), and whose files it is tested with. Optional "
+	"libraries that a\n"
+	"build lacks are told of by 'hob --version --json' and by an error that names them.\n"
+	"\n"
+	"Examples:\n"
+	"  hob formats exr\n"
+	"  hob formats model\n"
+	"  hob formats --json | jq '.[] | select(.kind == \"picture\").endings'\n",
+	run_formats};
