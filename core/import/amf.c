@@ -354,11 +354,8 @@ static bool is_placed(const amf *a, hob_str id)
 static bool build(amf *a, hob_error *err)
 {
 	uint32_t root;
-	if (!hob_lists_node(&a->lists, HOB_STR(""), HOB_NONE, &root, err))
+	if (!hob_lists_z_up(&a->lists, a->model, &root, err))
 		return false;
-	float *turn = HOB_LISTS_AT(a->lists.nodes, hob_node, root)->rotation;
-	hob_up_axis_turn(HOB_UP_Z, turn);
-	memcpy(a->model->space.turn, turn, sizeof a->model->space.turn);
 	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		bool shown = hob_xml_is(e, HOB_STR("object")) || hob_xml_is(e, HOB_STR("constellation"));

@@ -532,11 +532,8 @@ static bool build(iqm *q, hob_error *err)
 	hob_name_map_init(&materials, scratch);
 	if (!node_of)
 		return hob_fail_memory(err, scratch, "joints");
-	if (!hob_lists_node(&q->lists, HOB_STR(""), HOB_NONE, &root, err))
+	if (!hob_lists_z_up(&q->lists, q->model, &root, err))
 		return false;
-	float *turn = HOB_LISTS_AT(q->lists.nodes, hob_node, root)->rotation;
-	hob_up_axis_turn(HOB_UP_Z, turn);
-	memcpy(q->model->space.turn, turn, sizeof q->model->space.turn);
 	if (!hob_lists_node(&q->lists, HOB_STR(""), root, &body, err) || !read_vertices(q, err))
 		return false;
 	for (uint32_t i = 0; i < q->meshes.count; i++)

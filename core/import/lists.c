@@ -40,6 +40,17 @@ bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *i
 	return add(&lists->nodes, &node, sizeof node, HOB_LIMIT_NODES, "nodes", id, err);
 }
 
+bool hob_lists_z_up(hob_lists *lists, hob_model *model, uint32_t *root, hob_error *err)
+{
+	float turn[4];
+	if (!hob_lists_node(lists, HOB_STR(""), HOB_NONE, root, err))
+		return false;
+	hob_up_axis_turn(HOB_UP_Z, turn);
+	memcpy(HOB_LISTS_AT(lists->nodes, hob_node, *root)->rotation, turn, sizeof turn);
+	memcpy(model->space.turn, turn, sizeof turn);
+	return true;
+}
+
 void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16])
 {
 	hob_node *to = HOB_LISTS_AT(lists->nodes, hob_node, node);

@@ -14,8 +14,9 @@ typedef struct hob_lists {
 	hob_image_set images;
 } hob_lists;
 
-#define HOB_LISTS_COUNT(buf, type)	   ((uint32_t)((buf).size / sizeof(type)))
-#define HOB_LISTS_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
+#define HOB_LISTS_COUNT(buf, type) ((uint32_t)((buf).size / sizeof(type)))
+/* Of a list that is not empty. */
+#define HOB_LISTS_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
 
 void hob_lists_init(hob_lists *lists, const hob_import_request *request);
 void hob_lists_release(hob_lists *lists);
@@ -23,6 +24,8 @@ void hob_lists_release(hob_lists *lists);
 /* A node without a transform and without anything on it; `name` as the file has it. */
 bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id,
 					hob_error *err) HOB_MUST_CHECK;
+/* The root of a model whose Z is up: turns it, and says so in model->space. */
+bool hob_lists_z_up(hob_lists *lists, hob_model *model, uint32_t *root, hob_error *err) HOB_MUST_CHECK;
 /* Places a node by a column-major matrix; one that is not finite is left out. */
 void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16]);
 bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err) HOB_MUST_CHECK;

@@ -237,11 +237,8 @@ static bool build(md2 *d, hob_model *model, hob_error *err)
 		hob_note_add(d->request->notes, HOB_NOTE_INFO, "md2.skins", "of %u skins the first is read",
 					 d->skin_count);
 	d->mesh.name = HOB_STR("");
-	if (!hob_lists_node(&d->lists, HOB_STR(""), HOB_NONE, &root, err))
+	if (!hob_lists_z_up(&d->lists, model, &root, err))
 		return false;
-	float *turn = HOB_LISTS_AT(d->lists.nodes, hob_node, root)->rotation;
-	hob_up_axis_turn(HOB_UP_Z, turn);
-	memcpy(model->space.turn, turn, sizeof model->space.turn);
 	return hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) && make_vertices(d, err) &&
 		   make_frames(d, err) && hob_lists_material(&d->lists, &material, &d->mesh.material, err) &&
 		   hob_lists_mesh(&d->lists, &d->mesh, &id, err) && hob_lists_show(&d->lists, id, err) &&

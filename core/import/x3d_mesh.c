@@ -240,8 +240,8 @@ bool hob_x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made, h
 				 .mesh = out,
 				 .result = x->request->result,
 				 .scratch = x->request->scratch,
-				 .corners = HOB_LISTS_AT(shape->corners, hob_x3d_corner, 0),
-				 .sizes = HOB_LISTS_AT(shape->sizes, uint32_t, 0),
+				 .corners = (const hob_x3d_corner *)(const void *)shape->corners.data,
+				 .sizes = (const uint32_t *)(const void *)shape->sizes.data,
 				 .corner_count = HOB_LISTS_COUNT(shape->corners, hob_x3d_corner),
 				 .face_count = HOB_LISTS_COUNT(shape->sizes, uint32_t)};
 	*made = false;
