@@ -70,6 +70,8 @@ bool hob_text_line(hob_str *rest, hob_str *line)
 hob_str hob_text_word(hob_str *line)
 {
 	size_t from = 0;
+	if (!line->data)
+		return (hob_str){0};
 	while (from < line->len && (uint8_t)line->data[from] <= ' ')
 		from++;
 	size_t to = from;

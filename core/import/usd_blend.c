@@ -21,12 +21,14 @@ static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indic
 	}
 }
 
-static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint32_t *points, hob_mesh *mesh,
-					   hob_morph_target *to, hob_error *err)
+/* Offsets and normal offsets are the properties of these names. */
+static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str offset_name,
+					   hob_str normal_name, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to,
+					   hob_error *err)
 {
 	hob_usd *u = b->u;
-	const hob_usd_value *offsets = hob_usd_still(u, shape, HOB_STR("offsets")),
-						*normals = hob_usd_still(u, shape, HOB_STR("normalOffsets"));
+	const hob_usd_value *offsets = hob_usd_still(u, shape, offset_name),
+						*normals = hob_usd_still(u, shape, normal_name);
 	const hob_usd_value *indices = hob_usd_still(u, shape, HOB_STR("pointIndices"));
 	size_t point_count = 0;
 	uint32_t *place = NULL;
@@ -57,22 +59,66 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, const uint
 	return true;
 }
 
-/* Offsets that a shape has at a part of its weight are properties "inbetweens:NAME". */
-static bool has_inbetweens(const hob_usd *u, const hob_usd_prim *shape)
+static bool new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name, hob_morph_target **out,
+					   hob_error *err)
 {
-	for (uint32_t i = 0; i < shape->order_count; i++) {
-		const hob_usd_site *site = &shape->sites[shape->order[i]];
-		const hob_usd_stack *stack = &u->stacks[site->stack];
-		for (uint32_t k = 0; k < stack->layer_count; k++) {
-			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec =
-				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
-			for (; spec != HOB_NONE; spec = layer->specs[spec].next)
-				if (hob_str_starts(u->tokens[layer->specs[spec].name], HOB_STR("inbetweens:")))
-					return true;
-		}
+	hob_arena *arena = b->u->result;
+	hob_morph_target *to = &mesh->targets[mesh->target_count];
+	to->name = hob_text_name(arena, name);
+	to->position = HOB_NEW(arena, float, (size_t)mesh->vertex_count * 3);
+	if (!to->name.data || !to->position)
+		return hob_fail_memory(err, arena, "blend shapes");
+	mesh->target_count++;
+	*out = to;
+	return true;
+}
+
+/* The shape, and behind it its in-betweens. */
+static bool put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
+					  uint32_t count, const uint32_t *points, hob_mesh *mesh, hob_error *err)
+{
+	hob_usd *u = b->u;
+	hob_morph_target *to, *whole;
+	if (!new_target(b, mesh, name, &whole, err))
+		return false;
+	if (id == HOB_NONE)
+		return true;
+	if (!put_target(b, &u->prims[id], HOB_STR("offsets"), HOB_STR("normalOffsets"), points, mesh, whole, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		hob_str property = between[i].property;
+		hob_str own = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(name),
+									   (int)(property.len - strlen("inbetweens")),
+									   property.data + strlen("inbetweens"));
+		hob_str normals = hob_arena_printf(u->scratch, "%.*s:normalOffsets", HOB_FMT(property));
+		if (!own.data || !normals.data)
+			return hob_fail_memory(err, u->scratch, "blend shapes");
+		if (!new_target(b, mesh, own, &to, err) ||
+			!put_target(b, &u->prims[id], property, normals, points, mesh, to, err) ||
+			!hob_usd_knot_add(b, to, whole->name, between[i].weight, err))
+			return false;
 	}
-	return false;
+	return true;
+}
+
+typedef struct found_shape {
+	uint32_t prim, count;
+	hob_usd_inbetween *between;
+} found_shape;
+
+static bool find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, found_shape *out, uint64_t *total,
+						hob_error *err)
+{
+	*total = count;
+	for (uint32_t i = 0; i < count; i++) {
+		out[i] = (found_shape){.prim = hob_usd_prim_at(u, targets[i])};
+		if (out[i].prim != HOB_NONE &&
+			!hob_usd_inbetweens(u, &u->prims[out[i].prim], &out[i].between, &out[i].count, err))
+			return false;
+		*total += out[i].count;
+	}
+	return *total <= HOB_LIMIT_TARGETS || hob_fail(err, LIMIT, "%llu blend shapes, at most %llu are allowed",
+												   (unsigned long long)*total, HOB_LIMIT_TARGETS);
 }
 
 bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
@@ -89,25 +135,18 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 						 err))
 		return false;
 	count = names->count < count ? (uint32_t)names->count : count;
-	if (count > HOB_LIMIT_TARGETS)
-		return hob_fail(err, LIMIT, "%u blend shapes, at most %llu are allowed", count, HOB_LIMIT_TARGETS);
-	mesh->targets = HOB_NEW(u->result, hob_morph_target, count);
+	uint64_t total;
+	found_shape *shapes = HOB_NEW(u->scratch, found_shape, count);
+	if (!shapes)
+		return hob_fail_memory(err, u->scratch, "blend shapes");
+	if (!find_shapes(u, targets, count, shapes, &total, err))
+		return false;
+	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
 	if (!mesh->targets)
 		return hob_fail_memory(err, u->result, "blend shapes");
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t shape = hob_usd_prim_at(u, targets[i]);
-		hob_morph_target *to = &mesh->targets[i];
-		to->name = hob_text_name(u->result, ((const hob_str *)names->data)[i]);
-		to->position = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
-		if (!to->name.data || !to->position)
-			return hob_fail_memory(err, u->result, "blend shapes");
-		if (shape != HOB_NONE && !put_target(b, &u->prims[shape], points, mesh, to, err))
+	for (uint32_t i = 0; i < count; i++)
+		if (!put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between,
+					   shapes[i].count, points, mesh, err))
 			return false;
-		if (shape != HOB_NONE && has_inbetweens(u, &u->prims[shape]))
-			hob_usd_note(u, "inbetweens",
-						 "blend shape '%.*s': its in-betweens are left out; it goes straight to its end",
-						 HOB_FMT(u->prims[shape].path));
-	}
-	mesh->target_count = count;
 	return true;
 }

@@ -24,6 +24,8 @@ typedef struct hob_usd_build {
 	struct hob_usd_skeleton *skeletons;
 	struct hob_usd_skinned *skinned; /* nodes of meshes that may be bent */
 	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
+	struct hob_usd_knot *knots; /* targets of all meshes that are in-betweens */
+	uint32_t knot_count, knot_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
 	uint32_t subdivided;	 /* meshes that are drawn as their cage */

@@ -32,6 +32,34 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *point
 /* The skins of all nodes that were remembered. */
 bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 
+/* ---- usd_inbetween.c: shapes that do not go straight to their end ---- */
+
+typedef struct hob_usd_inbetween {
+	hob_str property; /* "inbetweens:NAME" */
+	double weight;	  /* of the shape where these offsets are reached; neither 0 nor 1 */
+} hob_usd_inbetween;
+
+/* A target that is reached at another weight of its shape than 1. */
+typedef struct hob_usd_knot {
+	const char *target; /* data of the target's name, which tells it from others */
+	hob_str shape;
+	double weight;
+} hob_usd_knot;
+
+/* What a BlendShape prim says, in scratch memory. */
+bool hob_usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
+						hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight,
+					  hob_error *err) HOB_MUST_CHECK;
+/* The shape that a target belongs to: its own name, unless it is an in-between. */
+hob_str hob_usd_shape_of(const hob_usd_build_t *b, const hob_morph_target *target);
+/* Weight of a target when its shape has the weight `weight`. */
+double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight);
+/* Times at which the targets' weights need keys: those of the samples, and where a shape passes one of its in-betweens. column:
+ * [target_count] place of each target's shape in the samples, SIZE_MAX: none. In scratch memory, rising. */
+bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *samples,
+						  const size_t *column, double **out, size_t *count, hob_error *err) HOB_MUST_CHECK;
+
 /* ---- usd_clip.c: a clip that grows ---- */
 
 /* A channel with room for `keys` keys; its values are filled by the caller. */

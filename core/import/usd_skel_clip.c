@@ -106,8 +106,9 @@ static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 	uint32_t first = m->weight_count;
 	bool any = false;
 	for (uint32_t t = 0; weights && t < mesh->target_count; t++) {
-		size_t at = shape_in(names, mesh->targets[t].name);
-		double weight = at < weights->count ? hob_usd_component(weights, at) : 0;
+		size_t at = shape_in(names, hob_usd_shape_of(b, &mesh->targets[t]));
+		double weight =
+			at < weights->count ? hob_usd_target_weight(b, mesh, t, hob_usd_component(weights, at)) : 0;
 		m->weights = (float *)hob_usd_more(b->u->scratch, m->weights, m->weight_count, &b->weight_room,
 										   sizeof *m->weights);
 		if (!m->weights)
@@ -124,6 +125,18 @@ static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 	return true;
 }
 
+/* Between sample `at` and the next. */
+static double weight_at(const hob_usd_samples *s, size_t at, size_t column, double time)
+{
+	double from = hob_usd_component(&s->values[at], column);
+	if (at + 1 >= s->count || !(s->times[at + 1] > s->times[at]))
+		return from;
+	double part = (time - s->times[at]) / (s->times[at + 1] - s->times[at]);
+	return from + (hob_usd_component(&s->values[at + 1], column) - from) * (part < 0   ? 0
+																			: part > 1 ? 1
+																					   : part);
+}
+
 static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
 						 uint32_t node)
 {
@@ -137,14 +150,23 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 		return false;
 	if (!s)
 		return true;
-	if (!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, s->count, &track, a->err))
+	double *times;
+	size_t count, *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
+	if (!column)
+		return hob_fail_memory(a->err, a->b->u->scratch, "keys");
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		column[t] = shape_in(names, hob_usd_shape_of(a->b, &mesh->targets[t]));
+	if (!hob_usd_weight_times(a->b, mesh, s, column, &times, &count, a->err) ||
+		!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track, a->err))
 		return false;
-	for (uint32_t t = 0; t < mesh->target_count; t++) {
-		size_t at = shape_in(names, mesh->targets[t].name);
-		for (size_t i = 0; i < s->count; i++) {
-			double weight = at == SIZE_MAX ? 0 : hob_usd_component(&s->values[i], at);
+	for (size_t i = 0, at = 0; i < count; i++) {
+		while (at + 2 < s->count && s->times[at + 1] <= times[i])
+			at++;
+		track->times[i] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * times[i]);
+		for (uint32_t t = 0; t < mesh->target_count; t++) {
+			double raw = column[t] == SIZE_MAX ? 0 : weight_at(s, at, column[t], times[i]);
+			double weight = hob_usd_target_weight(a->b, mesh, t, raw);
 			track->values[i * mesh->target_count + t] = isfinite(weight) ? (float)weight : 0;
-			track->times[i] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * s->times[i]);
 		}
 	}
 	const hob_node *at_rest = &m->nodes[node];

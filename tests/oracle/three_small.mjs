@@ -62,7 +62,8 @@ function check(path, hob, out) {
 		const mine = new THREE.Box3().setFromPoints(ours.map((c) => c.p));
 		if (ours.length !== theirs.length) wrong.push(`${ours.length / 3} triangles, theirs are ${theirs.length / 3}`);
 		if (mine.min.distanceTo(box.min) + mine.max.distanceTo(box.max) > 1e-4 * size) wrong.push('another box');
-		if (Math.abs(areaOf(ours) - areaOf(theirs)) > 1e-3 * areaOf(theirs)) wrong.push(`area ${areaOf(ours)}, theirs ${areaOf(theirs)}`);
+		// Faces that are not flat are cut along other diagonals.
+		if (Math.abs(areaOf(ours) - areaOf(theirs)) > 5e-3 * areaOf(theirs)) wrong.push(`area ${areaOf(ours)}, theirs ${areaOf(theirs)}`);
 		let lost = 0, colors = 0, colored = 0;
 		for (const corner of ours) {
 			const near = theirs.filter((t) => t.p.distanceTo(corner.p) < 1e-4 * size);

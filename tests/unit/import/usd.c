@@ -352,10 +352,39 @@ static void blend_shapes_rest_at_their_weights(void **state)
 	reader *r = stage(shaped);
 	const hob_model *m = reader_model(r);
 	const hob_node *node = node_of(m, "M");
-	assert_int_equal(node->weight_count, 1);
-	assert_near(m->weights[node->weight_first], 0.75f);
+	/* Half way: 2; at the end: 1. At 0.75 it is half of each. */
+	assert_int_equal(node->weight_count, 2);
+	assert_near(m->weights[node->weight_first], 0.5f);
+	assert_near(m->weights[node->weight_first + 1], 0.5f);
 	assert_near(m->meshes[0].targets[0].position[5], 1);
-	assert_true(reader_noted(r, "usd.inbetweens"));
+	assert_near(m->meshes[0].targets[1].position[5], 2);
+	assert_name(m->meshes[0].targets[1].name, "smile:half");
+	reader_free(r);
+}
+
+/* From 0 to 1 in one second: a key where the in-between is passed. */
+static void in_betweens_bend_the_way_of_a_shape(void **state)
+{
+	(void)state;
+	char text[4096];
+	snprintf(text, sizeof text, "%s", shaped);
+	char *at = strstr(text, "float[] blendShapeWeights = [0.75] ");
+	assert_non_null(at);
+	static const char moving[] = "float[] blendShapeWeights.timeSamples = { 0: [0], 24: [1.5] } ";
+	size_t old = strlen("float[] blendShapeWeights = [0.75] ");
+	memmove(at + sizeof moving - 1, at + old, strlen(at + old) + 1);
+	memcpy(at, moving, sizeof moving - 1);
+	reader *r = stage(text);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->clip_count, 1);
+	const hob_track *track = &m->clips[0].tracks[0];
+	assert_int_equal(track->key_count, 3);
+	assert_near(track->times[1], 1.0f / 3);
+	assert_near(track->values[2], 0);
+	assert_near(track->values[3], 1);
+	/* Beyond the end the last stretch goes on. */
+	assert_near(track->values[4], 2);
+	assert_near(track->values[5], -1);
 	reader_free(r);
 }
 
@@ -627,6 +656,7 @@ int main(void)
 		cmocka_unit_test(a_setting_chooses_variants),
 		cmocka_unit_test(materialx_surfaces_are_read),
 		cmocka_unit_test(blend_shapes_rest_at_their_weights),
+		cmocka_unit_test(in_betweens_bend_the_way_of_a_shape),
 		cmocka_unit_test(surfaces_are_subdivided_when_asked),
 		cmocka_unit_test(creases_and_corners_stay_sharp),
 		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),
