@@ -1,4 +1,5 @@
 #include "map_file.h"
+#include "diff_report.h"
 #include "query.h"
 
 #include "../../core/formats/classic.h"
@@ -364,17 +365,67 @@ static bool compare(comparison *c, const side *a, const side *b)
 	return ok;
 }
 
+static bool is_version(const char *text, const char *word)
+{
+	return strcmp(text, word) == 0 ||
+		   (text[0] && strlen(text) < 20 && strspn(text, "0123456789") == strlen(text));
+}
+
+/* hob diff --from: what people look through. */
+static int run_report(diff_report_options *how, int operands)
+{
+	static const char *const formats[] = {"text", "md", "html", "json"};
+	bool known = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
+		known = known || strcmp(how->format, formats[i]) == 0;
+	if (!known)
+		return srv_cli_usage_error(&srv_cli_diff, "--format '%s': there are text, md, html and json",
+								   how->format);
+	if (operands > 1)
+		return srv_cli_usage_error(&srv_cli_diff, "a report is of one asset or folder, or of all");
+	if (!how->from && !how->only)
+		return srv_cli_usage_error(&srv_cli_diff,
+								   "--from REV is missing; 'hob watch' and 'hob status' tell revisions");
+	if (!how->from)
+		how->from = "previous";
+	if (!is_version(how->from, "previous") || !is_version(how->to, "latest") ||
+		(!how->only && strcmp(how->from, "previous") == 0))
+		return srv_cli_usage_error(
+			&srv_cli_diff,
+			"--from and --to are revisions, such as 4100; --to latest is what is served, --from "
+			"previous the cook before, of one asset");
+	return srv_diff_report_run(how);
+}
+
 static int run_diff(int argc, char **argv)
 {
 	uint32_t rows = 0;
 	comparison c = {.url = srv_cli_default_url()};
-	cli_option options[] = {{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section (20)"},
-							{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
-							 "of an asset only this, such as meshes (all but the report)"},
-							CLI_URL_OPTION(c.url)};
+	diff_report_options how = {.to = "latest", .view = "corner"};
+	cli_option options[] = {
+		{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section, changes of each asset (20)"},
+		{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
+		 "of an asset only this, such as meshes (all but the report)"},
+		{"--from", 0, CLI_TEXT, &how.from, "REV", "a report for people: what changed since this revision"},
+		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this one (latest)"},
+		{"--format", 0, CLI_TEXT, &how.format, "FORM", "of the report: text, md, html, json (text)"},
+		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR",
+		 "before, after and difference of each asset, as PNG in DIR"},
+		{"--view", 0, CLI_TEXT, &how.view, "SIDE",
+		 "of the pictures: corner, front, back, left, right, top, bottom (corner)"},
+		{"--max-growth", 0, CLI_TEXT, &how.growth, "JSON|FILE",
+		 "'{\"bytes\": \"10%\", \"triangles\": \"5%\"}': exit code 4 where an asset grew by more"},
+		CLI_URL_OPTION(c.url)};
 	int operands = srv_cli_parse(&srv_cli_diff, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
+	if (how.from || how.format || how.pictures || how.growth) {
+		how.url = c.url;
+		how.only = operands > 0 ? argv[1] : NULL;
+		how.format = how.format ? how.format : "text";
+		how.rows = rows > 0 ? rows : 20;
+		return run_report(&how, operands);
+	}
 	if (operands == 0 || (operands == 1 && is_cooked_file(argv[1])))
 		return srv_cli_usage_error(&srv_cli_diff,
 								   "name two cooked files, or an asset of the daemon and its revisions");
@@ -405,7 +456,7 @@ static int run_diff(int argc, char **argv)
 }
 
 const cli_command srv_cli_diff = {
-	"diff", "A [B]", "what differs between two cooked files, or versions of an asset",
+	"diff", "[A] [B]", "what differs between two cooked files, or versions of an asset",
 	"A and B are packed files of one kind, or assets of the daemon, which keeps what it served: ASSET@REV at "
 	"that\n"
 	"revision, ASSET now. ASSET alone is compared with the version before, ASSET@REV alone with the one of "
@@ -414,8 +465,19 @@ const cli_command srv_cli_diff = {
 	"code 0: equal,\n"
 	"1: not.\n"
 	"\n"
+	"With --from, --format, --pictures or --max-growth it is a report for people: numbers, what was lost, "
+	"added, renamed, "
+	"moved,\n"
+	"of everything below A (an asset, a folder) or of all, the largest changes first. Exit code 0: nothing "
+	"differs, 1: "
+	"something\n"
+	"does, 4: something grew more than --max-growth allows.\n"
+	"\n"
 	"Examples:\n"
 	"  hob diff before/duck.meshes after/duck.meshes\n"
 	"  hob diff art/props/duck.glb\n"
-	"  hob diff art/props/duck.glb@4100 art/props/duck.glb@4182\n",
+	"  hob diff art/props/duck.glb@4100 art/props/duck.glb@4182\n"
+	"  hob diff art/props/duck.glb --format text\n"
+	"  hob diff --from 4100 --to 4182 --format md --pictures changed/ > changed.md\n"
+	"  hob diff --from 4100 art/props --max-growth '{\"bytes\": \"10%\", \"triangles\": \"5%\"}'\n",
 	run_diff};

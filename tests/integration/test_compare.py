@@ -2,10 +2,13 @@
 """What differs between two cooks: changes are planted in a model, one at a time, and each must be told in numbers and in words, with
 the right tone; a cook of the same must tell nothing."""
 import json
+import pathlib
+import re
 import struct
+import subprocess
 
 import robot
-from hobtest import Scenario, main, png, png_pixels
+from hobtest import DEADLINE, HOB, Scenario, main, png, png_pixels
 
 
 def without_clip(made):
@@ -201,6 +204,55 @@ class Compare(Scenario):
             before, after, difference = self.picture("same", **{"from": "latest"})
             self.assertEqual(before, after)
             self.assertFalse(any(differs(pixel) or ring(pixel) for row in difference for pixel in row))
+
+    def hob(self, *arguments, code):
+        done = subprocess.run([HOB, "diff", *arguments, "--url", f"http://127.0.0.1:{self.daemon.port}"], text=True,
+                              capture_output=True, timeout=DEADLINE, cwd=self.folder)
+        self.assertEqual(code, done.returncode, done.stdout + done.stderr)
+        return done.stdout if code in (0, 1, 4) else done.stderr
+
+    def test_a_report_of_two_revisions_has_the_largest_changes_first(self):
+        for name in ("a|b", "denser", "lost_clip", "kept", "going"):
+            self.plant(name, robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            rev = str(max(asset["rev"] for asset in self.daemon.assets().values()))
+            self.assertIn("0 changed, 0 new, 0 gone", self.hob("--from", rev, code=0))
+            for name, change in (("a|b", moved), ("denser", denser), ("lost_clip", without_clip)):
+                made = robot.model()
+                change(made)
+                self.put(f"{name}/robot.gltf", robot.text(made))
+            self.plant("fresh", robot.model())
+            (self.art / "going/robot.gltf").unlink()
+            self.daemon.sync()
+            report = json.loads(self.hob("--from", rev, "--format", "json", code=1))
+            self.assertEqual(["art/lost_clip/robot.gltf", "art/denser/robot.gltf", "art/a|b/robot.gltf"],
+                             [each["asset"] for each in report["changed"]])
+            self.assertEqual((["art/fresh/robot.gltf"], ["art/going/robot.gltf"]), (report["added"], report["gone"]))
+            markdown = self.hob("--from", rev, "--format", "md", "--pictures", "changed", code=1)
+            self.assertIn("3 changed, 1 new, 1 gone", markdown)
+            self.assertIn("| art/a\\|b/robot.gltf |", markdown, "a bar in a name ends no cell")
+            rows = [line for line in markdown.splitlines() if line.startswith("| art/")]
+            self.assertEqual({6}, {len(re.findall(r"(?<!\\)\|", row)) for row in rows})
+            self.assertIn("clip 'Wave' is gone", markdown)
+            pictures = re.findall(r"!\[[^]]*\]\(<([^>]*)>\)", markdown)
+            drawn = sorted(path.name for path in (self.folder / "changed").iterdir())
+            self.assertEqual(drawn, sorted(pathlib.Path(picture).name for picture in pictures))
+            for picture in pictures:
+                self.assertEqual(b"\x89PNG", (self.folder / picture).read_bytes()[:4])
+            page = self.hob("--from", rev, "--format", "html", code=1)
+            self.assertEqual(4, page.count("<section>") - page.count("<h2>Gone"))
+            self.assertIn("882 triangles, was 800", self.hob("--from", rev, "art/denser", code=1))
+            self.assertNotIn("Wave", self.hob("--from", rev, "art/denser", code=1))
+            alone = self.hob("art/denser/robot.gltf", "--format", "text", code=1)
+            self.assertIn("882 triangles, was 800", alone)
+            growth = self.hob("--from", rev, "--max-growth", '{"triangles": "5%"}', code=4)
+            self.assertIn("over budget: triangles grew by +8.84 %, at most 5 %", growth)
+            self.hob("--from", rev, "--max-growth", '{"triangles": "9%", "bytes": 0.5}', code=1)
+            for wrong, said in ((["--format", "pdf", "--from", rev], "there are text, md, html and json"),
+                                (["--from", "main"], "are revisions"), (["--format", "md"], "--from REV is missing"),
+                                (["--from", rev, "--max-growth", '{"triangles": "many"}'], "no JSON object of percentages")):
+                self.assertIn(said, self.hob(*wrong, code=2))
 
     def test_an_asset_cooked_once_has_nothing_to_compare_with(self):
         self.plant("a", robot.model())

@@ -7,6 +7,7 @@ import './style/shell.css';
 import './style/parts.css';
 import './style/list.css';
 import './style/pages.css';
+import './style/compare.css';
 import '../viewer/viewer.css';
 import { startSession, useSession } from './session.js';
 import { useAddress } from './router.js';

@@ -1,0 +1,329 @@
+#include "diff_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static const char who[] = "hob diff";
+
+/* ---- which assets */
+
+static const cJSON *find_asset(const cJSON *manifest, const char *name)
+{
+	const cJSON *asset;
+	cJSON_ArrayForEach(asset, srv_cli_member(manifest, "assets"))
+	{
+		if (strcmp(srv_cli_text(asset, "asset"), name) == 0)
+			return asset;
+	}
+	return NULL;
+}
+
+static bool has_outputs(const cJSON *asset)
+{
+	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0;
+}
+
+static bool same_outputs(const cJSON *a, const cJSON *b)
+{
+	const cJSON *output, *other;
+	uint32_t same = 0;
+	cJSON_ArrayForEach(output, a)
+	{
+		cJSON_ArrayForEach(other, b)
+		{
+			const char *name = srv_cli_text(output, "name");
+			if (strcmp(name, srv_cli_text(other, "name")) == 0)
+				same += strcmp(name, "report") == 0 ||
+						strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
+		}
+	}
+	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
+}
+
+static cJSON *ask_manifest(const diff_report_options *how, const char *rev, int *code)
+{
+	hob_buf target = {0};
+	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", rev);
+	srv_cli_encode(&target, hob_str_of(how->only ? how->only : ""));
+	hob_buf_put(&target, "", 1);
+	cJSON *found = srv_cli_ask_json(who, how->url, (const char *)target.data, false, code);
+	hob_buf_release(&target);
+	return found;
+}
+
+/* ---- one asset */
+
+static cJSON *ask_comparison(const diff_report_options *how, const char *id, int *code)
+{
+	char target[160];
+	snprintf(target, sizeof target, "/api/v1/assets/%s/compare?from=%.40s&to=%.40s", id, how->from, how->to);
+	return srv_cli_ask_json(who, how->url, target, false, code);
+}
+
+static double change_of(const cJSON *number)
+{
+	double from = srv_cli_number(number, "from"), to = srv_cli_number(number, "to");
+	double most = fmax(fabs(from), fabs(to));
+	return most > 0 ? fabs(to - from) / most : 0;
+}
+
+static double weight_of(const cJSON *comparison)
+{
+	const cJSON *tones = srv_cli_member(comparison, "tones"), *number;
+	double weight = 1000 * srv_cli_number(tones, "bad") + 30 * srv_cli_number(tones, "warn") +
+					srv_cli_number(tones, "note");
+	cJSON_ArrayForEach(number, srv_cli_member(comparison, "numbers")) weight += 10 * change_of(number);
+	return weight;
+}
+
+const char *srv_diff_report_share(double from, double to, char out[32])
+{
+	out[0] = 0;
+	if (from > 0 && fabs(to - from) > 1e-5 * from)
+		snprintf(out, 32, "%+.3g %%", 100 * (to - from) / from);
+	return out;
+}
+
+/* "5%" or 0.05 -> 0.05; negative: it is neither. */
+static double growth_of(const cJSON *limit)
+{
+	const char *text = cJSON_GetStringValue(limit);
+	char *end;
+	if (cJSON_IsNumber(limit))
+		return limit->valuedouble;
+	double value = text ? strtod(text, &end) : -1;
+	return text && end != text && strcmp(end, "%") == 0 ? value / 100 : -1;
+}
+
+static void check_growth(const cJSON *limits, diff_entry *entry)
+{
+	const cJSON *limit, *number;
+	hob_buf out = {0};
+	char share[32];
+	cJSON_ArrayForEach(limit, limits)
+	{
+		cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
+		{
+			double from = srv_cli_number(number, "from"), to = srv_cli_number(number, "to");
+			if (strcmp(srv_cli_text(number, "name"), limit->string) == 0 && from > 0 &&
+				to > from * (1 + growth_of(limit)) + 1e-9)
+				hob_buf_printf(&out, "%s%s grew by %s, at most %.3g %%", out.size > 0 ? "; " : "",
+							   limit->string, srv_diff_report_share(from, to, share), 100 * growth_of(limit));
+		}
+	}
+	if (out.size > 0)
+		hob_buf_put(&out, "", 1);
+	entry->over = out.size > 0 && !out.failed ? strdup((const char *)out.data) : NULL;
+	hob_buf_release(&out);
+}
+
+/* ---- pictures */
+
+static char *picture_path(const diff_report_options *how, const char *asset)
+{
+	hob_buf path = {0};
+	hob_buf_printf(&path, "%s/", how->pictures);
+	for (const char *c = asset; *c; c++)
+		hob_buf_put(&path, *c == '/' || (unsigned char)*c < 0x21 ? "_" : c, 1);
+	hob_buf_put_str(&path, HOB_STR(".png"));
+	hob_buf_put(&path, "", 1);
+	return (char *)path.data;
+}
+
+/* What cannot be drawn has no picture; a file that cannot be written ends it all. */
+static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
+{
+	char target[200];
+	cli_response response;
+	hob_error error;
+	snprintf(target, sizeof target,
+			 "/api/v1/assets/%s/compare/picture?from=%.40s&to=%.40s&view=%.20s&size=320", id, how->from,
+			 how->to, how->view);
+	if (!srv_cli_request(how->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error(who, &error);
+		*code = EXIT_UNREACHABLE;
+		return false;
+	}
+	bool ok = true;
+	if (response.status == 400) {
+		*code = srv_cli_print_problem(who, &response);
+		ok = false;
+	} else if (response.status == 200) {
+		entry->picture = picture_path(how, entry->asset);
+		FILE *file = fopen(entry->picture, "wb");
+		ok = file && fwrite(response.body.data, 1, response.body.size, file) == response.body.size;
+		ok = file && fclose(file) == 0 && ok;
+		if (!ok) {
+			fprintf(stderr, "%s: '%s' cannot be written: %s\n", who, entry->picture, strerror(errno));
+			*code = EXIT_USAGE;
+		}
+	}
+	srv_cli_response_release(&response);
+	return ok;
+}
+
+static bool look_at(diff_report *r, const cJSON *limits, const char *id, const char *name, int *code)
+{
+	diff_entry *entry = &r->entries[r->entry_count];
+	*entry = (diff_entry){.asset = name, .comparison = ask_comparison(r->how, id, code)};
+	if (!entry->comparison)
+		return false;
+	r->entry_count++;
+	entry->weight = weight_of(entry->comparison);
+	if (limits)
+		check_growth(limits, entry);
+	r->over_count += entry->over != NULL;
+	if (cJSON_IsTrue(srv_cli_member(entry->comparison, "equal"))) {
+		r->entry_count--;
+		cJSON_Delete(entry->comparison);
+		return true;
+	}
+	return !r->how->pictures || fetch_picture(r->how, id, entry, code);
+}
+
+/* ---- all */
+
+static int heavier_first(const void *a, const void *b)
+{
+	const diff_entry *one = a, *other = b;
+	if (!one->over != !other->over)
+		return one->over ? -1 : 1;
+	return one->weight > other->weight	 ? -1
+		   : one->weight < other->weight ? 1
+										 : strcmp(one->asset, other->asset);
+}
+
+static bool gather(diff_report *r, const cJSON *limits, int *code)
+{
+	const cJSON *asset;
+	r->before = ask_manifest(r->how, r->how->from, code);
+	r->after = r->before ? ask_manifest(r->how, r->how->to, code) : NULL;
+	if (!r->after)
+		return false;
+	snprintf(r->from, sizeof r->from, "rev %.0f", srv_cli_number(r->before, "rev"));
+	snprintf(r->to, sizeof r->to, "rev %.0f", srv_cli_number(r->after, "rev"));
+	size_t most = (size_t)cJSON_GetArraySize(srv_cli_member(r->before, "assets")) +
+				  (size_t)cJSON_GetArraySize(srv_cli_member(r->after, "assets")) + 1;
+	r->entries = calloc(most, sizeof *r->entries);
+	r->added = calloc(most, sizeof *r->added);
+	r->gone = calloc(most, sizeof *r->gone);
+	if (!r->entries || !r->added || !r->gone)
+		return false;
+	cJSON_ArrayForEach(asset, srv_cli_member(r->before, "assets"))
+	{
+		const char *name = srv_cli_text(asset, "asset");
+		if (has_outputs(asset) && !has_outputs(find_asset(r->after, name)))
+			r->gone[r->gone_count++] = name;
+	}
+	cJSON_ArrayForEach(asset, srv_cli_member(r->after, "assets"))
+	{
+		const char *name = srv_cli_text(asset, "asset");
+		const cJSON *was = find_asset(r->before, name);
+		if (!has_outputs(asset))
+			continue;
+		if (!has_outputs(was))
+			r->added[r->added_count++] = name;
+		else if (!same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
+				 !look_at(r, limits, srv_cli_text(asset, "id"), name, code))
+			return false;
+	}
+	return true;
+}
+
+static bool gather_one(diff_report *r, const cJSON *limits, int *code)
+{
+	char id[32];
+	r->entries = calloc(1, sizeof *r->entries);
+	snprintf(r->from, sizeof r->from, "the cook before");
+	snprintf(r->to, sizeof r->to, "now");
+	return r->entries && srv_cli_find_id(who, r->how->url, r->how->only, id, code) &&
+		   look_at(r, limits, id, r->how->only, code);
+}
+
+/* {"bytes": "10%"} as text or in a file, also as the member max_growth of an object. */
+static cJSON *read_growth(const char *given, int *code)
+{
+	hob_buf text = {0};
+	FILE *file = given[0] == '{' ? NULL : fopen(given, "rb");
+	uint8_t piece[4096];
+	size_t got;
+	while (file && (got = fread(piece, 1, sizeof piece, file)) > 0 && text.size < 1 << 20)
+		hob_buf_put(&text, piece, got);
+	if (file)
+		fclose(file);
+	else
+		hob_buf_put_str(&text, hob_str_of(given));
+	cJSON *whole = text.data ? cJSON_ParseWithLength((const char *)text.data, text.size) : NULL;
+	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
+	cJSON *limits = inside ? inside : whole, *limit = NULL, *wrong = NULL;
+	if (inside)
+		cJSON_Delete(whole);
+	cJSON_ArrayForEach(limit, limits)
+	{
+		if (!limit->string || growth_of(limit) < 0)
+			wrong = limit;
+	}
+	hob_buf_release(&text);
+	if (limits && !wrong && cJSON_IsObject(limits))
+		return limits;
+	fprintf(stderr,
+			"%s: --max-growth '%s' is no JSON object of percentages, and no file with one; such as "
+			"{\"bytes\": \"10%%\", "
+			"\"triangles\": \"5%%\"}; names are those of the numbers in --format json\n",
+			who, given);
+	cJSON_Delete(limits);
+	*code = EXIT_USAGE;
+	return NULL;
+}
+
+static void release(diff_report *r)
+{
+	for (uint32_t i = 0; i < r->entry_count; i++) {
+		cJSON_Delete(r->entries[i].comparison);
+		free(r->entries[i].picture);
+		free(r->entries[i].over);
+	}
+	free(r->entries);
+	free(r->added);
+	free(r->gone);
+	cJSON_Delete(r->before);
+	cJSON_Delete(r->after);
+}
+
+static bool make_folder(const char *path, int *code)
+{
+	if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
+		return true;
+	fprintf(stderr, "%s: the folder '%s' cannot be made: %s\n", who, path, strerror(errno));
+	*code = EXIT_USAGE;
+	return false;
+}
+
+int srv_diff_report_run(const diff_report_options *options)
+{
+	diff_report r = {.how = options};
+	int code = EXIT_INTERNAL;
+	hob_buf out = {0};
+	cJSON *limits = options->growth ? read_growth(options->growth, &code) : NULL;
+	bool ok = (!options->growth || limits) && make_folder(options->pictures, &code);
+	ok = ok && (strcmp(options->from, "previous") == 0 ? gather_one : gather)(&r, limits, &code);
+	if (ok) {
+		if (r.entry_count > 1)
+			qsort(r.entries, r.entry_count, sizeof *r.entries, heavier_first);
+		ok = srv_diff_report_put(&r, &out) && !out.failed;
+		if (ok)
+			fwrite(out.data, 1, out.size, stdout);
+		bool differs = r.entry_count + r.added_count + r.gone_count > 0;
+		code = !ok				  ? EXIT_INTERNAL
+			   : r.over_count > 0 ? EXIT_OVER_BUDGET
+			   : differs		  ? EXIT_ASSETS_FAILED
+								  : EXIT_GOOD;
+	}
+	hob_buf_release(&out);
+	release(&r);
+	cJSON_Delete(limits);
+	return code;
+}
