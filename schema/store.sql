@@ -82,7 +82,7 @@ CREATE TABLE part (
 	used_at_s INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Every file in blobs/. suspect: hash it before it is served.
+-- Every blob. suspect: hash it before it is served.
 CREATE TABLE blob (
 	digest    BLOB PRIMARY KEY,
 	size      INTEGER NOT NULL,
@@ -136,3 +136,9 @@ CREATE TABLE root (
 	inode            INTEGER NOT NULL,
 	missing_since_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- @step 4
+
+-- Where a small blob lies: number of its pack and byte in it; pack 0: it is a file of its own.
+ALTER TABLE blob ADD COLUMN pack INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE blob ADD COLUMN place INTEGER NOT NULL DEFAULT 0;

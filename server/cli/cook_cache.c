@@ -26,13 +26,12 @@ typedef struct file_digest {
 
 /* ---- opening and closing */
 
-bool srv_cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out, hob_error *err)
+bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out, hob_error *err)
 {
 	cook_cache *cache = calloc(1, sizeof *cache);
 	if (!cache)
 		return hob_fail(err, MEMORY, "no memory left for the cache");
-	srv_store_options options = {.max_bytes = max_bytes};
-	if (!srv_store_open(dir, &options, &cache->store, NULL, err)) {
+	if (!srv_store_open(dir, options, &cache->store, NULL, err)) {
 		free(cache);
 		return false;
 	}

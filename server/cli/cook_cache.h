@@ -13,7 +13,7 @@
 typedef struct cook_cache cook_cache;
 
 /* Errors: those of srv_store_open; LOCKED: a daemon or another run has it. */
-bool srv_cook_cache_open(const char *dir, uint64_t max_bytes, cook_cache **out,
+bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out,
 						 hob_error *err) HOB_MUST_CHECK;
 /* Commits, and trims to max_bytes what no asset of a daemon names and `held` does not hold (NULL: nothing). NULL is fine. */
 void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);

@@ -619,10 +619,11 @@ static void on_share(void *user)
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
-	uint64_t max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size);
+	srv_store_options store = {.max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size),
+							   .pack_max = srv_config_number(options->config, SRV_CONFIG_pack_below)};
 	bool shares = options->upstream && options->upstream->url;
 	const char *folder = options->cache;
-	bool opened = folder && srv_cook_cache_open(folder, max_bytes, &r->cache, err);
+	bool opened = folder && srv_cook_cache_open(folder, &store, &r->cache, err);
 	if (folder && !opened) {
 		if (err->code != HOB_ERR_LOCKED)
 			return false;
@@ -634,7 +635,8 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 		return true;
 	if (!opened) {
 		folder = r->share.folder;
-		if (!srv_cook_share_folder(&r->share, err) || !srv_cook_cache_open(folder, 0, &r->cache, err))
+		store.max_bytes = 0;
+		if (!srv_cook_share_folder(&r->share, err) || !srv_cook_cache_open(folder, &store, &r->cache, err))
 			return false;
 	}
 	return srv_cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, on_share, r, err);

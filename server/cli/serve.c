@@ -450,7 +450,8 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	srv_http_options http;
 	srv_serve_http_options(&d->config, &http);
 	use_passed_sockets(d, &http);
-	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size)};
+	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size),
+							   .pack_max = srv_config_number(&d->config, SRV_CONFIG_pack_below)};
 	if (!srv_store_open(srv_config_text(&d->config, SRV_CONFIG_cache), &store, &d->store, &rebuilt, err))
 		return false;
 	if (rebuilt)

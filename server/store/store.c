@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BOOT_ID = 40 };
+enum { BOOT_ID = 40, PACK_MAX = 1 << 20 };
 
 uint32_t srv_store_now_s(srv_store *store)
 {
@@ -212,6 +212,13 @@ static void sweep_temporary(srv_store *store)
 	closedir(folder);
 }
 
+bool srv_store_open_packs(srv_store *store, hob_error *err)
+{
+	return (srv_packs_open(&store->packs, store->packs_fd) &&
+			srv_packs_open(&store->records, store->recipes_fd)) ||
+		   srv_store_fail_errno(err, errno, "open the packs of", store->dir);
+}
+
 static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)
 {
 	bool made;
@@ -239,7 +246,10 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 	if (store->tmp_fd < 0)
 		return false;
 	store->recipes_fd = open_folder(store->dir_fd, "recipes", &made, err);
-	return store->recipes_fd >= 0;
+	if (store->recipes_fd < 0)
+		return false;
+	store->packs_fd = open_folder(store->dir_fd, "packs", &made, err);
+	return store->packs_fd >= 0 && srv_store_open_packs(store, err);
 }
 
 /* ---- open and close */
@@ -249,8 +259,15 @@ static srv_store *blank_store(const srv_store_options *options)
 	srv_store *store = calloc(1, sizeof *store);
 	if (!store)
 		return NULL;
-	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->recipes_fd = -1;
+	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->recipes_fd = store->packs_fd =
+		-1;
 	store->max_bytes = options ? options->max_bytes : 0;
+	uint64_t pack_max = options ? options->pack_max : 0;
+	store->pack_max = pack_max < PACK_MAX ? (uint32_t)pack_max : PACK_MAX;
+	srv_packs_init(&store->packs);
+	srv_packs_init(&store->records);
+	pthread_mutex_init(&store->record_lock, NULL);
+	srv_digest_map_init(&store->record_places, sizeof(record_place));
 	pthread_mutex_init(&store->mark_lock, NULL);
 	pthread_mutex_init(&store->blob_lock, NULL);
 	pthread_mutex_init(&store->part_lock, NULL);
@@ -264,7 +281,8 @@ static srv_store *blank_store(const srv_store_options *options)
 
 static void free_store(srv_store *store)
 {
-	int fds[] = {store->recipes_fd, store->tmp_fd, store->blobs_fd, store->dir_fd, store->lock_fd};
+	int fds[] = {store->packs_fd, store->recipes_fd, store->tmp_fd,
+				 store->blobs_fd, store->dir_fd,	 store->lock_fd};
 	srv_store_db_close(store);
 	srv_store_start_close(store);
 	srv_digest_map_release(&store->blobs);
@@ -272,6 +290,10 @@ static void free_store(srv_store *store)
 	srv_digest_map_release(&store->parts);
 	srv_digest_map_release(&store->used_recipes);
 	free(store->damaged);
+	srv_packs_release(&store->packs);
+	srv_packs_release(&store->records);
+	srv_digest_map_release(&store->record_places);
+	pthread_mutex_destroy(&store->record_lock);
 	for (size_t i = 0; i < HOB_COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -342,7 +364,10 @@ const char *srv_store_epoch(const srv_store *store)
 
 bool srv_store_sync(srv_store *store, hob_error *err)
 {
+	uint32_t blobs = srv_packs_retired(&store->packs), records = srv_packs_retired(&store->records);
 	if (syncfs(store->blobs_fd) != 0)
 		return srv_store_fail_errno(err, errno, "make durable what is in", store->dir);
+	srv_packs_sweep(&store->packs, blobs);
+	srv_packs_sweep(&store->records, records);
 	return srv_store_db_fold(store, err);
 }

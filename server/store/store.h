@@ -2,13 +2,15 @@
  *
  *   <dir>/lock            flock of the daemon, holds its pid
  *   <dir>/blobs/ab/cdef.. immutable files, mode 0444; <dir>/tmp for unfinished ones (swept at open)
+ *   <dir>/packs/NUMBER.pack   small blobs, many in a file (pack.h); <dir>/recipes/NUMBER.pack the records of cooks
  *   <dir>/index.start     copy of what a start reads of the index, made at a clean stop; counts for exactly that index.db
  *   <dir>/index.db        SQLite, WAL, synchronous=NORMAL, application_id 'HobI', user_version = schema version
  *
  * Order of publishing: blob, then row, then event; a row never names a blob that is not there. A blob is made
  * as an unnamed file (O_TMPFILE), linked when complete: a SIGKILL leaves nothing half-done. Power loss may
  * tear what was not yet synced, and others may touch the files, so every blob is re-hashed when it is opened for the first time in
- * a process that did not write it, or when its file changed since (change time), and a wrong one is dropped. srv_store_sync (called in the background after each batch)
+ * a process that did not write it, or when its file changed since (change time), a packed one whenever it is opened, and a wrong
+ * one is dropped. srv_store_sync (called in the background after each batch)
  * bounds that loss.
  *
  * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which is
@@ -29,6 +31,7 @@ typedef struct srv_store srv_store;
 typedef struct srv_store_options {
 	uint64_t
 		max_bytes; /* of all blobs; 0 = no cap. Eviction: least recently used, never what is live or open */
+	uint64_t pack_max; /* blobs up to this many bytes, 1 MiB at most, share files; 0: each has its own */
 } srv_store_options;
 
 /* Opens or creates. A damaged index is moved aside to index.db.damaged-<n> and a new one is begun (epoch
@@ -74,7 +77,7 @@ bool srv_blob_begin(srv_store *store, const hob_sha256 *digest, srv_blob_writer 
 bool srv_blob_write(srv_blob_writer *writer, hob_bytes bytes, hob_error *err) HOB_MUST_CHECK;
 bool srv_blob_finish(srv_blob_writer *writer, hob_error *err) HOB_MUST_CHECK;
 void srv_blob_abort(srv_blob_writer *writer); /* NULL is fine */
-/* A read-only descriptor (close-on-exec) and the size; -1 when there is no such blob, or when it proved
+/* A read-only descriptor (close-on-exec) of a file that holds exactly the blob, in memory when the blob is packed, and the size; -1 when there is no such blob, or when it proved
  * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
@@ -107,8 +110,8 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 /* ---- recipes: what a cook made of which inputs ----------------------------------------------------------- */
 
 /* `lookup` is known before a cook: hash of source digest, importer, versions, settings, profile. `key` also holds every
- * dependency. Several recipes share a lookup when dependencies differ. The record of each (record.h) is also kept as
- * a small file <dir>/recipes/ab/<key>.json, so that losing the index costs a re-hash and no cook. */
+ * dependency. Several recipes share a lookup when dependencies differ. The record of each (record.h) is also kept
+ * in a pack in <dir>/recipes, so that losing the index costs a re-hash and no cook. */
 typedef struct srv_recipe_dep {
 	hob_str path; /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
 	bool missing;

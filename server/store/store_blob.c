@@ -35,7 +35,8 @@ static void unsaved(srv_store *store, const hob_sha256 *digest)
 	srv_digest_map_put(&store->unsaved, digest, &fresh);
 }
 
-static blob_entry *add_entry(srv_store *store, const hob_sha256 *digest, uint64_t size)
+blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place)
 {
 	bool fresh;
 	blob_entry *entry = srv_digest_map_put(&store->blobs, digest, &fresh);
@@ -43,12 +44,13 @@ static blob_entry *add_entry(srv_store *store, const hob_sha256 *digest, uint64_
 		return NULL;
 	store->blob_bytes += size - entry->size;
 	entry->size = size;
+	entry->place = place;
 	entry->used_at_s = srv_store_now_s(store);
 	unsaved(store, digest);
 	return entry;
 }
 
-static void remove_entry(srv_store *store, const hob_sha256 *digest)
+void srv_store_table_remove(srv_store *store, const hob_sha256 *digest)
 {
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry)
@@ -58,7 +60,7 @@ static void remove_entry(srv_store *store, const hob_sha256 *digest)
 	unsaved(store, digest);
 }
 
-static void report_damaged(srv_store *store, const hob_sha256 *digest)
+void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
 {
 	store->damaged_count++;
 	if (store->damaged_waiting == store->damaged_room) {
@@ -91,11 +93,11 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 	bool there = fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 	bool wrong = !there || !S_ISREG(info.st_mode) || (entry && (uint64_t)info.st_size != entry->size) ||
 				 (seen && seen->st_ino == info.st_ino);
-	if (entry && wrong) {
+	if (entry && wrong && entry->place.pack == 0) {
 		if (there)
 			clear_name(store, name);
-		remove_entry(store, digest);
-		report_damaged(store, digest);
+		srv_store_table_remove(store, digest);
+		srv_store_table_damaged(store, digest);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 }
@@ -109,7 +111,7 @@ size_t srv_store_blobs_forget(srv_store *store)
 			continue;
 		pthread_mutex_lock(&store->blob_lock);
 		if (srv_digest_map_find(&store->blobs, &digests[i])) {
-			remove_entry(store, &digests[i]);
+			srv_store_table_remove(store, &digests[i]);
 			store->damaged_count++;
 			lost++;
 		}
@@ -158,7 +160,7 @@ static bool give_name(srv_store *store, int fd, const char *temporary, bool name
 	return false;
 }
 
-static bool known_good(srv_store *store, const hob_sha256 *digest)
+bool srv_store_table_has(srv_store *store, const hob_sha256 *digest)
 {
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry || entry->suspect)
@@ -173,11 +175,11 @@ bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool nam
 {
 	bool ok = true;
 	pthread_mutex_lock(&store->blob_lock);
-	if (!known_good(store, digest)) {
+	if (!srv_store_table_has(store, digest)) {
 		ok = give_name(store, fd, temporary, named, name);
 		if (!ok)
 			srv_store_fail_errno(err, errno, "name the blob", name);
-		blob_entry *entry = ok ? add_entry(store, digest, size) : NULL;
+		blob_entry *entry = ok ? srv_store_table_add(store, digest, size, (srv_pack_place){0}) : NULL;
 		struct stat info;
 		if (entry) {
 			entry->suspect = false;
@@ -200,7 +202,7 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 	char name[STORE_BLOB_NAME], temporary[LINK_NAME];
 	bool named;
 	pthread_mutex_lock(&store->blob_lock);
-	bool known = known_good(store, &digest);
+	bool known = srv_store_table_has(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
 	if (known) {
 		*out = digest;
@@ -208,6 +210,11 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 	}
 	if (!srv_store_mark(store, err))
 		return false;
+	if (bytes.size <= store->pack_max && store->pack_max > 0) {
+		bool packed = srv_store_pack_put(store, &digest, bytes, err);
+		*out = packed ? digest : *out;
+		return packed;
+	}
 	srv_store_blob_name(&digest, name);
 	int fd = srv_store_open_unnamed(store, name, temporary, &named);
 	if (fd < 0)
@@ -259,6 +266,13 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (!find_entry(store, digest, &entry))
 			return -1;
+		*size = entry.size;
+		if (entry.place.pack > 0) {
+			int packed = srv_store_pack_open(store, digest, &entry);
+			if (packed >= 0)
+				return packed;
+			continue; /* it may have been moved meanwhile */
+		}
 		int fd = open_file(store, digest);
 		if (fd < 0 && !file_is_missing(errno))
 			return -1;
@@ -291,12 +305,15 @@ bool srv_blob_exists(srv_store *store, const hob_sha256 *digest)
 	char name[STORE_BLOB_NAME];
 	struct stat info;
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	uint64_t size = entry ? entry->size : 0;
+	blob_entry *found = srv_digest_map_find(&store->blobs, digest);
+	blob_entry entry = found ? *found : (blob_entry){0};
 	pthread_mutex_unlock(&store->blob_lock);
+	if (entry.place.pack > 0)
+		return srv_packs_read(&store->packs, entry.place, PACK_BLOB, digest, NULL, entry.size) ==
+			   SRV_PACK_READ;
 	srv_store_blob_name(digest, name);
-	return entry && fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-		   S_ISREG(info.st_mode) && (uint64_t)info.st_size == size;
+	return found && fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size;
 }
 
 typedef enum hash_verdict { HASH_RIGHT, HASH_WRONG, HASH_UNKNOWN } hash_verdict;
@@ -325,12 +342,31 @@ bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 	return srv_blob_check(store, digest, true);
 }
 
+static bool check_packed(srv_store *store, const hob_sha256 *digest, const blob_entry *known, bool drop)
+{
+	pack_state state = srv_store_pack_read(store, digest, known, NULL);
+	if (state == PACK_WRONG && drop)
+		srv_store_pack_drop(store, digest, known->place);
+	if (state != PACK_RIGHT)
+		return false;
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (entry && entry->suspect) {
+		entry->suspect = false;
+		unsaved(store, digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return true;
+}
+
 bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 {
 	blob_entry known;
 	struct stat info;
 	if (!find_entry(store, digest, &known))
 		return false;
+	if (known.place.pack > 0)
+		return check_packed(store, digest, &known, drop);
 	int fd = open_file(store, digest);
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		if (fd >= 0)
@@ -419,10 +455,10 @@ uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint3
 	pthread_mutex_lock(&store->blob_lock);
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry && srv_store_is_idle(entry->used_at_s, entry->awaited, now_s) &&
-		(unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
+		(entry->place.pack > 0 || unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
 		freed = entry->size;
 		store->evicted_bytes += freed;
-		remove_entry(store, digest);
+		srv_store_table_remove(store, digest);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return freed;
@@ -445,6 +481,8 @@ static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 		srv_store_bind_u64(statement, 2, entry.size);
 		srv_store_bind_u64(statement, 3, entry.used_at_s);
 		srv_store_bind_u64(statement, 4, entry.suspect);
+		srv_store_bind_u64(statement, 5, entry.place.pack);
+		srv_store_bind_u64(statement, 6, entry.place.offset);
 	}
 	return srv_store_run(store, statement, err);
 }
@@ -510,6 +548,8 @@ bool srv_store_blobs_load(srv_store *store, hob_error *err)
 		entry->size = srv_store_column_u64(rows, 1);
 		entry->used_at_s = entry->saved_at_s = (uint32_t)srv_store_column_u64(rows, 2);
 		entry->suspect = srv_store_column_u64(rows, 3) != 0;
+		entry->place = (srv_pack_place){(uint32_t)srv_store_column_u64(rows, 4),
+										(uint32_t)srv_store_column_u64(rows, 5)};
 		store->blob_bytes += entry->size;
 	}
 	return ok;
@@ -534,14 +574,16 @@ static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 		return false;
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (!entry) {
-		entry = add_entry(store, digest, size);
+		entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
 		if (!entry)
 			return false;
 		entry->suspect = suspect;
-	} else if (entry->size != size) {
-		store->blob_bytes += size - entry->size;
-		entry->size = size;
-		entry->suspect = true;
+	} else if (entry->size != size || entry->place.pack > 0) {
+		bool other = entry->size != size || entry->suspect;
+		entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
+		if (!entry)
+			return false;
+		entry->suspect = other || suspect;
 	}
 	return true;
 }
@@ -574,6 +616,7 @@ bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
 	bool ok = true;
 	srv_digest_map_init(&there, 0);
 	pthread_mutex_lock(&store->blob_lock);
+	ok = srv_store_packs_sweep(store, suspect, &there);
 	for (int i = 0; i < 256 && ok; i++) {
 		char folder[3];
 		snprintf(folder, sizeof folder, "%02x", (unsigned)i);
@@ -588,8 +631,8 @@ bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)
 				srv_digest_map_put(&gone, &digest, &fresh);
 		}
 		for (size_t at = 0; srv_digest_map_next(&gone, &at, &digest);) {
-			remove_entry(store, &digest);
-			report_damaged(store, &digest);
+			srv_store_table_remove(store, &digest);
+			srv_store_table_damaged(store, &digest);
 		}
 		srv_digest_map_release(&gone);
 	}

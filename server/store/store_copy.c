@@ -1,4 +1,4 @@
-/* The record of each cook as a file of its own. One that power loss cut or tore is refused by its check. */
+/* The record of each cook, compressed, in packs. One that power loss cut or tore is refused by its check. */
 #include "record.h"
 #include "store_internal.h"
 
@@ -9,11 +9,52 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
-enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20 };
+enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20, LEVEL = 1, DEAD_MIN = 256 };
+
+/* ---- text and bytes: a fifth of a record is the same in all, and hexadecimal digits are half air */
+
+static bool shrink(const hob_buf *text, hob_buf *out)
+{
+	size_t bound = ZSTD_compressBound(text->size);
+	uint8_t *bytes = malloc(bound);
+	size_t size = bytes ? ZSTD_compress(bytes, bound, text->data, text->size, LEVEL) : 0;
+	bool ok = bytes && !ZSTD_isError(size);
+	if (ok)
+		hob_buf_put(out, bytes, size);
+	free(bytes);
+	return ok && !out->failed;
+}
+
+static bool grow(const uint8_t *bytes, size_t size, hob_arena *arena, hob_str *out)
+{
+	unsigned long long full = ZSTD_getFrameContentSize(bytes, size);
+	if (full == ZSTD_CONTENTSIZE_ERROR || full == ZSTD_CONTENTSIZE_UNKNOWN || full > COPY_BYTES_MAX)
+		return false;
+	char *text = hob_arena_alloc(arena, full + 1, 1);
+	*out = (hob_str){text, full};
+	return text && ZSTD_decompress(text, full, bytes, size) == full;
+}
+
+/* ---- where each lies; record_lock is held */
+
+static void forget_places(srv_store *store)
+{
+	srv_digest_map_clear(&store->record_places);
+	store->records_read = false;
+}
+
+void srv_store_copies_forget(srv_store *store)
+{
+	pthread_mutex_lock(&store->record_lock);
+	forget_places(store);
+	pthread_mutex_unlock(&store->record_lock);
+}
 
 /* ---- writing */
 
+/* Of an earlier version, which kept each in a file of its own. */
 static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -21,40 +62,45 @@ static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 	snprintf(out, COPY_NAME, "%.2s/%s.json", text, text);
 }
 
-static bool write_copy(srv_store *store, const hob_sha256 *key, const hob_buf *text, hob_error *err)
+static bool set_place(srv_store *store, const hob_sha256 *key, const record_place *at)
 {
-	char name[COPY_NAME], temporary[32];
-	copy_name(key, name);
-	int fd = srv_store_temporary(store, temporary);
-	bool ok = fd >= 0 && srv_store_write_all(fd, text->data, text->size);
-	if (ok && renameat(store->tmp_fd, temporary, store->recipes_fd, name) != 0) {
-		char folder[3] = {name[0], name[1], 0};
-		ok = errno == ENOENT && (mkdirat(store->recipes_fd, folder, 0777) == 0 || errno == EEXIST) &&
-			 renameat(store->tmp_fd, temporary, store->recipes_fd, name) == 0;
-	}
-	if (!ok) {
-		srv_store_fail_errno(err, errno, "write the recipe", name);
-		if (fd >= 0)
-			unlinkat(store->tmp_fd, temporary, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-	return ok;
+	bool fresh;
+	record_place *place = srv_digest_map_put(&store->record_places, key, &fresh);
+	if (!place)
+		return false;
+	*place = *at;
+	return true;
 }
 
 bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
-	hob_buf text = {0};
+	hob_buf text = {0}, packed = {0};
+	record_place at = {0};
 	srv_record_print(recipe, &text);
-	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the record of a cook")
-						  : write_copy(store, &recipe->key, &text, err);
+	bool ok = !text.failed && shrink(&text, &packed);
+	if (!ok)
+		hob_fail(err, MEMORY, "no memory left for the record of a cook");
+	pthread_mutex_lock(&store->record_lock);
+	ok = ok &&
+		 (srv_packs_append(&store->records, PACK_RECORD, &recipe->key, hob_buf_bytes(&packed), &at.place) ||
+		  srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
+	at.size = (uint32_t)packed.size;
+	if (ok && store->records_read && !set_place(store, &recipe->key, &at))
+		forget_places(store);
+	pthread_mutex_unlock(&store->record_lock);
 	hob_buf_release(&text);
+	hob_buf_release(&packed);
 	return ok;
 }
 
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key)
 {
 	char name[COPY_NAME];
+	pthread_mutex_lock(&store->record_lock);
+	store->records_dead++;
+	if (store->records_read)
+		srv_digest_map_remove(&store->record_places, key);
+	pthread_mutex_unlock(&store->record_lock);
 	copy_name(key, name);
 	unlinkat(store->recipes_fd, name, 0);
 }
@@ -74,16 +120,61 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 	return size > 0;
 }
 
+static bool note_place(void *user, const srv_pack_record *record)
+{
+	return record->kind != PACK_RECORD ||
+		   set_place(user, &record->name, &(record_place){record->place, record->size});
+}
+
+static bool read_places(srv_store *store)
+{
+	if (!store->records_read)
+		store->records_read = srv_packs_scan(&store->records, 0, false, note_place, store);
+	return store->records_read;
+}
+
+static bool read_packed(srv_store *store, const hob_sha256 *key, const record_place *at, hob_arena *arena,
+						hob_str *out)
+{
+	uint8_t *bytes = malloc((size_t)at->size + 1);
+	bool ok =
+		bytes &&
+		srv_packs_read(&store->records, at->place, PACK_RECORD, key, bytes, at->size) == SRV_PACK_READ &&
+		grow(bytes, at->size, arena, out);
+	free(bytes);
+	return ok;
+}
+
 void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out)
 {
 	char name[COPY_NAME];
 	hob_arena arena;
 	hob_str text;
+	record_place at = {0};
+	pthread_mutex_lock(&store->record_lock);
+	const record_place *found = read_places(store) ? srv_digest_map_find(&store->record_places, key) : NULL;
+	at = found ? *found : at;
+	pthread_mutex_unlock(&store->record_lock);
 	copy_name(key, name);
-	hob_arena_init(&arena, COPY_BYTES_MAX);
-	if (read_file(store->recipes_fd, name, &arena, &text))
+	hob_arena_init(&arena, 2ul * COPY_BYTES_MAX);
+	if (found ? read_packed(store, key, &at, &arena, &text)
+			  : read_file(store->recipes_fd, name, &arena, &text))
 		hob_buf_put_str(out, text);
 	hob_arena_release(&arena);
+}
+
+/* True when it belongs to a cook whose outputs are here; *ok: the index could be written. */
+static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok, hob_error *err)
+{
+	srv_recipe recipe;
+	hob_error ignored;
+	if (!srv_record_parse(text, arena, &recipe, &ignored))
+		return false;
+	const hob_sha256 *digests = recipe.output_count > 0 ? &recipe.outputs[0].digest : NULL;
+	if (!srv_store_blobs_name(store, digests, sizeof *recipe.outputs, recipe.output_count, NULL))
+		return false;
+	*ok = srv_store_recipe_put_rows(store, &recipe, err);
+	return true;
 }
 
 /* False only when the index cannot be written. */
@@ -91,24 +182,41 @@ static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_err
 {
 	hob_arena arena;
 	hob_str text;
-	srv_recipe recipe;
-	hob_error ignored;
 	bool ok = true;
 	hob_arena_init(&arena, 4ul * COPY_BYTES_MAX);
-	bool whole =
-		read_file(folder_fd, name, &arena, &text) && srv_record_parse(text, &arena, &recipe, &ignored);
-	const hob_sha256 *digests = whole && recipe.output_count > 0 ? &recipe.outputs[0].digest : NULL;
-	if (whole && srv_store_blobs_name(store, digests, sizeof *recipe.outputs, recipe.output_count, NULL))
-		ok = srv_store_recipe_put_rows(store, &recipe, err);
-	else
+	if (!read_file(folder_fd, name, &arena, &text) || !take_text(store, text, &arena, &ok, err))
 		unlinkat(folder_fd, name, 0);
 	hob_arena_release(&arena);
 	return ok;
 }
 
+static bool read_all_packed(srv_store *store, hob_error *err)
+{
+	hob_sha256 key;
+	bool ok = true;
+	pthread_mutex_lock(&store->record_lock);
+	forget_places(store);
+	bool read = read_places(store);
+	pthread_mutex_unlock(&store->record_lock);
+	if (!read)
+		return srv_store_fail_errno(err, errno, "read the records of cooks in", store->dir);
+	for (size_t at = 0; ok;) {
+		const record_place *place = srv_digest_map_next(&store->record_places, &at, &key);
+		if (!place)
+			break;
+		hob_arena arena;
+		hob_str text;
+		hob_arena_init(&arena, 4ul * COPY_BYTES_MAX);
+		if (read_packed(store, &key, place, &arena, &text))
+			(void)take_text(store, text, &arena, &ok, err);
+		hob_arena_release(&arena);
+	}
+	return ok;
+}
+
 bool srv_store_copies_read(srv_store *store, hob_error *err)
 {
-	bool ok = true;
+	bool ok = read_all_packed(store, err);
 	for (int i = 0; i < 256 && ok; i++) {
 		char name[3];
 		snprintf(name, sizeof name, "%02x", (unsigned)i);
@@ -125,4 +233,63 @@ bool srv_store_copies_read(srv_store *store, hob_error *err)
 		closedir(folder);
 	}
 	return ok;
+}
+
+/* ---- room that can be had again */
+
+static bool is_held(srv_store *store, const hob_sha256 *key)
+{
+	bool known = false;
+	hob_error ignored;
+	return !srv_store_has_recipe(store, key, &known, &ignored) || known;
+}
+
+/* Appends the records of one pack that still count, and retires it. */
+static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, size_t count)
+{
+	bool ok = true;
+	for (size_t i = 0; i < count && ok; i++) {
+		record_place *at = srv_digest_map_find(&store->record_places, &keys[i]);
+		if (!at || at->place.pack != pack)
+			continue;
+		if (!is_held(store, &keys[i])) {
+			srv_digest_map_remove(&store->record_places, &keys[i]);
+			continue;
+		}
+		uint8_t *bytes = malloc((size_t)at->size + 1);
+		srv_pack_place place;
+		srv_pack_answer answer =
+			bytes ? srv_packs_read(&store->records, at->place, PACK_RECORD, &keys[i], bytes, at->size)
+				  : SRV_PACK_FAILED;
+		ok = answer == SRV_PACK_GONE ||
+			 (answer == SRV_PACK_READ &&
+			  srv_packs_append(&store->records, PACK_RECORD, &keys[i], (hob_bytes){bytes, at->size}, &place));
+		if (answer == SRV_PACK_GONE)
+			srv_digest_map_remove(&store->record_places, &keys[i]);
+		else if (ok)
+			at->place = place;
+		free(bytes);
+	}
+	if (ok)
+		srv_packs_retire(&store->records, pack);
+	return ok;
+}
+
+void srv_store_copies_shrink(srv_store *store)
+{
+	if (store->records_dead <= atomic_load(&store->recipe_count) + DEAD_MIN)
+		return;
+	pthread_mutex_lock(&store->record_lock);
+	bool ok = read_places(store);
+	size_t count = 0;
+	hob_sha256 *keys = ok ? malloc((store->record_places.count + 1) * sizeof *keys) : NULL;
+	for (size_t at = 0; keys && srv_digest_map_next(&store->record_places, &at, &keys[count]);)
+		count++;
+	uint32_t newest = srv_packs_newest(&store->records);
+	for (uint32_t pack = srv_packs_oldest(&store->records); keys && ok && pack < newest;
+		 pack = srv_packs_oldest(&store->records))
+		ok = move_pack(store, pack, keys, count);
+	store->records_dead = 0;
+	pthread_mutex_unlock(&store->record_lock);
+	free(keys);
 }

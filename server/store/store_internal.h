@@ -5,6 +5,7 @@
  *   store_index.c   what the index holds at open; making it anew from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
+ *   store_pack.c    small blobs, many in a file;  pack.c  such files
  *   store_recipe.c  recipe rows;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
@@ -17,6 +18,7 @@
 
 #include "store.h"
 #include "digest_map.h"
+#include "pack.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -35,9 +37,15 @@ typedef struct blob_entry {
 	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
 	bool awaited;					/* put in this process, and no row names it yet */
 	bool suspect;
+	srv_pack_place place; /* pack 0: a file of its own */
 	int64_t
 		right_ns; /* change time of the file when its bytes were known to be right; 0: not looked at in this process */
 } blob_entry;
+
+typedef struct record_place {
+	srv_pack_place place;
+	uint32_t size;
+} record_place;
 
 typedef struct part_entry {
 	hob_sha256 blob;
@@ -54,7 +62,9 @@ struct srv_store {
 	char *dir;
 	char epoch[17];
 	atomic_ullong max_bytes;
-	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd;
+	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd, packs_fd;
+	uint32_t pack_max;		  /* blobs up to this size go into packs; 0: none */
+	srv_packs packs, records; /* of packs_fd and of recipes_fd */
 
 	sqlite3 *db;
 	uint64_t db_inode; /* of index.db as it was opened; 0 = not known */
@@ -81,6 +91,11 @@ struct srv_store {
 	hob_sha256 *damaged;
 	size_t damaged_waiting, damaged_room;
 
+	pthread_mutex_t record_lock;
+	digest_map record_places; /* record_place; when `records_read` */
+	bool records_read;
+	uint64_t records_dead; /* about: replaced or deleted since the start */
+
 	pthread_mutex_t part_lock;
 	digest_map parts; /* part_entry */
 	atomic_uint_fast64_t recipe_count;
@@ -105,6 +120,8 @@ bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char
 bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
 int srv_store_temporary(srv_store *store, char name[32]);
+/* Of packs_fd and recipes_fd, which are open. */
+bool srv_store_open_packs(srv_store *store, hob_error *err);
 /* "ab/cdef.." of a blob. */
 enum { STORE_BLOB_NAME = 66 };
 void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
@@ -174,13 +191,43 @@ uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint3
  * waits ten minutes for its row. A clock that was set back counts as no time. */
 bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
+/* ---- packed blobs: store_pack.c ---- */
+
+enum { PACK_BLOB = 1, PACK_RECORD = 2 };
+/* The table, with blob_lock held: `size` bytes were made known, or grew; one is forgotten; one proved wrong. */
+blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place);
+void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
+void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest);
+/* True when the blob is there and right; it counts as used and awaited. */
+bool srv_store_table_has(srv_store *store, const hob_sha256 *digest);
+/* Stores bytes, at most pack_max, that are known to be `digest`. */
+bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err);
+typedef enum pack_state { PACK_RIGHT, PACK_WRONG, PACK_UNREADABLE } pack_state;
+/* Reads and hashes. bytes: of malloc, may be NULL. */
+pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
+							   uint8_t **bytes);
+/* A descriptor that holds exactly its bytes; -1 as srv_blob_open. */
+int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry);
+/* Forgets it as damaged, unless it is kept elsewhere by now. */
+void srv_store_pack_drop(srv_store *store, const hob_sha256 *digest, srv_pack_place place);
+/* With blob_lock held: everything in the packs into the table, unless it has a file, and into `there`. */
+bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there);
+/* Appends what is wanted of one pack that is mostly not, so that it can go. Loop thread. */
+void srv_store_packs_shrink(srv_store *store);
+
 /* ---- copies of recipes ---- */
 
 bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
+/* Appends those that the index holds anew when most are replaced or deleted. Loop thread. */
+void srv_store_copies_shrink(srv_store *store);
+/* Where each lies is read again when it is asked for. */
+void srv_store_copies_forget(srv_store *store);
 /* Reads every copy whose outputs are all there into the index; copies that are not whole are deleted. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);
 
+bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
 bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
 /* Times of use are written with an hour's precision, when there is time for it: at close and after eviction. */
 enum { STORE_USE_STEP_S = 3600 };

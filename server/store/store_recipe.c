@@ -74,7 +74,7 @@ static bool put_outputs(srv_store *store, uint64_t id, const srv_recipe *recipe,
 	return true;
 }
 
-static bool has_recipe(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
+bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
 {
 	sqlite3_stmt *row = srv_store_read(store, SQL_HAS_RECIPE, err);
 	bool ok = false;
@@ -90,7 +90,7 @@ bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_e
 {
 	uint64_t id = 0;
 	bool known;
-	if (!has_recipe(store, &recipe->key, &known, err) || !put_recipe_row(store, recipe, &id, err))
+	if (!srv_store_has_recipe(store, &recipe->key, &known, err) || !put_recipe_row(store, recipe, &id, err))
 		return false;
 	if (!known)
 		atomic_fetch_add(&store->recipe_count, 1);
@@ -137,7 +137,7 @@ bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_re
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err)
 {
 	bool known;
-	if (!has_recipe(store, key, &known, err))
+	if (!srv_store_has_recipe(store, key, &known, err))
 		return false;
 	if (!known)
 		return true;

@@ -10,7 +10,7 @@
 
 /* The file: this head, then blobs, parts, files, recipes and assets, each a row as below and then its texts. It is read by the
  * program and the machine that wrote it, or not at all. */
-enum { START_FORMAT = 2 };
+enum { START_FORMAT = 3 };
 static const char file_name[] = "index.start";
 
 typedef struct start_head {
@@ -27,6 +27,7 @@ typedef struct start_blob {
 	hob_sha256 digest;
 	uint64_t size;
 	uint32_t used_at_s, saved_at_s, suspect, unused;
+	srv_pack_place place;
 } start_blob;
 
 typedef struct start_part {
@@ -87,7 +88,8 @@ static void put_blobs(srv_store *store, writer *w)
 		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
 		if (!entry)
 			break;
-		start_blob row = {digest, entry->size, entry->used_at_s, entry->saved_at_s, entry->suspect, 0};
+		start_blob row = {digest,		  entry->size, entry->used_at_s, entry->saved_at_s,
+						  entry->suspect, 0,		   entry->place};
 		hob_buf_put(&w->out, &row, sizeof row);
 		w->head.blobs++;
 	}
@@ -367,7 +369,8 @@ static bool read_blobs(srv_store *store, const start_head *head)
 		*entry = (blob_entry){.size = row.size,
 							  .used_at_s = row.used_at_s,
 							  .saved_at_s = row.saved_at_s,
-							  .suspect = row.suspect};
+							  .suspect = row.suspect,
+							  .place = row.place};
 		store->blob_bytes += row.size;
 	}
 	return true;

@@ -376,6 +376,9 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 		collect_orphans(&t);
 	if (ok && srv_store_commit(store, &t.err)) {
 		freed = remove_loose(&t);
+		if (freed > 0)
+			srv_store_packs_shrink(store);
+		srv_store_copies_shrink(store);
 		/* What is live alone is over the cap: looking again at once would find the same. */
 		store->evict_from_s = over && usage.blob_bytes - freed > store->max_bytes ? now + EVICT_PAUSE_S : 0;
 		if (sweep)

@@ -59,6 +59,49 @@ class Answer:
         return json.loads(self.body)
 
 
+class KeptBlob:
+    """The bytes of one blob in a cache folder: a file of their own, or a part of a pack (server/store/pack.h)."""
+
+    def __init__(self, path, head=None, size=None):
+        self.path, self.head = path, head
+        self.size = path.stat().st_size if size is None else size
+
+    def read(self):
+        return self.path.read_bytes() if self.head is None else self.path.read_bytes()[self.head + 56:][:self.size]
+
+    def write(self, data):
+        """Fewer bytes cut a file; in a pack the rest of the record becomes 0xFF."""
+        if self.head is None:
+            self.path.chmod(0o644)
+            self.path.write_bytes(data)
+            return
+        with open(self.path, "r+b") as file:
+            file.seek(self.head + 56)
+            file.write(data.ljust(self.size, b"\xff")[:self.size])
+
+    def unlink(self):
+        if self.head is None:
+            self.path.unlink()
+            return
+        with open(self.path, "r+b") as file:
+            file.seek(self.head)
+            file.write(b"gone")
+
+
+def kept_blobs(cache):
+    """Every blob of a cache folder by its digest; of two records the later one counts."""
+    found = {}
+    for pack in sorted((pathlib.Path(cache) / "packs").glob("*.pack")):
+        data, at = pack.read_bytes(), 0
+        while (at := data.find(b"HobP\1\0\0\0", at)) >= 0:
+            size = int.from_bytes(data[at + 8:at + 12], "little")
+            found[data[at + 16:at + 48].hex()] = KeptBlob(pack, at, size)
+            at += 56 + (size + 7) // 8 * 8
+    for path in (pathlib.Path(cache) / "blobs").glob("??/*"):
+        found[path.parent.name + path.name] = KeptBlob(path)
+    return found
+
+
 class Daemon:
     """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from command_line import GLTF, TRIANGLE, TRIANGLE_URI, CommandLine
-from hobtest import DEADLINE, HOB, bumpy_grid, main, obj_text, until
+from hobtest import DEADLINE, HOB, bumpy_grid, kept_blobs, main, obj_text, until
 
 
 class Usage(CommandLine):
@@ -312,10 +312,8 @@ class Housekeeping(CommandLine):
         self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, all as they were cooked\n$")
         blob = next(o["hash"] for o in self.daemon.assets("&fields=root,path,outputs")["art/a.obj"]["outputs"]
                     if o["name"] == "meshes")
-        file = self.cache / "blobs" / blob[:2] / blob[2:]
-        size = file.stat().st_size
-        file.unlink()
-        file.write_bytes(b"x" * size)
+        kept = kept_blobs(self.cache)[blob]
+        kept.write(b"x" * kept.size)
         self.assertRegex(self.hob("verify", "--dry-run", code=1)[0], r", 1 damaged; without --dry-run")
         self.assertRegex(self.hob("verify")[0], r", 1 damaged: dropped, and cooked again\n$")
         self.daemon.wait_asset("art/a.obj", "fresh")

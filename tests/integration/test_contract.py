@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 import contract
-from hobtest import HOB, Daemon, Scenario, children, obj_text, record_text
+from hobtest import HOB, Daemon, Scenario, children, kept_blobs, obj_text, record_text
 
 JSON = {"Content-Type": "application/json"}
 # Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
@@ -436,8 +436,7 @@ class Contract(Scenario):
         self.put("props/b.obj", obj_text(6))
         self.daemon.sync()
         self.daemon.stop()
-        for blob in (self.cache / "blobs" / before["hashes"][0][:2]).iterdir():
-            blob.unlink()
+        kept_blobs(self.cache)[before["hashes"][0]].unlink()
         index = sqlite3.connect(self.cache / "index.db")
         index.execute("DELETE FROM recipe WHERE key = ?", (bytes.fromhex(key),))
         index.commit()
@@ -451,10 +450,8 @@ class Contract(Scenario):
 
     def test_10_housekeeping(self):
         blob = self.hash("meshes")
-        name = self.cache / "blobs" / blob[:2] / blob[2:]
-        size = name.stat().st_size
-        name.unlink()
-        name.write_bytes(b"x" * size)
+        kept = kept_blobs(self.cache)[blob]
+        kept.write(b"x" * kept.size)
 
         def run(target, body):
             place = self.ask(202, "POST", target, body).headers["location"]

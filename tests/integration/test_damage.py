@@ -12,7 +12,7 @@ import signal
 import sqlite3
 import subprocess
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, meshes, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, kept_blobs, main, meshes, obj_text, until
 
 SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
 SEED = int(os.environ.get("HOB_SEED", "5"))
@@ -106,7 +106,7 @@ class Damage(Scenario):
     def test_cache_that_becomes_read_only_and_writable_again(self):
         # Root obeys permissions only without its capabilities.
         meek = [] if os.getuid() else ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
-        with Daemon([self.art], self.cache, program=[*meek, HOB]) as daemon:
+        with Daemon([self.art], self.cache, "--pack-below", "0", program=[*meek, HOB]) as daemon:
             def allow(mode):
                 for folder in [self.cache / "blobs", self.cache / "tmp", *(self.cache / "blobs").iterdir()]:
                     folder.chmod(mode)
@@ -130,8 +130,10 @@ class Damage(Scenario):
     def test_cache_removed_while_it_runs(self):
         for i in range(3):
             self.put(f"m{i}.obj", obj_text(5 + i))
-        for gone in (self.cache, self.cache / "blobs"):
-            with Daemon([self.art], self.cache) as daemon:
+        for gone, below in ((self.cache, "0"), (self.cache / "blobs", "0"), (self.cache, "32KiB"), (self.cache / "packs", "32KiB")):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            (self.art / "later.obj").unlink(missing_ok=True)
+            with Daemon([self.art], self.cache, "--pack-below", below) as daemon:
                 daemon.sync()
                 before = {name: daemon.blob(name) for name in daemon.assets()}
                 aside = self.folder / "aside"
@@ -324,11 +326,48 @@ class Damage(Scenario):
         while not self.never_wrong(daemon, digest):
             daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))
 
+    def test_packed_blobs_with_wrong_bytes(self):
+        chance = random.Random(SEED)
+        self.models()
+        with self.serve() as daemon:
+            daemon.sync()
+            truth = self.facts(daemon)
+        daemon = self.serve()
+        try:
+            for trial in range(amount(16, 400)):
+                daemon.sync()
+                digest, kept = chance.choice(sorted(kept_blobs(self.cache).items()))
+                way = chance.choice(("bit", "cut", "gone", "zeros", "head"))
+                if trial % 4 == 0:
+                    daemon.stop()
+                data = bytearray(kept.read())
+                if way == "gone" or not data:
+                    kept.unlink()
+                elif way == "head" and kept.head is not None:
+                    with open(kept.path, "r+b") as file:
+                        file.seek(kept.head + chance.randrange(56))
+                        file.write(b"?")
+                else:
+                    at = chance.randrange(len(data))
+                    data[at] ^= 1 << chance.randrange(8)
+                    kept.write(bytes(data) if way == "bit" else bytes(data[:at]) if way == "cut" else bytes(len(data)))
+                if trial % 4 == 0:
+                    daemon = self.serve()
+                with self.subTest(seed=SEED, trial=trial, way=way):
+                    self.never_wrong(daemon, digest)
+                    job = daemon.post("/api/v1/verify").json()["job"]
+                    until(lambda: daemon.get(f"/api/v1/jobs/{job}").json()["state"] == "done", "the end of verify")
+                    for name in {output for _, outputs in truth.values() for _, output, _ in outputs}:
+                        until(lambda: self.never_wrong(daemon, name), "all as it was")
+                    until(lambda: self.facts(daemon) == truth, "all as it was")
+        finally:
+            daemon.stop()
+
     def test_blobs_with_wrong_bytes(self):
         chance = random.Random(SEED)
         self.models()
         self.put("large.obj", obj_text(3000))  # served from its file, the others from memory
-        daemon = self.serve()
+        daemon = self.serve("--pack-below", "0")
         try:
             daemon.sync()
             truth = self.facts(daemon)
@@ -346,7 +385,7 @@ class Damage(Scenario):
                 except FileNotFoundError:
                     way = "dropped"  # spoiled before, and found to be so just now
                 if trial % 4 == 0:
-                    daemon = self.serve()
+                    daemon = self.serve("--pack-below", "0")
                 with self.subTest(seed=SEED, trial=trial, way=way, served=served):
                     self.heals(daemon, digest)
                     daemon.sync()
@@ -368,9 +407,8 @@ class Damage(Scenario):
             spoiled = {f"art/m{i}.obj" for i in range(6)}
             for name in spoiled:
                 digest = daemon.get(f"/a/{name}").headers["etag"].strip('"')
-                file = self.cache / "blobs" / digest[:2] / digest[2:]
-                os.chmod(file, 0o644)
-                file.write_bytes(b"x" + file.read_bytes()[1:])
+                kept = kept_blobs(self.cache)[digest]
+                kept.write(b"x" + kept.read()[1:])
             daemon.post("/api/v1/verify")
             self.assertIn("6 assets are cooked again", daemon.wait_log("healing"))
             daemon.sync()

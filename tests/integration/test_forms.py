@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import zlib
 
-from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, bumpy_grid, main, until
+from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, bumpy_grid, kept_blobs, main, until
 
 NODE = shutil.which("node")
 
@@ -144,10 +144,9 @@ class Forms(Scenario):
             self.begin(daemon)
             first = self.form(daemon, "gzip")
             beginning = tag(first)[-17:-1]
-            file = next((self.cache / "blobs" / beginning[:2]).glob(beginning[2:] + "*"))
-            daemon.get(f"/blobs/{file.parent.name}{file.name}")
-        os.chmod(file, 0o644)
-        file.write_bytes(first.body[:-1] + bytes([first.body[-1] ^ 1]))
+            digest, kept = next(item for item in kept_blobs(self.cache).items() if item[0].startswith(beginning))
+            daemon.get(f"/blobs/{digest}")
+        kept.write(first.body[:-1] + bytes([first.body[-1] ^ 1]))
         with self.serve() as daemon:
             daemon.sync()
             job = daemon.post("/api/v1/verify").json()["job"]
@@ -167,12 +166,11 @@ class Forms(Scenario):
         for damage in ("cut", "changed", "gone"):
             for answer in first.values():
                 sha = hashlib.sha256(answer.body).hexdigest()
-                file = self.cache / "blobs" / sha[:2] / sha[2:]
-                os.chmod(file, 0o644)
+                kept = kept_blobs(self.cache)[sha]
                 if damage == "gone":
-                    file.unlink()
+                    kept.unlink()
                 else:
-                    file.write_bytes(answer.body[:-1] + b"?" * (damage == "changed"))
+                    kept.write(answer.body[:-1] + b"?" * (damage == "changed"))
             with self.serve() as daemon:
                 daemon.sync()
                 for target, answer in first.items():

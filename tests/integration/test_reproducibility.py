@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, bumpy_grid, main, obj_text, png, record_text
+from hobtest import HOB, Daemon, Scenario, bumpy_grid, kept_blobs, main, obj_text, png, record_text
 
 ART = {"a.obj": obj_text(3), "b.obj": obj_text(5, mtl="b.mtl"), "b.mtl": "newmtl m\nmap_Kd t.png\n", "t.png": png(9, 99, 200)}
 
@@ -41,7 +41,7 @@ class Reproducibility(Scenario):
             daemon.sync()
         self.age()
         before = self.used()
-        blobs = sorted(path.name for path in (self.cache / "blobs").rglob("*"))
+        blobs = sorted(kept_blobs(self.cache))
         with self.serve("--reproducibility-interval", "1", "--log-level", "debug") as daemon:
             rev = daemon.sync()["rev"]
             self.assertEqual({line.split("audit")[1].split()[0] for line in
@@ -59,7 +59,7 @@ class Reproducibility(Scenario):
             for item in daemon.assets("&fields=root,path,reproducibility").values():
                 self.assertEqual((item["reproducibility"]["same"], item["reproducibility"]["found"]), (True, None))
         self.assertEqual(self.used(), before)
-        self.assertEqual(sorted(path.name for path in (self.cache / "blobs").rglob("*")), blobs)
+        self.assertEqual(sorted(kept_blobs(self.cache)), blobs)
         with self.serve("--reproducibility-interval", "0") as daemon:  # it is remembered
             for item in daemon.assets("&fields=root,path,reproducibility").values():
                 self.assertTrue(item["reproducibility"]["same"])

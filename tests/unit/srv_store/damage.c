@@ -256,7 +256,7 @@ static void index_says_who_owns_it_and_how_it_is_kept(void **state)
 	static const struct {
 		const char *sql, *value;
 	} checks[] = {{"PRAGMA application_id", "1215259209"},
-				  {"PRAGMA user_version", "3"},
+				  {"PRAGMA user_version", "4"},
 				  {"PRAGMA journal_mode", "wal"},
 				  {"PRAGMA synchronous", "1"},
 				  {"PRAGMA foreign_keys", "1"},
@@ -505,7 +505,7 @@ static int on_small_disk(const char *dir)
 		return 13;
 	srv_store_close(store);
 	bool rebuilt;
-	if (!srv_store_open(dir, &(srv_store_options){100 << 10}, &store, &rebuilt, &err))
+	if (!srv_store_open(dir, &(srv_store_options){.max_bytes = 100 << 10}, &store, &rebuilt, &err))
 		return 14;
 	if (rebuilt || count_items(store, made) != made || check_item(store, 5000) != 1)
 		return 15;
@@ -564,5 +564,7 @@ int main(void)
 		store_test(full_disk_is_said_and_survived),
 		store_test(unusable_folder_is_said_with_its_name),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	test_pack_max = 4096;
+	return failed + cmocka_run_group_tests_name("packed", tests, NULL, NULL);
 }

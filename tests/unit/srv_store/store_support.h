@@ -10,6 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/unit/temp_folder.h"
+#include <fcntl.h>
+#include <unistd.h>
+#include <string.h>
 #include "server/store/store.h"
 
 #define store_test(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
@@ -34,11 +37,14 @@ static inline int remove_dir(void **state)
 	return 0;
 }
 
+/* Of the stores that tests open. */
+static uint64_t test_pack_max;
+
 static inline srv_store *open_store(temp_folder *dir, uint64_t max_bytes)
 {
 	hob_error err;
 	srv_store *store = NULL;
-	srv_store_options options = {max_bytes};
+	srv_store_options options = {max_bytes, test_pack_max};
 	assert_ok(srv_store_open(folder_at(dir, "cache"), &options, &store, NULL, &err), &err);
 	return store;
 }
@@ -61,6 +67,22 @@ static inline const char *blob_path(temp_folder *dir, const hob_sha256 *digest)
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, text);
 	return folder_at(dir, "cache/blobs/%.2s/%s", text, text + 2);
+}
+
+/* Removes its file, or spoils the head of its record in the first pack. */
+static inline void lose_blob(temp_folder *dir, const hob_sha256 *digest)
+{
+	static char bytes[1 << 20];
+	if (test_pack_max == 0) {
+		assert_int_equal(unlink(blob_path(dir, digest)), 0);
+		return;
+	}
+	int fd = open(folder_at(dir, "cache/packs/00000001.pack"), O_RDWR | O_CLOEXEC);
+	ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+	char *at = size > 0 ? memmem(bytes, (size_t)size, digest->bytes, sizeof digest->bytes) : NULL;
+	assert_non_null(at);
+	assert_int_equal(pwrite(fd, "lost", 4, at - bytes), 4);
+	close(fd);
 }
 
 #endif

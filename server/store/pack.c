@@ -1,0 +1,461 @@
+#include "pack.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME = 24, CHECKED = 48 };
+static const char magic[4] = {'H', 'o', 'b', 'P'};
+
+typedef struct pack_head {
+	char magic[4];
+	uint32_t kind, size, zero;
+	hob_sha256 name;
+	uint64_t check;
+} pack_head;
+static_assert(sizeof(pack_head) == SRV_PACK_HEAD, "the head is written as it lies in memory");
+
+static uint64_t check_of(const pack_head *head)
+{
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)head, CHECKED}, hash);
+	return hash[0];
+}
+
+static bool is_head(const pack_head *head)
+{
+	return memcmp(head->magic, magic, sizeof magic) == 0 && head->check == check_of(head);
+}
+
+static void name_of(uint32_t number, char out[NAME])
+{
+	snprintf(out, NAME, "%08x.pack", number);
+}
+
+/* ---- the list */
+
+static srv_pack_file *find(srv_packs *packs, uint32_t number)
+{
+	uint32_t low = 0, high = packs->count;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		if (packs->files[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < packs->count && packs->files[low].number == number ? &packs->files[low] : NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const srv_pack_file *x = a, *y = b;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool add_file(srv_packs *packs, uint32_t number, int fd, uint64_t size)
+{
+	srv_pack_file *files = realloc(packs->files, (packs->count + 1) * sizeof *files);
+	if (!files)
+		return false;
+	packs->files = files;
+	files[packs->count++] = (srv_pack_file){.number = number, .fd = fd, .size = (size + 7) & ~7ull};
+	return true;
+}
+
+static void close_files(srv_packs *packs)
+{
+	for (uint32_t i = 0; i < packs->count; i++)
+		close(packs->files[i].fd);
+	free(packs->files);
+	packs->files = NULL;
+	packs->count = 0;
+}
+
+void srv_packs_init(srv_packs *packs)
+{
+	*packs = (srv_packs){.dir_fd = -1};
+	pthread_rwlock_init(&packs->lock, NULL);
+}
+
+void srv_packs_release(srv_packs *packs)
+{
+	close_files(packs);
+	free(packs->scratch);
+	pthread_rwlock_destroy(&packs->lock);
+}
+
+static uint32_t number_of(const char *name)
+{
+	unsigned number;
+	char again[NAME];
+	if (sscanf(name, "%8x.pack", &number) != 1)
+		return 0;
+	name_of(number, again);
+	return strcmp(name, again) == 0 ? number : 0;
+}
+
+static bool open_pack(srv_packs *packs, uint32_t number)
+{
+	char name[NAME];
+	struct stat info;
+	name_of(number, name);
+	int fd = openat(packs->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ELOOP || errno == EISDIR || errno == ENXIO;
+	bool ok = fstat(fd, &info) == 0;
+	if (ok && S_ISREG(info.st_mode))
+		ok = add_file(packs, number, fd, (uint64_t)info.st_size);
+	else
+		ok = close(fd) == 0 && ok;
+	return ok;
+}
+
+static bool list_packs(srv_packs *packs)
+{
+	int fd = openat(packs->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	bool ok = folder;
+	if (!folder && fd >= 0)
+		close(fd);
+	for (struct dirent *entry = ok ? readdir(folder) : NULL; entry && ok; entry = readdir(folder)) {
+		uint32_t number = number_of(entry->d_name);
+		ok = number == 0 || open_pack(packs, number);
+	}
+	if (folder)
+		closedir(folder);
+	if (packs->count > 1)
+		qsort(packs->files, packs->count, sizeof *packs->files, by_number);
+	return ok;
+}
+
+bool srv_packs_open(srv_packs *packs, int dir_fd)
+{
+	pthread_rwlock_wrlock(&packs->lock);
+	close_files(packs);
+	packs->dir_fd = dir_fd;
+	bool ok = list_packs(packs);
+	pthread_rwlock_unlock(&packs->lock);
+	return ok;
+}
+
+/* ---- append */
+
+static bool is_linked(const srv_pack_file *file, uint64_t *size)
+{
+	struct stat info;
+	bool linked = fstat(file->fd, &info) == 0 && info.st_nlink > 0;
+	*size = linked ? (uint64_t)info.st_size : 0;
+	return linked;
+}
+
+static srv_pack_file *begin_pack(srv_packs *packs)
+{
+	char name[NAME];
+	uint32_t number = packs->count > 0 ? packs->files[packs->count - 1].number + 1 : 1;
+	name_of(number, name);
+	int fd = openat(packs->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return NULL;
+	if (!add_file(packs, number, fd, 0)) {
+		close(fd);
+		unlinkat(packs->dir_fd, name, 0);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return &packs->files[packs->count - 1];
+}
+
+static srv_pack_file *pack_for(srv_packs *packs, uint64_t room)
+{
+	srv_pack_file *last = packs->count > 0 ? &packs->files[packs->count - 1] : NULL;
+	uint64_t size;
+	bool fits = last && !last->retired && (last->size == 0 || last->size + room <= SRV_PACK_BYTES_MAX);
+	return fits && is_linked(last, &size) ? last : begin_pack(packs);
+}
+
+static bool write_at(int fd, const uint8_t *data, size_t size, uint64_t at)
+{
+	while (size > 0) {
+		ssize_t wrote = pwrite(fd, data, size, (off_t)at);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return false;
+		data += wrote;
+		at += (uint64_t)wrote;
+		size -= (size_t)wrote;
+	}
+	return true;
+}
+
+static uint8_t *scratch_for(srv_packs *packs, uint64_t room)
+{
+	if (packs->scratch_size < room) {
+		uint8_t *bigger = realloc(packs->scratch, room);
+		if (!bigger)
+			return NULL;
+		packs->scratch = bigger;
+		packs->scratch_size = (uint32_t)room;
+	}
+	return packs->scratch;
+}
+
+static bool append(srv_packs *packs, const pack_head *head, const uint8_t *data, srv_pack_place *out)
+{
+	uint64_t room = srv_pack_room(head->size);
+	uint8_t *record = scratch_for(packs, room);
+	srv_pack_file *file = record ? pack_for(packs, room) : NULL;
+	if (!file)
+		return false;
+	memcpy(record, head, sizeof *head);
+	if (head->size > 0)
+		memcpy(record + sizeof *head, data, head->size);
+	memset(record + sizeof *head + head->size, 0, room - sizeof *head - head->size);
+	if (!write_at(file->fd, record, room, file->size)) {
+		int code = errno;
+		if (ftruncate(file->fd, (off_t)file->size) != 0)
+			file->size = SRV_PACK_BYTES_MAX; /* what is left of it ends the pack */
+		errno = code;
+		return false;
+	}
+	*out = (srv_pack_place){file->number, (uint32_t)file->size};
+	file->size += room;
+	return true;
+}
+
+bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, hob_bytes data,
+					  srv_pack_place *out)
+{
+	assert(data.size <= SRV_PACK_DATA_MAX && packs->dir_fd >= 0);
+	pack_head head = {.kind = kind, .size = (uint32_t)data.size, .name = *name};
+	memcpy(head.magic, magic, sizeof magic);
+	head.check = check_of(&head);
+	pthread_rwlock_wrlock(&packs->lock);
+	bool ok = append(packs, &head, data.data, out);
+	pthread_rwlock_unlock(&packs->lock);
+	return ok;
+}
+
+/* ---- read */
+
+static srv_pack_answer read_at(int fd, void *out, size_t size, uint64_t at)
+{
+	uint8_t *to = out;
+	while (size > 0) {
+		ssize_t got = pread(fd, to, size, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0 ? SRV_PACK_GONE : SRV_PACK_FAILED;
+		to += got;
+		at += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return SRV_PACK_READ;
+}
+
+srv_pack_answer srv_packs_read(srv_packs *packs, srv_pack_place place, uint32_t kind, const hob_sha256 *name,
+							   uint8_t *out, size_t size)
+{
+	pack_head head;
+	uint64_t there;
+	srv_pack_answer answer = SRV_PACK_GONE;
+	pthread_rwlock_rdlock(&packs->lock);
+	const srv_pack_file *file = find(packs, place.pack);
+	if (file && is_linked(file, &there) && place.offset + SRV_PACK_HEAD + size <= there)
+		answer = read_at(file->fd, &head, sizeof head, place.offset);
+	if (answer == SRV_PACK_READ &&
+		!(is_head(&head) && head.kind == kind && head.size == size && hob_sha256_equal(&head.name, name)))
+		answer = SRV_PACK_GONE;
+	if (out && answer == SRV_PACK_READ && size > 0)
+		answer = read_at(file->fd, out, size, place.offset + sizeof head);
+	int code = errno;
+	pthread_rwlock_unlock(&packs->lock);
+	errno = code;
+	return answer;
+}
+
+/* ---- scan */
+
+/* The first head at or behind `at`; `size` when there is none. */
+static uint64_t next_head(const uint8_t *data, uint64_t size, uint64_t at, pack_head *out)
+{
+	for (; at + SRV_PACK_HEAD <= size; at += 8) {
+		memcpy(out, data + at, sizeof *out);
+		if (is_head(out))
+			return at;
+	}
+	return size;
+}
+
+typedef struct scan_end {
+	bool more;
+	uint64_t end; /* behind the last whole record */
+} scan_end;
+
+static scan_end scan_data(uint32_t number, const uint8_t *data, uint64_t size,
+						  bool (*each)(void *user, const srv_pack_record *record), void *user)
+{
+	pack_head head;
+	scan_end result = {true, 0};
+	for (uint64_t at = 0; result.more && (at = next_head(data, size, at, &head)) < size;) {
+		if (srv_pack_room(head.size) > size - at) {
+			at += 8; /* its end is missing */
+			continue;
+		}
+		srv_pack_record record = {head.kind, head.size, head.name, {number, (uint32_t)at}};
+		result.more = each(user, &record);
+		at += srv_pack_room(head.size);
+		result.end = at;
+	}
+	return result;
+}
+
+static bool scan_file(srv_pack_file *file, bool mend, bool *more,
+					  bool (*each)(void *user, const srv_pack_record *record), void *user)
+{
+	uint64_t size;
+	if (!is_linked(file, &size))
+		return true;
+	scan_end result = {true, 0};
+	if (size > 0) {
+		uint8_t *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+		if (data == MAP_FAILED)
+			return false;
+		result = scan_data(file->number, data, size, each, user);
+		munmap(data, size);
+	}
+	*more = result.more;
+	if (mend && result.more && result.end != size && ftruncate(file->fd, (off_t)result.end) != 0)
+		result.end = SRV_PACK_BYTES_MAX;
+	if (mend && result.more)
+		file->size = result.end;
+	return true;
+}
+
+bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
+					bool (*each)(void *user, const srv_pack_record *record), void *user)
+{
+	bool ok = true, more = true;
+	pthread_rwlock_wrlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count && ok && more; i++) {
+		srv_pack_file *file = &packs->files[i];
+		if (!file->retired && (only == 0 || file->number == only))
+			ok = scan_file(file, mend && i == packs->count - 1, &more, each, user);
+	}
+	pthread_rwlock_unlock(&packs->lock);
+	return ok;
+}
+
+/* ---- room that can be had again */
+
+void srv_packs_want_none(srv_packs *packs)
+{
+	pthread_rwlock_wrlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count; i++)
+		packs->files[i].wanted = 0;
+	pthread_rwlock_unlock(&packs->lock);
+}
+
+void srv_packs_want(srv_packs *packs, uint32_t pack, uint64_t size)
+{
+	pthread_rwlock_wrlock(&packs->lock);
+	srv_pack_file *file = find(packs, pack);
+	if (file)
+		file->wanted += srv_pack_room(size);
+	pthread_rwlock_unlock(&packs->lock);
+}
+
+uint32_t srv_packs_sparse(srv_packs *packs)
+{
+	uint32_t number = 0;
+	uint64_t least = UINT64_MAX;
+	pthread_rwlock_rdlock(&packs->lock);
+	for (uint32_t i = 0; i + 1 < packs->count; i++) {
+		const srv_pack_file *file = &packs->files[i];
+		if (!file->retired && file->wanted * 2 < file->size && file->wanted < least) {
+			least = file->wanted;
+			number = file->number;
+		}
+	}
+	pthread_rwlock_unlock(&packs->lock);
+	return number;
+}
+
+void srv_packs_retire(srv_packs *packs, uint32_t pack)
+{
+	pthread_rwlock_wrlock(&packs->lock);
+	srv_pack_file *file = find(packs, pack);
+	if (file)
+		file->retired = true;
+	pthread_rwlock_unlock(&packs->lock);
+}
+
+uint32_t srv_packs_retired(srv_packs *packs)
+{
+	uint32_t count = 0;
+	pthread_rwlock_rdlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count; i++)
+		count += packs->files[i].retired;
+	pthread_rwlock_unlock(&packs->lock);
+	return count;
+}
+
+void srv_packs_sweep(srv_packs *packs, uint32_t count)
+{
+	char name[NAME];
+	uint32_t kept = 0;
+	pthread_rwlock_wrlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count; i++) {
+		srv_pack_file *file = &packs->files[i];
+		if (!file->retired || count == 0) {
+			packs->files[kept++] = *file;
+			continue;
+		}
+		count--;
+		name_of(file->number, name);
+		unlinkat(packs->dir_fd, name, 0);
+		close(file->fd);
+	}
+	packs->count = kept;
+	pthread_rwlock_unlock(&packs->lock);
+}
+
+uint64_t srv_packs_bytes(srv_packs *packs)
+{
+	uint64_t bytes = 0;
+	pthread_rwlock_rdlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count; i++)
+		bytes += packs->files[i].size;
+	pthread_rwlock_unlock(&packs->lock);
+	return bytes;
+}
+
+static uint32_t end_of(srv_packs *packs, bool newest)
+{
+	uint32_t number = 0;
+	pthread_rwlock_rdlock(&packs->lock);
+	for (uint32_t i = 0; i < packs->count && (newest || number == 0); i++)
+		if (!packs->files[i].retired)
+			number = packs->files[i].number;
+	pthread_rwlock_unlock(&packs->lock);
+	return number;
+}
+
+uint32_t srv_packs_oldest(srv_packs *packs)
+{
+	return end_of(packs, false);
+}
+
+uint32_t srv_packs_newest(srv_packs *packs)
+{
+	return end_of(packs, true);
+}

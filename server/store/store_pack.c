@@ -1,0 +1,199 @@
+#include "store_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- put */
+
+bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err)
+{
+	srv_pack_place place;
+	bool ok = true;
+	pthread_mutex_lock(&store->blob_lock);
+	if (!srv_store_table_has(store, digest)) {
+		ok = srv_packs_append(&store->packs, PACK_BLOB, digest, bytes, &place) ||
+			 srv_store_fail_errno(err, errno, "write a blob in", store->dir);
+		blob_entry *entry = ok ? srv_store_table_add(store, digest, bytes.size, place) : NULL;
+		if (entry) {
+			entry->awaited = true;
+			entry->suspect = false;
+		} else if (ok) {
+			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
+		}
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return ok;
+}
+
+/* ---- get */
+
+pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
+							   uint8_t **bytes)
+{
+	uint8_t *data = malloc(entry->size + 1);
+	pack_state state = PACK_UNREADABLE;
+	if (data) {
+		srv_pack_answer answer =
+			srv_packs_read(&store->packs, entry->place, PACK_BLOB, digest, data, entry->size);
+		hob_sha256 found =
+			answer == SRV_PACK_READ ? hob_sha256_of((hob_bytes){data, entry->size}) : (hob_sha256){0};
+		bool right = answer == SRV_PACK_READ && hob_sha256_equal(&found, digest);
+		state = right ? PACK_RIGHT : answer == SRV_PACK_FAILED ? PACK_UNREADABLE : PACK_WRONG;
+	}
+	if (bytes && state == PACK_RIGHT)
+		*bytes = data;
+	else
+		free(data);
+	return state;
+}
+
+static bool fill(int fd, const uint8_t *data, size_t size)
+{
+	return srv_store_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 &&
+		   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
+}
+
+int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry)
+{
+	uint8_t *data;
+	pack_state state = srv_store_pack_read(store, digest, entry, &data);
+	if (state == PACK_WRONG)
+		srv_store_pack_drop(store, digest, entry->place);
+	if (state != PACK_RIGHT)
+		return -1;
+	int fd = memfd_create("blob", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 && !fill(fd, data, entry->size)) {
+		close(fd);
+		fd = -1;
+	}
+	free(data);
+	return fd;
+}
+
+static bool is_at(const blob_entry *entry, srv_pack_place place)
+{
+	return entry && entry->place.pack == place.pack && entry->place.offset == place.offset;
+}
+
+void srv_store_pack_drop(srv_store *store, const hob_sha256 *digest, srv_pack_place place)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	if (is_at(srv_digest_map_find(&store->blobs, digest), place)) {
+		srv_store_table_remove(store, digest);
+		srv_store_table_damaged(store, digest);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+}
+
+/* ---- sweep */
+
+typedef struct sweeping {
+	srv_store *store;
+	digest_map *there;
+	bool suspect;
+} sweeping;
+
+static bool sweep_record(void *user, const srv_pack_record *record)
+{
+	sweeping *s = user;
+	bool fresh;
+	if (record->kind != PACK_BLOB)
+		return true;
+	blob_entry *entry = srv_digest_map_find(&s->store->blobs, &record->name);
+	if (!srv_digest_map_put(s->there, &record->name, &fresh))
+		return false;
+	/* The last record of a name counts; of one with a file, the file. */
+	bool moved = entry && (fresh || entry->place.pack > 0) && !is_at(entry, record->place);
+	if (entry && !moved)
+		return true;
+	bool was_suspect = entry && entry->suspect;
+	entry = srv_store_table_add(s->store, &record->name, record->size, record->place);
+	if (entry)
+		entry->suspect = s->suspect || was_suspect;
+	return entry;
+}
+
+bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there)
+{
+	sweeping s = {store, there, suspect};
+	return srv_packs_scan(&store->packs, 0, true, sweep_record, &s);
+}
+
+/* ---- room that can be had again */
+
+typedef struct wanted_list {
+	srv_store *store;
+	srv_pack_record *items;
+	size_t count, room;
+} wanted_list;
+
+static bool list_wanted(void *user, const srv_pack_record *record)
+{
+	wanted_list *list = user;
+	if (!is_at(srv_digest_map_find(&list->store->blobs, &record->name), record->place))
+		return true;
+	if (list->count == list->room) {
+		size_t room = list->room ? list->room * 2 : 256;
+		srv_pack_record *bigger = realloc(list->items, room * sizeof *bigger);
+		if (!bigger)
+			return false;
+		list->items = bigger;
+		list->room = room;
+	}
+	list->items[list->count++] = *record;
+	return true;
+}
+
+static bool move_record(srv_store *store, const srv_pack_record *record, uint8_t *data)
+{
+	srv_pack_place place;
+	blob_entry *entry = srv_digest_map_find(&store->blobs, &record->name);
+	srv_pack_answer answer =
+		srv_packs_read(&store->packs, record->place, PACK_BLOB, &record->name, data, record->size);
+	if (answer != SRV_PACK_READ)
+		return false; /* whoever opens it finds out */
+	if (!srv_packs_append(&store->packs, PACK_BLOB, &record->name, (hob_bytes){data, record->size}, &place))
+		return false;
+	uint32_t used_at_s = entry->used_at_s;
+	entry = srv_store_table_add(store, &record->name, record->size, place);
+	entry->used_at_s = used_at_s;
+	return true;
+}
+
+/* The emptiest of the full packs, if less than half of it is wanted. */
+static uint32_t find_sparse(srv_store *store)
+{
+	srv_packs_want_none(&store->packs);
+	pthread_mutex_lock(&store->blob_lock);
+	for (size_t at = 0;;) {
+		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, NULL);
+		if (!entry)
+			break;
+		if (entry->place.pack > 0)
+			srv_packs_want(&store->packs, entry->place.pack, entry->size);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return srv_packs_sparse(&store->packs);
+}
+
+void srv_store_packs_shrink(srv_store *store)
+{
+	uint32_t pack = find_sparse(store);
+	wanted_list list = {.store = store};
+	uint8_t *data = pack > 0 ? malloc(SRV_PACK_BYTES_MAX) : NULL;
+	if (!data)
+		return;
+	pthread_mutex_lock(&store->blob_lock);
+	bool ok = srv_packs_scan(&store->packs, pack, false, list_wanted, &list);
+	for (size_t i = 0; i < list.count && ok; i++)
+		ok = list.items[i].size <= SRV_PACK_BYTES_MAX && move_record(store, &list.items[i], data);
+	/* It goes when what was moved is durable: see srv_store_sync. */
+	if (ok)
+		srv_packs_retire(&store->packs, pack);
+	pthread_mutex_unlock(&store->blob_lock);
+	free(list.items);
+	free(data);
+}
