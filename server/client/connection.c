@@ -22,7 +22,7 @@ struct srv_connection {
 	char host[256];
 	char bytes[HEAD_MAX];
 	size_t from, to;
-	bool chunked, ended, has_length, closes, asked_head;
+	bool chunked, ended, has_length, closes, asked_head, unclear;
 	uint64_t left; /* of the body or the chunk */
 };
 
@@ -189,7 +189,7 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 		hob_buf_printf(&head, "Content-Type: %s\r\nContent-Length: %llu\r\n",
 					   ask->type ? ask->type : "application/json", (unsigned long long)ask->body_size);
 	hob_buf_put_str(&head, HOB_STR("\r\n"));
-	c->chunked = c->ended = c->has_length = false;
+	c->chunked = c->ended = c->has_length = c->unclear = false;
 	c->closes = !ask->keep;
 	c->left = 0;
 	bool sent = !head.failed && send_all(c, head.data, head.size);
@@ -253,12 +253,22 @@ static bool header_is(const char *line, const char *name, const char **value)
 	return true;
 }
 
+/* Digits alone. strtoull takes signs, blanks, and numbers with words behind them. */
+static bool parse_length(const char *text, uint64_t *out)
+{
+	size_t digits = strspn(text, "0123456789");
+	*out = strtoull(text, NULL, 10);
+	return digits > 0 && digits < 20 && text[digits] == 0;
+}
+
 static void read_header(srv_connection *c, const char *line, srv_answer *out)
 {
 	const char *value;
 	if (header_is(line, "Content-Length", &value)) {
+		uint64_t length;
+		c->unclear = c->unclear || !parse_length(value, &length) || (c->has_length && length != c->left);
 		out->has_length = c->has_length = true;
-		out->length = c->left = strtoull(value, NULL, 10);
+		out->length = c->left = length;
 	} else if (header_is(line, "Transfer-Encoding", &value)) {
 		c->chunked = strstr(value, "chunked") != NULL;
 	} else if (header_is(line, "Connection", &value)) {
@@ -290,6 +300,10 @@ bool srv_connection_answer(srv_connection *c, srv_answer *out, hob_error *err)
 		read_header(c, line, out);
 	if (!line || line[0])
 		return hob_fail(err, IO, "the head of the answer of %s was cut off", c->peer->url);
+	if (c->unclear || (c->chunked && c->has_length))
+		return hob_fail(err, IO,
+						"the answer of %s says in two ways, or in none that is a number, how long it is",
+						c->peer->url);
 	if (c->asked_head || out->status == 204 || out->status == 304) {
 		c->chunked = false;
 		c->has_length = true;

@@ -56,7 +56,9 @@ void srv_importer_table_read(importer_table *table, hob_arena *arena, const cJSO
 			hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"))));
 		importer->library =
 			hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItem(item, "library"))));
-		importer->version = (uint32_t)cJSON_GetNumberValue(cJSON_GetObjectItem(item, "version"));
+		const cJSON *version = cJSON_GetObjectItem(item, "version");
+		importer->version =
+			cJSON_IsNumber(version) && version->valueint > 0 ? (uint32_t)version->valueint : 0;
 		importer->extensions = HOB_NEW(arena, hob_str, (size_t)cJSON_GetArraySize(extensions) + 1);
 		cJSON_ArrayForEach(extension, extensions) importer->extensions[importer->extension_count++] =
 			hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(extension)));

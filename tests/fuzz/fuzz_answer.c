@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t whole = 0;
 		for (size_t got; (got = srv_connection_read(connection, body, sizeof body)) > 0; whole += got)
 			assert(got <= sizeof body && whole <= ANSWER_MAX);
-		assert(!answer.has_length || !srv_connection_is_whole(connection) || whole == answer.length);
+		bool bare = answer.status == 204 || answer.status == 304;
+		assert(bare || !answer.has_length || !srv_connection_is_whole(connection) || whole == answer.length);
 		assert(memchr(answer.type, 0, sizeof answer.type) && memchr(answer.hash, 0, sizeof answer.hash) &&
 			   memchr(answer.state, 0, sizeof answer.state));
 	}

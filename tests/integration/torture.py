@@ -2,7 +2,7 @@
 """The reliability suite: kills, saves read while they are under way, storms of file events, damage, hostile models and clients, cook
 processes that misbehave, calls of the system that fail, power cuts, earlier caches, the same bytes, and thousands of edits in a row.
 
-    python3 tests/integration/torture.py [--long] [--hob build/release/hob] [NAME...]
+    python3 tests/integration/torture.py [--long] [--hob build/clang/hob] [NAME...]
 
 Without --long the amounts are those of ./dev test. NAMEs are those of --help; default: all. Each scenario
 prints its figures; the exit code is 1 when a promise was broken. HOB_SEED chooses other random moments.
@@ -15,14 +15,14 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "rogue", "memory", "bounds", "faults", "power", "same",
+NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
          "soak")
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--long", action="store_true", help="the long form: some hours")
-    options.add_argument("--hob", default=str(HERE.parent.parent / "build/release/hob"), help="the program to torture")
+    options.add_argument("--hob", default=str(HERE.parent.parent / "build/clang/hob"), help="the program to torture")
     options.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     options = options.parse_args()
     unknown = set(options.names) - set(NAMES)
