@@ -1,17 +1,20 @@
-/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens. */
+/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens; where rows can be
+ * selected, Space and Ctrl+click do so, with Shift up to the last one, and Escape lets go of all. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const HEIGHT = 48;
 const SPARE = 6;
 
-export function List({ rows, label, header, row, open, resetKey }) {
+/** selection: {has(item), toggle(item), add(items), clear(), label}, or nothing. */
+export function List({ rows, label, header, row, open, resetKey, selection }) {
 	const scroller = useRef(null);
 	const focusNext = useRef(false);
 	/* An item's cells are made once: what did not change costs nothing while scrolling. */
 	const drawn = useRef(new WeakMap());
 	const [view, setView] = useState({ first: 0, last: 20 });
 	const [active, setActive] = useState(0);
+	const anchor = useRef(0);
 	const total = rows.total ?? 0;
 
 	const measure = () => {
@@ -58,12 +61,36 @@ export function List({ rows, label, header, row, open, resetKey }) {
 		measure();
 		setActive(index);
 	};
+	/* What is loaded between the last one that was selected and this one. */
+	const extend = (to) => {
+		const items = [];
+		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to); i++) if (rows.at(i)) items.push(rows.at(i));
+		selection.add(items);
+	};
+	const select = (index, far) => {
+		if (far) extend(index);
+		else selection.toggle(rows.at(index));
+		anchor.current = index;
+	};
+	const click = (event, item, index) => {
+		const box = event.target.closest('.pick');
+		if (!box && event.target.closest('a')) return; /* also Ctrl+click, which opens a tab */
+		if (selection && (box || event.ctrlKey || event.metaKey || event.shiftKey)) select(index, event.shiftKey);
+		else open(item, event);
+	};
 	const press = (event) => {
 		const page = Math.max(1, Math.floor(scroller.current.clientHeight / HEIGHT) - 1);
 		const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -total, End: total }[event.key];
 		if (step !== undefined) {
 			event.preventDefault();
+			const to = Math.max(0, Math.min(total - 1, active + step));
 			move(active + step);
+			if (selection && event.shiftKey) extend(to);
+		} else if (selection && event.key === ' ' && rows.at(active)) {
+			event.preventDefault();
+			select(active, event.shiftKey);
+		} else if (selection && event.key === 'Escape') {
+			selection.clear();
 		} else if (event.key === 'Enter' && rows.at(active)) {
 			event.preventDefault();
 			open(rows.at(active), event);
@@ -79,12 +106,14 @@ export function List({ rows, label, header, row, open, resetKey }) {
 	const shown = [];
 	for (let index = first; index < last; index++) shown.push(index);
 	if (active < total && (active < first || active >= last)) shown.push(active);
-	return html`<div class="list" role="grid" aria-label=${label} aria-rowcount=${total + 1} onKeyDown=${press}>
+	return html`<div class="list" role="grid" aria-label=${label} aria-multiselectable=${selection ? 'true' : undefined} aria-rowcount=${total + 1} onKeyDown=${press}>
 		<div role="rowgroup"><div class="row header" role="row" aria-rowindex="1">${header}</div></div>
 		<div class="rows" role="rowgroup" ref=${scroller} tabindex="-1"><div class="space" role="presentation" style=${{ height: `${total * HEIGHT}px` }}>${shown.map((index) => {
 			const item = rows.at(index);
 			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index} aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
+				aria-selected=${selection && item ? String(selection.has(item)) : undefined}
 				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => setActive(index)}
-				onClick=${(event) => item && !event.target.closest('a') && open(item, event)}>${item ? cells(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
+				onClick=${(event) => item && click(event, item, index)}>${item && selection && html`<span class="pick" role="gridcell">
+					<input type="checkbox" tabindex="-1" checked=${selection.has(item)} aria-label=${selection.label} /></span>`}${item ? cells(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
 		})}</div></div></div>`;
 }

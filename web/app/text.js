@@ -124,6 +124,12 @@ export const text = {
 		all: 'All cooks', when: 'When', result: 'Result', reason: 'Why', none: 'It has not been cooked yet.',
 		trendLabel: (first, last, count) => `Cooked size over ${count} cooks: from ${first} to ${last}`,
 	},
+	selected: {
+		label: 'Selected assets', pick: 'Select', count: (n) => `${n} selected`, setOpen: 'Set…', set: 'Set for all', setting: 'Setting', value: 'Value',
+		valueHint: 'empty resets', download: 'Download GLB', copyNames: 'Copy names', clear: 'Select none',
+		cookDone: (n) => `${n} on their way`, setDone: (n) => `Saved beside ${n} models`,
+		failed: (n, of, name, message) => `${n} of ${of} failed; ${name}: ${message}`,
+	},
 	compare: {
 		title: 'Compare two cooks', what: 'What', before: 'Before', after: 'After', change: 'Change', same: 'same',
 		equal: 'Nothing differs: both cooks made the same.', allNumbers: 'All numbers', showAll: (count) => `Show all ${count} changes`,

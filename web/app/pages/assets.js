@@ -10,6 +10,7 @@ import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
 import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
 import { Thumb } from '../thumb.js';
+import { Selected, useSelection } from './assets_selected.js';
 
 const words = text.assets;
 const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
@@ -123,6 +124,7 @@ export function Assets({ query }) {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
+	const selection = useSelection();
 	const { q, root, state, kind, warning, problem, sort } = query;
 	const { rows, wanted } = useRows({ q, root, state, kind, warning, problem, sort });
 	const filtered = Boolean(q || root || state || kind || warning || problem);
@@ -134,10 +136,11 @@ export function Assets({ query }) {
 		${column('lods', 'lods', 'num lods')}${column(...size, 'num')}${column(...when, 'num when')}`;
 	return html`<div class="head"><h1>${words.title}</h1><p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
 		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />
+		<${Selected} selection=${selection} />
 		${rows.error && html`<${Failure} error=${rows.error} retry=${() => rows.refresh()} />`}
 		${rows.total === 0 ? (filtered
 			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p><p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
 			: html`<section class="panel"><${Empty} title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`)
 			: rows.total === null ? !rows.error && html`<${Loading} />`
-				: html`<${List} rows=${rows} label=${words.list} header=${header} row=${(asset) => Row(asset, sort)} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
+				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header} row=${(asset) => Row(asset, sort)} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
 }

@@ -1,0 +1,102 @@
+/* What can be done with several assets at once: cook again, set, download, copy names. */
+import { html } from 'htm/preact';
+import { useReducer, useRef, useState } from 'preact/hooks';
+import { text } from '../text.js';
+import { getTagged, post, query, write } from '../api.js';
+import { number } from '../format.js';
+import { ActionButton, CopyButton } from '../ui.js';
+
+const words = text.selected;
+const nameOf = ({ root, path }) => `${root}/${path}`;
+
+/** The selected assets of a list, by id. They stay selected while the list is filtered and sorted. */
+export function useSelection() {
+	const [, redraw] = useReducer((count) => count + 1, 0);
+	const chosen = useRef(new Map());
+	const change = (act) => (...given) => {
+		act(...given);
+		redraw();
+	};
+	const map = chosen.current;
+	return {
+		label: words.pick,
+		items: [...map.values()],
+		has: ({ id }) => map.has(id),
+		toggle: change((item) => (map.has(item.id) ? map.delete(item.id) : map.set(item.id, item))),
+		add: change((items) => items.forEach((item) => map.set(item.id, item))),
+		clear: change(() => map.clear()),
+	};
+}
+
+/* One after the other, so that a daemon is not flooded; what failed is told of at the end. */
+async function each(items, act) {
+	const failed = [];
+	for (const item of items) {
+		try {
+			await act(item);
+		} catch (error) {
+			failed.push([item, error]);
+		}
+	}
+	if (!failed.length) return;
+	const [[item, error]] = failed;
+	throw Object.assign(new Error(words.failed(number(failed.length), number(items.length), nameOf(item), error.message)), { hint: error.hint });
+}
+
+async function download(item) {
+	const link = document.createElement('a');
+	link.href = `${item.links.data}${query({ output: 'glb' })}`;
+	link.download = `${item.path.split('/').at(-1).replace(/\.[^.]*$/, '')}.glb`;
+	link.click();
+	await new Promise((resolve) => setTimeout(resolve, 200)); /* browsers drop what comes faster */
+}
+
+const nest = (name, value) => name.split('.').reduceRight((inside, part) => ({ [part]: inside }), value);
+
+const valueOf = (given) => {
+	try {
+		return given.trim() === '' ? null : JSON.parse(given);
+	} catch {
+		return given;
+	}
+};
+
+function SetAll({ items }) {
+	const [name, setName] = useState('texture.max_size');
+	const [value, setValue] = useState('');
+	const save = async () => {
+		await each(items, async ({ id }) => {
+			const address = `/api/v1/assets/${id}/settings`;
+			const { etag } = await getTagged(address);
+			const headers = { 'If-Match': etag, 'Content-Type': 'application/merge-patch+json' };
+			await write('PATCH', address, nest(name, valueOf(value)), headers);
+		});
+		return words.setDone(number(items.length));
+	};
+	return html`<span class="set-all"><label>${words.setting} <select value=${name} onChange=${(event) => setName(event.target.value)}>
+			${Object.entries(text.settingNames).map(([key, [label]]) => html`<option value=${key}>${label}</option>`)}</select></label>
+		<label>${words.value} <input type="text" size="8" value=${value} placeholder=${words.valueHint}
+			onInput=${(event) => setValue(event.target.value)} /></label>
+		<${ActionButton} className="small" run=${save}>${words.set}</${ActionButton}></span>`;
+}
+
+export function Selected({ selection }) {
+	const { items } = selection;
+	const [setting, setSetting] = useState(false);
+	if (!items.length) return null;
+	const cook = async () => {
+		await each(items, ({ id }) => post(`/api/v1/assets/${id}/cook`, { force: true }));
+		return words.cookDone(number(items.length));
+	};
+	const fetchAll = async () => {
+		await each(items.filter(({ bytes }) => bytes.cooked > 0), download);
+		return '';
+	};
+	return html`<section class="selected" aria-label=${words.label}><strong role="status">${words.count(number(items.length))}</strong>
+		<${ActionButton} className="small" icon="again" run=${cook}>${text.asset.cookAgain}</${ActionButton}>
+		<button type="button" class="small" aria-expanded=${String(setting)} onClick=${() => setSetting(!setting)}>${words.setOpen}</button>
+		<${ActionButton} className="small" icon="download" run=${fetchAll} reads>${words.download}</${ActionButton}>
+		<${CopyButton} value=${items.map(nameOf).join('\n')} label=${words.copyNames} />
+		<button type="button" class="small" onClick=${selection.clear}>${words.clear}</button>
+		${setting && html`<${SetAll} items=${items} />`}</section>`;
+}
