@@ -8,6 +8,7 @@
 #include "../config/ignore.h"
 #include "../fs/whole_path.h"
 #include "../live/live.h"
+#include "../query/questions.h"
 #include "../../core/base/json_write.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ typedef struct daemon_state {
 	srv_events *events;
 	srv_views *views;
 	srv_engine *engine, *ended; /* ended: closed, and kept for the HTTP thread */
+	srv_query *query;
 	srv_http *http;
 	pthread_t loop_thread;
 	uv_signal_t signals[4];
@@ -470,11 +472,14 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
 	srv_serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
+	if (!srv_query_new(d->store, d->views, &d->query, err))
+		return false;
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
 								.store = d->store,
 								.live = d->live,
 								.control = srv_engine_port(d->engine),
+								.query = srv_query_port(d->query),
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
@@ -510,6 +515,7 @@ static void release(daemon_state *d)
 {
 	srv_http_stop(d->http);
 	srv_log_listen(NULL, NULL);
+	srv_query_close(d->query);
 	srv_engine_free(d->ended);
 	srv_views_free(d->views);
 	srv_events_free(d->events);

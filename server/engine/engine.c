@@ -162,11 +162,26 @@ void srv_asset_remove(srv_engine *engine, uint32_t id)
 
 /* ---- pool callbacks */
 
+static void show_extensions(srv_engine *engine)
+{
+	uint32_t count;
+	const srv_pool_importer *importers = srv_pool_importers(engine->pool, &count);
+	hob_buf text = {0};
+	hob_buf_put(&text, "\n", 1);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < importers[i].extension_count; k++)
+			hob_buf_printf(&text, "%.*s\n", HOB_FMT(importers[i].extensions[k]));
+	srv_views_set_extensions(engine->views, hob_buf_str(&text));
+	engine->publish.view = true;
+	hob_buf_release(&text);
+}
+
 /* Importers are known only from the first worker on, and what is an asset depends on them. */
 static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
 	engine->pool_ready = true;
+	show_extensions(engine);
 	snprintf(engine->sandbox, sizeof engine->sandbox, "%s", srv_pool_sandbox(engine->pool));
 	atomic_store(&engine->sandbox_known, true);
 	for (uint32_t i = 0; i < engine->asset_count; i++)
@@ -544,9 +559,10 @@ void srv_engine_background_over(srv_engine *engine)
 void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 {
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
-		engine->root_settings[i] = settings[i];
+		engine->root_settings[i] = engine->roots[i].settings = settings[i];
 		srv_settings_forget(engine->settings_caches[i]);
 	}
+	engine->publish.view = true;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
 		if (srv_asset_is_alive(&engine->assets[i].life) && !srv_asset_is_current(engine, &engine->assets[i]))
 			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));

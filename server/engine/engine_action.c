@@ -20,7 +20,7 @@ void srv_engine_tell_action(srv_engine *engine, srv_control *control)
 		srv_record_print(&recipe, &body);
 		control->answer(control, 200, hob_buf_str(&body));
 	} else {
-		srv_engine_refuse(control, 0, &error);
+		srv_control_refuse(control, 0, &error);
 	}
 	hob_buf_release(&body);
 	hob_arena_release(&arena);
@@ -46,7 +46,7 @@ void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
 		hob_buf_printf(&text, "caches ask each other in a circle: %.*s, and %s, which is asked, again",
 					   HOB_FMT(control->tag), srv_store_epoch(engine->store));
 		hob_buf_put(&text, "", 1);
-		srv_engine_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
+		srv_control_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
 		hob_buf_release(&text);
 		return;
 	}
@@ -145,9 +145,9 @@ void srv_engine_take_action(srv_engine *engine, srv_control *control)
 	hob_error error = {0};
 	int status = take(engine, control, &arena, &error);
 	if (status == 409)
-		srv_engine_answer(control, status, "http.conflict", error.context);
+		srv_control_answer(control, status, "http.conflict", error.context);
 	else if (status >= 400)
-		srv_engine_refuse(control, status, &error);
+		srv_control_refuse(control, status, &error);
 	else
 		control->answer(control, status, HOB_STR("{}"));
 	hob_arena_release(&arena);

@@ -5,6 +5,7 @@
 #include "../fs/tar.h"
 #include "../store/record.h"
 #include "../../core/base/json_write.h"
+#include "../query/past_job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,9 +168,9 @@ static void bundle_done(uv_work_t *work, int status)
 	bundle_work *b = work->data;
 	srv_engine *engine = b->engine;
 	if (b->changed) {
-		srv_engine_answer(b->control, 409, "http.conflict", b->error.context);
+		srv_control_answer(b->control, 409, "http.conflict", b->error.context);
 	} else if (b->error.code != HOB_ERR_OK) {
-		srv_engine_refuse(b->control, 503, &b->error);
+		srv_control_refuse(b->control, 503, &b->error);
 	} else {
 		char text[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&b->digest, text);
@@ -195,7 +196,7 @@ static void put_description(bundle_work *b, const asset *a, const srv_job_row *r
 	hob_json_close(out, '}');
 	hob_json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
 	hob_json_key(out, "job");
-	srv_engine_put_job(row, out);
+	srv_past_put_job(row, out);
 	hob_json_key(out, "record");
 	srv_record_print(recipe, out);
 	out->size -= out->size > 0 && !out->failed; /* its line feed */
@@ -228,7 +229,7 @@ static bool find_job(srv_engine *engine, const srv_control *control, hob_arena *
 	uint32_t count = 0;
 	hob_error error;
 	if (control->number > 0)
-		return srv_engine_find_job(engine, control, arena, row) &&
+		return srv_past_find_job(engine->store, control->number, (hob_str){0}, arena, row, &error) &&
 			   srv_store_recipe(engine->store, &row->recipe, arena, recipe, &error);
 	if (!srv_store_jobs(engine->store, control->asset, 0, LOOKED_AT, arena, &rows, &count, &error))
 		return false;
@@ -244,7 +245,7 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 {
 	bundle_work *b = calloc(1, sizeof *b);
 	if (!b) {
-		srv_engine_answer(control, 503, "internal", "no memory left for a bundle");
+		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
 		return;
 	}
 	*b = (bundle_work){.engine = engine, .control = control};
@@ -255,9 +256,9 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 	bool found = find_job(engine, control, &b->arena, &row, &recipe);
 	uint32_t id = found ? srv_engine_asset_by_name(engine, row.asset) : HOB_NONE;
 	if (id == HOB_NONE || !srv_asset_is_alive(&engine->assets[id].life)) {
-		srv_engine_answer(control, 404, "http.not-found",
-						  found ? "the asset of this job is not there any more"
-								: "no such job is over, or it left no record of what it read");
+		srv_control_answer(control, 404, "http.not-found",
+						   found ? "the asset of this job is not there any more"
+								 : "no such job is over, or it left no record of what it read");
 		bundle_free(b);
 		return;
 	}
@@ -266,7 +267,7 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 	b->log = row.log;
 	put_description(b, a, &row, &recipe);
 	if (b->json.failed || !list_files(b, a, &recipe)) {
-		srv_engine_answer(control, 503, "internal", "no memory left for a bundle");
+		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
 		bundle_free(b);
 		return;
 	}

@@ -3,6 +3,7 @@
 #include "../../core/formats/classic.h"
 #include "../log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,28 +11,12 @@
 
 /* ---- answers */
 
-void srv_engine_answer(srv_control *control, int status, const char *code, const char *detail)
-{
-	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"code\":\"%s\",\"detail\":", code);
-	hob_buf_put_json(&body, hob_str_of(detail));
-	hob_buf_put(&body, "}", 1);
-	control->answer(control, status, hob_buf_str(&body));
-	hob_buf_release(&body);
-}
-
-void srv_engine_refuse(srv_control *control, int status, const hob_error *error)
-{
-	srv_engine_answer(control, status > 0 ? status : hob_err_http(error->code), hob_err_name(error->code),
-					  error->context);
-}
-
 asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = srv_engine_asset_by_name(engine, control->asset);
 	if (id != HOB_NONE && srv_asset_is_alive(&engine->assets[id].life))
 		return &engine->assets[id];
-	srv_engine_answer(control, 404, "http.not-found", "no such asset");
+	srv_control_answer(control, 404, "http.not-found", "no such asset");
 	return NULL;
 }
 
@@ -40,7 +25,7 @@ void srv_engine_answer_missing(const srv_engine *engine, srv_control *control, c
 	hob_buf detail = {0};
 	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots[a->root].note));
 	hob_buf_put(&detail, "", 1);
-	srv_engine_answer(control, 409, "source-missing", (const char *)detail.data);
+	srv_control_answer(control, 409, "source-missing", (const char *)detail.data);
 	hob_buf_release(&detail);
 }
 
@@ -61,7 +46,7 @@ static bool names_root(hob_str names, hob_str root)
 static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id)
 {
 	if (!srv_waiter_add(&engine->waiters, control, id, uv_now(engine->loop), NULL, 0))
-		srv_engine_answer(control, 503, "internal", "no memory left to wait");
+		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
 /* A scan that began after now sees all that was written before now. One may be under way already, so it takes two. */
@@ -85,7 +70,7 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
 			srv_watch_rescan(engine->watch, i);
 	if (!added)
-		srv_engine_answer(control, 503, "internal", "no memory left to wait");
+		srv_control_answer(control, 503, "internal", "no memory left to wait");
 	free(rounds);
 }
 
@@ -157,13 +142,13 @@ static bool is_done(void *user, const srv_waiter *w)
 static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
 {
 	if (end == SRV_WAITER_CLOSING)
-		srv_engine_answer(w->control, 503, "http.draining", "Hob is stopping");
+		srv_control_answer(w->control, 503, "http.draining", "Hob is stopping");
 	else if (w->asset != HOB_NONE)
 		w->control->answer(w->control, 200, HOB_STR("{}"));
 	else if (end == SRV_WAITER_DONE)
 		answer_sync(user, w);
 	else
-		srv_engine_answer(w->control, 504, "sync-timeout", "not everything was cooked in time");
+		srv_control_answer(w->control, 504, "sync-timeout", "not everything was cooked in time");
 }
 
 void srv_engine_answer_waiters(srv_engine *engine)
@@ -192,7 +177,7 @@ static void control_cook(srv_engine *engine, srv_control *control)
 		return;
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!a->importer) {
-		srv_engine_answer(control, 409, "starting", "the cook processes are not ready yet");
+		srv_control_answer(control, 409, "starting", "the cook processes are not ready yet");
 		return;
 	}
 	if (srv_engine_root_is_away(engine, a->root)) {
@@ -303,7 +288,7 @@ static void classic_done(uv_work_t *work, int status)
 		srv_engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
-		srv_engine_refuse(job->control, 0, &error);
+		srv_control_refuse(job->control, 0, &error);
 	}
 	free(job);
 	srv_engine_background_over(engine);
@@ -338,8 +323,8 @@ static void control_classic(srv_engine *engine, srv_control *control)
 		control->answer(control, 200, HOB_STR("{}"));
 		free(job);
 	} else if (found != 3) {
-		srv_engine_answer(control, 404, "http.not-found",
-						  "this asset has no cooked outputs to make the classic layout from");
+		srv_control_answer(control, 404, "http.not-found",
+						   "this asset has no cooked outputs to make the classic layout from");
 		free(job);
 	} else {
 		job->engine = engine;
@@ -357,7 +342,7 @@ static void control_classic(srv_engine *engine, srv_control *control)
 static void dispatch(srv_engine *engine, srv_control *control)
 {
 	if (engine->closing) {
-		srv_engine_answer(control, 503, "http.draining", "Hob is stopping");
+		srv_control_answer(control, 503, "http.draining", "Hob is stopping");
 		return;
 	}
 	switch (control->kind) {
@@ -373,37 +358,17 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_SYNC:
 		wait_for_all(engine, control);
 		break;
-	case SRV_CONTROL_JOBS:
+	case SRV_CONTROL_JOBS_LIVE:
 		srv_engine_list_jobs(engine, control);
 		break;
-	case SRV_CONTROL_JOB:
+	case SRV_CONTROL_JOB_LIVE:
 		srv_engine_tell_job(engine, control);
-		break;
-	case SRV_CONTROL_HISTORY:
-		srv_engine_tell_history(engine, control);
 		break;
 	case SRV_CONTROL_CANCEL:
 		srv_engine_cancel_job(engine, control);
 		break;
-	case SRV_CONTROL_WHY:
-		srv_engine_why(engine, control);
-		break;
-	case SRV_CONTROL_WHAT_IF:
-		srv_engine_what_if(engine, control);
-		break;
-	case SRV_CONTROL_LOG:
-		srv_engine_tell_log(engine, control);
-		break;
 	case SRV_CONTROL_BUNDLE:
 		srv_engine_bundle(engine, control);
-		break;
-	case SRV_CONTROL_SETTINGS:
-	case SRV_CONTROL_SETTINGS_PATCH:
-	case SRV_CONTROL_SETTINGS_DELETE:
-		srv_engine_settings(engine, control);
-		break;
-	case SRV_CONTROL_MANIFEST:
-		srv_engine_manifest(engine, control);
 		break;
 	case SRV_CONTROL_ACTION:
 		srv_engine_tell_action(engine, control);
@@ -431,6 +396,8 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		control->answer(control, 204, (hob_str){0});
 		srv_engine_derive_less(engine);
 		break;
+	default:
+		assert(false && "a question for another thread");
 	}
 }
 
@@ -454,7 +421,7 @@ void srv_engine_post(void *user, srv_control *control)
 	if (kept)
 		uv_async_send(&engine->posted);
 	else
-		srv_engine_answer(control, 503, "internal", "no memory left to ask");
+		srv_control_answer(control, 503, "internal", "no memory left to ask");
 }
 
 void srv_engine_on_posted(uv_async_t *async)

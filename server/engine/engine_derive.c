@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../query/version.h"
 #include "../../core/compare/compare.h"
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
@@ -199,11 +200,11 @@ static void answer_all(derivation *d, const hob_error *error)
 		asker *first = d->askers;
 		d->askers = first->next;
 		if (d->engine->closing)
-			srv_engine_answer(first->control, 503, "http.draining", "Hob is stopping");
+			srv_control_answer(first->control, 503, "http.draining", "Hob is stopping");
 		else if (error->code == HOB_ERR_CANCELLED)
-			srv_engine_answer(first->control, 503, "http.unavailable", error->context);
+			srv_control_answer(first->control, 503, "http.unavailable", error->context);
 		else if (error->code != HOB_ERR_OK)
-			srv_engine_refuse(first->control, 0, error);
+			srv_control_refuse(first->control, 0, error);
 		else
 			answer_made(first->control, &d->blob);
 		free(first);
@@ -395,8 +396,8 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs[0]);
 	if (!has)
-		srv_engine_answer(control, 404, "http.not-found",
-						  "this asset has no cooked outputs to make a GLB from");
+		srv_control_answer(control, 404, "http.not-found",
+						   "this asset has no cooked outputs to make a GLB from");
 	return has;
 }
 
@@ -419,8 +420,9 @@ static int find_version(srv_engine *engine, const asset *a, hob_str which, deriv
 {
 	hob_arena arena;
 	srv_recipe recipe;
+	srv_version_of of = {engine->store, engine->rev, hob_str_of(a->full), a->shown ? &a->served : NULL};
 	hob_arena_init(&arena, 64 << 20);
-	int refused = srv_engine_version(engine, a, which, &arena, &recipe, err);
+	int refused = srv_version_find(&of, which, &arena, &recipe, err);
 	if (refused == 0 && !take_parts(&recipe, wanted->outputs[side])) {
 		refused = 404;
 		(void)hob_fail(err, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
@@ -450,12 +452,12 @@ static bool find_versions(srv_engine *engine, srv_control *control, derivation *
 	if (refused == 0)
 		return true;
 	free(wanted->pair);
-	srv_engine_answer(control, refused,
-					  refused == 410   ? "http.gone"
-					  : refused == 400 ? "http.bad-request"
-					  : refused == 503 ? "http.unavailable"
-									   : "http.not-found",
-					  error.context);
+	srv_control_answer(control, refused,
+					   refused == 410	? "http.gone"
+					   : refused == 400 ? "http.bad-request"
+					   : refused == 503 ? "http.unavailable"
+										: "http.not-found",
+					   error.context);
 	return false;
 }
 
@@ -477,7 +479,7 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 		return;
 	}
 	if (atomic_load(&control->abandoned)) {
-		srv_engine_answer(control, 503, "http.unavailable", "nobody waits for it any more");
+		srv_control_answer(control, 503, "http.unavailable", "nobody waits for it any more");
 		free(wanted.pair);
 		return;
 	}
@@ -487,7 +489,7 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 		if (!one)
 			free(wanted.pair);
 		free(one);
-		srv_engine_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
+		srv_control_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
 		return;
 	}
 	*one = (asker){control, d->askers};

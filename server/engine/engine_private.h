@@ -5,6 +5,7 @@
 #include "engine.h"
 
 #include "../../core/recipe/recipe.h"
+#include "../control/answer.h"
 #include "../cook/asset.h"
 #include "../cook/judge.h"
 #include "../cook/publish.h"
@@ -249,8 +250,6 @@ void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, con
 /* A job met `file` in another state than was known: everybody who uses it looks again, `but` the job's own asset.
  * The scan that would tell them finds nothing new any more. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
-/* A settings file reaches the asset that it names, or all assets of its folder and below. */
-bool srv_engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id);
 /* Changes the asset's state and does what that asks for, but publishing, which is the caller's when it is asked for. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* There is a file for it, new or not: it becomes an asset, and is cooked. */
@@ -478,42 +477,16 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 void srv_engine_recall_audit(srv_engine *engine, asset *a, bool anew);
 void srv_engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when there was none */
 
-/* engine_what_if.c */
-void srv_engine_what_if(srv_engine *engine, srv_control *control);
-/* engine_version.c: the record of an earlier cook, in `arena`. Return 0, or the HTTP status of *err: 404, 410, 503. */
-int srv_engine_recipe_at(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
-						 hob_error *err); /* behind what was served at the rev */
-/* which: a rev, the key of a cook, "latest" (what is served), "previous" (the newest cook before with other outputs); else 400 */
-int srv_engine_version(srv_engine *engine, const asset *a, hob_str which, hob_arena *arena, srv_recipe *out,
-					   hob_error *err);
-/* engine_why.c */
-void srv_engine_why(srv_engine *engine, srv_control *control);
 /* engine_control.c */
 asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control); /* NULL: answered with 404 */
-void srv_engine_answer(srv_control *control, int status, const char *code, const char *detail);
 void srv_engine_answer_missing(const srv_engine *engine, srv_control *control,
 							   const asset *a); /* its root is away: 409 */
-void srv_engine_refuse(srv_control *control, int status,
-					   const hob_error *error); /* 0: the status of its code */
 /* A copy of at most `most` bytes (else LIMIT), in pages of its own that the caller unmaps: a file that is cut off while it is mapped would end the daemon. Any thread. */
 hob_bytes srv_engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
 /* engine_jobs.c */
 void srv_engine_list_jobs(srv_engine *engine, srv_control *control);
 void srv_engine_tell_job(srv_engine *engine, srv_control *control);
-void srv_engine_tell_history(srv_engine *engine, srv_control *control);
-void srv_engine_tell_log(srv_engine *engine, srv_control *control);
-/* The finished job `number`, or the asset's newest one when that is 0. */
-bool srv_engine_find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *out);
-void srv_engine_put_job(const srv_job_row *row, hob_buf *out); /* JSON */
-/* True when the job's outcome, good or bad, is that of an earlier cook with the same inputs. */
-bool srv_engine_was_known(const srv_job_row *row);
 void srv_engine_cancel_job(srv_engine *engine, srv_control *control);
-/* engine_settings.c */
-void srv_engine_settings(srv_engine *engine, srv_control *control);
-/* {"lods.max":"props/cook.json"}: where each setting of an asset comes from; the caller's. NULL when that cannot be told. */
-struct cJSON *srv_engine_setting_origins(srv_engine *engine, const asset *a);
-/* engine_manifest.c */
-void srv_engine_manifest(srv_engine *engine, srv_control *control);
 /* engine_action.c */
 void srv_engine_tell_action(srv_engine *engine, srv_control *control);
 void srv_engine_tell_actions(srv_engine *engine, srv_control *control);

@@ -47,6 +47,7 @@ static bool show_missing(srv_engine *engine, asset *a)
 		srv_view_asset missing = *served;
 		missing.state = srv_asset_public(&a->life);
 		missing.rev = a->rev;
+		missing.last = a->has_last ? a->last : (hob_sha256){{0}};
 		missing.error = hob_buf_str(&a->error);
 		srv_views_put(engine->views, &missing);
 		a->view_due = false;
@@ -161,6 +162,8 @@ void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .cooked_bytes = cooked_bytes,
 						   .source = a->last_source,
 						   .recipe = a->good,
+						   .last = a->has_last ? a->last : (hob_sha256){{0}},
+						   .expected_ns = srv_engine_expected_ns(engine, a),
 						   .stats = recipe.stats.len > 0 ? recipe.stats : HOB_STR("{}"),
 						   .error = hob_buf_str(&a->error),
 						   .reason = hob_buf_str(&reasons),

@@ -292,7 +292,9 @@ bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 										   .path = hob_str_of(root->path),
 										   .mode = "scanning",
 										   .file_system = "unknown",
-										   .probe = "off"};
+										   .probe = "off",
+										   .folder = engine->root_fds[i],
+										   .settings = engine->root_settings[i]};
 	}
 	return true;
 }

@@ -171,12 +171,12 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 	bool verifies = control->kind == SRV_CONTROL_VERIFY;
 	for (engine_task *t = engine->tasks; t && verifies; t = t->next)
 		if (t->verifies && !t->finished) {
-			srv_engine_answer(control, 409, "http.conflict", "the blobs are being verified already");
+			srv_control_answer(control, 409, "http.conflict", "the blobs are being verified already");
 			return;
 		}
 	engine_task *t = calloc(1, sizeof *t);
 	if (!t) {
-		srv_engine_answer(control, 503, "internal", "no memory left to begin");
+		srv_control_answer(control, 503, "internal", "no memory left to begin");
 		return;
 	}
 	*t = (engine_task){.engine = engine,

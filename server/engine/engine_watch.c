@@ -32,7 +32,7 @@ void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 		srv_asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
 }
 
-bool srv_engine_settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
+static bool settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
 	return a->root == root && srv_settings_reaches(path, hob_str_of(a->path));
@@ -49,7 +49,7 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	if (!is_settings(f.path))
 		return;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (srv_engine_settings_reach(engine, f.root, f.path, i))
+		if (settings_reach(engine, f.root, f.path, i))
 			srv_asset_dirty(engine, i, priority, "settings", f.path);
 }
 

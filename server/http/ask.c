@@ -116,7 +116,7 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	return a;
 }
 
-enum MHD_Result srv_ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
+enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
 	srv_ask_forget(r);
 	ask *a = ask_new(r->http, kind, asset, rest);
@@ -130,7 +130,9 @@ enum MHD_Result srv_ask_loop(request *r, srv_control_kind kind, hob_str asset, c
 	srv_request_park(r);
 	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE)
 		atomic_store(&a->control.abandoned, true);
-	r->http->sources.control.post(r->http->sources.control.user, &a->control);
+	const srv_http_sources *sources = &r->http->sources;
+	const srv_control_port *port = kind >= SRV_CONTROL_FIRST_QUESTION ? &sources->query : &sources->control;
+	port->post(port->user, &a->control);
 	return MHD_YES;
 }
 

@@ -372,7 +372,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 		bool can_be = b->forms[best].state != FORM_USELESS && !waited_for(r, b, best);
 		if (can_be && (accepted.plain == 0 || srv_request_prefers(r, "encoded"))) {
 			srv_control control = order_of(b, best);
-			*result = srv_ask_loop(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
+			*result = srv_ask(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
 			return false;
 		}
 		if (can_be)
@@ -490,7 +490,7 @@ enum MHD_Result srv_route_blob(request *r)
 								 "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
 	bool here = r->ask || !r->http->sources.pulls || srv_blob_find(r->http->blobs, &digest, r->http->now_ms);
 	if (!here && strcmp(r->method, "GET") == 0)
-		return srv_ask_loop(r, SRV_CONTROL_PULL, (hob_str){0}, &(srv_control){.digest = digest});
+		return srv_ask(r, SRV_CONTROL_PULL, (hob_str){0}, &(srv_control){.digest = digest});
 	return srv_reply_named_blob(r, &digest, NULL);
 }
 

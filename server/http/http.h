@@ -41,8 +41,9 @@ typedef struct srv_http_sources {
 	srv_views *views;
 	srv_events *events;
 	srv_store *store;
-	srv_live *live; /* NULL: no live models are taken */
-	srv_control_port control;
+	srv_live *live;			  /* NULL: no live models are taken */
+	srv_control_port control; /* the loop */
+	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
 	/* Prometheus text of everything but HTTP itself is appended by this call (HTTP thread; must only read
 	 * atomics and views). */
 	void (*metrics)(void *user, hob_buf *out);

@@ -273,7 +273,7 @@ void srv_mailbox_drop(mailbox *box);
 ask *srv_mailbox_take(mailbox *box);
 
 /* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are copied. */
-enum MHD_Result srv_ask_loop(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
+enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void srv_ask_forget(request *r);
 /* The peer has closed its side: what is still to be made for it alone need not be. */
 void srv_ask_abandon(request *r);

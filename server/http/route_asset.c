@@ -31,7 +31,7 @@ static enum MHD_Result relay(request *r, srv_control_kind kind, const srv_contro
 		const srv_view_asset *asset;
 		if (!srv_request_asset(r, &view, &asset, &result))
 			return result;
-		result = srv_ask_loop(r, kind, asset->full, rest);
+		result = srv_ask(r, kind, asset->full, rest);
 		srv_view_drop(view);
 		return result;
 	}
@@ -132,7 +132,7 @@ static enum MHD_Result cook(request *r, bool force)
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
-		result = srv_ask_loop(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
+		result = srv_ask(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
 	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED ||
 			   asset->state == SRV_INTERRUPTED) {
 		result = srv_reply_cook_failed(r, asset);

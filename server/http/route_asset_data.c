@@ -202,7 +202,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 		return reply_bytes(r, asset, &digest, NULL, w->redirect);
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	if (!last || last->kind != SRV_CONTROL_DERIVE || !hob_sha256_equal(&last->digest, &output->digest))
-		return srv_ask_loop(
+		return srv_ask(
 			r, SRV_CONTROL_DERIVE, (hob_str){0},
 			&(srv_control){.number = SRV_DERIVED_LOD, .number2 = w->level, .digest = output->digest});
 	return reply_not_made(r, asset, "lod=0 is the output as it is, greater numbers are coarser");
@@ -225,7 +225,7 @@ static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const 
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	bool asked = last && last->kind == SRV_CONTROL_DERIVE && last->number == SRV_DERIVED_GLB;
 	if (!asked || (r->ask->status == MHD_HTTP_OK && r->asked < ASKS_MAX))
-		return srv_ask_loop(r, SRV_CONTROL_DERIVE, w->full, &(srv_control){.number = SRV_DERIVED_GLB});
+		return srv_ask(r, SRV_CONTROL_DERIVE, w->full, &(srv_control){.number = SRV_DERIVED_GLB});
 	return reply_not_made(r, asset, "only cooked models become GLB files");
 }
 
@@ -241,12 +241,12 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	bool waited = r->asked > 0;
 	const srv_control wait = {.timeout_ms = wait_ms, .force = w->final};
 	if (!asset && wait_ms > 0 && !waited)
-		return srv_ask_loop(r, SRV_CONTROL_SYNC, w->full, &wait);
+		return srv_ask(r, SRV_CONTROL_SYNC, w->full, &wait);
 	if (!asset || asset->state == SRV_REMOVED)
 		return reply_unknown(r);
 	bool wanting = underway(asset) || (w->final && strcmp(asset->quality, "preview") == 0);
 	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
-		return srv_ask_loop(r, SRV_CONTROL_WAIT, w->full, &wait);
+		return srv_ask(r, SRV_CONTROL_WAIT, w->full, &wait);
 	if (!srv_asset_has_good(asset)) {
 		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE;
 		return open ? reply_not_yet(r, asset) : srv_reply_cook_failed(r, asset);
@@ -268,7 +268,7 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	if (!classic)
 		return reply_no_output(r, asset, w->output);
 	if (!asked)
-		return srv_ask_loop(r, SRV_CONTROL_CLASSIC, w->full, NULL);
+		return srv_ask(r, SRV_CONTROL_CLASSIC, w->full, NULL);
 	return r->ask->status >= 400 ? srv_reply_answer(r, "application/json")
 								 : reply_no_output(r, asset, w->output);
 }

@@ -151,8 +151,8 @@ enum MHD_Result srv_route_action_batch(request *r)
 	hob_buf lookups = {0}, via = {0};
 	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) &&
 		read_via(r, object, &via, &result))
-		result = srv_ask_loop(r, SRV_CONTROL_ACTIONS, (hob_str){0},
-							  &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
+		result = srv_ask(r, SRV_CONTROL_ACTIONS, (hob_str){0},
+						 &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
 	hob_buf_release(&lookups);
 	hob_buf_release(&via);
 	cJSON_Delete(object);

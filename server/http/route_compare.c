@@ -32,11 +32,11 @@ static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level)
 	const srv_view_asset *asset;
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
-	result = srv_ask_loop(r, SRV_CONTROL_DERIVE, asset->full,
-						  &(srv_control){.number = kind,
-										 .number2 = level,
-										 .text = version(r, "from", HOB_STR("previous")),
-										 .tag = version(r, "to", HOB_STR("latest"))});
+	result = srv_ask(r, SRV_CONTROL_DERIVE, asset->full,
+					 &(srv_control){.number = kind,
+									.number2 = level,
+									.text = version(r, "from", HOB_STR("previous")),
+									.tag = version(r, "to", HOB_STR("latest"))});
 	srv_view_drop(view);
 	return result;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Resources that the loop answers: jobs and sync. */
+/* Resources that the loop answers, or the thread of questions: jobs and sync. */
 
 enum { JOBS_DEFAULT = 100, JOBS_MAX = 1000, SYNC_DEFAULT_MS = 30000, SYNC_MAX_MS = 600000 };
 
@@ -50,12 +50,28 @@ static bool known_words(hob_str list)
 	return true;
 }
 
+/* First what is queued and runs, then what is over: a job that ends between the two is in both answers, and never in none. */
+static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page)
+{
+	if (!r->ask && page->number == 0)
+		return srv_ask(r, SRV_CONTROL_JOBS_LIVE, asset, page);
+	hob_buf live = {0};
+	if (r->ask) {
+		live = r->ask->body;
+		r->ask->body = (hob_buf){0};
+	}
+	page->tag = hob_buf_str(&live);
+	enum MHD_Result result = srv_ask(r, SRV_CONTROL_JOBS, asset, page);
+	hob_buf_release(&live);
+	return result;
+}
+
 enum MHD_Result srv_route_jobs(request *r)
 {
 	enum MHD_Result result;
 	uint64_t limit, before;
 	int64_t since_ms = 0;
-	if (r->ask)
+	if (r->ask && (r->ask->control.kind == SRV_CONTROL_JOBS || r->ask->status >= 400))
 		return srv_reply_answer(r, "application/json");
 	hob_str asset = {0}, state = {0}, since = {0};
 	srv_request_param(r, "asset", &asset);
@@ -74,9 +90,8 @@ enum MHD_Result srv_route_jobs(request *r)
 			"'state=%.*s' holds a word that is none of them", HOB_FMT(state));
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	const srv_view_asset *known = srv_view_find_id(view, asset);
-	result =
-		srv_ask_loop(r, SRV_CONTROL_JOBS, known ? known->full : asset,
-					 &(srv_control){.number = before, .number2 = limit, .text = state, .since_ms = since_ms});
+	srv_control page = {.number = before, .number2 = limit, .text = state, .since_ms = since_ms};
+	result = ask_for_jobs(r, known ? known->full : asset, &page);
 	srv_view_drop(view);
 	return result;
 }
@@ -89,7 +104,7 @@ enum MHD_Result srv_route_what_if(request *r)
 	if (!srv_request_param(r, "file", &file) || file.len == 0)
 		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "/api/v1/what-if?file=art/textures/wood.png",
 								 "the parameter 'file' is missing: ROOT/PATH of a file");
-	return srv_ask_loop(r, SRV_CONTROL_WHAT_IF, (hob_str){0}, &(srv_control){.text = file});
+	return srv_ask(r, SRV_CONTROL_WHAT_IF, (hob_str){0}, &(srv_control){.text = file});
 }
 
 static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
@@ -98,12 +113,16 @@ static enum MHD_Result ask_about_job(request *r, srv_control_kind kind)
 	if (!srv_parse_decimal(r->args[0], &id) || id == 0)
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/jobs lists jobs with their ids",
 								 "there is no job '%.*s'", HOB_FMT(r->args[0]));
-	return srv_ask_loop(r, kind, (hob_str){0}, &(srv_control){.number = id});
+	return srv_ask(r, kind, (hob_str){0}, &(srv_control){.number = id});
 }
 
 enum MHD_Result srv_route_job(request *r)
 {
-	return r->ask ? srv_reply_answer(r, "application/json") : ask_about_job(r, SRV_CONTROL_JOB);
+	bool over =
+		r->ask && r->ask->control.kind == SRV_CONTROL_JOB_LIVE && r->ask->status == MHD_HTTP_NOT_FOUND;
+	if (r->ask && !over)
+		return srv_reply_answer(r, "application/json");
+	return ask_about_job(r, over ? SRV_CONTROL_JOB : SRV_CONTROL_JOB_LIVE);
 }
 
 enum MHD_Result srv_route_job_cancel(request *r)
@@ -153,7 +172,7 @@ enum MHD_Result srv_route_asset_bundle(request *r)
 		return reply_bundle(r);
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
-	result = srv_ask_loop(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
+	result = srv_ask(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
 	srv_view_drop(view);
 	return result;
 }
@@ -216,7 +235,7 @@ enum MHD_Result srv_route_sync(request *r)
 	else if (!read_roots(r, cJSON_GetObjectItemCaseSensitive(object, "roots"), &roots, &wrong))
 		result = refuse_root(r, wrong);
 	else
-		result = srv_ask_loop(
+		result = srv_ask(
 			r, SRV_CONTROL_SYNC, (hob_str){0},
 			&(srv_control){.timeout_ms = (uint32_t)timeout, .force = force, .text = hob_buf_str(&roots)});
 	cJSON_Delete(object);
@@ -246,7 +265,7 @@ static enum MHD_Result start_task(request *r, srv_control_kind kind)
 			return srv_reply_problem(
 				r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",
 				"the body is not a JSON object with a boolean 'dry_run' and, for gc, 'max_bytes' from 1");
-		return srv_ask_loop(r, kind, (hob_str){0}, &(srv_control){.force = dry_run, .number = bytes});
+		return srv_ask(r, kind, (hob_str){0}, &(srv_control){.force = dry_run, .number = bytes});
 	}
 	if (r->ask->status != MHD_HTTP_ACCEPTED)
 		return srv_reply_answer(r, "application/json");
@@ -278,7 +297,7 @@ enum MHD_Result srv_route_manifest(request *r)
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
 								 "GET /api/v1 tells the newest rev; 'latest' stands for it",
 								 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
-	return srv_ask_loop(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
+	return srv_ask(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
 }
 
 static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
@@ -289,7 +308,7 @@ static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
 	if (!hob_sha256_parse(r->args[0], &rest.digest))
 		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "a cook key is 64 lower-case hexadecimal digits",
 								 "'%.*s' is not a cook key", HOB_FMT(r->args[0]));
-	return srv_ask_loop(r, kind, (hob_str){0}, &rest);
+	return srv_ask(r, kind, (hob_str){0}, &rest);
 }
 
 enum MHD_Result srv_route_action(request *r)

@@ -44,7 +44,7 @@ enum MHD_Result srv_route_asset_thumbnail(request *r)
 	uint64_t step = 32;
 	while (step < size)
 		step *= 2;
-	result = srv_ask_loop(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
+	result = srv_ask(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
 	srv_view_drop(view);
 	return result;
 }

@@ -107,6 +107,12 @@ bool srv_store_mark(srv_store *store, hob_error *err)
 
 void srv_store_mark_damaged(srv_store *store)
 {
+	if (store->writer) {
+		/* What a reader meets while the index is exchanged says nothing about the new one. */
+		if (store->generation == atomic_load(&store->writer->generation))
+			atomic_store(&store->writer->seen_damage, true);
+		return;
+	}
 	pthread_mutex_lock(&store->mark_lock);
 	if (!store->index_wrong && write_marker(store, "damaged", NULL))
 		atomic_store(&store->marked, true);
@@ -254,7 +260,7 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 
 /* ---- open and close */
 
-static srv_store *blank_store(const srv_store_options *options)
+srv_store *srv_store_blank(const srv_store_options *options)
 {
 	srv_store *store = calloc(1, sizeof *store);
 	if (!store)
@@ -279,7 +285,7 @@ static srv_store *blank_store(const srv_store_options *options)
 	return store;
 }
 
-static void free_store(srv_store *store)
+void srv_store_free(srv_store *store)
 {
 	int fds[] = {store->packs_fd, store->recipes_fd, store->tmp_fd,
 				 store->blobs_fd, store->dir_fd,	 store->lock_fd};
@@ -310,7 +316,7 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 {
 	hob_error why = {0};
 	bool known = false, again = false, ok;
-	srv_store *store = blank_store(options);
+	srv_store *store = srv_store_blank(options);
 	if (!store)
 		return hob_fail(err, MEMORY, "no memory left for the store");
 	ok = open_folders(store, dir, &known, &why);
@@ -320,7 +326,7 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 		ok = srv_store_index_open(store, known, stop, &again, &why);
 	}
 	if (!ok) {
-		free_store(store);
+		srv_store_free(store);
 		if (err)
 			*err = why;
 		return false;
@@ -336,7 +342,8 @@ void srv_store_close(srv_store *store)
 	if (!store)
 		return;
 	hob_error err;
-	bool clean = srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !store->index_wrong;
+	bool clean =
+		srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !srv_store_is_damaged(store);
 	bool marked = atomic_load(&store->marked);
 	if (marked && clean) {
 		clean =
@@ -354,7 +361,7 @@ void srv_store_close(srv_store *store)
 		unlinkat(store->dir_fd, "running", 0);
 		fsync(store->dir_fd);
 	}
-	free_store(store);
+	srv_store_free(store);
 }
 
 const char *srv_store_epoch(const srv_store *store)

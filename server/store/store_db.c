@@ -38,6 +38,8 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 	case SQLITE_MISMATCH:
 		return hob_fail(err, CORRUPT,
 						"index.db is damaged (%s); it is made anew from the copies of its recipes", text);
+	case SQLITE_INTERRUPT:
+		return hob_fail(err, LIMIT, "reading the index took too long; ask for less at once");
 	case SQLITE_NOMEM:
 		return hob_fail(err, MEMORY, "no memory left for index.db");
 	default:

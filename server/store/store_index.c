@@ -146,7 +146,7 @@ bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *r
 
 bool srv_store_is_damaged(const srv_store *store)
 {
-	return store->index_wrong;
+	return store->index_wrong || atomic_load(&store->seen_damage);
 }
 
 bool srv_store_has_index(srv_store *store)
@@ -182,6 +182,8 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 {
 	bool is_new;
 	char sql[128];
+	if (atomic_load(&store->generation) % 2 == 0)
+		atomic_fetch_add(&store->generation, 1);
 	srv_store_db_close(store);
 	store->writing = store->rows_lost = false;
 	if (!make_room(store, err))
@@ -202,6 +204,8 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 		return false;
 	}
 	store->rebuilding = store->index_wrong = false;
+	atomic_store(&store->seen_damage, false);
+	atomic_fetch_add(&store->generation, 1);
 	atomic_store(&store->marked, false);
 	return srv_store_mark(store, err);
 }

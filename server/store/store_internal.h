@@ -10,6 +10,7 @@
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
  *   store_start.c   the rows that a start reads, copied into one file
+ *   reader.c        a connection for reading, beside the loop
  *
  * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and folder never
  * disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock are leaves. */
@@ -102,11 +103,21 @@ struct srv_store {
 
 	uint32_t swept_at_s, evict_from_s;
 
+	/* Of a store that is read beside the loop, see reader.h */
+	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild has one in the making */
+	atomic_bool seen_damage; /* by a reader */
+	/* and of a reader */
+	srv_store *writer; /* NULL: this is no reader */
+	bool reading;
+	int64_t deadline_ms; /* of the monotonic clock */
+
 	pthread_mutex_t sync_lock;
 	sqlite3 *sync_db;
 };
 
 uint32_t srv_store_now_s(srv_store *store);
+srv_store *srv_store_blank(const srv_store_options *options); /* nothing is open; NULL without memory */
+void srv_store_free(srv_store *store);						  /* closes what is open; writes nothing */
 
 /* ---- folder ---- */
 

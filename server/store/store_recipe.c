@@ -226,6 +226,8 @@ static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_re
 static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
 {
 	bool fresh;
+	if (store->writer)
+		return;
 	if (srv_store_now_s(store) - used_at_s < STORE_USE_STEP_S)
 		return;
 	uint32_t *when = srv_digest_map_put(&store->used_recipes, key, &fresh);

@@ -46,6 +46,7 @@ struct srv_views {
 	uint32_t change_count, change_capacity;
 	srv_view_root *roots;
 	uint32_t root_count;
+	char *extensions;
 	shared_text *texts[64]; /* the newest of their hash */
 };
 
@@ -362,6 +363,7 @@ void srv_views_free(srv_views *views)
 		text_drop(views->texts[i]);
 	free(views->changes);
 	free(views->roots);
+	free(views->extensions);
 	pthread_mutex_destroy(&views->lock);
 	free(views);
 }
@@ -415,6 +417,14 @@ void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t 
 	free(views->roots);
 	views->roots = copies;
 	views->root_count = count;
+}
+
+void srv_views_set_extensions(srv_views *views, hob_str extensions)
+{
+	assert(!views->extensions && "views that readers hold point to them");
+	char *at = must(malloc(extensions.len + 1));
+	views->extensions = at;
+	copy_text(&at, extensions);
 }
 
 /* Keeps the last change of each asset, in order of names. */
@@ -553,6 +563,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	to->open.ready = ready;
 	to->open.roots = copy_roots(views->roots, views->root_count);
 	to->open.root_count = views->root_count;
+	to->open.extensions = hob_str_of(views->extensions);
 
 	for (uint32_t i = 0; i < views->change_count; i++)
 		if (!views->changes[i].put)
@@ -598,6 +609,19 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 	uint32_t place = id_place(v->by_id, open->count, &key);
 	bool found = place < open->count && memcmp(v->by_id[place]->id, id.data, id.len) == 0;
 	return found ? v->by_id[place] : NULL;
+}
+
+bool srv_view_is_model(const srv_view *v, hob_str path)
+{
+	char line[66] = "\n";
+	hob_str extension = hob_path_extension(path);
+	if (extension.len == 0 || extension.len > sizeof line - 2)
+		return false;
+	for (size_t i = 0; i < extension.len; i++)
+		line[1 + i] = (char)(extension.data[i] >= 'A' && extension.data[i] <= 'Z' ? extension.data[i] | 32
+																				  : extension.data[i]);
+	line[1 + extension.len] = '\n';
+	return hob_str_find(v->extensions, (hob_str){line, extension.len + 2}, 0) != SIZE_MAX;
 }
 
 bool srv_view_is_nondeterministic(const srv_view_asset *asset)

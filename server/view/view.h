@@ -8,6 +8,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
+#include "../../core/recipe/settings.h"
 
 enum { SRV_ASSET_ID = 12 };
 
@@ -44,6 +45,8 @@ typedef struct srv_view_asset {
 	uint64_t cook_ns;
 	uint64_t source_bytes, cooked_bytes;
 	hob_sha256 source, recipe; /* zero when unknown */
+	hob_sha256 last;		   /* recipe of the newest cook, good or bad; zero: none, or it is not kept */
+	uint64_t expected_ns;	   /* of its next cook; 0 when nothing is known */
 	hob_str
 		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
 	hob_str error;	/* JSON object or empty */
@@ -68,6 +71,8 @@ typedef struct srv_view_root {
 	hob_str skipped;		  /* what lies there and becomes no asset, for people; may be empty */
 	uint64_t files;			  /* of those that were seen last */
 	int64_t missing_since_ms; /* Unix time; 0: it is there */
+	int folder;				  /* open; keeps its number, and is closed after the last reader has ended */
+	hob_settings settings;	  /* its own, beneath those of its folders */
 } srv_view_root;
 
 typedef struct srv_view {
@@ -79,6 +84,8 @@ typedef struct srv_view {
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* the first scan of every root is done and everything found is in the list */
+	hob_str
+		extensions; /* that some importer reads, lower case, a line feed before and behind each; empty: not known yet */
 } srv_view;
 
 typedef struct srv_views srv_views; /* the published place */
@@ -97,6 +104,8 @@ void srv_view_drop(const srv_view *view);
 void srv_views_put(srv_views *views, const srv_view_asset *asset);
 void srv_views_remove(srv_views *views, hob_str full);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
+/* Once; copies. */
+void srv_views_set_extensions(srv_views *views, hob_str extensions);
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
 
 /* Binary searches; NULL when there is none. */
@@ -105,6 +114,8 @@ const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
 /* Index of the first asset with full > `after` (keyset paging). */
 uint32_t srv_view_after(const srv_view *view, hob_str after);
 
+/* Whether some importer reads files of this name. */
+bool srv_view_is_model(const srv_view *view, hob_str path);
 /* Bytes of the source and of everything else that it was cooked from. */
 uint64_t srv_view_input_bytes(const srv_view_asset *asset);
 /* Cooked again, other outputs came of the same inputs. */

@@ -48,11 +48,12 @@ MAY = {
     "server/events": ["core/base"],
     "server/auth": ["core/base", "core/hash"],
     "server/control": ["core/base", "core/hash"],
-    "server/view": ["core/base", "core/hash", "schema"],
+    "server/view": ["core/base", "core/hash", "core/recipe", "schema"],
+    "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings"],
     "server/derive": ["core/base", "core/hash"],
     "server/metrics": ["core/base", "schema"],
     "server/cook": ["core/base", "core/hash", "server/control", "server/log", "server/queue", "server/view", "server/store", "server/events"],
-    "server/engine": ["server/cook", "core/base", "server/fs", "core/recipe", "core/compare", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
+    "server/engine": ["server/cook", "server/query", "core/base", "server/fs", "core/recipe", "core/compare", "core/formats", "core/texture", "server/log", "server/watch", "server/graph",
                       "server/queue", "server/settings", "server/reuse", "server/upstream", "server/farm", "server/worker", "server/thumbnail", "server/store", "server/events", "server/control",
                       "server/view",
                       "server/derive", "server/metrics", "schema"],
@@ -60,7 +61,7 @@ MAY = {
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/recipe", "core/formats", "core/texture", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
-                   "server/store", "server/auth", "server/http", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
+                   "server/store", "server/auth", "server/http", "server/query", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 LINES = 700

@@ -116,6 +116,7 @@ static inline void fixture_start(fixture *f, const srv_http_options *options)
 								.events = f->events,
 								.store = f->store,
 								.control = {f, fixture_post},
+								.query = {f, fixture_post},
 								.metrics = fixture_metrics,
 								.stats = fixture_stats,
 								.version = "9.8.7"};

@@ -55,8 +55,17 @@ static void answers_of_the_loop_are_passed_on(void **state)
 	assert_int_equal(f->last.number, 991);
 	answer_release(&a);
 	a = get(f, "/api/v1/jobs/991");
-	assert_int_equal(f->last.kind, SRV_CONTROL_JOB);
+	assert_int_equal(f->last.kind, SRV_CONTROL_JOB_LIVE);
 	assert_int_equal(f->last.number, 991);
+	answer_release(&a);
+	/* What the loop does not know any more may be over. */
+	f->status = 404;
+	expect_problem(get(f, "/api/v1/jobs/991"), 404, "not-found");
+	assert_int_equal(f->last.kind, SRV_CONTROL_JOB);
+	f->status = 200;
+	f->body = "{\"id\":3}";
+	a = get(f, "/api/v1/jobs");
+	assert_int_equal(f->last.kind, SRV_CONTROL_JOBS);
 	answer_release(&a);
 	a = get(f, "/api/v1/jobs?limit=7&cursor=55&asset=art/a.glb");
 	assert_int_equal(f->last.kind, SRV_CONTROL_JOBS);

@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "question.h"
 
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
@@ -77,10 +77,10 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 	return !from->exists || add_layer(l, from, err);
 }
 
-static bool load(srv_engine *engine, const asset *a, layers *l, hob_error *err)
+static bool load(const srv_view_root *root, hob_str path, layers *l, hob_error *err)
 {
-	*l = (layers){.own = engine->root_settings[a->root], .settings = engine->root_settings[a->root]};
-	return srv_settings_walk(engine->root_fds[a->root], hob_str_of(a->path), take_layer, l, err);
+	*l = (layers){.own = root->settings, .settings = root->settings};
+	return srv_settings_walk(root->folder, path, take_layer, l, err);
 }
 
 /* ---- telling */
@@ -128,82 +128,92 @@ static void put_origins(const layers *l, hob_buf *out)
 	cJSON_Delete(own);
 }
 
-static void tell(srv_control *control, const layers *l)
+static void tell(question *q, const layers *l)
 {
-	hob_buf body = {0}, value = {0};
+	hob_buf value = {0}, *body = &q->body;
 	const cJSON *sidecar = l->has_sidecar ? l->items[l->count - 1].json : NULL;
 	hob_settings_print(&l->settings, &value);
-	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "asset", control->asset);
-	hob_json_key(&body, "settings");
-	hob_json_raw(&body, hob_buf_str(&value));
-	hob_json_key(&body, "origins");
-	put_origins(l, &body);
-	hob_json_key(&body, "sidecar");
-	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "path", hob_str_of(l->sidecar_path));
-	hob_json_key(&body, "exists");
-	hob_json_bool(&body, l->has_sidecar);
+	hob_json_open(body, '{');
+	hob_json_put_str(body, "asset", q->control->asset);
+	hob_json_key(body, "settings");
+	hob_json_raw(body, hob_buf_str(&value));
+	hob_json_key(body, "origins");
+	put_origins(l, body);
+	hob_json_key(body, "sidecar");
+	hob_json_open(body, '{');
+	hob_json_put_str(body, "path", hob_str_of(l->sidecar_path));
+	hob_json_key(body, "exists");
+	hob_json_bool(body, l->has_sidecar);
 	char *text = cJSON_PrintUnformatted(sidecar);
-	hob_json_key(&body, "value");
-	hob_json_raw(&body, hob_str_of(text));
+	hob_json_key(body, "value");
+	hob_json_raw(body, hob_str_of(text));
 	cJSON_free(text);
-	hob_json_close(&body, '}');
-	hob_json_close(&body, '}');
-	memcpy(control->etag, l->etag, sizeof l->etag);
-	control->answer(control, 200, hob_buf_str(&body));
-	hob_buf_release(&body);
+	hob_json_close(body, '}');
+	hob_json_close(body, '}');
+	memcpy(q->control->etag, l->etag, sizeof l->etag);
 	hob_buf_release(&value);
 }
 
-cJSON *srv_engine_setting_origins(srv_engine *engine, const asset *a)
+void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_buf *out)
 {
 	hob_error ignored;
-	hob_buf text = {0};
 	layers l;
-	if (load(engine, a, &l, &ignored))
-		put_origins(&l, &text);
+	const srv_view_root *root = srv_query_root(q, asset->root);
+	if (!root || root->missing_since_ms != 0)
+		return;
+	if (load(root, asset->path, &l, &ignored))
+		put_origins(&l, out);
 	release(&l);
-	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
-	hob_buf_release(&text);
-	return json;
 }
 
-static void tell_now(srv_engine *engine, const asset *a, srv_control *control)
+static int refuse(question *q, const hob_error *error)
+{
+	return srv_query_refuse(q, hob_err_http(error->code), hob_err_name(error->code), error->context);
+}
+
+static int tell_now(question *q, const srv_view_root *root, hob_str path)
 {
 	hob_error error;
 	layers l;
-	if (load(engine, a, &l, &error))
-		tell(control, &l);
+	int status = 200;
+	if (load(root, path, &l, &error))
+		tell(q, &l);
 	else
-		srv_engine_refuse(control, 0, &error);
+		status = refuse(q, &error);
 	release(&l);
+	return status;
 }
 
-void srv_engine_settings(srv_engine *engine, srv_control *control)
+static int refuse_missing(question *q, const srv_view_root *root)
 {
-	asset *a = srv_engine_asked_asset(engine, control);
-	if (!a)
-		return;
-	if (srv_engine_root_is_away(engine, a->root)) {
-		srv_engine_answer_missing(engine, control, a);
-		return;
-	}
+	hob_buf why = {0};
+	hob_buf_printf(&why, "%.*s", HOB_FMT(root->note));
+	hob_buf_put(&why, "", 1);
+	int status = srv_query_refuse(q, 409, "source-missing", why.failed ? "" : (const char *)why.data);
+	hob_buf_release(&why);
+	return status;
+}
+
+int srv_query_settings(question *q)
+{
+	srv_control *control = q->control;
+	int status = 200;
+	const srv_view_asset *asset = srv_query_asset(q, &status);
+	if (!asset)
+		return status;
+	const srv_view_root *root = srv_query_root(q, asset->root);
+	if (!root || root->missing_since_ms != 0)
+		return root ? refuse_missing(q, root) : srv_query_refuse(q, 404, "http.not-found", "no such root");
 	hob_error error;
-	int root_fd = engine->root_fds[a->root];
-	hob_str path = hob_str_of(a->path);
 	srv_sidecar_result result = SRV_SIDECAR_DONE;
 	if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
-		result = srv_sidecar_delete(root_fd, path, control->tag, &error);
+		result = srv_sidecar_delete(root->folder, asset->path, control->tag, &error);
 	else if (control->kind == SRV_CONTROL_SETTINGS_PATCH)
-		result = srv_sidecar_patch(root_fd, path, control->tag, control->text, &error);
+		result = srv_sidecar_patch(root->folder, asset->path, control->tag, control->text, &error);
 	if (result == SRV_SIDECAR_CHANGED)
-		srv_engine_answer(control, 412, "http.precondition-failed",
-						  "the sidecar is not what If-Match names any more");
-	else if (result == SRV_SIDECAR_FAILED)
-		srv_engine_refuse(control, 0, &error);
-	else if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
-		control->answer(control, 204, (hob_str){0});
-	else
-		tell_now(engine, a, control);
+		return srv_query_refuse(q, 412, "http.precondition-failed",
+								"the sidecar is not what If-Match names any more");
+	if (result == SRV_SIDECAR_FAILED)
+		return refuse(q, &error);
+	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset->path);
 }

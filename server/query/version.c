@@ -1,10 +1,8 @@
-#include "engine_private.h"
+#include "version.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Earlier cooks of an asset, by the names that people give them. */
 
 typedef struct served {
 	hob_str full;
@@ -29,26 +27,26 @@ static bool take_change(void *user, const srv_change_row *row)
 	return !s->over;
 }
 
-int srv_engine_recipe_at(srv_engine *engine, const asset *a, uint64_t rev, hob_arena *arena, srv_recipe *out,
-						 hob_error *err)
+int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev, hob_arena *arena,
+				   srv_recipe *out, hob_error *err)
 {
-	served s = {.full = hob_str_of(a->full)};
-	if (rev > engine->rev) {
+	served s = {.full = full};
+	if (rev > newest) {
 		(void)hob_fail(err, NOT_FOUND, "there is no rev %llu yet; the newest is %llu",
-					   (unsigned long long)rev, (unsigned long long)engine->rev);
+					   (unsigned long long)rev, (unsigned long long)newest);
 		return 404;
 	}
-	if (!srv_store_each_change(engine->store, 0, rev, true, take_change, &s, err))
+	if (!srv_store_each_change(store, 0, rev, true, take_change, &s, err))
 		return 503;
 	if (!s.found) {
-		bool trimmed = !s.over && srv_store_first_rev(engine->store) > 1;
+		bool trimmed = !s.over && srv_store_first_rev(store) > 1;
 		(void)hob_fail(err, NOT_FOUND,
 					   trimmed ? "the history does not reach back to rev %llu"
 							   : "nothing was served at rev %llu yet",
 					   (unsigned long long)rev);
 		return trimmed ? 410 : 404;
 	}
-	if (srv_store_recipe(engine->store, &s.key, arena, out, err))
+	if (srv_store_recipe(store, &s.key, arena, out, err))
 		return 0;
 	(void)hob_fail(err, NOT_FOUND, "the record of the cook that was served at rev %llu is not kept any more",
 				   (unsigned long long)rev);
@@ -68,8 +66,7 @@ static bool has_same_outputs(const srv_recipe *a, const srv_recipe *b)
 }
 
 /* The newest cook with other outputs than those that are served now. */
-static int find_previous(srv_engine *engine, const asset *a, hob_arena *arena, srv_recipe *out,
-						 hob_error *err)
+static int find_previous(const srv_version_of *of, hob_arena *arena, srv_recipe *out, hob_error *err)
 {
 	enum { JOBS_LOOKED_AT = 100 };
 	static const hob_sha256 none;
@@ -77,35 +74,36 @@ static int find_previous(srv_engine *engine, const asset *a, hob_arena *arena, s
 	srv_job_row *rows;
 	uint32_t count;
 	bool passed = false;
-	if (!srv_store_recipe(engine->store, &a->served, arena, &now, err) ||
-		!srv_store_jobs(engine->store, hob_str_of(a->full), 0, JOBS_LOOKED_AT, arena, &rows, &count, err))
+	if (!srv_store_recipe(of->store, of->served, arena, &now, err) ||
+		!srv_store_jobs(of->store, of->full, 0, JOBS_LOOKED_AT, arena, &rows, &count, err))
 		return 404;
 	for (uint32_t i = 0; i < count; i++) {
 		passed = passed || hob_sha256_equal(&rows[i].recipe, &now.key);
 		if (passed && !hob_sha256_equal(&rows[i].recipe, &none) &&
-			srv_store_recipe(engine->store, &rows[i].recipe, arena, out, err) && out->output_count > 0 &&
+			srv_store_recipe(of->store, &rows[i].recipe, arena, out, err) && out->output_count > 0 &&
 			!has_same_outputs(out, &now))
 			return 0;
 	}
-	(void)hob_fail(err, NOT_FOUND, "no earlier cook of '%s' with other outputs is known", a->full);
+	(void)hob_fail(err, NOT_FOUND, "no earlier cook of '%.*s' with other outputs is known",
+				   HOB_FMT(of->full));
 	return 404;
 }
 
-int srv_engine_version(srv_engine *engine, const asset *a, hob_str which, hob_arena *arena, srv_recipe *out,
-					   hob_error *err)
+int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_recipe *out,
+					 hob_error *err)
 {
 	char number[24];
 	hob_sha256 key;
-	if (!a->shown || hob_str_equal(which, HOB_STR("latest"))) {
-		if (a->shown && srv_store_recipe(engine->store, &a->served, arena, out, err))
+	if (!of->served || hob_str_equal(which, HOB_STR("latest"))) {
+		if (of->served && srv_store_recipe(of->store, of->served, arena, out, err))
 			return 0;
-		(void)hob_fail(err, NOT_FOUND, "nothing of '%s' is served yet", a->full);
+		(void)hob_fail(err, NOT_FOUND, "nothing of '%.*s' is served yet", HOB_FMT(of->full));
 		return 404;
 	}
 	if (hob_str_equal(which, HOB_STR("previous")))
-		return find_previous(engine, a, arena, out, err);
+		return find_previous(of, arena, out, err);
 	if (which.len == HOB_SHA256_TEXT && hob_sha256_parse(which, &key)) {
-		if (srv_store_recipe(engine->store, &key, arena, out, err))
+		if (srv_store_recipe(of->store, &key, arena, out, err))
 			return 0;
 		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept any more", which.data);
 		return 410;
@@ -117,5 +115,5 @@ int srv_engine_version(srv_engine *engine, const asset *a, hob_str which, hob_ar
 					   HOB_FMT(which));
 		return 400;
 	}
-	return srv_engine_recipe_at(engine, a, strtoull(number, NULL, 10), arena, out, err);
+	return srv_version_at(of->store, of->newest, of->full, strtoull(number, NULL, 10), arena, out, err);
 }

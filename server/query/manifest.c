@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "question.h"
 
 #include "../../core/base/json_write.h"
 #include "../store/digest_map.h"
@@ -20,7 +20,7 @@ typedef struct wanted {
 } wanted;
 
 typedef struct manifest {
-	srv_engine *engine;
+	const question *q;
 	hob_str root;
 	uint64_t rev;
 	wanted *items;
@@ -109,15 +109,14 @@ static bool take_earlier(void *user, const srv_change_row *row)
 static bool read_log(manifest *m)
 {
 	uint64_t oldest = 0;
-	if (!srv_store_each_change(m->engine->store, m->rev + 1, UINT64_MAX >> 1, false, take_later, m,
-							   &m->error))
+	if (!srv_store_each_change(m->q->reader, m->rev + 1, UINT64_MAX >> 1, false, take_later, m, &m->error))
 		return false;
 	m->lost = m->read >= LOG_MAX;
 	m->read = 0;
 	if (m->open > 0 && !m->lost) {
-		if (!srv_store_each_change(m->engine->store, 0, m->rev, true, take_earlier, m, &m->error))
+		if (!srv_store_each_change(m->q->reader, 0, m->rev, true, take_earlier, m, &m->error))
 			return false;
-		oldest = srv_store_first_rev(m->engine->store);
+		oldest = srv_store_first_rev(m->q->reader);
 		/* Without a row an asset came later, unless the row was trimmed. */
 		m->lost = m->open > 0 && (m->read >= LOG_MAX || oldest > 1);
 	}
@@ -133,7 +132,7 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 	bool fresh = false;
 	if (srv_digest_map_find(&m->seen, digest))
 		return true;
-	if (!srv_blob_exists(m->engine->store, digest))
+	if (!srv_blob_exists(m->q->store, digest))
 		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is not in the cache any more", text,
 						HOB_FMT(full));
 	if (!srv_digest_map_put(&m->seen, digest, &fresh))
@@ -206,7 +205,7 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 	for (uint32_t i = 0; ok && i < view->count; i++)
 		if (view->assets[i]->rev > m->rev && chosen(m, view->assets[i]->full))
 			ok = want(m, view->assets[i]->full);
-	if (ok && m->rev < m->engine->rev)
+	if (ok && m->rev < view->rev)
 		ok = read_log(m);
 	if (m->lost)
 		ok = hob_fail(&m->error, NOT_FOUND, "the change log does not reach back to rev %llu any more",
@@ -226,49 +225,49 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 	return ok;
 }
 
-static void send_manifest(srv_control *control, const manifest *m)
+static void put_manifest(const manifest *m, hob_buf *body)
 {
-	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "rev", m->rev);
-	hob_json_put_str(&body, "epoch", hob_str_of(srv_store_epoch(m->engine->store)));
-	hob_json_key(&body, "assets");
-	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
-	hob_json_key(&body, "hashes");
-	hob_buf_printf(&body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
-	hob_json_put_u64(&body, "bytes", m->bytes);
-	hob_json_close(&body, '}');
-	control->answer(control, 200, hob_buf_str(&body));
-	hob_buf_release(&body);
+	hob_json_open(body, '{');
+	hob_json_put_u64(body, "rev", m->rev);
+	hob_json_put_str(body, "epoch", hob_str_of(srv_store_epoch(m->q->store)));
+	hob_json_key(body, "assets");
+	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
+	hob_json_key(body, "hashes");
+	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
+	hob_json_put_u64(body, "bytes", m->bytes);
+	hob_json_close(body, '}');
 }
 
-void srv_engine_manifest(srv_engine *engine, srv_control *control)
+static void release(manifest *m)
 {
-	manifest m = {
-		.engine = engine, .root = control->asset, .rev = control->number > 0 ? control->number : engine->rev};
+	for (uint32_t i = 0; i < m->count; i++) {
+		free(m->items[i].full);
+		free(m->items[i].state);
+		cJSON_Delete(m->items[i].change);
+	}
+	free(m->items);
+	srv_digest_map_release(&m->seen);
+	hob_buf_release(&m->assets);
+	hob_buf_release(&m->hashes);
+}
+
+int srv_query_manifest(question *q)
+{
+	uint64_t asked = q->control->number;
+	manifest m = {.q = q, .root = q->control->asset, .rev = asked > 0 ? asked : q->view->rev};
 	uint32_t given = 0;
+	int status = 200;
+	if (m.rev > q->view->rev)
+		return srv_query_refuse(q, 404, "http.not-found", "there is no such rev yet");
 	srv_digest_map_init(&m.seen, 0);
-	if (m.rev > engine->rev) {
-		srv_engine_answer(control, 404, "http.not-found", "there is no such rev yet");
-		return;
-	}
-	srv_engine_flush(engine);
-	const srv_view *view = srv_views_take(engine->views);
-	bool ok = make(&m, view, &given);
-	srv_view_drop(view);
-	if (ok && given == 0 && m.root.len > 0)
-		srv_engine_answer(control, 404, "http.not-found", "nothing of this name was cooked at that rev");
-	else if (ok)
-		send_manifest(control, &m);
+	if (!make(&m, q->view, &given))
+		status = m.error.code == HOB_ERR_NOT_FOUND
+					 ? srv_query_refuse(q, 410, "http.not-found", m.error.context)
+					 : srv_query_cannot_read(q, &m.error);
+	else if (given == 0 && m.root.len > 0)
+		status = srv_query_refuse(q, 404, "http.not-found", "nothing of this name was cooked at that rev");
 	else
-		srv_engine_refuse(control, m.error.code == HOB_ERR_NOT_FOUND ? 410 : 0, &m.error);
-	for (uint32_t i = 0; i < m.count; i++) {
-		free(m.items[i].full);
-		free(m.items[i].state);
-		cJSON_Delete(m.items[i].change);
-	}
-	free(m.items);
-	srv_digest_map_release(&m.seen);
-	hob_buf_release(&m.assets);
-	hob_buf_release(&m.hashes);
+		put_manifest(&m, &q->body);
+	release(&m);
+	return status;
 }

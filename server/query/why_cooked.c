@@ -1,8 +1,11 @@
-#include "engine_private.h"
+#include "question.h"
 
 #include "../../core/base/json_write.h"
+#include "past_job.h"
+#include "version.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 /* Why an asset was cooked: its newest recipe compared, input by input and setting by setting, with the one before, or with
  * the one that was served at some rev. */
@@ -126,14 +129,14 @@ static void compare(comparison *c, const srv_recipe *before, const srv_recipe *n
 }
 
 /* The newest job that used another recipe than `now`, which is still there. */
-static const srv_job_row *find_before(srv_engine *engine, const srv_job_row *rows, uint32_t count,
+static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows, uint32_t count,
 									  const srv_recipe *now, hob_arena *arena, srv_recipe *out)
 {
 	static const hob_sha256 none;
 	hob_error error;
 	for (uint32_t i = 0; i < count; i++)
 		if (!hob_sha256_equal(&rows[i].recipe, &none) && !hob_sha256_equal(&rows[i].recipe, &now->key) &&
-			srv_store_recipe(engine->store, &rows[i].recipe, arena, out, &error))
+			srv_store_recipe(reader, &rows[i].recipe, arena, out, &error))
 			return &rows[i];
 	return NULL;
 }
@@ -171,11 +174,11 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
-	hob_buf_put_str(out, HOB_STR(",\"fetched_from\":"));
+	hob_json_key(out, "fetched_from");
 	if (fetched)
-		hob_buf_put_json(out, newest->log);
+		hob_json_str(out, newest->log);
 	else
-		hob_buf_put_str(out, HOB_STR("null"));
+		hob_json_null(out);
 }
 
 static const char *verdict_of(const srv_job_row *newest, bool has_before)
@@ -191,70 +194,96 @@ static const char *verdict_of(const srv_job_row *newest, bool has_before)
 	return has_before ? "recooked" : "cooked";
 }
 
-void srv_engine_why(srv_engine *engine, srv_control *control)
+typedef struct why {
+	const srv_view_asset *asset;
+	srv_job_row *rows; /* its newest jobs, newest first */
+	uint32_t count;
+	srv_recipe now, before;
+	bool has_now, has_before;
+	const srv_job_row *previous, *compared;
+	hob_arena arena;
+} why;
+
+/* Finds what is compared; 0, or the status of what it refuses. */
+static int find_cooks(question *q, why *w)
 {
 	enum { JOBS_LOOKED_AT = 50 };
-	asset *a = srv_engine_asked_asset(engine, control);
-	if (!a)
-		return;
-	hob_arena arena;
-	hob_arena_init(&arena, 64 << 20);
-	srv_job_row *rows = NULL;
-	uint32_t count = 0;
 	hob_error error;
-	if (!srv_store_jobs(engine->store, hob_str_of(a->full), 0, JOBS_LOOKED_AT, &arena, &rows, &count, &error))
-		count = 0;
-	srv_recipe now = {0}, before = {0};
-	bool has_now = a->has_last && srv_store_recipe(engine->store, &a->last, &arena, &now, &error);
-	bool has_before = false;
-	const srv_job_row *previous = has_now ? find_previous(rows, count, &now.key) : NULL, *compared = NULL;
-	if (control->number > 0) {
-		int refused = srv_engine_recipe_at(engine, a, control->number, &arena, &before, &error);
-		if (refused > 0) {
-			srv_engine_answer(control, refused, refused == 410 ? "http.gone" : "http.not-found",
-							  error.context);
-			hob_arena_release(&arena);
-			return;
-		}
-		has_before = has_now;
-	} else {
-		compared = has_now ? find_before(engine, rows, count, &now, &arena, &before) : NULL;
-		has_before = compared != NULL;
+	if (!srv_store_jobs(q->reader, w->asset->full, 0, JOBS_LOOKED_AT, &w->arena, &w->rows, &w->count, &error))
+		return srv_query_cannot_read(q, &error);
+	w->has_now = srv_store_recipe(q->reader, &w->asset->last, &w->arena, &w->now, &error);
+	if (w->has_now)
+		w->previous = find_previous(w->rows, w->count, &w->now.key);
+	if (q->control->number > 0) {
+		int refused = srv_version_at(q->reader, q->view->rev, w->asset->full, q->control->number, &w->arena,
+									 &w->before, &error);
+		w->has_before = w->has_now;
+		return refused == 0
+				   ? 0
+				   : srv_query_refuse(q, refused, refused == 410 ? "http.gone" : hob_err_name(error.code),
+									  error.context);
 	}
+	if (w->has_now)
+		w->compared = find_before(q->reader, w->rows, w->count, &w->now, &w->arena, &w->before);
+	w->has_before = w->compared != NULL;
+	return 0;
+}
+
+static void put_why(const why *w, const comparison *c, hob_buf *body)
+{
+	const srv_job_row *newest = w->count > 0 ? &w->rows[0] : NULL;
+	hob_json_open(body, '{');
+	hob_json_put_str(body, "verdict", hob_str_of(verdict_of(newest, w->has_before)));
+	hob_json_put_str(body, "asset", w->asset->full);
+	hob_json_key(body, "reason");
+	hob_json_raw(body, newest && newest->reason.len > 0 ? newest->reason : HOB_STR("[]"));
+	hob_json_key(body, "key");
+	put_digest(body, w->has_now ? &w->now.key : NULL);
+	hob_json_key(body, "previous_key");
+	put_digest(body, w->has_before ? &w->before.key : NULL);
+	put_job(body, "previous", w->previous, &w->now.key);
+	put_job(body, "compared", w->compared, &w->now.key);
+	hob_json_key(body, "changed");
+	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&c->changed)));
+	hob_json_put_u64(body, "unchanged", c->unchanged);
+	hob_json_key(body, "ingredients");
+	hob_json_raw(body, w->has_now ? w->now.ingredients : HOB_STR("null"));
+	hob_json_key(body, "cook_ms");
+	hob_buf_printf(body, "%.3f", (double)w->now.cook_ns / 1e6);
+	hob_json_key(body, "cached");
+	hob_json_bool(body, newest && srv_past_was_known(newest));
+	put_origin(newest, body);
+	hob_json_key(body, "reproducibility");
+	hob_json_raw(body, w->asset->audit);
+	hob_json_close(body, '}');
+}
+
+static cJSON *parse_origins(const question *q, const srv_view_asset *asset)
+{
+	hob_buf text = {0};
+	srv_query_put_origins(q, asset, &text);
+	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_buf_release(&text);
+	return json;
+}
+
+int srv_query_why(question *q)
+{
+	int status = 200;
+	why w = {.asset = srv_query_asset(q, &status)};
+	if (!w.asset)
+		return status;
+	hob_arena_init(&w.arena, 64 << 20);
+	int refused = find_cooks(q, &w);
 	comparison c = {0};
-	if (has_before) {
-		c.origins = srv_engine_setting_origins(engine, a);
-		compare(&c, &before, &now, hob_path_name(hob_str_of(a->path)));
+	if (refused == 0 && w.has_before) {
+		c.origins = parse_origins(q, w.asset);
+		compare(&c, &w.before, &w.now, hob_path_name(w.asset->path));
 	}
-	hob_buf body = {0};
-	hob_buf_put_str(&body, HOB_STR("{\"verdict\":"));
-	hob_buf_put_json(&body, hob_str_of(verdict_of(count > 0 ? &rows[0] : NULL, has_before)));
-	hob_buf_put_str(&body, HOB_STR(",\"asset\":"));
-	hob_buf_put_json(&body, hob_str_of(a->full));
-	hob_buf_put_str(&body, HOB_STR(",\"reason\":"));
-	hob_buf_put_str(&body, count > 0 && rows[0].reason.len > 0 ? rows[0].reason : HOB_STR("[]"));
-	hob_buf_put_str(&body, HOB_STR(",\"key\":"));
-	put_digest(&body, has_now ? &now.key : NULL);
-	hob_buf_put_str(&body, HOB_STR(",\"previous_key\":"));
-	put_digest(&body, has_before ? &before.key : NULL);
-	put_job(&body, "previous", previous, &now.key);
-	put_job(&body, "compared", compared, &now.key);
-	hob_buf_put_str(&body, HOB_STR(",\"changed\":["));
-	hob_buf_put_str(&body, hob_buf_str(&c.changed));
-	hob_buf_printf(&body, "],\"unchanged\":%u,\"ingredients\":", c.unchanged);
-	hob_buf_put_str(&body, has_now ? now.ingredients : HOB_STR("null"));
-	hob_buf_printf(&body, ",\"cook_ms\":%.3f,\"cached\":%s", (double)now.cook_ns / 1e6,
-				   count > 0 && srv_engine_was_known(&rows[0]) ? "true" : "false");
-	put_origin(count > 0 ? &rows[0] : NULL, &body);
-	hob_buf_put_str(&body, HOB_STR(",\"reproducibility\":"));
-	hob_buf audit = {0};
-	srv_engine_put_audit(a, &audit);
-	hob_json_raw(&body, hob_buf_str(&audit));
-	hob_buf_put(&body, "}", 1);
-	hob_buf_release(&audit);
-	control->answer(control, 200, hob_buf_str(&body));
-	hob_buf_release(&body);
+	if (refused == 0)
+		put_why(&w, &c, &q->body);
 	hob_buf_release(&c.changed);
 	cJSON_Delete(c.origins);
-	hob_arena_release(&arena);
+	hob_arena_release(&w.arena);
+	return refused > 0 ? refused : 200;
 }

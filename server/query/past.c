@@ -1,0 +1,206 @@
+#include "question.h"
+
+#include "../../core/base/json_write.h"
+#include "../control/answer.h"
+#include "past_job.h"
+
+#include <stdio.h>
+
+/* Jobs that are over: lists, one of them, what they made, what they printed. */
+
+enum { SCANNED_MAX = 20000, STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX = 1000, ROWS_ARENA = 256 << 20 };
+
+typedef void put_fn(question *q, const srv_job_row *row, hob_buf *out);
+
+/* Rows below `before`, newest first, into `items`, until there are `limit` of them. */
+typedef struct page {
+	put_fn *put;
+	hob_str live; /* items that were given already */
+	hob_buf items;
+	uint64_t before;
+	uint32_t given, limit;
+	bool more;
+} page;
+
+static uint32_t page_limit(const srv_control *control)
+{
+	return control->number2 > 0 && control->number2 <= PAGE_MAX ? (uint32_t)control->number2 : PAGE_DEFAULT;
+}
+
+/* Every item begins so, and no text in it can hold a bare quote. */
+static bool is_live(hob_str live, uint64_t id)
+{
+	char head[40];
+	snprintf(head, sizeof head, "{\"id\":%llu,", (unsigned long long)id);
+	return hob_str_find(live, hob_str_of(head), 0) != SIZE_MAX;
+}
+
+static uint32_t count_live(hob_str live)
+{
+	uint32_t count = 0;
+	for (size_t at = 0; (at = hob_str_find(live, HOB_STR("{\"id\":"), at)) != SIZE_MAX; at++)
+		count++;
+	return count;
+}
+
+static bool is_wanted(const srv_control *control, const page *p, const srv_job_row *row)
+{
+	return (srv_control_lists(control->text, row->result) ||
+			srv_control_lists(control->text, HOB_STR("done"))) &&
+		   !is_live(p->live, row->id);
+}
+
+static void take_rows(question *q, page *p, const srv_job_row *rows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && p->given < p->limit; i++) {
+		p->before = rows[i].id;
+		if (rows[i].finished_at_ms < q->control->since_ms) {
+			p->more = false;
+			return;
+		}
+		if (!is_wanted(q->control, p, &rows[i]))
+			continue;
+		p->put(q, &rows[i], &p->items);
+		p->given++;
+		p->more = p->more || i + 1 < count;
+	}
+}
+
+static bool read_page(question *q, page *p, hob_error *err)
+{
+	bool ok = true;
+	p->more = true;
+	for (uint32_t scanned = 0; ok && p->more && p->given < p->limit && scanned < SCANNED_MAX;
+		 scanned += STEP) {
+		hob_arena arena;
+		srv_job_row *rows = NULL;
+		uint32_t count = 0;
+		hob_arena_init(&arena, ROWS_ARENA);
+		ok = srv_store_jobs(q->reader, q->control->asset, p->before, STEP, &arena, &rows, &count, err);
+		p->more = count == STEP;
+		if (ok)
+			take_rows(q, p, rows, count);
+		hob_arena_release(&arena);
+	}
+	return ok;
+}
+
+static int answer_page(question *q, page *p)
+{
+	hob_error error;
+	bool ok = p->given >= p->limit || read_page(q, p, &error);
+	if (ok) {
+		hob_buf_printf(&q->body, "{\"items\":[%.*s]", HOB_FMT(hob_buf_str(&p->items)));
+		hob_json_key(&q->body, "next");
+		if (p->more && p->before > 0)
+			hob_buf_printf(&q->body, "\"%llu\"", (unsigned long long)p->before);
+		else
+			hob_json_null(&q->body);
+		hob_json_close(&q->body, '}');
+	}
+	hob_buf_release(&p->items);
+	return ok ? 200 : srv_query_cannot_read(q, &error);
+}
+
+static void put_row(question *q, const srv_job_row *row, hob_buf *out)
+{
+	(void)q;
+	srv_past_put_job(row, out);
+}
+
+int srv_query_jobs(question *q)
+{
+	page p = {.put = put_row,
+			  .live = q->control->tag,
+			  .before = q->control->number,
+			  .given = count_live(q->control->tag),
+			  .limit = page_limit(q->control)};
+	hob_buf_put_str(&p.items, p.live);
+	return answer_page(q, &p);
+}
+
+static void put_version(question *q, const srv_job_row *row, hob_buf *out)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, 64 << 20);
+	srv_recipe recipe = {0};
+	hob_error error;
+	static const hob_sha256 none;
+	bool has = !hob_sha256_equal(&row->recipe, &none) &&
+			   srv_store_recipe(q->reader, &row->recipe, &arena, &recipe, &error);
+	uint64_t cooked = 0;
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "job", row->id);
+	hob_json_put_str(out, "result", row->result);
+	hob_json_key(out, "at");
+	hob_json_time(out, row->finished_at_ms);
+	hob_json_key(out, "key");
+	hob_json_digest(out, &row->recipe);
+	hob_json_key(out, "source");
+	hob_json_digest(out, &recipe.source);
+	hob_json_key(out, "cook_ms");
+	hob_buf_printf(out, "%.3f", (double)recipe.cook_ns / 1e6);
+	hob_json_key(out, "stats");
+	hob_json_raw(out, recipe.stats);
+	hob_json_put_u64(out, "warnings", recipe.warnings);
+	hob_json_key(out, "outputs");
+	hob_json_open(out, '[');
+	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
+		hob_json_open(out, '{');
+		hob_json_put_str(out, "name", recipe.outputs[i].name);
+		hob_json_key(out, "hash");
+		hob_json_digest(out, &recipe.outputs[i].digest);
+		hob_json_put_u64(out, "size", recipe.outputs[i].size);
+		hob_json_close(out, '}');
+		cooked += recipe.outputs[i].size;
+	}
+	hob_json_close(out, ']');
+	hob_json_put_u64(out, "cooked_bytes", cooked);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
+	hob_json_key(out, "error");
+	hob_json_raw(out, row->error.len > 0 ? row->error : recipe.error);
+	hob_json_close(out, '}');
+	hob_arena_release(&arena);
+}
+
+int srv_query_history(question *q)
+{
+	page p = {.put = put_version, .before = q->control->number, .limit = page_limit(q->control)};
+	return answer_page(q, &p);
+}
+
+/* ---- one job */
+
+static int find(question *q, hob_arena *arena, srv_job_row *row)
+{
+	hob_error error;
+	if (srv_past_find_job(q->reader, q->control->number, q->control->asset, arena, row, &error))
+		return 200;
+	return error.code == HOB_ERR_NOT_FOUND ? srv_query_refuse(q, 404, "http.not-found", error.context)
+										   : srv_query_cannot_read(q, &error);
+}
+
+int srv_query_job(question *q)
+{
+	hob_arena arena;
+	srv_job_row row;
+	hob_arena_init(&arena, 16 << 20);
+	int status = find(q, &arena, &row);
+	if (status == 200)
+		srv_past_put_job(&row, &q->body);
+	hob_arena_release(&arena);
+	return status;
+}
+
+int srv_query_log(question *q)
+{
+	hob_arena arena;
+	srv_job_row row;
+	hob_arena_init(&arena, 16 << 20);
+	int status = find(q, &arena, &row);
+	if (status == 200)
+		hob_buf_put_str(&q->body, row.log);
+	hob_arena_release(&arena);
+	return status;
+}

@@ -1,0 +1,56 @@
+#include "past_job.h"
+
+#include "../../core/base/json_write.h"
+
+static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
+{
+	hob_json_key(out, name);
+	hob_json_time(out, unix_ms);
+}
+
+bool srv_past_was_known(const srv_job_row *row)
+{
+	static const hob_sha256 none;
+	bool failed = hob_str_equal(row->result, HOB_STR("failed"));
+	return hob_str_equal(row->result, HOB_STR("hit")) || hob_str_equal(row->result, HOB_STR("fetched")) ||
+		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->recipe, &none));
+}
+
+void srv_past_put_job(const srv_job_row *row, hob_buf *out)
+{
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "id", row->id);
+	hob_json_put_str(out, "kind", HOB_STR("cook"));
+	hob_json_put_str(out, "asset", row->asset);
+	hob_json_put_str(out, "state", HOB_STR("done"));
+	hob_json_put_str(out, "result", row->result);
+	hob_json_key(out, "cached");
+	hob_json_bool(out, srv_past_was_known(row));
+	put_time_member(out, "queued_at", row->queued_at_ms);
+	put_time_member(out, "started_at", row->started_at_ms);
+	put_time_member(out, "finished_at", row->finished_at_ms);
+	hob_json_key(out, "cook_ms");
+	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
+	hob_json_put_u64(out, "peak_bytes", row->peak_bytes);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
+	hob_json_key(out, "error");
+	hob_json_raw(out, row->error);
+	hob_json_close(out, '}');
+}
+
+/* Ids are given in order and newest rows come first, so one job is a page of one that begins above it. */
+bool srv_past_find_job(srv_store *store, uint64_t id, hob_str asset, hob_arena *arena, srv_job_row *out,
+					   hob_error *err)
+{
+	srv_job_row *rows;
+	uint32_t count;
+	if (!srv_store_jobs(store, id > 0 ? (hob_str){0} : asset, id > 0 ? id + 1 : 0, 1, arena, &rows, &count,
+						err))
+		return false;
+	if (count == 0 || (id > 0 && rows[0].id != id))
+		return hob_fail(err, NOT_FOUND, "%s",
+						id > 0 ? "no such job has finished" : "no job of this asset has finished yet");
+	*out = rows[0];
+	return true;
+}

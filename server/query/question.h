@@ -1,0 +1,38 @@
+/* question.h - what the files that answer questions share. */
+#ifndef SRV_QUERY_QUESTION_H
+#define SRV_QUERY_QUESTION_H
+
+#include "../store/reader.h"
+#include "questions.h"
+
+typedef struct question {
+	srv_control *control;
+	const srv_view *view;
+	srv_store *store;  /* for blobs and the epoch */
+	srv_store *reader; /* for rows, begun */
+	hob_buf body;
+} question;
+
+/* Each fills `body` and returns the HTTP status. */
+int srv_query_why(question *q);
+int srv_query_what_if(question *q);
+int srv_query_manifest(question *q);
+int srv_query_jobs(question *q);
+int srv_query_job(question *q);
+int srv_query_history(question *q);
+int srv_query_log(question *q);
+int srv_query_settings(question *q); /* reading and changing */
+
+/* Makes the body that refuses and returns `status`. */
+int srv_query_refuse(question *q, int status, const char *code, const char *detail);
+/* With the words of *err; the index could not be read. */
+int srv_query_cannot_read(question *q, const hob_error *err);
+/* The asset that control->asset names; NULL: *status refuses with 404. */
+const srv_view_asset *srv_query_asset(question *q, int *status);
+/* Of an asset, by the root's name. */
+const srv_view_root *srv_query_root(const question *q, hob_str name);
+
+/* Where each setting of the asset comes from: {"lods.max":"props/cook.json"}. Appends nothing when that cannot be told. */
+void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_buf *out);
+
+#endif

@@ -1,0 +1,172 @@
+#include "question.h"
+
+#include "../control/answer.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { LIMIT_MS = 2000, BODY_MAX = 64 << 20 };
+
+struct srv_query {
+	srv_store *store, *reader;
+	srv_views *views;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t posted;
+	srv_control *waiting[SRV_QUERY_WAITING_MAX]; /* a ring */
+	uint32_t first, count;
+	bool closing;
+};
+
+typedef int answer_fn(question *q);
+
+static answer_fn *const answers[SRV_CONTROL_KINDS] = {
+	[SRV_CONTROL_JOBS] = srv_query_jobs,
+	[SRV_CONTROL_JOB] = srv_query_job,
+	[SRV_CONTROL_HISTORY] = srv_query_history,
+	[SRV_CONTROL_LOG] = srv_query_log,
+	[SRV_CONTROL_WHY] = srv_query_why,
+	[SRV_CONTROL_WHAT_IF] = srv_query_what_if,
+	[SRV_CONTROL_MANIFEST] = srv_query_manifest,
+	[SRV_CONTROL_SETTINGS] = srv_query_settings,
+	[SRV_CONTROL_SETTINGS_PATCH] = srv_query_settings,
+	[SRV_CONTROL_SETTINGS_DELETE] = srv_query_settings,
+};
+
+/* ---- what the answers share */
+
+int srv_query_refuse(question *q, int status, const char *code, const char *detail)
+{
+	hob_buf_clear(&q->body);
+	srv_control_put_error(&q->body, code, detail);
+	return status;
+}
+
+int srv_query_cannot_read(question *q, const hob_error *err)
+{
+	return srv_query_refuse(q, 503, hob_err_name(err->code), err->context);
+}
+
+const srv_view_asset *srv_query_asset(question *q, int *status)
+{
+	const srv_view_asset *asset = srv_view_find(q->view, q->control->asset);
+	if (!asset)
+		*status = srv_query_refuse(q, 404, "http.not-found", "no such asset");
+	return asset;
+}
+
+const srv_view_root *srv_query_root(const question *q, hob_str name)
+{
+	for (uint32_t i = 0; i < q->view->root_count; i++)
+		if (hob_str_equal(q->view->roots[i].name, name))
+			return &q->view->roots[i];
+	return NULL;
+}
+
+/* ---- the thread */
+
+static void answer(srv_query *query, srv_control *control)
+{
+	question q = {.control = control, .store = query->store, .reader = query->reader};
+	hob_error error;
+	assert(control->kind < SRV_CONTROL_KINDS && answers[control->kind] && "a control for the loop");
+	q.view = srv_views_take(query->views);
+	int status;
+	if (srv_reader_begin(query->reader, LIMIT_MS, &error)) {
+		status = answers[control->kind](&q);
+		srv_reader_end(query->reader);
+	} else {
+		status = srv_query_cannot_read(&q, &error);
+	}
+	srv_view_drop(q.view);
+	if (q.body.failed || q.body.size > BODY_MAX)
+		status = srv_query_refuse(&q, 503, "cook.limit", "the answer is over 64 MiB; ask for less at once");
+	control->answer(control, status, hob_buf_str(&q.body));
+	hob_buf_release(&q.body);
+}
+
+static srv_control *take(srv_query *query)
+{
+	srv_control *control = query->waiting[query->first];
+	query->first = (query->first + 1) % SRV_QUERY_WAITING_MAX;
+	query->count--;
+	return control;
+}
+
+static void *run(void *user)
+{
+	srv_query *query = user;
+	pthread_mutex_lock(&query->lock);
+	while (!query->closing) {
+		if (query->count == 0) {
+			pthread_cond_wait(&query->posted, &query->lock);
+			continue;
+		}
+		srv_control *control = take(query);
+		pthread_mutex_unlock(&query->lock);
+		answer(query, control);
+		pthread_mutex_lock(&query->lock);
+	}
+	pthread_mutex_unlock(&query->lock);
+	return NULL;
+}
+
+static void post(void *user, srv_control *control)
+{
+	srv_query *query = user;
+	assert(control->kind >= SRV_CONTROL_FIRST_QUESTION && "a control for the loop");
+	pthread_mutex_lock(&query->lock);
+	bool taken = query->count < SRV_QUERY_WAITING_MAX && !query->closing;
+	if (taken) {
+		query->waiting[(query->first + query->count++) % SRV_QUERY_WAITING_MAX] = control;
+		pthread_cond_signal(&query->posted);
+	}
+	pthread_mutex_unlock(&query->lock);
+	if (!taken)
+		srv_control_answer(control, 503, "http.unavailable", "too many questions wait for an answer");
+}
+
+srv_control_port srv_query_port(srv_query *query)
+{
+	return (srv_control_port){query, post};
+}
+
+bool srv_query_new(srv_store *store, srv_views *views, srv_query **out, hob_error *err)
+{
+	srv_query *query = calloc(1, sizeof *query);
+	if (!query)
+		return hob_fail(err, MEMORY, "no memory left to answer questions");
+	if (!srv_reader_open(store, &query->reader, err)) {
+		free(query);
+		return false;
+	}
+	query->store = store;
+	query->views = views;
+	pthread_mutex_init(&query->lock, NULL);
+	pthread_cond_init(&query->posted, NULL);
+	if (pthread_create(&query->thread, NULL, run, query) != 0) {
+		srv_reader_close(query->reader);
+		free(query);
+		return hob_fail(err, INTERNAL, "no thread can be started to answer questions");
+	}
+	*out = query;
+	return true;
+}
+
+void srv_query_close(srv_query *query)
+{
+	if (!query)
+		return;
+	pthread_mutex_lock(&query->lock);
+	query->closing = true;
+	pthread_cond_signal(&query->posted);
+	pthread_mutex_unlock(&query->lock);
+	pthread_join(query->thread, NULL);
+	while (query->count > 0)
+		srv_control_answer(take(query), 503, "http.draining", "Hob is stopping");
+	srv_reader_close(query->reader);
+	pthread_mutex_destroy(&query->lock);
+	pthread_cond_destroy(&query->posted);
+	free(query);
+}
