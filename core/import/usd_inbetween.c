@@ -7,7 +7,7 @@
 static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
 {
 	hob_str name = hob_str_sub(property, sizeof "inbetweens:" - 1, property.len);
-	if (!hob_str_starts(property, HOB_STR("inbetweens:")) || hob_str_find(name, HOB_STR(":"), 0) != SIZE_MAX)
+	if (hob_str_find(name, HOB_STR(":"), 0) != SIZE_MAX)
 		return false;
 	const hob_usd_value *weight = hob_usd_meta(u, shape, property, HOB_USD_T_weight);
 	*out = (hob_usd_inbetween){property, hob_usd_number(weight, NAN)};
@@ -15,40 +15,19 @@ static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str proper
 		   hob_usd_still(u, shape, property) != NULL;
 }
 
-static bool is_known(const hob_usd_inbetween *list, uint32_t count, hob_str property)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (hob_str_equal(list[i].property, property))
-			return true;
-	return false;
-}
-
-/* All sites of the shape may say some. */
 bool hob_usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
 						hob_error *err)
 {
-	uint32_t room = 0;
-	*out = NULL;
+	hob_str *names;
+	uint32_t found;
 	*count = 0;
-	for (uint32_t i = 0; i < shape->order_count; i++) {
-		const hob_usd_site *site = &shape->sites[shape->order[i]];
-		const hob_usd_stack *stack = &u->stacks[site->stack];
-		for (uint32_t k = 0; k < stack->layer_count; k++) {
-			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec =
-				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
-			for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
-				hob_usd_inbetween one;
-				if (!read_one(u, shape, u->tokens[layer->specs[spec].name], &one) ||
-					is_known(*out, *count, one.property))
-					continue;
-				*out = (hob_usd_inbetween *)hob_usd_more(u->scratch, *out, *count, &room, sizeof **out);
-				if (!*out)
-					return hob_fail_memory(err, u->scratch, "a blend shape");
-				(*out)[(*count)++] = one;
-			}
-		}
-	}
+	if (!hob_usd_properties(u, shape, HOB_STR("inbetweens:"), &names, &found, err))
+		return false;
+	*out = HOB_NEW(u->scratch, hob_usd_inbetween, found);
+	if (!*out)
+		return hob_fail_memory(err, u->scratch, "a blend shape");
+	for (uint32_t i = 0; i < found; i++)
+		*count += read_one(u, shape, names[i], &(*out)[*count]);
 	return true;
 }
 

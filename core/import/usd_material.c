@@ -8,31 +8,117 @@
 
 /* ---- which material */
 
-static bool direct_binding(hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_str *out, bool *stronger,
-						   hob_error *err)
+enum { COLLECTIONS_MAX = 16 };
+
+static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t wanted, hob_str *out,
+					   bool *stronger, hob_error *err)
 {
 	hob_str *targets;
 	uint32_t count;
 	*out = HOB_STR("");
 	if (!hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count, err))
 		return false;
-	if (count > 0 && hob_usd_prim_at(u, targets[0]) != HOB_NONE)
-		*out = targets[0];
+	if (count > wanted && hob_usd_prim_at(u, targets[wanted]) != HOB_NONE)
+		*out = targets[wanted];
 	*stronger = hob_str_equal(hob_usd_text(hob_usd_meta(u, prim, name, HOB_USD_T_bindMaterialAs)),
 							  HOB_STR("strongerThanDescendants"));
 	return true;
 }
 
+/* How many bytes of `path` some include or exclude of a collection names: the longest decides. 0: none does. */
+static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what, bool only_itself,
+					 hob_str path, size_t *out, hob_error *err)
+{
+	hob_str *targets, property = hob_arena_printf(u->scratch, "%.*s:%s", HOB_FMT(name), what);
+	uint32_t count;
+	*out = 0;
+	if (!property.data)
+		return hob_fail_memory(err, u->scratch, "a collection");
+	if (!hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &targets, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		bool fits = only_itself ? hob_str_equal(path, targets[i]) : hob_usd_path_below(path, targets[i]);
+		*out = fits && targets[i].len > *out ? targets[i].len : *out;
+	}
+	return true;
+}
+
+/* Whether a collection, as "/R.collection:NAME", holds the prim. Collections inside collections are followed. */
+static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, bool *out, hob_error *err)
+{
+	size_t dot = hob_str_find(collection, HOB_STR("."), 0), included, excluded;
+	*out = false;
+	uint32_t id = dot == SIZE_MAX ? HOB_NONE : hob_usd_prim_at(u, hob_str_sub(collection, 0, dot));
+	if (id == HOB_NONE || depth > COLLECTIONS_MAX)
+		return true;
+	const hob_usd_prim *owner = &u->prims[id];
+	hob_str name = hob_str_sub(collection, dot + 1, collection.len), *targets;
+	hob_str rule = hob_arena_printf(u->scratch, "%.*s:expansionRule", HOB_FMT(name));
+	hob_str root = hob_arena_printf(u->scratch, "%.*s:includeRoot", HOB_FMT(name));
+	hob_str list = hob_arena_printf(u->scratch, "%.*s:includes", HOB_FMT(name));
+	uint32_t count;
+	if (!rule.data || !root.data || !list.data)
+		return hob_fail_memory(err, u->scratch, "a collection");
+	bool only = hob_str_equal(hob_usd_text(hob_usd_still(u, owner, rule)), HOB_STR("explicitOnly"));
+	if (!named_by(u, owner, name, "includes", only, path, &included, err) ||
+		!named_by(u, owner, name, "excludes", false, path, &excluded, err))
+		return false;
+	bool all = hob_usd_number(hob_usd_still(u, owner, root), 0) > 0;
+	*out = included > excluded || (all && excluded == 0);
+	if (*out || excluded > 0)
+		return true;
+	if (!hob_usd_targets(u, owner, list, HOB_USD_T_targetPaths, &targets, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count && !*out; i++)
+		if (hob_str_find(targets[i], HOB_STR(".collection:"), 0) != SIZE_MAX &&
+			!holds(u, targets[i], path, depth + 1, out, err))
+			return false;
+	return true;
+}
+
+/* The first of the prim's collections that holds `path`: its material. `purpose`: "", or "preview:" or "full:". */
+static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char *purpose, hob_str path,
+							   hob_str *out, bool *stronger, hob_error *err)
+{
+	char prefix[64] = "material:binding:collection:";
+	hob_str *names, *targets;
+	uint32_t count, target_count;
+	*out = HOB_STR("");
+	memcpy(prefix + strlen(prefix), purpose, strlen(purpose) + 1);
+	if (!hob_usd_properties(u, prim, hob_str_of(prefix), &names, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count && out->len == 0; i++) {
+		bool inside;
+		/* Without a purpose nothing but a name may stand behind. */
+		if (hob_str_find(names[i], HOB_STR(":"), strlen(prefix)) != SIZE_MAX)
+			continue;
+		if (!hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &targets, &target_count, err))
+			return false;
+		if (target_count == 2 && !holds(u, targets[0], path, 0, &inside, err))
+			return false;
+		if (target_count == 2 && inside && !binding_at(u, prim, names[i], 1, out, stronger, err))
+			return false;
+	}
+	return true;
+}
+
+/* Nearest first, unless one above is stronger; a collection before the prim's own binding. Source: UsdShadeMaterialBindingAPI. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 {
-	static const char *const names[] = {"material:binding:preview", "material:binding",
-										"material:binding:full"};
+	static const struct {
+		const char *name, *purpose;
+	} kinds[] = {{"material:binding:preview", "preview:"},
+				 {"material:binding", ""},
+				 {"material:binding:full", "full:"}};
 	*out = HOB_STR("");
-	for (size_t i = 0; i < HOB_COUNT_OF(names) && out->len == 0; i++)
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds) && out->len == 0; i++)
 		for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
 			hob_str found;
-			bool stronger;
-			if (!direct_binding(u, &u->prims[p], hob_str_of(names[i]), &found, &stronger, err))
+			bool stronger = false;
+			if (!collection_binding(u, &u->prims[p], kinds[i].purpose, u->prims[prim].path, &found, &stronger,
+									err) ||
+				(found.len == 0 &&
+				 !binding_at(u, &u->prims[p], hob_str_of(kinds[i].name), 0, &found, &stronger, err)))
 				return false;
 			if (found.len > 0 && (out->len == 0 || stronger))
 				*out = found;

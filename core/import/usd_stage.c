@@ -135,6 +135,41 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 	return NULL;
 }
 
+static bool is_listed(const hob_str *list, uint32_t count, hob_str name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_str_equal(list[i], name))
+			return true;
+	return false;
+}
+
+bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
+						hob_error *err)
+{
+	uint32_t room = 0;
+	*out = NULL;
+	*count = 0;
+	for (uint32_t i = 0; i < prim->order_count; i++) {
+		const hob_usd_site *site = &prim->sites[prim->order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		for (uint32_t k = 0; k < stack->layer_count; k++) {
+			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
+			uint32_t spec =
+				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
+			for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
+				hob_str name = u->tokens[layer->specs[spec].name];
+				if (!hob_str_starts(name, prefix) || is_listed(*out, *count, name))
+					continue;
+				*out = (hob_str *)hob_usd_more(u->scratch, *out, *count, &room, sizeof **out);
+				if (!*out)
+					return hob_fail_memory(err, u->scratch, "properties");
+				(*out)[(*count)++] = name;
+			}
+		}
+	}
+	return true;
+}
+
 /* Calls for each list that has an opinion, weakest first; with paths mapped into the stage. */
 static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
 						hob_usd_item **items, uint32_t *count, hob_error *err)

@@ -266,6 +266,7 @@ static void layers_blend_by_weight_and_mode(void **state)
 		{"Lcl Translation", "\"BlendMode\", \"enum\", \"\", \"\",1", .2, -.3},
 		{"Lcl Translation", "\"BlendMode\", \"enum\", \"\", \"\",2", .08, .18},
 		{"Lcl Translation", "\"Mute\", \"bool\", \"\", \"\",1", 0, .5},
+		{"Lcl Translation", "\"Solo\", \"bool\", \"\", \"\",1", .08, -.12},
 		{"Lcl Scaling", "\"BlendMode\", \"enum\", \"\", \"\",0", 1.3195, 3},
 		{"Lcl Scaling", "\"BlendMode\", \"enum\", \"\", \"\",2", 1.3195, 1.9332},
 		{"Lcl Scaling", "\"ScaleAccumulationMode\", \"enum\", \"\", \"\",1", 1.8, 3.4},

@@ -331,63 +331,6 @@ static void materialx_surfaces_are_read(void **state)
 	reader_free(r);
 }
 
-static const char shaped[] =
-	"def SkelRoot \"R\" { rel skel:animationSource = </R/A>\n rel skel:skeleton = </R/S>\n"
-	"def Skeleton \"S\" { uniform token[] joints = [\"a\"]\n"
-	"uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]\n"
-	"uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))] }\n"
-	"def SkelAnimation \"A\" { uniform token[] joints = [\"a\"]\n uniform token[] blendShapes = [\"smile\"]\n"
-	"float[] blendShapeWeights = [0.75] }\n"
-	"def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n"
-	"point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]\n uniform token[] skel:blendShapes = [\"smile\"]\n"
-	"rel skel:blendShapeTargets = </R/M/B>\n"
-	"int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1\n interpolation = \"vertex\")\n"
-	"float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1\n interpolation = \"vertex\")\n"
-	"def BlendShape \"B\" { uniform vector3f[] offsets = [(0, 0, 1)]\n uniform int[] pointIndices = [1]\n"
-	"uniform vector3f[] inbetweens:half = [(0, 0, 2)] (weight = 0.5) } } }";
-
-static void blend_shapes_rest_at_their_weights(void **state)
-{
-	(void)state;
-	reader *r = stage(shaped);
-	const hob_model *m = reader_model(r);
-	const hob_node *node = node_of(m, "M");
-	/* Half way: 2; at the end: 1. At 0.75 it is half of each. */
-	assert_int_equal(node->weight_count, 2);
-	assert_near(m->weights[node->weight_first], 0.5f);
-	assert_near(m->weights[node->weight_first + 1], 0.5f);
-	assert_near(m->meshes[0].targets[0].position[5], 1);
-	assert_near(m->meshes[0].targets[1].position[5], 2);
-	assert_name(m->meshes[0].targets[1].name, "smile:half");
-	reader_free(r);
-}
-
-/* From 0 to 1 in one second: a key where the in-between is passed. */
-static void in_betweens_bend_the_way_of_a_shape(void **state)
-{
-	(void)state;
-	char text[4096];
-	snprintf(text, sizeof text, "%s", shaped);
-	char *at = strstr(text, "float[] blendShapeWeights = [0.75] ");
-	assert_non_null(at);
-	static const char moving[] = "float[] blendShapeWeights.timeSamples = { 0: [0], 24: [1.5] } ";
-	size_t old = strlen("float[] blendShapeWeights = [0.75] ");
-	memmove(at + sizeof moving - 1, at + old, strlen(at + old) + 1);
-	memcpy(at, moving, sizeof moving - 1);
-	reader *r = stage(text);
-	const hob_model *m = reader_model(r);
-	assert_int_equal(m->clip_count, 1);
-	const hob_track *track = &m->clips[0].tracks[0];
-	assert_int_equal(track->key_count, 3);
-	assert_near(track->times[1], 1.0f / 3);
-	assert_near(track->values[2], 0);
-	assert_near(track->values[3], 1);
-	/* Beyond the end the last stretch goes on. */
-	assert_near(track->values[4], 2);
-	assert_near(track->values[5], -1);
-	reader_free(r);
-}
-
 #define CUBE                                                                                                 \
 	"def Mesh \"M\" { int[] faceVertexCounts = [4, 4, 4, 4, 4, 4]\n"                                         \
 	"int[] faceVertexIndices = [0,2,3,1, 4,5,7,6, 0,1,5,4, 2,6,7,3, 0,4,6,2, 1,3,7,5]\n"                     \
@@ -655,8 +598,6 @@ int main(void)
 		cmocka_unit_test(parts_of_other_stages_are_skipped),
 		cmocka_unit_test(a_setting_chooses_variants),
 		cmocka_unit_test(materialx_surfaces_are_read),
-		cmocka_unit_test(blend_shapes_rest_at_their_weights),
-		cmocka_unit_test(in_betweens_bend_the_way_of_a_shape),
 		cmocka_unit_test(surfaces_are_subdivided_when_asked),
 		cmocka_unit_test(creases_and_corners_stay_sharp),
 		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),
