@@ -3,6 +3,7 @@ import * as THREE from 'three';
 import { button, choice, h, slider, toggle } from './dom.js';
 import { text } from './text.js';
 
+const FRAMES = 30; /* a second */
 const speeds = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
 const seconds = (time) => `${time.toFixed(2)} s`;
 
@@ -16,7 +17,8 @@ class Pose {
 			object.morphTargetInfluences?.slice()]));
 	}
 
-	choose(clip) {
+	/* other: a second clip that has `share` of the pose, or -1 */
+	choose(clip, other = -1, share = 0) {
 		this.mixer.stopAllAction();
 		this.mixer.uncacheRoot(this.group);
 		for (const [object, position, quaternion, scale, weights] of this.rest) {
@@ -25,12 +27,15 @@ class Pose {
 			object.scale.copy(scale);
 			weights?.forEach((weight, i) => (object.morphTargetInfluences[i] = weight));
 		}
-		const found = this.group.animations[clip];
-		if (!found) return;
-		const action = this.mixer.clipAction(found);
-		action.setLoop(THREE.LoopOnce);
-		action.clampWhenFinished = true;
-		action.play();
+		const both = [[this.group.animations[clip], other < 0 ? 1 : 1 - share], [this.group.animations[other], share]];
+		for (const [found, weight] of both) {
+			if (!found || (found === both[0][0] && weight === share && other === clip)) continue;
+			const action = this.mixer.clipAction(found);
+			action.setLoop(THREE.LoopOnce);
+			action.clampWhenFinished = true;
+			action.setEffectiveWeight(weight);
+			action.play();
+		}
 	}
 
 	show(time) {
@@ -45,6 +50,8 @@ export class Clips {
 	loop = true;
 	playing = false;
 	poses = [];
+	other = -1;
+	share = 0.5;
 
 	/** changed(): the pose is another one. */
 	constructor(changed) {
@@ -63,6 +70,7 @@ export class Clips {
 		this.poses = [new Pose(group)];
 		this.names = group.animations.map((clip, i) => clip.name || `${text.clip} ${i + 1}`);
 		const again = name === undefined ? -1 : this.names.indexOf(name);
+		if (this.other >= this.names.length) this.other = -1;
 		this.build();
 		this.choose(again, { time: again < 0 ? 0 : this.time, playing: again >= 0 && keep });
 	}
@@ -70,7 +78,7 @@ export class Clips {
 	addModel(group) {
 		const pose = new Pose(group);
 		this.poses.push(pose);
-		pose.choose(this.clip);
+		pose.choose(this.clip, this.other, this.share);
 		if (this.clip >= 0) pose.show(this.time);
 	}
 
@@ -91,12 +99,44 @@ export class Clips {
 		const speed = choice(text.speed, speeds.map((value) => [String(value), `${value}×`]), String(this.speed),
 			(value) => (this.speed = Number(value)));
 		const loop = toggle(text.loop, this.loop, (on) => (this.loop = on));
-		this.bar.replaceChildren(this.play, this.select, this.scrubber, speed, loop);
+		const back = button('‹', () => this.step(-1), { 'aria-label': text.frameBack, title: text.frameBack });
+		const on = button('›', () => this.step(1), { 'aria-label': text.frameOn, title: text.frameOn });
+		this.bar.replaceChildren(this.play, this.select, back, on, this.scrubber, speed, loop, ...this.buildBlend());
+	}
+
+	/* With one clip there is nothing to blend. */
+	buildBlend() {
+		if (this.names.length < 2) return [];
+		const share = slider({ label: text.blendShare, min: 0, max: 1, step: 0.01, value: this.share, class: 'viewer-share',
+			say: (part) => `${Math.round(part * 100)} %`, change: (part) => this.blend(this.other, part) });
+		share.hidden = this.other < 0;
+		const second = choice(text.blend, [['-1', text.blendNone], ...this.names.map((name, i) => [String(i), name])], String(this.other),
+			(value) => {
+				share.hidden = Number(value) < 0;
+				this.blend(Number(value), this.share);
+			});
+		return [second, share];
+	}
+
+	/** A second clip has `share` of the pose; -1: none. */
+	blend(other, share) {
+		this.other = other;
+		this.share = share;
+		for (const pose of this.poses) pose.choose(this.clip, this.other, this.share);
+		this.seek(this.time);
+	}
+
+	/** Frames on (or back), of thirty a second. */
+	step(frames) {
+		if (this.clip < 0) return;
+		this.setPlaying(false);
+		const frame = Math.round(this.time * FRAMES) + frames;
+		this.seek(Math.min(Math.max(frame / FRAMES, 0), this.duration));
 	}
 
 	choose(clip, { time = 0, playing = false } = {}) {
 		this.clip = clip;
-		for (const pose of this.poses) pose.choose(clip);
+		for (const pose of this.poses) pose.choose(clip, this.other, this.share);
 		this.select.querySelector('select').value = String(clip);
 		const still = clip < 0;
 		this.scrubber.input.max = String(Math.max(this.duration, 0.001));

@@ -1,5 +1,6 @@
 /* Ways to look at a model other than with its materials, and the helpers drawn around it. */
 import * as THREE from 'three';
+import { VertexNormalsHelper } from 'three/addons/helpers/VertexNormalsHelper.js';
 
 function makeChecker() {
 	const side = 512;
@@ -34,6 +35,12 @@ export class Looks {
 		clay: () => new THREE.MeshStandardMaterial({ color: 0xb9b4ac, roughness: 0.75, metalness: 0, side: THREE.DoubleSide }),
 		normals: () => new THREE.MeshNormalMaterial({ side: THREE.DoubleSide }),
 		checker: () => new THREE.MeshStandardMaterial({ map: makeChecker(), roughness: 0.9, metalness: 0, side: THREE.DoubleSide }),
+		colors: () => new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide }),
+		uv2: () => {
+			const map = makeChecker();
+			map.channel = 1;
+			return new THREE.MeshStandardMaterial({ map, roughness: 0.9, metalness: 0, side: THREE.DoubleSide });
+		},
 		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0, side: THREE.DoubleSide }),
 	};
 
@@ -124,6 +131,32 @@ export function makeBounds(group, whole) {
 	});
 	if (!whole.isEmpty()) out.add(boxLines(whole, new THREE.LineBasicMaterial({ color: 0xe07b2c })));
 	return out;
+}
+
+/* More than so many lines are no help to anybody. */
+const NORMALS_MOST = 60000;
+
+/** A line for every normal, a fiftieth of the model long; null where there are none, or too many. */
+export function makeNormals(group, whole) {
+	const out = new THREE.Group();
+	const length = whole.isEmpty() ? 0.1 : whole.getSize(new THREE.Vector3()).length() / 50;
+	let left = NORMALS_MOST;
+	group.traverse((object) => {
+		const count = object.userData.hob ? object.geometry.attributes.normal?.count ?? 0 : 0;
+		left -= count;
+		if (count > 0 && left >= 0) out.add(new VertexNormalsHelper(object, length, 0x3d8bd4));
+	});
+	return out.children.length ? out : null;
+}
+
+/** Which looks this model has anything to show for. */
+export function looksOf(group) {
+	const has = { colors: false, uv2: false };
+	group.traverse(({ geometry }) => {
+		has.colors ||= Boolean(geometry?.attributes.color);
+		has.uv2 ||= Boolean(geometry?.attributes.uv1);
+	});
+	return (look) => has[look] ?? true;
 }
 
 export function makeSkeleton(group) {

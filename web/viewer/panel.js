@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { meshAttributes, meshLevels } from '../client/hob-format.js';
 import { number, size } from '../app/format.js';
-import { button, h, slider } from './dom.js';
+import { button, choice, h, slider } from './dom.js';
 import { text } from './text.js';
 
 export function section(title, ...children) {
@@ -132,4 +132,53 @@ export function factSection(group, box, meshletCount, joints) {
 	if (joints) facts.push([text.joints, number(joints)]);
 	if (meshletCount !== null) facts.push([text.meshletsCount, number(meshletCount)]);
 	return section(text.facts, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))));
+}
+
+const memoryOf = (group) => {
+	const seen = new Set();
+	let bytes = 0;
+	const add = (thing, size_of) => {
+		if (thing && !seen.has(thing)) {
+			seen.add(thing);
+			bytes += size_of(thing);
+		}
+	};
+	const picture = (texture) => {
+		const levels = texture.mipmaps?.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
+		return levels || ((texture.image?.width ?? 0) * (texture.image?.height ?? 0) * 16) / 3;
+	};
+	group.traverse(({ geometry, material }) => {
+		for (const attribute of geometry ? [...Object.values(geometry.attributes), geometry.index] : []) add(attribute?.array, (array) => array.byteLength);
+		for (const each of [material].flat().filter(Boolean))
+			for (const value of Object.values(each)) if (value?.isTexture) add(value, picture);
+	});
+	return bytes;
+};
+
+/** What the newest picture took. Answers the section with refresh(costs). */
+export function costSection(group) {
+	const rows = Object.fromEntries(Object.entries(text.costOf).map(([name, label]) => [name, [label, h('dd')]]));
+	const made = section(text.costs, h('dl', {}, Object.values(rows).map(([label, value]) => h('div', {}, h('dt', {}, label), value))));
+	const memory = size(memoryOf(group));
+	made.refresh = ({ ms, draws, triangles }) => {
+		rows.ms[1].textContent = `${ms.toFixed(1)}\u00a0ms`;
+		rows.draws[1].textContent = number(draws);
+		rows.triangles[1].textContent = number(triangles);
+		rows.memory[1].textContent = memory;
+	};
+	return made;
+}
+
+/** change(surroundings, exposure) */
+export function lightSection(light, change) {
+	const exposure = slider({ label: text.exposure, min: -3, max: 3, step: 0.1, value: Math.log2(light.exposure),
+		say: (stops) => `${stops > 0 ? '+' : ''}${Number(stops).toFixed(1)} EV`, change: (stops) => {
+			light.exposure = 2 ** stops;
+			change(light.surroundings, light.exposure);
+		} });
+	const around = choice(text.surroundings, Object.entries(text.surroundingsOf), light.surroundings, (name) => {
+		light.surroundings = name;
+		change(light.surroundings, light.exposure);
+	});
+	return section(text.light, around, exposure);
 }

@@ -5,6 +5,43 @@ import { colourOf, onTheme } from '../app/theme.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { distanceFor } from './frame.js';
 
+/* One WebGL context serves the page: what an asset's view leaves behind, the next one takes. Made anew, it costs a second. */
+let spare = null;
+
+function makeSurface() {
+	const canvas = document.createElement('canvas');
+	const renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+	renderer.toneMapping = THREE.NeutralToneMapping;
+	const generator = new THREE.PMREMGenerator(renderer);
+	const environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
+	generator.dispose();
+	return { canvas, renderer, environment };
+}
+
+/** {canvas, renderer, environment}; throws where there is no WebGL. */
+function takeSurface() {
+	const surface = spare ?? makeSurface();
+	spare = null;
+	return surface;
+}
+
+/* One that has lost its context, or a second one, is let go. */
+function giveSurface(surface) {
+	const { canvas, renderer, environment } = surface;
+	renderer.setRenderTarget(null);
+	renderer.setScissorTest(false);
+	renderer.renderLists.dispose();
+	for (const { name } of [...canvas.attributes]) if (!['width', 'height'].includes(name)) canvas.removeAttribute(name);
+	canvas.remove();
+	if (!spare && !renderer.getContext().isContextLost()) {
+		spare = surface;
+		return;
+	}
+	environment.dispose();
+	renderer.dispose();
+	renderer.forceContextLoss();
+}
+
 const fov = 35;
 const from = new THREE.Vector3(0.55, 0.4, 1).normalize();
 
@@ -21,18 +58,22 @@ export class Stage {
 	/** Called before each part of a picture: 'cooked' or 'source'. */
 	onSide = () => {};
 
-	constructor(canvas, host) {
+	/** The canvas becomes the first child of `host`. */
+	constructor(host) {
+		this.surface = takeSurface();
+		const { canvas, renderer, environment } = this.surface;
 		this.canvas = canvas;
+		this.renderer = renderer;
 		this.host = host;
-		this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
-		this.renderer.toneMapping = THREE.NeutralToneMapping;
+		host.prepend(canvas);
 		this.scene = new THREE.Scene();
 		this.scene.background = new THREE.Color(0x30343a);
-		this.environment = new THREE.PMREMGenerator(this.renderer).fromScene(new RoomEnvironment(), 0.04).texture;
-		this.scene.environment = this.environment;
-		const sun = new THREE.DirectionalLight(0xffffff, 1.5);
-		sun.position.set(1, 2, 1.5);
-		this.scene.add(sun, this.models);
+		this.scene.environment = environment;
+		renderer.toneMappingExposure = 1;
+		this.sun = new THREE.DirectionalLight(0xffffff, 1.5);
+		this.sun.position.set(1, 2, 1.5);
+		this.even = new THREE.AmbientLight(0xffffff, 0);
+		this.scene.add(this.sun, this.even, this.models);
 		this.camera = new THREE.PerspectiveCamera(fov, 1, 0.01, 100);
 		this.camera.position.copy(from);
 		this.controls = new OrbitControls(this.camera, canvas);
@@ -83,7 +124,10 @@ export class Stage {
 		const seconds = this.running ? Math.min((now - this.last) / 1000, 0.25) : 0;
 		this.last = now;
 		this.running = this.onFrame(seconds);
+		const began = performance.now();
 		this.draw();
+		this.took = performance.now() - began;
+		this.drawn?.();
 		if (this.running) this.invalidate();
 	}
 
@@ -117,6 +161,8 @@ export class Stage {
 		this.onSide(side);
 		this.scene.overrideMaterial = this.override ?? null;
 		this.renderer.render(this.scene, camera);
+		const { calls: draws, triangles } = this.renderer.info.render;
+		this.counts = { draws, triangles }; /* of the models alone */
 		this.scene.overrideMaterial = null;
 		this.renderer.autoClear = false;
 		if (this.wireframe) this.drawWire(camera);
@@ -187,6 +233,42 @@ export class Stage {
 		this.invalidate();
 	}
 
+	/** surroundings: 'room' is lit from all sides and by a sun, 'sun' by that alone, 'flat' the same from everywhere. */
+	setLight(surroundings, exposure) {
+		this.scene.environment = surroundings === 'room' ? this.surface.environment : null;
+		this.sun.intensity = { room: 1.5, sun: 3.5, flat: 0 }[surroundings];
+		this.even.intensity = { room: 0, sun: 0.15, flat: 3 }[surroundings];
+		this.renderer.toneMappingExposure = exposure;
+		this.invalidate();
+	}
+
+	/** A ray through a place of the canvas, in pixels of the page. */
+	rayAt(x, y) {
+		const { left, top, width, height } = this.canvas.getBoundingClientRect();
+		const caster = new THREE.Raycaster();
+		caster.setFromCamera(new THREE.Vector2(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2), this.activeCamera());
+		return caster;
+	}
+
+	/** Where the free camera is and looks; set again with place(). */
+	where() {
+		return { from: this.camera.position.toArray(), to: this.controls.target.toArray() };
+	}
+
+	place({ from: at, to }) {
+		this.camera.position.fromArray(at);
+		this.controls.target.fromArray(to);
+		this.controls.update();
+		this.invalidate();
+	}
+
+	/** {ms, draws, triangles, geometries, textures, programs} of the newest picture. */
+	costs() {
+		const { memory, programs } = this.renderer.info;
+		const { geometries, textures } = memory;
+		return { ms: this.took ?? 0, draws: 0, triangles: 0, ...this.counts, geometries, textures, programs: programs.length };
+	}
+
 	/** One picture of one side without helpers, as the canvas's data URL; `side` pixels square, or as it is on screen. */
 	capture(which, side) {
 		const { helpers } = this;
@@ -215,10 +297,8 @@ export class Stage {
 		this.sizes.disconnect();
 		this.unwatchTheme();
 		this.controls.dispose();
-		this.environment.dispose();
 		this.wire.dispose();
-		this.renderer.dispose();
-		this.renderer.forceContextLoss();
+		giveSurface(this.surface);
 	}
 }
 

@@ -13,11 +13,13 @@ import { clock } from '../app/format.js';
 import { Clips } from './clips.js';
 import { button, choice, h, slider, toggle } from './dom.js';
 import { boxOf } from './frame.js';
-import { Looks, disposeHelper, makeBounds, makeGrid, makeSkeleton, showMeshlets } from './looks.js';
+import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton, showMeshlets } from './looks.js';
 import { TextureInspector, materialSection } from './materials.js';
-import { factSection, levelSection, measureLevels, morphSection } from './panel.js';
+import { costSection, factSection, levelSection, lightSection, measureLevels, morphSection } from './panel.js';
+import { readPlace, writePlace } from './place.js';
 import { Stage } from './stage.js';
 import { text } from './text.js';
+import { Tree } from './tree.js';
 
 const turnStep = Math.PI / 24;
 const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
@@ -29,6 +31,8 @@ class Viewer {
 	model = null;
 	source = null;
 	turns = 0;
+	light = { surroundings: 'room', exposure: 1 };
+	ends = new AbortController();
 
 	constructor(element, { asset, events, signal }) {
 		this.asset = asset;
@@ -49,14 +53,13 @@ class Viewer {
 
 	build() {
 		const hint = h('p', { class: 'viewer-hidden', id: 'viewer-keys' }, text.keys);
-		this.canvas = h('canvas', { class: 'viewer-canvas', tabindex: '0', role: 'application', 'aria-roledescription': text.viewRole,
-			'aria-label': text.view(this.asset.path), 'aria-describedby': 'viewer-keys', onkeydown: (event) => this.press(event) });
 		this.says = h('p', { class: 'viewer-says', role: 'status' }, text.loading);
 		this.alert = h('div', { class: 'viewer-alert', role: 'alert', hidden: true });
 		this.tools = h('div', { class: 'viewer-tools', role: 'toolbar', 'aria-label': text.viewRole });
 		this.divider = h('div', { class: 'viewer-divider', hidden: true });
 		this.clips = new Clips(() => this.changed());
-		this.stageHost = h('div', { class: 'viewer-stage' }, this.canvas, this.divider, this.says, this.alert);
+		this.tree = new Tree(() => this.drawPicked());
+		this.stageHost = h('div', { class: 'viewer-stage' }, this.divider, this.says, this.alert);
 		this.panel = h('div', { class: 'viewer-panel' });
 		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
 			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
@@ -65,24 +68,40 @@ class Viewer {
 
 	start() {
 		try {
-			this.stage = new Stage(this.canvas, this.stageHost);
+			this.stage = new Stage(this.stageHost);
 		} catch {
 			this.says.textContent = text.noWebgl;
 			return false;
 		}
 		const { stage } = this;
+		this.dressCanvas(stage.canvas);
 		this.loader.detectSupport(stage.renderer);
 		stage.onFrame = (passed) => this.frame(passed);
 		stage.onSide = (side) => this.showSide(side);
 		stage.onGrab = () => stage.through && this.lookThrough(-1);
 		stage.onTheme = () => this.model && this.drawGrid();
-		this.canvas.addEventListener('webglcontextlost', () => (this.says.textContent = text.lost));
-		this.canvas.addEventListener('webglcontextrestored', () => {
-			this.says.textContent = '';
-			stage.invalidate();
-		});
 		this.inspector = new TextureInspector(stage.renderer, this.root);
 		return true;
+	}
+
+	/* The canvas belongs to the page, and is this view's until it ends. */
+	dressCanvas(canvas) {
+		const { signal } = this.ends;
+		for (const [name, value] of Object.entries({ class: 'viewer-canvas', tabindex: '0', role: 'application',
+			'aria-roledescription': text.viewRole, 'aria-label': text.view(this.asset.path), 'aria-describedby': 'viewer-keys' }))
+			canvas.setAttribute(name, value);
+		canvas.addEventListener('keydown', (event) => this.press(event), { signal });
+		let down = null;
+		canvas.addEventListener('pointerdown', (event) => (down = [event.clientX, event.clientY]), { signal });
+		canvas.addEventListener('click', ({ clientX, clientY }) => {
+			const moved = !down || Math.hypot(clientX - down[0], clientY - down[1]) > 4;
+			if (this.model && !moved) this.tree.pick(this.stage.rayAt(clientX, clientY));
+		}, { signal });
+		canvas.addEventListener('webglcontextlost', () => (this.says.textContent = text.lost), { signal });
+		canvas.addEventListener('webglcontextrestored', () => {
+			this.says.textContent = '';
+			this.stage.invalidate();
+		}, { signal });
 	}
 
 	/* ---- the model */
@@ -101,6 +120,7 @@ class Viewer {
 			this.says.textContent = '';
 			this.adopt();
 			this.stage.fit(this.box);
+			this.openPlace(readPlace(new URLSearchParams(location.search).get('view')));
 			this.drawGrid();
 		} catch (error) {
 			if (this.ended) return;
@@ -121,6 +141,9 @@ class Viewer {
 		this.cameras = [];
 		model.traverse((object) => object.isCamera && this.cameras.push(object));
 		this.clips.setModel(model);
+		this.tree.setModel(model);
+		if (this.helpers.normals) this.setNormals(true);
+		if (this.helpers.picked) this.drawPicked();
 		if (this.helpers.bounds) this.setBounds(true);
 		if (this.helpers.skeleton) this.setSkeleton(true);
 		this.setLook(this.look);
@@ -251,6 +274,36 @@ class Viewer {
 		this.setHelper('skeleton', on ? makeSkeleton(this.model) : null);
 	}
 
+	setNormals(on) {
+		const made = on ? makeNormals(this.model, this.box) : null;
+		this.setHelper('normals', made);
+	}
+
+	drawPicked() {
+		const box = this.tree.pickedBox();
+		this.setHelper('picked', box && !box.isEmpty() ? new THREE.Box3Helper(box, 0xe07b2c) : null);
+	}
+
+	/* A view that somebody sent. */
+	openPlace(place) {
+		if (!place) return;
+		if (place.level > 0 && place.level < this.levels.length) this.setLod(place.level);
+		if (text.looks[place.look]) this.setLook(place.look);
+		if (place.clip >= 0 && place.clip < (this.clips.names?.length ?? 0)) this.clips.choose(place.clip, { time: place.time });
+		this.stage.place(place);
+		this.buildTools();
+		this.buildPanel();
+	}
+
+	async copyLink() {
+		const { lod: level, look, clips } = this;
+		const address = new URL(location.href);
+		address.searchParams.set('view', writePlace({ ...this.stage.where(), level, look, clip: clips.clip, time: clips.time }));
+		history.replaceState(history.state, '', address);
+		await navigator.clipboard?.writeText(address.href);
+		this.say(text.linkDone);
+	}
+
 	drawGrid() {
 		this.setHelper('grid', this.gridOff ? null : makeGrid(this.box, this.stage.lines));
 	}
@@ -304,7 +357,8 @@ class Viewer {
 	/* ---- controls */
 
 	buildTools() {
-		const looks = Object.entries(text.looks);
+		const has = looksOf(this.model);
+		const looks = Object.entries(text.looks).filter(([look]) => has(look));
 		const skeleton = this.model.userData.cooked.anims?.find('SKIN')?.count > 0;
 		const groups = [
 			[choice(text.shading, looks, this.look, (look) => this.setLook(look)),
@@ -313,6 +367,7 @@ class Viewer {
 					this.stage.invalidate();
 				}),
 				toggle(text.bounds, Boolean(this.helpers.bounds), (on) => this.setBounds(on)),
+				toggle(text.normalLines, Boolean(this.helpers.normals), (on) => this.setNormals(on)),
 				skeleton && toggle(text.skeleton, Boolean(this.helpers.skeleton), (on) => this.setSkeleton(on)),
 				toggle(text.grid, !this.gridOff, (on) => {
 					this.gridOff = !on;
@@ -327,6 +382,7 @@ class Viewer {
 					this.stage.invalidate();
 				}),
 			isGltf(this.asset) && (this.compareButton = toggle(text.compare, Boolean(this.source), (on) => this.setCompare(on))),
+			button(text.link, () => this.copyLink(), { title: text.linkHint }),
 			button(text.picture, () => this.savePicture()),
 			button(text.fit, () => this.fit(), { title: text.fitHint })],
 		];
@@ -340,7 +396,22 @@ class Viewer {
 		this.drawFacts();
 		const notes = this.problems.length ? h('ul', { class: 'viewer-notes' }, this.problems.map((each) => h('li', {}, each))) : null;
 		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod, (lod) => this.setLod(lod)), this.morphs,
-			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)), notes, this.factsHost].filter(Boolean));
+			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)), this.tree.section(), notes,
+			lightSection(this.light, (surroundings, exposure) => this.stage.setLight(surroundings, exposure)), this.factsHost,
+			this.buildCosts()].filter(Boolean));
+	}
+
+	buildCosts() {
+		const { stage } = this;
+		const made = costSection(this.model);
+		let waiting = 0;
+		stage.drawn = () => {
+			waiting ||= setTimeout(() => {
+				waiting = 0;
+				if (!this.ended) made.refresh(stage.costs());
+			}, 250);
+		};
+		return made;
 	}
 
 	drawFacts() {
@@ -371,6 +442,9 @@ class Viewer {
 			'-': () => stage.approach(1.15),
 			f: () => this.fit(),
 			F: () => this.fit(),
+			p: () => this.savePicture(),
+			',': () => this.clips.step(-1),
+			'.': () => this.clips.step(1),
 		}[event.key];
 		if (!run || !this.model) return;
 		if (stage.through) this.lookThrough(-1);
@@ -387,6 +461,7 @@ class Viewer {
 	destroy() {
 		if (this.ended) return;
 		this.ended = true;
+		this.ends.abort();
 		clearTimeout(this.saying);
 		this.unlisten?.();
 		this.loader.abort();

@@ -1,0 +1,123 @@
+/* The 3D view beyond the picture: one WebGL context for all assets, the parts of a model, light, links to a view, clips by frames. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { missing, project, withoutDashboard } from './bench.mjs';
+import { assertAccessible, openStudio } from './studio.mjs';
+
+const path = JSON.stringify(join(project, 'tests/integration'));
+const run = (lines) => execFileSync('python3', ['-c', `import sys; sys.path.insert(0, ${path}); import robot, hobtest\n${lines}`]);
+const model = (name) => readFileSync(join(project, 'tests/data/models/simple', name));
+const files = {
+	'robot.gltf': run('sys.stdout.write(robot.text(robot.model()))'), 'box.glb': model('BoxVertexColors.glb'), 'spot.obj': model('spot.obj'),
+	'color.png': run('sys.stdout.buffer.write(hobtest.png(200, 40, 40))'),
+	'normal.png': run('sys.stdout.buffer.write(hobtest.png(128, 50, 220))'),
+};
+
+describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? false }, () => {
+	let studio;
+	let page;
+	before(async () => {
+		studio = await openStudio(files);
+		await studio.sync();
+		page = await studio.newPage('/ui/asset/art/robot.gltf');
+		await page.setViewportSize({ width: 900, height: 700 });
+		await shown('robot.gltf');
+	});
+	after(() => studio.close());
+	const shown = (name) => page.waitForFunction((wanted) => {
+		const found = document.querySelector('.viewer-root')?.parentElement.viewer;
+		return found?.asset.path === wanted && found.levels && found.stage.took !== undefined;
+	}, name);
+	const go = async (name) => {
+		await page.evaluate((to) => {
+			history.pushState(null, '', to);
+			dispatchEvent(new PopStateEvent('popstate'));
+		}, `/ui/asset/art/${name}`);
+		await shown(name);
+	};
+	const viewer = (act, given) => page.evaluate(`(${act})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(given ?? null)})`);
+	const picture = () => viewer((v) => v.capture('cooked', 96));
+
+	test('one context serves every asset, and what it holds does not grow', async () => {
+		await viewer((v) => (globalThis.firstCanvas = v.stage.canvas));
+		const held = [];
+		for (let round = 0; round < 4; round++) {
+			for (const name of ['box.glb', 'spot.obj', 'robot.gltf']) await go(name);
+			held.push(await viewer((v) => {
+				v.stage.draw();
+				const { geometries, textures } = v.stage.costs();
+				return { geometries, textures, same: v.stage.canvas === globalThis.firstCanvas };
+			}));
+		}
+		assert.ok(held.every(({ same }) => same), 'the canvas of the first asset is that of all');
+		assert.deepEqual(held[3], held[1]);
+	});
+
+	test('a part is found by name, by a click, hidden and shown alone', async () => {
+		const tree = page.locator('.viewer-tree');
+		const whole = await picture();
+		await page.getByLabel('Find a part').fill('arm');
+		assert.ok(await tree.getByRole('listitem').count() >= 1);
+		assert.equal(await tree.getByRole('button', { name: 'grip', exact: true }).count(), 0);
+		await tree.getByRole('button', { name: 'Hide arm' }).first().click();
+		const without = await picture();
+		assert.notEqual(without, whole);
+		await tree.getByRole('button', { name: 'Hide arm' }).first().click();
+		assert.equal(await picture(), whole, 'shown again, the picture is the one before');
+		await tree.getByRole('button', { name: 'Alone arm' }).first().click();
+		assert.ok(![whole, without].includes(await picture()));
+		await tree.getByRole('button', { name: 'Alone arm' }).first().click();
+		await page.getByLabel('Find a part').fill('');
+		const at = await viewer((v) => {
+			const center = v.box.min.clone().set(1.95, 0.53, 0.45).project(v.stage.camera);
+			const { clientWidth: width, clientHeight: height } = v.stage.canvas;
+			return { x: ((center.x + 1) / 2) * width, y: ((1 - center.y) / 2) * height };
+		});
+		await page.locator('.viewer-canvas').click({ position: at });
+		const picked = tree.locator('li[aria-current]');
+		await picked.waitFor();
+		assert.match(await picked.textContent(), /128 triangles, 81 vertices/);
+	});
+
+	test('light and exposure change the picture, vertex colours are shown, axe finds nothing', async () => {
+		const before = await picture();
+		await page.getByLabel('Surroundings').selectOption('sun');
+		const sun = await picture();
+		assert.notEqual(sun, before);
+		await page.getByLabel('Exposure').fill('1.5');
+		assert.notEqual(await picture(), sun);
+		await page.getByLabel('Show', { exact: true }).selectOption('colors').catch(() => page.locator('.viewer-tools select').first().selectOption('colors'));
+		assert.notEqual(await picture(), sun);
+		await page.getByRole('button', { name: 'Normals as lines' }).click();
+		assert.ok(await viewer((v) => v.helpers.normals.children.length) > 0);
+		await assertAccessible(page);
+	});
+
+	test('frames are stepped through, two clips are blended, and a link opens the same view', async () => {
+		await viewer((v) => v.clips.choose(0, { time: 0 }));
+		await page.getByRole('button', { name: 'One frame on' }).click();
+		await page.getByRole('button', { name: 'One frame on' }).click();
+		assert.ok(Math.abs(await viewer((v) => v.clips.time) - 2 / 30) < 1e-6);
+		const y = () => viewer((v) => v.model.getObjectByName('body').position.y);
+		await viewer((v) => v.clips.seek(0.5));
+		assert.ok(Math.abs(await y() - 0.5) < 1e-4);
+		await viewer((v) => v.clips.blend(1, 0.5));
+		assert.ok((await y()) < 0.4 && (await y()) > 0.1, 'half of the pose is the other clip');
+		await viewer((v) => v.clips.blend(-1, 0.5));
+		await viewer((v) => v.stage.turn(0.6, -0.2));
+		const there = await viewer((v) => v.stage.where());
+		await page.getByRole('button', { name: 'Copy link' }).click();
+		const link = await page.evaluate(() => navigator.clipboard.readText());
+		assert.match(link, /view=[-0-9.*_a-z]+$/);
+		const other = await studio.newPage(new URL(link).pathname + new URL(link).search);
+		await other.waitForFunction(() => document.querySelector('.viewer-root')?.parentElement.viewer?.levels);
+		const opened = await other.evaluate(`(() => { const v = document.querySelector('.viewer-root').parentElement.viewer;
+			return { where: v.stage.where(), look: v.look, clip: v.clips.clip, time: v.clips.time }; })()`);
+		for (const side of ['from', 'to']) opened.where[side].forEach((value, i) => assert.ok(Math.abs(value - there[side][i]) < 1e-3));
+		assert.deepEqual([opened.look, opened.clip, opened.time], ['colors', 0, 0.5]);
+		assert.deepEqual(studio.complaints, []);
+	});
+});

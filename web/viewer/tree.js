@@ -1,0 +1,152 @@
+/* The parts of a model as a tree: found by name or by a click into the picture, hidden, or shown alone, with what each costs. */
+import * as THREE from 'three';
+import { NONE, meshLevels } from '../client/hob-format.js';
+import { number } from '../app/format.js';
+import { button, h, newId, toggle } from './dom.js';
+import { section } from './panel.js';
+import { text } from './text.js';
+
+const ROWS = 200; /* of a tree that is longer a search finds the rest */
+
+/* [{object, depth, path, name}] from the top; path tells an object again after the model was cooked anew. */
+function listParts(group) {
+	const out = [];
+	const walk = (object, depth, above) => {
+		const seen = new Map();
+		for (const child of object.children) {
+			const name = child.userData.name || child.name || child.type;
+			const nth = seen.get(name) ?? 0;
+			seen.set(name, nth + 1);
+			const path = `${above}/${name}${nth ? `#${nth}` : ''}`;
+			out.push({ object: child, depth, path, name });
+			walk(child, depth + 1, path);
+		}
+	};
+	walk(group, 0, '');
+	return out;
+}
+
+const isInside = (object, ancestor) => {
+	for (let at = object; at; at = at.parent) if (at === ancestor) return true;
+	return false;
+};
+
+/** What drawing one object costs, and how finely its textures lie on it: "1,234 triangles, 700 vertices, 512 texels per metre". */
+export function costOf(group, object) {
+	const { meshes, geometry, pictures } = group.userData.cooked;
+	const sum = { triangles: 0, vertices: 0, draws: 0 };
+	let density = 0;
+	object.traverse((each) => {
+		const index = each.userData.hob?.mesh;
+		if (index === undefined) return;
+		const mesh = geometry.meshes[index];
+		const [full] = meshLevels(meshes, mesh);
+		sum.draws++;
+		sum.vertices += mesh.vertex_count;
+		if (full && mesh.topology === 0) sum.triangles += full.index_count / 3;
+		const ref = pictures.records[mesh.material]?.textures[0];
+		const image = ref === undefined || ref === NONE ? null : pictures.images[pictures.texrefs[ref].image];
+		if (image && mesh.uv_density) density = Math.max(density, mesh.uv_density * Math.max(image.width, image.height));
+	});
+	return [text.countOf.triangles(number(sum.triangles)), text.countOf.vertices(number(sum.vertices)),
+		sum.draws > 1 && text.countOf.draws(number(sum.draws)), density > 0 && text.countOf.texels(number(Math.round(density)))]
+		.filter(Boolean).join(', ');
+}
+
+/** The state and the section of the tree; `changed()` is called when another picture is due. */
+export class Tree {
+	hidden = new Set();
+	alone = null;
+	picked = null;
+	words = '';
+
+	constructor(changed) {
+		this.changed = changed;
+	}
+
+	/** A model in place of an earlier one: what was hidden, alone and picked stays, by path. */
+	setModel(group) {
+		this.group = group;
+		this.parts = listParts(group);
+		const paths = new Set(this.parts.map(({ path }) => path));
+		this.hidden = new Set([...this.hidden].filter((path) => paths.has(path)));
+		if (!paths.has(this.alone)) this.alone = null;
+		if (!paths.has(this.picked)) this.picked = null;
+		this.apply();
+	}
+
+	find(path) {
+		return this.parts.find((part) => part.path === path) ?? null;
+	}
+
+	/** Sets which objects are drawn. */
+	apply() {
+		const alone = this.find(this.alone)?.object;
+		const hidden = this.parts.filter(({ path }) => this.hidden.has(path)).map(({ object }) => object);
+		for (const { object } of this.parts)
+			if (object.userData.hob)
+				object.visible = (!alone || isInside(object, alone)) && !hidden.some((each) => isInside(object, each));
+	}
+
+	set(change) {
+		change();
+		this.apply();
+		this.draw();
+		this.changed();
+	}
+
+	/** The part that a ray meets first; null: none. */
+	pick(raycaster) {
+		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => object.visible && object.userData.hob);
+		this.choose(hit ? this.parts.find(({ object }) => object === hit.object)?.path ?? null : null);
+		return hit ?? null;
+	}
+
+	choose(path) {
+		this.set(() => (this.picked = path === this.picked ? null : path));
+		this.rows?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+	}
+
+	/** The box of what is picked, in the world; null: nothing is. */
+	pickedBox() {
+		const part = this.find(this.picked);
+		return part ? new THREE.Box3().setFromObject(part.object) : null;
+	}
+
+	section() {
+		if (this.parts.length < 2) return null;
+		const id = newId('search');
+		this.rows = h('ul', { class: 'viewer-tree' });
+		this.search = h('input', { id, type: 'search', value: this.words, placeholder: text.treeSearch, 'aria-label': text.treeSearch,
+			oninput: () => {
+				this.words = this.search.value;
+				this.draw();
+			} });
+		this.draw();
+		return section(`${text.tree} (${number(this.parts.length)})`, this.search, this.rows);
+	}
+
+	row({ object, depth, path, name }) {
+		const here = path === this.picked;
+		const line = h('li', { 'aria-current': here ? 'true' : null },
+			button(name, () => this.choose(path), { class: 'viewer-link viewer-part', title: path.slice(1) }),
+			toggle(text.hidePart, this.hidden.has(path), (on) => this.set(() => this.hidden[on ? 'add' : 'delete'](path)),
+				{ 'aria-label': `${text.hidePart} ${name}` }),
+			toggle(text.alone, this.alone === path, (on) => this.set(() => (this.alone = on ? path : null)),
+				{ 'aria-label': `${text.alone} ${name}` }),
+			here ? h('p', { class: 'viewer-quiet' }, costOf(this.group, object)) : null);
+		line.style.setProperty('--depth', Math.min(depth, 12));
+		return line;
+	}
+
+	draw() {
+		if (!this.rows) return;
+		const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
+		const found = this.parts.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+		const at = Math.max(0, found.findIndex(({ path }) => path === this.picked) - ROWS / 2);
+		const shown = found.slice(at, at + ROWS);
+		const more = found.length - shown.length;
+		this.rows.replaceChildren(...shown.map((part) => this.row(part)),
+			...(more > 0 ? [h('li', { class: 'viewer-quiet' }, text.treeMore(number(more)))] : []));
+	}
+}
