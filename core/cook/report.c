@@ -26,10 +26,37 @@ static void put_counts(const hob_cook_stats *s, hob_buf *out)
 		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras, s->warnings);
 }
 
+/* Without data where the scene does not know it: of meshes, skins and clips. */
+static hob_str name_of(const hob_baked_scene *scene, const hob_baked_extra *extra)
+{
+	hob_str name = HOB_STR("");
+	switch (extra->kind) {
+	case HOB_EXTRA_SCENE:
+		name = scene->scenes[extra->index].name;
+		break;
+	case HOB_EXTRA_NODE:
+		name = scene->names[extra->index];
+		break;
+	case HOB_EXTRA_MATERIAL:
+		name = scene->material_names[extra->index];
+		break;
+	case HOB_EXTRA_CAMERA:
+		name = scene->cameras[extra->index].name;
+		break;
+	case HOB_EXTRA_LIGHT:
+		name = scene->lights[extra->index].name;
+		break;
+	default:
+		return (hob_str){0};
+	}
+	return name.data ? name : HOB_STR("");
+}
+
 /* ,"extras":[{"of":"node","index":3,"name":"body","values":{...},"extensions":{...}}] */
 static void put_extras(const hob_baked_scene *scene, hob_buf *out)
 {
-	static const char *const kinds[] = {"file", "scene", "node", "material"};
+	static const char *const kinds[] = {"file",	  "scene", "node", "material", "mesh",
+										"camera", "light", "skin", "clip"};
 	size_t start = out->size;
 	uint32_t i = 0;
 	hob_buf_put_str(out, HOB_STR(",\"extras\":["));
@@ -39,11 +66,10 @@ static void put_extras(const hob_baked_scene *scene, hob_buf *out)
 			break;
 		hob_buf_printf(out, "%s{\"of\":\"%s\",\"index\":%u", i > 0 ? "," : "", kinds[extra->kind],
 					   extra->index);
-		if (extra->kind != HOB_EXTRA_FILE) {
+		hob_str name = name_of(scene, extra);
+		if (name.data) {
 			hob_buf_put_str(out, HOB_STR(",\"name\":"));
-			hob_buf_put_json(out, extra->kind == HOB_EXTRA_SCENE  ? scene->scenes[extra->index].name
-								  : extra->kind == HOB_EXTRA_NODE ? scene->names[extra->index]
-																  : scene->material_names[extra->index]);
+			hob_buf_put_json(out, name);
 		}
 		if (extra->extras.values.len > 0) {
 			hob_buf_put_str(out, HOB_STR(",\"values\":"));

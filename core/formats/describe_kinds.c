@@ -268,7 +268,8 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 	static const struct {
 		const char *what;
 		uint32_t names; /* section of the names of things of this kind, 0 = none */
-	} kinds[] = {{"file", 0}, {"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}};
+	} kinds[] = {{"file", 0},	{"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}, {"mesh", 0},
+				 {"camera", 0}, {"light", 0}, {"skin", 0},			 {"clip", 0}};
 	hob_pack_array extras = hob_pack_find(pack, HOB_PK_XTRA);
 	if (extras.count)
 		hob_text_heading(t, "%u of extras: custom properties of the source", extras.count);

@@ -28,7 +28,7 @@ static bool is_above(const glb_writer *w, uint32_t root, const hob_pk_skin *skin
 	return true;
 }
 
-static bool put_skin(glb_writer *w, const hob_pk_skin *skin)
+static bool put_skin(glb_writer *w, const hob_pk_skin *skin, uint32_t index)
 {
 	hob_arena_mark mark = hob_arena_save(w->arena);
 	float *values = (float *)hob_arena_array(w->arena, skin->joint_count, 64, 16);
@@ -44,6 +44,7 @@ static bool put_skin(glb_writer *w, const hob_pk_skin *skin)
 	if (skin->root != HOB_PK_NONE && w->node_place[skin->root] != HOB_NONE && is_above(w, skin->root, skin))
 		hob_buf_printf(json, ",\"skeleton\":%u", w->node_place[skin->root]);
 	hob_glb_name(json, hob_pack_string(&w->animations, skin->name));
+	hob_glb_extras(w, json, HOB_PK_EXTRA_SKIN, index);
 	hob_buf_put(json, "}", 1);
 	hob_arena_restore(w->arena, mark);
 	return true;
@@ -60,7 +61,7 @@ bool hob_glb_put_skins(glb_writer *w)
 	for (uint32_t i = 0; i < skins.count; i++) {
 		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
 		w->skin_place[i] = skin->joint_count ? w->skins.count : HOB_NONE;
-		if (skin->joint_count && !put_skin(w, skin))
+		if (skin->joint_count && !put_skin(w, skin, i))
 			return false;
 	}
 	return true;
@@ -259,6 +260,7 @@ static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 				   HOB_FMT(hob_buf_str(&c->json_samplers.text)),
 				   HOB_FMT(hob_buf_str(&c->json_channels.text)));
 	hob_glb_name(json, name);
+	hob_glb_extras(c->w, json, HOB_PK_EXTRA_CLIP, id);
 	hob_buf_put(json, "}", 1);
 	return !(c->json_samplers.text.failed || c->json_channels.text.failed) ||
 		   hob_fail_memory(c->w->err, c->w->arena, "a clip");

@@ -294,22 +294,34 @@ static bool put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
 	return true;
 }
 
-static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *mesh)
+/* The names of morph targets stand among the extras, too, by a custom of exporters; a source that has them keeps its own. */
+static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *mesh, uint32_t first)
 {
+	const hob_pk_extra *extra = hob_pack_extra(&w->scene, HOB_PK_EXTRA_MESH, first);
+	hob_str own = extra ? hob_pack_string(&w->scene, extra->values) : (hob_str){0};
+	bool has_names = hob_str_find(own, HOB_STR("\"targetNames\":"), 0) != SIZE_MAX;
 	hob_pack_array morphs = hob_pack_find(&w->meshes, HOB_PK_MRPH);
 	hob_buf_printf(json, ",\"weights\":");
 	for (uint32_t t = 0; t < mesh->morph_count; t++) {
 		hob_buf_put(json, t ? "," : "[", 1);
 		hob_put_f32(json, HOB_PACK_AT(hob_pk_morph, morphs, mesh->morph_first + t)->weight);
 	}
-	hob_buf_printf(json, "],\"extras\":{\"targetNames\":");
+	hob_buf_put(json, "]", 1);
+	if (has_names || (own.len > 0 && own.data[0] != '{')) {
+		hob_glb_extras(w, json, HOB_PK_EXTRA_MESH, first);
+		return;
+	}
+	hob_buf_printf(json, ",\"extras\":{\"targetNames\":");
 	for (uint32_t t = 0; t < mesh->morph_count; t++) {
 		hob_buf_put(json, t ? "," : "[", 1);
 		hob_buf_put_json(
 			json,
 			hob_pack_string(&w->meshes, HOB_PACK_AT(hob_pk_morph, morphs, mesh->morph_first + t)->name));
 	}
-	hob_buf_printf(json, "]}");
+	hob_buf_put(json, "]", 1);
+	if (own.len > 2)
+		hob_buf_printf(json, ",%.*s", (int)own.len - 2, own.data + 1);
+	hob_buf_put(json, "}", 1);
 }
 
 static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
@@ -329,7 +341,9 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 	hob_buf_put(json, "]", 1);
 	hob_glb_name(json, hob_pack_string(&w->meshes, any->name));
 	if (any->morph_count)
-		put_target_names(w, json, any);
+		put_target_names(w, json, any, first);
+	else
+		hob_glb_extras(w, json, HOB_PK_EXTRA_MESH, first);
 	hob_buf_put(json, "}", 1);
 	return true;
 }

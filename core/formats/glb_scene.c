@@ -190,7 +190,7 @@ static float above(float value, float floor)
 	return value > floor ? value : floor;
 }
 
-static void put_camera(glb_writer *w, const hob_pk_camera *c)
+static void put_camera(glb_writer *w, const hob_pk_camera *c, uint32_t index)
 {
 	hob_buf *json = hob_glb_next(&w->cameras);
 	if (c->type == HOB_PK_CAMERA_PERSPECTIVE) {
@@ -210,10 +210,11 @@ static void put_camera(glb_writer *w, const hob_pk_camera *c)
 	}
 	hob_buf_put(json, "}", 1);
 	hob_glb_name(json, hob_pack_string(&w->scene, c->name));
+	hob_glb_extras(w, json, HOB_PK_EXTRA_CAMERA, index);
 	hob_buf_put(json, "}", 1);
 }
 
-static void put_light(glb_writer *w, const hob_pk_light *l)
+static void put_light(glb_writer *w, const hob_pk_light *l, uint32_t index)
 {
 	static const char *const types[] = {"directional", "point", "spot"};
 	static const float quarter_turn = 1.57079637f;
@@ -235,6 +236,7 @@ static void put_light(glb_writer *w, const hob_pk_light *l)
 		hob_glb_float(json, "outerConeAngle", outer);
 		hob_buf_put(json, "}", 1);
 	}
+	hob_glb_extras(w, json, HOB_PK_EXTRA_LIGHT, index);
 	hob_buf_put(json, "}", 1);
 }
 
@@ -294,9 +296,9 @@ bool hob_glb_put_scene(glb_writer *w)
 	if (!hob_glb_roots_find(&roots, w))
 		return false;
 	for (uint32_t i = 0; i < cameras.count; i++)
-		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i));
+		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i), i);
 	for (uint32_t i = 0; i < lights.count; i++)
-		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i));
+		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i), i);
 	for (uint32_t i = 0; i < scenes.count; i++)
 		put_scene(&roots, i);
 	return true;

@@ -208,7 +208,11 @@ static bool check_json(const scene_checker *c, uint32_t string, bool object)
 static bool check_extras(const scene_checker *c, uint32_t scene_count)
 {
 	check_section extras = hob_check_find(c->file, HOB_PK_XTRA);
-	const uint32_t limits[] = {1, scene_count, c->node_count, HOB_PK_NONE};
+	const uint32_t cameras = hob_check_find(c->file, HOB_PK_CAMS).entry.count,
+				   lights = hob_check_find(c->file, HOB_PK_LGTS).entry.count;
+	/* Of other files, of which nothing is known here, anything. */
+	const uint32_t limits[] = {1,		scene_count, c->node_count, HOB_PK_NONE, HOB_PK_NONE,
+							   cameras, lights,		 HOB_PK_NONE,	HOB_PK_NONE};
 	uint32_t kind = 0, next = 0;
 	for (uint32_t i = 0; i < extras.entry.count; i++) {
 		hob_pk_extra extra;

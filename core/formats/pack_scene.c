@@ -6,7 +6,7 @@ _Static_assert(sizeof(hob_baked_hierarchy) == sizeof(hob_pk_hierarchy), "written
 _Static_assert(sizeof(hob_baked_link) == sizeof(hob_pk_link), "written as it is");
 _Static_assert(HOB_PK_NODE_MIRRORED == (int)HOB_NODE_MIRRORED, "tables and baked.h disagree");
 _Static_assert(HOB_PK_CAMERA_ORTHOGRAPHIC == (int)HOB_CAMERA_ORTHOGRAPHIC, "tables and model.h disagree");
-_Static_assert(HOB_PK_EXTRA_MATERIAL == (int)HOB_EXTRA_MATERIAL, "tables and baked.h disagree");
+_Static_assert(HOB_PK_EXTRA_CLIP == (int)HOB_EXTRA_CLIP, "tables and baked.h disagree");
 _Static_assert(HOB_PK_LIGHT_SPOT == (int)HOB_LIGHT_SPOT, "tables and model.h disagree");
 
 static void put_trs(pack_builder *b, const hob_baked_scene *scene)
@@ -105,7 +105,7 @@ static void put_extras(pack_builder *b, const hob_baked_scene *scene)
 			.extensions = hob_pack_add_string(b, scene->extras[i].extras.extensions),
 		};
 	hob_pack_add(b, HOB_PK_XTRA, extras, scene->extra_count, sizeof *extras);
-	b->ver_minor = 2;
+	b->ver_minor = scene->extras[scene->extra_count - 1].kind > HOB_EXTRA_MATERIAL ? 3 : 2;
 }
 
 bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *options, hob_buf *out,

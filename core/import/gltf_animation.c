@@ -300,7 +300,7 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 {
 	const cJSON *json = g->animations.items[id];
 	hob_gltf_list channels, samplers;
-	if (!hob_gltf_name(g, json, &clip->name, err) ||
+	if (!hob_gltf_name(g, json, &clip->name, err) || !hob_gltf_extras(g, json, &clip->extras, err) ||
 		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
 		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
 		return false;

@@ -365,13 +365,23 @@ static uint32_t joints_in_use(const hob_mesh *mesh)
 	return joints;
 }
 
+/* Names of morph targets, by a custom of exporters: the model has them as such. */
+static bool are_target_names_alone(const cJSON *json)
+{
+	const cJSON *values = hob_gltf_get(json, "extras"), *only = cJSON_IsObject(values) ? values->child : NULL;
+	return only && !only->next && strcmp(only->string, "targetNames") == 0;
+}
+
 static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives, hob_error *err)
 {
 	const cJSON *json = g->meshes.items[id];
 	hob_model *model = &g->model;
 	hob_str name;
-	if (!hob_gltf_name(g, json, &name, err))
+	hob_extras extras = {0};
+	if (!hob_gltf_name(g, json, &name, err) || !hob_gltf_extras(g, json, &extras, err))
 		return false;
+	if (are_target_names_alone(json))
+		extras.values = (hob_str){0};
 	for (uint32_t i = 0; i < primitives->count; i++) {
 		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i, .flat = true};
 		if (!read_primitive(g, json, primitives->items[i], &mesh, err))
@@ -385,6 +395,8 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 		uint32_t joints = joints_in_use(&mesh);
 		g->mesh_targets[id] = mesh.target_count;
 		g->mesh_joints[id] = joints > g->mesh_joints[id] ? joints : g->mesh_joints[id];
+		if (model->mesh_count == g->mesh_first[id])
+			mesh.extras = extras;
 		model->mesh_refs[model->mesh_count] = model->mesh_count;
 		model->meshes[model->mesh_count++] = mesh;
 	}

@@ -141,7 +141,8 @@ static bool read_camera(hob_gltf *g, const cJSON *json, hob_camera *out, hob_err
 {
 	hob_str type;
 	const cJSON *perspective, *orthographic;
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
+		!hob_gltf_string(json, "type", &type, err) ||
 		!hob_gltf_object(json, "perspective", &perspective, err) ||
 		!hob_gltf_object(json, "orthographic", &orthographic, err))
 		return false;
@@ -178,8 +179,8 @@ static bool read_light(hob_gltf *g, const cJSON *json, hob_light *out, hob_error
 	hob_str type;
 	const cJSON *spot;
 	*out = (hob_light){.color = {1, 1, 1}, .intensity = 1, .range = INFINITY, .outer_cone = 0.78539816f};
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
-		!hob_gltf_object(json, "spot", &spot, err) ||
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
+		!hob_gltf_string(json, "type", &type, err) || !hob_gltf_object(json, "spot", &spot, err) ||
 		!hob_gltf_floats(json, "color", 3, out->color, NULL, err) ||
 		!hob_gltf_float(json, "intensity", &out->intensity, err) ||
 		!hob_gltf_float(json, "range", &out->range, err) ||
@@ -262,7 +263,7 @@ static bool read_inverse_bind(hob_gltf *g, const cJSON *json, hob_skin *out, hob
 static bool read_skin(hob_gltf *g, const cJSON *json, uint32_t id, uint32_t *seen, hob_skin *out,
 					  hob_error *err)
 {
-	if (!hob_gltf_name(g, json, &out->name, err) ||
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
 		!hob_gltf_ids(g->result, json, "joints", g->nodes.count, &out->joints, &out->joint_count, err) ||
 		!hob_gltf_id(json, "skeleton", g->nodes.count, &out->root, err))
 		return false;

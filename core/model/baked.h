@@ -150,7 +150,12 @@ typedef enum hob_extra_kind {
 	HOB_EXTRA_FILE,
 	HOB_EXTRA_SCENE,
 	HOB_EXTRA_NODE,
-	HOB_EXTRA_MATERIAL
+	HOB_EXTRA_MATERIAL,
+	HOB_EXTRA_MESH,
+	HOB_EXTRA_CAMERA,
+	HOB_EXTRA_LIGHT,
+	HOB_EXTRA_SKIN,
+	HOB_EXTRA_CLIP
 } hob_extra_kind;
 
 /* Extras that are not empty, and what has them. */

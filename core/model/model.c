@@ -274,20 +274,24 @@ static bool check_extras(const hob_extras *extras, uint64_t *total, hob_error *e
 		   hob_fail(err, LIMIT, "extras of more than %llu bytes", HOB_LIMIT_EXTRAS_BYTES);
 }
 
+#define CHECK_EXTRAS(count, array, what)                                                                     \
+	for (uint32_t i = 0; i < model->count; i++)                                                              \
+		if (!check_extras(&model->array[i].extras, &total, err))                                             \
+	return hob_fail_in(err, what " %u", i)
+
 static bool check_all_extras(const hob_model *model, hob_error *err)
 {
 	uint64_t total = 0;
 	if (!check_extras(&model->extras, &total, err))
 		return hob_fail_in(err, "extras of the file");
-	for (uint32_t i = 0; i < model->scene_count; i++)
-		if (!check_extras(&model->scenes[i].extras, &total, err))
-			return hob_fail_in(err, "scene %u", i);
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (!check_extras(&model->nodes[i].extras, &total, err))
-			return hob_fail_in(err, "node %u", i);
-	for (uint32_t i = 0; i < model->material_count; i++)
-		if (!check_extras(&model->materials[i].extras, &total, err))
-			return hob_fail_in(err, "material %u", i);
+	CHECK_EXTRAS(scene_count, scenes, "scene");
+	CHECK_EXTRAS(node_count, nodes, "node");
+	CHECK_EXTRAS(material_count, materials, "material");
+	CHECK_EXTRAS(mesh_count, meshes, "mesh");
+	CHECK_EXTRAS(camera_count, cameras, "camera");
+	CHECK_EXTRAS(light_count, lights, "light");
+	CHECK_EXTRAS(skin_count, skins, "skin");
+	CHECK_EXTRAS(clip_count, clips, "clip");
 	return true;
 }
 

@@ -62,7 +62,8 @@ typedef struct hob_mesh {
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
 	uint32_t mapping_count;
-	bool flat; /* without normals its faces are flat, as in glTF and STL, rather than smooth */
+	bool flat;		   /* without normals its faces are flat, as in glTF and STL, rather than smooth */
+	hob_extras extras; /* of the source mesh, at the first of those that stand side by side */
 } hob_mesh;
 
 typedef struct hob_variant_mapping {
@@ -237,6 +238,7 @@ typedef struct hob_camera {
 	float yfov_or_ymag;	  /* radians, or half height in metres */
 	float aspect_or_xmag; /* 0 = not given (perspective), or half width */
 	float znear, zfar;	  /* zfar = +inf when absent */
+	hob_extras extras;
 } hob_camera;
 
 typedef enum hob_light_type { HOB_LIGHT_DIRECTIONAL, HOB_LIGHT_POINT, HOB_LIGHT_SPOT } hob_light_type;
@@ -247,6 +249,7 @@ typedef struct hob_light {
 	float color[3], intensity; /* lux (directional) or candela */
 	float range;			   /* metres, +inf when absent */
 	float inner_cone, outer_cone;
+	hob_extras extras;
 } hob_light;
 
 typedef struct hob_skin {
@@ -255,6 +258,7 @@ typedef struct hob_skin {
 	uint32_t joint_count;
 	uint32_t *joints;	 /* [joint_count] node ids */
 	float *inverse_bind; /* [joint_count][16]; never NULL: identity when the source has none */
+	hob_extras extras;
 } hob_skin;
 
 /* ---- animation --------------------------------------------------------------------------------------- */
@@ -291,6 +295,7 @@ typedef struct hob_clip {
 	hob_channel *channels;
 	hob_property_channel *properties;
 	hob_track *tracks;
+	hob_extras extras;
 } hob_clip;
 
 /* ---- what the source's space was ------------------------------------------------------------------------ */

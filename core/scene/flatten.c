@@ -186,7 +186,9 @@ static void add_extra(hob_baked_scene *s, hob_extra_kind kind, uint32_t index, c
 static bool fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
 {
 	s->extras = HOB_NEW(arena, hob_baked_extra,
-						1 + (size_t)model->scene_count + model->node_count + model->material_count);
+						1 + (size_t)model->scene_count + model->node_count + model->material_count +
+							model->mesh_count + model->camera_count + model->light_count + model->skin_count +
+							model->clip_count);
 	if (!s->extras)
 		return false;
 	add_extra(s, HOB_EXTRA_FILE, 0, &model->extras);
@@ -196,6 +198,16 @@ static bool fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *a
 		add_extra(s, HOB_EXTRA_NODE, s->node_of_model[i], &model->nodes[i].extras);
 	for (uint32_t i = 0; i < model->material_count; i++)
 		add_extra(s, HOB_EXTRA_MATERIAL, i, &model->materials[i].extras);
+	for (uint32_t i = 0; i < model->mesh_count; i++)
+		add_extra(s, HOB_EXTRA_MESH, i, &model->meshes[i].extras);
+	for (uint32_t i = 0; i < model->camera_count; i++)
+		add_extra(s, HOB_EXTRA_CAMERA, i, &model->cameras[i].extras);
+	for (uint32_t i = 0; i < model->light_count; i++)
+		add_extra(s, HOB_EXTRA_LIGHT, i, &model->lights[i].extras);
+	for (uint32_t i = 0; i < model->skin_count; i++)
+		add_extra(s, HOB_EXTRA_SKIN, i, &model->skins[i].extras);
+	for (uint32_t i = 0; i < model->clip_count; i++)
+		add_extra(s, HOB_EXTRA_CLIP, i, &model->clips[i].extras);
 	return true;
 }
 

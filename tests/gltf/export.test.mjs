@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { listFacts, readGltf, sceneFacts } from './facts.mjs';
-import { curves, makePointers } from './pointers.mjs';
+import { curves, extras, makePointers } from './pointers.mjs';
 import { problems } from './validate.mjs';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -117,6 +117,10 @@ describe('exported GLB files', { skip }, () => {
 			run(folder, ['pointers.gltf']);
 			assert.deepEqual((await problems(new Uint8Array(readFileSync(exported('pointers.gltf'))))).filter(({ severity }) => severity === 0), []);
 			assert.deepEqual(differences(readGltf(exported('pointers.gltf')), readGltf(join(folder, 'pointers.gltf'))), []);
+			const { json } = readGltf(exported('pointers.gltf'));
+			assert.deepEqual([json.cameras[1].extras, json.extensions.KHR_lights_punctual.lights[0].extras, json.meshes[0].extras,
+				json.meshes[1].extras.mood, json.meshes[1].extras.targetNames.length, json.animations[0].extras],
+			[extras.camera, extras.light, extras.mesh, 'glad', 1, extras.clip]);
 			assert.deepEqual(pointerKeys(readGltf(exported('pointers.gltf'))), Object.fromEntries(Object.entries(curves)
 				.filter(([pointer]) => !/^\/(nodes|meshes)/.test(pointer)).map(([pointer, [mode, times, values]]) =>
 					[pointer, { mode, times, values: values.flat(2).map(Math.fround) }])));

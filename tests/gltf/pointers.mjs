@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 
 const picture = 'TextureCoordinateTemplate.png';
 
+/** Custom properties of what nodes show. */
+export const extras = { camera: { film: 35 }, light: { watt: 60 }, mesh: { lod: [1, 2] }, morphed: { mood: 'glad' }, clip: { loop: true } };
+
 /* pointer: [interpolation, times, values by key (CUBICSPLINE: [in, value, out] by key)] */
 export const curves = {
 	'/materials/0/pbrMetallicRoughness/baseColorFactor': ['LINEAR', [0, 1, 2], [[1, 0, 0, 1], [0, 1, 0.25, 0.5], [0, 0, 1, 1]]],
@@ -180,8 +183,12 @@ export function makePointers(folder) {
 		channels.push({ sampler: samplers.length - 1, target: { path: 'pointer', extensions: { KHR_animation_pointer: { pointer } } } });
 	}
 	const json = finish(scene((pointer) => atRest[pointer] ?? valueAt(pointer, 0)), buffers);
+	json.cameras[1].extras = extras.camera;
+	json.extensions.KHR_lights_punctual.lights[0].extras = extras.light;
+	json.meshes[0].extras = extras.mesh;
+	json.meshes[1].extras = extras.morphed;
 	const path = join(folder, 'pointers.gltf');
-	writeFileSync(path, JSON.stringify({ ...json, animations: [{ name: 'drive', samplers, channels }] }));
+	writeFileSync(path, JSON.stringify({ ...json, animations: [{ name: 'drive', samplers, channels, extras: extras.clip }] }));
 	copyFileSync(fileURLToPath(new URL(`../data/models/simple/${picture}`, import.meta.url)), join(folder, picture));
 	return path;
 }

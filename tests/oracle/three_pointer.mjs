@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { curves, makePointers, stillAt, valueAt } from '../gltf/pointers.mjs';
+import { curves, extras, makePointers, stillAt, valueAt } from '../gltf/pointers.mjs';
 
 if (!existsSync(fileURLToPath(new URL('node_modules/three', import.meta.url))) ||
 	!existsSync(fileURLToPath(new URL('../../web/node_modules/three', import.meta.url)))) {
@@ -85,6 +85,8 @@ try {
 	const read = (extension) => new Uint8Array(readFileSync(base + extension)).buffer;
 	const group = await new HobLoader().parse({ meshes: read('.meshes'), materials: read('.materials'), scene: read('.scene'), animations: read('.animations'),
 		blob: async (sha) => new Uint8Array(readFileSync(blobs.get(sha))).buffer });
+	assert.deepEqual(group.animations[0].userData.extras, extras.clip);
+	group.traverse((object) => object.isOrthographicCamera && assert.deepEqual(object.userData.extras, extras.camera));
 	const mixer = new THREE.AnimationMixer(group);
 	const action = mixer.clipAction(group.animations[0]).setLoop(THREE.LoopOnce, 1);
 	action.clampWhenFinished = true;

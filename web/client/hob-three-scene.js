@@ -121,9 +121,9 @@ export class SceneBuilder {
 		this.#keepExtras(object, c.EXTRA_NODE, node);
 		this.#place(object, node);
 		const camera = this.scene.link('LCAM', node);
-		if (camera !== NONE) object.add(this.#shown('camera', camera, this.#named(makeCamera(this.cameras[camera]), 'camera')));
+		if (camera !== NONE) object.add(this.#shown('camera', camera, this.#keepExtras(this.#named(makeCamera(this.cameras[camera]), 'camera'), c.EXTRA_CAMERA, camera)));
 		const light = this.scene.link('LLGT', node);
-		if (light !== NONE) object.add(this.#shown('light', light, this.#named(makeLight(this.lights[light]), 'light')));
+		if (light !== NONE) object.add(this.#shown('light', light, this.#keepExtras(this.#named(makeLight(this.lights[light]), 'light'), c.EXTRA_LIGHT, light)));
 		return object;
 	}
 
@@ -158,6 +158,7 @@ export class SceneBuilder {
 		const read = this.#geometry(index);
 		if (!read) return null;
 		const { geometry, mesh, targets } = read;
+		this.#keepExtras(geometry, c.EXTRA_MESH, index);
 		const kind = kinds[mesh.topology];
 		const material = await this.#material(this.scene.link('LMAT', node), kind, geometry);
 		const skin = this.#ownOrParents('LSKN', node);
@@ -241,7 +242,7 @@ export class SceneBuilder {
 				if (track && sampler.interpolation === c.CUBICSPLINE) makeCubic(track, false);
 				if (track) tracks.push(track);
 			}
-			return new THREE.AnimationClip(clip.name, clip.end, tracks);
+			return this.#keepExtras(new THREE.AnimationClip(clip.name, clip.end, tracks), c.EXTRA_CLIP, id);
 		});
 	}
 

@@ -72,7 +72,8 @@ static void set_up(fixture_t *f)
 			f->inverse_bind[j * 16 + i * 5] = 1;
 		f->inverse_bind[j * 16 + 13] = (float)-j;
 	}
-	f->skin = (hob_skin){HOB_STR("arm"), 0, 2, f->joints, f->inverse_bind};
+	f->skin = (hob_skin){
+		.name = HOB_STR("arm"), .joint_count = 2, .joints = f->joints, .inverse_bind = f->inverse_bind};
 	for (uint32_t i = 0; i < 3; i++)
 		f->node_of_model[i] = 10 + i;
 	f->hierarchy[0].parent = -1;

@@ -275,10 +275,11 @@ static hob_baked_extra fixture_extras[4] = {
 	{HOB_EXTRA_MATERIAL, 1, {{"{\"health\":10}", 13}, {NULL, 0}}},
 };
 static uint32_t fixture_scene_roots[3] = {0, 0, 6};
-static hob_camera fixture_cameras[1] = {{{"eye", 3}, HOB_CAMERA_PERSPECTIVE, 0.75f, 0, 0.125f, INFINITY}};
+static hob_camera fixture_cameras[1] = {
+	{{"eye", 3}, HOB_CAMERA_PERSPECTIVE, 0.75f, 0, 0.125f, INFINITY, {{0}, {0}}}};
 static hob_light fixture_lights[2] = {
-	{{"sun", 3}, HOB_LIGHT_DIRECTIONAL, {1, 1, 1}, 3, INFINITY, 0, 0},
-	{{"lamp", 4}, HOB_LIGHT_SPOT, {1, 0.5f, 0.25f}, 100, 8, 0.25f, 0.5f},
+	{{"sun", 3}, HOB_LIGHT_DIRECTIONAL, {1, 1, 1}, 3, INFINITY, 0, 0, {{0}, {0}}},
+	{{"lamp", 4}, HOB_LIGHT_SPOT, {1, 0.5f, 0.25f}, 100, 8, 0.25f, 0.5f, {{0}, {0}}},
 };
 
 static void fixture_scene(hob_baked_scene *s)
@@ -347,7 +348,7 @@ static float fixture_bounds[12] = {-1,		0,		 0,		  3,		3,		  4,
 static uint32_t fixture_joints[2] = {3, 4};
 static float fixture_binds[32] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0,  0, 0, 1,
 								  1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, -2, 0, 0, 1};
-static hob_skin fixture_skins[1] = {{{"rig", 3}, 3, 2, fixture_joints, fixture_binds}};
+static hob_skin fixture_skins[1] = {{{"rig", 3}, 3, 2, fixture_joints, fixture_binds, {{0}, {0}}}};
 
 static void fixture_animations(hob_baked_animations *a)
 {

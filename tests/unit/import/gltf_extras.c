@@ -64,10 +64,40 @@ static void too_much_is_left_out_with_one_warning(void **state)
 	fixture_free(f);
 }
 
+static void things_that_nodes_show_keep_theirs(void **state)
+{
+	(void)state;
+	static const float moves[6] = {1, 2, 3, 4, 5, 6}, times[2] = {0, 1};
+	gltf_fixture *f = fixture_new();
+	fixture_triangle(f);
+	fixture_floats(f, "SCALAR", 2, times, sizeof times);
+	fixture_floats(f, "VEC3", 2, moves, sizeof moves);
+	fixture_import(
+		f, "'extensions':{'KHR_lights_punctual':{'lights':[{'type':'point','extras':{'watt':60}}]}},"
+		   "'meshes':[{'extras':{'targetNames':['a']},'primitives':[{'attributes':{'POSITION':0}}]},"
+		   "{'extras':{'lod':2},'extensions':{'MY_mesh':{'a':1}},'primitives':[{'attributes':{'POSITION':0}},"
+		   "{'attributes':{'POSITION':0}}]}],"
+		   "'cameras':[{'type':'perspective','perspective':{'yfov':1,'znear':1},'extras':{'film':35}}],"
+		   "'nodes':[{'mesh':0},{'mesh':1,'skin':0}],'skins':[{'joints':[0],'extras':'rig'}],"
+		   "'animations':[{'extras':{'loop':true},'samplers':[{'input':1,'output':2}],"
+		   "'channels':[{'sampler':0,'target':{'node':0,'path':'translation'}}]}]");
+	assert_imported(f);
+	assert_int_equal(f->model.meshes[0].extras.values.len, 0);
+	assert_json(f->model.meshes[1].extras.values, "{'lod':2}");
+	assert_json(f->model.meshes[1].extras.extensions, "{'MY_mesh':{'a':1}}");
+	assert_int_equal(f->model.meshes[2].extras.values.len, 0);
+	assert_json(f->model.cameras[0].extras.values, "{'film':35}");
+	assert_json(f->model.lights[0].extras.values, "{'watt':60}");
+	assert_json(f->model.skins[0].extras.values, "'rig'");
+	assert_json(f->model.clips[0].extras.values, "{'loop':true}");
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_are_kept_where_they_stand),
+		cmocka_unit_test(things_that_nodes_show_keep_theirs),
 		cmocka_unit_test(too_much_is_left_out_with_one_warning),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
