@@ -405,13 +405,14 @@ static bool read_document(amf *a, hob_bytes document, hob_error *err)
 		return hob_fail(err, CORRUPT,
 						"the first element is <%.*s>, not <amf>; the file bears the wrong extension",
 						HOB_FMT(a->xml.root->name));
-	float unit = unit_of(a);
+	bool keep = a->request->keep_units;
+	float unit = keep ? 1 : unit_of(a);
 	if (!read_materials(a, err) || !index_elements(a, err) || !build(a, err) ||
 		!hob_lists_take(&a->lists, a->model, err) ||
 		!hob_model_scale(a->model, unit, a->request->result, err))
 		return false;
 	say(a);
-	a->model->unit = unit;
+	a->model->unit = keep ? 0 : unit;
 	a->model->space.material_colors = a->model->space.vertex_colors = HOB_COLORS_SRGB;
 	return true;
 }

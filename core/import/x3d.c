@@ -116,6 +116,8 @@ static bool read_head(hob_x3d *x, hob_error *err)
 		if (!x->model->generator.data)
 			return hob_fail_memory(err, x->request->result, "a name");
 	}
+	if (x->request->keep_units)
+		x->unit = 1;
 	if (!(x->unit > 1e-9f && x->unit < 1e9f)) {
 		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.unit",
 					 "the file's unit of length is no usable number; lengths are read as metres");
