@@ -27,6 +27,9 @@ typedef struct cook_look {
 	hob_sha256 source, lookup;
 	bool force;		   /* nothing is looked for */
 	bool asked;		   /* another cache was asked */
+	uint32_t seen;	   /* records that it had */
+	uint32_t claims;   /* how often the lease was asked for */
+	bool claimed;	   /* on a farm, and not given yet */
 	hob_arena found;   /* of records that came from there */
 	srv_recipe *match; /* the kept one whose inputs are what they were; NULL: none */
 	srv_recipe *kept;

@@ -538,3 +538,28 @@ void srv_cook_plan_release(cook_plan *plan)
 		close(plan->root_fd);
 	*plan = (cook_plan){.root_fd = -1};
 }
+
+/* Two readers may take the same ending, one after the other. */
+static void put_once(hob_buf *names, hob_str extension)
+{
+	char word[48];
+	snprintf(word, sizeof word, " .%.*s ", HOB_FMT(extension));
+	if (hob_str_find(hob_buf_str(names), hob_str_of(word), 0) != SIZE_MAX)
+		return;
+	if (names->size > 0)
+		names->size--;
+	hob_buf_put_str(names, hob_str_of(word));
+}
+
+void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err)
+{
+	hob_buf names = {0};
+	uint32_t count;
+	const srv_pool_importer *importers = srv_pool_importers(pool, &count);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < importers[i].extension_count; n++)
+			put_once(&names, importers[i].extensions[n]);
+	(void)hob_fail(err, USAGE, "no model was found in '%.40s'; their names end in%.*s", root,
+				   HOB_FMT(hob_buf_str(&names)));
+	hob_buf_release(&names);
+}

@@ -78,4 +78,7 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 void srv_cook_plan_release(cook_plan *plan);
 
+/* No model was found below root: names the endings that the pool's workers read. */
+void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err);
+
 #endif

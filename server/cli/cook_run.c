@@ -173,6 +173,8 @@ static bool enough(const run *r)
 static void finish_if_over(run *r)
 {
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
+	if (over && !r->closing && r->looks_pending > 0 && r->finished < r->plan.count)
+		srv_cook_share_unclaim(&r->share);
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
 		return;
 	if (!r->interrupted && srv_cook_share_is_giving(&r->share))
@@ -183,6 +185,12 @@ static void finish_if_over(run *r)
 		srv_upstream_close(r->share.upstream, on_shared, r);
 	else
 		on_shared(r);
+}
+
+static void leave(run *r, cook_entry *entry)
+{
+	if (entry->look)
+		srv_cook_share_leave(&r->share, entry->look);
 }
 
 static void drop_look(cook_entry *entry)
@@ -219,8 +227,10 @@ static void keep(write_job *job)
 	bool kept;
 	if (job->kept && srv_cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept,
 										 &job->keep_error)) {
-		if (kept)
+		if (kept) {
 			srv_cook_share_give(&r->share, &key);
+			job->entry->look->claimed = false;
+		}
 		return;
 	}
 	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
@@ -249,6 +259,7 @@ static void write_done(uv_work_t *work, int status)
 	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
 		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
 	srv_outcome_free(job->outcome);
+	leave(r, job->entry);
 	drop_look(job->entry);
 	free(job);
 	finish_if_over(r);
@@ -280,6 +291,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 		} else {
 			if (outcome->stalled && entry->stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 				srv_outcome_stalled_again(outcome);
+			leave(r, entry);
 			report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
 		}
 		srv_outcome_free(outcome);
@@ -329,6 +341,13 @@ static void asked(void *user, bool there)
 	}
 }
 
+static void claimed(void *user, bool again)
+{
+	look_job *job = user;
+	(void)again; /* then it is asked for once more */
+	look_ended(&job->work, 0);
+}
+
 static void look_ended(uv_work_t *work, int status)
 {
 	(void)status;
@@ -336,7 +355,8 @@ static void look_ended(uv_work_t *work, int status)
 	run *r = job->r;
 	cook_entry *entry = job->entry;
 	if (!entry->look->hit && job->readable && goes_on(r) &&
-		srv_cook_share_ask(&r->share, entry->look, asked, job))
+		(srv_cook_share_ask(&r->share, entry->look, asked, job) ||
+		 srv_cook_share_claim(&r->share, entry->look, claimed, job)))
 		return;
 	entry->fetched = entry->fetched && entry->look->hit;
 	srv_outcome *hit = entry->look->hit;
@@ -388,8 +408,13 @@ static bool begin_look(run *r, cook_entry *entry)
 static void look_ahead(run *r)
 {
 	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX;
-	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < most) {
-		cook_entry *entry = &r->plan.entries[r->looked++];
+	/* On a farm no more is claimed than is cooked here soon, and each run begins elsewhere. */
+	bool farm = srv_cook_share_is_farm(&r->share);
+	uint32_t ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
+			 offset = farm ? (uint32_t)getpid() * 2654435761u : 0;
+	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < most &&
+		   r->queued - r->next < ahead) {
+		cook_entry *entry = &r->plan.entries[(r->looked++ + offset % r->plan.count) % r->plan.count];
 		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
 					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
 		if (!looks || !begin_look(r, entry))
@@ -444,31 +469,6 @@ static void on_idle(void *user)
 	feed(user);
 }
 
-/* Two readers may take the same ending, one after the other. */
-static void put_once(hob_buf *names, hob_str extension)
-{
-	char word[48];
-	snprintf(word, sizeof word, " .%.*s ", HOB_FMT(extension));
-	if (hob_str_find(hob_buf_str(names), hob_str_of(word), 0) != SIZE_MAX)
-		return;
-	if (names->size > 0)
-		names->size--;
-	hob_buf_put_str(names, hob_str_of(word));
-}
-
-static void say_what_is_read(run *r)
-{
-	hob_buf names = {0};
-	uint32_t count;
-	const srv_pool_importer *importers = srv_pool_importers(r->pool, &count);
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t n = 0; n < importers[i].extension_count; n++)
-			put_once(&names, importers[i].extensions[n]);
-	hob_fail(&r->trouble, USAGE, "no model was found in '%.40s'; their names end in%.*s", r->plan.root,
-			 HOB_FMT(hob_buf_str(&names)));
-	hob_buf_release(&names);
-}
-
 static void on_ready(void *user)
 {
 	run *r = user;
@@ -488,7 +488,7 @@ static void on_ready(void *user)
 		report_skipped(r, r->plan.skipped[i], why);
 	}
 	if (r->plan.count + r->skipped == 0)
-		say_what_is_read(r);
+		srv_cook_plan_say_nothing(r->pool, r->plan.root, &r->trouble);
 	finish_if_over(r);
 }
 

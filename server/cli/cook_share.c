@@ -27,6 +27,7 @@ bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstrea
 									 .changed = changed,
 									 .user = user};
 	share->loop = loop;
+	share->farm = options->has_farm;
 	share->cache = cache;
 	return srv_upstream_new(loop, &upstream, srv_cook_cache_store_of(cache), &share->upstream, err);
 }
@@ -76,10 +77,12 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 {
 	(void)reached;
 	question *q = user;
+	q->look->seen = count;
 	if (count == 0) {
 		end(q, false);
 		return;
 	}
+	hob_arena_release(&q->look->found);
 	q->look->found = *arena;
 	hob_arena_init(arena, 1);
 	q->look->kept = records;
@@ -105,6 +108,67 @@ bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *u
 	if (!asked)
 		free(q);
 	return asked;
+}
+
+/* ---- whose turn it is */
+
+typedef struct cook_claim {
+	struct cook_claim *next;
+	cook_share *share;
+	cook_look *look;
+	void (*done)(void *user, bool again);
+	void *user;
+} cook_claim;
+
+static void on_claimed(void *user, srv_upstream_verdict verdict)
+{
+	enum { CLAIMS_MAX = 3 };
+	cook_claim *c = user;
+	cook_claim **at = &c->share->claims;
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	bool again = verdict == SRV_UPSTREAM_AGAIN && c->look->claims < CLAIMS_MAX;
+	c->look->claimed = !again;
+	c->look->asked = !again;
+	c->done(c->user, again);
+	free(c);
+}
+
+bool srv_cook_share_claim(cook_share *share, cook_look *look, void (*done)(void *user, bool again),
+						  void *user)
+{
+	if (!share->upstream || !share->farm || look->force || look->claimed)
+		return false;
+	cook_claim *c = calloc(1, sizeof *c);
+	if (!c)
+		return false;
+	*c = (cook_claim){share->claims, share, look, done, user};
+	look->claims++;
+	if (!srv_upstream_claim(share->upstream, &look->lookup, look->seen, look->path, on_claimed, c)) {
+		free(c);
+		return false;
+	}
+	share->claims = c;
+	return true;
+}
+
+void srv_cook_share_unclaim(cook_share *share)
+{
+	while (share->claims && srv_upstream_unclaim(share->upstream, share->claims))
+		;
+}
+
+void srv_cook_share_leave(cook_share *share, cook_look *look)
+{
+	if (look->claimed && share->upstream)
+		srv_upstream_leave(share->upstream, &look->lookup);
+	look->claimed = false;
+}
+
+bool srv_cook_share_is_farm(const cook_share *share)
+{
+	return share->upstream && share->farm;
 }
 
 void srv_cook_share_give(cook_share *share, const hob_sha256 *key)

@@ -13,6 +13,8 @@ typedef struct cook_share {
 	char folder[300];		/* the temporary cache; empty: none */
 	uv_loop_t *loop;
 	cook_cache *cache;
+	bool farm;
+	struct cook_claim *claims; /* that wait for an answer */
 } cook_share;
 
 /* A folder for a cache that lasts as long as the run. Errors: IO. */
@@ -24,6 +26,14 @@ bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstrea
 /* Asks for the result of this look, and brings it into the cache; then done(user, there): if so, srv_cook_look_match finds it.
  * False: it is not asked. */
 bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user);
+/* A farm says whose turn it is: done(user, again) when it is this machine's, or when there is something to ask for again. While another
+ * machine cooks it, nothing is said. False: it is to be cooked now. */
+bool srv_cook_share_claim(cook_share *share, cook_look *look, void (*done)(void *user, bool again),
+						  void *user);
+void srv_cook_share_unclaim(
+	cook_share *share); /* all that wait for another machine: done(user, false), now */
+void srv_cook_share_leave(cook_share *share, cook_look *look); /* it was claimed, and will not be given */
+bool srv_cook_share_is_farm(const cook_share *share);
 void srv_cook_share_give(cook_share *share, const hob_sha256 *key);
 /* Something waits to be given, and can be. */
 bool srv_cook_share_is_giving(const cook_share *share);

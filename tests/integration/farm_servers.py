@@ -25,8 +25,8 @@ WHY_NOT = None if PROGRAMS else "PostgreSQL is not installed (apt-get install po
 class Postgres:
     """initdb, start, stop; .url is what hob.json's farm.metadata wants."""
 
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, connections=60):
+        self.folder, self.connections = pathlib.Path(folder), connections
         self.folder.mkdir()
         # initdb refuses root: anybody else will do.
         self.user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
@@ -52,7 +52,7 @@ class Postgres:
     def start(self):
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [self.program("postgres"), "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c", "max_connections=60",
+                [self.program("postgres"), "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c", f"max_connections={self.connections}",
                  "-c", "fsync=off", "-c", "shared_buffers=16MB"],
                 stdout=log, stderr=log, cwd=self.folder, user=self.user, start_new_session=True)
         end = time.monotonic() + DEADLINE

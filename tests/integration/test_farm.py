@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -70,6 +71,13 @@ class Farm(Scenario):
     def test_a_holder_that_dies_is_taken_over(self):
         count = amount(60, 200)
         self.models(count)
+        for _ in range(amount(1, 20)):
+            self.kill_a_holder(count)
+            self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
+            shutil.rmtree(self.folder / "one")
+            shutil.rmtree(self.folder / "two")
+
+    def kill_a_holder(self, count):
         one = self.machine("one")
         self.addCleanup(one.stop)
         until(lambda: int(self.postgres.sql("select count(*) from hob_action")[0][0]) > count // 10 and
@@ -315,6 +323,26 @@ class Farm(Scenario):
         self.bucket()
         said = self.hob("farm", "init", *self.options)
         self.assertIn("can be written", said)
+
+
+    def test_cooks_at_once_share_the_work(self):
+        """hob cook on three build machines: each model once, and everybody has all."""
+        count = amount(40, 200)
+        self.models(count)
+        self.put("broken.obj", "f 1 2 3\n")
+        runs = [subprocess.Popen([HOB, "cook", str(self.art), "-o", f"out{i}", "--report", f"report{i}.json", *self.options], cwd=self.folder,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for i in range(3)]
+        said = [run.communicate(timeout=DEADLINE)[0] for run in runs]
+        reports = [json.loads((self.folder / f"report{i}.json").read_text()) for i in range(3)]
+        self.assertEqual([run.returncode for run in runs], [1, 1, 1], said)
+        self.assertEqual([report["failed"] for report in reports], [1, 1, 1])
+        self.assertEqual([report["cooked"] + report["cached"] for report in reports], [count] * 3)
+        self.assertEqual((sum(report["cooked"] for report in reports), self.rows()), (count, count), said)
+        self.assertEqual(self.postgres.sql("select count(*) from hob_lookup where until > now() + interval '1 s'"), [["0"]])
+        for path in (self.folder / "out0").rglob("*"):
+            for other in ("out1", "out2"):
+                if path.is_file() and path.suffix != ".json":
+                    self.assertEqual(path.read_bytes(), (self.folder / other / path.relative_to(self.folder / "out0")).read_bytes())
 
 
 if __name__ == "__main__":

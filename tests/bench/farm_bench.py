@@ -1,0 +1,209 @@
+"""farm_bench.py BUILD [FOLDER] [PART...]: see farm.sh. Each part prints what it did and its figures."""
+import ctypes
+import os
+import pathlib
+import select
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+os.environ["HOB"] = str(BUILD / "hob")
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(PROJECT / "tests/integration"))
+from farm_servers import WHY_NOT, Postgres  # noqa: E402
+from hobtest import Daemon, meshes, obj_text, until  # noqa: E402
+
+
+class Farm:
+    def __init__(self, folder, connections=60):
+        self.folder = folder
+        self.postgres = Postgres(folder / "pg", connections)
+        (folder / "blobs").mkdir()
+        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", f"file://{folder}/blobs"]
+        subprocess.run([os.environ["HOB"], "farm", "init", *self.options], check=True, stdout=subprocess.DEVNULL)
+
+    def machine(self, art, name, *options, **more):
+        return Daemon([art], self.folder / name, *self.options, "--farm-node", name, "--reproducibility-interval", "0", *options, **more)
+
+
+def facts(daemon):
+    return daemon.get("/api/v1/stats").json()["upstream"]
+
+
+def given(daemon):
+    return until(lambda: (found := facts(daemon))["outbox"] == 0 and found["leases"] == 0 and found, "an empty outbox")
+
+
+def cpu(daemon):
+    """Seconds of the daemon and its children that are over or alive, from the outside."""
+    used = 0
+    for pid in [daemon.process.pid, *map(int, pathlib.Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text().split())]:
+        parts = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        used += sum(map(int, parts[11:15]))
+    return used / os.sysconf("SC_CLK_TCK")
+
+
+def cold_and_warm(folder, art, warm):
+    began = time.monotonic()
+    with Daemon([art], folder / "alone", "--reproducibility-interval", "0") as alone:
+        alone.sync()
+        print(f"one machine alone: {time.monotonic() - began:.1f} s, {alone.cooked()} cooks, {cpu(alone):.1f} s of processor time", flush=True)
+        expected = meshes(alone)
+    farm = Farm(folder)
+    try:
+        began = time.monotonic()
+        machines = [farm.machine(art, name, wait_ready=False) for name in ("one", "two", "three")]
+        for daemon in machines:
+            daemon.wait_banner()
+        for daemon in machines:
+            daemon.sync()
+        wall = time.monotonic() - began
+        cooks = [daemon.cooked() for daemon in machines]
+        ends = [given(daemon) for daemon in machines]
+        rows = farm.postgres.sql("select count(*), count(distinct lookup), coalesce(sum(suspect), 0), sum(bytes) from hob_action")[0]
+        again = farm.postgres.sql("select count(*) from hob_lookup where attempt > 1")[0][0]
+        print(f"three machines, at once, sharing these cores: {wall:.1f} s; cooks {'+'.join(map(str, cooks))} = {sum(cooks)}; {rows[0]} keys of "
+              f"{rows[1]} lookups in the database, {again} claimed twice, {rows[2]} different; fetched {[end['fetched'] for end in ends]}; "
+              f"{sum(map(cpu, machines)):.1f} s of processor time", flush=True)
+        same = all(meshes(daemon) == expected for daemon in machines)
+        print(f"meshes of all assets as those of the machine alone: {same}", flush=True)
+        for daemon in machines:
+            daemon.stop()
+        if warm:
+            began = time.monotonic()
+            with farm.machine(art, "fresh") as fresh:
+                fresh.sync()
+                wall, end = time.monotonic() - began, facts(fresh)
+                print(f"a fresh machine: {wall:.1f} s, {fresh.cooked()} cooks, {end['fetched']} fetched, {end['fetched_bytes'] / 1e6:.1f} MB, "
+                      f"{cpu(fresh):.1f} s of processor time", flush=True)
+    finally:
+        farm.postgres.remove()
+
+
+def save(daemon, art, number):
+    name = f"save{number}.obj"
+    began = time.monotonic()
+    (art / ("." + name)).write_text(f"# {number}\n" + obj_text(40 + number % 50))
+    (art / ("." + name)).rename(art / name)
+    daemon.wait_asset(f"{art.name}/{name}", "fresh")
+    return (time.monotonic() - began) * 1000
+
+
+def down(folder):
+    arts = [folder / "art-plain", folder / "art-farm"]
+    for art in arts:
+        art.mkdir()
+    farm = Farm(folder)
+    with Daemon([arts[0]], folder / "plain", "--reproducibility-interval", "0") as plain, farm.machine(arts[1], "one") as one:
+        plain.sync()
+        one.sync()
+        times = {"without a farm": [], "with a farm": [], "without (2)": [], "farm stopped": []}
+        for i in range(30):
+            times["without a farm"].append(save(plain, arts[0], i))
+            times["with a farm"].append(save(one, arts[1], i))
+        farm.postgres.freeze()
+        for i in range(30, 60):
+            times["without (2)"].append(save(plain, arts[0], i))
+            times["farm stopped"].append(save(one, arts[1], i))
+        farm.postgres.thaw()
+        end = given(one)
+        for name, values in times.items():
+            print(f"save to fresh, {name}: median {statistics.median(values):.1f} ms, most {max(values):.0f} ms", flush=True)
+        print(f"afterwards: outbox {end['outbox']}, state {end['state']}, {end['pushed']} given; rows {farm.postgres.sql('select count(*) from hob_action')[0][0]}")
+    farm.postgres.remove()
+
+
+CLAIM = """\\set k random(1, 1000000000)
+select * from hob_claim(json_build_array(json_build_object('lookup', encode(sha256((:client_id || '.' || :k)::bytea), 'hex'), 'seen', 0, 'what', 'x')),
+ 'n' || :client_id, 30);
+select hob_give(encode(sha256((:k || '.' || :client_id)::bytea), 'hex'), encode(sha256((:client_id || '.' || :k)::bytea), 'hex'),
+ encode(sha256('r'), 'hex'), repeat('x', 1500), 100000, 50, 'n' || :client_id, 'node');
+"""
+BEAT = """insert into hob_node(id, name, version, role, state) values ('n' || :client_id, 'n', '0', 'cook', '{}') on conflict (id) do update
+ set seen = now(), state = excluded.state;
+"""
+FIND = """\\set k random(1, 1000000000)
+select a.record from (select sha256(:k::text::bytea) as lookup) l, lateral (select record from hob_action where lookup = l.lookup
+ order by made desc limit 16) a;
+"""
+
+
+def pgbench(farm, script, clients):
+    path = farm.folder / "script.sql"
+    path.write_text(script)
+    said = subprocess.run([farm.postgres.program("pgbench"), "-n", "-M", "prepared", "-T", "5", "-c", str(clients), "-j", "2", "-h", farm.postgres.folder, "-U", "hob", "-f", path,
+                           "postgres"], capture_output=True, text=True, check=False)
+    found = [line for line in said.stdout.splitlines() if line.startswith("tps")]
+    return float(found[0].split()[2]) if found else said.stderr[-300:]
+
+
+def fan_out(farm, count):
+    """ms from a result until `count` sessions have heard of it: the median and the last."""
+    pq = ctypes.CDLL("libpq.so.5")
+    pq.PQconnectdb.restype = pq.PQexec.restype = pq.PQnotifies.restype = ctypes.c_void_p
+    for name in ("PQsocket", "PQconsumeInput", "PQnotifies", "PQfinish", "PQclear", "PQfreemem"):
+        getattr(pq, name).argtypes = [ctypes.c_void_p]
+    pq.PQexec.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    connections = [pq.PQconnectdb(f"host={farm.postgres.folder} user=hob dbname=postgres".encode()) for _ in range(count)]
+    try:
+        for connection in connections:
+            pq.PQclear(pq.PQexec(connection, b"listen hob_farm"))
+        poll, by_socket = select.poll(), {pq.PQsocket(connection): connection for connection in connections}
+        for descriptor in by_socket:
+            poll.register(descriptor, select.POLLIN)
+        times = []
+        for _ in range(5):
+            began = time.monotonic()
+            pq.PQclear(pq.PQexec(connections[0], b"select pg_notify('hob_farm', 'x')"))
+            waiting, heard = set(by_socket), []
+            while waiting and time.monotonic() - began < 30:
+                ready = [descriptor for descriptor, _ in poll.poll(100)]
+                for descriptor in ready if len(waiting) > 1 else list(waiting):
+                    connection = by_socket[descriptor]
+                    pq.PQconsumeInput(connection)
+                    while notice := pq.PQnotifies(connection):
+                        pq.PQfreemem(notice)
+                        waiting.discard(descriptor)
+                        heard.append((time.monotonic() - began) * 1000)
+            times.append((statistics.median(heard), max(heard)))
+        return [round(statistics.median(column), 1) for column in zip(*times)]
+    finally:
+        for connection in connections:
+            pq.PQfinish(connection)
+
+
+def nodes(folder):
+    farm = Farm(folder, connections=1050)
+    try:
+        for clients in (1, 10, 50, 200):
+            print(f"{clients} sessions at once: {pgbench(farm, CLAIM, clients)} results claimed and given a second, "
+                  f"{pgbench(farm, BEAT, clients)} heartbeats, {pgbench(farm, FIND, clients)} lookups that miss", flush=True)
+        size = farm.postgres.sql("select count(*), pg_size_pretty(pg_total_relation_size('hob_action') + pg_total_relation_size('hob_lookup')) from hob_action")[0]
+        print(f"{size[0]} rows are {size[1]}", flush=True)
+        for count in (10, 50, 200, 500, 1000):
+            median, last = fan_out(farm, count)
+            print(f"{count} listeners hear of a result: median {median} ms, the last {last} ms", flush=True)
+    finally:
+        farm.postgres.remove()
+
+
+def main():
+    if WHY_NOT:
+        sys.exit(f"farm: {WHY_NOT}")
+    art = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else PROJECT / "tests/data/models"
+    parts = sys.argv[3:] or ["cold", "warm", "down", "nodes"]
+    for part, run in (("cold", lambda folder: cold_and_warm(folder, art, "warm" in parts)), ("down", down), ("nodes", nodes)):
+        if part in parts:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-farm-"))
+            try:
+                run(folder)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
