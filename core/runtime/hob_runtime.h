@@ -208,9 +208,9 @@ const hob_pk_light *hob_rt_light(const hob_rt_asset *asset, uint32_t light);
 uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE when it has none */
 uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node);
 
-/* Custom properties that the source gives to the file (index 0), a scene, a node, a material, a mesh, camera, light, skin or clip: one JSON value as text,
- * "" when there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a JSON object with the glTF
- * extensions that Hob does not know, or "". O(log n). */
+/* Custom properties that the source gives to the file (index 0), a scene, node, material, mesh, camera, light, skin or
+ * clip: one JSON value as text, "" when there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a
+ * JSON object with the glTF extensions that Hob does not know, or "". O(log n). */
 const char *hob_rt_extras(const hob_rt_asset *asset, uint32_t kind, uint32_t index, const char **extensions);
 
 /* Morph targets: mesh->morph_first .. + morph_count. Deltas are sorted by vertex; vertices without one stay. */
