@@ -35,11 +35,12 @@ class Races(Scenario):
             daemon.sync()
             self.assertEqual(daemon.blob("art/one.obj"), truth)
 
-    def hold_after_reading(self, daemon):
-        """Stops the only worker when its cook has read every file and is busy with the meshes."""
-        daemon.wait_event("job", lambda data: data["state"] == "cooking")
+    def hold_after_reading(self, daemon, name, text):
+        """Saves a model and stops the only worker when its cook has read every file and is busy with the meshes."""
         (worker,) = self.workers(daemon)
-        os.kill(worker, signal.SIGSTOP)
+        os.kill(worker, signal.SIGSTOP)  # before the cook begins, which may be over before anybody hears of it
+        self.put(name, text)
+        daemon.wait_event("job", lambda data: data["state"] == "cooking")
 
         def has_imported():
             (job,) = [job for job in daemon.get("/api/v1/jobs").json()["items"] if job["state"] == "cooking"]
@@ -60,8 +61,7 @@ class Races(Scenario):
             self.put(f"{name}.mtl", red)
             with self.serve("--jobs", "1") as daemon:
                 daemon.sync()
-                self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\n" + bumpy_grid(100))
-                worker = self.hold_after_reading(daemon)
+                worker = self.hold_after_reading(daemon, f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\n" + bumpy_grid(100))
                 change()
                 self.put(f"after-{name}.obj", obj_text(len(name)))
                 until(lambda: f"art/after-{name}.obj" in daemon.assets(), f"the asset after-{name}.obj")
