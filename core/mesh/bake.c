@@ -40,7 +40,7 @@ static bool reduce_influences(bake_t *b)
 		return true;
 	}
 	uint32_t kept = m->influence_count <= 4 ? 4 : b->options.influences;
-	uint16_t *joints = HOB_NEW(b->scratch, uint16_t, (size_t)m->vertex_count * kept);
+	uint16_t *joints = hob_arena_array(b->scratch, (size_t)m->vertex_count * kept, 2, 4);
 	uint16_t *units = HOB_NEW(b->scratch, uint16_t, (size_t)m->vertex_count * kept);
 	float *weights = HOB_NEW(b->scratch, float, (size_t)m->vertex_count *kept);
 	if (!joints || !units || !weights)

@@ -1,4 +1,5 @@
 #include "lods.h"
+#include "lod_error.h"
 #include "lod_pieces.h"
 #include "siblings.h"
 #include "triangle_order.h"
@@ -6,6 +7,9 @@
 
 #include <assert.h>
 #include <meshoptimizer.h>
+
+/* Of what the simplifier thinks its error is, this much is stated in any case; the truth is seldom less. */
+static const double estimate_share = 0.7;
 
 typedef struct chain {
 	const hob_mesh *mesh;
@@ -17,7 +21,10 @@ typedef struct chain {
 	uint32_t index_count;
 	hob_vertex_array *place; /* what says where a vertex is */
 	uint32_t place_count;
-	double error, limit; /* absolute */
+	hob_lod_full full;
+	double distance; /* of the level reached so far from the full mesh, as measured */
+	double estimate; /* the simplifier's own errors of all steps */
+	double limit;	 /* of what is stated; absolute, all of them */
 	hob_arena *arena;
 	hob_error *err;
 } chain_t;
@@ -69,6 +76,17 @@ static uint32_t target_triangles(uint32_t triangles, float ratio)
 	return target > HOB_LOD_SMALL ? target : HOB_LOD_SMALL;
 }
 
+static double stated(double distance)
+{
+	return HOB_LOD_ERROR_MARGIN * distance;
+}
+
+static double room_left(const chain_t *c)
+{
+	double used = stated(c->distance);
+	return used < c->limit ? c->limit - used : 0;
+}
+
 /* Simplifies as far as target and error allow; maybe not at all. */
 static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 					 attempt_t *out)
@@ -85,7 +103,7 @@ static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_c
 		float error = 0;
 		attempt.index_count = (uint32_t)meshopt_simplify(
 			attempt.indices, part.indices, index_count, part.positions, part.vertex_count, 12,
-			3 * (size_t)target, (float)((c->limit - c->error) / scale),
+			3 * (size_t)target, (float)(room_left(c) / scale),
 			c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
 		attempt.error = (double)error * scale;
 		for (uint32_t i = 0; i < attempt.index_count; i++)
@@ -103,7 +121,7 @@ static bool misses(const attempt_t *attempt, uint32_t target)
 /* Halving multiplies the error by 2 to 3.2 on ordinary surfaces; seams that resist show as 4 to 9. */
 static bool is_suspicious(const chain_t *c, const attempt_t *attempt, uint32_t target)
 {
-	return misses(attempt, target) || (c->error > 0 && attempt->error > 2.5 * c->error);
+	return misses(attempt, target) || (c->estimate > 0 && attempt->error > 2.5 * c->estimate);
 }
 
 static bool is_better(const attempt_t *attempt, const attempt_t *than, uint32_t target)
@@ -145,16 +163,25 @@ static bool step(chain_t *c, hob_lod_end *end)
 		!try_united(c, target, &best))
 		return false;
 	if (best.index_count * 100ull > c->index_count * 85ull || best.index_count == 0) {
-		*end = best.error > 0.5 * (c->limit - c->error) ? HOB_LOD_END_ERROR : HOB_LOD_END_STUCK;
+		*end = best.error > 0.5 * room_left(c) ? HOB_LOD_END_ERROR : HOB_LOD_END_STUCK;
 		return true;
 	}
 	*end = HOB_LOD_END_PIECES;
 	if (hob_lod_pieces_destroyed(&c->pieces, c->mesh->position, best.indices, best.index_count))
 		return true;
+	double distance;
+	double known = estimate_share * (c->estimate + best.error);
+	if (!hob_lod_error_measure(&c->full, best.indices, best.index_count,
+							   known > c->distance ? known : c->distance, c->arena, &distance, c->err))
+		return false;
+	*end = HOB_LOD_END_ERROR;
+	if (stated(distance) > c->limit)
+		return true;
 	*end = HOB_LOD_END_MAX;
 	memcpy(c->indices, best.indices, best.index_count * sizeof *best.indices);
 	c->index_count = best.index_count;
-	c->error += best.error;
+	c->estimate += best.error;
+	c->distance = distance;
 	return true;
 }
 
@@ -172,11 +199,16 @@ static bool order(const chain_t *c, hob_lod_level *level)
 	return true;
 }
 
+static float round_up(double x)
+{
+	return (float)(x * (1 + 1.0 / (1 << 22)));
+}
+
 /* Writes the level that the chain has reached, without the triangles that show nothing; true with an empty one when too few
  * are gone from the `before` of the last level for it to be one of its own. */
 static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 {
-	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, c->index_count), 0, (float)c->error};
+	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, c->index_count), 0, round_up(stated(c->distance))};
 	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
@@ -208,7 +240,9 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 		(double)c->options->error * (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
 		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->indices, c->index_count, c->arena,
-							   &c->pieces, c->err);
+							   &c->pieces, c->err) &&
+		   hob_lod_error_begin(mesh->position, mesh->vertex_count, level->indices, level->index_count,
+							   c->arena, &c->full, c->err);
 }
 
 static uint32_t count_shown(const chain_t *c)

@@ -354,7 +354,7 @@ static void pieces_hang_together_by_position(void **state)
 /* ---- levels */
 
 /* What one step costs is told by a chain that begins where it begins. */
-static void errors_of_levels_add_up(void **state)
+static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 {
 	(void)state;
 	hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
@@ -372,7 +372,7 @@ static void errors_of_levels_add_up(void **state)
 		assert_true(hob_lods_build(&m, &options, step, &two, &end, &arena, &err));
 		assert_int_equal(two, 2);
 		float sum = levels[l].error + step[1].error;
-		assert_true(levels[l].error > 0 && fabsf(levels[l + 1].error - sum) < 0.1f * sum);
+		assert_true(levels[l].error > 0 && levels[l + 1].error <= 1.1f * sum);
 	}
 }
 
@@ -461,7 +461,7 @@ int main(void)
 		TEST(corners_take_the_sibling_that_faces_their_way),
 		TEST(other_attributes_make_no_siblings),
 		TEST(pieces_hang_together_by_position),
-		TEST(errors_of_levels_add_up),
+		TEST(an_error_is_at_most_the_sum_of_its_steps),
 		TEST(triangles_are_the_same_after_ordering),
 		TEST(triangles_are_ordered_for_the_vertex_cache),
 		TEST(vertices_are_numbered_coarsest_level_first),

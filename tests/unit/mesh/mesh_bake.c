@@ -165,7 +165,7 @@ static void full_bake_keeps_the_surface(void **state)
 	/* At each pole one triangle of every two is a line. */
 	assert_int_equal(b.mesh.index_count, 6 * 64 * 47);
 	assert_true(b.lod_count >= 4);
-	assert_in_range(b.lods[b.lod_count - 1].index_count / 3, 1, 200);
+	assert_in_range(b.lods[b.lod_count - 1].index_count / 3, 1, 300);
 	double volume = 0;
 	for (uint32_t i = 0; i < b.mesh.index_count; i += 3) {
 		const float *p[3];
@@ -196,8 +196,8 @@ static void levels_stay_within_their_error(void **state)
 				r2 += middle[c] * middle[c];
 			worst = fmax(worst, 1 - sqrt(r2));
 		}
-		/* The quadric error is a mean of squares: the largest deviation is up to about twice as much. */
-		assert_true(worst <= 2.5 * (double)b.lods[l].error + 0.003);
+		/* The full ball is itself that much within the sphere. */
+		assert_true(worst <= (double)b.lods[l].error + 0.003);
 	}
 }
 

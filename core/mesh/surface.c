@@ -1,0 +1,337 @@
+#include "surface.h"
+
+#include <assert.h>
+#include <float.h>
+
+enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 64, MAX_FAN = 24 };
+
+typedef struct keyed {
+	uint32_t key, triangle;
+} keyed_t;
+
+/* ---- building */
+
+static uint32_t spread(uint32_t bits)
+{
+	bits = (bits | bits << 16) & 0x030000FF;
+	bits = (bits | bits << 8) & 0x0300F00F;
+	bits = (bits | bits << 4) & 0x030C30C3;
+	return (bits | bits << 2) & 0x09249249;
+}
+
+static void box_of(const float *positions, const uint32_t *corners, uint32_t count, float low[3],
+				   float high[3])
+{
+	for (int k = 0; k < 3; k++)
+		low[k] = FLT_MAX, high[k] = -FLT_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		for (int k = 0; k < 3; k++) {
+			float x = positions[3 * (size_t)corners[i] + (size_t)k];
+			low[k] = x < low[k] ? x : low[k];
+			high[k] = x > high[k] ? x : high[k];
+		}
+}
+
+static void key_triangles(const float *positions, const uint32_t *indices, uint32_t count, keyed_t *out)
+{
+	float low[3], high[3];
+	box_of(positions, indices, 3 * count, low, high);
+	double scale[3];
+	for (int k = 0; k < 3; k++)
+		scale[k] = high[k] > low[k] ? 1023 / (3 * ((double)high[k] - (double)low[k])) : 0;
+	for (uint32_t t = 0; t < count; t++) {
+		uint32_t key = 0;
+		for (int k = 0; k < 3; k++) {
+			double sum = 0;
+			for (int c = 0; c < 3; c++)
+				sum += (double)positions[3 * (size_t)indices[3 * (size_t)t + (size_t)c] + (size_t)k] -
+					   (double)low[k];
+			key |= spread((uint32_t)(sum * scale[k])) << k;
+		}
+		out[t] = (keyed_t){key, t};
+	}
+}
+
+/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes it. */
+static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
+{
+	for (uint32_t shift = 0; shift < 30; shift += 10) {
+		uint32_t first[1025] = {0};
+		for (uint32_t i = 0; i < count; i++)
+			first[(keys[i].key >> shift & 1023) + 1]++;
+		for (uint32_t d = 0; d < 1024; d++)
+			first[d + 1] += first[d];
+		for (uint32_t i = 0; i < count; i++)
+			other[first[keys[i].key >> shift & 1023]++] = keys[i];
+		keyed_t *swap = keys;
+		keys = other, other = swap;
+	}
+	return keys;
+}
+
+static uint32_t divide_up(uint32_t count, uint32_t by)
+{
+	return count / by + (count % by != 0);
+}
+
+static void set_child(hob_surface_node *node, uint32_t child, const float low[3], const float high[3])
+{
+	for (int k = 0; k < 3; k++)
+		node->low[k][child] = low[k], node->high[k][child] = high[k];
+}
+
+static void box_of_node(const hob_surface_node *node, float low[3], float high[3])
+{
+	for (int k = 0; k < 3; k++) {
+		low[k] = FLT_MAX, high[k] = -FLT_MAX;
+		for (int c = 0; c < 4; c++) {
+			low[k] = node->low[k][c] < low[k] ? node->low[k][c] : low[k];
+			high[k] = node->high[k][c] > high[k] ? node->high[k][c] : high[k];
+		}
+	}
+}
+
+static void fill_nodes(hob_surface *s)
+{
+	static const float none_low[3] = {FLT_MAX, FLT_MAX, FLT_MAX},
+					   none_high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
+	uint32_t below = s->triangle_count;
+	for (uint32_t level = 0; level < s->level_count; level++) {
+		uint32_t count = divide_up(below, 4);
+		for (uint32_t i = 0; i < 4 * count; i++) {
+			hob_surface_node *node = &s->nodes[s->level_first[level] + i / 4];
+			float low[3], high[3];
+			if (i >= below) {
+				set_child(node, i % 4, none_low, none_high);
+				continue;
+			}
+			if (level > 0)
+				box_of_node(&s->nodes[s->level_first[level - 1] + i], low, high);
+			else
+				box_of(s->positions, s->corners + 3 * (size_t)i, 3, low, high);
+			set_child(node, i % 4, low, high);
+		}
+		below = count;
+	}
+}
+
+static bool build_fans(hob_surface *s, uint32_t vertex_count, hob_arena *arena)
+{
+	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)vertex_count + 2);
+	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	if (!s->fan_first || !s->fan)
+		return false;
+	uint32_t *next = s->fan_first + 1;
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
+		next[s->corners[i] + 1]++;
+	for (size_t v = 0; v < vertex_count; v++)
+		next[v + 1] += next[v];
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
+		s->fan[next[s->corners[i]]++] = (uint32_t)(i / 3);
+	return true;
+}
+
+bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
+{
+	assert(index_count >= 3 && index_count % 3 == 0);
+	hob_surface s = {.positions = positions, .triangle_count = index_count / 3};
+	uint32_t node_count = 0, below = s.triangle_count;
+	do {
+		below = divide_up(below, 4);
+		s.level_first[s.level_count++] = node_count;
+		node_count += below;
+	} while (below > 1);
+	s.corners = HOB_NEW(arena, uint32_t, index_count);
+	s.nodes = HOB_NEW(arena, hob_surface_node, node_count);
+	hob_arena_mark mark = hob_arena_save(arena);
+	keyed_t *keys = HOB_NEW(arena, keyed_t, s.triangle_count);
+	keyed_t *other = HOB_NEW(arena, keyed_t, s.triangle_count);
+	if (!s.corners || !s.nodes || !keys || !other)
+		return hob_fail_memory(err, arena, "the surface of a mesh");
+	key_triangles(positions, indices, s.triangle_count, keys);
+	keys = sort_keys(keys, other, s.triangle_count);
+	for (uint32_t t = 0; t < s.triangle_count; t++)
+		memcpy(s.corners + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
+	hob_arena_restore(arena, mark);
+	fill_nodes(&s);
+	if (!build_fans(&s, vertex_count, arena))
+		return hob_fail_memory(err, arena, "the surface of a mesh");
+	*out = s;
+	return true;
+}
+
+/* ---- asking */
+
+static double square(hob_vec3 v)
+{
+	return hob_vec3_dot(v, v);
+}
+
+/* Squared distance of a point from the segment 0..edge. */
+static double to_segment(hob_vec3 p, hob_vec3 edge)
+{
+	double along = hob_vec3_dot(p, edge), length = square(edge);
+	along = along <= 0 || length <= 0 ? 0 : along < length ? along / length : 1;
+	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along)));
+}
+
+static double to_line(hob_vec3 ap, hob_vec3 bp, hob_vec3 ab, hob_vec3 ac)
+{
+	double to_ab = to_segment(ap, ab), to_ac = to_segment(ap, ac),
+		   to_bc = to_segment(bp, hob_vec3_sub(ac, ab));
+	double least = to_ab < to_ac ? to_ab : to_ac;
+	return least < to_bc ? least : to_bc;
+}
+
+static double to_triangle(const hob_surface *s, uint32_t triangle, hob_vec3 p)
+{
+	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
+	hob_vec3 a = hob_vec3_load(s->positions + 3 * (size_t)corner[0]);
+	hob_vec3 ab = hob_vec3_sub(hob_vec3_load(s->positions + 3 * (size_t)corner[1]), a);
+	hob_vec3 ac = hob_vec3_sub(hob_vec3_load(s->positions + 3 * (size_t)corner[2]), a);
+	hob_vec3 ap = hob_vec3_sub(p, a), bp = hob_vec3_sub(ap, ab), cp = hob_vec3_sub(ap, ac);
+	hob_vec3 normal = hob_vec3_cross(ab, ac);
+	double area = square(normal);
+	if (area <= 1e-24 * square(ab) * square(ac))
+		return to_line(ap, bp, ab, ac);
+	double d1 = hob_vec3_dot(ab, ap), d2 = hob_vec3_dot(ac, ap);
+	if (d1 <= 0 && d2 <= 0)
+		return square(ap);
+	double d3 = hob_vec3_dot(ab, bp), d4 = hob_vec3_dot(ac, bp);
+	if (d3 >= 0 && d4 <= d3)
+		return square(bp);
+	double vc = d1 * d4 - d3 * d2;
+	if (vc <= 0 && d1 >= 0 && d3 <= 0)
+		return to_segment(ap, ab);
+	double d5 = hob_vec3_dot(ab, cp), d6 = hob_vec3_dot(ac, cp);
+	if (d6 >= 0 && d5 <= d6)
+		return square(cp);
+	double vb = d5 * d2 - d1 * d6;
+	if (vb <= 0 && d2 >= 0 && d6 <= 0)
+		return to_segment(ap, ac);
+	double va = d3 * d6 - d5 * d4;
+	if (va <= 0 && d4 >= d3 && d5 >= d6)
+		return to_segment(bp, hob_vec3_sub(ac, ab));
+	double height = hob_vec3_dot(normal, ap);
+	return height * height / area;
+}
+
+typedef struct visit {
+	uint32_t level, index; /* level 0: a triangle */
+	float square;
+} visit_t;
+
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t mask __attribute__((vector_size(16)));
+
+static four load(const float x[4])
+{
+	four out;
+	memcpy(&out, x, sizeof out);
+	return out;
+}
+
+static four above_zero(four x)
+{
+	return (four)((mask)x & (x > 0));
+}
+
+typedef struct search {
+	const hob_surface *surface;
+	hob_vec3 point;
+	float at[3];
+	double best, stop; /* squared */
+	uint32_t nearest;
+	visit_t stack[STACK];
+	uint32_t depth;
+} search_t;
+
+/* Pushes the children of a node that are nearer than the best so far, the nearest last. */
+static void push_children(search_t *q, uint32_t level, uint32_t index)
+{
+	const hob_surface_node *node = &q->surface->nodes[q->surface->level_first[level] + index];
+	four near = {0};
+	for (int k = 0; k < 3; k++) {
+		four low = load(node->low[k]), high = load(node->high[k]);
+		four d = above_zero(low - q->at[k]) + above_zero(q->at[k] - high);
+		near += d * d;
+	}
+	uint32_t bottom = q->depth;
+	for (uint32_t c = 0; c < 4; c++) {
+		if ((double)near[c] >= q->best)
+			continue;
+		uint32_t at = q->depth++;
+		for (; at > bottom && q->stack[at - 1].square < near[c]; at--)
+			q->stack[at] = q->stack[at - 1];
+		q->stack[at] = (visit_t){level, 4 * index + c, near[c]};
+	}
+}
+
+static void try_triangle(search_t *q, uint32_t triangle)
+{
+	double d = to_triangle(q->surface, triangle, q->point);
+	if (d < q->best)
+		q->best = d, q->nearest = triangle;
+}
+
+static void empty_stack(search_t *q)
+{
+	while (q->depth > 0 && q->best > q->stop) {
+		visit_t visit = q->stack[--q->depth];
+		if ((double)visit.square >= q->best)
+			continue;
+		if (visit.level > 0)
+			push_children(q, visit.level - 1, visit.index);
+		else
+			try_triangle(q, visit.index);
+	}
+}
+
+static float to_vertex(const search_t *q, uint32_t vertex)
+{
+	const float *p = q->surface->positions + 3 * (size_t)vertex;
+	float x = p[0] - q->at[0], y = p[1] - q->at[1], z = p[2] - q->at[2];
+	return x * x + y * y + z * z;
+}
+
+/* From vertex to vertex towards the point, then once around the one where that ends. */
+static void walk(search_t *q, uint32_t vertex)
+{
+	const hob_surface *s = q->surface;
+	float best = to_vertex(q, vertex);
+	for (uint32_t from = HOB_NONE, step = 0; from != vertex && step < MAX_STEPS; step++) {
+		from = vertex;
+		if (s->fan_first[from + 1] - s->fan_first[from] > MAX_FAN)
+			return;
+		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++)
+			for (uint32_t k = 0; k < 3; k++) {
+				uint32_t to = s->corners[3 * (size_t)s->fan[f] + k];
+				float d = to_vertex(q, to);
+				if (d < best)
+					best = d, vertex = to;
+			}
+	}
+	for (uint32_t f = s->fan_first[vertex]; f < s->fan_first[vertex + 1] && q->best > q->stop; f++)
+		try_triangle(q, s->fan[f]);
+}
+
+double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, hob_surface_hints *hints)
+{
+	search_t q;
+	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0;
+	hob_vec3_store(q.at, p);
+	q.best = HUGE_VAL, q.nearest = 0;
+	for (uint32_t h = 0; h < HOB_SURFACE_HINTS && q.best > q.stop; h++)
+		try_triangle(&q, hints->triangle[h] < s->triangle_count ? hints->triangle[h] : 0);
+	if (q.best > q.stop)
+		walk(&q, s->corners[3 * (size_t)q.nearest]);
+	if (q.best > q.stop) {
+		push_children(&q, s->level_count - 1, 0);
+		empty_stack(&q);
+	}
+	if (hints->triangle[0] != q.nearest)
+		hints->triangle[1] = hints->triangle[0];
+	hints->triangle[0] = q.nearest;
+	return sqrt(q.best);
+}

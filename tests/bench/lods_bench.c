@@ -1,0 +1,189 @@
+/* lods_bench.c - what levels of detail state, and what is true of it. See lods.sh. */
+#include "core/import/importer.h"
+#include "core/mesh/bake.h"
+#include "tests/surface_oracle.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- models */
+
+static hob_bytes map(const char *path)
+{
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) != 0 || info.st_size == 0)
+		return (hob_bytes){0};
+	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return at == MAP_FAILED ? (hob_bytes){0} : (hob_bytes){at, (size_t)info.st_size};
+}
+
+static bool read_file(void *user, hob_str path, hob_bytes *out, hob_error *err)
+{
+	char name[PATH_MAX];
+	snprintf(name, sizeof name, "%s/%.*s", (const char *)user, HOB_FMT(path));
+	*out = map(name);
+	return out->size > 0 || hob_fail(err, MISSING_FILE, "'%s' cannot be read", name);
+}
+
+static double cpu(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct totals {
+	double *ratios;
+	uint32_t count, room, above;
+	double points, most;
+	bool each;
+} totals;
+
+static void add_ratio(totals *t, double ratio)
+{
+	if (t->count == t->room)
+		t->ratios = realloc(t->ratios, (t->room = t->room * 2 + 64) * sizeof *t->ratios);
+	t->ratios[t->count++] = ratio;
+	t->above += ratio > 1;
+}
+
+static void measure_mesh(totals *t, const char *model, const hob_baked_mesh *b)
+{
+	if (b->lod_count < 2)
+		return;
+	soup *full = soup_new(b->mesh.position, b->indices, b->lods[0].index_count);
+	double size = 0;
+	for (int k = 0; k < 3; k++)
+		size += pow((double)b->aabb_max[k] - (double)b->aabb_min[k], 2);
+	for (uint32_t l = 1; l < b->lod_count; l++) {
+		soup *level = soup_new(b->mesh.position, b->indices + b->lods[l].index_first, b->lods[l].index_count);
+		double d = surface_distance(full, level, t->points, t->most);
+		double said = (double)b->lods[l].error, ratio = said > 0 ? d / said : d > 1e-6 * sqrt(size) ? 1e9 : 0;
+		add_ratio(t, ratio);
+		if (t->each || ratio > 1)
+			printf("  %-40.40s %-16.*s level %u: %8u triangles, stated %.6f of the diagonal, true %.6f, "
+				   "ratio %.3f\n",
+				   model, (int)(b->mesh.name.len < 16 ? b->mesh.name.len : 16), b->mesh.name.data, l,
+				   b->lods[l].index_count / 3, said / sqrt(size), d / sqrt(size), ratio);
+		soup_free(level);
+	}
+	soup_free(full);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void print(const char *name, const totals *t, uint32_t from)
+{
+	uint32_t count = t->count - from, above = 0, at[5] = {0};
+	double *r = malloc((count + 1) * sizeof *r), limits[5] = {0.5, 0.7, 0.9, 1, 1e300};
+	if (count > 0)
+		memcpy(r, t->ratios + from, count * sizeof *r);
+	qsort(r, count, sizeof *r, ascending);
+	for (uint32_t i = 0; i < count; i++) {
+		above += r[i] > 1;
+		for (int k = 0; k < 5; k++)
+			if (r[i] <= limits[k]) {
+				at[k]++;
+				break;
+			}
+	}
+	printf("%-52.52s %5u levels, true/stated: median %.2f, p90 %.2f, most %.3f; up to .5 .7 .9 1: %u %u %u "
+		   "%u; above: %u\n",
+		   name, count, count ? r[count / 2] : 0, count ? r[count * 9 / 10] : 0, count ? r[count - 1] : 0,
+		   at[0], at[1], at[2], at[3], above);
+	free(r);
+}
+
+static void measure_model(totals *t, const char *model)
+{
+	static hob_notes notes;
+	hob_arena arena, scratch, result;
+	hob_arena_init(&arena, (size_t)8 << 30);
+	hob_arena_init(&scratch, (size_t)8 << 30);
+	hob_arena_init(&result, (size_t)8 << 30);
+	notes = (hob_notes){.arena = &arena};
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", model);
+	char *slash = strrchr(folder, '/');
+	if (!slash)
+		snprintf(folder, sizeof folder, ".");
+	else
+		*slash = 0;
+	hob_io io = {.user = folder, .read = read_file};
+	hob_error err = {0};
+	hob_model m;
+	hob_space_override space = {0};
+	hob_import_request request = {.io = &io,
+								  .path = hob_str_of(slash ? slash + 1 : model),
+								  .file = map(model),
+								  .result = &arena,
+								  .scratch = &scratch,
+								  .notes = &notes,
+								  .space = &space};
+	const hob_importer *importer;
+	uint32_t from = t->count;
+	uint64_t triangles = 0;
+	double seconds = 0;
+	if (!hob_import(&request, &importer, &m, &err)) {
+		printf("%s: %s\n", model, err.context);
+		return;
+	}
+	for (uint32_t i = 0; i < m.mesh_count; i++) {
+		if (m.meshes[i].topology != HOB_TRIANGLES)
+			continue;
+		const hob_mesh_options options = {.lod_max = 7, .lod_error = 0.1f};
+		hob_baked_mesh b;
+		double begin = cpu();
+		if (!hob_mesh_bake(&m.meshes[i], &options, &result, &scratch, NULL, &b, &err)) {
+			printf("%s: %s\n", model, err.context);
+			continue;
+		}
+		seconds += cpu() - begin;
+		triangles += b.lods[0].index_count / 3;
+		if (t->points > 0)
+			measure_mesh(t, model, &b);
+		else if (t->each)
+			for (uint32_t l = 0; l < b.lod_count; l++)
+				printf("  %s mesh %u level %u: %u triangles, error %g\n", model, i, l,
+					   b.lods[l].index_count / 3, (double)b.lods[l].error);
+	}
+	print(model, t, from);
+	printf("%-52s %8.3f us a triangle, %.3f s, %llu triangles\n", "",
+		   triangles ? seconds * 1e6 / (double)triangles : 0, seconds, (unsigned long long)triangles);
+	fflush(stdout);
+	hob_arena_release(&arena);
+	hob_arena_release(&scratch);
+	hob_arena_release(&result);
+}
+
+int main(int count, char **names)
+{
+	totals t = {.points = 100, .most = 2e6};
+	int first = 1;
+	for (; first < count && names[first][0] == '-'; first++) {
+		if (strcmp(names[first], "--each") == 0)
+			t.each = true;
+		else if (strncmp(names[first], "--points=", 9) == 0)
+			t.points = atof(names[first] + 9);
+		else if (strncmp(names[first], "--most=", 7) == 0)
+			t.most = atof(names[first] + 7);
+	}
+	for (int i = first; i < count; i++)
+		measure_model(&t, names[i]);
+	print("all", &t, 0);
+	return t.above > 0;
+}

@@ -1,0 +1,167 @@
+#include "../shapes.h"
+#include "core/mesh/lod_error.h"
+#include "core/mesh/lods.h"
+#include "tests/surface_oracle.h"
+
+static hob_arena arena;
+
+static int begin(void **state)
+{
+	(void)state;
+	hob_arena_init(&arena, (size_t)1 << 30);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	hob_arena_release(&arena);
+	return 0;
+}
+
+/* ---- distances of points */
+
+/* Triangles of all sizes: needles, points and segments among them. */
+static hob_mesh scattered(uint32_t triangles, uint64_t *seed)
+{
+	hob_mesh mesh = shape_mesh(&arena, 3 * triangles, 3 * triangles);
+	for (uint32_t t = 0; t < triangles; t++) {
+		float size = powf(10, 2 * shape_random_float(seed) - 2), width = t % 7 == 0 ? 1e-6f : 1;
+		float centre[3] = {shape_random_float(seed), shape_random_float(seed), shape_random_float(seed)};
+		for (uint32_t c = 0; c < 3; c++)
+			for (uint32_t k = 0; k < 3; k++)
+				mesh.position[9 * t + 3 * c + k] =
+					centre[k] + size * (k == t % 3 ? 1 : width) * shape_random_float(seed);
+		if (t % 31 == 0)
+			memcpy(mesh.position + 9 * t + 3, mesh.position + 9 * t, 12);
+		if (t % 310 == 0)
+			memcpy(mesh.position + 9 * t + 6, mesh.position + 9 * t, 12);
+	}
+	for (uint32_t i = 0; i < mesh.index_count; i++)
+		mesh.indices[i] = i;
+	return mesh;
+}
+
+static double nearest(const hob_mesh *mesh, vec p)
+{
+	double best = 1e300;
+	for (uint32_t t = 0; t < mesh->index_count / 3; t++) {
+		vec corner[3];
+		for (uint32_t i = 0; i < 9; i++)
+			corner[i / 3].x[i % 3] = (double)mesh->position[3 * mesh->indices[3 * t + i / 3] + i % 3];
+		double d = soup_to_triangle(p, corner);
+		best = d < best ? d : best;
+	}
+	return sqrt(best);
+}
+
+static void distances_are_those_of_a_plain_search(void **state)
+{
+	(void)state;
+	uint64_t seed = 7;
+	for (uint32_t triangles = 1; triangles < 3000; triangles = triangles * 5 / 2 + 1) {
+		hob_mesh mesh = scattered(triangles, &seed);
+		hob_surface surface;
+		hob_error err = {0};
+		assert_true(hob_surface_build(mesh.position, mesh.vertex_count, mesh.indices, mesh.index_count,
+									  &arena, &surface, &err));
+		hob_surface_hints hints = {0};
+		for (uint32_t i = 0; i < 300; i++) {
+			vec p = {{(double)shape_random_float(&seed), (double)shape_random_float(&seed),
+					  (double)shape_random_float(&seed)}};
+			hob_vec3 at = {p.x[0], p.x[1], p.x[2]};
+			double want = nearest(&mesh, p), got = hob_surface_distance(&surface, at, 0, &hints);
+			assert_true(fabs(got - want) <= 1e-6);
+			got = hob_surface_distance(&surface, at, 1.2 * want, &hints);
+			assert_true(got >= want - 1e-9 && got <= 1.2 * want + 1e-6);
+		}
+	}
+}
+
+/* The foot of the point is in the needle; in float products it falls beside it. */
+static void a_needle_is_as_near_as_it_is(void **state)
+{
+	(void)state;
+	const float positions[9] = {0, 0, 0, 1000, 0, 0, 500, 1e-4f, 0};
+	const uint32_t indices[3] = {0, 1, 2};
+	hob_surface surface;
+	hob_error err = {0};
+	assert_true(hob_surface_build(positions, 3, indices, 3, &arena, &surface, &err));
+	for (int i = 1; i < 100; i++) {
+		hob_surface_hints hints = {0};
+		hob_vec3 p = {10.0 * i, 1e-6, 0.25};
+		assert_true(fabs(hob_surface_distance(&surface, p, 0, &hints) - 0.25) < 1e-9);
+	}
+}
+
+/* ---- levels */
+
+static void no_level_is_farther_than_it_states(const hob_mesh *mesh, float limit)
+{
+	const hob_lod_options options = {.max = 7, .ratio = 0.5f, .error = limit};
+	hob_lod_level levels[7] = {{mesh->indices, mesh->index_count, 0}};
+	uint32_t count = 1;
+	hob_lod_end why;
+	hob_error err = {0};
+	assert_true(hob_lods_build(mesh, &options, levels, &count, &why, &arena, &err));
+	assert_true(count > 1);
+	soup *full = soup_new(mesh->position, levels[0].indices, levels[0].index_count);
+	for (uint32_t l = 1; l < count; l++) {
+		soup *level = soup_new(mesh->position, levels[l].indices, levels[l].index_count);
+		double true_error = surface_distance(full, level, 40, 20000);
+		assert_true(true_error <= (double)levels[l].error);
+		assert_true((double)levels[l].error <= 1.5 * true_error + 1e-5);
+		soup_free(level);
+	}
+	soup_free(full);
+}
+
+static void smooth_meshes_state_what_is_true(void **state)
+{
+	(void)state;
+	hob_mesh grid = shape_grid(&arena, 40, 0.1f, true, true), ball = shape_ball(&arena, 40, 30);
+	no_level_is_farther_than_it_states(&grid, 0.1f);
+	no_level_is_farther_than_it_states(&ball, 0.1f);
+}
+
+/* One high needle on a plain: the mean square of distances to planes hardly knows it. */
+static void a_lost_spike_counts(void **state)
+{
+	(void)state;
+	hob_mesh grid = shape_grid(&arena, 60, 0.02f, false, false);
+	grid.position[3 * (61 * 30 + 30) + 1] = 0.09f;
+	no_level_is_farther_than_it_states(&grid, 0.2f);
+}
+
+static void nothing_seen_is_no_error(void **state)
+{
+	(void)state;
+	hob_mesh place = shape_grid(&arena, 20, 0, false, false);
+	memset(place.position, 0, 12 * (size_t)place.vertex_count);
+	hob_lod_full full;
+	hob_error err = {0};
+	double distance = -1;
+	assert_true(hob_lod_error_begin(place.position, place.vertex_count, place.indices, place.index_count,
+									&arena, &full, &err));
+	assert_true(hob_lod_error_measure(&full, place.indices, 30, 0.5, &arena, &distance, &err));
+	assert_true(distance >= 0.5 && distance <= 0.5);
+	hob_mesh grid = shape_grid(&arena, 20, 0.1f, false, false);
+	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, grid.indices, grid.index_count, &arena,
+									&full, &err));
+	const uint32_t collapsed[3] = {4, 4, 5};
+	assert_true(hob_lod_error_measure(&full, collapsed, 3, 0, &arena, &distance, &err));
+	assert_true(isinf(distance));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(distances_are_those_of_a_plain_search),
+		TEST(a_needle_is_as_near_as_it_is),
+		TEST(smooth_meshes_state_what_is_true),
+		TEST(a_lost_spike_counts),
+		TEST(nothing_seen_is_no_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
