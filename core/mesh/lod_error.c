@@ -2,7 +2,7 @@
 #include "weld.h"
 
 enum { PEAKS = 16, STRIDE = 17, MIN_POINTS = 2000, MAX_CUTS = 16, CLIMBS = 6, MAX_AROUND = 32, FEW = 1000 };
-enum { KEPT = 1, LOST };
+enum { KEPT = 1, LOST, TAKEN };
 /* Points that are this much of the farthest away are climbed from: their triangles may have the highest ridge. */
 static const double peak_share = 0.7;
 
@@ -228,6 +228,18 @@ static double measure(const hob_lod_full *full, const hob_surface *coarse, doubl
 	return from_level.farthest;
 }
 
+/* The triangles of a level that are seen, as a surface; triangle_count 0: none is. Memory stays in `arena`. */
+static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+						hob_arena *arena, hob_surface *out, hob_error *err)
+{
+	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
+	if (!seen)
+		return hob_fail_memory(err, arena, "the error of a level of detail");
+	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
+	*out = (hob_surface){0};
+	return count == 0 || hob_surface_build(full->positions, full->vertex_count, seen, count, arena, out, err);
+}
+
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   double known, hob_arena *arena, double *distance, hob_error *err)
 {
@@ -236,18 +248,56 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 		return true;
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
 	uint8_t *done = HOB_NEW(arena, uint8_t, full->vertex_count);
-	bool ok = (seen && done) || hob_fail_memory(err, arena, "the error of a level of detail");
-	uint32_t count = ok ? hob_weld_triangles(indices, index_count, full->place, seen) : 0;
-	double farthest = HUGE_VAL;
 	hob_surface coarse;
-	ok = ok && (count == 0 ||
-				hob_surface_build(full->positions, full->vertex_count, seen, count, arena, &coarse, err));
-	if (ok && count > 0)
+	bool ok = done ? build_level(full, indices, index_count, arena, &coarse, err)
+				   : hob_fail_memory(err, arena, "the error of a level of detail");
+	double farthest = HUGE_VAL;
+	if (ok && coarse.triangle_count > 0)
 		farthest = measure(full, &coarse, known, done);
 	hob_arena_restore(arena, mark);
 	if (ok)
 		*distance = farthest;
+	return ok;
+}
+
+static void add_place(uint32_t place, uint8_t *state, uint32_t *places, uint32_t room, uint32_t *count)
+{
+	if (state[place] == TAKEN || *count > room)
+		return;
+	state[place] = TAKEN;
+	if (*count < room)
+		places[*count] = place;
+	++*count;
+}
+
+bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
+						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena, hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(arena);
+	uint8_t *state = HOB_NEW(arena, uint8_t, full->vertex_count);
+	hob_surface coarse;
+	bool ok = state ? build_level(full, indices, index_count, arena, &coarse, err)
+					: hob_fail_memory(err, arena, "the error of a level of detail");
+	*count = 0;
+	for (size_t i = 0; ok && i < 3 * (size_t)coarse.triangle_count; i++)
+		state[coarse.corners[i]] = KEPT;
+	hob_surface_hints hints = {0}, back = {0};
+	const uint32_t *corners = full->surface.corners;
+	for (size_t i = 0; ok && coarse.triangle_count > 0 && i < 3 * (size_t)full->surface.triangle_count; i++) {
+		if (state[corners[i]] != 0)
+			continue;
+		state[corners[i]] = LOST;
+		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)corners[i]);
+		if (hob_surface_distance(&coarse, p, limit, &hints) > limit)
+			add_place(corners[i], state, places, room, count);
+	}
+	for (uint32_t t = 0; ok && t < coarse.triangle_count; t++) {
+		hob_vec3 p = point_of(full->positions, coarse.corners + 3 * (size_t)t, 1.0 / 3, 1.0 / 3);
+		bool far = hob_surface_distance(&full->surface, p, limit, &back) > limit;
+		for (uint32_t k = 0; far && k < 3; k++)
+			add_place(corners[3 * (size_t)back.triangle[0] + k], state, places, room, count);
+	}
+	hob_arena_restore(arena, mark);
 	return ok;
 }

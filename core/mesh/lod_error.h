@@ -43,4 +43,14 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   double known, hob_arena *arena, double *distance, hob_error *err) HOB_MUST_CHECK;
 
+/* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
+ *
+ * limit        only what is farther from the level than that
+ * places       [room] out: vertices of the full mesh as `place` names them; those around the farthest points of the level, too
+ * count        out: how many; room + 1 when there are more
+ * Errors       MEMORY. */
+bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
+						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena,
+						hob_error *err) HOB_MUST_CHECK;
+
 #endif

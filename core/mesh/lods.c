@@ -25,6 +25,8 @@ typedef struct chain {
 	double distance; /* of the level reached so far from the full mesh, as measured */
 	double estimate; /* the simplifier's own errors of all steps */
 	double limit;	 /* of what is stated; absolute, all of them */
+	uint8_t *held;	 /* [vertex_count] by place: no step may lose it */
+	uint32_t held_count;
 	hob_arena *arena;
 	hob_error *err;
 } chain_t;
@@ -39,12 +41,12 @@ typedef struct attempt {
 typedef struct part {
 	uint32_t *indices; /* [index_count] into the part's vertices */
 	uint32_t *vertex;  /* [vertex_count] what they are in the whole */
-	float *positions;
+	float *positions;  /* room for more of each vertex where that is asked for */
 	uint32_t vertex_count;
 } part_t;
 
 static bool take_part(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-					  uint32_t index_count, hob_arena *arena, part_t *out, hob_error *err)
+					  uint32_t index_count, uint32_t room, hob_arena *arena, part_t *out, hob_error *err)
 {
 	uint32_t *local = HOB_NEW(arena, uint32_t, vertex_count);
 	part_t part = {.indices = HOB_NEW(arena, uint32_t, index_count),
@@ -60,7 +62,7 @@ static bool take_part(const float *positions, uint32_t vertex_count, const uint3
 		}
 		part.indices[i] = local[v];
 	}
-	part.positions = HOB_NEW(arena, float, 3 * (size_t)part.vertex_count);
+	part.positions = HOB_NEW(arena, float, 3 * (size_t)room * part.vertex_count);
 	if (!part.positions)
 		return hob_fail_memory(err, arena, "a level of detail");
 	for (size_t v = 0; v < part.vertex_count; v++)
@@ -87,13 +89,25 @@ static double room_left(const chain_t *c)
 	return used < c->limit ? c->limit - used : 0;
 }
 
+/* The simplifier leaves alone what has three or more vertices at one place. So a held vertex gets two more there, which no
+ * triangle names. Returns the number of vertices. */
+static uint32_t hold(const chain_t *c, part_t *part)
+{
+	uint32_t count = part->vertex_count;
+	for (uint32_t v = 0; c->held_count > 0 && v < part->vertex_count; v++)
+		for (uint32_t copy = 0; copy < 2 && c->held[c->full.place[part->vertex[v]]]; copy++)
+			memcpy(part->positions + 3 * (size_t)count++, part->positions + 3 * (size_t)v, 12);
+	return count;
+}
+
 /* Simplifies as far as target and error allow; maybe not at all. */
 static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 					 attempt_t *out)
 {
 	part_t part = {0};
 	assert(target <= index_count / 3);
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->arena, &part, c->err))
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->held_count > 0 ? 3 : 1,
+				   c->arena, &part, c->err))
 		return false;
 	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count), .index_count = index_count};
 	if (!attempt.indices)
@@ -101,10 +115,10 @@ static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_c
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	if (scale > 0) {
 		float error = 0;
-		attempt.index_count = (uint32_t)meshopt_simplify(
-			attempt.indices, part.indices, index_count, part.positions, part.vertex_count, 12,
-			3 * (size_t)target, (float)(room_left(c) / scale),
-			c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
+		attempt.index_count =
+			(uint32_t)meshopt_simplify(attempt.indices, part.indices, index_count, part.positions,
+									   hold(c, &part), 12, 3 * (size_t)target, (float)(room_left(c) / scale),
+									   c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
 		attempt.error = (double)error * scale;
 		for (uint32_t i = 0; i < attempt.index_count; i++)
 			attempt.indices[i] = part.vertex[attempt.indices[i]];
@@ -152,6 +166,51 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	return true;
 }
 
+static bool measure(const chain_t *c, const attempt_t *attempt, double *distance)
+{
+	double known = estimate_share * (c->estimate + attempt->error);
+	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count,
+								 known > c->distance ? known : c->distance, c->arena, distance, c->err);
+}
+
+/* Where a step is far worse than the simplifier thinks, and few places are to blame, simplifies again without losing those. */
+static bool keep_limbs(chain_t *c, uint32_t target, attempt_t *best, double *distance)
+{
+	double expected = c->estimate + best->error,
+		   limit = 2 * expected > c->distance ? 2 * expected : c->distance;
+	if (c->united || *distance < 4 * expected || *distance < 1.5 * c->distance)
+		return true;
+	uint32_t room = c->index_count / 3 / 50, count;
+	uint32_t *places = HOB_NEW(c->arena, uint32_t, room);
+	if (!places)
+		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	if (!hob_lod_error_lost(&c->full, best->indices, best->index_count, limit, places, room, &count, c->arena,
+							c->err))
+		return false;
+	if (count == 0 || count > room)
+		return true;
+	uint32_t held = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (!c->held[places[i]]) {
+			c->held[places[i]] = 1;
+			places[held++] = places[i];
+		}
+	c->held_count += held;
+	attempt_t again;
+	double nearer;
+	if (!simplify(c, c->indices, c->index_count, target, &again) || !measure(c, &again, &nearer))
+		return false;
+	if (!misses(&again, target) && nearer < 0.7 * *distance) {
+		*best = again;
+		*distance = nearer;
+		return true;
+	}
+	for (uint32_t i = 0; i < held; i++)
+		c->held[places[i]] = 0;
+	c->held_count -= held;
+	return true;
+}
+
 /* Takes the chain one step further. *end says whether there was one to take: HOB_LOD_END_MAX means there was. */
 static bool step(chain_t *c, hob_lod_end *end)
 {
@@ -170,9 +229,7 @@ static bool step(chain_t *c, hob_lod_end *end)
 	if (hob_lod_pieces_destroyed(&c->pieces, c->mesh->position, best.indices, best.index_count))
 		return true;
 	double distance;
-	double known = estimate_share * (c->estimate + best.error);
-	if (!hob_lod_error_measure(&c->full, best.indices, best.index_count,
-							   known > c->distance ? known : c->distance, c->arena, &distance, c->err))
+	if (!measure(c, &best, &distance) || !keep_limbs(c, target, &best, &distance))
 		return false;
 	*end = HOB_LOD_END_ERROR;
 	if (stated(distance) > c->limit)
@@ -189,7 +246,7 @@ static bool step(chain_t *c, hob_lod_end *end)
 static bool order(const chain_t *c, hob_lod_level *level)
 {
 	part_t part = {0};
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, c->arena,
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, 1, c->arena,
 				   &part, c->err))
 		return false;
 	hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
@@ -234,6 +291,9 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 	c->index_count = level->index_count;
 	c->place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(mesh));
 	if (!c->place)
+		return hob_fail_memory(c->err, c->arena, "levels of detail");
+	c->held = HOB_NEW(c->arena, uint8_t, mesh->vertex_count);
+	if (!c->held)
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	c->place_count = hob_vertex_arrays_place(mesh, c->place);
 	c->limit =
