@@ -1,8 +1,11 @@
 #include "ignore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINES_MAX = 256, GLOBS_OF_A_LINE = 4, LINE_BYTES = 512 };
 
@@ -59,16 +62,37 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 	return !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 }
 
+/* The folder is its author's: a link could lead anywhere, and a pipe would be waited for. NULL without an error: there is none. */
+static FILE *open_file(const char *path, hob_error *err)
+{
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	bool there = fd >= 0 && fstat(fd, &info) == 0;
+	FILE *file = there && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
+	if (file)
+		return file;
+	if ((there && !S_ISREG(info.st_mode)) || errno == ELOOP || errno == ENXIO)
+		(void)!hob_fail(err, CONFIG,
+						"'%s' is no file of its own: links and pipes are not read; put a file there", path);
+	else if (errno != ENOENT && errno != ENOTDIR)
+		(void)!hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
 bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude,
 					 const char *const **out, hob_error *err)
 {
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof path, "%.4000s/.hobignore", folder);
 	*out = exclude;
-	FILE *file = fopen(path, "re");
+	hob_error refused = {0};
+	FILE *file = open_file(path, &refused);
+	if (!file && refused.code != HOB_ERR_OK)
+		*err = refused;
 	if (!file)
-		return errno == ENOENT || errno == ENOTDIR ||
-			   hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
+		return refused.code == HOB_ERR_OK;
 	uint32_t before = 0;
 	while (exclude && exclude[before])
 		before++;

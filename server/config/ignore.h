@@ -6,7 +6,8 @@
  *   *.tmp.glb      '*' and '?' within a name, '**' across folders
  *   # words        a comment; empty lines are none either
  *
- * Nothing is taken back: a line that begins with '!' is an error. Only the file at the top of the folder counts. */
+ * Nothing is taken back: a line that begins with '!' is an error. Only the file at the top of the folder counts;
+ * it is no link and no pipe. */
 #ifndef SRV_IGNORE_H
 #define SRV_IGNORE_H
 

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import struct
+import subprocess
 import unittest
 import zlib
 
@@ -153,6 +154,20 @@ class Contained(Scenario):
 
     def status(self, pid):
         return dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+
+    def test_what_is_ignored_is_said_by_a_file_of_the_folder(self):
+        self.put("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+        secret = self.folder / "secret"
+        secret.write_bytes(b"!" + CANARY)
+        for kind, make in (("pipe", os.mkfifo), ("link", lambda path: os.symlink(secret, path)), ("folder", os.mkdir)):
+            path = self.art / ".hobignore"
+            make(path)
+            for words in (["serve", "--listen", "127.0.0.1:0", "--cache", str(self.cache)], ["cook", "-o", str(self.folder / "out")]):
+                done = subprocess.run([HOB, words[0], str(self.art), *words[1:]], capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, 2, (kind, words[0], done.stderr))
+                self.assertIn(b".hobignore' is no file of its own", done.stderr, kind)
+                self.assertNotIn(CANARY, done.stderr)
+            os.rmdir(path) if kind == "folder" else path.unlink()
 
     def test_a_worker_holds_nothing_of_worth(self):
         self.put("a.obj", obj_text(3))
