@@ -3,6 +3,7 @@
 #include "../model/model_merge.h"
 #include "../model/model_scale.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const double least_scale = 1e-9, largest_scale = 1e9;
@@ -150,7 +151,7 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 /* What each of the others is: their output is part of this one's. Every call writes the same bytes. */
 static const char *library_version(void)
 {
-	static char text[256];
+	static char text[1024];
 	size_t at = 0;
 	for (uint32_t i = 0; i < hob_importer_count && at < sizeof text; i++) {
 		const hob_importer *other = hob_importers[i];
@@ -160,6 +161,7 @@ static const char *library_version(void)
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s %u%s%s", at > 0 ? ", " : "", other->name,
 							   other->version, *library ? " with " : "", library);
 	}
+	assert(at < sizeof text);
 	return text;
 }
 

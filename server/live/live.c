@@ -148,11 +148,24 @@ static int make_folders(const srv_live *live, char *path)
 	return folder;
 }
 
+/* Through memory, where the kernel cannot copy between two kinds of file. */
+static ssize_t copy_some(int from, loff_t *at, int to, uint64_t left)
+{
+	uint8_t room[65536];
+	ssize_t moved = copy_file_range(from, at, to, NULL, left, 0);
+	if (moved >= 0 || (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
+		return moved;
+	ssize_t got = pread(from, room, left < sizeof room ? left : sizeof room, *at);
+	ssize_t put = got > 0 ? write(to, room, (size_t)got) : got;
+	*at += put > 0 ? put : 0;
+	return put;
+}
+
 static bool copy_bytes(int from, int to, uint64_t size)
 {
 	loff_t at = 0;
 	while ((uint64_t)at < size) {
-		ssize_t moved = copy_file_range(from, &at, to, NULL, size - (uint64_t)at, 0);
+		ssize_t moved = copy_some(from, &at, to, size - (uint64_t)at);
 		if (moved <= 0) {
 			errno = moved == 0 ? EIO : errno;
 			return false;
