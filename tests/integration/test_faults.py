@@ -23,6 +23,7 @@ DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # calls of a kind
 
 Point = collections.namedtuple("Point", "kinds error below cause")
 ART, CACHE = "art", "cache"
+SHARED = ("--pack-below", "1KiB")  # a save makes files and appends to packs
 # SQLite has words of its own.
 SAID = {errno.ENOSPC: ("No space left on device", "no room left", "unable to open database file"),
         errno.EIO: ("Input/output error", "disk I/O error", "unable to open database file")}
@@ -87,7 +88,7 @@ class Life:
         self.scenario, self.truth, self.turn = scenario, truth, -1
         self.names = set()
         self.save()
-        self.daemon = self.faults.serve([self.art], self.cache)
+        self.daemon = self.faults.serve([self.art], self.cache, *SHARED)
         self.daemon.sync()
 
     def save(self):
@@ -143,7 +144,7 @@ class Life:
 
     def provoke(self, point):
         if point.cause == SCAN:  # one that cannot see everything may take longer: whoever waits for it settles
-            self.daemon.post("/api/v1/sync", {"timeout_ms": 1})
+            self.daemon.post("/api/v1/sync", {"timeout_ms": 1, "scan": True})
         if point.cause == KILL:
             for pid in children(self.daemon.process.pid):
                 os.kill(pid, signal.SIGKILL)
@@ -190,7 +191,7 @@ class Life:
         """A start either ends with the reason in words or goes on; the next one has everything. True when it went on."""
         what = f"{name_of(point)}, from call {first}, {times or 'all'}"
         self.faults.arm(point.kinds, point.error, self.place(point), first=first, times=times)
-        self.daemon = self.faults.serve([self.art], self.cache, wait_ready=False)
+        self.daemon = self.faults.serve([self.art], self.cache, *SHARED, wait_ready=False)
         if point.kinds == "spawn" and not times:
             self.daemon.wait_log(os.strerror(point.error))
             self.faults.disarm()
@@ -207,7 +208,7 @@ class Life:
                 pass
             said = "\n".join(self.daemon.log)
             assert any(word in said for word in SAID.get(point.error, [os.strerror(point.error)])), (what, said)
-        with self.faults.serve([self.art], self.cache) as self.daemon:
+        with self.faults.serve([self.art], self.cache, *SHARED) as self.daemon:
             self.settle(what, point)
             assert self.daemon.cooked() == 0, what
         return started
@@ -317,7 +318,7 @@ class FaultsTest(Scenario):
             pass
         self.assertIn("no memory left", "\n".join(life.daemon.log))
         self.assertNotIn("AddressSanitizer", "\n".join(life.daemon.log))
-        life.daemon = life.faults.serve([life.art], life.cache)
+        life.daemon = life.faults.serve([life.art], life.cache, *SHARED)
         with life.daemon:
             life.settle("a start after it", Point("memory", errno.ENOMEM, "", SAVE))
             answer = life.daemon.get("/blobs/" + hashlib.sha256(published).hexdigest())
