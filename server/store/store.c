@@ -255,6 +255,7 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 	if (store->recipes_fd < 0)
 		return false;
 	store->packs_fd = open_folder(store->dir_fd, "packs", &made, err);
+	*known = *known || !made;
 	return store->packs_fd >= 0 && srv_store_open_packs(store, err);
 }
 

@@ -1,5 +1,6 @@
 /* The record of each cook, compressed, in packs. One that power loss cut or tore is refused by its check. */
 #include "record.h"
+#include "record_dictionary.h"
 #include "store_internal.h"
 
 #include <dirent.h>
@@ -19,22 +20,33 @@ static bool shrink(const hob_buf *text, hob_buf *out)
 {
 	size_t bound = ZSTD_compressBound(text->size);
 	uint8_t *bytes = malloc(bound);
-	size_t size = bytes ? ZSTD_compress(bytes, bound, text->data, text->size, LEVEL) : 0;
-	bool ok = bytes && !ZSTD_isError(size);
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	size_t size = bytes && context
+					  ? ZSTD_compress_usingDict(context, bytes, bound, text->data, text->size,
+												record_dictionary, sizeof record_dictionary - 1, LEVEL)
+					  : 0;
+	bool ok = size > 0 && !ZSTD_isError(size);
 	if (ok)
 		hob_buf_put(out, bytes, size);
+	ZSTD_freeCCtx(context);
 	free(bytes);
 	return ok && !out->failed;
 }
 
-static bool grow(const uint8_t *bytes, size_t size, hob_arena *arena, hob_str *out)
+static bool grow(const uint8_t *bytes, size_t size, bool plain, hob_arena *arena, hob_str *out)
 {
 	unsigned long long full = ZSTD_getFrameContentSize(bytes, size);
 	if (full == ZSTD_CONTENTSIZE_ERROR || full == ZSTD_CONTENTSIZE_UNKNOWN || full > COPY_BYTES_MAX)
 		return false;
 	char *text = hob_arena_alloc(arena, full + 1, 1);
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	size_t got = text && context
+					 ? ZSTD_decompress_usingDict(context, text, full, bytes, size, record_dictionary,
+												 plain ? 0 : sizeof record_dictionary - 1)
+					 : 0;
+	ZSTD_freeDCtx(context);
 	*out = (hob_str){text, full};
-	return text && ZSTD_decompress(text, full, bytes, size) == full;
+	return text && got == full;
 }
 
 /* ---- where each lies; record_lock is held */
@@ -75,7 +87,7 @@ static bool set_place(srv_store *store, const hob_sha256 *key, const record_plac
 bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
 	hob_buf text = {0}, packed = {0};
-	record_place at = {0};
+	record_place at = {.kind = PACK_RECORD};
 	srv_record_print(recipe, &text);
 	bool ok = !text.failed && shrink(&text, &packed);
 	if (!ok)
@@ -122,8 +134,8 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 
 static bool note_place(void *user, const srv_pack_record *record)
 {
-	return record->kind != PACK_RECORD ||
-		   set_place(user, &record->name, &(record_place){record->place, record->size});
+	return (record->kind != PACK_RECORD && record->kind != PACK_PLAIN_RECORD) ||
+		   set_place(user, &record->name, &(record_place){record->place, record->size, record->kind});
 }
 
 static bool read_places(srv_store *store)
@@ -137,10 +149,9 @@ static bool read_packed(srv_store *store, const hob_sha256 *key, const record_pl
 						hob_str *out)
 {
 	uint8_t *bytes = malloc((size_t)at->size + 1);
-	bool ok =
-		bytes &&
-		srv_packs_read(&store->records, at->place, PACK_RECORD, key, bytes, at->size) == SRV_PACK_READ &&
-		grow(bytes, at->size, arena, out);
+	bool ok = bytes &&
+			  srv_packs_read(&store->records, at->place, at->kind, key, bytes, at->size) == SRV_PACK_READ &&
+			  grow(bytes, at->size, at->kind == PACK_PLAIN_RECORD, arena, out);
 	free(bytes);
 	return ok;
 }
@@ -259,11 +270,11 @@ static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, s
 		uint8_t *bytes = malloc((size_t)at->size + 1);
 		srv_pack_place place;
 		srv_pack_answer answer =
-			bytes ? srv_packs_read(&store->records, at->place, PACK_RECORD, &keys[i], bytes, at->size)
+			bytes ? srv_packs_read(&store->records, at->place, at->kind, &keys[i], bytes, at->size)
 				  : SRV_PACK_FAILED;
 		ok = answer == SRV_PACK_GONE ||
 			 (answer == SRV_PACK_READ &&
-			  srv_packs_append(&store->records, PACK_RECORD, &keys[i], (hob_bytes){bytes, at->size}, &place));
+			  srv_packs_append(&store->records, at->kind, &keys[i], (hob_bytes){bytes, at->size}, &place));
 		if (answer == SRV_PACK_GONE)
 			srv_digest_map_remove(&store->record_places, &keys[i]);
 		else if (ok)

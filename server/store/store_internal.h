@@ -45,7 +45,7 @@ typedef struct blob_entry {
 
 typedef struct record_place {
 	srv_pack_place place;
-	uint32_t size;
+	uint32_t size, kind;
 } record_place;
 
 typedef struct part_entry {
@@ -204,7 +204,8 @@ bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- packed blobs: store_pack.c ---- */
 
-enum { PACK_BLOB = 1, PACK_RECORD = 2 };
+/* PACK_PLAIN_RECORD: compressed without a dictionary. */
+enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_RECORD = 3 };
 /* The table, with blob_lock held: `size` bytes were made known, or grew; one is forgotten; one proved wrong. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
