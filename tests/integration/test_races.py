@@ -127,7 +127,11 @@ class Races(Scenario):
 
     def test_saves_faster_than_a_cook_are_published(self):
         saves = 8
+        self.put("big.obj", obj_text(20000, shift=saves))  # a file that is new waits for those that may come with it
         with self.serve("--jobs", "2") as daemon:
+            daemon.sync()
+            daemon.wait_event("job", lambda data: data["state"] == "cooked")
+            daemon.past.clear()
             for i in range(saves):
                 self.put("big.obj", obj_text(20000, shift=i))
                 daemon.wait_event("job", lambda data: data["state"] == "cooking")
