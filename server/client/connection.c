@@ -265,7 +265,7 @@ static void read_header(srv_connection *c, const char *line, srv_answer *out)
 {
 	const char *value;
 	if (header_is(line, "Content-Length", &value)) {
-		uint64_t length;
+		uint64_t length = 0;
 		c->unclear = c->unclear || !parse_length(value, &length) || (c->has_length && length != c->left);
 		out->has_length = c->has_length = true;
 		out->length = c->left = length;

@@ -108,8 +108,10 @@ int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, 
 		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept any more", which.data);
 		return 410;
 	}
-	snprintf(number, sizeof number, "%.*s", HOB_FMT(which));
-	if (which.len == 0 || which.len >= sizeof number - 1 || strspn(number, "0123456789") != which.len) {
+	size_t digits = which.len < sizeof number ? which.len : 0;
+	memcpy(number, which.data, digits);
+	number[digits] = 0;
+	if (digits == 0 || strspn(number, "0123456789") != which.len) {
 		(void)hob_fail(err, BAD_REQUEST,
 					   "'%.*s' is no version: a rev, the key of a cook, 'latest' or 'previous'",
 					   HOB_FMT(which));

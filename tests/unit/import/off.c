@@ -31,8 +31,8 @@ static void vertices_have_colours(void **state)
 	static const char *const files[] = {
 		"COFF\n3 1 0\n0 0 0 255 0 0 255\n1 0 0 0 255 0 255\n1 1 0 0 0 255 128\n3 0 1 2\n",
 		"OFF\n3 1\n0 0 0 1.0 0 0 1\n1 0 0 0 1 0 1\n1 1 0 0 0 1.0 .50196\n3 0 1 2\n",
-		"STCNOFF 3 1 0\n0 0 0 0 0 1 255 0 0 255 0 0\n1 0 0 0 0 1 0 255 0 255 1 0\n1 1 0 0 0 1 0 0 255 128 1 "
-		"1\n3 0 1 2\n",
+		("STCNOFF 3 1 0\n0 0 0 0 0 1 255 0 0 255 0 0\n1 0 0 0 0 1 0 255 0 255 1 0\n1 1 0 0 0 1 0 0 255 128 1 "
+		 "1\n3 0 1 2\n"),
 		"C4OFF 3 1 0\n0 0 0 1 255 0 0 255\n2 0 0 2 0 255 0 255\n2 2 0 2 0 0 255 128\n3 0 1 2\n",
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++) {
