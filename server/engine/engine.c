@@ -106,7 +106,7 @@ static void dirty(srv_engine *engine, uint32_t id, srv_priority priority, const 
 	asset *a = &engine->assets[id];
 	if (engine->closing || srv_engine_root_is_away(engine, a->root))
 		return;
-	if (srv_engine_joins(engine, id))
+	if (srv_engine_joins(engine, id, false))
 		srv_engine_join(engine, id);
 	else if (a->batched && priority != SRV_PRIORITY_BACKGROUND)
 		srv_engine_leave(engine, id);
@@ -143,7 +143,7 @@ void srv_asset_remove(srv_engine *engine, uint32_t id)
 	asset *a = &engine->assets[id];
 	if (!srv_asset_is_alive(&a->life))
 		return;
-	if (srv_engine_joins(engine, id))
+	if (srv_engine_joins(engine, id, true))
 		srv_engine_join(engine, id);
 	else if (a->batched)
 		srv_engine_leave(engine, id);

@@ -52,6 +52,11 @@ static batch *batch_of(const srv_engine *engine, const asset *a)
 	return &engine->batches->of[a->root];
 }
 
+static bool is_bulk(const batch *b)
+{
+	return b->locked || b->long_pause || b->member_count >= MANY;
+}
+
 static bool is_busy(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
@@ -88,6 +93,12 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob
 	return true;
 }
 
+/* A new file that is saved again is no first of many: who goes on saving it sees it. */
+static bool is_saved_again(const batch *b, const asset *a)
+{
+	return a->life.next.id != 0 && !is_bulk(b);
+}
+
 static void drop(srv_engine *engine, asset *a)
 {
 	batch *b = batch_of(engine, a);
@@ -101,6 +112,17 @@ static void drop(srv_engine *engine, asset *a)
 	count_held(engine);
 }
 
+static void remove_member(batch *b, asset *a, uint32_t id)
+{
+	for (uint32_t i = 0; a->batched && i < b->member_count; i++)
+		if (b->members[i] == id) {
+			b->members[i] = b->members[--b->member_count];
+			b->over = 0;
+			break;
+		}
+	a->batched = false;
+}
+
 bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail)
 {
 	bool removed = state == SRV_REMOVED;
@@ -110,7 +132,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 		return false;
 	/* Of many files the first comes alone: those behind it are on their way, or will be at once. */
 	bool saved = job && (job->priority == SRV_PRIORITY_CHANGED || job->priority == SRV_PRIORITY_IN_USE);
-	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview;
+	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview && !is_saved_again(b, a);
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
 	if (!a->batched && (many || is_new || removed) && !srv_waiters_has(&engine->waiters, id)) {
 		srv_engine_join(engine, id);
@@ -120,6 +142,10 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	if (!a->batched)
 		return false;
 	drop(engine, a);
+	if (!removed && is_saved_again(b, a)) {
+		remove_member(b, a, id);
+		return false;
+	}
 	return hold(engine, a, id, state, tail);
 }
 
@@ -212,20 +238,25 @@ void srv_engine_join(srv_engine *engine, uint32_t id)
 	b->members[b->member_count++] = id;
 }
 
-bool srv_engine_joins(srv_engine *engine, uint32_t id)
+bool srv_engine_joins(srv_engine *engine, uint32_t id, bool gone)
 {
-	return engine->batches->gathering == batch_of(engine, &engine->assets[id]) &&
-		   !srv_waiters_has(&engine->waiters, id);
+	const asset *a = &engine->assets[id];
+	batch *b = batch_of(engine, a);
+	if (engine->batches->gathering != b || srv_waiters_has(&engine->waiters, id))
+		return false;
+	/* With a version of its own held: saved again, unless many are. */
+	return gone || a->held == 0 || b->held[a->held - 1].state == SRV_REMOVED || is_bulk(b);
 }
 
 void srv_engine_leave(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
+	batch *b = batch_of(engine, a);
 	bool busy = is_busy(engine, id);
-	a->batched = false;
+	remove_member(b, a, id);
 	if (a->held == 0)
 		return;
-	held_change *h = &batch_of(engine, a)->held[a->held - 1];
+	held_change *h = &b->held[a->held - 1];
 	hob_buf tail = h->tail;
 	h->tail = (hob_buf){0};
 	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};

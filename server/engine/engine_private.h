@@ -315,7 +315,8 @@ void srv_engine_batch_find(srv_engine *engine,
 void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
 void srv_engine_gather_scan(srv_engine *engine, uint32_t root);
 void srv_engine_gathered(srv_engine *engine);
-bool srv_engine_joins(srv_engine *engine, uint32_t id); /* now, if it becomes dirty or is removed */
+bool srv_engine_joins(srv_engine *engine, uint32_t id,
+					  bool gone); /* now, if it becomes dirty or is removed */
 void srv_engine_join(srv_engine *engine, uint32_t id);
 /* From now on it is published by itself, and what is held of it now: somebody wants it, or it was saved again. */
 void srv_engine_leave(srv_engine *engine, uint32_t id);

@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 
-from hobtest import Scenario, built_with, bumpy_grid, main, obj_text, until
+from hobtest import Daemon, Scenario, built_with, bumpy_grid, main, obj_text, until
 
 
 class Races(Scenario):
@@ -127,7 +127,7 @@ class Races(Scenario):
 
     def test_saves_faster_than_a_cook_are_published(self):
         saves = 8
-        self.put("big.obj", obj_text(20000, shift=saves))  # a file that is new waits for those that may come with it
+        self.put("big.obj", obj_text(20000, shift=saves))
         with self.serve("--jobs", "2") as daemon:
             daemon.sync()
             daemon.wait_event("job", lambda data: data["state"] == "cooked")
@@ -141,6 +141,21 @@ class Races(Scenario):
             # Each save found the cook of the one before under way: some are given up, and some are shown all the same.
             self.assertGreaterEqual(len(shown), saves // 4, daemon.past)
             self.assertGreaterEqual(cancelled, saves // 4)
+
+    def test_saves_of_a_new_file_faster_than_a_cook_are_published(self):
+        """A new file waits for those that may come with it, but not while it is saved again. Nobody listens: no previews."""
+        saves, seen = 8, set()
+        with Daemon([self.art], self.cache, "--jobs", "2", wait_ready=False) as daemon:
+            daemon.wait_banner()
+            daemon.sync()
+            for i in range(saves):
+                self.put("new.obj", obj_text(20000, shift=i))
+                job = until(lambda: next((job["id"] for job in daemon.get("/api/v1/jobs?state=cooking").json()["items"]
+                                          if job["id"] not in seen), None), f"the cook of save {i}")
+                seen.add(job)
+            self.assertGreaterEqual(daemon.get("/api/v1").json()["rev"], saves // 4)
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/new.obj"]["state"], "fresh")
 
     def test_many_hits_at_once_need_no_deep_stack(self):
         red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
