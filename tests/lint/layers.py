@@ -75,8 +75,8 @@ def check_includes(path):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         if not match:
             continue
-        target = (path.parent / match.group(1)).resolve()
-        if not target.is_relative_to(ROOT) or not target.exists():
+        target = next((at for at in ((path.parent / match.group(1)).resolve(), ROOT / match.group(1)) if at.exists()), None)
+        if not target or not target.is_relative_to(ROOT):
             continue
         other = str(target.parent.relative_to(ROOT))
         includes.setdefault(str(path.relative_to(ROOT)), set()).add(str(target.relative_to(ROOT)))

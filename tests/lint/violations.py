@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""violations.py BUILD: each lint turns red. Puts one violation after the other into a copy of the tree and runs the lint that
+is there against it: first without any, then with this one alone. Prints one line per lint that says the wrong thing; exits 1
+then."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LAYERS, TEXT, DOCS, EXPECTATIONS = (["python3", name] for name in (
+    "tests/lint/layers.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py"))
+DOCS.append("--check")
+FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
+
+
+def append(name, text):
+    def put(tree):
+        with open(tree / name, "a") as file:
+            file.write(text)
+    return [name], put
+
+
+def write(*files):
+    def put(tree):
+        for name, text in files:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text(text)
+    return [name for name, _ in files], put
+
+
+def replace(name, old, new):
+    def put(tree):
+        text = (tree / name).read_text()
+        assert old in text, (name, old)
+        (tree / name).write_text(text.replace(old, new, 1))
+    return [name], put
+
+
+def remove(name):
+    return [name], lambda tree: (tree / name).unlink()
+
+
+# What is violated -> the lint, a word of what it prints, the violation.
+TREE = {
+    "an arrow up in server": (LAYERS, "server/store must not include server/http",
+                              append("server/store/pack.h", '#include "../http/http.h"\n')),
+    "the same, from the root": (LAYERS, "server/store must not include server/http",
+                                append("server/store/pack.h", '#include "server/http/http.h"\n')),
+    "an arrow up in core": (LAYERS, "core/mesh must not include core/cook", append("core/mesh/weld.h", '#include "../cook/cook.h"\n')),
+    "core includes server": (LAYERS, "core/base must not include server/log", append("core/base/base.h", '#include "../../server/log/log.h"\n')),
+    "a circle of files": (LAYERS, "circle of includes", write(("core/hash/one.h", '#include "two.h"\n'), ("core/hash/two.h", '#include "one.h"\n'))),
+    "a circle of folders": (LAYERS, "circle of includes: server/",
+                            append("server/cook/judge.h", '#include "../engine/engine.h"\n')),
+    "an arrow that no file uses": (LAYERS, "does not include", replace("tests/lint/layers.py", '"core/hash": [', '"core/hash": ["core/mesh", ')),
+    "a file of 701 lines": (LAYERS, "701 lines", write(("core/hash/long.h", "\n" * 701))),
+    "a file name used twice": (LAYERS, "file name used twice", write(("server/fs/hash.h", "\n"))),
+    "a folder without README": (LAYERS, "no README.md", remove("server/queue/README.md")),
+    "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
+    "a loop without a deadline": (TEXT, "polls without a deadline",
+                                  append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),
+    "a page that is not what schema says": (DOCS, "docs/settings.md", append("docs/settings.md", "more\n")),
+    "an expectation whose test is gone": (EXPECTATIONS, "there is no test_", replace("tests/EXPECTATIONS.md", "`test_", "`test_gone_")),
+    "whitespace": (FORMAT, "core/hash/hash.h", append("core/hash/hash.h", "int  wide ( void ) ;\n")),
+    "a misspelling": (SPELLING, "==> receive", append("core/hash/README.md", "reci" + "eve\n")),
+    "a runtime that is no C++": (LANGUAGES, "error", append("core/runtime/rt_open.c", "int *new_(void);\nstatic int class;\n")),
+}
+# Objects: the part, a word of what is printed, the source.
+OBJECTS = {
+    "core exports a name without prefix": ("core", "exports 'mesh_weld'", "int mesh_weld(void);\nint mesh_weld(void) { return 0; }\n"),
+    "server exports a name without prefix": ("server", "exports 'start'", "int start(void);\nint start(void) { return 0; }\n"),
+    "core opens files": ("core", "asks for 'fopen'", "#include <stdio.h>\nvoid *hob_x(void);\nvoid *hob_x(void) { return fopen(\"x\", \"r\"); }\n"),
+    "core reads the clock": ("core", "asks for 'time'", "#include <time.h>\nlong hob_x(void);\nlong hob_x(void) { return (long)time(0); }\n"),
+    "core calls a library elsewhere": ("core", "calls 'XML_Parse'", "int XML_Parse(void);\nint hob_x(void);\nint hob_x(void) { return XML_Parse(); }\n"),
+}
+
+
+def copy_tree(to):
+    """What git tracks, or in an unpacked archive what is there, as a repository of its own."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        for name in listed.stdout.split("\0"):
+            if name and (ROOT / name).is_file() and not name.startswith(("tests/data/", "tests/fuzz/")):
+                (to / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, to / name)
+    else:
+        shutil.copytree(ROOT, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "node_modules"))
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=to, check=True)
+
+
+def run(tree, command):
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    return done.returncode, done.stdout + done.stderr
+
+
+def small(tree, folder, name):
+    """A tree of one folder: what the slow lints look at need not be all."""
+    to = tree.parent / name
+    shutil.copytree(tree / folder, to / folder)
+    shutil.copytree(tree / "tests/lint", to / "tests/lint")
+    shutil.copy2(tree / ".clang-format", to)
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=to, check=True)
+    return to
+
+
+def check_tree(tree, findings):
+    trees = {SPELLING[0]: small(tree, "core/hash", "small"), LANGUAGES[0]: tree}
+    trees[FORMAT[0]] = trees[SPELLING[0]]
+    skipped = set()
+    for command in (LAYERS, TEXT, DOCS, EXPECTATIONS, FORMAT, SPELLING, LANGUAGES):
+        code, said = run(trees.get(command[0], tree), command)
+        if code == 77:
+            skipped.add(command[0])
+        elif code != 0:
+            findings.append(f"{' '.join(command)}: {code} without a violation: {said.strip()[-300:]}")
+    for what, (command, word, (names, put)) in TREE.items():
+        at = trees.get(command[0], tree)
+        if command[0] in skipped:
+            continue
+        before = {name: (at / name).read_bytes() for name in names if (at / name).exists()}
+        put(at)
+        subprocess.run(["git", "add", "-A"], cwd=at, check=True)
+        code, said = run(at, command)
+        if code == 0 or word not in said:
+            findings.append(f"{what}: {' '.join(command)} says {code}: {said.strip()[-300:]}")
+        for name in names:
+            (at / name).unlink(missing_ok=True)
+            if name in before:
+                (at / name).write_bytes(before[name])
+        subprocess.run(["git", "add", "-A"], cwd=at, check=True)
+
+
+def check_objects(tree, build, findings):
+    scratch = tree.parent / "build"
+    good = {"core": "int hob_y(void);\nint hob_y(void) { return 0; }\n", "server": "int srv_y(void);\nint srv_y(void) { return 0; }\n"}
+
+    def lint(sources, daemon="hob"):
+        shutil.rmtree(scratch, ignore_errors=True)
+        for part, text in sources.items():
+            source = tree / part / "sample.c"
+            source.write_text(text)
+            place = scratch / f"CMakeFiles/{'hob' if part == 'core' else 'srv'}_sample.dir/{part}/sample.c.o"
+            place.parent.mkdir(parents=True)
+            subprocess.run(["cc", "-c", source, "-o", place], check=True)
+        for program in ("hob", "hob-worker", "hob-thumbnail", "hob-exporter"):
+            if (build / program).exists():
+                (scratch / program).symlink_to(build / (daemon if program == "hob" else program))
+        return run(tree, ["python3", "tests/lint/symbols.py", str(scratch)])
+
+    code, said = lint(good)
+    if code != 0:
+        findings.append(f"tests/lint/symbols.py: {code} without a violation: {said.strip()[-300:]}")
+    for what, (part, word, text) in OBJECTS.items():
+        code, said = lint({**good, part: text})
+        if code == 0 or word not in said:
+            findings.append(f"{what}: tests/lint/symbols.py says {code}: {said.strip()[-300:]}")
+    code, said = lint(good, daemon="hob-worker")
+    if code == 0 or "hob: contains" not in said or "hob: links libassimp" not in said:
+        findings.append(f"a daemon that links importers: tests/lint/symbols.py says {code}: {said.strip()[-300:]}")
+
+
+def main():
+    findings = []
+    with tempfile.TemporaryDirectory(prefix="hob-lint-") as folder:
+        tree = pathlib.Path(folder) / "tree"
+        tree.mkdir()
+        copy_tree(tree)
+        check_tree(tree, findings)
+        check_objects(tree, pathlib.Path(sys.argv[1]).resolve(), findings)
+    print("\n".join(findings) or f"violations: {len(TREE) + len(OBJECTS) + 1}, each seen by its lint")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
