@@ -303,7 +303,8 @@ void srv_cook_look_compare(cook_cache *cache, cook_look *look)
 	asking ask = {cache, look};
 	look->match = NULL;
 	for (uint32_t i = 0; i < look->kept_count && !look->match; i++)
-		if (srv_kept_holds(&look->kept[i], hob_str_of(look->path), look_at_input, &ask))
+		if (look->kept[i].error.len == 0 &&
+			srv_kept_holds(&look->kept[i], hob_str_of(look->path), look_at_input, &ask))
 			look->match = &look->kept[i];
 }
 

@@ -71,8 +71,8 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 static srv_farm_end walk_records(walk *w, srv_farm_why *why)
 {
 	static const char page[] =
-		"select encode(key, 'hex'), record from hob_action where key > decode($1, 'hex') "
-		"order by key limit 200";
+		"select encode(key, 'hex'), record from (select key, record from hob_action union all select key, "
+		"record from hob_failure) a where key > decode($1, 'hex') order by key limit 200";
 	srv_farm_end end = SRV_FARM_OK;
 	do {
 		char after[HOB_SHA256_TEXT + 1];

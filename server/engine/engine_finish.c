@@ -150,6 +150,9 @@ static void finish_failed(engine_job *job)
 	recipe.error = hob_buf_str(&error);
 	srv_engine_put_limits(job, &recipe);
 	keep_recipe(job, &recipe);
+	/* What this machine lacks (a program, time, memory) another one may have. */
+	if (engine->options.farm && recipe.stats.len == 0 && job->error.code != HOB_ERR_SKIPPED)
+		srv_engine_give_upstream(job, &recipe);
 	engine->counters.failed += job->error.code != HOB_ERR_SKIPPED;
 	srv_job_remember_inputs(job, &recipe);
 	srv_publish_bad(job, &recipe, &job->error);

@@ -224,14 +224,15 @@ srv_farm_end srv_farm_probe(srv_farm *f, srv_farm_why *why)
 
 srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 {
+	static const char *const steps[SRV_FARM_SCHEMA] = {farm_schema_1, farm_schema_2};
 	versions v = {0};
 	*made = false;
 	srv_farm_end end = run(f, "select case when to_regclass('hob_farm') is null then 0 else 1 end, 0", NULL,
 						   0, on_versions, &v, false, why);
-	if (end != SRV_FARM_OK)
-		return end;
-	if (v.version == 0) {
-		end = run(f, farm_schema, NULL, 0, NULL, NULL, false, why);
+	if (end == SRV_FARM_OK && v.version > 0)
+		end = run(f, "select version, oldest from hob_farm", NULL, 0, on_versions, &v, false, why);
+	for (int i = v.version; end == SRV_FARM_OK && i < SRV_FARM_SCHEMA; i++) {
+		end = run(f, steps[i], NULL, 0, NULL, NULL, false, why);
 		*made = end == SRV_FARM_OK;
 	}
 	return end == SRV_FARM_OK ? srv_farm_probe(f, why) : end;
@@ -266,10 +267,11 @@ srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t coun
 {
 	static const char statement[] =
 		"select a.record from (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x) l, "
-		"lateral (select record from hob_action where lookup = l.lookup and starts_with(record, "
-		"'{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || '\",\"lookup\":\"' || encode(lookup, "
-		"'hex')) "
-		"order by made desc limit 16) a limit 4096";
+		"lateral ((select key, record from hob_action where lookup = l.lookup order by made desc limit 16) "
+		"union all (select key, record from hob_failure where lookup = l.lookup order by made desc limit "
+		"16)) "
+		"a where starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || "
+		"'\",\"lookup\":\"' || encode(l.lookup, 'hex')) limit 4096";
 	hob_buf list = {0};
 	put_list(&list, lookups, count);
 	const char *const params[] = {(const char *)list.data};
@@ -402,13 +404,15 @@ srv_farm_end srv_farm_give(srv_farm *f, const srv_farm_result *r, srv_farm_taken
 	snprintf(cook_ms, sizeof cook_ms, "%llu", (unsigned long long)r->cook_ms);
 	hob_buf_put_str(&record, r->record);
 	hob_buf_put(&record, "", 1);
-	const char *const params[] = {key,	 lookup,  result,	(const char *)record.data,
-								  bytes, cook_ms, f->owner, f->node};
+	const char *text = (const char *)record.data;
+	const char *const good[] = {key, lookup, result, text, bytes, cook_ms, f->owner, f->node};
+	const char *const bad[] = {key, lookup, text, f->owner, f->node};
 	*taken = SRV_FARM_LATE;
-	srv_farm_end end = record.failed
-						   ? no_memory(why)
-						   : run(f, "select hob_give($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8)", params,
-								 8, on_taken, taken, true, why);
+	srv_farm_end end = record.failed ? no_memory(why)
+					   : r->failed	 ? run(f, "select hob_give_failure($1, $2, $3, $4, $5)", bad, 5, on_taken,
+										   taken, true, why)
+								   : run(f, "select hob_give($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8)",
+										 good, 8, on_taken, taken, true, why);
 	hob_buf_release(&record);
 	return end;
 }
@@ -427,8 +431,9 @@ srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, srv_farm_why *why
 	hob_sha256_text(key, text);
 	const char *const params[] = {text};
 	return run(f,
-			   "update hob_action set last_used = current_date where key = decode($1, 'hex') and last_used < "
-			   "current_date",
+			   "with a as (update hob_action set last_used = current_date where key = decode($1, 'hex') and "
+			   "last_used < current_date) update hob_failure set last_used = current_date where key = "
+			   "decode($1, 'hex') and last_used < current_date",
 			   params, 1, NULL, NULL, true, why);
 }
 

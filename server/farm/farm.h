@@ -1,6 +1,6 @@
 /* farm.h - a database and a blob store that many machines share: who cooks what, what was cooked, and its bytes.
  *
- * The database holds records by key and leases by lookup (schema/farm.sql tells each table and function); the blob store holds
+ * The database holds records by key and leases by lookup (schema/farm.sql and farm_2.sql tell each table and function); the blob store holds
  * blobs under "blobs/ab/<sha256>". A blob is there before a row names it. Nothing here knows the store, records or assets of this
  * daemon: texts and digests only.
  *
@@ -13,7 +13,7 @@
 #include "../../core/hash/hash.h"
 #include "driver.h"
 
-enum { SRV_FARM_SCHEMA = 1, SRV_FARM_BLOB_NAME = 80 };
+enum { SRV_FARM_SCHEMA = 2, SRV_FARM_BLOB_NAME = 80 };
 
 typedef struct srv_farm_options {
 	const char *metadata;		 /* postgresql://HOST/DATABASE */
@@ -38,7 +38,7 @@ const char *srv_farm_library(const srv_farm *farm, bool blobs);
 
 /* ---- the database; any thread but where it says otherwise */
 
-/* Appends the records of these lookups, a line each. REFUSED: the schema is not one for this program. */
+/* Appends the records of these lookups, a line each; those of failures last. REFUSED: the schema is not one for this program. */
 srv_farm_end srv_farm_find(srv_farm *farm, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why);
 
@@ -68,6 +68,7 @@ srv_farm_end srv_farm_heartbeat(srv_farm *farm, const hob_sha256 *lookups, uint3
 typedef struct srv_farm_result {
 	hob_sha256 key, lookup, result;
 	hob_str record;
+	bool failed; /* the record of a failure: without result, bytes and cook_ms */
 	uint64_t bytes, cook_ms;
 } srv_farm_result;
 
@@ -87,7 +88,7 @@ srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, srv_farm_why *
 /* Any statement without what a user wrote in it; for commands. */
 srv_farm_end srv_farm_query(srv_farm *farm, const char *sql, const char *const *params, int count,
 							srv_farm_row *each, void *user, srv_farm_why *why);
-/* Makes the schema, or says what is there. made: it was not there before. */
+/* Runs the steps of the schema that the database has not got, each in one transaction. made: there were such. */
 srv_farm_end srv_farm_init(srv_farm *farm, bool *made, srv_farm_why *why);
 /* The schema is there and for this program. */
 srv_farm_end srv_farm_probe(srv_farm *farm, srv_farm_why *why);

@@ -4,6 +4,7 @@
 #include "../reuse/kept.h"
 #include "../store/record.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -131,12 +132,23 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, reason, &why);
 }
 
+/* A failure that every machine has; the API's error, as `server/engine` writes it. */
+static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
+{
+	cJSON *error = cJSON_ParseWithLength(record->error.data, record->error.len);
+	bool told = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(error, "code")) &&
+				cJSON_IsString(cJSON_GetObjectItemCaseSensitive(error, "message"));
+	cJSON_Delete(error);
+	return told && u->farm && record->output_count == 0 && record->stats.len == 0;
+}
+
 /* Whether the record is one of those wished for. */
-static const char *find_fault(const order *o, const srv_recipe *record, hob_arena *scratch)
+static const char *find_fault(const srv_upstream *u, const order *o, const srv_recipe *record,
+							  hob_arena *scratch)
 {
 	hob_sha256 key;
 	hob_error ignored;
-	if (record->error.len > 0 || record->output_count == 0)
+	if (record->error.len > 0 ? !is_shared_failure(u, record) : record->output_count == 0)
 		return "it holds no outputs";
 	if (!srv_kept_key(scratch, record, &key, &ignored) || !hob_sha256_equal(&key, &record->key))
 		return "its key is not the one that lookup, file_name and deps give";
@@ -153,7 +165,7 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 	srv_recipe record;
 	if (o->count == EACH || !srv_record_parse(text, &o->arena, &record, &error))
 		return false;
-	const char *fault = find_fault(o, &record, &o->arena);
+	const char *fault = find_fault(u, o, &record, &o->arena);
 	if (!o->records)
 		o->records = HOB_NEW(&o->arena, srv_recipe, EACH);
 	if (fault) {

@@ -98,6 +98,8 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		left -= record->outputs[i].size;
 	}
 	bool refused = false;
+	if (record->error.len > 0)
+		return SRV_EXCHANGE_OK;
 	for (uint32_t i = 0; i < record->output_count; i++) {
 		const srv_recipe_output *output = &record->outputs[i];
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))

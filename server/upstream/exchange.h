@@ -78,7 +78,8 @@ void srv_exchange_cut(srv_exchange *exchange);
 /* Asks for records. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
 srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
 								   hob_str via, hob_buf *out);
-/* Brings every output of the record that is not here into the store, and validates all of them. Classic files are left out. */
+/* Brings every output of the record that is not here into the store, and validates all of them. Classic files are left out. A
+ * failure has none. */
 srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *record);
 /* One blob, which must have `size` bytes; UINT64_MAX: as many as it has, up to the limit. */
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);

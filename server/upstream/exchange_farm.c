@@ -150,8 +150,10 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
 	hob_buf text = {0};
 	srv_farm_taken taken = SRV_FARM_GIVEN;
 	srv_farm_why why = {""};
-	srv_farm_result result = {
-		.key = record->key, .lookup = record->lookup, .cook_ms = record->cook_ns / 1000000};
+	srv_farm_result result = {.key = record->key,
+							  .lookup = record->lookup,
+							  .failed = record->error.len > 0,
+							  .cook_ms = record->cook_ns / 1000000};
 	for (uint32_t i = 0; i < record->output_count; i++)
 		result.bytes += record->outputs[i].size;
 	srv_record_print(record, &text);

@@ -51,7 +51,7 @@ typedef struct srv_upstream_wish {
 } srv_upstream_wish;
 
 /* records: those that passed: canonical, of this lookup, source and inputs, their key right, made well, with outputs (but
- * for classic files, which are made here on request); newest first.
+ * for classic files, which are made here on request); newest first. Of a farm also failures that every machine has, last.
  * They live in *arena, which the callee may move out. reached: somebody answered. */
 typedef void srv_upstream_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count,
 								bool reached);

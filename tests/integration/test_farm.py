@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -46,8 +47,11 @@ class Farm(Scenario):
         return until(lambda: (facts := self.facts(daemon))["outbox"] == 0 and facts["leases"] == 0 and facts, "an empty outbox")
 
     def test_each_key_is_cooked_once(self):
-        count = amount(40, 400)
+        """And each that fails, fails once."""
+        count, bad = amount(40, 400), 6
         self.models(count)
+        for i in range(bad):
+            self.put(f"bad{i}.obj", f"f {i + 1} {i + 2} {i + 3}\n")
         machines = [self.machine(name, wait_ready=False) for name in ("one", "two", "three")]
         try:
             for daemon in machines:
@@ -59,6 +63,10 @@ class Farm(Scenario):
             self.assertEqual(sum(cooked), count, (cooked, facts))
             self.assertEqual(self.postgres.sql("select count(*), count(distinct lookup), sum(suspect) from hob_action"), [[str(count), str(count), "0"]])
             self.assertEqual(self.postgres.sql("select max(attempt) from hob_lookup"), [["1"]])
+            self.assertEqual(sum(daemon.counters()['hob_cook_results_total{result="failed"}'] for daemon in machines), bad)
+            self.assertEqual(self.postgres.sql("select count(*), count(distinct lookup) from hob_failure"), [[str(bad)] * 2])
+            failures = [{path: item["error"]["message"] for path, item in daemon.assets("&state=failed").items()} for daemon in machines]
+            self.assertEqual((len(failures[0]), failures[1:]), (bad, failures[:1] * 2))
             for daemon in machines[1:]:
                 self.assertEqual(meshes(daemon), meshes(machines[0]))
             self.assertGreater(sorted(cooked)[1], 0, cooked)
@@ -236,13 +244,32 @@ class Farm(Scenario):
         self.postgres.sql("drop table hob_farm")
         self.assertIn("hob farm init", self.hob("farm", "status", *self.options, code=3))
 
+    def test_a_farm_of_an_older_hob(self):
+        """Refused in words, and brought up to date with all that it holds."""
+        schema = pathlib.Path(__file__).resolve().parents[2] / "schema/farm.sql"
+        self.postgres.sql("drop schema public cascade; create schema public")
+        self.postgres.sql(schema.read_text())
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            facts = until(lambda: (facts := self.facts(one))["state"] == "barred" and facts, "a refusal")
+            self.assertIn("'hob farm init' brings it up to date", facts["reason"])
+            self.assertEqual((one.cooked(), facts["outbox"]), (2, 2))
+        self.assertIn("the tables are made", self.hob("farm", "init", *self.options))
+        self.assertEqual(self.postgres.sql("select version, oldest from hob_farm"), [["2", "1"]])
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            self.assertEqual((one.cooked(), self.rows()), (0, 2))
+        self.assertIn("the tables are there", self.hob("farm", "init", *self.options))
+
     def test_the_command(self):
         self.models(3)
         with self.machine("one") as one:
             one.sync()
             self.given(one)
             status = until(lambda: (found := json.loads(self.hob("farm", "status", "--json", *self.options)))["nodes"] and found, "a heartbeat")
-            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (1, 3, "one"))
+            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (2, 3, "one"))
             self.assertIn("the tables are there", self.hob("farm", "init", *self.options))
             self.assertIn("3 results", self.hob("farm", "status", *self.options))
         stray = self.blobs / "blobs/00" / ("00" * 32)
