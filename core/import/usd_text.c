@@ -30,7 +30,8 @@ static bool list_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_op op)
 		return hob_fail_memory(t->lex.err, t->u->scratch, "a list");
 	if (old && old->kind == HOB_USD_LIST)
 		*list = *(const hob_usd_list *)old->data;
-	return hob_usd_lex_list(&t->lex, op, list) &&
+	bool arcs = name != HOB_USD_T_targetPaths && name != HOB_USD_T_connectionPaths;
+	return hob_usd_lex_list(&t->lex, op, arcs, list) &&
 		   set_field(t, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 

@@ -408,7 +408,7 @@ static bool read_offset(hob_usd_lex *l, hob_usd_item *item)
 	return true;
 }
 
-static bool read_item(hob_usd_lex *l, hob_usd_item *item)
+static bool read_item(hob_usd_lex *l, bool arcs, hob_usd_item *item)
 {
 	*item = (hob_usd_item){.scale = 1};
 	char c = hob_usd_lex_peek(l);
@@ -418,11 +418,11 @@ static bool read_item(hob_usd_lex *l, hob_usd_item *item)
 		return (hob_usd_lex_peek(l) != '<' || hob_usd_lex_path(l, &item->path)) && read_offset(l, item);
 	}
 	if (c == '<')
-		return hob_usd_lex_path(l, &item->path) && read_offset(l, item);
+		return hob_usd_lex_path(l, &item->path) && (!arcs || read_offset(l, item));
 	return one_text(l, &item->path);
 }
 
-bool hob_usd_lex_list(hob_usd_lex *l, hob_usd_op op, hob_usd_list *list)
+bool hob_usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list)
 {
 	hob_usd_item *items = list->items[op];
 	uint32_t *count = &list->count[op], capacity = *count;
@@ -437,7 +437,7 @@ bool hob_usd_lex_list(hob_usd_lex *l, hob_usd_op op, hob_usd_list *list)
 		if (!items)
 			return hob_fail_memory(l->err, l->u->scratch, "a list");
 		list->items[op] = items;
-		if (!read_item(l, &items[(*count)++]))
+		if (!read_item(l, arcs, &items[(*count)++]))
 			return false;
 		if (!several)
 			break;

@@ -1,9 +1,10 @@
 /* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py and usd_facts.py.
  *
- *   model_dump FILE [CLIP T,T,T ...]...
+ *   model_dump [--draws] FILE [CLIP T,T,T ...]...
  *
  * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda".
- * Each CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose. */
+ * Each CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose.
+ * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner by corner. */
 #include "core/animation/curve.h"
 #include "core/base/limits.h"
 #include "core/import/importers.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 static const char *folder;
+static bool with_draws;
 
 static bool read_file(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
@@ -256,6 +258,40 @@ static void print_influences(const hob_model *model)
 	}
 }
 
+static void print_corners(const hob_mesh *mesh, const char *name, const float *values, uint32_t width,
+						  uint32_t used, const double *world)
+{
+	printf(",\"%s\":[", name);
+	for (uint32_t i = 0; values && i < mesh->index_count; i++) {
+		const float *from = values + (size_t)mesh->indices[i] * width;
+		for (uint32_t k = 0; k < used; k++) {
+			double value = (double)from[k];
+			if (world)
+				value = world[k] * (double)from[0] + world[4 + k] * (double)from[1] +
+						world[8 + k] * (double)from[2] + world[12 + k];
+			printf("%s%.9g", i + k ? "," : "", value);
+		}
+	}
+	printf("]");
+}
+
+static void print_draws(const hob_model *model, const pose *p)
+{
+	bool first = true;
+	printf(",\"draws\":[");
+	for (uint32_t n = 0; n < model->node_count; n++)
+		for (uint32_t i = 0; i < model->nodes[n].mesh_count; i++, first = false) {
+			const hob_mesh *mesh = &model->meshes[model->mesh_refs[model->nodes[n].mesh_first + i]];
+			printf("%s{\"node\":%u,\"material\":%d,\"topology\":%d", first ? "" : ",", n,
+				   mesh->material == HOB_NONE ? -1 : (int)mesh->material, (int)mesh->topology);
+			print_corners(mesh, "at", mesh->position, 3, 3, p->world[n]);
+			print_corners(mesh, "uv", mesh->uv[0], 2, 2, NULL);
+			print_corners(mesh, "color", mesh->color[0], 4, 4, NULL);
+			printf("}");
+		}
+	printf("]");
+}
+
 static void print_model(const hob_model *model, pose *p, int argc, char **argv)
 {
 	uint64_t triangles = 0, drawn = 0;
@@ -292,7 +328,10 @@ static void print_model(const hob_model *model, pose *p, int argc, char **argv)
 	print_worlds(model, p);
 	printf("],\"weights\":[");
 	print_weights(model, p);
-	printf("],\"bounds\":");
+	printf("]");
+	if (with_draws)
+		print_draws(model, p);
+	printf(",\"bounds\":");
 	print_box(model, p, false);
 	printf(",\"bounds_deformed\":");
 	print_box(model, p, true);
@@ -332,6 +371,9 @@ int main(int argc, char **argv)
 	hob_arena result, scratch;
 	hob_error err = {0};
 	hob_model model;
+	with_draws = argc > 1 && strcmp(argv[1], "--draws") == 0;
+	argc -= with_draws;
+	argv += with_draws;
 	if (argc < 2)
 		return 2;
 	char *root = strstr(argv[1], "//"), *slash = root ? root + 1 : strrchr(argv[1], '/');
