@@ -11,6 +11,14 @@ static const char *cook_cache_folder(const srv_config *config)
 																  : srv_config_text(config, SRV_CONFIG_cache);
 }
 
+static bool is_of_folders(const cook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->entries[i].named || plan->entries[i].output_mesh)
+			return false;
+	return true;
+}
+
 static int run_cook(int argc, char **argv)
 {
 	const char *out = "cooked", *report = NULL, *form = NULL, *root = NULL, *settings = NULL, *file = NULL,
@@ -20,7 +28,8 @@ static int run_cook(int argc, char **argv)
 		SRV_CONFIG_cache, SRV_CONFIG_blender,		SRV_CONFIG_upstream,   SRV_CONFIG_upstream_token_file,
 		SRV_CONFIG_push,  SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
-	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false;
+	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
+		 prune = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
@@ -41,6 +50,7 @@ static int run_cook(int argc, char **argv)
 		 "cook the rest after a failure; so it does without it"},
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
 		{"--force", 0, CLI_FLAG, &force, NULL, "cook what the cache holds, too"},
+		{"--prune", 0, CLI_FLAG, &prune, NULL, "remove from --out what was cooked of files that are gone"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
 		{0},
 		{0},
@@ -67,6 +77,8 @@ static int run_cook(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)
 		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast say opposite things");
+	if (prune && check)
+		return srv_cli_usage_error(&srv_cli_cook, "--check writes nothing, so --prune has nothing to remove");
 	static const char *const forms[] = {"json", "junit", "github"};
 	uint32_t wanted = 0;
 	while (form && wanted < HOB_COUNT_OF(forms) && strcmp(forms[wanted], form) != 0)
@@ -113,6 +125,12 @@ static int run_cook(int argc, char **argv)
 		srv_config_release(&config);
 		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
 	}
+	if (prune && !is_of_folders(&made)) {
+		srv_cook_plan_release(&made);
+		srv_config_release(&config);
+		return srv_cli_usage_error(&srv_cli_cook,
+								   "--prune takes folders: the outputs of all other files would be removed");
+	}
 	cook_run_options how = {.who = "hob cook",
 							.write = write,
 							.config = &config,
@@ -122,7 +140,8 @@ static int run_cook(int argc, char **argv)
 							.upstream = &upstream,
 							.force = force,
 							.quiet = quiet,
-							.fail_fast = fail_fast};
+							.fail_fast = fail_fast,
+							.prune = prune};
 	int code = srv_cook_run(&made, &how);
 	srv_config_release(&config);
 	return code;
@@ -141,6 +160,9 @@ const cli_command srv_cli_cook = {
 	"In a folder that is a source of hob.json, the source's options, include and exclude "
 	"count; a model that PATH names is cooked all the same.\n"
 	"<path> counts from --root, else from the source's folder, else from the folder that PATH names.\n"
+	"--prune removes the outputs of models that are gone from the folders, and textures that nothing uses: "
+	"DIR is theirs "
+	"alone then.\n"
 	"--cache DIR (or the one that hob.json or HOB_CACHE names) keeps results, and what it holds is not "
 	"cooked again.\n"
 	"--upstream URL asks another Hob first and gives it what is cooked here, so that a build machine shares "

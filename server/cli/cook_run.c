@@ -1,6 +1,7 @@
 #include "cook_run.h"
 #include "cook_cache.h"
 #include "cook_parts.h"
+#include "cook_prune.h"
 #include "cook_share.h"
 #include "preflight.h"
 #include "serve_config.h"
@@ -96,11 +97,7 @@ static void report_skipped(run *r, const char *file, const char *why)
 	clear_line(r);
 	if (r->skipped++ < SHOWN && !r->quiet)
 		fprintf(stderr, "skipped  %s: %s\n", show(hob_str_of(file), &path), show(hob_str_of(why), &text));
-	hob_buf_put_str(&r->report_skipped, r->skipped > 1 ? HOB_STR(",\n{\"path\":") : HOB_STR("\n{\"path\":"));
-	hob_buf_put_json(&r->report_skipped, hob_str_of(file));
-	hob_buf_put_str(&r->report_skipped, HOB_STR(",\"why\":"));
-	hob_buf_put_json(&r->report_skipped, hob_str_of(why));
-	hob_buf_put(&r->report_skipped, "}", 1);
+	srv_cook_report_skipped(&r->report_skipped, file, why);
 }
 
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
@@ -603,7 +600,8 @@ static int finish(run *r, const cook_run_options *options)
 	if (r->finished < r->plan.count)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
-	if (!write_report(r, options, &error)) {
+	if ((options->prune && !srv_cook_prune(r->write.out, &r->plan, r->quiet, &error)) ||
+		!write_report(r, options, &error)) {
 		srv_cli_print_error(r->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}

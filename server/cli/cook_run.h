@@ -18,6 +18,7 @@ typedef struct cook_run_options {
 	bool force;						/* cooks what the cache has, too */
 	bool quiet;
 	bool fail_fast; /* the first failure ends it */
+	bool prune; /* removes outputs whose source is gone, see cook_prune.h; all of the plan is of folders */
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

@@ -18,6 +18,10 @@
 
 enum { DIGEST_KEPT = 16 };
 
+const char *const srv_cook_endings[SRV_COOK_ENDINGS] = {
+	".meshes",		   ".materials",		 ".scene",		  ".animations", ".report.json",
+	".classic.meshes", ".classic.materials", ".classic.scene"};
+
 /* ---- one file */
 
 static bool make_folders(char *path, hob_error *err)
@@ -305,6 +309,15 @@ bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *e
 
 /* ---- the report */
 
+void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why)
+{
+	hob_buf_put_str(skipped, skipped->size > 0 ? HOB_STR(",\n{\"path\":") : HOB_STR("\n{\"path\":"));
+	hob_buf_put_json(skipped, hob_str_of(file));
+	hob_buf_put_str(skipped, HOB_STR(",\"why\":"));
+	hob_buf_put_json(skipped, hob_str_of(why));
+	hob_buf_put(skipped, "}", 1);
+}
+
 void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
 						   const hob_error *error, const cook_bytes *bytes)
 {
@@ -382,9 +395,6 @@ static bool same_place(const char *path, const char *output)
 bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 						   hob_error *err)
 {
-	static const char *const endings[] = {
-		".meshes",		   ".materials",		 ".scene",		  ".animations", ".report.json",
-		".classic.meshes", ".classic.materials", ".classic.scene"};
 	if (!is_ours(path))
 		return hob_fail(
 			err, USAGE,
@@ -397,8 +407,8 @@ bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_w
 		hob_error ignored;
 		taken = same_place(path, entry->output_mesh) || same_place(path, entry->output_scene) ||
 				same_place(path, entry->output_materials);
-		for (size_t e = 0; e < HOB_COUNT_OF(endings) && !taken && !entry->output_mesh; e++)
-			taken = srv_cook_name_output(options->out, entry->name, endings[e], output, &ignored) &&
+		for (size_t e = 0; e < SRV_COOK_ENDINGS && !taken && !entry->output_mesh; e++)
+			taken = srv_cook_name_output(options->out, entry->name, srv_cook_endings[e], output, &ignored) &&
 					same_place(path, output);
 	}
 	return !taken || hob_fail(err, USAGE,

@@ -10,6 +10,10 @@ typedef struct cook_write_options {
 	bool nothing;	   /* whoever asks is told how it went, and no file is made */
 } cook_write_options;
 
+/* What the names of an entry's outputs end in; textures are named by their bytes. */
+enum { SRV_COOK_ENDINGS = 8 };
+extern const char *const srv_cook_endings[SRV_COOK_ENDINGS];
+
 /* "out/props/duck.glb.meshes" of "props/duck.glb" and ".meshes". A file name without room for the ending keeps its beginning,
  * "~" and 16 digits of its SHA-256. Errors: IO, a path that is too long. */
 bool srv_cook_name_output(const char *out, const char *entry, const char *ending, char *path,
@@ -31,6 +35,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 /* Collects the JSON report: one object an entry. */
 void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
 						   const hob_error *error, const cook_bytes *bytes);
+/* The same of a file that no reader of Hob reads. */
+void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why);
 /* Whether the report may be written there: not over a file that is no report, nor where an output goes. Errors: USAGE. */
 bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 						   hob_error *err) HOB_MUST_CHECK;

@@ -147,6 +147,47 @@ class CookCache(Scenario):
         self.cook(self.art, "-o", "two", "--cache", self.cache)
         self.assertEqual(self.counts, (0, 4, 0))
 
+    def test_prune_leaves_nothing_of_deleted_sources(self):
+        self.models()
+        self.put("own/x.obj", obj_text(3, mtl="x.mtl"))
+        self.put("own/x.mtl", "newmtl m\nKd 1 1 1\nmap_Kd own.png\n")
+        self.put("own/own.png", png(9, 9, 9))
+        out = self.folder / "out"
+        self.cook(self.art, "-o", out, "--classic")
+        before = tree(out)
+        # Not from a cook, or not of a source that is gone.
+        kept = {"own/x.obj.txt": b"mine", "note.report.json": b"{}", "textures/readme": b"mine", "lost.obj.meshes": b"no report beside it"}
+        for name, data in kept.items():
+            (out / name).write_bytes(data)
+        shutil.rmtree(self.art / "own")
+        (self.art / "d1/m1.obj").unlink()
+        (self.art / "d1/m3.obj").write_text("no model")
+        self.cook(self.art, "-o", out, "--classic", code=1)
+        self.assertEqual(sorted(tree(out)), sorted({**before, **kept}))
+        done = self.cook(self.art, "-o", out, "--classic", "--prune", code=1)
+        self.assertIn("removed  d1/m1.obj\n", done.stderr)
+        self.assertIn("removed  own/x.obj\n", done.stderr)
+        fresh = self.folder / "fresh"
+        self.cook(self.art, "-o", fresh, "--classic", code=1)
+        failed = {name: data for name, data in before.items() if name.startswith(("d1/m3.obj.", "d1/out_textures/"))}  # served on until it is mended
+        expected = {**tree(fresh), **kept, **failed}
+        self.assertEqual(sorted(tree(out)), sorted(expected))
+        (out / "own/x.obj.txt").unlink()
+        # A second folder in one run, and a link that leads out.
+        lib = self.folder / "lib"
+        lib.mkdir()
+        (lib / "b.obj").write_text(obj_text(2))
+        (out / "away").symlink_to(fresh)
+        whole = tree(fresh)
+        self.cook(self.art, lib, "-o", out, "--classic", "--prune", code=1)
+        self.assertIn("b.obj.meshes", tree(out))
+        self.assertEqual(tree(fresh), whole)
+        self.assertEqual(sorted(set(tree(out)) - set(expected)), sorted(name for name in tree(out) if name.startswith("b.obj.")))
+        # Nobody knows what else a folder holds that was not named.
+        for wrong in ([self.art / "d0/m0.obj", "-o", out], [self.art, "--check"]):
+            done = subprocess.run([HOB, "cook", *wrong, "--prune"], capture_output=True, text=True, timeout=DEADLINE, check=False)
+            self.assertEqual((done.returncode, "--prune" in done.stderr), (2, True), done.stderr)
+
 
 if __name__ == "__main__":
     main()
