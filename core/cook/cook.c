@@ -447,10 +447,15 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->extras = c->scene.extra_count;
 }
 
-/* A model whose source has faces and that shows none of them is no result: whoever serves it serves a hole. */
+/* A model whose source has faces and that holds nothing in their place is no result: whoever serves it serves a hole. */
 static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *err)
 {
-	return stats->triangles > 0 || c->source_triangles == 0 ||
+	bool other = stats->cameras > 0 || stats->lights > 0 || stats->animations > 0;
+	if (stats->triangles == 0 && c->source_triangles > 0 && other)
+		hob_note_add(c->notes, HOB_NOTE_WARNING, "mesh.none-left",
+					 "the source has %llu triangle%s, and none is left: each has corners in one place",
+					 (unsigned long long)c->source_triangles, HOB_PLURAL(c->source_triangles));
+	return stats->triangles > 0 || c->source_triangles == 0 || other ||
 		   hob_fail(
 			   err, EMPTY,
 			   "the source has %llu triangle%s, and none is left: each has corners in one place, so nothing "

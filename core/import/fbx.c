@@ -22,7 +22,7 @@ static bool convert(hob_fbx *f, hob_error *err)
 	if (!model->generator.data)
 		return hob_fail_memory(err, f->result, "the generator");
 	if (model->node_count == 0)
-		return hob_fail(err, EMPTY, "the FBX file holds no model, camera or light");
+		hob_fbx_note(f, "empty", "the file holds no model, camera or light: there is nothing to draw");
 	return true;
 }
 
@@ -60,7 +60,7 @@ static const char *const extensions[] = {"fbx", NULL};
 
 const hob_importer hob_fbx_importer = {
 	.name = "fbx",
-	.version = 4,
+	.version = 5,
 	.extensions = extensions,
 	.import = import_fbx,
 	.reads_name = true,

@@ -15,8 +15,8 @@ static void skip_blanks(scanner *s)
 	while (s->at < s->end) {
 		char c = s->text[s->at];
 		if (c == ';') {
-			const char *line = memchr(s->text + s->at, '\n', s->end - s->at);
-			s->at = line ? (uint32_t)(line - s->text) : s->end;
+			while (s->at < s->end && s->text[s->at] != '\n' && s->text[s->at] != '\r')
+				s->at++;
 		} else if ((unsigned char)c <= ' ') {
 			s->at++;
 		} else {

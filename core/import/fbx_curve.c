@@ -166,7 +166,11 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 	key->weight_out = key->weight_in = third;
 	key->kind = (flags & CONSTANT) ? HOB_FBX_STEPPED : (flags & CUBIC) ? HOB_FBX_CUBIC : HOB_FBX_LINEAR;
 	key->to_next = (flags & CONSTANT) && (flags & AUTO);
-	if (!data || key->kind != HOB_FBX_CUBIC)
+	if (key->kind != HOB_FBX_CUBIC)
+		return;
+	/* A cubic key that names no kind of tangent has an automatic one. */
+	raw->solve = !(flags & USER) || (flags & TCB);
+	if (!data)
 		return;
 	uint32_t bits = data[2] >= 0 && data[2] < 4294967296.0 ? (uint32_t)data[2] : 0;
 	if (flags & WEIGHTED_RIGHT)
@@ -175,7 +179,6 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 		key->weight_in = usable_weight((bits >> 16) * 0.0001);
 	raw->data[0] = isfinite(data[0]) ? (float)data[0] : 0;
 	raw->data[1] = isfinite(data[1]) ? (float)data[1] : 0;
-	raw->solve = !(flags & USER) || (flags & TCB);
 	if (flags & TCB) {
 		float bias;
 		memcpy(&bias, &bits, sizeof bias);

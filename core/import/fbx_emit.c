@@ -87,11 +87,11 @@ static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
 }
 
 /* Parts of a geometry under the materials of one node share their arrays with the other variants. */
-static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, hob_str node_name,
+static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, uint32_t node,
 						uint32_t *id, hob_error *err)
 {
-	hob_str own = f->objects[g->object].name;
-	hob_str name = hob_fbx_name(f, own.len > 0 ? own : node_name);
+	const hob_fbx_object *own = &f->objects[g->object], *user = &f->objects[node];
+	hob_str name = hob_fbx_name(f, own->name.len > 0 ? own->name : user->name);
 	if (!name.data)
 		return hob_fail_memory(err, f->result, "mesh names");
 	variant->mesh_first = (uint32_t)(f->meshes.size / sizeof(hob_mesh));
@@ -101,6 +101,9 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 		mesh.name = name;
 		mesh.source_mesh = (uint32_t)(f->variants.size / sizeof *variant);
 		mesh.material = slot < variant->material_count ? variant->materials[slot] : HOB_NONE;
+		/* A mesh inside of its model's record has no properties of its own. */
+		if (p == 0 && own->record != user->record && !hob_fbx_extras(f, g->object, &mesh.extras, err))
+			return false;
 		hob_buf_put(&f->meshes, &mesh, sizeof mesh);
 	}
 	*id = (uint32_t)(f->variants.size / sizeof *variant);
@@ -125,7 +128,7 @@ static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *no
 	for (int looked = 0; id != HOB_NONE && looked < 256 && !same_materials(&all[id], &wanted); looked++)
 		id = all[id].next;
 	if ((id == HOB_NONE || !same_materials(&all[id], &wanted)) &&
-		!add_variant(f, g, &wanted, f->objects[node->object].name, &id, err))
+		!add_variant(f, g, &wanted, node->object, &id, err))
 		return false;
 	*mesh_first = ((const hob_fbx_variant *)(const void *)f->variants.data)[id].mesh_first;
 	return true;

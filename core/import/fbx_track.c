@@ -617,6 +617,8 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 						 HOB_FMT(clip->name));
 			continue;
 		}
+		if (from->object != HOB_NONE && !hob_fbx_extras(f, from->object, &clip->extras, err))
+			return false;
 		if (from->begin > 0 || from->begin < 0)
 			hob_fbx_info(f, "shifted", "clip '%.*s' begins at %.3f s in the file; it is moved to begin at 0",
 						 HOB_FMT(clip->name), from->begin);

@@ -18,6 +18,12 @@ static const struct {
 
 void hob_fbx_say_unread(hob_fbx *f)
 {
+	uint32_t unused = 0;
+	for (uint32_t i = 0; i < f->geometry_count; i++)
+		unused += !f->geometries[i].used;
+	if (unused > 0)
+		hob_fbx_note(f, "unused", "%u geometr%s on no model and %s left out", unused,
+					 unused == 1 ? "y hangs" : "ies hang", unused == 1 ? "is" : "are");
 	for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 		uint32_t count = 0;
 		for (uint32_t i = 0; i < f->object_count; i++)

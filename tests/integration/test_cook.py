@@ -137,6 +137,19 @@ class Cook(Scenario):
         self.assertIn("failed  point.obj: the source has 2 triangles, and none is left: each has corners in one place", done.stderr)
         self.assertIn("2 cooked, 1 failed", done.stderr)
 
+    def test_an_fbx_without_anything_to_draw_is_cooked_with_a_warning(self):
+        whole = "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\nObjects: {\n%s}\nConnections: {\n%s}\n"
+        self.put("empty.fbx", whole % ("", ""))
+        self.put("light.fbx", whole % (
+            ' Geometry: 1, "Geometry::g", "Mesh" {\n  Vertices: *3 {\n   a: 0,0,0\n  }\n'
+            '  PolygonVertexIndex: *3 {\n   a: 0,0,-1\n  }\n }\n Model: 2, "Model::m", "Mesh" {\n }\n'
+            ' Model: 3, "Model::l", "Light" {\n }\n NodeAttribute: 4, "NodeAttribute::l", "Light" {\n }\n',
+            ' C: "OO",1,2\n C: "OO",2,0\n C: "OO",3,0\n C: "OO",4,3\n'))
+        done = self.cook(self.art, "-o", self.folder / "out")
+        self.assertIn("2 cooked, 0 failed", done.stderr)
+        self.assertIn("empty.fbx: the file holds no model, camera or light: there is nothing to draw", done.stderr)
+        self.assertIn("light.fbx: the source has 1 triangle, and none is left", done.stderr)
+
     def test_known_formats_without_a_reader_are_skipped(self):
         self.put("a/one.obj", obj_text(2))
         self.put("a/scene.max", "?")

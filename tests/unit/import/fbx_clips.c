@@ -221,6 +221,87 @@ static void constant_keys_step_and_may_show_the_next_value(void **state)
 	}
 }
 
+/* 0, 10, 0 at 0, 1, 2 s. A cubic key that names no tangent has an automatic one: at an end along the line there, in the middle
+ * along the line between the neighbours, which is flat. With user tangents of 0 the first half would be 5 at 0.5 s. */
+static void cubic_keys_without_a_mode_are_automatic(void **state)
+{
+	(void)state;
+	key keys[3] = {{0, 0, CUBIC, {0, 0}, 0}, {1, 10, CUBIC, {0, 0}, 0}, {2, 0, CUBIC, {0, 0}, 0}};
+	key named[3];
+	memcpy(named, keys, sizeof keys);
+	for (int k = 0; k < 3; k++)
+		named[k].flags |= AUTO;
+	double value[2];
+	for (int with = 0; with < 2; with++) {
+		scene s;
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Lcl Translation", with ? named : keys, 3, "");
+		reader *r = run(&s);
+		value[with] = x_at(r, .5);
+		reader_free(r);
+	}
+	/* Hermite of slopes 10 and 0: 10 * (0.125) + 5 = 6.25 cm. */
+	assert_true(fabs(value[0] - .0625) < 1e-6);
+	assert_true(fabs(value[1] - value[0]) < 1e-9);
+}
+
+/* X of a node of a file of version 6.1 whose take holds these keys. */
+static double take_at(const char *keys, int version, double time)
+{
+	static char text[4096];
+	snprintf(text, sizeof text,
+			 "; FBX 6.1.0 project file\nFBXHeaderExtension: {\n FBXVersion: 6100\n}\nObjects: {\n"
+			 " Model: \"Model::m\", \"Null\" {\n }\n}\nConnections: {\n Connect: \"OO\", \"Model::m\", "
+			 "\"Model::Scene\"\n}\n"
+			 "Takes: {\n Take: \"clip\" {\n  LocalTime: 0,92372316000\n  Model: \"Model::m\" {\n"
+			 "   Channel: \"Transform\" {\n    Channel: \"T\" {\n     Channel: \"X\" {\n      Default: 0\n"
+			 "      KeyVer: %d\n      KeyCount: 3\n      Key: %s\n     }\n    }\n   }\n  }\n }\n}\n",
+			 version, keys);
+	reader *r = reader_new(&hob_fbx_importer);
+	reader_add(r, "model.fbx", text);
+	reader_model(r);
+	assert_int_equal(r->model.clip_count, 1);
+	double x = x_at(r, time);
+	reader_free(r);
+	return x;
+}
+
+/* Keys at 0 and 2 s. How many numbers a key has depends on its letters and the version: each row is read to its end only if
+ * every one was taken. */
+static void takes_have_letters_for_their_keys(void **state)
+{
+	(void)state;
+#define END "92372316000,30"
+	static const struct {
+		const char *keys;
+		int version;
+		double middle; /* at 1 s, cm */
+	} rows[] = {
+		{"0,10,L," END ",L", 4005, 20},
+		{"0,10,C,s," END ",C,s", 4005, 10},				 /* constant: this key's value */
+		{"0,10,C,n," END ",C,n", 4005, 30},				 /* or the next one's */
+		{"0,10,C,46186158000,25,L," END ",L", 4003, 25}, /* older keys do not say */
+		{"0,10,U,s,0,0,n," END ",U,s,0,0,n", 4005, 20},
+		{"0,10,U,s,40,0,n," END ",U,s,0,0,n", 4005, 30}, /* leaves at 40 cm/s: 20 + 40 * 2 / 8 */
+		{"0,10,U,b,40,0,n," END ",U,s,0,0,n", 4005, 30},
+		{"0,10,U,s,40,0," END ",U,s,0,0", 4003, 30}, /* no weight */
+		{"0,10,U,a,n," END ",U,a,n", 4005, 20},
+		{"0,10,U,a," END ",U,a", 4003, 20},
+		{"0,10,U,t,0,0,0," END ",U,t,0,0,0", 4005, 20},
+		{"0,10,U,d,0,n," END ",U,d,0,n", 4005, 20},
+		{"0,10,U,p,0,0,n,n," END ",U,p,0,0,n,n", 4005, 20},
+		{"0,10,U,p,0,0,n," END ",U,p,0,0,n", 4004, 20},
+		{"0,10,U,s,0,0,a,0.3333333,0.3333333," END ",U,s,0,0,n", 4005, 20},
+	};
+#undef END
+	for (size_t k = 0; k < HOB_COUNT_OF(rows); k++) {
+		double x = take_at(rows[k].keys, rows[k].version, 1) * 100;
+		if (fabs(x - rows[k].middle) > 1e-3)
+			fail_msg("%s: %g, expected %g", rows[k].keys, x, rows[k].middle);
+	}
+}
+
 /* 0 at 0.5 s, 10 at 1 s, lines. */
 static void curves_go_on_beyond_their_keys(void **state)
 {
@@ -312,6 +393,8 @@ int main(void)
 		cmocka_unit_test(tangents_are_those_of_the_sdk),
 		cmocka_unit_test(weighted_tangents_are_sampled_closely),
 		cmocka_unit_test(constant_keys_step_and_may_show_the_next_value),
+		cmocka_unit_test(cubic_keys_without_a_mode_are_automatic),
+		cmocka_unit_test(takes_have_letters_for_their_keys),
 		cmocka_unit_test(curves_go_on_beyond_their_keys),
 		cmocka_unit_test(layers_blend_by_weight_and_mode),
 		cmocka_unit_test(turns_about_one_axis_are_two_keys),

@@ -1,0 +1,213 @@
+/* What FBX files of the world hold that a well-made one does not: each as a small file. */
+#include "tests/unit/import/fbx_fixture.h"
+
+static const char links[] = " C: \"OO\",1,2\n C: \"OO\",2,0\n";
+
+static void a_file_without_nodes_is_a_model_without_nodes(void **state)
+{
+	(void)state;
+	reader *r = read_text("", quad, "");
+	assert_true(r->ok);
+	assert_int_equal(r->model.node_count, 0);
+	assert_int_equal(r->model.mesh_count, 0);
+	assert_true(reader_noted(r, "fbx.empty"));
+	assert_true(reader_noted(r, "fbx.unused"));
+	reader_free(r);
+}
+
+/* Old Macintosh programs end lines with a carriage return alone, also those of comments. */
+static void lines_end_in_every_way(void **state)
+{
+	(void)state;
+	static const char *const ends[] = {"\n", "\r\n", "\r"};
+	char text[4096], out[8192];
+	snprintf(text, sizeof text,
+			 "%sObjects: {\n%s Model: 2, \"Model::m\", \"Mesh\" {\n }\n}\nConnections: {\n%s}\n", head, quad,
+			 links);
+	for (size_t k = 0; k < HOB_COUNT_OF(ends); k++) {
+		size_t size = 0;
+		for (const char *c = text; *c; c++)
+			size += (size_t)snprintf(out + size, sizeof out - size, "%.*s", *c == '\n' ? 2 : 1,
+									 *c == '\n' ? ends[k] : c);
+		reader *r = reader_new(&hob_fbx_importer);
+		reader_add(r, "model.fbx", out);
+		assert_int_equal(reader_model(r)->node_count, 1);
+		assert_int_equal(r->model.meshes[0].index_count, 6);
+		reader_free(r);
+	}
+}
+
+/* Turned by 90 degrees about Z before its own rotation, or not. */
+static void turns_of_a_node_may_be_switched_off(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *property;
+		double z;
+	} rows[] = {
+		{"", .70710678},
+		{"   P: \"RotationActive\", \"bool\", \"\", \"\",1\n", .70710678},
+		{"   P: \"RotationActive\", \"bool\", \"\", \"\",0\n", 0},
+		{"   P: \"RotationSpaceForLimitOnly\", \"bool\", \"\", \"\",1\n", 0},
+	};
+	for (size_t k = 0; k < HOB_COUNT_OF(rows); k++) {
+		char properties[512];
+		snprintf(properties, sizeof properties, "   P: \"PreRotation\", \"\", \"\", \"\",0,0,90\n%s",
+				 rows[k].property);
+		reader *r = read_quad("", properties, "", "");
+		near(r->model.nodes[0].rotation[2], rows[k].z);
+		reader_free(r);
+	}
+}
+
+/* With rotations switched off, their order is XYZ: 90 about X, then 90 about Y. */
+static void the_order_of_turns_goes_with_them(void **state)
+{
+	(void)state;
+	static const char *const on[] = {"1", "0"};
+	for (int off = 0; off < 2; off++) {
+		char properties[512];
+		snprintf(properties, sizeof properties,
+				 "   P: \"RotationOrder\", \"enum\", \"\", \"\",5\n   P: \"RotationActive\", \"bool\", \"\", "
+				 "\"\",%s\n"
+				 "   P: \"Lcl Rotation\", \"\", \"\", \"A\",90,90,0\n",
+				 on[off]);
+		reader *r = read_quad("", properties, "", "");
+		near(r->model.nodes[0].rotation[2], off ? -.5 : .5);
+		reader_free(r);
+	}
+}
+
+static void holds(hob_extras extras, const char *wanted)
+{
+	if (extras.values.len != strlen(wanted) || memcmp(extras.values.data, wanted, extras.values.len) != 0)
+		fail_msg("'%.*s' is not '%s'", HOB_FMT(extras.values), wanted);
+}
+
+#define USER(name, value) "  Properties70: {\n   P: \"" name "\", \"Integer\", \"\", \"AU\"," value "\n  }\n"
+
+static void every_object_keeps_its_user_properties(void **state)
+{
+	(void)state;
+	static const char objects[] = " Geometry: 1, \"Geometry::g\", \"Mesh\" {\n" USER(
+		"mesh",
+		"1") "  Vertices: *9 {\n   a: 0,0,0,1,0,0,0,1,0\n  }\n  PolygonVertexIndex: *3 {\n   a: 0,1,-3\n  "
+			 "}\n }\n"
+			 " Model: 2, \"Model::m\", \"Mesh\" {\n" USER(
+				 "node",
+				 "2") " }\n"
+					  " Material: 3, \"Material::p\", \"\" {\n" USER(
+						  "material",
+						  "3") " }\n"
+							   " Model: 4, \"Model::c\", \"Camera\" {\n }\n NodeAttribute: 5, "
+							   "\"NodeAttribute::c\", \"Camera\" {\n" USER(
+								   "camera",
+								   "5") " }\n"
+										" AnimationStack: 6, \"AnimStack::walk\", \"\" {\n" USER(
+											"clip",
+											"6") " }\n"
+												 " AnimationLayer: 7, \"AnimLayer::l\", \"\" {\n }\n "
+												 "AnimationCurveNode: 8, \"AnimCurveNode::T\", \"\" {\n }\n"
+												 " AnimationCurve: 9, \"AnimCurve::\", \"\" {\n  KeyTime: *2 "
+												 "{\n   a: 0,46186158000\n  }\n"
+												 "  KeyValueFloat: *2 {\n   a: 0,100\n  }\n }\n";
+	static const char connections[] =
+		" C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",3,2\n C: \"OO\",4,0\n C: \"OO\",5,4\n C: \"OO\",7,6\n"
+		" C: \"OO\",8,7\n C: \"OP\",8,2,\"Lcl Translation\"\n C: \"OP\",9,8,\"d|X\"\n";
+	reader *r = read_text("", objects, connections);
+	assert_true(r->ok);
+	holds(r->model.meshes[0].extras, "{\"mesh\":1}");
+	holds(r->model.nodes[0].extras, "{\"node\":2}");
+	holds(r->model.materials[0].extras, "{\"material\":3}");
+	holds(r->model.nodes[2].extras, "{\"camera\":5}"); /* the node that holds the camera */
+	assert_int_equal(r->model.clip_count, 1);
+	holds(r->model.clips[0].extras, "{\"clip\":6}");
+	reader_free(r);
+}
+
+/* Coordinates that a file gives badly cost those coordinates, never the mesh. */
+static void layers_that_do_not_fit_are_survived(void **state)
+{
+	(void)state;
+	static const char *const layers[] = {
+		"MappingInformationType: \"ByPolygonVertex\"\n ReferenceInformationType: \"IndexToDirect\"\n"
+		" UV: *4 {\n a: 0,0,1,1\n }\n UVIndex: *4 {\n a: 0,1,-1,99\n }\n",
+		"MappingInformationType: \"ByPolygonVertex\"\n ReferenceInformationType: \"Direct\"\n UV: *4 {\n a: "
+		"0,0,1,1\n }\n",
+		"MappingInformationType: \"ByPolygonVertex\"\n ReferenceInformationType: \"Direct\"\n"
+		" UV: *8 {\n a: #QNAN,1.#IND,nan,inf,-inf,1,0,1\n }\n",
+		"MappingInformationType: \"BySomething\"\n ReferenceInformationType: \"Direct\"\n UV: *8 {\n a: "
+		"0,0,1,0,1,1,0,1\n }\n",
+		"UV: *8 {\n a: 0,0,1,0,1,1,0,1\n }\n",
+		"",
+	};
+	for (size_t k = 0; k < HOB_COUNT_OF(layers); k++) {
+		char objects[2048];
+		snprintf(objects, sizeof objects,
+				 "%.*s LayerElementUV: 0 {\n %s }\n LayerElementNormal: 0 {\n }\n }\n Model: 2, "
+				 "\"Model::m\", \"Mesh\" {\n }\n",
+				 (int)strlen(quad) - 3, quad, layers[k]);
+		reader *r = read_text("", objects, links);
+		assert_true(r->ok);
+		assert_int_equal(r->model.meshes[0].index_count, 6);
+		for (uint32_t v = 0; r->model.meshes[0].uv[0] && v < r->model.meshes[0].vertex_count * 2; v++)
+			assert_true(isfinite(r->model.meshes[0].uv[0][v]));
+		reader_free(r);
+	}
+}
+
+static void faces_of_broken_lists_are_kept_where_they_can(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *points, *corners;
+		uint32_t triangles;
+		const char *note;
+	} rows[] = {
+		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,3", 2, NULL},				 /* the last polygon is not ended */
+		{"0,0,0,1,0,0,1,1,0,0,1,0,7", "0,1,2,-4", 2, "fbx.vertices"},	 /* a number too many */
+		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,-4,0,1,-10", 2, "fbx.faces"}, /* a vertex that is not there */
+		{"0,0,0,1,0,0,1,1,0,#QNAN,1,0", "0,1,-3,0,2,-4", 1, "fbx.faces"},
+		{"0,0,0,1,0,0,1,1,0", "0,-2,-1,0,1,-3", 1, "fbx.small-faces"}, /* faces of two corners and of one */
+	};
+	for (size_t k = 0; k < HOB_COUNT_OF(rows); k++) {
+		char objects[2048];
+		snprintf(objects, sizeof objects,
+				 " Geometry: 1, \"Geometry::g\", \"Mesh\" {\n  Vertices: *0 {\n   a: %s\n  }\n"
+				 "  PolygonVertexIndex: *0 {\n   a: %s\n  }\n }\n Model: 2, \"Model::m\", \"Mesh\" {\n }\n",
+				 rows[k].points, rows[k].corners);
+		reader *r = read_text("", objects, links);
+		assert_true(r->ok);
+		assert_int_equal(r->model.meshes[0].index_count, rows[k].triangles * 3);
+		assert_true(!rows[k].note || reader_noted(r, rows[k].note));
+		reader_free(r);
+	}
+}
+
+static void connections_that_mean_nothing_are_passed_over(void **state)
+{
+	(void)state;
+	reader *r = read_quad("", "", " Model: 2, \"Model::again\", \"Null\" {\n }\n", links /* once more */);
+	assert_int_equal(r->model.mesh_ref_count, 1);
+	reader_free(r);
+	r = read_quad("", "", "",
+				  " C: \"OO\",99,2\n C: \"OO\",1,98\n C: \"OO\",2,2\n C: \"OO\",1,0\n C: \"XX\",1\n");
+	assert_int_equal(r->model.node_count, 1);
+	assert_int_equal(r->model.mesh_ref_count, 1);
+	reader_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_without_nodes_is_a_model_without_nodes),
+		cmocka_unit_test(lines_end_in_every_way),
+		cmocka_unit_test(turns_of_a_node_may_be_switched_off),
+		cmocka_unit_test(the_order_of_turns_goes_with_them),
+		cmocka_unit_test(every_object_keeps_its_user_properties),
+		cmocka_unit_test(layers_that_do_not_fit_are_survived),
+		cmocka_unit_test(faces_of_broken_lists_are_kept_where_they_can),
+		cmocka_unit_test(connections_that_mean_nothing_are_passed_over),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
