@@ -99,14 +99,14 @@ static void js_field(const char *type, unsigned count, const char *name, unsigne
 	printf("\t\t['%s', '%s', %u, %u%s],\n", name, type, offset, count, is_name ? ", true" : "");
 }
 
-/* A group's constants side by side, in lines of 130 columns at most. */
+/* A group's constants side by side, in lines of 120 columns at most. */
 static void js_constant(const char *group, const char *name, unsigned long long value)
 {
 	static char last[64];
 	static int column;
 	char text[96];
 	int width = snprintf(text, sizeof text, "%s: %llu,", name, value);
-	bool fits = strcmp(last, group) == 0 && column + 1 + width <= 124;
+	bool fits = strcmp(last, group) == 0 && column + 1 + width <= 116;
 	printf("%s%s", fits ? " " : *last ? "\n\t" : "\t", text);
 	column = fits ? column + 1 + width : width;
 	snprintf(last, sizeof last, "%s", group);

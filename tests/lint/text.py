@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, and
-no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
+"""Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, those
+of the web folder's scripts, styles and pages 120 with tabs of four, and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
 import ast
 import pathlib
 import subprocess
@@ -8,6 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLUMNS = 130
+WEB_COLUMNS = 120
 
 
 def tracked(ending):
@@ -21,6 +22,13 @@ def wide_lines(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if len(line) > COLUMNS and not line.lstrip().startswith("|"):
             yield f"{path.relative_to(ROOT)}:{number}: {len(line)} columns, more than {COLUMNS}"
+
+
+def wide_web_lines(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        width = len(line.expandtabs(4))
+        if width > WEB_COLUMNS:
+            yield f"{path.relative_to(ROOT)}:{number}: {width} columns, more than {WEB_COLUMNS}"
 
 
 def waits(call):
@@ -45,8 +53,11 @@ def endless_loops(path):
 
 def main():
     findings = [finding for path in tracked(".md") for finding in wide_lines(path)]
+    web = [path for ending in (".js", ".css", ".html", ".html.in", ".ts", ".tsx") for path in tracked(ending)
+           if path.is_relative_to(ROOT / "web")]
+    findings += [finding for path in web for finding in wide_web_lines(path)]
     findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
-    print("\n".join(findings) or "text: every line of Markdown fits, every scenario has its deadlines")
+    print("\n".join(findings) or "text: every line of Markdown and of web fits, every scenario has its deadlines")
     return 1 if findings else 0
 
 

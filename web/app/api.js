@@ -32,7 +32,8 @@ async function send(path, options) {
 }
 
 export async function get(path, { signal, as } = {}) {
-	return answer(await send(path, { signal, headers: { Accept: as === 'text' ? 'text/plain' : 'application/json' } }), as);
+	return answer(await send(path, { signal, headers: { Accept: as === 'text' ? 'text/plain' : 'application/json' } }),
+		as);
 }
 
 /** Throws the Problem that a download would meet, which a link could not tell. */
@@ -58,7 +59,8 @@ export const post = (path, body = {}) => write('POST', path, body);
 export const query = (parameters) => {
 	const found = new URLSearchParams();
 	for (const [name, value] of Object.entries(parameters))
-		if (value !== undefined && value !== null && value !== '' && value !== false) found.set(name, value === true ? '1' : String(value));
+		if (value !== undefined && value !== null && value !== '' && value !== false) found.set(name,
+			value === true ? '1' : String(value));
 	const written = found.toString();
 	return written ? `?${written}` : '';
 };

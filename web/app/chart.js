@@ -5,7 +5,8 @@ import { colourOf as colour, onTheme } from './theme.js';
 
 
 /**
- * series: [{label, values, tone, format, bars}], one scale each; times: seconds since 1970. label: what people who cannot see it are told.
+ * series: [{label, values, tone, format, bars}], one scale each; times: seconds since 1970. label: what people who
+ * cannot see it are told.
  */
 export function Chart({ times, series, label, height = 150, axes = true }) {
 	const place = useRef(null);
@@ -16,16 +17,28 @@ export function Chart({ times, series, label, height = 150, axes = true }) {
 		let Plot = null;
 		const draw = () => {
 			chart?.destroy();
-			const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui', size: 34 };
+			const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 },
+				ticks: { show: false }, font: '11px system-ui', size: 34 };
 			chart = new Plot({
-				width: Math.max(120, place.current.clientWidth), height, legend: { show: false }, cursor: { show: axes, y: false, points: { size: 7 } }, padding: axes ? [10, 6, 0, 0] : [4, 0, 2, 0],
-				scales: Object.fromEntries([['x', { time: true }], ...series.map((_, at) => [`y${at}`, { range: (_u, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] }])]),
-				axes: axes ? [{ ...axis, size: 30, grid: { show: false } }, ...series.map((one, at) => ({ ...axis, scale: `y${at}`, side: at === 0 ? 3 : 1, size: 62, stroke: colour(`--${one.tone}`), grid: { show: at === 0, stroke: colour('--line'), width: 1 }, values: (_u, ticks) => ticks.map(one.format) }))] : [{ show: false }, ...series.map(() => ({ show: false }))],
-				series: [{}, ...series.map((one, at) => ({ label: one.label, scale: `y${at}`, stroke: colour(`--${one.tone}`), width: 1.75, fill: axes ? undefined : colour(`--${one.tone}-soft`), points: { show: axes && times.length < 60, size: 5 } }))],
+				width: Math.max(120, place.current.clientWidth), height, legend: { show: false },
+				cursor: { show: axes, y: false, points: { size: 7 } }, padding: axes ? [10, 6, 0, 0] : [4, 0, 2, 0],
+				scales: Object.fromEntries([['x', { time: true }],
+						...series.map((_, at) => [`y${at}`,
+								{ range: (_u, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] }])]),
+				axes: axes ? [{ ...axis, size: 30, grid: { show: false } },
+					...series.map((one, at) => ({ ...axis, scale: `y${at}`, side: at === 0 ? 3 : 1, size: 62,
+							stroke: colour(`--${one.tone}`), grid: { show: at === 0, stroke: colour('--line'),
+								width: 1 }, values: (_u, ticks) => ticks.map(one.format) }))]
+								: [{ show: false }, ...series.map(() => ({ show: false }))],
+				series: [{}, ...series.map((one, at) =>
+						({ label: one.label, scale: `y${at}`, stroke: colour(`--${one.tone}`), width: 1.75,
+								fill: axes ? undefined : colour(`--${one.tone}-soft`),
+								points: { show: axes && times.length < 60, size: 5 } }))],
 			}, [times, ...series.map(({ values }) => values)], place.current);
 		};
 		let still = () => {};
-		const sizes = new ResizeObserver(() => place.current && chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
+		const sizes = new ResizeObserver(() => place.current
+				&& chart?.setSize({ width: Math.max(120, place.current.clientWidth), height }));
 		import('uplot').then((module) => {
 			if (ended || !place.current) return;
 			Plot = module.default;
@@ -40,7 +53,10 @@ export function Chart({ times, series, label, height = 150, axes = true }) {
 			chart?.destroy();
 		};
 	}, [wanted]);
-	return html`<div class="chart" role="img" aria-label=${label} ref=${place} style=${{ minHeight: `${height}px` }} />`;
+	return html`<div class="chart" role="img" aria-label=${label} ref=${place}
+			style=${{ minHeight: `${height}px` }} />`;
 }
 
-export const Legend = ({ series }) => html`<ul class="legend" aria-hidden="true">${series.map(({ label, tone }) => html`<li class="tone-${tone}"><span />${label}</li>`)}</ul>`;
+export const Legend = ({ series }) => html`<ul class="legend"
+		aria-hidden="true">${series.map(({ label, tone }) =>
+			html`<li class="tone-${tone}"><span />${label}</li>`)}</ul>`;

@@ -25,8 +25,10 @@ export function Place({ location, asset }) {
 	const place = placeOf(location, asset.path);
 	const folder = roots.data?.items.find((root) => root.name === asset.root)?.path;
 	const full = folder && `${folder}/${location?.file ?? asset.path}`;
-	const address = template && full && template.replaceAll('{path}', encodeURI(full)).replaceAll('{line}', location?.line ?? 1).replaceAll('{column}', location?.column ?? 1);
-	return html`<span class="place"><${Icon} name="file" /><code class="anywhere">${place}</code>${full && html`<${CopyButton} value=${full} label=${words.copyPath} />`}
+	const address = template && full && template.replaceAll('{path}', encodeURI(full)).replaceAll('{line}',
+		location?.line ?? 1).replaceAll('{column}', location?.column ?? 1);
+	return html`<span class="place"><${Icon} name="file" /><code class="anywhere">${place}</code>
+			${full && html`<${CopyButton} value=${full} label=${words.copyPath} />`}
 		${address && html`<a class="button small" href=${address}>${words.openEditor}</a>`}</span>`;
 }
 
@@ -35,6 +37,7 @@ export function Fault({ error, asset, good }) {
 		<h2>${sentence(error.message)}</h2>
 		${error.hint && html`<p>${sentence(error.hint)}</p>`}
 		<p><${Place} location=${error.location} asset=${asset} /></p>
-		${error.root_cause && html`<p>${words.because} <a href=${nameAddress(error.root_cause)}>${error.root_cause}</a></p>`}
+		${error.root_cause && html`<p>${words.because} <a href=${nameAddress(error.root_cause)}>
+				${error.root_cause}</a></p>`}
 		<p class="quiet">${good ? words.goodKept : words.noGood}</p></div></section>`;
 }

@@ -19,7 +19,8 @@ export function sizeParts(bytes) {
 		unit++;
 	}
 	const size = Math.abs(value);
-	return [unit === 0 || size >= 99.95 ? value.toFixed(0) : size >= 9.995 ? value.toFixed(1) : value.toFixed(2), units[unit]];
+	return [unit === 0 || size >= 99.95 ? value.toFixed(0) : size >= 9.995 ? value.toFixed(1) : value.toFixed(2),
+		units[unit]];
 }
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
@@ -47,13 +48,15 @@ export function duration(ms) {
 	const seconds = ms / 1000;
 	if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
 	const minutes = Math.floor(seconds / 60);
-	if (minutes < 60) return minutes < 10 ? `${minutes}\u00a0min ${Math.floor(seconds % 60)}\u00a0s` : `${minutes}\u00a0min`;
+	if (minutes < 60) return minutes < 10 ? `${minutes}\u00a0min ${Math.floor(seconds % 60)}\u00a0s`
+		: `${minutes}\u00a0min`;
 	const hours = Math.floor(minutes / 60);
 	if (hours < 48) return `${hours}\u00a0h ${minutes % 60}\u00a0min`;
 	return `${whole.format(Math.floor(hours / 24))}\u00a0days`;
 }
 
-const steps = [[60, 'second', 1], [3600, 'minute', 60], [86400, 'hour', 3600], [86400 * 30, 'day', 86400], [86400 * 365, 'month', 86400 * 30]];
+const steps = [[60, 'second', 1], [3600, 'minute', 60], [86400, 'hour', 3600], [86400 * 30, 'day', 86400],
+	[86400 * 365, 'month', 86400 * 30]];
 
 /** time: milliseconds since 1970 */
 export function ago(time, now = Date.now()) {
@@ -68,9 +71,11 @@ export const exactTime = (time) => full.format(time);
 export const clock = (time) => new Date(time).toLocaleTimeString('en-GB');
 
 /** 0.934 -> "93 %", 0.004 -> "0.4 %" */
-export const percent = (share) => `${share > 0 && share < 0.0995 ? (share * 100).toFixed(1) : Math.round(share * 100)}\u00a0%`;
+export const percent = (share) => `${share > 0 && share < 0.0995 ? (share * 100).toFixed(1)
+		: Math.round(share * 100)}\u00a0%`;
 
 /** A message as a sentence: 'the GLB says' -> 'The GLB says'; what begins with a quote, a path or a name stays. */
-export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/, (word) => word[0].toUpperCase() + word.slice(1));
+export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/,
+	(word) => word[0].toUpperCase() + word.slice(1));
 
 export const plural = (count, [one, many]) => `${number(count)} ${count === 1 ? one : many}`;

@@ -54,8 +54,8 @@ export function makeRefresher(run, gap = 300) {
 }
 
 /**
- * {data, error, loading, reload} of a GET. `on(event)` tells which events make it out of date; `every`: also by the clock.
- * While a new answer is under way, and when it fails, the last one stays.
+ * {data, error, loading, reload} of a GET. `on(event)` tells which events make it out of date; `every`: also by the
+ * clock. While a new answer is under way, and when it fails, the last one stays.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
@@ -116,7 +116,8 @@ export function useClock(ms = 10000) {
 	useEffect(() => {
 		if (!clocks.has(ms)) {
 			const callbacks = new Set();
-			setInterval(() => callbacks.size && !document.hidden && [...callbacks].forEach((callback) => callback(Date.now())), ms);
+			setInterval(() => callbacks.size && !document.hidden
+					&& [...callbacks].forEach((callback) => callback(Date.now())), ms);
 			clocks.set(ms, callbacks);
 		}
 		const callbacks = clocks.get(ms);
@@ -132,7 +133,8 @@ export function useKey(key, run) {
 	useEffect(() => {
 		const press = (event) => {
 			const typing = event.target.closest?.('input, textarea, select, [contenteditable]');
-			if (event.key === key && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) current.current(event);
+			if (event.key === key && !typing && !event.ctrlKey && !event.metaKey
+					&& !event.altKey) current.current(event);
 		};
 		addEventListener('keydown', press);
 		return () => removeEventListener('keydown', press);
@@ -140,7 +142,8 @@ export function useKey(key, run) {
 }
 
 const tab = { title: '', note: '' };
-const writeTitle = () => (document.title = [tab.note && `(${tab.note})`, tab.title && `${tab.title} ·`, 'Hob'].filter(Boolean).join(' '));
+const writeTitle = () => (document.title = [tab.note && `(${tab.note})`, tab.title && `${tab.title} ·`,
+		'Hob'].filter(Boolean).join(' '));
 
 /** What stands before the title of every page: how far the work is, how many problems there are. */
 export function setTabNote(note) {

@@ -1,5 +1,5 @@
-/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens; where rows can be
- * selected, Space and Ctrl+click do so, with Shift up to the last one, and Escape lets go of all. */
+/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens; where
+ * rows can be selected, Space and Ctrl+click do so, with Shift up to the last one, and Escape lets go of all. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -56,7 +56,8 @@ export function List({ rows, label, header, row, open, resetKey, selection }) {
 		const place = scroller.current;
 		const top = index * HEIGHT;
 		if (top < place.scrollTop) place.scrollTop = top;
-		else if (top + HEIGHT > place.scrollTop + place.clientHeight) place.scrollTop = top + HEIGHT - place.clientHeight;
+		else if (top + HEIGHT > place.scrollTop + place.clientHeight) place.scrollTop = top + HEIGHT
+			- place.clientHeight;
 		focusNext.current = true;
 		measure();
 		setActive(index);
@@ -64,7 +65,8 @@ export function List({ rows, label, header, row, open, resetKey, selection }) {
 	/* What is loaded between the last one that was selected and this one. */
 	const extend = (to) => {
 		const items = [];
-		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to); i++) if (rows.at(i)) items.push(rows.at(i));
+		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to);
+			i++) if (rows.at(i)) items.push(rows.at(i));
 		selection.add(items);
 	};
 	const select = (index, far) => {
@@ -106,14 +108,19 @@ export function List({ rows, label, header, row, open, resetKey, selection }) {
 	const shown = [];
 	for (let index = first; index < last; index++) shown.push(index);
 	if (active < total && (active < first || active >= last)) shown.push(active);
-	return html`<div class="list" role="grid" aria-label=${label} aria-multiselectable=${selection ? 'true' : undefined} aria-rowcount=${total + 1} onKeyDown=${press}>
+	return html`<div class="list" role="grid" aria-label=${label} aria-multiselectable=${selection ? 'true' : undefined}
+			aria-rowcount=${total + 1} onKeyDown=${press}>
 		<div role="rowgroup"><div class="row header" role="row" aria-rowindex="1">${header}</div></div>
-		<div class="rows" role="rowgroup" ref=${scroller} tabindex="-1"><div class="space" role="presentation" style=${{ height: `${total * HEIGHT}px` }}>${shown.map((index) => {
+		<div class="rows" role="rowgroup" ref=${scroller} tabindex="-1">
+			<div class="space" role="presentation" style=${{ height: `${total * HEIGHT}px` }}>${shown.map((index) => {
 			const item = rows.at(index);
-			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index} aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
+			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index}
+					aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
 				aria-selected=${selection && item ? String(selection.has(item)) : undefined}
 				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => setActive(index)}
-				onClick=${(event) => item && click(event, item, index)}>${item && selection && html`<span class="pick" role="gridcell">
-					<input type="checkbox" tabindex="-1" checked=${selection.has(item)} aria-label=${selection.label} /></span>`}${item ? cells(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
+				onClick=${(event) => item && click(event, item, index)}>
+				${item && selection && html`<span class="pick" role="gridcell">
+					<input type="checkbox" tabindex="-1" checked=${selection.has(item)} aria-label=${selection.label} />
+					</span>`}${item ? cells(item) : html`<span role="gridcell"><span class="bar" /></span>`}</div>`;
 		})}</div></div></div>`;
 }

@@ -27,11 +27,13 @@ import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
 import { SignIn } from './pages/sign_in.js';
 
-const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, errors: Errors, cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
+const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, errors: Errors, cache: Cache,
+	clients: Clients, log: Log, settings: Settings, api: Api };
 
 function NotThere() {
 	useTitle(text.notThere.title);
-	return html`<${Empty} heading="h1" icon="search" title=${text.notThere.title}><p>${text.notThere.detail}</p><p><a href="/">${text.notThere.home}</a></p></${Empty}>`;
+	return html`<${Empty} heading="h1" icon="search" title=${text.notThere.title}><p>${text.notThere.detail}</p>
+			<p><a href="/">${text.notThere.home}</a></p></${Empty}>`;
 }
 
 function App() {
@@ -50,7 +52,8 @@ function Pages() {
 	} catch {
 		// An address cut off in the middle of an escape names nothing.
 	}
-	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
+	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>
+			${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
 }
 
 startSession();

@@ -57,7 +57,8 @@ export function useAddress() {
 /* Plain clicks on links to pages of the dashboard change the address without loading anything. */
 addEventListener('click', (event) => {
 	const link = event.target.closest?.('a[href]');
-	if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+	if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey
+			|| event.altKey) return;
 	const url = new URL(link.href);
 	if (url.origin !== location.origin || link.target || link.hasAttribute('download')) return;
 	if (url.pathname !== '/' && !url.pathname.startsWith('/ui/')) return;

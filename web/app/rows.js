@@ -1,8 +1,9 @@
-/* A list of any length behind an interface that gives pages one after the other: pages are read when they come into view.
+/* A list of any length behind an interface that gives pages one after the other: pages are read when they come into
+ * view.
  *
- * Page n begins behind the cursor n, which the page before gave. To jump far ahead the cursors between are fetched alone,
- * a thousand rows at a time. After a change the pages in view are read again from the cursor of the first one, so that
- * what is looked at stays where it is; later cursors are forgotten. */
+ * Page n begins behind the cursor n, which the page before gave. To jump far ahead the cursors between are fetched
+ * alone, a thousand rows at a time. After a change the pages in view are read again from the cursor of the first
+ * one, so that what is looked at stays where it is; later cursors are forgotten. */
 import { get, query } from './api.js';
 
 const PAGE = 100;
@@ -63,7 +64,8 @@ export class Rows {
 
 	async read(page, pages, fields) {
 		const cursor = this.cursors.get(page);
-		return get(this.path + query({ ...this.parameters, fields, limit: pages * PAGE, cursor, count: fields === this.fields }), { signal: this.stop.signal });
+		return get(this.path + query({ ...this.parameters, fields, limit: pages * PAGE, cursor,
+				count: fields === this.fields }), { signal: this.stop.signal });
 	}
 
 	async pump() {

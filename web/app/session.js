@@ -5,8 +5,8 @@ import { connect, listen } from './live.js';
 
 const address = '/api/v1/session';
 const watchers = new Set();
-/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is being
- * signed out, and nothing is read any more. */
+/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is
+ * being signed out, and nothing is read any more. */
 let state = { asked: false, required: false, scope: 'none', lost: false, leaving: false };
 
 function set(change) {

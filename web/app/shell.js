@@ -23,14 +23,16 @@ function Badge({ count, tone, label }) {
 function Live() {
 	const { connected, known, hello } = useLive();
 	const words = connected ? text.live.on : known ? text.live.off : text.live.starting;
-	return html`<p class="live ${connected ? 'on' : 'off'}" role="status" title=${connected ? text.live.onTitle : text.live.offTitle}>
+	return html`<p class="live ${connected ? 'on' : 'off'}" role="status"
+			title=${connected ? text.live.onTitle : text.live.offTitle}>
 		<span class="dot" aria-hidden="true" />${words}${hello && html` <small>${hello.version}</small>`}</p>`;
 }
 
 function Person() {
 	const { required, scope } = useSession();
 	if (!required) return null;
-	return html`<p class="person">${scope === 'read' && html`<span class="quiet" title=${text.session.readOnlyTitle}>${text.session.readOnly}</span>`}
+	return html`<p class="person">${scope === 'read'
+			&& html`<span class="quiet" title=${text.session.readOnlyTitle}>${text.session.readOnly}</span>`}
 		<button type="button" class="small" onClick=${signOut}>${text.session.out}</button></p>`;
 }
 
@@ -48,10 +50,13 @@ export function Shell({ page, children }) {
 		<a class="skip" href="#main">${text.skip}</a>
 		<header class="side">
 			<a class="brand" href="/"><img src="/favicon.ico" alt="" width="26" height="26" />${text.product}</a>
-			<button type="button" class="menu" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}>
+			<button type="button" class="menu" aria-expanded=${open} aria-controls="nav"
+				onClick=${() => setOpen(!open)}>
 				<${Icon} name=${open ? 'close' : 'menu'} />${text.menu}</button>
-			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>${groups.map((names) => html`<ul>${names.map((name) => html`<li>
-				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
+			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>
+				${groups.map((names) => html`<ul>${names.map((name) => html`<li>
+				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}>
+					<${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
 			<${Person} /><${ThemeSwitch} /><${Live} />
 		</header>
 		<main id="main" tabindex="-1" class="page-${page}"><${Work} stats=${stats.data} />${children}</main>

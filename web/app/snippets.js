@@ -1,22 +1,26 @@
-// Lines to copy: how to fetch an asset from each language. A file's name is foreign text, and whoever pastes a line runs it, so
-// every name goes through the quoting of its language.
+// Lines to copy: how to fetch an asset from each language. A file's name is foreign text, and whoever pastes a line
+// runs it, so every name goes through the quoting of its language.
 
 // What an editor does not show, or shows in another order than a compiler reads it.
 const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const hex = (char, digits) => char.codePointAt(0).toString(16).padStart(digits, '0');
-const octal = (char) => [...new TextEncoder().encode(char)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+const octal = (char) => [...new TextEncoder().encode(char)].map((byte) =>
+		`\\${byte.toString(8).padStart(3, '0')}`).join('');
 const backslash = String.raw`\$&`;
 
 export const quoteShell = (value) => `'${value.replaceAll("'", String.raw`'\''`)}'`;
-export const quoteJs = (value) => `'${value.replace(/[\\']/g, backslash).replace(unseen, (char) => `\\u{${hex(char, 1)}}`)}'`;
+export const quoteJs = (value) => `'${value.replace(/[\\']/g, backslash).replace(unseen,
+		(char) => `\\u{${hex(char, 1)}}`)}'`;
 // \? because ?? may begin a trigraph; octal because three digits end it, where \x would take the letters behind it.
 export const quoteC = (value) => `"${value.replace(/[\\"?]/g, backslash).replace(unseen, octal)}"`;
-export const quotePython = (value) => `"${value.replace(/[\\"]/g, backslash).replace(unseen, (char) => `\\U${hex(char, 8)}`)}"`;
+export const quotePython = (value) => `"${value.replace(/[\\"]/g, backslash).replace(unseen,
+		(char) => `\\U${hex(char, 8)}`)}"`;
 
 const nameOf = (asset) => `${asset.root}/${asset.path}`;
 
 export const snippets = {
-	curl: (asset, origin, file) => `curl -f ${quoteShell(`${origin}${asset.links.data}?output=meshes`)} -o ${quoteShell(file)}`,
+	curl: (asset, origin, file) => `curl -f ${quoteShell(
+			`${origin}${asset.links.data}?output=meshes`)} -o ${quoteShell(file)}`,
 	js: (asset, origin) => `import { HobLoader } from ${quoteJs(`${origin}/client/hob-three.js`)};
 
 const loader = new HobLoader().setPath(${quoteJs(`${origin}/a/`)});

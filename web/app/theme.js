@@ -44,5 +44,6 @@ export function ThemeSwitch() {
 		set(event.target.value);
 	};
 	return html`<p class="theme"><label>${words.label} <select value=${theme} onChange=${choose}>
-		${['system', 'light', 'dark'].map((name) => html`<option value=${name}>${words[name]}</option>`)}</select></label></p>`;
+		${['system', 'light', 'dark'].map((name) => html`<option value=${name}>${words[name]}</option>`)}</select>
+		</label></p>`;
 }

@@ -1,5 +1,5 @@
-/* The small picture of an asset. The daemon draws it when it is asked for the first time and says when it is there, so it
- * is only asked for what stays on screen for a moment. */
+/* The small picture of an asset. The daemon draws it when it is asked for the first time and says when it is there,
+ * so it is only asked for what stays on screen for a moment. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { listen } from './live.js';
@@ -30,5 +30,7 @@ export function Thumb({ asset, size = 128 }) {
 		};
 	}, [asset.id, asset.rev]);
 	const there = wanted && !failed && asset.bytes.cooked > 0;
-	return html`<span class="thumb">${there ? html`<img src=${`/api/v1/assets/${asset.id}/thumbnail?size=${size}&rev=${asset.rev}.${drawn.get(asset.id) ?? 0}`} alt="" width="36" height="36" onError=${() => fail(true)} />` : html`<${Icon} name="assets" />`}</span>`;
+	return html`<span class="thumb">${there ? html`<img
+			src=${`/api/v1/assets/${asset.id}/thumbnail?size=${size}&rev=${asset.rev}.${drawn.get(asset.id) ?? 0}`}
+			alt="" width="36" height="36" onError=${() => fail(true)} />` : html`<${Icon} name="assets" />`}</span>`;
 }

@@ -14,7 +14,8 @@ const paths = {
 	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
 	jobs: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
 	errors: 'M8 2 15 14H1zM8 6.5v3.5M8 12v.2',
-	cache: 'M2 4c0-1.2 2.7-2 6-2s6 .8 6 2-2.7 2-6 2-6-.8-6-2zM2 4v8c0 1.2 2.7 2 6 2s6-.8 6-2V4M2 8c0 1.2 2.7 2 6 2s6-.8 6-2',
+	cache: 'M2 4c0-1.2 2.7-2 6-2s6 .8 6 2-2.7 2-6 2-6-.8-6-2zM2 4v8c0 1.2 2.7 2 6 2s6-.8 6-2V4M2 8c0 1.2 2.7 2 ' +
+		'6 2s6-.8 6-2',
 	clients: 'M2 3h12v8H2zM6 14h4M8 11v3',
 	log: 'M3 3h10M3 6.3h7M3 9.6h10M3 13h5',
 	settings: 'M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7M11 2.8v3.4M5 9.8v3.4',
@@ -41,7 +42,8 @@ const paths = {
 	image: 'M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2-2L14 12M10.5 6v.2',
 };
 
-export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${paths[name] ?? paths.missing} /></svg>`;
+export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+		<path d=${paths[name] ?? paths.missing} /></svg>`;
 
 /** What people are told about an asset's state: 'stale' is two things. */
 export function stateOf(asset) {
@@ -50,13 +52,16 @@ export function stateOf(asset) {
 	return asset.error ? 'broken' : 'updating';
 }
 
-const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', preview: 'cooking', removed: 'missing' };
+const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', preview: 'cooking',
+	removed: 'missing' };
 const stateTone = {
-	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn', interrupted: 'warn', missing: 'warn', broken: 'bad',
+	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn',
+	interrupted: 'warn', missing: 'warn', broken: 'bad',
 	failed: 'bad', quarantined: 'bad', removed: 'quiet',
 };
 
-export const State = ({ state, label }) => html`<span class="state tone-${stateTone[state] ?? 'quiet'}" title=${text.stateMeaning[state]}>
+export const State = ({ state, label }) => html`<span class="state tone-${stateTone[state] ?? 'quiet'}"
+		title=${text.stateMeaning[state]}>
 	<${Icon} name=${stateIcon[state] ?? state} />${label ?? text.states[state] ?? state}</span>`;
 
 /** Relative, exact on hover; time: milliseconds or RFC 3339. */
@@ -67,9 +72,11 @@ export function Time({ at }) {
 	return html`<time datetime=${new Date(time).toISOString()} title=${exactTime(time)}>${ago(time, now)}</time>`;
 }
 
-export const Loading = ({ label = text.loading }) => html`<p class="loading" role="status"><span class="spinner" aria-hidden="true" />${label}</p>`;
+export const Loading = ({ label = text.loading }) =>
+	html`<p class="loading" role="status"><span class="spinner" aria-hidden="true" />${label}</p>`;
 
-export const Empty = ({ icon = 'assets', title, children, heading = 'h2' }) => html`<div class="empty"><${Icon} name=${icon} /><${heading}>${title}</${heading}>${children}</div>`;
+export const Empty = ({ icon = 'assets', title, children, heading = 'h2' }) =>
+	html`<div class="empty"><${Icon} name=${icon} /><${heading}>${title}</${heading}>${children}</div>`;
 
 export function Failure({ error, retry }) {
 	const lost = error.code === 'offline';
@@ -77,18 +84,21 @@ export function Failure({ error, retry }) {
 		<${Icon} name="errors" />
 		<div><strong>${lost ? text.offlineTitle : text.failedTitle}</strong>
 			<p>${lost ? text.offline : error.message}</p>${error.hint && html`<p class="quiet">${error.hint}</p>`}
-			${retry && !lost && html`<button type="button" onClick=${retry}><${Icon} name="again" />${text.retry}</button>`}</div>
+			${retry && !lost && html`<button type="button" onClick=${retry}>
+					<${Icon} name="again" />${text.retry}</button>`}</div>
 	</div>`;
 }
 
 /** What a resource is while it is not there, else what `children(data)` gives. */
 export function Resource({ from, children, loading }) {
-	if (from.data !== undefined) return html`${from.error && html`<${Failure} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
+	if (from.data !== undefined) return html`${from.error
+			&& html`<${Failure} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
 	if (from.error) return html`<${Failure} error=${from.error} retry=${from.reload} />`;
 	return html`<${Loading} label=${loading} />`;
 }
 
-export const Panel = ({ title, note, actions, children, className = '', id }) => html`<section class="panel ${className}" aria-labelledby=${id}>
+export const Panel = ({ title, note, actions, children, className = '', id }) =>
+	html`<section class="panel ${className}" aria-labelledby=${id}>
 	<header><h2 id=${id}>${title}${note && html` <small>${note}</small>`}</h2>${actions}</header>${children}</section>`;
 
 export function CopyButton({ value, label = text.copy }) {
@@ -102,7 +112,8 @@ export function CopyButton({ value, label = text.copy }) {
 		clearTimeout(timer.current);
 		timer.current = setTimeout(() => set(false), 1600);
 	};
-	return html`<button type="button" class="small" onClick=${copy}><${Icon} name=${done ? 'fresh' : 'copy'} /><span aria-live="polite">${done ? text.copied : label}</span></button>`;
+	return html`<button type="button" class="small" onClick=${copy}><${Icon} name=${done ? 'fresh' : 'copy'} />
+			<span aria-live="polite">${done ? text.copied : label}</span></button>`;
 }
 
 /* Without a clipboard interface: pages over plain HTTP that are not on this machine. */
@@ -128,9 +139,13 @@ export function ActionButton({ run, icon, children, className = '', reads }) {
 			set({ error });
 		}
 	};
-	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayRun} title=${mayRun ? undefined : text.session.readOnlyTitle} onClick=${act}>
-		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}${children}</button>
-		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}" role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}` : state.done ?? ''}</span></span>`;
+	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayRun}
+			title=${mayRun ? undefined : text.session.readOnlyTitle} onClick=${act}>
+		${state.busy ? html`<span class="spinner" aria-hidden="true" />` : icon && html`<${Icon} name=${icon} />`}
+		${children}</button>
+		<span class="outcome ${state.error ? 'tone-bad' : 'quiet'}"
+			role="status">${state.error ? `${state.error.message}${state.error.hint ? ` (${state.error.hint})` : ''}`
+				: state.done ?? ''}</span></span>`;
 }
 
 /** What repeats a cook elsewhere; it may be gone, as its sources change. url: ".../bundle". */
@@ -142,13 +157,16 @@ export function BundleButton({ url, name }) {
 		link.download = name;
 		link.click();
 	};
-	return html`<span title=${text.asset.bundleTitle}><${ActionButton} className="small" icon="download" run=${run} reads>${text.asset.bundle}</${ActionButton}></span>`;
+	return html`<span title=${text.asset.bundleTitle}>
+			<${ActionButton} className="small" icon="download" run=${run}
+				reads>${text.asset.bundle}</${ActionButton}></span>`;
 }
 
 /** A link to an asset by "root/path": the file's name, and below it where it lies. */
 export function AssetName({ name }) {
 	const slash = name.lastIndexOf('/') + 1;
-	return html`<a href=${nameAddress(name)}>${name.slice(slash)}</a><br /><small><${Breakable} path=${name.slice(0, slash)} /></small>`;
+	return html`<a href=${nameAddress(name)}>${name.slice(slash)}</a><br />
+		<small><${Breakable} path=${name.slice(0, slash)} /></small>`;
 }
 
 /** Long names may break behind a slash. */

@@ -1,4 +1,5 @@
-/* Long work on every page: what is being cooked, how far it is, how fast, how long still. Also in the tab's title and icon. */
+/* Long work on every page: what is being cooked, how far it is, how fast, how long still. Also in the tab's title
+ * and icon. */
 import { html } from 'htm/preact';
 import { useEffect } from 'preact/hooks';
 import { text } from './text.js';
@@ -23,7 +24,8 @@ export function workOf(stats) {
 	if (!run?.began_at || run.ended_at || run.left === 0) return null;
 	const total = run.done + run.left;
 	const eta = stats.queue?.eta_ms || (run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0);
-	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute, failed: run.failed, eta };
+	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute,
+		failed: run.failed, eta };
 }
 
 let plainIcon = null;
@@ -35,7 +37,8 @@ async function setIcon(bad) {
 	shownBad = bad;
 	const link = document.querySelector('link[rel=icon]');
 	plainIcon ??= fetch('/favicon.ico').then((answer) => answer.text());
-	const drawn = (await plainIcon).replace('</svg>', '<circle cx="24" cy="24" r="8" fill="#e5362b" stroke="#fff" stroke-width="2"/></svg>');
+	const drawn = (await plainIcon).replace('</svg>',
+		'<circle cx="24" cy="24" r="8" fill="#e5362b" stroke="#fff" stroke-width="2"/></svg>');
 	if (bad === shownBad) link.href = bad ? `data:image/svg+xml,${encodeURIComponent(drawn)}` : '/favicon.ico';
 }
 
@@ -62,6 +65,7 @@ export function Work({ stats }) {
 		<p><strong>${words.of(number(work.done), number(work.total))}</strong>
 			<span>${words.rate(number(Math.round(work.perMinute)))}</span>
 			${work.eta > 0 && html`<span>${words.left(about(work.eta))}</span>`}
-			${work.failed > 0 && html`<a class="state tone-bad" href="/ui/errors"><${Icon} name="failed" />${words.failed(number(work.failed))}</a>`}
+			${work.failed > 0 && html`<a class="state tone-bad" href="/ui/errors">
+					<${Icon} name="failed" />${words.failed(number(work.failed))}</a>`}
 			<${Now} /></p></section>`;
 }

@@ -23,7 +23,8 @@ function open() {
 		setState({ connected: true, hello: JSON.parse(event.data) });
 	});
 	for (const kind of kinds)
-		source.addEventListener(kind, (event) => tell({ type: 'event', event: { kind, data: JSON.parse(event.data) } }));
+		source.addEventListener(kind, (event) => tell({ type: 'event',
+				event: { kind, data: JSON.parse(event.data) } }));
 	source.addEventListener('error', () => {
 		if (state.connected) setState({ connected: false });
 		// The browser tries again after a lost connection, but gives up after an answer that is no stream.

@@ -3,14 +3,15 @@
  *
  *     const pixels = await decodeBlocks(146, level.data, level.width, level.height);
  *
- * BC1, BC3, BC4, BC5 and BC7 as the Khronos Data Format Specification has them, and ASTC of two dimensions and low dynamic
- * range; parts of ASTC that are for high dynamic range come out magenta, as the specification wants.
+ * BC1, BC3, BC4, BC5 and BC7 as the Khronos Data Format Specification has them, and ASTC of two dimensions and low
+ * dynamic range; parts of ASTC that are for high dynamic range come out magenta, as the specification wants.
  */
 
 const BREATH = 10; /* ms of work, after which the page may do something else */
 
 /** VkFormat of ASTC: the block's width and height; the number after it is the same in sRGB. */
-const astcSides = { 157: [4, 4], 159: [5, 4], 161: [5, 5], 163: [6, 5], 165: [6, 6], 167: [8, 5], 169: [8, 6], 171: [8, 8],
+const astcSides = { 157: [4, 4], 159: [5, 4], 161: [5, 5], 163: [6, 5], 165: [6, 6], 167: [8, 5],
+	169: [8, 6], 171: [8, 8],
 	173: [10, 5], 175: [10, 6], 177: [10, 8], 179: [10, 10], 181: [12, 10], 183: [12, 12] };
 
 /* ---- BC1 to BC5 */
@@ -18,7 +19,8 @@ const astcSides = { 157: [4, 4], 159: [5, 4], 161: [5, 5], 163: [6, 5], 165: [6,
 function readColors(block, at, fourAlways, opaque, out) {
 	const c = [block[at] | (block[at + 1] << 8), block[at + 2] | (block[at + 3] << 8)];
 	const four = fourAlways || c[0] > c[1];
-	const ends = c.map((v) => [((v >> 11) << 3) | (v >> 13), ((v >> 5) & 63) << 2 | ((v >> 9) & 3), ((v & 31) << 3) | ((v >> 2) & 7)]);
+	const ends = c.map((v) => [((v >> 11) << 3) | (v >> 13), ((v >> 5) & 63) << 2 | ((v >> 9) & 3),
+			((v & 31) << 3) | ((v >> 2) & 7)]);
 	const mixed = (a, b, of) => ends[0].map((first, k) => Math.floor((a * first + b * ends[1][k]) / of));
 	const palette = [ends[0], ends[1], four ? mixed(2, 1, 3) : mixed(1, 1, 2), four ? mixed(1, 2, 3) : [0, 0, 0]];
 	for (let i = 0; i < 16; i++) {
@@ -55,10 +57,13 @@ class Bits {
 
 /* ---- BC7 */
 
-/* By mode: subsets, bits of partition, rotation, index selection, colour, alpha, own and shared p-bits, index, second index. */
-const bc7Modes = ['3400401030', '2600600130', '3600500020', '2600701020', '1021560023', '1020780022', '1000771040', '2600551020']
+/* By mode: subsets, bits of partition, rotation, index selection, colour, alpha, own and shared p-bits, index,
+ * second index. */
+const bc7Modes = ['3400401030', '2600600130', '3600500020', '2600701020', '1021560023', '1020780022', '1000771040',
+	'2600551020']
 	.map((digits) => [...digits].map(Number));
-const bc7Weights = { 2: [0, 21, 43, 64], 3: [0, 9, 18, 27, 37, 46, 55, 64], 4: [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64] };
+const bc7Weights = { 2: [0, 21, 43, 64], 3: [0, 9, 18, 27, 37, 46, 55, 64],
+	4: [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64] };
 
 /* Two bits a pixel, the subset that it is in; a row of eight partitions a line. */
 const words = (text) => text.trim().split(/\s+/).map((word) => parseInt(word, 16));
@@ -83,12 +88,14 @@ const partitions3 = words(`
 /* The pixel of a later subset whose index lacks its highest bit, one digit a partition. */
 const digits = (text) => [...text].map((digit) => parseInt(digit, 16));
 const anchors2 = digits('fffffffffffffffff282288f28228822ff6828ff28222ff66268ff22fffff22f');
-const anchors3 = ['33ff83ff88666533338f336a588685ff8f356a8ff3f5ffff3f55585a5a8dfc33', 'f883ff38fffffff8f8f3f8f83f6affa8f3faa89a6f8f3668f3ffffffffff3ff8'].map(digits);
+const anchors3 = ['33ff83ff88666533338f336a588685ff8f356a8ff3f5ffff3f55585a5a8dfc33',
+	'f883ff38fffffff8f8f3f8f83f6affa8f3faa89a6f8f3668f3ffffffffff3ff8'].map(digits);
 
 function readBc7(block, out) {
 	const number = block[0] ? 31 - Math.clz32(block[0] & -block[0]) : 8;
 	if (number === 8) return out.fill(0);
-	const [subsets, partitionBits, rotationBits, selectionBits, color, alpha, ownP, sharedP, index, index2] = bc7Modes[number];
+	const [subsets, partitionBits, rotationBits, selectionBits, color, alpha, ownP, sharedP, index,
+		index2] = bc7Modes[number];
 	const bits = new Bits(block);
 	bits.take(number + 1);
 	const partition = bits.take(partitionBits);
@@ -111,9 +118,11 @@ function readBc7(block, out) {
 			end[k] = value | (value >> wide);
 		}
 	const pattern = subsets === 1 ? 0 : subsets === 2 ? partitions2[partition] : partitions3[partition];
-	const isAnchor = (i) => i === 0 || (subsets === 2 && i === anchors2[partition]) || (subsets === 3 && (i === anchors3[0][partition] || i === anchors3[1][partition]));
+	const isAnchor = (i) => i === 0 || (subsets === 2 && i === anchors2[partition])
+		|| (subsets === 3 && (i === anchors3[0][partition] || i === anchors3[1][partition]));
 	const first = Array.from({ length: 16 }, (_, i) => bc7Weights[index][bits.take(index - (isAnchor(i) ? 1 : 0))]);
-	const second = index2 ? Array.from({ length: 16 }, (_, i) => bc7Weights[index2][bits.take(index2 - (i === 0 ? 1 : 0))]) : first;
+	const second = index2 ? Array.from({ length: 16 },
+		(_, i) => bc7Weights[index2][bits.take(index2 - (i === 0 ? 1 : 0))]) : first;
 	for (let i = 0; i < 16; i++) {
 		const s = 2 * ((pattern >>> (2 * i)) & 3);
 		for (let k = 0; k < 4; k++) {
@@ -127,10 +136,13 @@ function readBc7(block, out) {
 /* ---- ASTC */
 
 /* [bits, trits, quints] by the number of values, largest first. */
-const ranges = [[8, 0, 0], [6, 1, 0], [5, 0, 1], [7, 0, 0], [5, 1, 0], [4, 0, 1], [6, 0, 0], [4, 1, 0], [3, 0, 1], [5, 0, 0], [3, 1, 0],
+const ranges = [[8, 0, 0], [6, 1, 0], [5, 0, 1], [7, 0, 0], [5, 1, 0], [4, 0, 1], [6, 0, 0], [4, 1, 0], [3, 0, 1],
+	[5, 0, 0], [3, 1, 0],
 	[2, 0, 1], [4, 0, 0], [2, 1, 0], [1, 0, 1], [3, 0, 0], [1, 1, 0]];
-const weightRanges = [[[1, 0, 0], [0, 1, 0], [2, 0, 0], [0, 0, 1], [1, 1, 0], [3, 0, 0]], [[1, 0, 1], [2, 1, 0], [4, 0, 0], [2, 0, 1], [3, 1, 0], [5, 0, 0]]];
-const sequenceBits = (count, [bits, trits, quints]) => count * bits + (trits ? Math.ceil((8 * count) / 5) : quints ? Math.ceil((7 * count) / 3) : 0);
+const weightRanges = [[[1, 0, 0], [0, 1, 0], [2, 0, 0], [0, 0, 1], [1, 1, 0], [3, 0, 0]],
+	[[1, 0, 1], [2, 1, 0], [4, 0, 0], [2, 0, 1], [3, 1, 0], [5, 0, 0]]];
+const sequenceBits = (count, [bits, trits, quints]) => count * bits
+	+ (trits ? Math.ceil((8 * count) / 5) : quints ? Math.ceil((7 * count) / 3) : 0);
 
 function tritsOf(t) {
 	let c = t & 31, t4, t3;
@@ -147,7 +159,8 @@ function tritsOf(t) {
 
 function quintsOf(q) {
 	const last = q & 1;
-	if (((q >> 1) & 3) === 3 && ((q >> 5) & 3) === 0) return [4, 4, (last << 2) | (((q >> 4) & ~last & 1) << 1) | ((q >> 3) & ~last & 1)];
+	if (((q >> 1) & 3) === 3 && ((q >> 5) & 3) === 0) return [4, 4, (last << 2) | (((q >> 4) & ~last & 1) << 1)
+			| ((q >> 3) & ~last & 1)];
 	const high = ((q >> 1) & 3) === 3;
 	const c = high ? (((q >> 3) & 3) << 3) | ((~(q >> 5) & 3) << 1) | last : q & 31;
 	const q2 = high ? 4 : (q >> 5) & 3;
@@ -175,15 +188,18 @@ function readSequence(bits, count, [width, trits, quints]) {
 			at += share;
 			return value;
 		});
-		(trits ? tritsOf(packed) : quintsOf(packed)).forEach((digit, i) => out.length < count && out.push([low[i], digit]));
+		(trits ? tritsOf(packed) : quintsOf(packed)).forEach((digit, i) => out.length < count
+				&& out.push([low[i], digit]));
 	}
 	return out;
 }
 
 /* The letters of the specification's tables: which bit of the value each bit of B is; 'b' is bit 1, '0' none. */
-const colorMix = { t1: [204, '000000000'], t2: [93, 'b000b0bb0'], t3: [44, 'cb000cbcb'], t4: [22, 'dcb000dcb'], t5: [11, 'edcb000ed'], t6: [5, 'fedcb000f'],
+const colorMix = { t1: [204, '000000000'], t2: [93, 'b000b0bb0'], t3: [44, 'cb000cbcb'], t4: [22, 'dcb000dcb'],
+	t5: [11, 'edcb000ed'], t6: [5, 'fedcb000f'],
 	q1: [113, '000000000'], q2: [54, 'b0000bb00'], q3: [26, 'cb0000cbc'], q4: [13, 'dcb0000dc'], q5: [6, 'edcb0000e'] };
-const weightMix = { t1: [50, '0000000'], t2: [23, 'b000b0b'], t3: [11, 'cb000cb'], q1: [28, '0000000'], q2: [13, 'b0000b0'] };
+const weightMix = { t1: [50, '0000000'], t2: [23, 'b000b0b'], t3: [11, 'cb000cb'], q1: [28, '0000000'],
+	q2: [13, 'b0000b0'] };
 
 function unmix(value, digit, [factor, pattern], high) {
 	let b = 0;
@@ -194,16 +210,19 @@ function unmix(value, digit, [factor, pattern], high) {
 
 function repeat(value, width, wanted) {
 	let out = 0;
-	for (let left = wanted; left > 0; left -= width) out = left >= width ? (out << width) | value : (out << left) | (value >> (width - left));
+	for (let left = wanted; left > 0; left -= width) out = left >= width ? (out << width) | value : (out << left)
+		| (value >> (width - left));
 	return out;
 }
 
-const colorOf = ([value, digit], [width, trits, quints]) => (trits || quints ? unmix(value, digit, colorMix[(trits ? 't' : 'q') + width], 128) : repeat(value, width, 8));
+const colorOf = ([value, digit], [width, trits, quints]) =>
+	(trits || quints ? unmix(value, digit, colorMix[(trits ? 't' : 'q') + width], 128) : repeat(value, width, 8));
 
 function weightOf([value, digit], [width, trits, quints]) {
 	let w;
 	if (width === 0) w = (trits ? [0, 32, 63] : [0, 16, 32, 47, 63])[digit];
-	else w = trits || quints ? unmix(value, digit, weightMix[(trits ? 't' : 'q') + width], 32) : repeat(value, width, 6);
+	else w = trits || quints ? unmix(value, digit, weightMix[(trits ? 't' : 'q') + width], 32)
+		: repeat(value, width, 6);
 	return w > 32 ? w + 1 : w;
 }
 
@@ -214,7 +233,8 @@ function readMode(mode) {
 	if (mode & 3) {
 		range |= (mode & 3) << 1;
 		const small = (mode >> 7) & 1;
-		[wide, high] = [[b + 4, a + 2], [b + 8, a + 2], [a + 2, b + 8], mode & 256 ? [small + 2, a + 2] : [a + 2, small + 6]][(mode >> 2) & 3];
+		[wide, high] = [[b + 4, a + 2], [b + 8, a + 2], [a + 2, b + 8],
+			mode & 256 ? [small + 2, a + 2] : [a + 2, small + 6]][(mode >> 2) & 3];
 	} else {
 		range |= ((mode >> 2) & 3) << 1;
 		if (b === 2) {
@@ -251,7 +271,8 @@ function partitionOf(number, count, [width, height]) {
 	const offsets = [14, 10, 6, 2].map((at) => random >>> at);
 	return Array.from({ length: width * height }, (_, i) => {
 		const [x, y] = [(i % width) << small, Math.floor(i / width) << small];
-		const values = offsets.map((offset, k) => (k < count ? (factors[2 * k] * x + factors[2 * k + 1] * y + offset) & 63 : -1));
+		const values = offsets.map((offset, k) =>
+				(k < count ? (factors[2 * k] * x + factors[2 * k + 1] * y + offset) & 63 : -1));
 		return values.indexOf(Math.max(...values));
 	});
 }
@@ -267,8 +288,10 @@ function signedPair(base, offset) {
 
 /* The two colours of an endpoint mode; null for those of high dynamic range. */
 function endpointsOf(mode, v) {
-	const two = (r, g, b, a) => [[v[r[0]], v[g[0]], v[b[0]], a ? v[a[0]] : 255], [v[r[1]], v[g[1]], v[b[1]], a ? v[a[1]] : 255]];
-	const inOrder = ([low, high]) => (high[0] + high[1] + high[2] >= low[0] + low[1] + low[2] ? [low, high] : [contract(high), contract(low)]);
+	const two = (r, g, b, a) => [[v[r[0]], v[g[0]], v[b[0]], a ? v[a[0]] : 255],
+		[v[r[1]], v[g[1]], v[b[1]], a ? v[a[1]] : 255]];
+	const inOrder = ([low, high]) => (high[0] + high[1] + high[2] >= low[0] + low[1] + low[2] ? [low, high]
+			: [contract(high), contract(low)]);
 	const scaled = (a, b) => [[0, 1, 2].map((k) => (v[k] * v[3]) >> 8).concat(a), [v[0], v[1], v[2], b]];
 	const moved = () => {
 		const pairs = Array.from({ length: v.length / 2 }, (_, i) => signedPair(v[2 * i], v[2 * i + 1]));
@@ -310,7 +333,8 @@ function spread(weights, { wide, high, dual }, [width, height], plane) {
 		const [fx, fy] = [gx & 15, gy & 15];
 		const at = (gx >> 4) + (gy >> 4) * wide;
 		const both = (fx * fy + 8) >> 4;
-		return (weight(at) * (16 - fx - fy + both) + weight(at + 1) * (fx - both) + weight(at + wide) * (fy - both) + weight(at + wide + 1) * both + 8) >> 4;
+		return (weight(at) * (16 - fx - fy + both) + weight(at + 1) * (fx - both) + weight(at + wide) * (fy - both)
+				+ weight(at + wide + 1) * both + 8) >> 4;
 	});
 }
 
@@ -334,7 +358,8 @@ function readColorModes(block, count, below) {
 	bits.at = below - extra;
 	const all = low | (bits.take(extra) << 6);
 	const base = (low & 3) - 1;
-	return { modes: Array.from({ length: count }, (_, i) => ((base + ((all >> (2 + i)) & 1)) << 2) | ((all >> (2 + count + 2 * i)) & 3)), start: 29, extra };
+	return { modes: Array.from({ length: count }, (_, i) => ((base + ((all >> (2 + i)) & 1)) << 2)
+			| ((all >> (2 + count + 2 * i)) & 3)), start: 29, extra };
 }
 
 function readAstc(block, sides, srgb, out) {
@@ -366,7 +391,8 @@ function readAstc(block, sides, srgb, out) {
 	let at = 0;
 	const ends = modes.map((each) => endpointsOf(each, colors.slice(at, (at += 2 * ((each >> 2) + 1)))));
 	if (ends.includes(null)) return magenta();
-	const grid = readSequence(new Bits(reversed(block)), weightCount, mode.range).map((each) => weightOf(each, mode.range));
+	const grid = readSequence(new Bits(reversed(block)), weightCount, mode.range)
+		.map((each) => weightOf(each, mode.range));
 	const planes = [spread(grid, mode, sides, 0)];
 	if (mode.dual) planes.push(spread(grid, mode, sides, 1));
 	bits.at = 13;
@@ -386,7 +412,8 @@ function readAstc(block, sides, srgb, out) {
 
 /** {width, height, bytes, read(block, out)} of a block, null for formats that are none of these. */
 function codecOf(vkFormat) {
-	if (vkFormat >= 131 && vkFormat <= 134) return { width: 4, height: 4, bytes: 8, read: (block, out) => readColors(block, 0, false, vkFormat < 133, out) };
+	if (vkFormat >= 131 && vkFormat <= 134) return { width: 4, height: 4, bytes: 8,
+		read: (block, out) => readColors(block, 0, false, vkFormat < 133, out) };
 	if (vkFormat === 137 || vkFormat === 138) return { width: 4, height: 4, bytes: 16, read: (block, out) => {
 		readColors(block, 8, true, true, out);
 		readScalars(block, 0, 3, out);
@@ -400,12 +427,16 @@ function codecOf(vkFormat) {
 	if (vkFormat === 145 || vkFormat === 146) return { width: 4, height: 4, bytes: 16, read: readBc7 };
 	const srgb = vkFormat % 2 === 0;
 	const sides = astcSides[srgb ? vkFormat - 1 : vkFormat];
-	return sides ? { width: sides[0], height: sides[1], bytes: 16, read: (block, out) => readAstc(block, sides, srgb, out) } : null;
+	return sides ? { width: sides[0], height: sides[1], bytes: 16,
+		read: (block, out) => readAstc(block, sides, srgb, out) } : null;
 }
 
 export const canDecode = (vkFormat) => codecOf(vkFormat) !== null;
 
-/** Pixels of a level, four bytes each (R, G, B, A as stored: sRGB stays sRGB); channels that the format lacks are 0, alpha 255. */
+/**
+ * Pixels of a level, four bytes each (R, G, B, A as stored: sRGB stays sRGB); channels that the format lacks are 0,
+ * alpha 255.
+ */
 export async function decodeBlocks(vkFormat, data, width, height) {
 	const codec = codecOf(vkFormat);
 	if (!codec) throw new Error(`VkFormat ${vkFormat} is not made of blocks that are known here`);
@@ -422,7 +453,8 @@ export async function decodeBlocks(vkFormat, data, width, height) {
 			const wide = Math.min(codec.width, width - column * codec.width);
 			for (let y = 0; y < codec.height && row * codec.height + y < height; y++) {
 				const from = 4 * y * codec.width;
-				pixels.set(out.subarray(from, from + 4 * wide), 4 * ((row * codec.height + y) * width + column * codec.width));
+				pixels.set(out.subarray(from, from + 4 * wide),
+					4 * ((row * codec.height + y) * width + column * codec.width));
 			}
 		}
 		if (performance.now() < breath) continue;

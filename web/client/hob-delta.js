@@ -1,9 +1,9 @@
 /**
  * hob-delta.js - which bytes of a packed file have to be fetched when an older one of the same kind is at hand.
  *
- * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections. Bytes with
- * the same digest are taken from the older file, wherever they lie in it. The digests prove nothing: what is put together
- * is to be held against the SHA-256 of the whole.
+ * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections. Bytes
+ * with the same digest are taken from the older file, wherever they lie in it. The digests prove nothing: what is put
+ * together is to be held against the SHA-256 of the whole.
  */
 import { constants, hex, isPack, readRecord, records } from './hob-format.js';
 
@@ -16,7 +16,8 @@ const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byt
 function readHeader(bytes) {
 	if (!isPack(bytes)) return null;
 	const header = readRecord('header', viewOf(bytes), 0);
-	const known = header.ver_major === constants.VERSION_MAJOR && header.header_bytes >= records.header.bytes && header.entry_bytes >= records.section.bytes;
+	const known = header.ver_major === constants.VERSION_MAJOR && header.header_bytes >= records.header.bytes
+		&& header.entry_bytes >= records.section.bytes;
 	return known ? { ...header, tableEnd: header.header_bytes + header.section_count * header.entry_bytes } : null;
 }
 
@@ -29,8 +30,10 @@ function readSections(bytes, header) {
 
 function readRanges(bytes, sections) {
 	const section = sections.find(({ type }) => type === rangeType);
-	if (!section || section.codec !== constants.CODEC_RAW || section.stride !== records.range.bytes || section.end > bytes.length) return [];
-	return Array.from({ length: section.count }, (_, i) => readRecord('range', viewOf(bytes), section.offset + i * section.stride));
+	if (!section || section.codec !== constants.CODEC_RAW || section.stride !== records.range.bytes
+			|| section.end > bytes.length) return [];
+	return Array.from({ length: section.count },
+		(_, i) => readRecord('range', viewOf(bytes), section.offset + i * section.stride));
 }
 
 const keyOf = (digest, size) => `${hex(digest)}.${size}`;
@@ -41,8 +44,10 @@ function indexOf(older) {
 	const found = new Map();
 	if (!header || header.tableEnd > older.length) return found;
 	const sections = readSections(older, header);
-	for (const { digest, stored_bytes: size, offset, end } of sections) if (end <= older.length) found.set(keyOf(digest, size), offset);
-	for (const { digest, size, offset } of readRanges(older, sections)) if (offset + size <= older.length) found.set(keyOf(digest, size), offset);
+	for (const { digest, stored_bytes: size, offset, end } of sections) if (end <= older.length) found.set(keyOf(digest,
+			size), offset);
+	for (const { digest, size, offset } of readRanges(older, sections)) if (offset
+			+ size <= older.length) found.set(keyOf(digest, size), offset);
 	return found;
 }
 
@@ -63,7 +68,8 @@ function plan(whole, sections, came, older, known) {
 	const ranges = readRanges(whole, sections);
 	let next = 0;
 	for (const section of sections) {
-		if (section.type === rangeType || section.end <= came || take(section.digest, section.stored_bytes, section.offset)) continue;
+		if (section.type === rangeType || section.end <= came
+				|| take(section.digest, section.stored_bytes, section.offset)) continue;
 		let at = section.offset;
 		for (; next < ranges.length && ranges[next].offset < section.end; next++) {
 			const { offset, size, digest } = ranges[next];
@@ -90,15 +96,18 @@ export async function fetchDelta(older, fetchRange) {
 	if (!header || header.file_bytes !== total || header.tableEnd > total) return null;
 	if (header.tableEnd > head.length) ({ bytes: head } = await fetchRange(0, header.tableEnd));
 	const sections = readSections(head, header);
-	if (sections.some((section, i) => section.end > total || section.offset < (i ? sections[i - 1].end : header.tableEnd))) return null;
+	if (sections.some((section, i) => section.end > total
+			|| section.offset < (i ? sections[i - 1].end : header.tableEnd))) return null;
 	const whole = new Uint8Array(total);
 	whole.set(head);
 	const known = indexOf(older);
 	const ranges = sections.find(({ type }) => type === rangeType);
 	if (ranges && ranges.end > head.length) {
 		const from = known.get(keyOf(ranges.digest, ranges.stored_bytes));
-		whole.set(from === undefined ? (await fetchRange(ranges.offset, ranges.end)).bytes : older.subarray(from, from + ranges.stored_bytes), ranges.offset);
+		whole.set(from === undefined ? (await fetchRange(ranges.offset, ranges.end)).bytes
+				: older.subarray(from, from + ranges.stored_bytes), ranges.offset);
 	}
-	await Promise.all(plan(whole, sections, head.length, older, known).map(async ([first, end]) => whole.set((await fetchRange(first, end)).bytes, first)));
+	await Promise.all(plan(whole, sections, head.length, older, known)
+			.map(async ([first, end]) => whole.set((await fetchRange(first, end)).bytes, first)));
 	return whole;
 }

@@ -1,6 +1,7 @@
 /**
  * hob-events.js - a daemon's event stream. One for all tabs of an origin where the browser has shared workers and this
- * file is of the page's origin, else one for the page: browsers open six connections to a daemon, and a stream keeps one.
+ * file is of the page's origin, else one for the page: browsers open six connections to a daemon, and a stream keeps
+ * one.
  */
 const silenceMs = 35000; // the daemon says something every 10 s
 const pauseMostMs = 8000;
@@ -20,7 +21,8 @@ export class EventParser {
 
 	#line(line, take) {
 		if (line === '') {
-			if (this.#event.data.length) take({ kind: this.#event.kind, id: this.id, data: this.#event.data.join('\n') });
+			if (this.#event.data.length) take({ kind: this.#event.kind, id: this.id,
+					data: this.#event.data.join('\n') });
 			this.#event = { kind: 'message', data: [] };
 			return;
 		}
@@ -32,17 +34,21 @@ export class EventParser {
 }
 
 /**
- * Why a request to `url` failed without an answer: {message, hint}. A browser does not say; but /livez may be asked by any page,
- * so that an answer to it means that the daemon does not trust this page's origin.
+ * Why a request to `url` failed without an answer: {message, hint}. A browser does not say; but /livez may be asked by
+ * any page, so that an answer to it means that the daemon does not trust this page's origin.
  */
 export async function whyUnreachable(url, cause) {
 	const { host, origin } = new URL(url);
 	const from = globalThis.location?.origin;
-	const blocked = { message: `the daemon at ${host} does not let pages of ${from} read it`, hint: `start it with --cors-origin ${from}` };
+	const blocked = { message: `the daemon at ${host} does not let pages of ${from} read it`,
+		hint: `start it with --cors-origin ${from}` };
 	const gone = { message: `the daemon at ${host} cannot be reached`, hint: 'is hob serve running?' };
-	if (/CERT/.test(cause?.cause?.code)) return { ...gone, hint: 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' };
+	if (/CERT/.test(cause?.cause?.code)) return { ...gone,
+		hint: 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' };
 	if (!from || from === origin) return gone;
-	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin)) return { ...gone, hint: `a page of https may not ask a daemon of http: give the daemon a certificate (--tls-cert), or open the page by http` };
+	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin)) return { ...gone,
+		hint: 'a page of https may not ask a daemon of http: give the daemon a certificate (--tls-cert), ' +
+			'or open the page by http' };
 	const path = new URL('livez', String(url).replace(/(api\/v1|blobs|a)\/.*$/, ''));
 	return fetch(path, { mode: 'no-cors', credentials: 'omit', cache: 'no-store' }).then(() => blocked, () => gone);
 }
@@ -54,7 +60,8 @@ async function readStream({ url, headers, credentials }, parser, take, signal) {
 	signal.addEventListener('abort', stop);
 	try {
 		const resume = parser.id ? { 'Last-Event-ID': parser.id } : {};
-		const response = await fetch(url, { headers: { Accept: 'text/event-stream', ...headers, ...resume }, credentials, cache: 'no-store', signal: silence.signal });
+		const response = await fetch(url, { headers: { Accept: 'text/event-stream', ...headers, ...resume },
+				credentials, cache: 'no-store', signal: silence.signal });
 		if (!response.ok) throw new Error(`the daemon answered ${response.status}`);
 		const text = new TextDecoder();
 		const reader = response.body.getReader();
@@ -70,8 +77,8 @@ async function readStream({ url, headers, credentials }, parser, take, signal) {
 }
 
 /**
- * Calls back with {kind, id, data} for every event, for ever: a lost stream is taken up again after the last event seen, and
- * told as {kind: 'lost', data: {message}}.
+ * Calls back with {kind, id, data} for every event, for ever: a lost stream is taken up again after the last event
+ * seen, and told as {kind: 'lost', data: {message}}.
  *
  * @param {{url: string, headers?: object, credentials?: string}} source
  * @returns {() => void} ends it
@@ -91,7 +98,9 @@ export function openStream(source, callback) {
 					callback({ ...event, data: JSON.parse(event.data) });
 				}, ended.signal);
 			} catch (error) {
-				message = error instanceof TypeError && !ended.signal.aborted ? await whyUnreachable(source.url, error).then(({ message: why, hint }) => `${why}; ${hint}`) : error.message;
+				message = error instanceof TypeError && !ended.signal.aborted
+					? await whyUnreachable(source.url, error).then(({ message: why, hint }) => `${why}; ${hint}`)
+					: error.message;
 			}
 			if (ended.signal.aborted) return;
 			callback({ kind: 'lost', id, data: { message } });
@@ -103,7 +112,8 @@ export function openStream(source, callback) {
 }
 
 function openShared(source, callback) {
-	const worker = new SharedWorker(new URL('./hob-events-worker.js', import.meta.url), { type: 'module', name: 'hob-events' });
+	const worker = new SharedWorker(new URL('./hob-events-worker.js', import.meta.url),
+		{ type: 'module', name: 'hob-events' });
 	let stop = () => {
 		worker.port.postMessage('bye');
 		worker.port.close();
@@ -124,7 +134,8 @@ const open = new Map();
 /** As openStream, with one stream for all who ask for the same; who joins late gets the `hello` of it. */
 export function listen(source, callback) {
 	const key = JSON.stringify(source);
-	const shares = typeof SharedWorker === 'function' && globalThis.location?.origin === new URL(import.meta.url).origin;
+	const shares = typeof SharedWorker === 'function'
+		&& globalThis.location?.origin === new URL(import.meta.url).origin;
 	let stream = open.get(key);
 	if (!stream) {
 		stream = { callbacks: new Set(), hello: null };

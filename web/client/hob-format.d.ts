@@ -7,7 +7,8 @@ export const vertexFormats: Readonly<Record<number, unknown>>;
 
 export function hex(bytes: Uint8Array): string;
 export function isPack(bytes: Uint8Array): boolean;
-export function readRecord(name: string, view: DataView, at: number, text?: (offset: number) => unknown): Record<string, any>;
+export function readRecord(name: string, view: DataView, at: number,
+	text?: (offset: number) => unknown): Record<string, any>;
 
 export class FormatError extends Error {}
 

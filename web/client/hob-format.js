@@ -15,22 +15,22 @@ export const constants = {
 	SECTION_MUST_UNDERSTAND: 1, SECTION_GPU: 2,
 	CODEC_RAW: 0, CODEC_MESHOPT_VERTEX: 1, CODEC_MESHOPT_INDEX: 2, CODEC_MESHOPT_SEQUENCE: 3,
 	TOPOLOGY_TRIANGLES: 0, TOPOLOGY_LINES: 1, TOPOLOGY_POINTS: 2,
-	MESH_SKINNED: 1, MESH_MORPHED: 2, MESH_QUANTIZED: 4, MESH_HAS_TANGENTS: 8, MESH_HAS_COLORS: 16, MESH_GENERATED_NORMALS: 32,
-	MESH_GENERATED_TANGENTS: 64, MESH_LINES: 128, MESH_POINTS: 256, MESH_FLAT: 512,
-	SEMANTIC_POSITION: 0, SEMANTIC_NORMAL: 1, SEMANTIC_TANGENT: 2, SEMANTIC_UV: 3, SEMANTIC_COLOR: 4, SEMANTIC_JOINTS: 5,
-	SEMANTIC_WEIGHTS: 6,
+	MESH_SKINNED: 1, MESH_MORPHED: 2, MESH_QUANTIZED: 4, MESH_HAS_TANGENTS: 8, MESH_HAS_COLORS: 16,
+	MESH_GENERATED_NORMALS: 32, MESH_GENERATED_TANGENTS: 64, MESH_LINES: 128, MESH_POINTS: 256, MESH_FLAT: 512,
+	SEMANTIC_POSITION: 0, SEMANTIC_NORMAL: 1, SEMANTIC_TANGENT: 2, SEMANTIC_UV: 3, SEMANTIC_COLOR: 4,
+	SEMANTIC_JOINTS: 5, SEMANTIC_WEIGHTS: 6,
 	ENCODING_PLAIN: 0, ENCODING_OCTAHEDRAL: 1, ENCODING_SCALED: 2,
 	DELTA_POSITION: 1, DELTA_NORMAL: 2, DELTA_TANGENT: 4,
 	MATERIAL_CAST_SHADOW: 1, MATERIAL_RECEIVE_SHADOW: 2, MATERIAL_TRANSPARENT: 4, MATERIAL_MASK: 8, MATERIAL_BLEND: 16,
 	MATERIAL_DOUBLE_SIDED: 32, MATERIAL_IS_UNLIT: 64,
 	EXT_UNLIT: 1, EXT_SPECULAR: 2, EXT_IOR: 4, EXT_CLEARCOAT: 8, EXT_SHEEN: 16, EXT_TRANSMISSION: 32, EXT_VOLUME: 64,
-	EXT_IRIDESCENCE: 128, EXT_ANISOTROPY: 256, EXT_DISPERSION: 512, EXT_DIFFUSE_TRANSMISSION: 1024, EXT_EMISSIVE_STRENGTH: 2048,
-	EXT_SPEC_GLOSS: 4096,
+	EXT_IRIDESCENCE: 128, EXT_ANISOTROPY: 256, EXT_DISPERSION: 512, EXT_DIFFUSE_TRANSMISSION: 1024,
+	EXT_EMISSIVE_STRENGTH: 2048, EXT_SPEC_GLOSS: 4096,
 	SLOT_BASE_COLOR: 0, SLOT_METAL_ROUGH: 1, SLOT_NORMAL: 2, SLOT_OCCLUSION: 3, SLOT_EMISSIVE: 4, SLOT_OPACITY: 5,
 	SLOT_SPECULAR: 6, SLOT_SPECULAR_COLOR: 7, SLOT_CLEARCOAT: 8, SLOT_CLEARCOAT_ROUGH: 9, SLOT_CLEARCOAT_NORMAL: 10,
 	SLOT_TRANSMISSION: 11, SLOT_SHEEN_COLOR: 12, SLOT_SHEEN_ROUGH: 13, SLOT_THICKNESS: 14, SLOT_ANISOTROPY: 15,
-	SLOT_IRIDESCENCE: 16, SLOT_IRIDESCENCE_THICKNESS: 17, SLOT_DIFFUSE_TRANSMISSION: 18, SLOT_DIFFUSE_TRANSMISSION_COLOR: 19,
-	SLOT_ROUGHNESS: 20, SLOT_METALLIC: 21, SLOT_BUMP: 22,
+	SLOT_IRIDESCENCE: 16, SLOT_IRIDESCENCE_THICKNESS: 17, SLOT_DIFFUSE_TRANSMISSION: 18,
+	SLOT_DIFFUSE_TRANSMISSION_COLOR: 19, SLOT_ROUGHNESS: 20, SLOT_METALLIC: 21, SLOT_BUMP: 22,
 	WRAP_REPEAT: 0, WRAP_CLAMP: 1, WRAP_MIRROR: 2,
 	FILTER_DEFAULT: 0, FILTER_NEAREST: 1, FILTER_LINEAR: 2, FILTER_NEAREST_MIP_NEAREST: 3, FILTER_LINEAR_MIP_NEAREST: 4,
 	FILTER_NEAREST_MIP_LINEAR: 5, FILTER_LINEAR_MIP_LINEAR: 6,
@@ -44,16 +44,17 @@ export const constants = {
 	EXTRA_SKIN: 7, EXTRA_CLIP: 8,
 	STEP: 0, LINEAR: 1, CUBICSPLINE: 2,
 	PATH_TRANSLATION: 0, PATH_ROTATION: 1, PATH_SCALE: 2, PATH_WEIGHTS: 3,
-	PROPERTY_BASE_COLOR: 0, PROPERTY_METALLIC: 1, PROPERTY_ROUGHNESS: 2, PROPERTY_EMISSIVE: 3, PROPERTY_EMISSIVE_STRENGTH: 4,
-	PROPERTY_NORMAL_SCALE: 5, PROPERTY_OCCLUSION_STRENGTH: 6, PROPERTY_ALPHA_CUTOFF: 7, PROPERTY_IOR: 8, PROPERTY_DISPERSION: 9,
-	PROPERTY_SPECULAR: 10, PROPERTY_SPECULAR_COLOR: 11, PROPERTY_CLEARCOAT: 12, PROPERTY_CLEARCOAT_ROUGHNESS: 13,
-	PROPERTY_CLEARCOAT_NORMAL_SCALE: 14, PROPERTY_SHEEN_COLOR: 15, PROPERTY_SHEEN_ROUGHNESS: 16, PROPERTY_TRANSMISSION: 17,
-	PROPERTY_THICKNESS: 18, PROPERTY_ATTENUATION_DISTANCE: 19, PROPERTY_ATTENUATION_COLOR: 20, PROPERTY_ANISOTROPY: 21,
-	PROPERTY_ANISOTROPY_ROTATION: 22, PROPERTY_IRIDESCENCE: 23, PROPERTY_IRIDESCENCE_IOR: 24, PROPERTY_IRIDESCENCE_MIN: 25,
-	PROPERTY_IRIDESCENCE_MAX: 26, PROPERTY_DIFFUSE_TRANSMISSION: 27, PROPERTY_DIFFUSE_TRANSMISSION_COLOR: 28,
-	PROPERTY_TEXTURE_OFFSET: 29, PROPERTY_TEXTURE_SCALE: 30, PROPERTY_TEXTURE_ROTATION: 31, PROPERTY_CAMERA_Y: 32,
-	PROPERTY_CAMERA_X: 33, PROPERTY_CAMERA_NEAR: 34, PROPERTY_CAMERA_FAR: 35, PROPERTY_LIGHT_COLOR: 36,
-	PROPERTY_LIGHT_INTENSITY: 37, PROPERTY_LIGHT_RANGE: 38, PROPERTY_LIGHT_INNER_CONE: 39, PROPERTY_LIGHT_OUTER_CONE: 40,
+	PROPERTY_BASE_COLOR: 0, PROPERTY_METALLIC: 1, PROPERTY_ROUGHNESS: 2, PROPERTY_EMISSIVE: 3,
+	PROPERTY_EMISSIVE_STRENGTH: 4, PROPERTY_NORMAL_SCALE: 5, PROPERTY_OCCLUSION_STRENGTH: 6, PROPERTY_ALPHA_CUTOFF: 7,
+	PROPERTY_IOR: 8, PROPERTY_DISPERSION: 9, PROPERTY_SPECULAR: 10, PROPERTY_SPECULAR_COLOR: 11, PROPERTY_CLEARCOAT: 12,
+	PROPERTY_CLEARCOAT_ROUGHNESS: 13, PROPERTY_CLEARCOAT_NORMAL_SCALE: 14, PROPERTY_SHEEN_COLOR: 15,
+	PROPERTY_SHEEN_ROUGHNESS: 16, PROPERTY_TRANSMISSION: 17, PROPERTY_THICKNESS: 18, PROPERTY_ATTENUATION_DISTANCE: 19,
+	PROPERTY_ATTENUATION_COLOR: 20, PROPERTY_ANISOTROPY: 21, PROPERTY_ANISOTROPY_ROTATION: 22, PROPERTY_IRIDESCENCE: 23,
+	PROPERTY_IRIDESCENCE_IOR: 24, PROPERTY_IRIDESCENCE_MIN: 25, PROPERTY_IRIDESCENCE_MAX: 26,
+	PROPERTY_DIFFUSE_TRANSMISSION: 27, PROPERTY_DIFFUSE_TRANSMISSION_COLOR: 28, PROPERTY_TEXTURE_OFFSET: 29,
+	PROPERTY_TEXTURE_SCALE: 30, PROPERTY_TEXTURE_ROTATION: 31, PROPERTY_CAMERA_Y: 32, PROPERTY_CAMERA_X: 33,
+	PROPERTY_CAMERA_NEAR: 34, PROPERTY_CAMERA_FAR: 35, PROPERTY_LIGHT_COLOR: 36, PROPERTY_LIGHT_INTENSITY: 37,
+	PROPERTY_LIGHT_RANGE: 38, PROPERTY_LIGHT_INNER_CONE: 39, PROPERTY_LIGHT_OUTER_CONE: 40,
 	VALUE_F32: 0,
 };
 
@@ -429,9 +430,11 @@ const readers = {
 	f32: [4, (view, at) => view.getFloat32(at, true)],
 };
 
-const arrays = { u8: Uint8Array, s8: Int8Array, u16: Uint16Array, u32: Uint32Array, s32: Int32Array, f32: Float32Array };
+const arrays = { u8: Uint8Array, s8: Int8Array, u16: Uint16Array, u32: Uint32Array, s32: Int32Array,
+	f32: Float32Array };
 
-const fourcc = (value) => String.fromCharCode(value & 255, (value >> 8) & 255, (value >> 16) & 255, (value >>> 24) & 255);
+const fourcc = (value) => String.fromCharCode(value & 255, (value >> 8) & 255, (value >> 16) & 255,
+	(value >>> 24) & 255);
 
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -481,13 +484,17 @@ export class Pack {
 		this.header = readRecord('header', this.view, 0);
 		const h = this.header;
 		check(h.endian === constants.ENDIAN, 'another byte order');
-		check(h.ver_major === constants.VERSION_MAJOR, `format version ${h.ver_major}, want ${constants.VERSION_MAJOR}`);
+		check(h.ver_major === constants.VERSION_MAJOR,
+			`format version ${h.ver_major}, want ${constants.VERSION_MAJOR}`);
 		const tableEnd = h.header_bytes + h.section_count * h.entry_bytes;
-		check(h.header_bytes >= 64 && h.entry_bytes >= 64 && tableEnd <= h.prefix_bytes && h.prefix_bytes <= h.file_bytes, 'bad header');
-		check(bytes.length >= (options.prefix ? h.prefix_bytes : h.file_bytes), `${bytes.length} of ${h.file_bytes} bytes are there`);
+		check(h.header_bytes >= 64 && h.entry_bytes >= 64 && tableEnd <= h.prefix_bytes
+				&& h.prefix_bytes <= h.file_bytes, 'bad header');
+		check(bytes.length >= (options.prefix ? h.prefix_bytes : h.file_bytes),
+			`${bytes.length} of ${h.file_bytes} bytes are there`);
 		this.kind = fourcc(h.kind);
 		this.sections = [];
-		for (let i = 0; i < h.section_count; i++) this.sections.push(this.#readSection(h.header_bytes + i * h.entry_bytes));
+		for (let i = 0; i < h.section_count; i++) this.sections.push(
+				this.#readSection(h.header_bytes + i * h.entry_bytes));
 		const strings = this.find('STRS');
 		this.strings = strings ? this.data(strings) : new Uint8Array();
 	}
@@ -501,8 +508,10 @@ export class Pack {
 			return section;
 		}
 		const record = records[section.known.element];
-		check(section.offset + section.stored_bytes <= this.header.file_bytes, `section ${section.type} leaves the file`);
-		check(section.known.gpu || section.offset + section.stored_bytes <= this.header.prefix_bytes, `section ${section.type} leaves the prefix`);
+		check(section.offset + section.stored_bytes <= this.header.file_bytes,
+			`section ${section.type} leaves the file`);
+		check(section.known.gpu || section.offset + section.stored_bytes <= this.header.prefix_bytes,
+			`section ${section.type} leaves the prefix`);
 		check(section.count * section.stride === section.raw_bytes, `section ${section.type} has a wrong size`);
 		check(!record || section.stride >= record.bytes, `section ${section.type} has short records`);
 		return section;
@@ -544,8 +553,8 @@ export class Pack {
 	}
 
 	/**
-	 * A section of plain numbers (TIME, VALS, JNTS, LOCL, MLVT ...) or of indices as one typed array; vertices as bytes.
-	 * Encoded sections go through `decoder`, an object like meshoptimizer's MeshoptDecoder.
+	 * A section of plain numbers (TIME, VALS, JNTS, LOCL, MLVT ...) or of indices as one typed array; vertices as
+	 * bytes. Encoded sections go through `decoder`, an object like meshoptimizer's MeshoptDecoder.
 	 */
 	array(section, decoder) {
 		const bytes = this.decode(section, decoder);
@@ -585,7 +594,8 @@ export class Pack {
 	describe() {
 		const out = {};
 		for (const section of this.sections)
-			if (section.known && !section.known.gpu && section.type !== 'STRS') out[section.type] = this.rows(section.type);
+			if (section.known && !section.known.gpu && section.type !== 'STRS') out[section.type] =
+				this.rows(section.type);
 		return out;
 	}
 }
@@ -598,7 +608,8 @@ export function meshAttributes(pack, mesh) {
 	return Array.from({ length: layout.attribute_count }, (_, i) => {
 		const attribute = pack.row(table, layout.attribute_first + i);
 		const section = pack.sections[layout.sections[attribute.stream]];
-		return { ...attribute, section, stride: section.stride, start: mesh.first_vertex * section.stride + attribute.offset,
+		return { ...attribute, section, stride: section.stride, start: mesh.first_vertex * section.stride
+				+ attribute.offset,
 			layout: vertexFormats[attribute.format] };
 	});
 }

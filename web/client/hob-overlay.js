@@ -6,14 +6,17 @@
  *     loader.overlay = new HobOverlay();      // shows the errors of all that it watches; gone with the next good save
  */
 const style = `
-	:host { position: fixed; inset: auto 0 0 0; z-index: 2147483000; max-height: 60vh; overflow: auto; font: 14px/1.5 system-ui, sans-serif; color: #fff; background: #8c1d18; box-shadow: 0 -2px 12px #0008; }
+	:host { position: fixed; inset: auto 0 0 0; z-index: 2147483000; max-height: 60vh; overflow: auto;
+		font: 14px/1.5 system-ui, sans-serif; color: #fff; background: #8c1d18; box-shadow: 0 -2px 12px #0008; }
 	:host([hidden]) { display: none; }
 	ul { list-style: none; margin: 0; padding: 12px 56px 12px 16px; }
 	li + li { margin-top: 12px; }
 	p { margin: 0; overflow-wrap: anywhere; }
 	.where { font-family: ui-monospace, monospace; }
 	.hint::before { content: '→ '; }
-	button { position: absolute; top: 8px; right: 12px; width: 32px; height: 32px; font: inherit; color: inherit; background: #0004; border: 1px solid #fff8; border-radius: 4px; cursor: pointer; }
+	button { position: absolute; top: 8px; right: 12px; width: 32px; height: 32px;
+		font: inherit; color: inherit; background: #0004; border: 1px solid #fff8; border-radius: 4px;
+		cursor: pointer; }
 `;
 
 function element(name, className, text) {
@@ -41,7 +44,10 @@ export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 		this.setAttribute('role', 'alert');
 	}
 
-	/** @param {string} name  of the asset  @param {{message: string, file?: string, line?: number, hint?: string}} error */
+	/**
+	 * @param {string} name  of the asset  @param {{message: string, file?: string, line?: number, hint?: string}}
+	 * error
+	 */
 	show(name, error) {
 		this.#errors.set(name, error);
 		this.#draw();

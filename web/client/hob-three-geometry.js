@@ -1,8 +1,8 @@
 /**
  * hob-three-geometry.js - meshes of a packed .meshes file as three.js geometries.
  *
- * Every vertex format of schema/FORMATS.md becomes what WebGL can draw without a shader of its own: scaled positions and
- * octahedral normals are expanded to floats, colours and weights stay small and normalised, joints stay integers.
+ * Every vertex format of schema/FORMATS.md becomes what WebGL can draw without a shader of its own: scaled positions
+ * and octahedral normals are expanded to floats, colours and weights stay small and normalised, joints stay integers.
  */
 import { BufferAttribute, BufferGeometry, Box3, Sphere, Vector3 } from 'three';
 import { constants, meshAttributes, meshLevels, readRecord } from './hob-format.js';
@@ -50,7 +50,8 @@ function componentReader({ kind, componentBytes }) {
 		return wide ? (view, at, k) => Math.max(view.getInt16(at + 2 * k, true) / 32767, -1)
 			: (view, at, k) => Math.max(view.getInt8(at + k) / 127, -1);
 	const most = kind === 'UNORM' ? (wide ? 65535 : 255) : 1;
-	return wide ? (view, at, k) => view.getUint16(at + 2 * k, true) / most : (view, at, k) => view.getUint8(at + k) / most;
+	return wide ? (view, at, k) => view.getUint16(at + 2 * k, true) / most
+		: (view, at, k) => view.getUint8(at + k) / most;
 }
 
 function unfoldOctahedron(out, at, x, y) {
@@ -86,8 +87,10 @@ function expandFloats(attribute, mesh, view, start, count) {
 	const size = attribute.components;
 	const out = new Float32Array(count * size);
 	for (let k = 0; k < size; k++) {
-		const [scale, offset] = attribute.encoding === c.ENCODING_SCALED ? scaling(mesh, attribute.semantic, k) : [1, 0];
-		for (let i = 0, at = start; i < count; i++, at += attribute.stride) out[i * size + k] = read(view, at, k) * scale + offset;
+		const [scale, offset] = attribute.encoding === c.ENCODING_SCALED
+			? scaling(mesh, attribute.semantic, k) : [1, 0];
+		for (let i = 0, at = start; i < count; i++, at += attribute.stride) out[i * size + k] = read(view, at,
+			k) * scale + offset;
 	}
 	return new BufferAttribute(out, size);
 }
@@ -98,7 +101,8 @@ function copyIntegers(attribute, bytes, start, count) {
 	const out = new integerArrays[kind][componentBytes](count * size);
 	const to = new Uint8Array(out.buffer);
 	const length = size * componentBytes;
-	for (let i = 0; i < count; i++) to.set(bytes.subarray(start + i * attribute.stride, start + i * attribute.stride + length), i * length);
+	for (let i = 0; i < count; i++) to.set(bytes.subarray(start + i * attribute.stride,
+			start + i * attribute.stride + length), i * length);
 	return new BufferAttribute(out, size, kind !== 'UINT');
 }
 
@@ -194,13 +198,14 @@ export class GeometryReader {
 		}
 		const targets = mesh.morph_count ? addMorphTargets(geometry, mesh, this.pack, this.#bytes, count) : [];
 		setBounds(geometry, mesh, targets);
-		geometry.userData = { levels: levels.map(({ index_count, vertex_prefix, error }) => ({ index_count, vertex_prefix, error })) };
+		geometry.userData = { levels: levels.map(({ index_count, vertex_prefix, error }) =>
+				({ index_count, vertex_prefix, error })) };
 		return { geometry, mesh, targets };
 	}
 
 	/**
-	 * The meshlets of a level: corners, three vertex numbers of the geometry for each triangle, and for each triangle the
-	 * number of its meshlet. null where none were built.
+	 * The meshlets of a level: corners, three vertex numbers of the geometry for each triangle, and for each triangle
+	 * the number of its meshlet. null where none were built.
 	 */
 	readMeshlets(index, lod) {
 		const levels = meshLevels(this.pack, this.meshes[index]);
@@ -215,7 +220,8 @@ export class GeometryReader {
 		const owners = [];
 		for (let i = 0; i < level.meshlet_count; i++) {
 			const m = readRecord('meshlet', view, (level.meshlet_first + i) * table.stride);
-			for (let k = 0; k < m.triangle_count * 3; k++) corners.push(vertices[m.vertex_offset + triangles[m.triangle_offset + k]]);
+			for (let k = 0; k < m.triangle_count * 3;
+				k++) corners.push(vertices[m.vertex_offset + triangles[m.triangle_offset + k]]);
 			for (let k = 0; k < m.triangle_count; k++) owners.push(i);
 		}
 		return { corners, owners, count: level.meshlet_count };

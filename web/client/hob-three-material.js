@@ -1,8 +1,8 @@
 /**
  * hob-three-material.js - materials and textures of a packed .materials file for three.js.
  *
- * A material becomes the cheapest class that shows it: MeshBasicMaterial when unlit, MeshPhysicalMaterial when one of its
- * extensions needs it, else MeshStandardMaterial. What three.js has no field for (diffuse transmission) is kept in
+ * A material becomes the cheapest class that shows it: MeshBasicMaterial when unlit, MeshPhysicalMaterial when one of
+ * its extensions needs it, else MeshStandardMaterial. What three.js has no field for (diffuse transmission) is kept in
  * userData.hob with the whole record.
  */
 import * as THREE from 'three';
@@ -31,11 +31,13 @@ const ktxFormats = {
 	146: [THREE.RGBA_BPTC_Format, true, 16, 4],
 	/* ASTC: the formats of WebGL and of Vulkan come in the same order. */
 	...Object.fromEntries([4, 5, 5, 6, 6, 8, 8, 8, 10, 10, 10, 10, 12, 12].flatMap((side, i) =>
-		[[157 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, false, 16, side]], [158 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, true, 16, side]]])),
+		[[157 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, false, 16, side]],
+			[158 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, true, 16, side]]])),
 };
 
 /** What a GPU must have for block-compressed VkFormats up to a number; without it they are unpacked here. */
-const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'], [142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
+const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'],
+	[142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
 	[146, 'EXT_texture_compression_bptc', 'BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
 
 let zstd;
@@ -48,7 +50,8 @@ async function inflate(bytes, size) {
 
 /* Kept as Basis Universal (texture.basis: keep): three's own transcoder turns it into what the graphics card has. */
 async function readBasis(bytes, ktx, transcoder) {
-	if (!transcoder) throw new Error('a texture in Basis Universal: give the loader a KTX2Loader with setKTX2Loader, or cook it with texture.basis transcode');
+	if (!transcoder) throw new Error('a texture in Basis Universal: give the loader a KTX2Loader with setKTX2Loader, ' +
+			'or cook it with texture.basis transcode');
 	const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 	const texture = await new Promise((resolve, reject) => transcoder.parse(whole, resolve, reject));
 	texture.userData.levels = Math.max(1, ktx.levels.length);
@@ -66,7 +69,8 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	const mipmaps = [];
 	for (const [i, level] of ktx.levels.entries()) {
 		const [width, height] = [Math.max(1, ktx.pixelWidth >> i), Math.max(1, ktx.pixelHeight >> i)];
-		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength) : level.levelData;
+		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength)
+			: level.levelData;
 		mipmaps.push({ data: unpacked ? await decodeBlocks(ktx.vkFormat, data, width, height) : data, width, height });
 	}
 	const texture = side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
@@ -79,7 +83,8 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 }
 
 async function readPicture(bytes) {
-	const bitmap = await createImageBitmap(new Blob([bytes]), { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
+	const bitmap = await createImageBitmap(new Blob([bytes]),
+		{ colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
 	const texture = new THREE.Texture(bitmap);
 	texture.userData.levels = 0;
 	return texture;
@@ -87,7 +92,8 @@ async function readPicture(bytes) {
 
 const isKtx2 = (bytes) => bytes[0] === 0xab && bytes[1] === 0x4b && bytes[2] === 0x54 && bytes[3] === 0x58;
 
-const wraps = { [c.WRAP_REPEAT]: THREE.RepeatWrapping, [c.WRAP_CLAMP]: THREE.ClampToEdgeWrapping, [c.WRAP_MIRROR]: THREE.MirroredRepeatWrapping };
+const wraps = { [c.WRAP_REPEAT]: THREE.RepeatWrapping, [c.WRAP_CLAMP]: THREE.ClampToEdgeWrapping,
+	[c.WRAP_MIRROR]: THREE.MirroredRepeatWrapping };
 
 const minFilters = {
 	[c.FILTER_DEFAULT]: THREE.LinearMipmapLinearFilter,
@@ -113,7 +119,8 @@ function applySampler(texture, sampler) {
 	texture.minFilter = minFilters[sampler?.min ?? c.FILTER_DEFAULT];
 	const { levels } = texture.userData;
 	if (levels === 1) texture.minFilter = withoutMips[texture.minFilter] ?? texture.minFilter;
-	texture.generateMipmaps = levels === 0 && texture.minFilter !== THREE.NearestFilter && texture.minFilter !== THREE.LinearFilter;
+	texture.generateMipmaps = levels === 0 && texture.minFilter !== THREE.NearestFilter
+		&& texture.minFilter !== THREE.LinearFilter;
 }
 
 /** three.js multiplies scale by rotation the other way round, so that the matrix is set by hand when it turns. */
@@ -128,7 +135,8 @@ export function applyTransform(texture, { offset, scale, rotation }) {
 	texture.matrix.set(scale[0] * cos, scale[1] * sin, offset[0], -scale[0] * sin, scale[1] * cos, offset[1], 0, 0, 1);
 }
 
-const colorSlots = new Set([c.SLOT_BASE_COLOR, c.SLOT_EMISSIVE, c.SLOT_SPECULAR_COLOR, c.SLOT_SHEEN_COLOR, c.SLOT_DIFFUSE_TRANSMISSION_COLOR]);
+const colorSlots = new Set([c.SLOT_BASE_COLOR, c.SLOT_EMISSIVE, c.SLOT_SPECULAR_COLOR, c.SLOT_SHEEN_COLOR,
+		c.SLOT_DIFFUSE_TRANSMISSION_COLOR]);
 
 const plainSlots = [
 	[c.SLOT_BASE_COLOR, 'map'],
@@ -160,10 +168,12 @@ const physicalSlots = [
 
 /** The fields of a three.js material that show a slot. */
 export function slotFields(slot) {
-	return [...plainSlots, ...standardSlots, ...physicalSlots].filter(([own]) => own === slot).flatMap(([, ...fields]) => fields);
+	return [...plainSlots, ...standardSlots, ...physicalSlots].filter(([own]) => own === slot)
+		.flatMap(([, ...fields]) => fields);
 }
 
-const physicalMask = c.EXT_SPECULAR | c.EXT_IOR | c.EXT_CLEARCOAT | c.EXT_SHEEN | c.EXT_TRANSMISSION | c.EXT_VOLUME | c.EXT_IRIDESCENCE
+const physicalMask = c.EXT_SPECULAR | c.EXT_IOR | c.EXT_CLEARCOAT | c.EXT_SHEEN | c.EXT_TRANSMISSION | c.EXT_VOLUME
+	| c.EXT_IRIDESCENCE
 	| c.EXT_ANISOTROPY | c.EXT_DISPERSION;
 
 const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
@@ -204,8 +214,8 @@ function physicalParameters(m) {
 }
 
 /**
- * Reads materials of a pack. Textures are fetched once for each picture and uploaded once: materials that sample the same
- * picture differently share its source.
+ * Reads materials of a pack. Textures are fetched once for each picture and uploaded once: materials that sample the
+ * same picture differently share its source.
  */
 export class MaterialReader {
 	/**
@@ -247,7 +257,8 @@ export class MaterialReader {
 	async #fetchPicture(image) {
 		try {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
-			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension, this.transcoder) : await readPicture(bytes);
+			const texture = isKtx2(bytes) ? await readKtx2(bytes, this.hasExtension, this.transcoder)
+				: await readPicture(bytes);
 			texture.name = image.name;
 			texture.userData.twoChannels = Boolean(image.flags & c.IMAGE_NORMAL_XY);
 			texture.flipY = false;
@@ -260,7 +271,8 @@ export class MaterialReader {
 
 	#texture(index) {
 		const ref = this.texrefs[index];
-		const key = JSON.stringify([ref.image, colorSlots.has(ref.slot), ref.sampler, ref.uv_set, ref.offset, ref.scale, ref.rotation]);
+		const key = JSON.stringify([ref.image, colorSlots.has(ref.slot), ref.sampler, ref.uv_set, ref.offset, ref.scale,
+				ref.rotation]);
 		if (!this.textures.has(key)) this.textures.set(key, this.#makeTexture(ref));
 		return this.textures.get(key);
 	}
@@ -273,7 +285,8 @@ export class MaterialReader {
 		applyTransform(texture, ref);
 		texture.channel = ref.uv_set;
 		/* A picture that was passed on as it is serves colours and numbers alike; KTX2 says which it holds. */
-		if (picture.userData.levels === 0) texture.colorSpace = colorSlots.has(ref.slot) ? THREE.SRGBColorSpace : THREE.NoColorSpace;
+		if (picture.userData.levels === 0) texture.colorSpace = colorSlots.has(ref.slot) ? THREE.SRGBColorSpace
+			: THREE.NoColorSpace;
 		texture.needsUpdate = true;
 		return texture;
 	}
@@ -281,7 +294,8 @@ export class MaterialReader {
 	/** The material of a record; the default material for NONE. */
 	material(index) {
 		if (!this.materials.has(index))
-			this.materials.set(index, index === NONE || !this.records[index] ? Promise.resolve(defaultMaterial()) : this.#make(this.records[index]));
+			this.materials.set(index, index === NONE || !this.records[index] ? Promise.resolve(defaultMaterial())
+					: this.#make(this.records[index]));
 		return this.materials.get(index);
 	}
 
@@ -304,7 +318,8 @@ export class MaterialReader {
 			const texture = m.textures[slot] === NONE ? null : await this.#texture(m.textures[slot]);
 			if (texture) for (const field of fields) parameters[field] = texture;
 		}));
-		const Type = unlit ? THREE.MeshBasicMaterial : physical ? THREE.MeshPhysicalMaterial : THREE.MeshStandardMaterial;
+		const Type = unlit ? THREE.MeshBasicMaterial : physical ? THREE.MeshPhysicalMaterial
+			: THREE.MeshStandardMaterial;
 		const material = new Type(parameters);
 		material.userData.hob = m;
 		return material;
@@ -327,13 +342,15 @@ export class MaterialReader {
 
 const isTwoChannel = (texture) => Boolean(texture?.userData.twoChannels);
 
-/* three.js finds the third component of a normal map by its format, which has two channels only where the graphics card has
- * such a format; and never that of a clear coat's. */
+/* three.js finds the third component of a normal map by its format, which has two channels only where the graphics
+ * card has such a format; and never that of a clear coat's. */
 function mendClearcoatNormal(material) {
 	if (!isTwoChannel(material.clearcoatNormalMap)) return;
 	material.onBeforeCompile = (shader) => {
-		const chunk = THREE.ShaderChunk.clearcoat_normal_fragment_maps.replace('clearcoatMapN.xy *= clearcoatNormalScale;',
-			'clearcoatMapN.z = sqrt( saturate( 1.0 - dot( clearcoatMapN.xy, clearcoatMapN.xy ) ) );\n\tclearcoatMapN.xy *= clearcoatNormalScale;');
+		const chunk = THREE.ShaderChunk.clearcoat_normal_fragment_maps.replace(
+				'clearcoatMapN.xy *= clearcoatNormalScale;',
+			'clearcoatMapN.z = sqrt( saturate( 1.0 - dot( clearcoatMapN.xy, clearcoatMapN.xy ) ) ' +
+				');\n\tclearcoatMapN.xy *= clearcoatNormalScale;');
 		shader.fragmentShader = shader.fragmentShader.replace('#include <clearcoat_normal_fragment_maps>', chunk);
 	};
 	material.customProgramCacheKey = () => 'hob two-channel clearcoat normal';
@@ -341,7 +358,8 @@ function mendClearcoatNormal(material) {
 
 function variant(base, { kind, colors, flat, derived }) {
 	if (kind !== 'triangles') {
-		const material = kind === 'points' ? new THREE.PointsMaterial({ sizeAttenuation: false }) : new THREE.LineBasicMaterial();
+		const material = kind === 'points' ? new THREE.PointsMaterial({ sizeAttenuation: false })
+			: new THREE.LineBasicMaterial();
 		THREE.Material.prototype.copy.call(material, base);
 		material.color.copy(base.color);
 		material.map = base.map;

@@ -1,8 +1,9 @@
 /**
  * hob-three-property.js - what clips drive beside nodes (KHR_animation_pointer) as three.js animation tracks.
  *
- * A track of three.js names an object of the tree and one of its fields. Here that object is a carrier, whose fields read and
- * write numbers of materials, textures, cameras and lights as the file has them: one field may serve many three.js materials.
+ * A track of three.js names an object of the tree and one of its fields. Here that object is a carrier, whose fields
+ * read and write numbers of materials, textures, cameras and lights as the file has them: one field may serve many
+ * three.js materials.
  */
 import * as THREE from 'three';
 import { constants as c } from './hob-format.js';
@@ -76,7 +77,8 @@ function ofMaterial(material, property) {
 	return numbers[property] in material ? number(material, numbers[property]) : null;
 }
 
-const placement = { [c.PROPERTY_TEXTURE_OFFSET]: 'offset', [c.PROPERTY_TEXTURE_SCALE]: 'scale', [c.PROPERTY_TEXTURE_ROTATION]: 'rotation' };
+const placement = { [c.PROPERTY_TEXTURE_OFFSET]: 'offset', [c.PROPERTY_TEXTURE_SCALE]: 'scale',
+	[c.PROPERTY_TEXTURE_ROTATION]: 'rotation' };
 
 /* Others may show the same texture where it is: the driven material gets one of its own, with the same picture. */
 function ownTextures(material, slot) {
@@ -108,7 +110,8 @@ function ofTexture(material, property, slot) {
 }
 
 function ofCamera(camera, property) {
-	const lens = (field) => ({ get: () => [camera[field]], set: ([v]) => ((camera[field] = v), camera.updateProjectionMatrix()) });
+	const lens = (field) => ({ get: () => [camera[field]],
+			set: ([v]) => ((camera[field] = v), camera.updateProjectionMatrix()) });
 	const half = (low, high) => ({
 		get: () => [camera[high]],
 		set: ([v]) => {
@@ -119,7 +122,8 @@ function ofCamera(camera, property) {
 	});
 	if (property === c.PROPERTY_CAMERA_NEAR) return lens('near');
 	if (property === c.PROPERTY_CAMERA_FAR) return lens('far');
-	if (camera.isOrthographicCamera) return property === c.PROPERTY_CAMERA_Y ? half('bottom', 'top') : half('left', 'right');
+	if (camera.isOrthographicCamera) return property === c.PROPERTY_CAMERA_Y ? half('bottom', 'top')
+		: half('left', 'right');
 	if (property === c.PROPERTY_CAMERA_X) return lens('aspect');
 	return {
 		get: () => [THREE.MathUtils.degToRad(camera.fov)],
@@ -160,10 +164,13 @@ export class PropertyCarrier {
 
 	#things({ property, slot, index }) {
 		const { builder } = this;
-		if (property >= c.PROPERTY_LIGHT_COLOR) return (builder.shown.get(`light ${index}`) ?? []).map((light) => ofLight(light, property));
-		if (property >= c.PROPERTY_CAMERA_Y) return (builder.shown.get(`camera ${index}`) ?? []).map((camera) => ofCamera(camera, property));
+		if (property >= c.PROPERTY_LIGHT_COLOR) return (builder.shown.get(`light ${index}`) ?? [])
+			.map((light) => ofLight(light, property));
+		if (property >= c.PROPERTY_CAMERA_Y) return (builder.shown.get(`camera ${index}`) ?? [])
+			.map((camera) => ofCamera(camera, property));
 		const materials = builder.materials.shownAs(index);
-		if (property >= c.PROPERTY_TEXTURE_OFFSET) return materials.map((material) => ofTexture(material, property, slot));
+		if (property >= c.PROPERTY_TEXTURE_OFFSET) return materials.map((material) =>
+				ofTexture(material, property, slot));
 		return materials.map((material) => ofMaterial(material, property));
 	}
 
@@ -176,7 +183,8 @@ export class PropertyCarrier {
 		if (!name) return null;
 		this.object[name] = {
 			toArray: (array, offset) => things[0].get().forEach((v, i) => (array[offset + i] = v)),
-			fromArray: (array, offset) => things.forEach((thing) => thing.set(Array.from(array.slice(offset, offset + thing.get().length)))),
+			fromArray: (array, offset) => things.forEach((thing) =>
+					thing.set(Array.from(array.slice(offset, offset + thing.get().length)))),
 		};
 		return name;
 	}

@@ -38,7 +38,8 @@ function makeLight(record) {
 	let light;
 	if (record.type === c.LIGHT_POINT) light = new THREE.PointLight(color, record.intensity, range);
 	else if (record.type === c.LIGHT_SPOT)
-		light = new THREE.SpotLight(color, record.intensity, range, record.outer_cone, 1 - record.inner_cone / record.outer_cone);
+		light = new THREE.SpotLight(color, record.intensity, range, record.outer_cone,
+			1 - record.inner_cone / record.outer_cone);
 	else light = new THREE.DirectionalLight(color, record.intensity);
 	light.position.set(0, 0, 0);
 	if (light.target) {
@@ -88,7 +89,8 @@ export class SceneBuilder {
 		});
 		const group = new THREE.Group();
 		group.name = chosen?.name ?? '';
-		const roots = this.scene.rows('ROOT').slice(chosen?.root_first ?? 0, (chosen?.root_first ?? 0) + (chosen?.root_count ?? 0));
+		const roots = this.scene.rows('ROOT').slice(chosen?.root_first ?? 0,
+			(chosen?.root_first ?? 0) + (chosen?.root_count ?? 0));
 		for (const root of roots) group.add(this.objects[root]);
 		group.updateMatrixWorld(true);
 		this.#bindSkins();
@@ -101,7 +103,10 @@ export class SceneBuilder {
 		return group;
 	}
 
-	/** Custom properties of the source, as they were: userData.extras, and userData.extensions where Hob knows none of them. */
+	/**
+	 * Custom properties of the source, as they were: userData.extras, and userData.extensions where Hob knows none
+	 * of them.
+	 */
 	#keepExtras(object, kind, index) {
 		const found = this.extras.get(`${kind} ${index}`);
 		if (found?.values) object.userData.extras = JSON.parse(found.values);
@@ -115,15 +120,18 @@ export class SceneBuilder {
 
 	async #makeNode(node) {
 		const mesh = this.scene.link('LMSH', node);
-		const object = (mesh !== NONE && (await this.#makeMesh(node, mesh))) || (this.bones.has(node) ? new THREE.Bone() : new THREE.Object3D());
+		const object = (mesh !== NONE && (await this.#makeMesh(node, mesh)))
+			|| (this.bones.has(node) ? new THREE.Bone() : new THREE.Object3D());
 		object.name = this.names.make(this.nodeNames[node], `node_${node}`);
 		if (this.nodeNames[node]) object.userData.name = this.nodeNames[node];
 		this.#keepExtras(object, c.EXTRA_NODE, node);
 		this.#place(object, node);
 		const camera = this.scene.link('LCAM', node);
-		if (camera !== NONE) object.add(this.#shown('camera', camera, this.#keepExtras(this.#named(makeCamera(this.cameras[camera]), 'camera'), c.EXTRA_CAMERA, camera)));
+		if (camera !== NONE) object.add(this.#shown('camera', camera,
+				this.#keepExtras(this.#named(makeCamera(this.cameras[camera]), 'camera'), c.EXTRA_CAMERA, camera)));
 		const light = this.scene.link('LLGT', node);
-		if (light !== NONE) object.add(this.#shown('light', light, this.#keepExtras(this.#named(makeLight(this.lights[light]), 'light'), c.EXTRA_LIGHT, light)));
+		if (light !== NONE) object.add(this.#shown('light', light,
+				this.#keepExtras(this.#named(makeLight(this.lights[light]), 'light'), c.EXTRA_LIGHT, light)));
 		return object;
 	}
 
@@ -202,7 +210,8 @@ export class SceneBuilder {
 		if (this.skeletons.has(index)) return this.skeletons.get(index);
 		const { joint_first, joint_count } = this.skins[index];
 		const matrices = this.anims.find('IBMS');
-		const bones = Array.from(this.joints.subarray(joint_first, joint_first + joint_count), (node) => this.objects[node]);
+		const bones = Array.from(this.joints.subarray(joint_first, joint_first + joint_count),
+			(node) => this.objects[node]);
 		const inverses = bones.map((_, i) => new THREE.Matrix4().fromArray(this.anims.row(matrices, joint_first + i)));
 		const skeleton = new THREE.Skeleton(bones, inverses);
 		this.skeletons.set(index, skeleton);
@@ -231,13 +240,15 @@ export class SceneBuilder {
 			const tracks = own.flatMap((channel) => {
 				const sampler = samplers[channel.sampler];
 				const size = sampler.components * (sampler.interpolation === c.CUBICSPLINE ? 3 : 1) * sampler.key_count;
-				return this.#tracks(channel, sampler, times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
+				return this.#tracks(channel, sampler, times.slice(sampler.time_first,
+						sampler.time_first + sampler.key_count),
 					values.slice(sampler.value_first, sampler.value_first + size));
 			});
 			for (const channel of properties.filter((property) => property.clip === id)) {
 				const sampler = samplers[channel.sampler];
 				const size = sampler.components * (sampler.interpolation === c.CUBICSPLINE ? 3 : 1) * sampler.key_count;
-				const track = this.carrier.track(channel, sampler.interpolation, times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
+				const track = this.carrier.track(channel, sampler.interpolation,
+					times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
 					values.slice(sampler.value_first, sampler.value_first + size));
 				if (track && sampler.interpolation === c.CUBICSPLINE) makeCubic(track, false);
 				if (track) tracks.push(track);
@@ -249,7 +260,8 @@ export class SceneBuilder {
 	#tracks({ node, path }, sampler, times, values) {
 		const [property, Track] = trackKinds[path];
 		const object = this.objects[node];
-		const driven = path === c.PATH_WEIGHTS ? [object, ...object.children].filter((child) => child.morphTargetInfluences) : [object];
+		const driven = path === c.PATH_WEIGHTS ? [object,
+			...object.children].filter((child) => child.morphTargetInfluences) : [object];
 		return driven.map(({ name }) => {
 			const track = new Track(`${name}.${property}`, times, values,
 				sampler.interpolation === c.STEP ? THREE.InterpolateDiscrete : THREE.InterpolateLinear);
@@ -284,7 +296,8 @@ class CubicInterpolant extends THREE.Interpolant {
 		const h11 = p * p * (p - 1);
 		const h10 = h11 - p * p + p;
 		for (let i = 0; i < n; i++)
-			out[i] = (1 - h01) * v[before + n + i] + h10 * span * v[before + 2 * n + i] + h01 * v[after + n + i] + h11 * span * v[after + i];
+			out[i] = (1 - h01) * v[before + n + i] + h10 * span * v[before + 2 * n + i] + h01 * v[after + n + i]
+				+ h11 * span * v[after + i];
 		return out;
 	}
 }

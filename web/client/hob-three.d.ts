@@ -13,8 +13,11 @@ export interface HobParts {
 	blob?: (sha256: string, image: object) => Promise<ArrayBuffer | Uint8Array>;
 }
 
-/** A group; `animations` are its clips, userData.variants names, userData.rev the change shown, userData.transfer {fetched, bytes}, userData.file the
- * source's own extras; nodes, materials and the group have userData.extras where the source gives custom properties. */
+/**
+ * A group; `animations` are its clips, userData.variants names, userData.rev the change shown, userData.transfer
+ * {fetched, bytes}, userData.file the source's own extras; nodes, materials and the group have userData.extras where
+ * the source gives custom properties.
+ */
 export class HobLoader extends Loader<Group> {
 	constructor(manager?: LoadingManager);
 	lod: number;
@@ -33,11 +36,13 @@ export class HobLoader extends Loader<Group> {
 	/** Textures that were kept in Basis Universal go to this KTX2Loader. */
 	setKTX2Loader(ktx2Loader: object): this;
 	abort(): this;
-	load(url: string, onLoad: (group: Group) => void, onProgress?: (event: ProgressEvent) => void, onError?: (error: unknown) => void): void;
+	load(url: string, onLoad: (group: Group) => void, onProgress?: (event: ProgressEvent) => void,
+		onError?: (error: unknown) => void): void;
 	parse(parts: HobParts, onLoad?: (group: Group) => void, onError?: (error: unknown) => void): Promise<Group>;
 	reload(group: Group): Promise<Group>;
 	/** Returns what stops it. */
-	watch(group: Group, onReload?: (group: Group, event: Partial<AssetChange>) => void, onError?: (error: HobError) => void): () => void;
+	watch(group: Group, onReload?: (group: Group, event: Partial<AssetChange>) => void,
+		onError?: (error: HobError) => void): () => void;
 }
 
 export function selectVariant(group: Group, name?: string): void;

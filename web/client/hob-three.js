@@ -8,14 +8,14 @@
  *     const stop = loader.watch(model, () => render(), (error) => show(error.file, error.message, error.hint));
  *
  * `load` and `loadAsync` fetch an asset by name: a THREE.Group with `animations`, and the names of material variants in
- * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and `three/addons/`
- * come from an import map or a bundler. A page of another origin needs the daemon's permission.
+ * `userData.variants` (see selectVariant). `parse` builds the same from buffers. An ES module: `three` and
+ * `three/addons/` come from an import map or a bundler. A page of another origin needs the daemon's permission.
  *
- * Custom properties of the source (glTF's extras, FBX user properties) are in `userData.extras` of nodes, materials and the
- * group, those of the whole file in `userData.file.extras` of the group.
- * `userData.rev` is the change that is shown, `userData.transfer` {fetched, bytes} how much of it came over the network.
- * With `loader.keepData` a model keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as
- * packs, {geometry, pictures} as readers; selectLod and tools need it.
+ * Custom properties of the source (glTF's extras, FBX user properties) are in `userData.extras` of nodes, materials and
+ * the group, those of the whole file in `userData.file.extras` of the group. `userData.rev` is the change that is
+ * shown, `userData.transfer` {fetched, bytes} how much of it came over the network. With `loader.keepData` a model
+ * keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as packs, {geometry, pictures} as
+ * readers; selectLod and tools need it.
  */
 import { Loader } from 'three';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
@@ -78,7 +78,10 @@ export class HobLoader extends Loader {
 		return this;
 	}
 
-	/** Unpacks textures that this renderer's graphics card has no format for, which would be black; they take four to eight times the memory then. */
+	/**
+	 * Unpacks textures that this renderer's graphics card has no format for, which would be black; they take four to
+	 * eight times the memory then.
+	 */
 	detectSupport(renderer) {
 		this.#hasExtension = (name) => renderer.extensions.has(name);
 		return this;
@@ -107,8 +110,8 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Builds from buffers: {meshes, materials, scene, animations?}, and `blob(sha256, image)`, a function that gives the
-	 * bytes of a texture; without it textures are fetched from /blobs/ below setPath's origin.
+	 * Builds from buffers: {meshes, materials, scene, animations?}, and `blob(sha256, image)`, a function that gives
+	 * the bytes of a texture; without it textures are fetched from /blobs/ below setPath's origin.
 	 */
 	parse(parts, onLoad, onError) {
 		return this.#build(parts, this.#resolve(''), this.#abort.signal).then(onLoad ?? ((group) => group), (error) => {
@@ -126,10 +129,12 @@ export class HobLoader extends Loader {
 	/* Whose asset, and under which name. */
 	#place(where) {
 		const at = where.pathname.indexOf('/a/');
-		const key = `${where.origin}${where.pathname.slice(0, at + 1)} ${JSON.stringify(this.requestHeader)} ${this.withCredentials}`;
+		const key = `${where.origin}${where.pathname.slice(0,
+				at + 1)} ${JSON.stringify(this.requestHeader)} ${this.withCredentials}`;
 		if (!this.#clients.has(key)) {
 			const credentials = this.withCredentials ? 'include' : 'same-origin';
-			this.#clients.set(key, new HobClient(key.split(' ')[0], { headers: { ...this.requestHeader }, credentials }));
+			this.#clients.set(key, new HobClient(key.split(' ')[0],
+					{ headers: { ...this.requestHeader }, credentials }));
 		}
 		const client = this.#clients.get(key);
 		client.wait = this.wait;
@@ -147,7 +152,8 @@ export class HobLoader extends Loader {
 				blobs[output] = await client.get(name, output, { older: held[output], signal }).catch((error) => {
 					if (error.status !== 404 || needed) throw error;
 				});
-				onProgress?.(new ProgressEvent('progress', { loaded: Object.keys(blobs).length, total: asked.length, lengthComputable: true }));
+				onProgress?.(new ProgressEvent('progress',
+						{ loaded: Object.keys(blobs).length, total: asked.length, lengthComputable: true }));
 			}));
 			if (new Set(Object.values(blobs).filter(Boolean).map(({ rev }) => rev)).size === 1) return blobs;
 		}
@@ -157,8 +163,10 @@ export class HobLoader extends Loader {
 	/* What an event names belongs together. */
 	async #fetchOutputs(where, held, { outputs: named, rev }, signal) {
 		const { client, name } = this.#place(where);
-		const wanted = named.filter((output) => output.name in outputs && (output.name !== 'animations' || this.withAnimations));
-		const blobs = await Promise.all(wanted.map((output) => client.blob(output.hash, { older: held[output.name], signal, name })));
+		const wanted = named.filter((output) => output.name in outputs
+				&& (output.name !== 'animations' || this.withAnimations));
+		const blobs = await Promise.all(wanted.map((output) =>
+				client.blob(output.hash, { older: held[output.name], signal, name })));
 		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev }]));
 	}
 
@@ -167,7 +175,8 @@ export class HobLoader extends Loader {
 	}
 
 	async #open(blobs, where, signal) {
-		const group = await this.#build(Object.fromEntries(Object.entries(blobs).map(([output, blob]) => [output, blob?.bytes])), where, signal);
+		const group = await this.#build(Object.fromEntries(Object.entries(blobs)
+				.map(([output, blob]) => [output, blob?.bytes])), where, signal);
 		const came = Object.values(blobs).filter(Boolean);
 		const sum = (count) => came.reduce((total, blob) => total + count(blob), 0);
 		group.userData.transfer = { fetched: sum(({ fetched }) => fetched), bytes: sum(({ bytes }) => bytes.length) };
@@ -195,10 +204,12 @@ export class HobLoader extends Loader {
 		const scene = new Pack(parts.scene);
 		const anims = parts.animations ? new Pack(parts.animations) : null;
 		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
-		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension, this.#transcoder);
+		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension,
+			this.#transcoder);
 		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
-		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack, geometry, pictures };
+		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack,
+			geometry, pictures };
 		return group;
 	}
 
@@ -208,19 +219,20 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Fetches the asset of a loaded model anew and puts the data inside the same group; objects that are still there stay
-	 * the same objects. Throws a HobError and changes nothing when that fails.
+	 * Fetches the asset of a loaded model anew and puts the data inside the same group; objects that are still there
+	 * stay the same objects. Throws a HobError and changes nothing when that fails.
 	 */
 	async reload(group) {
 		const where = new URL(group.userData.url);
 		const { signal } = this.#abort;
-		return this.#adopt(group, await this.#open(await this.#fetchAsset(where, this.#held.get(group)?.base ?? {}, signal), where, signal));
+		return this.#adopt(group, await this.#open(await this.#fetchAsset(where, this.#held.get(group)?.base ?? {},
+				signal), where, signal));
 	}
 
 	/**
-	 * Keeps a loaded model as the daemon has it: on every cook of its asset the new data replace the old inside the same
-	 * group, and objects that are still there stay the same objects. When a cook or a fetch fails, the model stays as it
-	 * is and onError gets a HobError; the next good cook goes on.
+	 * Keeps a loaded model as the daemon has it: on every cook of its asset the new data replace the old inside the
+	 * same group, and objects that are still there stay the same objects. When a cook or a fetch fails, the model stays
+	 * as it is and onError gets a HobError; the next good cook goes on.
 	 *
 	 * @param {import('three').Group} group  of load or loadAsync
 	 * @param {(group: import('three').Group, event: object) => void} [onReload]
@@ -240,14 +252,16 @@ export class HobLoader extends Loader {
 			const held = this.#held.get(group)?.base ?? {};
 			const { signal } = this.#abort;
 			try {
-				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event, signal) : await this.#fetchAsset(where, held, signal);
+				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event, signal)
+					: await this.#fetchAsset(where, held, signal);
 				const fresh = await this.#open(blobs, where, signal);
 				if (turn !== newest) return disposeContent(fresh);
 				this.#adopt(group, fresh, event.quality);
 				this.overlay?.clear(name);
 				onReload?.(group, event);
 			} catch (error) {
-				if (turn === newest) complain(error instanceof HobError ? error : new HobError(error.message, { file: name, cause: error }));
+				if (turn === newest) complain(error instanceof HobError ? error
+						: new HobError(error.message, { file: name, cause: error }));
 			}
 		};
 		let heard = 0;
@@ -255,7 +269,8 @@ export class HobLoader extends Loader {
 			heard++;
 			if (event.error) complain(errorOf(name, event.error));
 			else if (event.kind === 'removed') complain(new HobError('the source was removed', { file: name }));
-			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event); /* else only the state differs */
+			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event);
+			/* else only the state differs */
 		};
 		/* What was saved between loading and listening, or while the daemon was away. */
 		const lookAgain = async () => {
@@ -264,7 +279,8 @@ export class HobLoader extends Loader {
 			if (heard !== before) return;
 			const { shown } = this.#held.get(group) ?? { shown: {} };
 			if (asset?.error) complain(errorOf(name, asset.error));
-			else if (asset?.outputs.some(({ name: output, hash }) => shown[output] && shown[output] !== hash)) reload(asset);
+			else if (asset?.outputs.some(({ name: output, hash }) => shown[output]
+					&& shown[output] !== hash)) reload(asset);
 			else this.overlay?.clear(name);
 		};
 		const stop = client.watch(name.replace(/[*?]/g, '?'), ({ kind, data }) => {
@@ -286,7 +302,10 @@ export function selectVariant(group, name) {
 	});
 }
 
-/** Shows level of detail `lod` of every mesh of a model that was loaded with keepData; skins, poses and materials stay. */
+/**
+ * Shows level of detail `lod` of every mesh of a model that was loaded with keepData; skins, poses and materials
+ * stay.
+ */
 export function selectLod(group, lod) {
 	const { geometry: reader } = group.userData.cooked;
 	const fresh = new Map();
@@ -307,7 +326,8 @@ export function disposeContent(group) {
 	group.traverse((object) => {
 		if (!object.userData.hob) return;
 		doomed.add(object.geometry);
-		for (const material of [object.userData.hob.material, object.material, ...Object.values(object.userData.hob.variants)]) {
+		for (const material of [object.userData.hob.material, object.material,
+				...Object.values(object.userData.hob.variants)]) {
 			doomed.add(material);
 			for (const value of Object.values(material)) if (value?.isTexture) doomed.add(value);
 		}
@@ -317,7 +337,8 @@ export function disposeContent(group) {
 }
 
 /* Clips that drive materials or cameras hold on to those that they were made with. */
-const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && !b.isHobCarrier && a.children.length === b.children.length
+const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && !b.isHobCarrier
+	&& a.children.length === b.children.length
 	&& a.children.every((child, i) => sameShape(child, b.children[i]));
 
 function adopt(kept, fresh) {

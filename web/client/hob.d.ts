@@ -89,9 +89,12 @@ export class HobClient {
 	/** A blob by its SHA-256. */
 	blob(hash: string, options?: FetchOptions & { name?: string }): Promise<HobBlob>;
 	/** null: there is none of that name. */
-	asset(name: string, options?: { signal?: AbortSignal }): Promise<{ name: string; state: string; quality: string; rev: number; outputs: OutputName[]; error: CookError | null } | null>;
+	asset(name: string, options?: { signal?: AbortSignal }): Promise<{
+		name: string; state: string; quality: string; rev: number; outputs: OutputName[]; error: CookError | null;
+	} | null>;
 	/** Answers when every change saved before (in these watched folders, by name) is cooked or has failed. */
-	sync(options?: { timeout?: number; roots?: string[]; signal?: AbortSignal }): Promise<{ rev: number; failed: string[] }>;
+	sync(options?: { timeout?: number; roots?: string[]; signal?: AbortSignal }):
+		Promise<{ rev: number; failed: string[] }>;
 	/** '?' one character, '*' a run without '/', '**' any run; against root/path and path. Returns what stops it. */
 	watch(glob: string, callback: (event: HobEvent) => void): () => void;
 }

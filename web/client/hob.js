@@ -9,8 +9,8 @@
  *         if (output) blob = await hob.blob(output.hash, { older: blob });  // only the bytes that changed
  *     });
  *
- * In browsers, Node and workers. Whatever comes is held against its SHA-256 before anybody sees it. A page of another origin
- * needs the daemon's --cors-origin.
+ * In browsers, Node and workers. Whatever comes is held against its SHA-256 before anybody sees it. A page of another
+ * origin needs the daemon's --cors-origin.
  */
 import { fetchDelta } from './hob-delta.js';
 import { listen, whyUnreachable } from './hob-events.js';
@@ -27,7 +27,8 @@ export class HobError extends Error {
 /** An error as the daemon writes it, in events, in lists and as problem+json, as a HobError. */
 export function errorOf(name, facts) {
 	const { message, detail, hint, code, location, status } = facts;
-	return new HobError(message ?? detail ?? 'unknown error', { file: location?.file ?? name, line: location?.line, hint, code, status });
+	return new HobError(message ?? detail ?? 'unknown error',
+		{ file: location?.file ?? name, line: location?.line, hint, code, status });
 }
 
 async function problemOf(response, name) {
@@ -40,7 +41,8 @@ const bare = (text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
 
 /** '?' one character, '*' a run without '/', '**' any run; against root/path and path. */
 function matcher(glob) {
-	const pattern = new RegExp(`^(?:${bare(glob).replace(/\*\*|\*|\?/g, (sign) => ({ '**': '.*', '*': '[^/]*', '?': '[^/]' })[sign])})$`, 's');
+	const pattern = new RegExp(`^(?:${bare(glob).replace(/\*\*|\*|\?/g,
+			(sign) => ({ '**': '.*', '*': '[^/]*', '?': '[^/]' })[sign])})$`, 's');
 	return (name) => pattern.test(name) || pattern.test(name.slice(name.indexOf('/') + 1));
 }
 
@@ -51,17 +53,20 @@ function addressOf(text) {
 		const url = new URL(whole.replace(/\/?$/, '/'));
 		if (/^https?:$/.test(url.protocol) && !text.startsWith('unix:')) return url;
 	} catch { /* told below */ }
-	throw new HobError(`'${text}' is no address of a daemon`, { code: 'address', hint: 'write HOST:PORT, http://HOST:PORT or https://HOST:PORT' });
+	throw new HobError(`'${text}' is no address of a daemon`,
+		{ code: 'address', hint: 'write HOST:PORT, http://HOST:PORT or https://HOST:PORT' });
 }
 
 export class HobClient {
 	/**
 	 * @param {string | URL} url  of the daemon, HOST:PORT too; with a path when a proxy gives it one
-	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number, live?: string}} [options]
+	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number, live?: string}}
+	 * [options]
 	 *        wait: seconds to wait for an asset that is being cooked
 	 *        live: a user whose models are shown before they are saved (hob serve --live)
 	 */
-	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780', { token, headers = {}, credentials = 'same-origin', wait = 10, live } = {}) {
+	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780',
+		{ token, headers = {}, credentials = 'same-origin', wait = 10, live } = {}) {
 		this.url = addressOf(String(url));
 		this.headers = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
 		this.credentials = credentials;
@@ -76,23 +81,27 @@ export class HobClient {
 	async #fetch(target, name, { headers, ...rest } = {}) {
 		let response;
 		try {
-			response = await fetch(new URL(target, this.url), { credentials: this.credentials, ...rest, headers: { ...this.headers, ...headers } });
+			response = await fetch(new URL(target, this.url),
+				{ credentials: this.credentials, ...rest, headers: { ...this.headers, ...headers } });
 		} catch (error) {
 			if (error.name === 'AbortError') throw error;
 			const { message, hint } = await whyUnreachable(this.url, error);
 			throw new HobError(message, { file: name, code: 'unreachable', hint, cause: error });
 		}
-		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`, { file: name, status: 202, code: 'not-ready', hint: 'raise wait' });
+		if (response.status === 202) throw new HobError(`still cooking after ${this.wait} s`,
+			{ file: name, status: 202, code: 'not-ready', hint: 'raise wait' });
 		if (!response.ok) throw await problemOf(response, name);
 		return response;
 	}
 
-	/* Bytes and what they hash to. A page from a plain http address that is not this machine has no crypto.subtle; there the
-	   browser checks, for blobs that are fetched whole. */
+	/* Bytes and what they hash to. A page from a plain http address that is not this machine has no crypto.subtle;
+	 * there the
+	 * 	   browser checks, for blobs that are fetched whole. */
 	async #verified(bytes, hash, name) {
 		if (!globalThis.crypto?.subtle) return bytes;
 		const found = hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-		if (found !== hash) throw new HobError(`${bytes.length} bytes hash to ${found}, not to ${hash}`, { file: name, code: 'hash', hint: 'something between here and the daemon changes what it sends' });
+		if (found !== hash) throw new HobError(`${bytes.length} bytes hash to ${found}, not to ${hash}`,
+			{ file: name, code: 'hash', hint: 'something between here and the daemon changes what it sends' });
 		return bytes;
 	}
 
@@ -100,18 +109,23 @@ export class HobClient {
 	 * The current output of an asset by name ("root/path").
 	 *
 	 * @param {string} output  meshes, materials, scene, animations, textures/0 ...
-	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal}} [options]  older: an earlier blob of it
+	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal}} [options]  older: an earlier blob of
+	 * it
 	 * @returns {Promise<{bytes: Uint8Array, hash: string, rev: number, stale: boolean, fetched: number}>}
 	 *          fetched: bytes that came over the network
 	 */
 	async get(name, output = 'meshes', { older, signal } = {}) {
-		const target = `a/${name.split('/').map(encodeURIComponent).join('/')}?output=${encodeURIComponent(output)}${this.live ? `&live=${encodeURIComponent(this.live)}` : ''}`;
+		const target = `a/${name.split('/').map(encodeURIComponent)
+				.join('/')}?output=${encodeURIComponent(output)}${this.live
+				? `&live=${encodeURIComponent(this.live)}` : ''}`;
 		const method = older || !globalThis.crypto?.subtle ? 'HEAD' : 'GET';
-		const ask = (how) => this.#fetch(target, name, { method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
+		const ask = (how) => this.#fetch(target, name,
+			{ method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
 		// An answer to HEAD does not say in words what is wrong.
 		const response = await ask(method).catch((error) => (method === 'HEAD' ? ask('GET') : Promise.reject(error)));
 		const hash = /[0-9a-f]{64}/.exec(response.headers.get('ETag') ?? '')?.[0] ?? '';
-		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0), stale: response.headers.get('Cook-State') !== 'fresh' };
+		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0),
+			stale: response.headers.get('Cook-State') !== 'fresh' };
 		if (method === 'HEAD') return { ...await this.blob(hash, { older, signal, name }), ...facts };
 		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
 		return { bytes, hash, ...facts, fetched: bytes.length };
@@ -124,10 +138,12 @@ export class HobClient {
 		let fetched = 0;
 		if (older?.bytes && globalThis.crypto?.subtle) {
 			const bytes = await fetchDelta(older.bytes, async (first, end) => {
-				const response = await this.#fetch(`blobs/${hash}`, name, { signal, cache: 'no-store', headers: { Range: `bytes=${first}-${end - 1}` } });
+				const response = await this.#fetch(`blobs/${hash}`, name,
+					{ signal, cache: 'no-store', headers: { Range: `bytes=${first}-${end - 1}` } });
 				const part = new Uint8Array(await response.arrayBuffer());
 				fetched += part.length;
-				return { bytes: response.status === 206 ? part : part.subarray(first, end), total: Number(response.headers.get('Content-Range')?.split('/')[1] ?? part.length) };
+				return { bytes: response.status === 206 ? part : part.subarray(first, end),
+					total: Number(response.headers.get('Content-Range')?.split('/')[1] ?? part.length) };
 			}).catch((error) => {
 				if (error instanceof RangeError || error.status === 416) return null; // a damaged table
 				throw error;
@@ -135,7 +151,8 @@ export class HobClient {
 			const good = bytes && await this.#verified(bytes, hash, name).catch(() => null);
 			if (good) return { bytes: good, hash, fetched };
 		}
-		const integrity = globalThis.crypto?.subtle ? undefined : `sha256-${btoa(String.fromCharCode(...hash.match(/../g).map((pair) => parseInt(pair, 16))))}`;
+		const integrity = globalThis.crypto?.subtle ? undefined
+			: `sha256-${btoa(String.fromCharCode(...hash.match(/../g).map((pair) => parseInt(pair, 16))))}`;
 		const response = await this.#fetch(`blobs/${hash}`, name, { signal, integrity });
 		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
 		return { bytes, hash, fetched: fetched + bytes.length };
@@ -153,22 +170,28 @@ export class HobClient {
 		return items.find((item) => item.name === name) ?? null;
 	}
 
-	/** Answers when every change saved before (in these watched folders, by name) is cooked or has failed: {rev, failed: [names]}. */
+	/**
+	 * Answers when every change saved before (in these watched folders, by name) is cooked or has failed: {rev,
+	 * failed: [names]}.
+	 */
 	async sync({ timeout = 30, roots, signal } = {}) {
 		const body = JSON.stringify({ timeout_ms: timeout * 1000, roots });
-		return (await this.#fetch('api/v1/sync', 'sync', { method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })).json();
+		return (await this.#fetch('api/v1/sync', 'sync',
+				{ method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })).json();
 	}
 
 	/**
-	 * Events of assets that match, through lost connections and restarts: {kind, id, data}. kind: hello (the stream is up, or
-	 * up again), asset, reset (events were lost: fetch again whatever is shown), lost (trying again).
+	 * Events of assets that match, through lost connections and restarts: {kind, id, data}. kind: hello (the stream is
+	 * up, or up again), asset, reset (events were lost: fetch again whatever is shown), lost (trying again).
 	 *
 	 * @returns {() => void} stops
 	 */
 	watch(glob, callback) {
 		const matches = matcher(glob);
-		const source = { url: new URL('api/v1/events?kinds=asset', this.url).href, headers: this.headers, credentials: this.credentials };
-		if (!this.live) return listen(source, (event) => (event.kind !== 'asset' || matches(event.data.asset)) && callback(event));
+		const source = { url: new URL('api/v1/events?kinds=asset', this.url).href, headers: this.headers,
+			credentials: this.credentials };
+		if (!this.live) return listen(source, (event) => (event.kind !== 'asset' || matches(event.data.asset))
+				&& callback(event));
 		let turn = Promise.resolve();
 		return listen(source, (event) => (turn = turn.then(async () => {
 			const told = event.kind === 'asset' ? await this.#underLive(event, matches) : event;
@@ -176,15 +199,18 @@ export class HobClient {
 		}).catch(() => {})));
 	}
 
-	/* What the user shows counts, under the name of the asset that it stands for; when it goes, what is saved counts again. */
+	/* What the user shows counts, under the name of the asset that it stands for; when it goes, what is saved counts
+	 * again. */
 	async #underLive(event, matches) {
 		const { data } = event;
 		const [begin, end] = this.#liveName('\n').split('\n');
-		const shown = data.asset.startsWith(begin) && data.asset.endsWith(end) ? data.asset.slice(begin.length, -end.length) : null;
+		const shown = data.asset.startsWith(begin) && data.asset.endsWith(end)
+			? data.asset.slice(begin.length, -end.length) : null;
 		if (!matches(shown ?? data.asset)) return null;
 		if (shown && data.kind !== 'removed') return { ...event, data: { ...data, asset: shown } };
 		if (!shown) return await this.#asset(this.#liveName(data.asset)) ? null : event;
 		const saved = await this.#asset(shown);
-		return { ...event, data: saved ? { ...data, kind: 'cooked', ...saved, asset: shown } : { ...data, asset: shown } };
+		return { ...event, data: saved ? { ...data, kind: 'cooked', ...saved, asset: shown }
+				: { ...data, asset: shown } };
 	}
 }

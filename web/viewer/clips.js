@@ -7,13 +7,17 @@ const FRAMES = 30; /* a second */
 const speeds = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
 const seconds = (time) => `${time.toFixed(2)} s`;
 
-/** The pose of models by clip and time. `also` are models with clips of the same order, as a source beside its cooked form. */
+/**
+ * The pose of models by clip and time. `also` are models with clips of the same order, as a source beside its cooked
+ * form.
+ */
 class Pose {
 	constructor(group) {
 		this.group = group;
 		this.mixer = new THREE.AnimationMixer(group);
 		this.rest = [];
-		group.traverse((object) => this.rest.push([object, object.position.clone(), object.quaternion.clone(), object.scale.clone(),
+		group.traverse((object) => this.rest.push([object, object.position.clone(), object.quaternion.clone(),
+				object.scale.clone(),
 			object.morphTargetInfluences?.slice()]));
 	}
 
@@ -63,7 +67,8 @@ export class Clips {
 		return this.poses[0]?.group.animations[this.clip]?.duration ?? 0;
 	}
 
-	/** A model in place of all earlier ones; clip, time and what else was chosen stay where the model still has them. */
+	/** A model in place of all earlier ones; clip, time and what else was chosen stay
+	 * where the model still has them. */
 	setModel(group) {
 		const name = this.names?.[this.clip];
 		const keep = this.playing;
@@ -89,9 +94,11 @@ export class Clips {
 	build() {
 		this.bar.hidden = this.names.length === 0;
 		this.play = button(text.play, () => this.setPlaying(!this.playing), { class: 'viewer-button viewer-play' });
-		this.select = choice(text.clip, [['-1', text.rest], ...this.names.map((name, i) => [String(i), name])], String(this.clip),
+		this.select = choice(text.clip, [['-1', text.rest], ...this.names.map((name, i) => [String(i), name])],
+			String(this.clip),
 			(value) => this.choose(Number(value), { time: 0, playing: this.playing || Number(value) >= 0 }));
-		this.scrubber = slider({ label: text.time, min: 0, max: 1, step: 0.001, value: 0, say: seconds, class: 'viewer-scrubber',
+		this.scrubber = slider({ label: text.time, min: 0, max: 1, step: 0.001, value: 0, say: seconds,
+				class: 'viewer-scrubber',
 			change: (time) => {
 				this.setPlaying(false);
 				this.seek(time);
@@ -107,10 +114,12 @@ export class Clips {
 	/* With one clip there is nothing to blend. */
 	buildBlend() {
 		if (this.names.length < 2) return [];
-		const share = slider({ label: text.blendShare, min: 0, max: 1, step: 0.01, value: this.share, class: 'viewer-share',
+		const share = slider({ label: text.blendShare, min: 0, max: 1, step: 0.01, value: this.share,
+				class: 'viewer-share',
 			say: (part) => `${Math.round(part * 100)} %`, change: (part) => this.blend(this.other, part) });
 		share.hidden = this.other < 0;
-		const second = choice(text.blend, [['-1', text.blendNone], ...this.names.map((name, i) => [String(i), name])], String(this.other),
+		const second = choice(text.blend, [['-1', text.blendNone], ...this.names.map((name, i) => [String(i), name])],
+			String(this.other),
 			(value) => {
 				share.hidden = Number(value) < 0;
 				this.blend(Number(value), this.share);

@@ -7,7 +7,8 @@ const point = new Vector3();
 function expandByPose(box, mesh) {
 	const { count } = mesh.geometry.attributes.position;
 	const step = Math.max(1, Math.ceil(count / posedMost));
-	for (let i = 0; i < count; i += step) box.expandByPoint(mesh.getVertexPosition(i, point).applyMatrix4(mesh.matrixWorld));
+	for (let i = 0; i < count; i += step) box.expandByPoint(mesh.getVertexPosition(i, point)
+			.applyMatrix4(mesh.matrixWorld));
 }
 
 /**
@@ -34,8 +35,8 @@ export function boxOf(model) {
 }
 
 /**
- * How far from the centre of `box` a camera must be that looks along -`direction` (a unit vector, y up) so that the box fills `share`
- * of its view in the tighter of both axes.
+ * How far from the centre of `box` a camera must be that looks along -`direction` (a unit vector, y up) so that the box
+ * fills `share` of its view in the tighter of both axes.
  * @param {number} half tangent of half the vertical angle of view
  */
 export function distanceFor(box, direction, half, aspect, share = 0.9) {
@@ -46,7 +47,8 @@ export function distanceFor(box, direction, half, aspect, share = 0.9) {
 	const center = box.getCenter(new Vector3());
 	let away = 0;
 	for (let corner = 0; corner < 8; corner++) {
-		point.set(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y, corner & 4 ? box.max.z : box.min.z).sub(center);
+		point.set(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y,
+			corner & 4 ? box.max.z : box.min.z).sub(center);
 		const across = Math.max(Math.abs(point.dot(up)), Math.abs(point.dot(right)) / aspect);
 		away = Math.max(away, across / (half * share) + point.dot(direction));
 	}

@@ -32,16 +32,19 @@ function makeChecker() {
 export class Looks {
 	made = new Map();
 	makers = {
-		clay: () => new THREE.MeshStandardMaterial({ color: 0xb9b4ac, roughness: 0.75, metalness: 0, side: THREE.DoubleSide }),
+		clay: () => new THREE.MeshStandardMaterial({ color: 0xb9b4ac, roughness: 0.75, metalness: 0,
+				side: THREE.DoubleSide }),
 		normals: () => new THREE.MeshNormalMaterial({ side: THREE.DoubleSide }),
-		checker: () => new THREE.MeshStandardMaterial({ map: makeChecker(), roughness: 0.9, metalness: 0, side: THREE.DoubleSide }),
+		checker: () => new THREE.MeshStandardMaterial({ map: makeChecker(), roughness: 0.9, metalness: 0,
+				side: THREE.DoubleSide }),
 		colors: () => new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide }),
 		uv2: () => {
 			const map = makeChecker();
 			map.channel = 1;
 			return new THREE.MeshStandardMaterial({ map, roughness: 0.9, metalness: 0, side: THREE.DoubleSide });
 		},
-		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0, side: THREE.DoubleSide }),
+		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0,
+				side: THREE.DoubleSide }),
 	};
 
 	material(look) {
@@ -58,7 +61,8 @@ export class Looks {
 	}
 }
 
-const meshletColor = (i, out) => out.setHSL((i * 0.61803398875) % 1, 0.62, 0.42 + 0.2 * ((i * 0.7548776662) % 1), THREE.SRGBColorSpace);
+const meshletColor = (i, out) => out.setHSL((i * 0.61803398875) % 1, 0.62, 0.42 + 0.2 * ((i * 0.7548776662) % 1),
+	THREE.SRGBColorSpace);
 
 function pick(attribute, corners) {
 	const { itemSize, array, normalized } = attribute;
@@ -71,8 +75,10 @@ function pick(attribute, corners) {
 /** The triangles of a geometry's meshlets, each meshlet in one colour. */
 function meshletGeometry(geometry, { corners, owners }) {
 	const out = new THREE.BufferGeometry();
-	for (const [name, attribute] of Object.entries(geometry.attributes)) if (name !== 'color') out.setAttribute(name, pick(attribute, corners));
-	for (const [name, list] of Object.entries(geometry.morphAttributes)) out.morphAttributes[name] = list.map((each) => pick(each, corners));
+	for (const [name, attribute] of Object.entries(geometry.attributes)) if (name !== 'color') out.setAttribute(name,
+		pick(attribute, corners));
+	for (const [name, list] of Object.entries(geometry.morphAttributes)) out.morphAttributes[name] = list.map((each) =>
+			pick(each, corners));
 	out.morphTargetsRelative = geometry.morphTargetsRelative;
 	const colors = new Float32Array(corners.length * 3);
 	const color = new THREE.Color();
@@ -114,7 +120,8 @@ export function showMeshlets(group, lod) {
 const corners = [[0, 1], [1, 3], [3, 2], [2, 0], [4, 5], [5, 7], [7, 6], [6, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
 
 function boxLines(box, material) {
-	const points = corners.flat().map((i) => new THREE.Vector3(box[i & 1 ? 'max' : 'min'].x, box[i & 2 ? 'max' : 'min'].y, box[i & 4 ? 'max' : 'min'].z));
+	const points = corners.flat().map((i) => new THREE.Vector3(box[i & 1 ? 'max' : 'min'].x,
+			box[i & 2 ? 'max' : 'min'].y, box[i & 4 ? 'max' : 'min'].z));
 	return new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(points), material);
 }
 
@@ -166,8 +173,10 @@ export function makeSkeleton(group) {
 	helper.frustumCulled = false;
 	const bones = helper.bones.length;
 	if (!bones) return null;
-	const dots = new THREE.Points(new THREE.BufferGeometry().setAttribute('position', new THREE.BufferAttribute(new Float32Array(bones * 3), 3)),
-		new THREE.PointsMaterial({ size: 5, sizeAttenuation: false, color: 0xffb454, depthTest: false, transparent: true, toneMapped: false }));
+	const dots = new THREE.Points(new THREE.BufferGeometry().setAttribute('position',
+			new THREE.BufferAttribute(new Float32Array(bones * 3), 3)),
+		new THREE.PointsMaterial({ size: 5, sizeAttenuation: false, color: 0xffb454, depthTest: false,
+				transparent: true, toneMapped: false }));
 	dots.renderOrder = 11;
 	dots.frustumCulled = false;
 	const out = new THREE.Group();
@@ -182,7 +191,8 @@ export function makeSkeleton(group) {
 }
 
 export function makeGrid(box, color) {
-	const size = box.isEmpty() ? 2 : Math.max(box.max.x - box.min.x, box.max.z - box.min.z, (box.max.y - box.min.y) * 0.5);
+	const size = box.isEmpty() ? 2 : Math.max(box.max.x - box.min.x, box.max.z - box.min.z,
+		(box.max.y - box.min.y) * 0.5);
 	const cell = 10 ** Math.floor(Math.log10(size || 1)) / (size / 10 ** Math.floor(Math.log10(size || 1)) < 3 ? 4 : 1);
 	const cells = Math.ceil((size * 1.6) / cell / 2) * 2;
 	const grid = new THREE.GridHelper(cells * cell, cells, color, color);

@@ -1,4 +1,5 @@
-/* The materials of a model, and a dialog that shows each mip level and channel of their pictures as they were cooked. */
+/* The materials of a model, and a dialog that shows each mip level and channel of their pictures as they were
+ * cooked. */
 import * as THREE from 'three';
 import { NONE, constants as c } from '../client/hob-format.js';
 import { number, size } from '../app/format.js';
@@ -6,14 +7,19 @@ import { button, choice, h, slider } from './dom.js';
 import { section, table } from './panel.js';
 import { slots, text } from './text.js';
 
-const extensions = [[c.EXT_SPECULAR, 'specular'], [c.EXT_IOR, 'refraction index'], [c.EXT_CLEARCOAT, 'clear coat'], [c.EXT_SHEEN, 'sheen'],
-	[c.EXT_TRANSMISSION, 'transmission'], [c.EXT_VOLUME, 'volume'], [c.EXT_IRIDESCENCE, 'iridescence'], [c.EXT_ANISOTROPY, 'anisotropy'],
+const extensions = [[c.EXT_SPECULAR, 'specular'], [c.EXT_IOR, 'refraction index'], [c.EXT_CLEARCOAT, 'clear coat'],
+	[c.EXT_SHEEN, 'sheen'],
+	[c.EXT_TRANSMISSION, 'transmission'], [c.EXT_VOLUME, 'volume'], [c.EXT_IRIDESCENCE, 'iridescence'],
+	[c.EXT_ANISOTROPY, 'anisotropy'],
 	[c.EXT_DISPERSION, 'dispersion'], [c.EXT_DIFFUSE_TRANSMISSION, 'diffuse transmission']];
 
-const formats = { 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8', 43: 'RGBA8 sRGB', 97: 'RGBA16F', 131: 'BC1', 132: 'BC1 sRGB', 133: 'BC1',
-	134: 'BC1 sRGB', 137: 'BC3', 138: 'BC3 sRGB', 139: 'BC4', 141: 'BC5', 145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4', 158: 'ASTC 4×4 sRGB', 165: 'ASTC 6×6', 166: 'ASTC 6×6 sRGB' };
+const formats = { 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8', 43: 'RGBA8 sRGB', 97: 'RGBA16F', 131: 'BC1',
+	132: 'BC1 sRGB', 133: 'BC1',
+	134: 'BC1 sRGB', 137: 'BC3', 138: 'BC3 sRGB', 139: 'BC4', 141: 'BC5', 145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4',
+	158: 'ASTC 4×4 sRGB', 165: 'ASTC 6×6', 166: 'ASTC 6×6 sRGB' };
 
-const toByte = (linear) => Math.round(255 * (linear <= 0.0031308 ? 12.92 * linear : 1.055 * Math.min(linear, 1) ** (1 / 2.4) - 0.055));
+const toByte = (linear) => Math.round(255 * (linear <= 0.0031308 ? 12.92 * linear
+		: 1.055 * Math.min(linear, 1) ** (1 / 2.4) - 0.055));
 const two = (value) => String(Math.round(value * 100) / 100);
 
 function factsOf(material) {
@@ -23,7 +29,8 @@ function factsOf(material) {
 	if (material.flags & c.MATERIAL_MASK) facts.push(`cut out below ${two(material.alpha_cutoff)}`);
 	if (material.flags & c.MATERIAL_DOUBLE_SIDED) facts.push('two-sided');
 	if (material.emissive.some((value) => value > 0)) facts.push('emissive');
-	for (const [bit, name] of extensions) if (material.ext_mask & bit) facts.push(bit === c.EXT_IOR ? `${name} ${two(material.ior)}` : name);
+	for (const [bit, name] of extensions) if (material.ext_mask & bit) facts.push(bit === c.EXT_IOR
+			? `${name} ${two(material.ior)}` : name);
 	return facts.join(', ');
 }
 
@@ -39,14 +46,19 @@ export function materialSection(group, inspect) {
 	const { records, texrefs, images } = pictures;
 	if (!records.length) return section(text.materials, h('p', { class: 'viewer-quiet' }, text.noMaterials));
 	const list = records.map((material, i) => {
-		const used = Array.from(material.textures).map((ref, slot) => (ref === NONE ? null : { image: texrefs[ref].image, slot }))
+		const used = Array.from(material.textures)
+			.map((ref, slot) => (ref === NONE ? null : { image: texrefs[ref].image, slot }))
 			.filter((each) => each && images[each.image]);
 		const rows = used.map(({ image, slot }) => h('li', {},
-			button(slots[slot], () => inspect(image), { class: 'viewer-link', 'aria-label': text.inspect(`${slots[slot]} ${images[image].name}`) }),
-			h('span', { class: 'viewer-quiet' }, `${images[image].width}×${images[image].height}, ${size(images[image].bytes)}`)));
+			button(slots[slot], () => inspect(image),
+				{ class: 'viewer-link', 'aria-label': text.inspect(`${slots[slot]} ${images[image].name}`) }),
+			h('span', { class: 'viewer-quiet' }, `${images[image].width}×${images[image].height}, ${size(
+					images[image].bytes)}`)));
 		return h('details', { open: records.length <= 3 },
-			h('summary', {}, swatch(material.base_color), h('span', { class: 'viewer-name' }, material.name || `${text.materials} ${i + 1}`)),
-			h('p', { class: 'viewer-quiet' }, factsOf(material)), rows.length ? h('ul', { class: 'viewer-textures' }, rows) : null);
+			h('summary', {}, swatch(material.base_color),
+				h('span', { class: 'viewer-name' }, material.name || `${text.materials} ${i + 1}`)),
+			h('p', { class: 'viewer-quiet' }, factsOf(material)),
+			rows.length ? h('ul', { class: 'viewer-textures' }, rows) : null);
 	});
 	return section(`${text.materials} (${number(records.length)})`, ...list);
 }
@@ -61,14 +73,16 @@ class LevelReader {
 			glslVersion: THREE.GLSL3,
 			depthTest: false,
 			depthWrite: false,
-			uniforms: { map: { value: null }, level: { value: 0 }, channel: { value: 0 }, srgb: { value: false }, pair: { value: false } },
+			uniforms: { map: { value: null }, level: { value: 0 }, channel: { value: 0 }, srgb: { value: false },
+				pair: { value: false } },
 			vertexShader: 'in vec3 position; void main() { gl_Position = vec4(position.xy, 0.0, 1.0); }',
 			fragmentShader: `precision highp float;
 				uniform sampler2D map; uniform int level, channel; uniform bool srgb, pair;
 				out vec4 color;
 				void main() {
 					vec4 c = texelFetch(map, ivec2(gl_FragCoord.xy), level);
-					if (srgb) c.rgb = mix(c.rgb * 12.92, 1.055 * pow(c.rgb, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c.rgb));
+					if (srgb) c.rgb = mix(c.rgb * 12.92, 1.055 * pow(c.rgb, vec3(1.0 / 2.4)) - 0.055,
+						step(0.0031308, c.rgb));
 					if (pair) { vec2 n = c.xy * 2.0 - 1.0; c.b = sqrt(max(1.0 - dot(n, n), 0.0)) * 0.5 + 0.5; }
 					color = channel == 0 ? vec4(c.rgb, 1.0) : channel == 1 ? c : vec4(vec3(c[channel - 2]), 1.0);
 				}`,
@@ -103,8 +117,8 @@ class LevelReader {
 	}
 }
 
-/* A frame that scrolls: dragged with the mouse, pinched with two fingers, Ctrl and the wheel (a pinch on most touchpads) zoom.
- * One finger scrolls by itself. zoomBy(powers of two, where in the frame). */
+/* A frame that scrolls: dragged with the mouse, pinched with two fingers, Ctrl and the wheel (a pinch on most
+ * touchpads) zoom. One finger scrolls by itself. zoomBy(powers of two, where in the frame). */
 function panAndPinch(frame, zoomBy) {
 	const held = new Map();
 	const apart = () => {
@@ -114,7 +128,8 @@ function panAndPinch(frame, zoomBy) {
 	const middle = () => {
 		const box = frame.getBoundingClientRect();
 		const points = [...held.values()];
-		return [0, 1].map((axis) => points.reduce((sum, p) => sum + (axis ? p.y - box.top : p.x - box.left), 0) / points.length);
+		return [0, 1].map((axis) => points.reduce((sum, p) => sum + (axis ? p.y - box.top : p.x - box.left),
+				0) / points.length);
 	};
 	const release = ({ pointerId }) => held.delete(pointerId);
 	frame.addEventListener('pointerdown', (event) => {
@@ -149,10 +164,13 @@ export class TextureInspector {
 		this.title = h('h2', {});
 		this.facts = h('p', { class: 'viewer-quiet' });
 		this.controls = h('div', { class: 'viewer-row' });
-		this.frame = h('div', { class: 'viewer-texels-frame', tabindex: '0', role: 'group', 'aria-label': text.textures }, this.canvas);
+		this.frame = h('div', { class: 'viewer-texels-frame', tabindex: '0', role: 'group',
+				'aria-label': text.textures }, this.canvas);
 		panAndPinch(this.frame, (by, at) => this.texture && this.zoomTo(this.state.zoom + by, at));
-		this.dialog = h('dialog', { class: 'viewer-dialog', onclose: () => this.drop(), onclick: (event) => event.target === this.dialog && this.dialog.close() },
-			h('div', { class: 'viewer-dialog-head' }, this.title, button(text.close, () => this.dialog.close())), this.facts, this.controls,
+		this.dialog = h('dialog', { class: 'viewer-dialog', onclose: () => this.drop(),
+				onclick: (event) => event.target === this.dialog && this.dialog.close() },
+			h('div', { class: 'viewer-dialog-head' }, this.title, button(text.close, () => this.dialog.close())),
+			this.facts, this.controls,
 			this.frame, this.levels = h('div'));
 		host.append(this.dialog);
 	}
@@ -189,16 +207,23 @@ export class TextureInspector {
 	build(count, picture) {
 		const { image } = this;
 		const format = formats[image.vk_format] ?? `VkFormat ${image.vk_format}`;
-		this.facts.textContent = [`${image.width} × ${image.height}`, format, `${count} ${count === 1 ? 'level' : 'levels'}`, size(image.bytes),
-			image.flags & c.IMAGE_NORMAL_XY ? 'normals in two channels' : null, image.flags & c.IMAGE_OPACITY_PACKED ? 'opacity packed into alpha' : null,
-			picture.userData.unpacked ? text.unpacked(picture.userData.unpacked) : null, image.flags & c.IMAGE_PLACEHOLDER ? 'stands in for a missing picture' : null].filter(Boolean).join(' · ');
-		const mip = slider({ label: text.mip, min: 0, max: count - 1, step: 1, value: 0, change: (level) => this.set({ level }),
+		this.facts.textContent = [`${image.width} × ${image.height}`, format,
+			`${count} ${count === 1 ? 'level' : 'levels'}`, size(image.bytes),
+			image.flags & c.IMAGE_NORMAL_XY ? 'normals in two channels' : null, image.flags & c.IMAGE_OPACITY_PACKED
+				? 'opacity packed into alpha' : null,
+			picture.userData.unpacked ? text.unpacked(picture.userData.unpacked) : null,
+			image.flags & c.IMAGE_PLACEHOLDER ? 'stands in for a missing picture' : null].filter(Boolean).join(' · ');
+		const mip = slider({ label: text.mip, min: 0, max: count - 1, step: 1, value: 0,
+				change: (level) => this.set({ level }),
 			say: (level) => `${level}: ${Math.max(1, image.width >> level)}×${Math.max(1, image.height >> level)}` });
 		mip.input.disabled = count < 2;
-		const channel = choice(text.channels, Object.entries(text.channel), 'rgb', (value) => this.set({ channel: value }));
-		this.zoom = slider({ label: text.zoom, min: nearest, max: farthest, step: 0.05, value: this.state.zoom, say: (value) => `${Math.round(2 ** value * 100)} %`, change: (value) => this.zoomTo(value) });
+		const channel = choice(text.channels, Object.entries(text.channel), 'rgb',
+			(value) => this.set({ channel: value }));
+		this.zoom = slider({ label: text.zoom, min: nearest, max: farthest, step: 0.05, value: this.state.zoom,
+				say: (value) => `${Math.round(2 ** value * 100)} %`, change: (value) => this.zoomTo(value) });
 		this.controls.replaceChildren(mip, channel, this.zoom);
-		const rows = count < 2 ? [] : picture.mipmaps.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)),
+		const rows = count < 2 ? [] : picture.mipmaps.map((level, i) =>
+				h('tr', {}, h('th', { scope: 'row' }, String(i)),
 			h('td', {}, `${level.width} × ${level.height}`), h('td', {}, size(level.data.byteLength))));
 		this.levels.replaceChildren(...(rows.length ? [table([text.mip, 'Texels', text.size], rows)] : []));
 	}

@@ -11,7 +11,8 @@ export function section(title, ...children) {
 
 export function table(heads, rows) {
 	return h('div', { class: 'viewer-scroll', tabindex: '0', role: 'group', 'aria-label': heads[0] },
-		h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))), h('tbody', {}, rows)));
+		h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))),
+			h('tbody', {}, rows)));
 }
 
 const perTriangle = { 0: 3, 1: 2, 2: 1 };
@@ -53,17 +54,22 @@ export function levelSection(levels, whole, chosen, choose) {
 	if (levels.length < 2) {
 		const [only] = levels;
 		return section(text.levels, h('p', { class: 'viewer-quiet' },
-			`${text.levelsOne}${only ? ` ${number(only.triangles)} ${text.triangles.toLowerCase()}, ${size(only.bytes)}.` : ''}`));
+			`${text.levelsOne}${only ? ` ${number(only.triangles)} ${text.triangles.toLowerCase()}, ${size(
+					only.bytes)}.` : ''}`));
 	}
-	const rows = levels.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)), h('td', {}, number(level.triangles)),
-		h('td', {}, number(level.vertices)), h('td', {}, size(level.bytes)), h('td', { title: level.error.toPrecision(3) }, share(level.error, whole))));
+	const rows = levels.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)),
+			h('td', {}, number(level.triangles)),
+		h('td', {}, number(level.vertices)), h('td', {}, size(level.bytes)),
+		h('td', { title: level.error.toPrecision(3) }, share(level.error, whole))));
 	const say = (level) => `${level}: ${number(levels[level].triangles)}`;
-	const bar = slider({ label: text.level, min: 0, max: levels.length - 1, step: 1, value: chosen, say, class: 'viewer-lod',
+	const bar = slider({ label: text.level, min: 0, max: levels.length - 1, step: 1, value: chosen, say,
+			class: 'viewer-lod',
 		change: (level) => {
 			mark(level);
 			choose(level);
 		} });
-	const mark = (level) => rows.forEach((row, i) => (i === level ? row.setAttribute('aria-current', 'true') : row.removeAttribute('aria-current')));
+	const mark = (level) => rows.forEach((row, i) =>
+			(i === level ? row.setAttribute('aria-current', 'true') : row.removeAttribute('aria-current')));
 	mark(chosen);
 	return section(text.levels, bar, table([text.level, text.triangles, text.vertices, text.size, text.error], rows),
 		h('p', { class: 'viewer-quiet' }, text.errorHint, '.'));
@@ -83,7 +89,8 @@ export function morphSection(group, changed) {
 		const get = () => list[0][0].morphTargetInfluences[list[0][1]];
 		before.set(name, get());
 		const low = Math.min(0, get());
-		const row = slider({ label: name, min: low, max: Math.max(1, get()), step: 0.01, value: get(), say: (value) => value.toFixed(2),
+		const row = slider({ label: name, min: low, max: Math.max(1, get()), step: 0.01, value: get(),
+				say: (value) => value.toFixed(2),
 			change: (value) => {
 				for (const [object, i] of list) object.morphTargetInfluences[i] = value;
 				changed();
@@ -120,7 +127,8 @@ export function morphSection(group, changed) {
 function lengths(values) {
 	const most = Math.max(...values);
 	const [factor, unit] = most >= 1 ? [1, 'm'] : most >= 0.01 ? [100, 'cm'] : [1000, 'mm'];
-	const say = (value) => (value >= 1000 ? number(Math.round(value)) : value === 0 ? '0' : value.toPrecision(value < 0.1 ? 1 : 3));
+	const say = (value) => (value >= 1000 ? number(Math.round(value)) : value === 0 ? '0'
+			: value.toPrecision(value < 0.1 ? 1 : 3));
 	return `${values.map((value) => say(value * factor)).join(' × ')}\u00a0${unit}`;
 }
 
@@ -131,7 +139,8 @@ export function factSection(group, box, meshletCount, joints) {
 	const facts = [[text.dimensions, dimensions], [text.meshes, number(meshes)]];
 	if (joints) facts.push([text.joints, number(joints)]);
 	if (meshletCount !== null) facts.push([text.meshletsCount, number(meshletCount)]);
-	return section(text.facts, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))));
+	return section(text.facts, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name),
+			h('dd', {}, value)))));
 }
 
 const memoryOf = (group) => {
@@ -148,7 +157,8 @@ const memoryOf = (group) => {
 		return levels || ((texture.image?.width ?? 0) * (texture.image?.height ?? 0) * 16) / 3;
 	};
 	group.traverse(({ geometry, material }) => {
-		for (const attribute of geometry ? [...Object.values(geometry.attributes), geometry.index] : []) add(attribute?.array, (array) => array.byteLength);
+		for (const attribute of geometry ? [...Object.values(geometry.attributes), geometry.index]
+				: []) add(attribute?.array, (array) => array.byteLength);
 		for (const each of [material].flat().filter(Boolean))
 			for (const value of Object.values(each)) if (value?.isTexture) add(value, picture);
 	});
@@ -158,7 +168,8 @@ const memoryOf = (group) => {
 /** What the newest picture took. Answers the section with refresh(costs). */
 export function costSection(group) {
 	const rows = Object.fromEntries(Object.entries(text.costOf).map(([name, label]) => [name, [label, h('dd')]]));
-	const made = section(text.costs, h('dl', {}, Object.values(rows).map(([label, value]) => h('div', {}, h('dt', {}, label), value))));
+	const made = section(text.costs, h('dl', {},
+			Object.values(rows).map(([label, value]) => h('div', {}, h('dt', {}, label), value))));
 	const memory = size(memoryOf(group));
 	made.refresh = ({ ms, draws, triangles }) => {
 		rows.ms[1].textContent = `${ms.toFixed(1)}\u00a0ms`;

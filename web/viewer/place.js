@@ -13,6 +13,8 @@ export function readPlace(word) {
 	const values = numbers.split('*').map(Number);
 	if (values.length !== 6 || !values.every(Number.isFinite)) return null;
 	const [index, time] = clip.split('*').map(Number);
-	return { from: values.slice(0, 3), to: values.slice(3), level: Number.isInteger(Number(level)) ? Math.max(0, Number(level)) : 0,
-		look: /^[a-z0-9]*$/.test(look) ? look : '', clip: clip && Number.isInteger(index) ? index : -1, time: Number.isFinite(time) ? time : 0 };
+	return { from: values.slice(0, 3), to: values.slice(3), level: Number.isInteger(Number(level))
+			? Math.max(0, Number(level)) : 0,
+		look: /^[a-z0-9]*$/.test(look) ? look : '', clip: clip && Number.isInteger(index) ? index : -1,
+		time: Number.isFinite(time) ? time : 0 };
 }

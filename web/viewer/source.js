@@ -3,12 +3,14 @@ import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 
 /** Where the daemon gives an asset's own files to read. */
-export const sourceUrl = (asset) => `/api/v1/assets/${asset.id}/source/${asset.path.split('/').map(encodeURIComponent).join('/')}`;
+export const sourceUrl = (asset) => `/api/v1/assets/${asset.id}/source/${asset.path.split('/')
+		.map(encodeURIComponent).join('/')}`;
 
 /** A group with `animations`, or an Error whose message is for people. */
 export async function loadSource(asset) {
 	const probe = await fetch(sourceUrl(asset), { method: 'HEAD' });
-	if (!probe.ok) throw new Error(probe.status === 403 ? 'this daemon does not hand out sources (--no-sources)' : `HTTP ${probe.status}`);
+	if (!probe.ok) throw new Error(probe.status === 403 ? 'this daemon does not hand out sources (--no-sources)'
+			: `HTTP ${probe.status}`);
 	const { scene, animations } = await new GLTFLoader().setMeshoptDecoder(MeshoptDecoder).loadAsync(sourceUrl(asset));
 	scene.animations = animations;
 	scene.userData = {};

@@ -1,11 +1,13 @@
-/* Renderer, light, free camera and what is drawn when: a picture is made when something changed, or while a clip plays. */
+/* Renderer, light, free camera and what is drawn when: a picture is made when something changed, or while a clip
+ * plays. */
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { colourOf, onTheme } from '../app/theme.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { distanceFor } from './frame.js';
 
-/* One WebGL context serves the page: what an asset's view leaves behind, the next one takes. Made anew, it costs a second. */
+/* One WebGL context serves the page: what an asset's view leaves behind, the next one takes. Made anew, it costs a
+ * second. */
 let spare = null;
 
 function makeSurface() {
@@ -31,7 +33,8 @@ function giveSurface(surface) {
 	renderer.setRenderTarget(null);
 	renderer.setScissorTest(false);
 	renderer.renderLists.dispose();
-	for (const { name } of [...canvas.attributes]) if (!['width', 'height'].includes(name)) canvas.removeAttribute(name);
+	for (const { name } of [...canvas.attributes]) if (!['width',
+			'height'].includes(name)) canvas.removeAttribute(name);
 	canvas.remove();
 	if (!spare && !renderer.getContext().isContextLost()) {
 		spare = surface;
@@ -185,7 +188,8 @@ export class Stage {
 		const { center, radius } = this.sphere;
 		const half = Math.tan(THREE.MathUtils.degToRad(fov / 2));
 		const direction = turn ? from.clone() : this.camera.position.clone().sub(this.controls.target).normalize();
-		const away = box.isEmpty() ? radius / half : Math.max(distanceFor(box, direction, half, this.camera.aspect), radius * 1e-3);
+		const away = box.isEmpty() ? radius / half : Math.max(distanceFor(box, direction, half, this.camera.aspect),
+			radius * 1e-3);
 		this.camera.position.copy(direction.multiplyScalar(away).add(center));
 		this.controls.target.copy(center);
 		this.controls.update();
@@ -233,7 +237,8 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** surroundings: 'room' is lit from all sides and by a sun, 'sun' by that alone, 'flat' the same from everywhere. */
+	/** surroundings: 'room' is lit from all sides and by a sun, 'sun' by that alone, 'flat' the same
+	 * from everywhere. */
 	setLight(surroundings, exposure) {
 		this.scene.environment = surroundings === 'room' ? this.surface.environment : null;
 		this.sun.intensity = { room: 1.5, sun: 3.5, flat: 0 }[surroundings];
@@ -246,7 +251,8 @@ export class Stage {
 	rayAt(x, y) {
 		const { left, top, width, height } = this.canvas.getBoundingClientRect();
 		const caster = new THREE.Raycaster();
-		caster.setFromCamera(new THREE.Vector2(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2), this.activeCamera());
+		caster.setFromCamera(new THREE.Vector2(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2),
+			this.activeCamera());
 		return caster;
 	}
 
@@ -266,10 +272,14 @@ export class Stage {
 	costs() {
 		const { memory, programs } = this.renderer.info;
 		const { geometries, textures } = memory;
-		return { ms: this.took ?? 0, draws: 0, triangles: 0, ...this.counts, geometries, textures, programs: programs.length };
+		return { ms: this.took ?? 0, draws: 0, triangles: 0, ...this.counts, geometries, textures,
+			programs: programs.length };
 	}
 
-	/** One picture of one side without helpers, as the canvas's data URL; `side` pixels square, or as it is on screen. */
+	/**
+	 * One picture of one side without helpers, as the canvas's data URL; `side` pixels square, or as it is on
+	 * screen.
+	 */
 	capture(which, side) {
 		const { helpers } = this;
 		const ratio = this.renderer.getPixelRatio();
@@ -304,7 +314,8 @@ export class Stage {
 
 /* Drawn over the surface: a little nearer, so that its own triangles do not hide it. */
 function makeWire() {
-	const wire = new THREE.MeshBasicMaterial({ wireframe: true, color: 0x0a0a0a, transparent: true, opacity: 0.55, toneMapped: false });
+	const wire = new THREE.MeshBasicMaterial({ wireframe: true, color: 0x0a0a0a, transparent: true, opacity: 0.55,
+			toneMapped: false });
 	wire.onBeforeCompile = (shader) => {
 		shader.vertexShader = shader.vertexShader.replace('#include <project_vertex>',
 			'#include <project_vertex>\n\tgl_Position.z -= 0.0004 * gl_Position.w;');

@@ -2,7 +2,8 @@
 export const text = {
 	view: (name) => `3D view of ${name}`,
 	viewRole: '3D view',
-	keys: 'Arrow keys turn the model, plus and minus move closer and away, F fits it into the view, P saves a picture, comma and full stop step through a clip.',
+	keys: 'Arrow keys turn the model, plus and minus move closer and away, F fits it into the view, P saves a ' +
+		'picture, comma and full stop step through a clip.',
 	loading: 'Loading the cooked model…',
 	noWebgl: 'This browser shows no 3D here: WebGL 2 is missing or switched off.',
 	nothing: 'Nothing to draw: this asset has no meshes.',
@@ -19,12 +20,17 @@ export const text = {
 		uv2: 'UV checker, set 2',
 	},
 	normalLines: 'Normals as lines',
-	tree: 'Parts', treeSearch: 'Find a part', treeMore: (count) => `and ${count} more; a search finds them`, hidePart: 'Hide', alone: 'Alone',
-	countOf: { triangles: (n) => `${n} triangles`, vertices: (n) => `${n} vertices`, draws: (n) => `${n} draws`, texels: (n) => `${n} texels per metre` },
-	light: 'Light', exposure: 'Exposure', surroundings: 'Surroundings', surroundingsOf: { room: 'Room', sun: 'Sun alone', flat: 'Even' },
-	costs: 'Costs', costOf: { ms: 'Picture took', draws: 'Draw calls', triangles: 'Triangles drawn', memory: 'Held on the card' },
+	tree: 'Parts', treeSearch: 'Find a part', treeMore: (count) => `and ${count} more; a search finds them`,
+	hidePart: 'Hide', alone: 'Alone',
+	countOf: { triangles: (n) => `${n} triangles`, vertices: (n) => `${n} vertices`, draws: (n) => `${n} draws`,
+		texels: (n) => `${n} texels per metre` },
+	light: 'Light', exposure: 'Exposure', surroundings: 'Surroundings',
+	surroundingsOf: { room: 'Room', sun: 'Sun alone', flat: 'Even' },
+	costs: 'Costs', costOf: { ms: 'Picture took', draws: 'Draw calls', triangles: 'Triangles drawn',
+		memory: 'Held on the card' },
 	link: 'Copy link', linkDone: 'A link to this view is copied.', linkHint: 'A link that opens this view again',
-	frameBack: 'One frame back', frameOn: 'One frame on', blend: 'Blend with', blendNone: 'nothing', blendShare: 'Share',
+	frameBack: 'One frame back', frameOn: 'One frame on', blend: 'Blend with', blendNone: 'nothing',
+	blendShare: 'Share',
 	wireframe: 'Wireframe',
 	bounds: 'Bounds',
 	skeleton: 'Skeleton',
@@ -87,6 +93,9 @@ export const text = {
 	hint: 'What to do',
 };
 
-export const slots = ['Base colour', 'Metallic, roughness', 'Normal', 'Occlusion', 'Emissive', 'Opacity', 'Specular', 'Specular colour',
-	'Clear coat', 'Clear coat roughness', 'Clear coat normal', 'Transmission', 'Sheen colour', 'Sheen roughness', 'Thickness', 'Anisotropy',
-	'Iridescence', 'Iridescence thickness', 'Diffuse transmission', 'Diffuse transmission colour', 'Roughness', 'Metallic', 'Bump'];
+export const slots = ['Base colour', 'Metallic, roughness', 'Normal', 'Occlusion', 'Emissive', 'Opacity', 'Specular',
+	'Specular colour',
+	'Clear coat', 'Clear coat roughness', 'Clear coat normal', 'Transmission', 'Sheen colour', 'Sheen roughness',
+	'Thickness', 'Anisotropy',
+	'Iridescence', 'Iridescence thickness', 'Diffuse transmission', 'Diffuse transmission colour', 'Roughness',
+	'Metallic', 'Bump'];

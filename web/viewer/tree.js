@@ -1,4 +1,5 @@
-/* The parts of a model as a tree: found by name or by a click into the picture, hidden, or shown alone, with what each costs. */
+/* The parts of a model as a tree: found by name or by a click into the picture, hidden, or shown alone, with what
+ * each costs. */
 import * as THREE from 'three';
 import { NONE, meshLevels } from '../client/hob-format.js';
 import { number } from '../app/format.js';
@@ -31,7 +32,10 @@ const isInside = (object, ancestor) => {
 	return false;
 };
 
-/** What drawing one object costs, and how finely its textures lie on it: "1,234 triangles, 700 vertices, 512 texels per metre". */
+/**
+ * What drawing one object costs, and how finely its textures lie on it: "1,234 triangles, 700 vertices, 512 texels
+ * per metre".
+ */
 export function costOf(group, object) {
 	const { meshes, geometry, pictures } = group.userData.cooked;
 	const sum = { triangles: 0, vertices: 0, draws: 0 };
@@ -46,10 +50,12 @@ export function costOf(group, object) {
 		if (full && mesh.topology === 0) sum.triangles += full.index_count / 3;
 		const ref = pictures.records[mesh.material]?.textures[0];
 		const image = ref === undefined || ref === NONE ? null : pictures.images[pictures.texrefs[ref].image];
-		if (image && mesh.uv_density) density = Math.max(density, mesh.uv_density * Math.max(image.width, image.height));
+		if (image && mesh.uv_density) density = Math.max(density,
+			mesh.uv_density * Math.max(image.width, image.height));
 	});
 	return [text.countOf.triangles(number(sum.triangles)), text.countOf.vertices(number(sum.vertices)),
-		sum.draws > 1 && text.countOf.draws(number(sum.draws)), density > 0 && text.countOf.texels(number(Math.round(density)))]
+		sum.draws > 1 && text.countOf.draws(number(sum.draws)),
+		density > 0 && text.countOf.texels(number(Math.round(density)))]
 		.filter(Boolean).join(', ');
 }
 
@@ -97,7 +103,8 @@ export class Tree {
 
 	/** The part that a ray meets first; null: none. */
 	pick(raycaster) {
-		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => object.visible && object.userData.hob);
+		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => object.visible
+				&& object.userData.hob);
 		this.choose(hit ? this.parts.find(({ object }) => object === hit.object)?.path ?? null : null);
 		return hit ?? null;
 	}
@@ -117,7 +124,8 @@ export class Tree {
 		if (this.parts.length < 2) return null;
 		const id = newId('search');
 		this.rows = h('ul', { class: 'viewer-tree' });
-		this.search = h('input', { id, type: 'search', value: this.words, placeholder: text.treeSearch, 'aria-label': text.treeSearch,
+		this.search = h('input', { id, type: 'search', value: this.words, placeholder: text.treeSearch,
+				'aria-label': text.treeSearch,
 			oninput: () => {
 				this.words = this.search.value;
 				this.draw();
@@ -130,7 +138,8 @@ export class Tree {
 		const here = path === this.picked;
 		const line = h('li', { 'aria-current': here ? 'true' : null },
 			button(name, () => this.choose(path), { class: 'viewer-link viewer-part', title: path.slice(1) }),
-			toggle(text.hidePart, this.hidden.has(path), (on) => this.set(() => this.hidden[on ? 'add' : 'delete'](path)),
+			toggle(text.hidePart, this.hidden.has(path),
+				(on) => this.set(() => this.hidden[on ? 'add' : 'delete'](path)),
 				{ 'aria-label': `${text.hidePart} ${name}` }),
 			toggle(text.alone, this.alone === path, (on) => this.set(() => (this.alone = on ? path : null)),
 				{ 'aria-label': `${text.alone} ${name}` }),

@@ -13,7 +13,8 @@ import { clock } from '../app/format.js';
 import { Clips } from './clips.js';
 import { button, choice, h, slider, toggle } from './dom.js';
 import { boxOf } from './frame.js';
-import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton, showMeshlets } from './looks.js';
+import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton,
+	showMeshlets } from './looks.js';
 import { TextureInspector, materialSection } from './materials.js';
 import { costSection, factSection, levelSection, lightSection, measureLevels, morphSection } from './panel.js';
 import { readPlace, writePlace } from './place.js';
@@ -88,7 +89,8 @@ class Viewer {
 	dressCanvas(canvas) {
 		const { signal } = this.ends;
 		for (const [name, value] of Object.entries({ class: 'viewer-canvas', tabindex: '0', role: 'application',
-			'aria-roledescription': text.viewRole, 'aria-label': text.view(this.asset.path), 'aria-describedby': 'viewer-keys' }))
+			'aria-roledescription': text.viewRole, 'aria-label': text.view(this.asset.path),
+			'aria-describedby': 'viewer-keys' }))
 			canvas.setAttribute(name, value);
 		canvas.addEventListener('keydown', (event) => this.press(event), { signal });
 		let down = null;
@@ -220,7 +222,8 @@ class Viewer {
 		const place = file ? [file, line, line && column].filter(Boolean).join(':') : '';
 		const message = error.message ?? error.detail ?? '';
 		this.alert.replaceChildren(
-			h('div', { class: 'viewer-alert-head' }, h('strong', {}, error.code || error.location ? text.failed : title),
+			h('div', { class: 'viewer-alert-head' },
+				h('strong', {}, error.code || error.location ? text.failed : title),
 				button('×', () => this.hideError(), { class: 'viewer-button viewer-x', 'aria-label': text.hide })),
 			h('p', {}, message), place ? h('p', { class: 'viewer-place' }, h('code', {}, place)) : '',
 			error.hint ? h('p', {}, h('b', {}, `${text.hint}: `), error.hint) : '',
@@ -289,7 +292,8 @@ class Viewer {
 		if (!place) return;
 		if (place.level > 0 && place.level < this.levels.length) this.setLod(place.level);
 		if (text.looks[place.look]) this.setLook(place.look);
-		if (place.clip >= 0 && place.clip < (this.clips.names?.length ?? 0)) this.clips.choose(place.clip, { time: place.time });
+		if (place.clip >= 0 && place.clip < (this.clips.names?.length ?? 0)) this.clips.choose(place.clip,
+			{ time: place.time });
 		this.stage.place(place);
 		this.buildTools();
 		this.buildPanel();
@@ -298,7 +302,8 @@ class Viewer {
 	async copyLink() {
 		const { lod: level, look, clips } = this;
 		const address = new URL(location.href);
-		address.searchParams.set('view', writePlace({ ...this.stage.where(), level, look, clip: clips.clip, time: clips.time }));
+		address.searchParams.set('view', writePlace({ ...this.stage.where(), level, look, clip: clips.clip,
+				time: clips.time }));
 		history.replaceState(history.state, '', address);
 		await navigator.clipboard?.writeText(address.href);
 		this.say(text.linkDone);
@@ -348,9 +353,11 @@ class Viewer {
 			this.divider.style.setProperty('--at', `${at * 100}%`);
 			this.stage.invalidate();
 		};
-		const bar = slider({ label: text.compareAt, min: 0, max: 100, step: 1, value: this.stage.split * 100, say: (at) => `${at} %`, change: (at) => move(at / 100) });
+		const bar = slider({ label: text.compareAt, min: 0, max: 100, step: 1, value: this.stage.split * 100,
+				say: (at) => `${at} %`, change: (at) => move(at / 100) });
 		this.divider.replaceChildren(h('span', { class: 'viewer-side viewer-side-source' }, text.source),
-			h('span', { class: 'viewer-side viewer-side-cooked' }, text.cooked), h('span', { class: 'viewer-edge' }), bar);
+			h('span', { class: 'viewer-side viewer-side-cooked' }, text.cooked),
+			h('span', { class: 'viewer-edge' }), bar);
 		move(this.stage.split);
 	}
 
@@ -373,15 +380,21 @@ class Viewer {
 					this.gridOff = !on;
 					this.drawGrid();
 				})],
-			[this.cameras.length > 0 && choice(text.camera, [['-1', text.orbit], ...this.cameras.map((camera, i) => [String(i), camera.userData.name || camera.name])],
-				String(this.cameras.indexOf(this.stage.through)), (value) => this.lookThrough(Number(value)), { 'data-choice': 'camera' }),
-			this.model.userData.variants?.length > 0 && choice(text.variant, [['', text.noVariant], ...this.model.userData.variants.map((name) => [name, name])],
+			[this.cameras.length > 0 && choice(text.camera,
+					[['-1', text.orbit], ...this.cameras.map((camera, i) =>
+						[String(i), camera.userData.name || camera.name])],
+				String(this.cameras.indexOf(this.stage.through)), (value) => this.lookThrough(Number(value)),
+				{ 'data-choice': 'camera' }),
+			this.model.userData.variants?.length > 0
+				&& choice(text.variant, [['', text.noVariant],
+						...this.model.userData.variants.map((name) => [name, name])],
 				this.variant, (name) => {
 					this.variant = name;
 					selectVariant(this.model, name);
 					this.stage.invalidate();
 				}),
-			isGltf(this.asset) && (this.compareButton = toggle(text.compare, Boolean(this.source), (on) => this.setCompare(on))),
+			isGltf(this.asset) && (this.compareButton = toggle(text.compare, Boolean(this.source),
+					(on) => this.setCompare(on))),
 			button(text.link, () => this.copyLink(), { title: text.linkHint }),
 			button(text.picture, () => this.savePicture()),
 			button(text.fit, () => this.fit(), { title: text.fitHint })],
@@ -394,10 +407,14 @@ class Viewer {
 		this.morphs = morphSection(this.model, () => this.stage.invalidate());
 		this.factsHost = h('div');
 		this.drawFacts();
-		const notes = this.problems.length ? h('ul', { class: 'viewer-notes' }, this.problems.map((each) => h('li', {}, each))) : null;
-		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod, (lod) => this.setLod(lod)), this.morphs,
-			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)), this.tree.section(), notes,
-			lightSection(this.light, (surroundings, exposure) => this.stage.setLight(surroundings, exposure)), this.factsHost,
+		const notes = this.problems.length ? h('ul', { class: 'viewer-notes' },
+			this.problems.map((each) => h('li', {}, each))) : null;
+		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod,
+				(lod) => this.setLod(lod)), this.morphs,
+			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)),
+			this.tree.section(), notes,
+			lightSection(this.light, (surroundings, exposure) => this.stage.setLight(surroundings, exposure)),
+			this.factsHost,
 			this.buildCosts()].filter(Boolean));
 	}
 
@@ -425,7 +442,8 @@ class Viewer {
 	}
 
 	savePicture() {
-		const link = h('a', { href: this.stage.capture('cooked'), download: `${this.asset.path.split('/').pop()}.png` });
+		const link = h('a', { href: this.stage.capture('cooked'),
+				download: `${this.asset.path.split('/').pop()}.png` });
 		link.click();
 	}
 
@@ -478,8 +496,10 @@ class Viewer {
 
 /**
  * @param {HTMLElement} element  stays the caller's
- * @param {{asset: object, events?: {listen(callback: (event: {kind: string, data: any}) => void): () => void}, signal?: AbortSignal}} options
- * @returns {Promise<{destroy(): void, capture(which: 'cooked' | 'source', side?: number): string}>} when the first picture is there, or its error
+ * @param {{asset: object, events?: {listen(callback: (event: {kind: string, data: any}) => void): () => void}, signal?:
+ * AbortSignal}} options
+ * @returns {Promise<{destroy(): void, capture(which: 'cooked' | 'source', side?: number): string}>} when the first
+ * picture is there, or its error
  */
 export async function mountViewer(element, options) {
 	const viewer = new Viewer(element, options);

@@ -24,40 +24,55 @@ function Viewer({ asset }) {
 		const stop = new AbortController();
 		setError(null);
 		import('../../viewer/viewer.js')
-			.then(({ mountViewer }) => stop.signal.aborted || mountViewer(place.current, { asset, events: { listen }, signal: stop.signal }))
+			.then(({ mountViewer }) => stop.signal.aborted
+					|| mountViewer(place.current, { asset, events: { listen }, signal: stop.signal }))
 			.catch((reason) => stop.signal.aborted || setError(reason));
 		return () => {
 			stop.abort();
 			place.current?.replaceChildren();
 		};
 	}, [asset.id]);
-	return html`<section class="viewer" aria-labelledby="view"><h2 class="hidden" id="view">${words.view}</h2><div class="canvas" ref=${place} />${error && html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
+	return html`<section class="viewer" aria-labelledby="view"><h2 class="hidden" id="view">${words.view}</h2>
+			<div class="canvas" ref=${place} />${error
+				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
 function Facts({ asset }) {
 	const { stats, bytes } = asset;
-	const textures = asset.outputs.reduce((sum, output) => sum + (output.name.startsWith('textures/') ? output.size : 0), 0);
+	const textures = asset.outputs.reduce((sum, output) => sum
+			+ (output.name.startsWith('textures/') ? output.size : 0), 0);
 	const facts = [
-		[words.facts.triangles, stats?.triangles != null && number(stats.triangles)], [words.facts.vertices, stats?.vertices != null && number(stats.vertices)],
-		[words.facts.lods, stats?.lods > 0 && number(stats.lods)], [words.facts.materials, stats?.materials > 0 && number(stats.materials)],
-		[words.facts.textures, stats?.textures > 0 && html`${number(stats.textures)} <small>${size(textures)}</small>`], [words.facts.animations, stats?.animations > 0 && number(stats.animations)],
-		[words.facts.source, html`${size(bytes.inputs)} ${bytes.inputs > bytes.source && html`<small>${words.ownFile(size(bytes.source))}</small>`}`], [words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
-		[words.facts.time, asset.cook_ms > 0 && duration(asset.cook_ms)], [words.facts.when, asset.cooked_at && html`<${Time} at=${asset.cooked_at} />`],
+		[words.facts.triangles, stats?.triangles != null && number(stats.triangles)],
+		[words.facts.vertices, stats?.vertices != null && number(stats.vertices)],
+		[words.facts.lods, stats?.lods > 0 && number(stats.lods)],
+		[words.facts.materials, stats?.materials > 0 && number(stats.materials)],
+		[words.facts.textures, stats?.textures > 0 && html`${number(stats.textures)} <small>${size(textures)}</small>`],
+		[words.facts.animations, stats?.animations > 0 && number(stats.animations)],
+		[words.facts.source, html`${size(bytes.inputs)} ${bytes.inputs > bytes.source
+				&& html`<small>${words.ownFile(size(bytes.source))}</small>`}`],
+				[words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
+		[words.facts.time, asset.cook_ms > 0 && duration(asset.cook_ms)],
+		[words.facts.when, asset.cooked_at && html`<${Time} at=${asset.cooked_at} />`],
 	];
-	return html`<dl class="strip">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+	return html`<dl class="strip">${facts.filter(([, value]) => value)
+			.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function Budget({ label, used, limit, format }) {
 	if (!limit || used == null) return null;
 	const over = used > limit;
-	return html`<div class="budget"><span>${label}</span><meter min="0" max=${limit} value=${Math.min(used, limit)} class=${over ? 'over' : ''} aria-label=${label} />
-		<span class=${over ? 'tone-bad' : 'quiet'}>${format(used)} ${words.of} ${format(limit)}${over ? ` (${words.overBudget})` : ''}</span></div>`;
+	return html`<div class="budget"><span>${label}</span>
+			<meter min="0" max=${limit} value=${Math.min(used, limit)} class=${over ? 'over' : ''}
+				aria-label=${label} />
+		<span class=${over ? 'tone-bad' : 'quiet'}>${format(used)} ${words.of} ${format(limit)}
+			${over ? ` (${words.overBudget})` : ''}</span></div>`;
 }
 
 function Budgets({ asset }) {
 	const budget = asset.settings?.budget ?? {};
 	if (!budget.triangles && !budget.bytes) return null;
-	return html`<div class="budgets"><${Budget} label=${words.budgetTriangles} used=${asset.stats?.triangles} limit=${budget.triangles} format=${number} />
+	return html`<div class="budgets"><${Budget} label=${words.budgetTriangles} used=${asset.stats?.triangles}
+			limit=${budget.triangles} format=${number} />
 		<${Budget} label=${words.budgetBytes} used=${asset.bytes.cooked} limit=${budget.bytes} format=${size} /></div>`;
 }
 
@@ -68,15 +83,22 @@ function Head({ asset }) {
 		await api.post(`/api/v1/assets/${asset.id}/cook`, { force: true });
 		return words.cookAsked;
 	};
-	return html`<nav class="crumbs" aria-label=${words.crumbs}><a href="/ui/assets">${text.nav.assets}</a><${Icon} name="right" /><a href="/ui/assets?root=${encodeURIComponent(asset.root)}">${asset.root}</a>
-			${parts.map((part, at) => html`<${Icon} name="right" /><a href="/ui/assets${api.query({ root: asset.root, q: `${parts.slice(0, at + 1).join('/')}/` })}">${part}</a>`)}</nav>
+	return html`<nav class="crumbs" aria-label=${words.crumbs}><a href="/ui/assets">${text.nav.assets}</a>
+			<${Icon} name="right" /><a href="/ui/assets?root=${encodeURIComponent(asset.root)}">${asset.root}</a>
+			${parts.map((part, at) => html`<${Icon} name="right" />
+					<a href="/ui/assets${api.query({ root: asset.root, q: `${parts.slice(0, at + 1).join('/')}/` })}">
+						${part}</a>`)}</nav>
 		<div class="head"><h1><${Breakable} path=${name} /></h1><${State} state=${stateOf(asset)} />
-			${asset.warnings > 0 && html`<a class="warned" href="?tab=why"><${Icon} name="stale" /> ${plural(asset.warnings, text.warningWord)}</a>`}
-			<div class="actions"><${ActionButton} run=${again} icon="again">${words.cookAgain}</${ActionButton}></div></div>`;
+			${asset.warnings > 0 && html`<a class="warned" href="?tab=why">
+					<${Icon} name="stale" /> ${plural(asset.warnings, text.warningWord)}</a>`}
+			<div class="actions"><${ActionButton} run=${again} icon="again">${words.cookAgain}</${ActionButton}>
+			</div></div>`;
 }
 
 function Tabs({ now, address }) {
-	return html`<nav class="tabs" aria-label=${words.tabsLabel}>${Object.keys(tabs).map((name) => html`<a href="${address}${address.includes('?') ? '&' : '?'}tab=${name}" aria-current=${now === name ? 'page' : undefined}>${words.tabs[name]}</a>`)}</nav>`;
+	return html`<nav class="tabs" aria-label=${words.tabsLabel}>
+			${Object.keys(tabs).map((name) => html`<a href="${address}${address.includes('?') ? '&' : '?'}tab=${name}"
+				aria-current=${now === name ? 'page' : undefined}>${words.tabs[name]}</a>`)}</nav>`;
 }
 
 function Page({ asset, query }) {
@@ -86,20 +108,26 @@ function Page({ asset, query }) {
 	return html`<${Head} asset=${asset} />
 		${asset.error && html`<${Fault} error=${asset.error} asset=${asset} good=${asset.outputs.length > 0} />`}
 		<${Facts} asset=${asset} /><${Budgets} asset=${asset} />
-		${asset.outputs.length > 0 ? html`<${Viewer} asset=${asset} />` : !asset.error && html`<section class="panel"><${Loading} label=${text.stateMeaning[asset.state]} /></section>`}
+		${asset.outputs.length > 0 ? html`<${Viewer} asset=${asset} />` : !asset.error
+				&& html`<section class="panel"><${Loading} label=${text.stateMeaning[asset.state]} /></section>`}
 		<${Tabs} now=${now} address=${address} />
 		<${Tab} asset=${asset} key=${asset.id} query=${query} />`;
 }
 
 export function Asset({ below, query }) {
 	const mine = (event) => event.kind === 'asset' && (event.data.asset === below || event.data.id === query.id);
-	const found = useResource(query.id ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`, { on: mine });
+	const found = useResource(query.id ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`,
+		{ on: mine });
 	const id = query.id ?? found.data?.items[0]?.id;
-	const asset = useResource(id && `/api/v1/assets/${id}`, { on: (event) => ['asset', 'job'].includes(event.kind) && (event.data.id === id || event.data.asset === below) });
+	const asset = useResource(id && `/api/v1/assets/${id}`,
+		{ on: (event) => ['asset', 'job'].includes(event.kind)
+			&& (event.data.id === id || event.data.asset === below) });
 	const name = (asset.data?.path ?? below).split('/').at(-1);
 	useTitle(name);
 	if (asset.error?.status === 404 || (!id && found.data))
-		return html`<section class="panel"><${Empty} heading="h1" icon="search" title=${words.notFound}><p>${words.notFoundDetail} <a href="/ui/assets${api.query({ q: name })}">${name || text.nav.assets}</a></p></${Empty}></section>`;
+		return html`<section class="panel"><${Empty} heading="h1" icon="search" title=${words.notFound}>
+				<p>${words.notFoundDetail} <a href="/ui/assets${api.query({ q: name })}">${name || text.nav.assets}</a>
+				</p></${Empty}></section>`;
 	if (!id) return html`<${Resource} from=${found}>${() => null}</${Resource}>`;
 	return html`<${Resource} from=${asset}>${(data) => html`<${Page} asset=${data} query=${query} />`}</${Resource}>`;
 }

@@ -9,7 +9,8 @@ import { Icon, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.compare;
 const tones = {
-	bad: ['failed', 'bad'], warn: ['stale', 'warn'], note: ['queued', 'work'], good: ['fresh', 'good'], same: ['missing', 'quiet'],
+	bad: ['failed', 'bad'], warn: ['stale', 'warn'], note: ['queued', 'work'], good: ['fresh', 'good'],
+	same: ['missing', 'quiet'],
 };
 const views = ['corner', 'front', 'back', 'left', 'right', 'top', 'bottom'];
 const modes = ['side', 'slider', 'blink', 'difference'];
@@ -37,9 +38,11 @@ function Numbers({ numbers }) {
 	const [all, setAll] = useState(false);
 	const shown = all ? numbers : numbers.filter(({ tone }) => tone !== 'same');
 	return html`${shown.length > 0 && html`<div class="scroll" tabindex="0"><table class="numbers">
-		<thead><tr><th scope="col"><span class="hidden">${words.what}</span></th><th scope="col" class="num">${words.before}</th>
+		<thead><tr><th scope="col"><span class="hidden">${words.what}</span></th>
+				<th scope="col" class="num">${words.before}</th>
 			<th scope="col" class="num">${words.after}</th><th scope="col" class="num">${words.change}</th></tr></thead>
-		<tbody>${shown.map(({ name, unit, from, to, tone }) => html`<tr data-number=${name}><td>${words.numbers[name] ?? name}</td>
+		<tbody>${shown.map(({ name, unit, from, to, tone }) =>
+				html`<tr data-number=${name}><td>${words.numbers[name] ?? name}</td>
 			<td class="num">${measure(from, unit)}</td><td class="num">${measure(to, unit)}</td>
 			<td class="num"><${Difference} ...${{ from, to, unit, tone }} /></td></tr>`)}</tbody></table></div>`}
 		<div class="body"><button type="button" class="small" aria-pressed=${String(all)} onClick=${() => setAll(!all)}>
@@ -49,23 +52,28 @@ function Numbers({ numbers }) {
 function Changes({ changes, leftOut }) {
 	const [all, setAll] = useState(false);
 	const shown = all ? changes : changes.slice(0, SHOWN);
-	return html`<ul class="lines told">${shown.map((each) => html`<li data-part=${each.part}><${Tone} tone=${each.tone} />
+	return html`<ul class="lines told">${shown.map((each) =>
+			html`<li data-part=${each.part}><${Tone} tone=${each.tone} />
 			<span class="name">${each.text}</span></li>`)}</ul>
-		${changes.length > shown.length && html`<div class="body"><button type="button" class="small" onClick=${() => setAll(true)}>
+		${changes.length > shown.length && html`<div class="body">
+				<button type="button" class="small" onClick=${() => setAll(true)}>
 			${words.showAll(number(changes.length))}</button></div>`}
 		${leftOut > 0 && html`<div class="body quiet">${words.leftOut(number(leftOut))}</div>`}`;
 }
 
 const place = { before: '0%', after: '50%', difference: '100%' };
-const Square = ({ url, which, style, hidden }) => html`<div class="shot" role="img" aria-label=${words.squares[which]} aria-hidden=${hidden}
+const Square = ({ url, which, style, hidden }) =>
+	html`<div class="shot" role="img" aria-label=${words.squares[which]} aria-hidden=${hidden}
 	style=${{ backgroundImage: `url("${url}")`, backgroundPositionX: place[which], ...style }} />`;
 
 function Slider({ url }) {
 	const [at, setAt] = useState(50);
 	return html`<div class="over"><${Square} url=${url} which="before" />
-			<${Square} url=${url} which="after" style=${{ clipPath: `inset(0 0 0 ${at}%)` }} /><span class="cut" style=${{ left: `${at}%` }} /></div>
+			<${Square} url=${url} which="after" style=${{ clipPath: `inset(0 0 0 ${at}%)` }} />
+			<span class="cut" style=${{ left: `${at}%` }} /></div>
 		<label class="slide">${words.squares.before}
-			<input type="range" min="0" max="100" value=${at} aria-label=${words.slide} onInput=${(event) => setAt(Number(event.target.value))} />
+			<input type="range" min="0" max="100" value=${at} aria-label=${words.slide}
+				onInput=${(event) => setAt(Number(event.target.value))} />
 			${words.squares.after}</label>`;
 }
 
@@ -112,19 +120,23 @@ function Pictures({ asset, from, to }) {
 	const strip = useStrip(`/api/v1/assets/${asset.id}/compare/picture${query({ from, to, view, size: 512 })}`);
 	const Show = shows[mode];
 	return html`<div class="pictures"><div class="bar" role="group" aria-label=${words.pictures}>
-			${modes.map((each) => html`<button type="button" class="small" aria-pressed=${String(each === mode)} onClick=${() => setMode(each)}>
+			${modes.map((each) => html`<button type="button" class="small" aria-pressed=${String(each === mode)}
+					onClick=${() => setMode(each)}>
 				${words.modes[each]}</button>`)}
 			<label>${words.view} <select value=${view} onChange=${(event) => setView(event.target.value)}>
 				${views.map((each) => html`<option value=${each}>${words.views[each]}</option>`)}</select></label></div>
 		${strip.good ? html`<${Show} url=${strip.url} />`
-			: strip.good === false ? html`<p class="quiet">${words.noPicture}</p>` : html`<${Loading} label=${words.drawing} />`}</div>`;
+			: strip.good === false ? html`<p class="quiet">${words.noPicture}</p>`
+				: html`<${Loading} label=${words.drawing} />`}</div>`;
 }
 
 /** from, to: keys of cooks, or what else the API takes for one. */
 export function Compare({ asset, from, to, actions }) {
 	const found = useResource(`/api/v1/assets/${asset.id}/compare${query({ from, to })}`);
-	return html`<${Panel} id="diff" title=${words.title} actions=${actions}><${Resource} from=${found}>${(data) => (data.equal
+	return html`<${Panel} id="diff" title=${words.title} actions=${actions}>
+			<${Resource} from=${found}>${(data) => (data.equal
 		? html`<p class="body quiet" id="equal">${words.equal}</p>`
-		: html`<${Changes} changes=${data.changes} leftOut=${data.left_out} /><${Pictures} asset=${asset} from=${from} to=${to} />
+		: html`<${Changes} changes=${data.changes} leftOut=${data.left_out} />
+			<${Pictures} asset=${asset} from=${from} to=${to} />
 			<${Numbers} numbers=${data.numbers} />`)}</${Resource}></${Panel}>`;
 }

@@ -11,7 +11,8 @@ import { reasonText } from './asset_why.js';
 const words = text.history;
 
 const Result = ({ result }) => {
-	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
+	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'],
+		failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[result] ?? result}</span>`;
 };
 
@@ -20,10 +21,12 @@ function Trend({ versions }) {
 	if (good.length < 2) return null;
 	const series = [
 		{ label: words.cookedSize, tone: 'accent', format: size, values: good.map((version) => version.cooked_bytes) },
-		{ label: words.triangles, tone: 'work', format: number, values: good.map((version) => version.stats.triangles ?? null) },
+		{ label: words.triangles, tone: 'work', format: number,
+			values: good.map((version) => version.stats.triangles ?? null) },
 	];
 	const [first, last] = [good[0], good.at(-1)];
-	return html`<${Panel} id="trend" title=${words.trend} actions=${html`<${Legend} series=${series} />`}><div class="body"><${Chart} times=${good.map((version) => Date.parse(version.at) / 1000)} series=${series}
+	return html`<${Panel} id="trend" title=${words.trend} actions=${html`<${Legend} series=${series} />`}>
+			<div class="body"><${Chart} times=${good.map((version) => Date.parse(version.at) / 1000)} series=${series}
 		label=${words.trendLabel(size(first.cooked_bytes), size(last.cooked_bytes), good.length)} /></div></${Panel}>`;
 }
 
@@ -37,7 +40,8 @@ function Pickers({ good, from, to, pick }) {
 		${select(words.to, to.job, (job) => pick([from.job, job]))}</span>`;
 }
 
-const hashes = ({ outputs }) => outputs.filter(({ name }) => name !== 'report').map(({ name, hash }) => `${name} ${hash}`).sort().join();
+const hashes = ({ outputs }) => outputs.filter(({ name }) => name !== 'report')
+	.map(({ name, hash }) => `${name} ${hash}`).sort().join();
 
 function Versions({ versions, asset }) {
 	const good = versions.filter((version) => version.outputs.length > 0);
@@ -48,9 +52,20 @@ function Versions({ versions, asset }) {
 	return html`<${Trend} versions=${versions} />
 		${from && to && html`<${Compare} asset=${asset} from=${from.key} to=${to.key}
 			actions=${html`<${Pickers} ...${{ good, from, to, pick }} />`} />`}
-		<${Panel} id="versions" title=${words.all}><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.when}</th><th scope="col">${words.result}</th><th scope="col">${words.reason}</th><th scope="col" class="num">${words.triangles}</th><th scope="col" class="num">${words.cookedSize}</th><th scope="col" class="num">${words.cookTime}</th></tr></thead>
-			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} /></td><td><${Result} result=${version.result} /></td><td class="anywhere">${version.reason.map((reason) => reasonText(reason, asset.path)).join('; ')}${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>
-				<td class="num">${number(version.stats?.triangles)}</td><td class="num">${version.cooked_bytes > 0 ? size(version.cooked_bytes) : ''}</td><td class="num">${version.cook_ms > 0 ? duration(version.cook_ms) : ''}</td></tr>`)}</tbody></table></div></${Panel}>`;
+		<${Panel} id="versions" title=${words.all}>
+			<div class="scroll" tabindex="0"><table>
+				<thead><tr><th scope="col">${words.when}</th><th scope="col">${words.result}</th>
+					<th scope="col">${words.reason}</th><th scope="col" class="num">${words.triangles}</th>
+					<th scope="col" class="num">${words.cookedSize}</th>
+					<th scope="col" class="num">${words.cookTime}</th></tr></thead>
+			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} /></td>
+					<td><${Result} result=${version.result} /></td>
+					<td class="anywhere">${version.reason.map((reason) => reasonText(reason, asset.path)).join('; ')}
+						${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>
+				<td class="num">${number(version.stats?.triangles)}</td>
+				<td class="num">${version.cooked_bytes > 0 ? size(version.cooked_bytes) : ''}</td>
+				<td class="num">${version.cook_ms > 0 ? duration(version.cook_ms) : ''}</td></tr>`)}</tbody></table>
+				</div></${Panel}>`;
 }
 
 /* A cook that made the same as the one before, as the final one of a preview may, is told of by its job alone. */

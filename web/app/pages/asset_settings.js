@@ -28,39 +28,55 @@ function nest(flat) {
 }
 
 /** The schema itself, or what its $ref names. */
-const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce((value, name) => value?.[name], schema) : schema);
+const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce((value, name) => value?.[name],
+		schema) : schema);
 
 /** The schema's keys with dots: [{path, type, description, ...}]. */
-const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {}).filter(([name]) => !['$schema', 'calculate_LODs'].includes(name))
-	.flatMap(([name, one]) => (one.type === 'object' ? keysOf(one, `${prefix}${name}.`) : [{ path: prefix + name, ...one }]));
+const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {})
+	.filter(([name]) => !['$schema', 'calculate_LODs'].includes(name))
+	.flatMap(([name, one]) => (one.type === 'object' ? keysOf(one, `${prefix}${name}.`)
+			: [{ path: prefix + name, ...one }]));
 
 function Control({ setting, value, change, labelled }) {
-	if (setting.type === 'boolean') return html`<input type="checkbox" id=${labelled} checked=${value} onChange=${(event) => change(event.target.checked)} />`;
+	if (setting.type === 'boolean') return html`<input type="checkbox" id=${labelled} checked=${value}
+			onChange=${(event) => change(event.target.checked)} />`;
 	const choices = setting.enum ?? words.steps[setting.path];
 	if (choices) {
 		const all = choices.includes(value) ? choices : [...choices, value].sort((a, b) => a - b);
-		return html`<select id=${labelled} value=${value} onChange=${(event) => change(setting.enum ? event.target.value : Number(event.target.value))}>${all.map((choice) => html`<option value=${choice}>${words.choices[setting.path]?.[choice] ?? (words.units[setting.path] ? `${choice} ${words.units[setting.path]}` : choice)}</option>`)}</select>`;
+		return html`<select id=${labelled} value=${value}
+				onChange=${(event) => change(setting.enum ? event.target.value : Number(event.target.value))}>
+				${all.map((choice) => html`<option value=${choice}>
+					${words.choices[setting.path]?.[choice]
+						?? (words.units[setting.path] ? `${choice} ${words.units[setting.path]}` : choice)}</option>`)}
+						</select>`;
 	}
 	if (setting.type === 'string')
-		return html`<input type="text" id=${labelled} value=${value ?? ''} spellcheck="false" onInput=${(event) => change(event.target.value)} />`;
+		return html`<input type="text" id=${labelled} value=${value ?? ''} spellcheck="false"
+				onInput=${(event) => change(event.target.value)} />`;
 	const whole = setting.type === 'integer';
-	return html`<input type="number" id=${labelled} value=${whole ? value : Number(Number(value).toPrecision(6))} min=${setting.minimum} max=${setting.maximum} step=${whole ? 1 : 'any'}
-		onInput=${(event) => event.target.value !== '' && event.target.checkValidity() && change(Number(event.target.value))} />${words.units[setting.path] && html` <span class="quiet">${words.units[setting.path]}</span>`}`;
+	return html`<input type="number" id=${labelled} value=${whole ? value : Number(Number(value).toPrecision(6))}
+			min=${setting.minimum} max=${setting.maximum} step=${whole ? 1 : 'any'}
+		onInput=${(event) => event.target.value !== '' && event.target.checkValidity()
+				&& change(Number(event.target.value))} />
+				${words.units[setting.path] && html` <span class="quiet">${words.units[setting.path]}</span>`}`;
 }
 
 function Origin({ origin, sidecar }) {
 	if (origin === 'default') return html`<span class="origin quiet">${words.origins.default}</span>`;
 	const own = origin === sidecar;
-	return html`<span class="origin ${own ? 'own' : ''}" title=${origin}><${Icon} name=${own ? 'assets' : 'folder'} />${own ? words.origins.own : origin}</span>`;
+	return html`<span class="origin ${own ? 'own' : ''}" title=${origin}><${Icon} name=${own ? 'assets' : 'folder'} />
+			${own ? words.origins.own : origin}</span>`;
 }
 
-const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : typeof value === 'boolean' ? (value ? text.yes : text.no) : value);
+const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : typeof value === 'boolean'
+		? (value ? text.yes : text.no) : value);
 
 /* ", 1 to 7, default 7": what may be written, where the schema says so. */
 function limits({ path, type, minimum, maximum, default: standard }) {
 	const named = words.choices[path]?.[standard] ?? say(standard);
 	const ranged = (type === 'integer' || type === 'number') && maximum !== undefined && maximum < 4294967295;
-	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined ? '' : `, ${words.standard(named)}`}`;
+	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined ? ''
+			: `, ${words.standard(named)}`}`;
 }
 
 function Row({ setting, data, drafts, draft }) {
@@ -70,20 +86,29 @@ function Row({ setting, data, drafts, draft }) {
 	const own = data.origins[path] === data.sidecar.path;
 	const value = changed && drafts[path] !== null ? drafts[path] : at(data.settings, path);
 	const id = `setting-${path.replaceAll('.', '-')}`;
-	return html`<div class="setting ${changed ? 'draft' : ''}"><div><label for=${id}>${label}</label><p class="quiet" title=${setting.description}>${help ?? setting.description}
+	return html`<div class="setting ${changed ? 'draft' : ''}">
+			<div><label for=${id}>${label}</label><p class="quiet" title=${setting.description}>
+				${help ?? setting.description}
 			<small><code>${path}</code>${limits(setting)}</small></p></div>
-		<div class="control"><${Control} setting=${setting} value=${value} labelled=${id} change=${(next) => draft(path, next)} /></div>
-		<div class="from">${changed ? html`<span class="origin tone-work">${drafts[path] === null ? words.willReset : words.unsaved}</span><button type="button" class="small" onClick=${() => draft(path)}>${words.undo}</button>`
-			: html`<${Origin} origin=${data.origins[path]} sidecar=${data.sidecar.path} />${own && html`<button type="button" class="small" onClick=${() => draft(path, null)}>${words.reset}</button>`}`}</div></div>`;
+		<div class="control"><${Control} setting=${setting} value=${value} labelled=${id}
+				change=${(next) => draft(path, next)} /></div>
+		<div class="from">${changed ? html`<span class="origin tone-work">
+				${drafts[path] === null ? words.willReset : words.unsaved}</span>
+				<button type="button" class="small" onClick=${() => draft(path)}>${words.undo}</button>`
+			: html`<${Origin} origin=${data.origins[path]} sidecar=${data.sidecar.path} />
+				${own && html`<button type="button" class="small" onClick=${() => draft(path, null)}>
+					${words.reset}</button>`}`}</div></div>`;
 }
 
 const bytesOf = (asset) => {
 	const sums = { textures: 0, meshes: 0, other: 0 };
-	for (const { name, size: bytes } of asset.outputs) sums[name.startsWith('textures/') ? 'textures' : name === 'meshes' ? 'meshes' : 'other'] += bytes;
+	for (const { name, size: bytes } of asset.outputs) sums[name.startsWith('textures/') ? 'textures'
+			: name === 'meshes' ? 'meshes' : 'other'] += bytes;
 	return sums;
 };
 
-/* [width, height] of the largest texture, from the head of each KTX2 file; null before it is known or where there is none. */
+/* [width, height] of the largest texture, from the head of each KTX2 file; null before it is known or where there is
+ * none. */
 function useLargestTexture(asset) {
 	const [largest, setLargest] = useState(null);
 	const textures = asset.outputs.filter(({ name }) => name.startsWith('textures/')).slice(0, TEXTURES_LOOKED_AT);
@@ -92,7 +117,8 @@ function useLargestTexture(asset) {
 		const look = async ({ url }) => {
 			const answer = await fetch(url, { headers: { Range: `bytes=0-${KTX2_HEAD - 1}` }, signal: stop.signal });
 			const head = new DataView(await answer.arrayBuffer());
-			return answer.ok && head.byteLength >= KTX2_HEAD && head.getUint32(0) === KTX2_MAGIC ? [head.getUint32(20, true), head.getUint32(24, true)] : [0, 0];
+			return answer.ok && head.byteLength >= KTX2_HEAD && head.getUint32(0) === KTX2_MAGIC
+				? [head.getUint32(20, true), head.getUint32(24, true)] : [0, 0];
 		};
 		Promise.all(textures.map(look)).then((sides) => {
 			const most = sides.sort((a, b) => Math.max(...b) - Math.max(...a))[0];
@@ -108,7 +134,8 @@ function GroupNote({ name, asset }) {
 	const largest = useLargestTexture(asset);
 	const { textures, meshes } = bytesOf(asset);
 	if (!asset.outputs.length) return null;
-	if (name === 'Textures') return textures ? words.textureShare(size(textures), percent(textures / asset.bytes.cooked), largest && largest.join('\u00a0×\u00a0')) : words.noTextures;
+	if (name === 'Textures') return textures ? words.textureShare(size(textures),
+		percent(textures / asset.bytes.cooked), largest && largest.join('\u00a0×\u00a0')) : words.noTextures;
 	return name === 'Levels of detail' ? words.meshShare(size(meshes), percent(meshes / asset.bytes.cooked)) : null;
 }
 
@@ -116,22 +143,30 @@ function GroupNote({ name, asset }) {
 function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
 	/* A preview is larger than what follows it: it tells nothing about the saving. */
-	const done = before && asset.rev > before.rev && (asset.quality !== 'preview' || asset.error) && ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
-	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }), before, done };
+	const done = before && asset.rev > before.rev && (asset.quality !== 'preview' || asset.error)
+		&& ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
+	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }),
+		before, done };
 }
 
 function Outcome({ asset, outcome }) {
 	const { before, done } = outcome;
 	if (!before) return null;
-	if (!done) return html`<p class="outcome-line" role="status"><span class="spinner" aria-hidden="true" />${words.cooking}</p>`;
-	if (asset.error) return html`<p class="outcome-line tone-bad" role="status"><${Icon} name="failed" />${words.failed}</p>`;
+	if (!done) return html`<p class="outcome-line" role="status"><span class="spinner" aria-hidden="true" />
+			${words.cooking}</p>`;
+	if (asset.error) return html`<p class="outcome-line tone-bad" role="status">
+			<${Icon} name="failed" />${words.failed}</p>`;
 	const now = asset.bytes.cooked;
-	if (now === before.bytes) return html`<p class="outcome-line tone-good" role="status"><${Icon} name="fresh" />${words.sameSize(size(now))}</p>`;
-	const change = (from, to) => [size(from), size(to), from ? `${to > from ? '+' : '−'}${percent(Math.abs(to - from) / from)}` : ''];
+	if (now === before.bytes) return html`<p class="outcome-line tone-good" role="status">
+			<${Icon} name="fresh" />${words.sameSize(size(now))}</p>`;
+	const change = (from, to) => [size(from), size(to),
+		from ? `${to > from ? '+' : '−'}${percent(Math.abs(to - from) / from)}` : ''];
 	const parts = bytesOf(asset);
 	const moved = Object.keys(parts).filter((name) => Math.abs(parts[name] - before.parts[name]) > before.bytes / 200);
-	return html`<p class="outcome-line tone-${now > before.bytes ? 'warn' : 'good'}" role="status"><${Icon} name=${now > before.bytes ? 'up' : 'down'} /><span>${words.newSize(...change(before.bytes, now))}
-		${moved.length > 0 && html` <small>${moved.map((name) => words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
+	return html`<p class="outcome-line tone-${now > before.bytes ? 'warn' : 'good'}" role="status">
+			<${Icon} name=${now > before.bytes ? 'up' : 'down'} /><span>${words.newSize(...change(before.bytes, now))}
+		${moved.length > 0 && html` <small>${moved.map((name) =>
+				words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
 }
 
 function Editor({ asset, schema }) {
@@ -147,7 +182,8 @@ function Editor({ asset, schema }) {
 	const load = () => getTagged(address).then((found) => setTagged(found), setError);
 	useEffect(() => {
 		load();
-		return listen((event) => (event.kind === 'hello' || (event.kind === 'asset' && event.data.id === asset.id)) && !dirty.current && load());
+		return listen((event) => (event.kind === 'hello' || (event.kind === 'asset' && event.data.id === asset.id))
+				&& !dirty.current && load());
 	}, [address]);
 	useEffect(() => guardLeaving(() => dirty.current && words.leave), []);
 	if (!tagged) return error ? html`<${Failure} error=${error} retry=${load} />` : html`<${Loading} />`;
@@ -164,7 +200,8 @@ function Editor({ asset, schema }) {
 		setError(null);
 		try {
 			outcome.watch();
-			await write('PATCH', address, nest(drafts), { 'If-Match': etag, 'Content-Type': 'application/merge-patch+json' });
+			await write('PATCH', address, nest(drafts),
+				{ 'If-Match': etag, 'Content-Type': 'application/merge-patch+json' });
 			setDrafts({});
 		} catch (reason) {
 			setError(reason.status === 412 ? Object.assign(reason, { message: words.conflict }) : reason);
@@ -173,14 +210,23 @@ function Editor({ asset, schema }) {
 		setBusy(false);
 	};
 	const keys = keysOf(rootOf(schema));
-	const grouped = Object.entries(words.groups).map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);
+	const grouped = Object.entries(words.groups)
+		.map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);
 	const rest = keys.filter((key) => !Object.values(words.groups).flat().includes(key.path));
 	const count = Object.keys(drafts).length;
 	return html`<form class="stack" onSubmit=${save}>
 		${error && html`<${Failure} error=${error} />`}
-		<p class="quiet">${words.intro} <code class="anywhere">${data.sidecar.path}</code>${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
-		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) => html`<${Panel} id=${`group-${name}`} title=${name} note=${html`<${GroupNote} name=${name} asset=${asset} />`}>${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
-		<div class="savebar ${count || outcome.before ? 'open' : ''}"><button type="submit" class="primary" disabled=${!count || busy || !mayWrite} title=${mayWrite ? undefined : text.session.readOnlyTitle}>${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
+		<p class="quiet">${words.intro} <code class="anywhere">${data.sidecar.path}</code>
+			${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
+		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) =>
+				html`<${Panel} id=${`group-${name}`} title=${name}
+					note=${html`<${GroupNote} name=${name} asset=${asset} />`}>
+					${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data}
+						drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
+		<div class="savebar ${count || outcome.before ? 'open' : ''}">
+			<button type="submit" class="primary" disabled=${!count || busy || !mayWrite}
+				title=${mayWrite ? undefined : text.session.readOnlyTitle}>
+				${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
 			${count > 0 && html`<button type="button" onClick=${() => setDrafts({})}>${words.discard}</button>`}
 			${count === 0 && html`<${Outcome} asset=${asset} outcome=${outcome} />`}</div>
 	</form>`;
@@ -188,5 +234,6 @@ function Editor({ asset, schema }) {
 
 export function AssetSettings({ asset }) {
 	const schema = useResource('/api/v1/schema/settings.json');
-	return html`<${Resource} from=${schema}>${(data) => html`<${Editor} asset=${asset} schema=${data} />`}</${Resource}>`;
+	return html`<${Resource} from=${schema}>${(data) => html`<${Editor} asset=${asset} schema=${data} />`}
+		</${Resource}>`;
 }

@@ -20,18 +20,25 @@ function differences(from, to, prefix = '') {
 	return [...names].flatMap((name) => {
 		const [a, b] = [from?.[name], to?.[name]];
 		if (a && b && typeof a === 'object' && typeof b === 'object') return differences(a, b, `${prefix}${name}.`);
-		return JSON.stringify(a) === JSON.stringify(b) ? [] : [{ name: (prefix + name).replace(/^settings\./, ''), from: a, to: b }];
+		return JSON.stringify(a) === JSON.stringify(b) ? []
+			: [{ name: (prefix + name).replace(/^settings\./, ''), from: a, to: b }];
 	});
 }
 
-const shown = (value) => (value === undefined || value === null ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(typeof value === 'number' ? Number(value.toPrecision(6)) : value));
+const shown = (value) => (value === undefined || value === null ? '–' : typeof value === 'object'
+		? JSON.stringify(value) : String(typeof value === 'number' ? Number(value.toPrecision(6)) : value));
 
 function Changes({ changed }) {
 	const rows = changed.flatMap((change) => (change.settings
 		? differences(change.settings.from, change.settings.to)
-		: change.setting ? [{ name: change.setting, from: change.from, to: change.to }] : [{ name: change.input, from: change.from?.slice(0, 12), to: change.to?.slice(0, 12), file: true }]));
-	return html`<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.whyWhat}</th><th scope="col">${words.before}</th><th scope="col">${words.now}</th></tr></thead><tbody>
-		${rows.map((row) => html`<tr><td class="anywhere">${row.file && html`<${Icon} name="file" /> `}${text.settingNames[row.name]?.[0] ?? row.name}</td><td><code>${shown(row.from)}</code></td><td><code>${shown(row.to)}</code></td></tr>`)}</tbody></table></div>`;
+		: change.setting ? [{ name: change.setting, from: change.from, to: change.to }]
+			: [{ name: change.input, from: change.from?.slice(0, 12), to: change.to?.slice(0, 12), file: true }]));
+	return html`<div class="scroll" tabindex="0">
+			<table><thead><tr><th scope="col">${words.whyWhat}</th><th scope="col">${words.before}</th>
+				<th scope="col">${words.now}</th></tr></thead><tbody>
+		${rows.map((row) => html`<tr><td class="anywhere">${row.file && html`<${Icon} name="file" /> `}
+				${text.settingNames[row.name]?.[0] ?? row.name}</td><td><code>${shown(row.from)}</code></td>
+				<td><code>${shown(row.to)}</code></td></tr>`)}</tbody></table></div>`;
 }
 
 function useNotes(asset) {
@@ -41,31 +48,43 @@ function useNotes(asset) {
 
 const Note = ({ note }) => html`<li><span class="state tone-${note.level === 'warning' ? 'warn' : 'work'}">
 	<${Icon} name=${note.level === 'warning' ? 'stale' : 'queued'} />${words.levels[note.level] ?? note.level}</span>
-	<span class="name">${note.text ?? note.message}</span>${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
+	<span class="name">${note.text ?? note.message}</span>
+	${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
 
 function Notes({ asset }) {
 	const notes = useNotes(asset);
 	if (!notes.length) return null;
-	return html`<${Panel} id="notes" title=${words.notes}><ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`;
+	return html`<${Panel} id="notes" title=${words.notes}>
+			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`;
 }
 
 export function Why({ asset }) {
-	const why = useResource(`/api/v1/assets/${asset.id}/why`, { on: (event) => event.kind === 'asset' && event.data.id === asset.id });
-	return html`<div class="stack"><${Notes} asset=${asset} /><${Resource} from=${why}>${(data) => html`<${Panel} id="why" title=${words.verdicts[data.verdict] ?? data.verdict} note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
-		${data.reason.length > 0 && html`<ul class="body bullets">${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
-		${data.previous?.same && html`<div class="body quiet">${words.sameAsBefore} <${Time} at=${data.previous.at} />${data.compared && html`. ${words.otherThan} <${Time} at=${data.compared.at} />:`}</div>`}
-		${data.changed.length > 0 ? html`<${Changes} changed=${data.changed} /><div class="body quiet">${words.unchanged(data.unchanged)}</div>` : html`<div class="body quiet">${data.previous_key ? words.nothingChanged : words.firstCook}</div>`}
+	const why = useResource(`/api/v1/assets/${asset.id}/why`,
+		{ on: (event) => event.kind === 'asset' && event.data.id === asset.id });
+	return html`<div class="stack"><${Notes} asset=${asset} />
+			<${Resource} from=${why}>${(data) => html`<${Panel} id="why"
+				title=${words.verdicts[data.verdict] ?? data.verdict}
+				note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
+		${data.reason.length > 0 && html`<ul class="body bullets">
+				${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
+		${data.previous?.same && html`<div class="body quiet">${words.sameAsBefore} <${Time} at=${data.previous.at} />
+				${data.compared && html`. ${words.otherThan} <${Time} at=${data.compared.at} />:`}</div>`}
+		${data.changed.length > 0 ? html`<${Changes} changed=${data.changed} />
+				<div class="body quiet">${words.unchanged(data.unchanged)}</div>`
+				: html`<div class="body quiet">${data.previous_key ? words.nothingChanged : words.firstCook}</div>`}
 	</${Panel}>`}</${Resource}></div>`;
 }
 
 /* What the cook wrote while it ran, and what it noted: only when there is neither it had nothing to say. */
 export function LogText({ asset }) {
-	const log = useResource(`/api/v1/assets/${asset.id}/log`, { as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });
+	const log = useResource(`/api/v1/assets/${asset.id}/log`,
+		{ as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });
 	const notes = useNotes(asset);
 	const written = log.error?.status === 404 ? '' : log.data?.trim();
 	if (!written && !notes.length && (written === '' || log.error?.status === 404))
 		return html`<${Panel} id="log" title=${words.logTitle}><div class="body quiet">${words.noLog}</div></${Panel}>`;
 	return html`<div class="stack"><${Notes} asset=${asset} />
-		${written && html`<${Panel} id="log" title=${words.logTitle}><pre class="log" tabindex="0">${log.data}</pre></${Panel}>`}
+		${written && html`<${Panel} id="log" title=${words.logTitle}>
+				<pre class="log" tabindex="0">${log.data}</pre></${Panel}>`}
 		${log.error && log.error.status !== 404 && html`<${Resource} from=${log}>${() => null}</${Resource}>`}</div>`;
 }

@@ -49,15 +49,22 @@ function useRows(parameters) {
 
 function Chips({ query, stats }) {
 	const counts = stats.data?.assets;
-	const chip = (pressed, change, label, count) => html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${() => setQuery(change)}>${label}${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
+	const chip = (pressed, change, label, count) =>
+		html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${() => setQuery(change)}>${label}
+			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
 	const every = !query.state && !query.warning && !query.problem;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
 		${chip(every, { state: '', warning: '', problem: '' }, words.all, counts?.total)}
-		${states.filter((state) => counts?.[state] > 0 || query.state === state).map((state) => chip(query.state === state,
-			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`, counts?.[state]))}
-		${(stats.data?.errors > 0 || query.problem) && chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
-			html`<span class="state tone-bad"><${Icon} name="failed" />${text.overview.problems}</span>`, stats.data?.errors)}
-		${(stats.data?.warnings > 0 || query.warning) && chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
+		${states.filter((state) => counts?.[state] > 0 || query.state === state)
+				.map((state) => chip(query.state === state,
+			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
+			counts?.[state]))}
+		${(stats.data?.errors > 0 || query.problem)
+				&& chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
+			html`<span class="state tone-bad"><${Icon} name="failed" />${text.overview.problems}</span>`,
+			stats.data?.errors)}
+		${(stats.data?.warnings > 0 || query.warning)
+				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
 
 function Toolbar({ query, roots }) {
@@ -78,22 +85,34 @@ function Toolbar({ query, roots }) {
 	};
 	return html`<div class="toolbar">
 		<label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" />
-			<input type="search" ref=${field} placeholder=${words.search} value=${query.q ?? ''} onInput=${typed} onKeyDown=${leave} autocomplete="off" spellcheck="false" /><kbd aria-hidden="true">/</kbd></label>
-		${roots?.items.length > 1 && html`<label><span class="hidden">${words.folder}</span><select value=${query.root ?? ''} onChange=${(event) => setQuery({ root: event.target.value })}>
-			<option value="">${words.anyFolder}</option>${roots.items.map((root) => html`<option value=${root.name}>${root.name}</option>`)}</select></label>`}
-		<label><span class="hidden">${words.kind}</span><select value=${query.kind ?? ''} onChange=${(event) => setQuery({ kind: event.target.value })}>
-			<option value="">${words.anyKind}</option>${Object.entries(words.kinds).map(([kind, label]) => html`<option value=${kind}>${label}</option>`)}</select></label>
-		<label><span class="hidden">${words.sort}</span><select value=${query.sort ?? 'path'} onChange=${(event) => setQuery({ sort: event.target.value === 'path' ? '' : event.target.value })}>
-			${Object.entries(words.sorts).map(([sort, label]) => html`<option value=${sort}>${label}</option>`)}</select></label>
+			<input type="search" ref=${field} placeholder=${words.search} value=${query.q ?? ''} onInput=${typed}
+				onKeyDown=${leave} autocomplete="off" spellcheck="false" /><kbd aria-hidden="true">/</kbd></label>
+		${roots?.items.length > 1 && html`<label><span class="hidden">${words.folder}</span>
+				<select value=${query.root ?? ''} onChange=${(event) => setQuery({ root: event.target.value })}>
+			<option value="">${words.anyFolder}</option>
+			${roots.items.map((root) => html`<option value=${root.name}>${root.name}</option>`)}</select></label>`}
+		<label><span class="hidden">${words.kind}</span>
+			<select value=${query.kind ?? ''} onChange=${(event) => setQuery({ kind: event.target.value })}>
+			<option value="">${words.anyKind}</option>
+			${Object.entries(words.kinds).map(([kind, label]) => html`<option value=${kind}>${label}</option>`)}
+			</select></label>
+		<label><span class="hidden">${words.sort}</span>
+			<select value=${query.sort ?? 'path'} onChange=${(event) =>
+				setQuery({ sort: event.target.value === 'path' ? '' : event.target.value })}>
+			${Object.entries(words.sorts).map(([sort, label]) => html`<option value=${sort}>${label}</option>`)}
+			</select></label>
 	</div>`;
 }
 
 function Column({ name, className = '', by, sort }) {
 	const label = words.columns[name];
 	const [first, second] = by;
-	const order = sort === first ? (first[0] === '-' ? 'descending' : 'ascending') : sort === second ? (second[0] === '-' ? 'descending' : 'ascending') : 'none';
+	const order = sort === first ? (first[0] === '-' ? 'descending' : 'ascending') : sort === second
+		? (second[0] === '-' ? 'descending' : 'ascending') : 'none';
 	const next = sort === first ? second : first;
-	return html`<span class=${className} role="columnheader" aria-sort=${order} title=${name === 'lods' ? words.lodsTitle : undefined}><button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
+	return html`<span class=${className} role="columnheader" aria-sort=${order}
+			title=${name === 'lods' ? words.lodsTitle : undefined}>
+			<button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 
@@ -102,15 +121,19 @@ const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.t
 
 /* Below the name: why it failed, or where it lies and how many warnings there are. */
 function Where({ asset, folder }) {
-	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>${sentence(asset.error.message)}</span>`;
-	return html`<span class="where">${asset.root}/${folder}${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}</span>`;
+	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>
+			${sentence(asset.error.message)}</span>`;
+	return html`<span class="where">${asset.root}/${folder}
+			${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}
+			</span>`;
 }
 
 function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
 	return html`<span class="name" role="gridcell"><${Thumb} asset=${asset} /><span>
-			<a class="title" href=${assetAddress(asset)} tabindex="-1" title=${`${asset.root}/${asset.path}`}>${asset.path.slice(slash + 1)}</a>
+			<a class="title" href=${assetAddress(asset)} tabindex="-1" title=${`${asset.root}/${asset.path}`}>
+				${asset.path.slice(slash + 1)}</a>
 			<${Where} asset=${asset} folder=${asset.path.slice(0, slash + 1)} /></span></span>
 		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>
 		<span class="num" role="gridcell">${number(stats.triangles)}</span>
@@ -130,17 +153,24 @@ export function Assets({ query }) {
 	const filtered = Boolean(q || root || state || kind || warning || problem);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
-	const column = (name, key, className = '', first = '-') => html`<${Column} name=${name} className=${className} sort=${sort ?? 'path'}
+	const column = (name, key, className = '', first = '-') =>
+		html`<${Column} name=${name} className=${className} sort=${sort ?? 'path'}
 		by=${first ? [`-${key}`, key] : [key, `-${key}`]} />`;
-	const header = html`${column('name', 'path', '', '')}${column('state', 'state', '', '')}${column('triangles', 'triangles', 'num')}
+	const header = html`${column('name', 'path', '', '')}${column('state', 'state', '', '')}
+		${column('triangles', 'triangles', 'num')}
 		${column('lods', 'lods', 'num lods')}${column(...size, 'num')}${column(...when, 'num when')}`;
-	return html`<div class="head"><h1>${words.title}</h1><p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
+	return html`<div class="head"><h1>${words.title}</h1>
+			<p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
 		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />
 		<${Selected} selection=${selection} />
 		${rows.error && html`<${Failure} error=${rows.error} retry=${() => rows.refresh()} />`}
 		${rows.total === 0 ? (filtered
-			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p><p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
-			: html`<section class="panel"><${Empty} title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`)
+			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p>
+					<p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
+			: html`<section class="panel"><${Empty} title=${words.none}>
+					<p>${words.noneDetail}</p></${Empty}></section>`)
 			: rows.total === null ? !rows.error && html`<${Loading} />`
-				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header} row=${(asset) => Row(asset, sort)} resetKey=${wanted} open=${(asset) => navigate(assetAddress(asset))} />`}`;
+				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header}
+						row=${(asset) => Row(asset, sort)} resetKey=${wanted}
+						open=${(asset) => navigate(assetAddress(asset))} />`}`;
 }

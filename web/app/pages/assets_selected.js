@@ -40,7 +40,8 @@ async function each(items, act) {
 	}
 	if (!failed.length) return;
 	const [[item, error]] = failed;
-	throw Object.assign(new Error(words.failed(number(failed.length), number(items.length), nameOf(item), error.message)), { hint: error.hint });
+	throw Object.assign(new Error(words.failed(number(failed.length), number(items.length), nameOf(item),
+			error.message)), { hint: error.hint });
 }
 
 async function download(item) {
@@ -73,8 +74,10 @@ function SetAll({ items }) {
 		});
 		return words.setDone(number(items.length));
 	};
-	return html`<span class="set-all"><label>${words.setting} <select value=${name} onChange=${(event) => setName(event.target.value)}>
-			${Object.entries(text.settingNames).map(([key, [label]]) => html`<option value=${key}>${label}</option>`)}</select></label>
+	return html`<span class="set-all"><label>${words.setting} <select value=${name}
+			onChange=${(event) => setName(event.target.value)}>
+			${Object.entries(text.settingNames).map(([key, [label]]) => html`<option value=${key}>${label}</option>`)}
+			</select></label>
 		<label>${words.value} <input type="text" size="8" value=${value} placeholder=${words.valueHint}
 			onInput=${(event) => setValue(event.target.value)} /></label>
 		<${ActionButton} className="small" run=${save}>${words.set}</${ActionButton}></span>`;
@@ -92,9 +95,11 @@ export function Selected({ selection }) {
 		await each(items.filter(({ bytes }) => bytes.cooked > 0), download);
 		return '';
 	};
-	return html`<section class="selected" aria-label=${words.label}><strong role="status">${words.count(number(items.length))}</strong>
+	return html`<section class="selected" aria-label=${words.label}>
+			<strong role="status">${words.count(number(items.length))}</strong>
 		<${ActionButton} className="small" icon="again" run=${cook}>${text.asset.cookAgain}</${ActionButton}>
-		<button type="button" class="small" aria-expanded=${String(setting)} onClick=${() => setSetting(!setting)}>${words.setOpen}</button>
+		<button type="button" class="small" aria-expanded=${String(setting)} onClick=${() => setSetting(!setting)}>
+			${words.setOpen}</button>
 		<${ActionButton} className="small" icon="download" run=${fetchAll} reads>${words.download}</${ActionButton}>
 		<${CopyButton} value=${items.map(nameOf).join('\n')} label=${words.copyNames} />
 		<button type="button" class="small" onClick=${selection.clear}>${words.clear}</button>

@@ -14,10 +14,12 @@ const active = (job) => job.state !== 'done';
 const running = (job) => active(job) && job.state !== 'queued';
 const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
 
-const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />` : html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
+const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />`
+		: html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
 
 /* "root/path" without the root. */
-const reasons = (job) => job.reason.map((reason) => reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
+const reasons = (job) => job.reason.map((reason) =>
+		reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
 
 /* A failure that the cache remembers: nothing was cooked to find it. */
 const resultOf = (job) => (job.error && job.result === 'hit' ? 'failed' : job.result);
@@ -25,8 +27,12 @@ const resultOf = (job) => (job.error && job.result === 'hit' ? 'failed' : job.re
 function Result({ job }) {
 	const result = resultOf(job);
 	const known = result === 'failed' && (job.cached || job.result === 'hit');
-	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'work'];
-	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${known ? words.known : text.results[result] ?? text.jobStates[job.state] ?? job.state}</span>`;
+	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'],
+		fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result]
+		?? ['queued', 'work'];
+	return html`<span class="state tone-${tone}">
+			<${Icon} name=${icon} />${known ? words.known : text.results[result] ?? text.jobStates[job.state]
+				?? job.state}</span>`;
 }
 
 const Cancel = ({ job }) => html`<${ActionButton} className="small" icon="close" run=${async () => {
@@ -37,29 +43,38 @@ const Cancel = ({ job }) => html`<${ActionButton} className="small" icon="close"
 function Running({ jobs }) {
 	const now = useClock(1000);
 	if (!jobs.length) return html`<div class="body quiet">${words.noneRunning}</div>`;
-	return html`<ul class="lines">${jobs.map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /></span>
+	return html`<ul class="lines">${jobs.map((job) =>
+			html`<li key=${job.id}><span class="name"><${Name} job=${job} /></span>
 		<span class="quiet">${text.jobStates[job.stage] ?? text.jobStates[job.state] ?? job.stage ?? job.state}</span>
-		${job.progress > 0 ? html`<progress max="1" value=${job.progress} aria-label=${words.progress} />` : html`<span class="spinner" aria-hidden="true" />`}
-		<span class="num quiet">${job.started_at ? duration(now - time(job.started_at)) : ''}</span><${Cancel} job=${job} /></li>`)}</ul>`;
+		${job.progress > 0 ? html`<progress max="1" value=${job.progress} aria-label=${words.progress} />`
+				: html`<span class="spinner" aria-hidden="true" />`}
+		<span class="num quiet">${job.started_at ? duration(now - time(job.started_at)) : ''}</span>
+		<${Cancel} job=${job} /></li>`)}</ul>`;
 }
 
 /* `count`: how many wait in truth; `jobs` are the first of them. */
 function Waiting({ jobs, count }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
-	return html`<ol class="lines">${jobs.slice(0, SHOWN).map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br /><small>${reasons(job)}</small></span>
-		${words.priorities[job.priority] && html`<span class="quiet" title=${words.priorityMeaning[job.priority]}>${words.priorities[job.priority]}</span>`}
-		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>${count > Math.min(SHOWN, jobs.length) && html`
+	return html`<ol class="lines">${jobs.slice(0, SHOWN)
+			.map((job) => html`<li key=${job.id}><span class="name"><${Name} job=${job} /><br />
+				<small>${reasons(job)}</small></span>
+		${words.priorities[job.priority] && html`<span class="quiet" title=${words.priorityMeaning[job.priority]}>
+				${words.priorities[job.priority]}</span>`}
+		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>
+		${count > Math.min(SHOWN, jobs.length) && html`
 		<div class="body quiet">${words.more(number(count - Math.min(SHOWN, jobs.length)))}</div>`}`;
 }
 
 function Log({ id }) {
 	const log = useResource(`/api/v1/jobs/${id}/log`, { as: 'text' });
 	if (log.error?.status === 404) return html`<p class="quiet">${text.asset.noLog}</p>`;
-	return html`<${Resource} from=${log}>${(data) => (data?.trim() ? html`<pre class="log" tabindex="0">${data}</pre>` : html`<p class="quiet">${text.asset.noLog}</p>`)}</${Resource}>`;
+	return html`<${Resource} from=${log}>${(data) => (data?.trim() ? html`<pre class="log" tabindex="0">${data}</pre>`
+			: html`<p class="quiet">${text.asset.noLog}</p>`)}</${Resource}>`;
 }
 
 async function retry(job) {
-	const page = await fetch(`/api/v1/assets${written({ path: job.asset, limit: 1, fields: 'id' })}`).then((answer) => answer.json());
+	const page = await fetch(`/api/v1/assets${written({ path: job.asset, limit: 1, fields: 'id' })}`)
+		.then((answer) => answer.json());
 	if (!page.items.length) return words.gone;
 	await post(`/api/v1/assets/${page.items[0].id}/cook`, { force: true });
 	return text.asset.cookAsked;
@@ -68,16 +83,33 @@ async function retry(job) {
 function Done({ jobs }) {
 	const [open, setOpen] = useState(null);
 	if (!jobs.length) return html`<div class="body quiet">${words.noneDone}</div>`;
-	return html`<div class="scroll" tabindex="0"><table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th><th scope="col" class="wide">${words.reason}</th><th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num">${words.took}</th><th scope="col" class="num wide spare">${words.memory}</th><th scope="col">${words.when}</th><th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
+	return html`<div class="scroll" tabindex="0">
+			<table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th>
+				<th scope="col" class="wide">${words.reason}</th>
+				<th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num">${words.took}</th>
+				<th scope="col" class="num wide spare">${words.memory}</th><th scope="col">${words.when}</th>
+				<th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
 		<tbody>${jobs.slice(0, 200).map((job) => {
-			const [queued, started, finished] = ['queued', 'started', 'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
-			return html`<tr key=${job.id}><td class="anywhere name"><${Name} job=${job} />${job.error && html`<br /><span class="tone-bad">${sentence(job.error.message)}</span>`}</td><td><${Result} job=${job} /></td>
-				<td class="anywhere wide quiet why">${reasons(job)}</td><td class="num wide spare">${started && queued ? duration(started - queued) : ''}</td><td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
-				<td class="num wide spare">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td><td><${Time} at=${finished} /></td>
-				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id} onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
-					${resultOf(job) === 'failed' && job.asset && html`<${BundleButton} url=${`/api/v1/jobs/${job.id}/bundle`} name=${`job-${job.id}.tar`} />
-					<${ActionButton} className="small" icon="again" run=${() => retry(job)}>${words.retry}</${ActionButton}>`}</span></td></tr>
-				${open === job.id && html`<tr key=${`${job.id}-log`}><td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
+			const [queued, started, finished] = ['queued', 'started',
+				'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
+			return html`<tr key=${job.id}><td class="anywhere name">
+					<${Name} job=${job} />${job.error && html`<br />
+						<span class="tone-bad">${sentence(job.error.message)}</span>`}</td>
+						<td><${Result} job=${job} /></td>
+				<td class="anywhere wide quiet why">${reasons(job)}</td>
+				<td class="num wide spare">${started && queued ? duration(started - queued) : ''}</td>
+				<td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
+				<td class="num wide spare">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td>
+				<td><${Time} at=${finished} /></td>
+				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id}
+						onClick=${() => setOpen(open === job.id ? null : job.id)}>${words.log}</button>
+					${resultOf(job) === 'failed' && job.asset
+							&& html`<${BundleButton} url=${`/api/v1/jobs/${job.id}/bundle`}
+								name=${`job-${job.id}.tar`} />
+					<${ActionButton} className="small" icon="again" run=${() => retry(job)}>
+						${words.retry}</${ActionButton}>`}</span></td></tr>
+				${open === job.id && html`<tr key=${`${job.id}-log`}>
+						<td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
 		})}</tbody></table></div>`;
 }
 
@@ -88,17 +120,26 @@ export function Jobs({ query }) {
 	const on = (event) => event.kind === 'job' || event.kind === 'asset';
 	const jobs = useResource('/api/v1/jobs?limit=1000', { on });
 	const stats = useResource('/api/v1/stats', { on });
-	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}` : null, { on });
+	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}`
+			: null, { on });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${jobs}>${({ items }) => {
 			const [now, waiting] = [items.filter(running), items.filter((job) => job.state === 'queued')];
-			const done = (query.result ? some.data?.items ?? [] : items).filter((job) => !active(job) && (!query.result || resultOf(job) === query.result));
+			const done = (query.result ? some.data?.items ?? [] : items)
+				.filter((job) => !active(job) && (!query.result || resultOf(job) === query.result));
 			const length = stats.data ? Math.max(waiting.length && 1, stats.data.queue.length) : waiting.length;
-			if (!items.length) return html`<section class="panel"><${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
+			if (!items.length) return html`<section class="panel">
+					<${Empty} icon="jobs" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`;
 			return html`<div class="stack">
-				<${Panel} id="running" title=${words.running} note=${now.length || ''}><${Running} jobs=${now} /></${Panel}>
-				<${Panel} id="waiting" title=${words.waiting} note=${length > 0 ? number(length) : ''}><${Waiting} jobs=${waiting} count=${length} /></${Panel}>
-				<${Panel} id="done" title=${words.done} actions=${html`<span class="pickers" role="group" aria-label=${words.result}>${filters.map((name) => html`<button type="button" class="chip" aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
+				<${Panel} id="running" title=${words.running} note=${now.length || ''}>
+					<${Running} jobs=${now} /></${Panel}>
+				<${Panel} id="waiting" title=${words.waiting} note=${length > 0 ? number(length) : ''}>
+					<${Waiting} jobs=${waiting} count=${length} /></${Panel}>
+				<${Panel} id="done" title=${words.done}
+					actions=${html`<span class="pickers" role="group" aria-label=${words.result}>
+						${filters.map((name) => html`<button type="button" class="chip"
+							aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>
+							${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
 					<${Done} jobs=${done} /></${Panel}></div>`;
 		}}</${Resource}>`;
 }

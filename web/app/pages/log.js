@@ -54,16 +54,30 @@ export function Log({ query }) {
 	const atEnd = useRef(true);
 	const least = Math.max(0, levels.indexOf(query.level ?? 'info'));
 	const wanted = (query.q ?? '').toLowerCase();
-	const shown = (lines ?? []).filter((line) => levels.indexOf(line.level) >= least && (!wanted || `${line.event} ${line.message}`.toLowerCase().includes(wanted)));
+	const shown = (lines ?? []).filter((line) => levels.indexOf(line.level) >= least
+			&& (!wanted || `${line.event} ${line.message}`.toLowerCase().includes(wanted)));
 	useLayoutEffect(() => {
 		if (place.current && atEnd.current) place.current.scrollTop = place.current.scrollHeight;
 	});
-	const scrolled = ({ target }) => (atEnd.current = target.scrollTop + target.clientHeight > target.scrollHeight - 30);
+	const scrolled = ({ target }) => (atEnd.current = target.scrollTop
+			+ target.clientHeight > target.scrollHeight - 30);
 	return html`<div class="head"><h1>${words.title}</h1></div>
-		<div class="toolbar"><label>${words.least} <select value=${query.level ?? 'info'} onChange=${(event) => setQuery({ level: event.target.value === 'info' ? '' : event.target.value })}>${levels.map((level) => html`<option value=${level}>${words.levels[level]}</option>`)}</select></label>
-			<label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" /><input type="search" placeholder=${words.search} value=${query.q ?? ''} onInput=${(event) => setQuery({ q: event.target.value })} spellcheck="false" autocomplete="off" /></label></div>
+		<div class="toolbar"><label>${words.least} <select value=${query.level ?? 'info'}
+				onChange=${(event) => setQuery({ level: event.target.value === 'info' ? '' : event.target.value })}>
+				${levels.map((level) => html`<option value=${level}>${words.levels[level]}</option>`)}</select></label>
+			<label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" />
+				<input type="search" placeholder=${words.search} value=${query.q ?? ''}
+					onInput=${(event) => setQuery({ q: event.target.value })} spellcheck="false" autocomplete="off" />
+					</label></div>
 		${error ? html`<${Failure} error=${error} />` : lines === null ? html`<${Loading} />`
-			: shown.length === 0 ? html`<section class="panel"><${Empty} icon="log" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
-				: html`<div class="panel loglines" ref=${place} onScroll=${scrolled} tabindex="0" role="log" aria-label=${words.title}>${shown.map((line) => html`<div class="logline tone-${tone[line.level]}"><time title=${exactTime(Date.parse(line.time))}>${clock(Date.parse(line.time))}</time>
-					<span class="level" title=${line.level}>${icon[line.level] && html`<${Icon} name=${icon[line.level]} /><span class="hidden">${line.level}</span>`}</span><span class="anywhere"><b>${line.event}</b> ${line.message}</span></div>`)}</div>`}`;
+			: shown.length === 0 ? html`<section class="panel">
+					<${Empty} icon="log" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
+				: html`<div class="panel loglines" ref=${place} onScroll=${scrolled} tabindex="0" role="log"
+						aria-label=${words.title}>${shown.map((line) =>
+							html`<div class="logline tone-${tone[line.level]}">
+								<time title=${exactTime(Date.parse(line.time))}>${clock(Date.parse(line.time))}</time>
+					<span class="level" title=${line.level}>
+						${icon[line.level] && html`<${Icon} name=${icon[line.level]} />
+							<span class="hidden">${line.level}</span>`}</span>
+							<span class="anywhere"><b>${line.event}</b> ${line.message}</span></div>`)}</div>`}`;
 }

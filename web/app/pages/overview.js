@@ -19,21 +19,30 @@ function Counts({ stats }) {
 	const well = (state) => assets[state] - (problems?.[state] ?? 0);
 	return html`<div class="counts">
 		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br />
-			<small>${size(bytes.inputs ?? bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small></a>
-		${shown.filter((state) => well(state) > 0 || always.includes(state)).map((state) => html`<a class="count" key=${state}
-			href="/ui/assets?state=${state}&problem=0"><b>${number(well(state))}</b><${State} state=${state === 'stale' ? 'updating' : state} /></a>`)}
+			<small>${size(bytes.inputs ?? bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small>
+			</a>
+		${shown.filter((state) => well(state) > 0 || always.includes(state))
+				.map((state) => html`<a class="count" key=${state}
+			href="/ui/assets?state=${state}&problem=0"><b>${number(well(state))}</b>
+			<${State} state=${state === 'stale' ? 'updating' : state} /></a>`)}
 		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b>
-			<span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}"><${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
+			<span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}">
+				<${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
 }
 
 function Problems({ errors, busy }) {
-	if (!errors.items.length) return html`<div class="body"><p class="state tone-good"><${Icon} name="fresh" />${busy ? words.noneSoFar : words.allFine}</p></div>`;
+	if (!errors.items.length) return html`<div class="body">
+			<p class="state tone-good"><${Icon} name="fresh" />${busy ? words.noneSoFar : words.allFine}</p></div>`;
 	return html`<ul class="lines">${errors.items.slice(0, 5).map((group) => html`<li class="problem-line">
-		<span class="name"><a href=${assetAddress(group.assets[0])}><${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
-			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}<br />${sentence(group.message)}</span></li>`)}</ul>`;
+		<span class="name"><a href=${assetAddress(group.assets[0])}>
+				<${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
+			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}
+			<br />${sentence(group.message)}</span></li>`)}</ul>`;
 }
 
-const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'], removed: ['missing', 'quiet'] };
+const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'],
+	fetched: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'],
+	removed: ['missing', 'quiet'] };
 
 /* The newest change of each asset: what its last job came to, that it is being cooked, or that its file went. */
 function changesOf(jobs, lines) {
@@ -46,11 +55,14 @@ function changesOf(jobs, lines) {
 		else if (!later.before) later.before = kind;
 	}
 	for (const job of jobs.items)
-		if (job.kind === 'cook' && job.state === 'cooking') newest.set(job.asset, { name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
+		if (job.kind === 'cook' && job.state === 'cooking') newest.set(job.asset,
+			{ name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
 	for (const { event, message, time } of lines.items)
-		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message, { name: message, kind: 'removed', at: Date.parse(time) });
+		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message,
+			{ name: message, kind: 'removed', at: Date.parse(time) });
 	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
-		.map((change) => (change.before === 'failed' && change.kind !== 'failed' && change.kind !== 'removed' ? { ...change, kind: 'recovered' } : change));
+		.map((change) => (change.before === 'failed' && change.kind !== 'failed' && change.kind !== 'removed'
+				? { ...change, kind: 'recovered' } : change));
 }
 
 function Recent({ jobs, lines }) {
@@ -59,15 +71,21 @@ function Recent({ jobs, lines }) {
 	return html`<ul class="lines changes">${changes.map(({ name, kind, at }) => {
 		const [icon, tone] = changeLook[kind];
 		const file = name.split('/').at(-1);
-		return html`<li key=${`${name}.${at}`}><span class="name" title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>${file}</a>`}</span>
-			<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[kind] ?? text.states[kind]}</span><${Time} at=${at} /></li>`;
+		return html`<li key=${`${name}.${at}`}><span class="name"
+				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>${file}</a>`}</span>
+			<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[kind] ?? text.states[kind]}</span>
+			<${Time} at=${at} /></li>`;
 	})}</ul>`;
 }
 
 function Folders({ roots }) {
 	if (!roots.items.length) return html`<div class="body quiet">${words.noFolders}</div>`;
-	return html`<ul class="lines">${roots.items.map((root) => html`<li><span class="name"><${Icon} name="folder" /> <a href="/ui/assets?root=${encodeURIComponent(root.name)}">${root.name}</a> <small>${root.path}</small></span>
-		<span class="quiet">${plural(root.files, text.fileWord)}, ${words.mode[root.mode] ?? root.mode}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></li>`)}</ul>`;
+	return html`<ul class="lines">${roots.items.map((root) =>
+			html`<li><span class="name"><${Icon} name="folder" /> <a
+				href="/ui/assets?root=${encodeURIComponent(root.name)}">${root.name}</a> <small>
+				${root.path}</small></span>
+		<span class="quiet">${plural(root.files, text.fileWord)}, ${words.mode[root.mode] ?? root.mode}
+			${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></li>`)}</ul>`;
 }
 
 const MINUTES = 60;
@@ -76,49 +94,79 @@ function Activity({ stats, now }) {
 	const { cooked_by_minute: minutes, cooked, average_cook_ms: cook, average_wait_ms: wait, slowest } = stats.activity;
 	const first = Math.floor(now / 60000) - MINUTES + 1;
 	if (!cooked) return html`<div class="body quiet">${words.activityNone}</div>`;
-	return html`<div class="spark"><${Chart} axes=${false} height=${64} label=${`${words.activity}: ${plural(cooked, text.assetWord)}, ${words.lastHour}`}
-			times=${minutes.map((_, at) => (first + at) * 60)} series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>
+	return html`<div class="spark"><${Chart} axes=${false} height=${64}
+			label=${`${words.activity}: ${plural(cooked, text.assetWord)}, ${words.lastHour}`}
+			times=${minutes.map((_, at) => (first + at) * 60)}
+			series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>
 		<dl class="facts"><dt>${words.hourCount}</dt><dd>${number(cooked)}</dd>
 			<dt>${words.timeWait}</dt><dd>${duration(wait)}</dd><dt>${words.timeCook}</dt><dd>${duration(cook)}</dd>
-			${slowest && html`<dt>${words.slowest}</dt><dd>${duration(slowest.cook_ms)} <small><a href=${nameAddress(slowest.asset)}><${Breakable} path=${slowest.asset} /></a></small></dd>`}</dl>`;
+			${slowest && html`<dt>${words.slowest}</dt>
+					<dd>${duration(slowest.cook_ms)} <small>
+						<a href=${nameAddress(slowest.asset)}><${Breakable} path=${slowest.asset} /></a></small></dd>`}
+						</dl>`;
 }
 
 function Space({ stats }) {
 	const { cache, cooks } = stats;
 	const asked = cooks.hits + cooks.misses;
-	return html`${cache.limit_bytes > 0 && html`<div class="body"><meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes} aria-label=${text.cache.gauge} /></div>`}
-		<dl class="facts"><dt>${words.disk}</dt><dd>${sizeBeside(cache.bytes, cache.limit_bytes)} <small>${cache.limit_bytes ? text.cache.ofLimit(limitSize(cache.limit_bytes)) : text.cache.freeOnly(size(cache.disk_free_bytes))}</small></dd>
-			<dt>${words.reused}</dt><dd>${asked ? percent(cooks.hits / asked) : '–'}</dd><dt>${words.saved}</dt><dd>${duration(cooks.saved_ms)}</dd>
-			<dt>${words.oldest}</dt><dd>${duration(cache.oldest_idle_s * 1000)}</dd><dt>${words.uptime}</dt><dd>${duration(stats.uptime_ms)}</dd></dl>`;
+	return html`${cache.limit_bytes > 0 && html`<div class="body">
+			<meter class="gauge" min="0" max=${cache.limit_bytes} value=${cache.bytes}
+				aria-label=${text.cache.gauge} /></div>`}
+		<dl class="facts"><dt>${words.disk}</dt><dd>
+				${sizeBeside(cache.bytes, cache.limit_bytes)} <small>
+					${cache.limit_bytes ? text.cache.ofLimit(limitSize(cache.limit_bytes))
+						: text.cache.freeOnly(size(cache.disk_free_bytes))}</small></dd>
+			<dt>${words.reused}</dt><dd>${asked ? percent(cooks.hits / asked) : '–'}</dd><dt>${words.saved}</dt>
+			<dd>${duration(cooks.saved_ms)}</dd>
+			<dt>${words.oldest}</dt><dd>${duration(cache.oldest_idle_s * 1000)}</dd><dt>${words.uptime}</dt>
+			<dd>${duration(stats.uptime_ms)}</dd></dl>`;
 }
 
 function Warnings({ roots }) {
 	const polling = roots.items.filter((root) => root.mode === 'polling');
 	const missing = roots.items.filter((root) => root.missing_since);
-	return [...missing.map((root) => html`<p class="banner warn"><${Icon} name="failed" /><span><strong>${root.name}</strong> ${words.missingNote}: ${root.note} (<${Time} at=${root.missing_since} />)</span></p>`), ...polling.map((root) => html`<p class="banner warn"><${Icon} name="stale" /><span><strong>${root.name}</strong> ${words.pollingNote}${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></p>`)];
+	return [...missing.map((root) => html`<p class="banner warn"><${Icon} name="failed" />
+			<span><strong>${root.name}</strong> ${words.missingNote}: ${root.note} (<${Time} at=${root.missing_since} />
+				)</span></p>`), ...polling.map((root) =>
+				html`<p class="banner warn"><${Icon} name="stale" />
+					<span><strong>${root.name}</strong> ${words.pollingNote}
+						${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></p>`)];
 }
 
 export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	const lines = useResource('/api/v1/log?limit=1000', { on: (event) => event.kind === 'asset' && event.data.kind === 'removed' });
+	const lines = useResource('/api/v1/log?limit=1000',
+		{ on: (event) => event.kind === 'asset' && event.data.kind === 'removed' });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
 	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
-	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id) : begun.current.delete(id) || true);
-	const jobs = useResource('/api/v1/jobs?limit=100', { on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
+	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id)
+			: begun.current.delete(id) || true);
+	const jobs = useResource('/api/v1/jobs?limit=100',
+		{ on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
-			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}><p>${words.empty}</p></${Empty}></section>`
+			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}>
+					<p>${words.empty}</p></${Empty}></section>`
 			: html`<${Counts} stats=${data} />`)}</${Resource}>
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
 		<div class="grid columns">
-			<${Panel} id="problems" title=${words.problems} actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
-				<${Resource} from=${errors}>${(data) => html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued + stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
-			<${Panel} id="recent" title=${words.recent}><${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data} lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
-			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}><${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}</${Resource}></${Panel}>
-			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache} actions=${html`<a href="/ui/cache">${words.more}</a>`}><${Space} stats=${stats.data} /></${Panel}>`}
-			<${Panel} id="folders" title=${words.folders}><${Resource} from=${roots}>${(data) => html`<${Folders} roots=${data} />`}</${Resource}></${Panel}>
+			<${Panel} id="problems" title=${words.problems}
+				actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
+				<${Resource} from=${errors}>${(data) =>
+						html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued
+							+ stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
+			<${Panel} id="recent" title=${words.recent}>
+				<${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data}
+					lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
+			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}>
+				<${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}
+				</${Resource}></${Panel}>
+			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache}
+					actions=${html`<a href="/ui/cache">${words.more}</a>`}><${Space} stats=${stats.data} /></${Panel}>`}
+			<${Panel} id="folders" title=${words.folders}>
+				<${Resource} from=${roots}>${(data) => html`<${Folders} roots=${data} />`}</${Resource}></${Panel}>
 		</div>`;
 }

@@ -20,7 +20,8 @@ export function SignIn({ lost }) {
 		try {
 			await signIn(token);
 		} catch (error) {
-			setProblem(error.status === 401 ? words.wrong : error.status === 429 ? words.slow : error.code === 'offline' ? text.offline : error.message);
+			setProblem(error.status === 401 ? words.wrong : error.status === 429 ? words.slow : error.code === 'offline'
+					? text.offline : error.message);
 			setBusy(false);
 			event.target.elements.token.select();
 		}
@@ -30,10 +31,14 @@ export function SignIn({ lost }) {
 		<p class="brand"><img src="/favicon.ico" alt="" width="26" height="26" />${text.product}</p>
 		<h1>${words.title}</h1><p class="quiet">${words.intro}</p>
 		${note && html`<p class="banner bad" role="alert"><${Icon} name="failed" /><span>${note}</span></p>`}
-		<input class="hidden" type="text" name="user" value="hob" autocomplete="username" tabindex="-1" aria-hidden="true" readonly />
+		<input class="hidden" type="text" name="user" value="hob" autocomplete="username" tabindex="-1"
+			aria-hidden="true" readonly />
 		<label for="token">${words.token}</label>
-		<span class="field"><input id="token" name="token" type=${seen ? 'text' : 'password'} autocomplete="current-password" autofocus spellcheck="false" autocapitalize="none" placeholder="hob_…" aria-invalid=${Boolean(problem)} />
+		<span class="field"><input id="token" name="token" type=${seen ? 'text' : 'password'}
+				autocomplete="current-password" autofocus spellcheck="false" autocapitalize="none" placeholder="hob_…"
+				aria-invalid=${Boolean(problem)} />
 			<button type="button" aria-pressed=${seen} onClick=${() => setSeen(!seen)}>${words.show}</button></span>
-		<button type="submit" class="primary" disabled=${busy}>${busy && html`<span class="spinner" aria-hidden="true" />`}${words.enter}</button>
+		<button type="submit" class="primary" disabled=${busy}>
+			${busy && html`<span class="spinner" aria-hidden="true" />`}${words.enter}</button>
 		<p class="quiet help">${words.help} <code>hob token create NAME</code></p></form></main>`;
 }

@@ -1,4 +1,5 @@
-/* A model of a Hob daemon in React-three-fiber that changes when it is saved: ?asset=art/duck.glb, the daemon as ?hob=HOST:PORT. */
+/* A model of a Hob daemon in React-three-fiber that changes when it is saved: ?asset=art/duck.glb,
+ * the daemon as ?hob=HOST:PORT. */
 import { Suspense, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Canvas, useLoader, useThree } from '@react-three/fiber';
@@ -20,7 +21,8 @@ function Model({ name }: { name: string }) {
 	useEffect(() => {
 		const bounds = new Box3().setFromObject(model);
 		const centre = bounds.getCenter(new Vector3());
-		camera.position.copy(centre).add(new Vector3(0.5, 0.4, 1).multiplyScalar(bounds.getSize(new Vector3()).length()));
+		camera.position.copy(centre)
+			.add(new Vector3(0.5, 0.4, 1).multiplyScalar(bounds.getSize(new Vector3()).length()));
 		camera.lookAt(centre);
 		invalidate();
 		document.body.dataset.shown = name;

@@ -1,4 +1,5 @@
-/* A model of a Hob daemon that changes when it is saved: ?asset=art/duck.glb, and the daemon's address as ?hob=HOST:PORT. */
+/* A model of a Hob daemon that changes when it is saved: ?asset=art/duck.glb,
+ * and the daemon's address as ?hob=HOST:PORT. */
 import { AmbientLight, Box3, DirectionalLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from 'three';
 import { HobLoader } from 'hob-client/three';
 import { HobOverlay } from 'hob-client/overlay';
