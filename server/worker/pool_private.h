@@ -23,6 +23,7 @@ typedef struct worker {
 	uv_timer_t deadline;
 	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
+	uint64_t oom_kills;		 /* of the kernel, that this process survived */
 	uint64_t file_bytes;	 /* of all memory files that this process was given */
 	uint64_t cpu_before_ns;	 /* used when the job began */
 	bool looked;			 /* a quarter of the job's time is over, and */
@@ -70,7 +71,6 @@ struct srv_pool {
 	importer_table importers;
 	char sandbox[96];
 	srv_pool_counters counters;
-	uint64_t oom_kills; /* of the kernel, when it was looked last */
 	srv_claims claims;
 	uint32_t parts_pending; /* handed over and not kept yet */
 	uint8_t payload[SRV_FRAME_PAYLOAD];

@@ -219,7 +219,7 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	w->socket_poll = start_poll(pool, w->socket, srv_pool_on_socket);
 	w->output_poll = start_poll(pool, w->output, on_output);
 	pool->counters.spawned++;
-	pool->oom_kills = srv_machine_oom_kills("");
+	w->oom_kills = srv_machine_oom_kills("");
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, START_DEADLINE_MS, 0);
 	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
 		srv_pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
@@ -248,12 +248,16 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
-/* Since it was asked last. */
-static bool had_oom_kill(srv_pool *pool)
+/* Counted by each process for itself: another may begin, or end the same way, before this death is heard of. */
+static bool had_oom_kill(worker *w)
 {
-	uint64_t before = pool->oom_kills;
-	pool->oom_kills = srv_machine_oom_kills("");
-	return pool->oom_kills > before;
+	srv_pool *pool = w->pool;
+	uint64_t now = srv_machine_oom_kills("");
+	bool had = now > w->oom_kills;
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (!pool->workers[i].job)
+			pool->workers[i].oom_kills = now;
+	return had;
 }
 
 static void worker_ended(worker *w, int status, uint64_t peak_bytes)
@@ -276,7 +280,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		if (w->has_why)
 			outcome->error = w->why;
 		else
-			srv_describe_death(status, peak_bytes, pool->options.memory_limit, had_oom_kill(pool),
+			srv_describe_death(status, peak_bytes, pool->options.memory_limit, had_oom_kill(w),
 							   &outcome->error);
 		if (!w->cancelled)
 			pool->counters.crashed++;
