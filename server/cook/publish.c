@@ -5,17 +5,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static void send_all(srv_publish *p)
+static void send_some(srv_publish *p, uint32_t most)
 {
-	const char *at = (const char *)p->text.data;
-	for (uint32_t i = 0; i < p->count; i++) {
-		const srv_publish_item *item = &p->items[i];
+	for (uint32_t i = 0; i < most && p->sent < p->count; i++) {
+		const srv_publish_item *item = &p->items[p->sent++];
+		const char *at = (const char *)p->text.data + p->sent_size;
 		srv_events_publish(p->events, item->kind, (hob_str){at, item->asset_size},
 						   (hob_str){at + item->asset_size, item->size});
-		at += item->asset_size + item->size;
+		p->sent_size += item->asset_size + item->size;
 	}
-	assert(p->count == 0 || at == (const char *)p->text.data + p->text.size);
-	p->count = 0;
+	if (p->sent < p->count)
+		return;
+	assert(p->sent_size == p->text.size);
+	p->count = p->sent = 0;
+	p->sent_size = 0;
 	hob_buf_clear(&p->text);
 }
 
@@ -46,11 +49,11 @@ void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str 
 		p->text.failed = false;
 		p->text.size = before;
 	}
-	send_all(p);
+	send_some(p, UINT32_MAX);
 	srv_events_publish(p->events, kind, asset, data);
 }
 
-bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user)
+bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint32_t events)
 {
 	assert(!p->turning && "a turn ends once");
 	p->turning = true;
@@ -62,9 +65,14 @@ bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user)
 	if (p->view)
 		show(user);
 	p->view = false;
-	send_all(p);
+	send_some(p, events);
 	p->turning = false;
 	return showed;
+}
+
+bool srv_publish_waits(const srv_publish *p)
+{
+	return p->count > 0;
 }
 
 void srv_publish_release(srv_publish *p)

@@ -243,13 +243,17 @@ void srv_engine_fill(srv_engine *engine)
 	if (engine->filling)
 		return;
 	engine->filling = true;
-	while (!engine->closing && engine->pool_ready) {
+	for (uint32_t begun = 0; !engine->closing && engine->pool_ready; begun++) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
 		/* Those that ask the upstream take nothing here: the more, the fewer questions. */
 		uint32_t elsewhere = engine->asking < ASKING_MAX ? engine->asking : ASKING_MAX;
 		if (engine->jobs_alive - elsewhere >= srv_pool_size(engine->pool) + ahead)
 			break;
+		if (!srv_engine_has_time(engine, begun)) {
+			srv_engine_go_on(engine);
+			break;
+		}
 		uint32_t id = srv_queue_pop(engine->queue, &priority);
 		if (id == HOB_NONE)
 			break;
@@ -259,42 +263,6 @@ void srv_engine_fill(srv_engine *engine)
 	engine->filling = false;
 	srv_engine_claim_more(engine);
 	srv_engine_count_waiting(engine);
-}
-
-static void show(void *engine)
-{
-	srv_engine_show(engine);
-}
-
-/* One view and one transaction for all that this turn changed. */
-void srv_engine_flush(srv_engine *engine)
-{
-	srv_engine_heal_index(engine);
-	srv_publish_turn(&engine->publish, show, engine);
-}
-
-/* Between two of these calls, without what the loop slept. */
-static void count_turn(srv_engine *engine)
-{
-	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop);
-	uint64_t took = now - engine->turn_began_ns, slept = idle - engine->turn_idle_ns;
-	took = engine->turn_began_ns > 0 && took > slept ? took - slept : 0;
-	engine->turn_began_ns = now;
-	engine->turn_idle_ns = idle;
-	engine->counters.turns++;
-	engine->counters.turns_slow += took > SRV_ENGINE_TURN_MS * 1000000ull;
-	if (took > engine->counters.turn_longest_ns)
-		engine->counters.turn_longest_ns = took;
-}
-
-/* Once per turn, before the loop sleeps. */
-static void on_flush(uv_prepare_t *prepare)
-{
-	srv_engine *engine = prepare->data;
-	srv_engine_step_batches(engine);
-	srv_engine_flush(engine);
-	srv_engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
-	count_turn(engine);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -346,6 +314,8 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->thumbnails);
 	free(engine->audit);
 	srv_engine_batches_free(engine->batches);
+	srv_engine_spreads_free(engine->spreads);
+	hob_buf_release(&engine->changeset.all);
 	free(engine->assets);
 	free(engine->due);
 	srv_publish_release(&engine->publish);
@@ -396,6 +366,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->thumbnails = srv_engine_thumbnails_new();
 	engine->audit = srv_engine_audit_new();
 	engine->batches = srv_engine_batches_new(options);
+	engine->spreads = srv_engine_spreads_new();
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -408,7 +379,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		caches = (engine->settings_caches[i] = srv_settings_cache_new());
 	bool memory = engine->root_fds && caches && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
-				  engine->graph && engine->queue && engine->activity && engine->batches;
+				  engine->graph && engine->queue && engine->activity && engine->batches && engine->spreads;
 	if (!memory || !srv_engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");
@@ -440,13 +411,14 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	bool asks = !options->upstream || srv_upstream_new(loop, &upstream, store, &engine->upstream, err);
 	uv_loop_configure(loop, UV_METRICS_IDLE_TIME);
 	uv_prepare_init(loop, &engine->flush);
+	uv_idle_init(loop, &engine->more);
 	uv_async_init(loop, &engine->posted, srv_engine_on_posted);
 	uv_timer_init(loop, &engine->timer);
 	uv_timer_init(loop, srv_engine_batch_timer(engine));
-	engine->flush.data = engine->posted.data = engine->timer.data = srv_engine_batch_timer(engine)->data =
-		engine;
-	engine->handles = 4;
-	uv_prepare_start(&engine->flush, on_flush);
+	engine->flush.data = engine->more.data = engine->posted.data = engine->timer.data =
+		srv_engine_batch_timer(engine)->data = engine;
+	engine->handles = 5;
+	uv_prepare_start(&engine->flush, srv_engine_end_turn);
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
 	engine->publish.view = true;
 	*out = engine;
@@ -484,6 +456,7 @@ static void close_when_idle(srv_engine *engine)
 	if (engine->jobs_alive > 0 || engine->background > 0 || engine->pool)
 		return;
 	uv_close((uv_handle_t *)&engine->flush, on_handle_closed);
+	uv_close((uv_handle_t *)&engine->more, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->posted, on_handle_closed);
 	uv_close((uv_handle_t *)&engine->timer, on_handle_closed);
 	uv_close((uv_handle_t *)srv_engine_batch_timer(engine), on_handle_closed);

@@ -35,6 +35,8 @@ typedef struct batch {
 	uint32_t over; /* so many from the first have their outcome */
 	held_change *held;
 	uint32_t held_count, held_room, held_live;
+	bool publishing;
+	uint32_t next, published; /* then: the one in `held` whose turn it is; of this rev so far */
 	srv_vcs copies[COPIES_MAX];
 	uint32_t copy_count;
 	char *looked_in; /* folder whose working copy was looked for last */
@@ -167,39 +169,51 @@ static void cook_again(srv_engine *engine, asset *a)
 	srv_asset_dirty(engine, (uint32_t)(a - engine->assets), SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 }
 
-static void publish(srv_engine *engine, batch *b)
+static void publish_held(srv_engine *engine, batch *b, held_change *h)
 {
-	engine_change *changes = calloc(b->held_live + 1, sizeof *changes);
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < b->held_count; i++) {
-		held_change *h = &b->held[i];
-		if (h->asset == HOB_NONE)
-			continue;
-		asset *a = &engine->assets[h->asset];
-		a->held = 0;
-		engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&h->tail)};
-		if (!is_true(&change))
-			continue;
-		if (!can_be_shown(engine, &change)) {
-			cook_again(engine, a);
-			continue;
-		}
-		if (changes)
-			changes[count++] = change;
-		else
-			srv_publish_changes(engine, &change, 1);
+	if (h->asset == HOB_NONE)
+		return;
+	asset *a = &engine->assets[h->asset];
+	hob_buf tail = h->tail;
+	h->tail = (hob_buf){0};
+	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
+	drop(engine, a);
+	if (is_true(&change) && can_be_shown(engine, &change)) {
+		srv_publish_change(engine, &change);
+		b->published++;
+	} else if (is_true(&change)) {
+		cook_again(engine, a);
 	}
-	if (count > 0)
-		srv_publish_changes(engine, changes, count);
-	if (count > 1)
-		srv_log(SRV_LOG_INFO, "published", "%u changes together, as rev %llu", count,
+	hob_buf_release(&tail);
+}
+
+/* One rev, in as many turns as it takes; true: it is over. */
+static bool publish(srv_engine *engine, batch *b, bool all)
+{
+	if (b->held_count == 0)
+		return true;
+	if (!b->publishing)
+		srv_publish_begin(engine);
+	b->publishing = true;
+	for (uint32_t done = 0; b->next < b->held_count && (all || srv_engine_has_time(engine, done)); done++)
+		publish_held(engine, b, &b->held[b->next++]);
+	if (b->next < b->held_count)
+		return false;
+	srv_publish_end(engine);
+	if (b->published > 1)
+		srv_log(SRV_LOG_INFO, "published", "%u changes together, as rev %llu", b->published,
 				(unsigned long long)engine->rev);
-	for (uint32_t i = 0; i < b->held_count; i++)
-		hob_buf_release(&b->held[i].tail);
-	b->held_count = b->held_live = 0;
-	engine->counters.batches += count > 1;
-	count_held(engine);
-	free(changes);
+	engine->counters.batches += b->published > 1;
+	b->held_count = b->next = b->published = 0;
+	b->publishing = false;
+	return true;
+}
+
+void srv_engine_finish_publishing(srv_engine *engine)
+{
+	for (uint32_t r = 0; engine->changeset.open && r < engine->batches->root_count; r++)
+		if (engine->batches->of[r].publishing)
+			publish(engine, &engine->batches->of[r], true);
 }
 
 /* ---- members */
@@ -280,9 +294,10 @@ static void close_batch(srv_engine *engine, batch *b)
 
 void srv_engine_publish_held(srv_engine *engine)
 {
+	srv_engine_finish_publishing(engine);
 	for (uint32_t r = 0; r < engine->batches->root_count; r++)
 		if (engine->batches->of[r].open) {
-			publish(engine, &engine->batches->of[r]);
+			publish(engine, &engine->batches->of[r], true);
 			close_batch(engine, &engine->batches->of[r]);
 		}
 }
@@ -371,6 +386,16 @@ void srv_engine_gathered(srv_engine *engine)
 	engine->batches->gathering = NULL;
 }
 
+bool srv_engine_gathers(const srv_engine *engine, uint32_t root)
+{
+	return engine->batches->gathering == &engine->batches->of[root];
+}
+
+void srv_engine_gather_more(srv_engine *engine, uint32_t root)
+{
+	engine->batches->gathering = &engine->batches->of[root];
+}
+
 static uint64_t pause_of(const srv_engine *engine, uint32_t root)
 {
 	const batch *b = &engine->batches->of[root];
@@ -391,13 +416,18 @@ static void take_step(srv_engine *engine, uint32_t root)
 								 .held = b->held_live,
 								 .all_over = b->over == b->member_count,
 								 .locked = b->locked,
-								 .collecting = srv_watch_collecting(engine->watch) > 0};
-	srv_changeset_step step = srv_changeset_decide(&facts);
-	if (step != SRV_CHANGESET_WAIT)
-		publish(engine, b);
+								 .collecting =
+									 srv_watch_collecting(engine->watch) > 0 || srv_engine_spreads(engine)};
+	bool goes_on = b->publishing;
+	srv_changeset_step step = goes_on ? SRV_CHANGESET_RELIEVE : srv_changeset_decide(&facts);
+	bool others = engine->changeset.open && !goes_on;
+	if (step == SRV_CHANGESET_WAIT || others || !publish(engine, b, false))
+		return;
 	if (step == SRV_CHANGESET_CLOSE)
 		close_batch(engine, b);
-	b->opened_at = step == SRV_CHANGESET_RELIEVE ? facts.now_ms : b->opened_at;
+	b->opened_at = facts.now_ms;
+	if (goes_on) /* whether it is over is for the next turn to say */
+		srv_engine_go_on(engine);
 }
 
 void srv_engine_step_batches(srv_engine *engine)

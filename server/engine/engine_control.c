@@ -135,7 +135,10 @@ static bool is_done(void *user, const srv_waiter *w)
 {
 	srv_engine *engine = user;
 	if (w->asset == HOB_NONE)
-		return srv_waiter_scans_over(w, engine->scan_rounds) && all_idle(engine, w);
+		return srv_waiter_scans_over(w, engine->scan_rounds) && !srv_engine_is_behind(engine) &&
+			   all_idle(engine, w);
+	if (srv_engine_spreads(engine) || engine->assets[w->asset].view_due)
+		return false;
 	return !is_busy(engine, w->asset) || (!w->final && has_preview(engine, w->asset));
 }
 

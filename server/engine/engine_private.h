@@ -184,6 +184,12 @@ struct srv_engine {
 	uint32_t *
 		due; /* assets whose view is made before the next one is published: most become another thing by then */
 	uint32_t due_count, due_capacity;
+	struct engine_spreads *spreads; /* assets that become dirty in the turns to come */
+	struct {
+		bool open;
+		uint32_t count; /* changes so far; the first one takes the rev */
+		hob_buf all;	/* their JSON, one a line */
+	} changeset;
 	hob_arena scratch; /* of what returns before the next event; its first block stays */
 	srv_view_root *roots;
 	root_state *root_states;
@@ -208,6 +214,7 @@ struct srv_engine {
 	srv_waiters waiters;
 	uint64_t *scan_rounds; /* scans finished, by root */
 	uv_prepare_t flush;
+	uv_idle_t more; /* runs when a turn left something to the next */
 	uv_async_t posted;
 	uv_timer_t timer;
 	uv_mutex_t post_lock;
@@ -257,8 +264,22 @@ void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* What its job read is history. */
 void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
 void srv_asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
-void srv_engine_flush(srv_engine *engine);				/* makes rows and views visible now */
 void srv_engine_fill(srv_engine *engine);				/* starts as many jobs as there is room for */
+/* engine_turn.c: what reaches the whole tree takes several turns */
+/* Whether this turn takes up one more of what can wait; `done`: of this kind so far. */
+bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
+void srv_engine_go_on(srv_engine *engine); /* another turn follows at once */
+/* Because of a file, whose path is the reason; `kind` is static text. In later turns when they are many. */
+void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,
+						  const char *kind, uint32_t file);
+void srv_engine_step_spreads(srv_engine *engine);
+bool srv_engine_spreads(const srv_engine *engine); /* some are still to become dirty */
+struct engine_spreads *srv_engine_spreads_new(void);
+void srv_engine_spreads_free(struct engine_spreads *spreads);
+/* Commits rows and sends events now, and shows the views of everything that was published. */
+void srv_engine_flush(srv_engine *engine);
+bool srv_engine_is_behind(const srv_engine *engine); /* something is left to later turns */
+void srv_engine_end_turn(uv_prepare_t *prepare);
 /* engine_watch.c */
 bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
 /* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
@@ -315,6 +336,8 @@ void srv_engine_batch_find(srv_engine *engine,
 void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
 void srv_engine_gather_scan(srv_engine *engine, uint32_t root);
 void srv_engine_gathered(srv_engine *engine);
+bool srv_engine_gathers(const srv_engine *engine, uint32_t root);
+void srv_engine_gather_more(srv_engine *engine, uint32_t root); /* of a delivery that is not over */
 bool srv_engine_joins(srv_engine *engine, uint32_t id,
 					  bool gone); /* now, if it becomes dirty or is removed */
 void srv_engine_join(srv_engine *engine, uint32_t id);
@@ -322,8 +345,9 @@ void srv_engine_join(srv_engine *engine, uint32_t id);
 void srv_engine_leave(srv_engine *engine, uint32_t id);
 /* Takes the change's JSON from behind its rev and leaves an empty buffer. False: it is to be published now. */
 bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
-void srv_engine_step_batches(srv_engine *engine); /* once per turn: publishes when nothing is missing */
-void srv_engine_publish_held(srv_engine *engine); /* now, whatever is missing */
+void srv_engine_step_batches(srv_engine *engine);	   /* once per turn: publishes when nothing is missing */
+void srv_engine_finish_publishing(srv_engine *engine); /* what an earlier turn began */
+void srv_engine_publish_held(srv_engine *engine);	   /* now, whatever is missing */
 bool srv_engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
 /* engine_expect.c */
 uint64_t srv_engine_expected_ns(const srv_engine *engine,
@@ -421,6 +445,10 @@ typedef struct engine_change {
 } engine_change;
 /* As one rev: rows and views are there before the events. */
 void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
+/* The same over several turns, none of which shows anything before the end; what else is published meanwhile joins the rev. */
+void srv_publish_begin(srv_engine *engine);
+void srv_publish_change(srv_engine *engine, const engine_change *change);
+void srv_publish_end(srv_engine *engine);
 void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
 void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error);
 /* By a person. job: NULL of what is queued, whose `next` is handed over then. */
@@ -433,8 +461,9 @@ void srv_publish_removed(srv_engine *engine, asset *a);
 /* Their states changed together, and nothing else of them. */
 void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
 void srv_publish_view(srv_engine *engine, asset *a);
-void srv_publish_view_later(srv_engine *engine, uint32_t id); /* with the next srv_engine_show */
-void srv_engine_show(srv_engine *engine); /* the views as they are now, for every reader */
+void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */
+void srv_engine_show(srv_engine *engine);	   /* the views as they are now, for every reader */
+void srv_engine_show_some(srv_engine *engine); /* those of them that the turn has time for, newest first */
 /* The same with the recipe `good` in hand; {0} when there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* its row */

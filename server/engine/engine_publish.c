@@ -2,6 +2,7 @@
 
 #include "../log/log.h"
 
+#include <assert.h>
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -92,14 +93,25 @@ void srv_publish_view_later(srv_engine *engine, uint32_t id)
 	a->view_due = engine->publish.view = true;
 }
 
-void srv_engine_show(srv_engine *engine)
+static void show(srv_engine *engine, bool all)
 {
-	for (uint32_t i = 0; i < engine->due_count; i++)
-		if (engine->assets[engine->due[i]].view_due)
-			srv_publish_view(engine, &engine->assets[engine->due[i]]);
-	engine->due_count = 0;
+	for (uint32_t done = 0; engine->due_count > 0 && (all || srv_engine_has_time(engine, done)); done++) {
+		asset *a = &engine->assets[engine->due[--engine->due_count]];
+		if (a->view_due)
+			srv_publish_view(engine, a);
+	}
 	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
 	srv_views_publish(engine->views, engine->rev, engine->ready);
+}
+
+void srv_engine_show(srv_engine *engine)
+{
+	show(engine, true);
+}
+
+void srv_engine_show_some(srv_engine *engine)
+{
+	show(engine, false);
 }
 
 /* Its cook said so; one that has a good version is served as stale. */
@@ -228,43 +240,68 @@ static void remove_rows(srv_engine *engine, asset *a)
 	a->shown = false;
 }
 
-/* The row and the view are there before anybody can ask because of the event: all leave at the end of the turn. */
-void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
+void srv_publish_begin(srv_engine *engine)
 {
-	hob_buf all = {0}, data = {0};
-	hob_error error;
-	engine->rev++;
-	for (uint32_t i = 0; i < count; i++) {
-		asset *a = changes[i].a;
-		a->rev = engine->rev;
-		hob_buf_printf(&all, "%s{\"rev\":%llu", i > 0 ? "\n" : "", (unsigned long long)engine->rev);
-		hob_buf_put_str(&all, changes[i].tail);
-		a->told = changes[i].state;
-		if (changes[i].state == SRV_REMOVED) {
-			remove_rows(engine, a);
-			continue;
-		}
-		srv_engine_store_asset(engine, a);
-		a->shown = a->life.has_good;
-		a->served = a->good;
-		if (changes[i].recipe)
-			srv_publish_view_of(engine, a, *changes[i].recipe);
-		else
-			srv_publish_view(engine, a);
-		engine->counters.published++;
+	assert(!engine->changeset.open);
+	engine->changeset.open = true;
+}
+
+static void publish_outcome(srv_engine *engine, const engine_change *change)
+{
+	asset *a = change->a;
+	if (change->state == SRV_REMOVED) {
+		remove_rows(engine, a);
+		return;
 	}
-	srv_change_row row = {engine->rev, HOB_STR("asset"), hob_buf_str(&all)};
-	if (!srv_store_put_change(engine->store, &row, &error))
+	srv_engine_store_asset(engine, a);
+	a->shown = a->life.has_good;
+	a->served = a->good;
+	if (change->recipe)
+		srv_publish_view_of(engine, a, *change->recipe);
+	else
+		srv_publish_view(engine, a);
+	engine->counters.published++;
+}
+
+/* The row and the view are there before anybody can ask because of the event: all leave at the end of a turn. */
+void srv_publish_change(srv_engine *engine, const engine_change *change)
+{
+	assert(engine->changeset.open);
+	hob_buf *all = &engine->changeset.all;
+	engine->rev += engine->changeset.count == 0;
+	if (engine->changeset.count++ > 0)
+		hob_buf_put(all, "\n", 1);
+	size_t begin = all->size;
+	hob_buf_printf(all, "{\"rev\":%llu", (unsigned long long)engine->rev);
+	hob_buf_put_str(all, change->tail);
+	change->a->rev = engine->rev;
+	change->a->told = change->state;
+	publish_outcome(engine, change);
+	hob_str data = hob_str_sub(hob_buf_str(all), begin, all->size);
+	srv_publish_event(&engine->publish, "asset", hob_str_of(change->a->full), data);
+}
+
+void srv_publish_end(srv_engine *engine)
+{
+	srv_change_row row = {engine->rev, HOB_STR("asset"), hob_buf_str(&engine->changeset.all)};
+	hob_error error;
+	if (engine->changeset.count > 0 && !srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->publish.rows = engine->publish.view = true;
-	for (uint32_t i = 0; i < count; i++) {
-		hob_buf_clear(&data);
-		hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)engine->rev);
-		hob_buf_put_str(&data, changes[i].tail);
-		srv_publish_event(&engine->publish, "asset", hob_str_of(changes[i].a->full), hob_buf_str(&data));
-	}
-	hob_buf_release(&all);
-	hob_buf_release(&data);
+	hob_buf_release(&engine->changeset.all);
+	engine->changeset.count = 0;
+	engine->changeset.open = false;
+}
+
+void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
+{
+	bool joins = engine->changeset.open;
+	if (!joins)
+		srv_publish_begin(engine);
+	for (uint32_t i = 0; i < count; i++)
+		srv_publish_change(engine, &changes[i]);
+	if (!joins)
+		srv_publish_end(engine);
 }
 
 static void put_change_head(const srv_engine *engine, const asset *a, const char *kind, hob_buf *tail)

@@ -15,9 +15,7 @@ static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority pri
 {
 	uint32_t count;
 	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
-	hob_str path = srv_graph_at(engine->graph, file)->path;
-	for (uint32_t i = 0; i < count; i++)
-		srv_asset_dirty(engine, dependents[i], priority, kind, path);
+	srv_engine_dirty_all(engine, dependents, count, priority, kind, file);
 }
 
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
@@ -45,12 +43,18 @@ static bool is_settings(hob_str path)
 
 static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority priority)
 {
-	srv_file f = *srv_graph_at(engine->graph, file);
-	if (!is_settings(f.path))
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	if (!is_settings(f->path))
 		return;
+	uint32_t *reached = malloc((engine->asset_count + 1) * sizeof *reached);
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (settings_reach(engine, f.root, f.path, i))
-			srv_asset_dirty(engine, i, priority, "settings", f.path);
+		if (settings_reach(engine, f->root, f->path, i) && reached)
+			reached[count++] = i;
+		else if (settings_reach(engine, f->root, f->path, i))
+			srv_asset_dirty(engine, i, priority, "settings", f->path);
+	srv_engine_dirty_all(engine, reached, count, priority, "settings", file);
+	free(reached);
 }
 
 static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)

@@ -67,7 +67,7 @@ static void rows_then_view_then_events(void **state)
 	srv_publish_event(p, "asset", HOB_STR("art/a.obj"), HOB_STR("2"));
 	note_events();
 	assert_string_equal(trace, ""); /* nothing leaves before the end */
-	assert_true(srv_publish_turn(p, show, NULL));
+	assert_true(srv_publish_turn(p, show, NULL, UINT32_MAX));
 	note_events();
 	assert_string_equal(trace, "cvee");
 	hob_buf seen = {0};
@@ -80,10 +80,10 @@ static void rows_then_view_then_events(void **state)
 static void what_did_not_change_is_not_done(void **state)
 {
 	srv_publish *p = *state;
-	assert_false(srv_publish_turn(p, show, NULL));
+	assert_false(srv_publish_turn(p, show, NULL, UINT32_MAX));
 	assert_string_equal(trace, "");
 	srv_publish_event(p, "job", (hob_str){0}, HOB_STR("{}"));
-	assert_false(srv_publish_turn(p, show, NULL));
+	assert_false(srv_publish_turn(p, show, NULL, UINT32_MAX));
 	note_events();
 	assert_string_equal(trace, "e");
 }
@@ -93,7 +93,7 @@ static void a_failed_commit_hides_nothing(void **state)
 	srv_publish *p = *state;
 	commit_fails = p->rows = p->view = true;
 	srv_publish_event(p, "asset", HOB_STR("a"), HOB_STR("{}"));
-	assert_true(srv_publish_turn(p, show, NULL));
+	assert_true(srv_publish_turn(p, show, NULL, UINT32_MAX));
 	note_events();
 	assert_string_equal(trace, "cve");
 }
@@ -110,12 +110,32 @@ static void many_events_keep_their_order(void **state)
 			srv_publish_event(p, "job", hob_str_of(text), hob_str_of(text));
 			hob_buf_printf(&expected, "job %s %s;", text, text);
 		}
-		srv_publish_turn(p, show, NULL);
+		srv_publish_turn(p, show, NULL, UINT32_MAX);
 		assert_true(srv_events_read(events, since, 1000, take, &seen));
 		assert_true(hob_str_equal(hob_buf_str(&seen), hob_buf_str(&expected)));
 		hob_buf_release(&seen);
 		hob_buf_release(&expected);
 	}
+}
+
+static void events_of_several_turns_keep_their_order(void **state)
+{
+	srv_publish *p = *state;
+	uint64_t since = srv_events_newest(events);
+	hob_buf seen = {0};
+	for (int i = 0; i < 3; i++)
+		srv_publish_event(p, "job", HOB_STR("a"), hob_str_of((const char *[]){"1", "2", "3"}[i]));
+	p->view = true;
+	assert_true(srv_publish_turn(p, show, NULL, 2));
+	assert_true(srv_publish_waits(p));
+	srv_publish_event(p, "job", HOB_STR("a"), HOB_STR("4"));
+	assert_false(srv_publish_turn(p, show, NULL, 2));
+	note_events();
+	assert_string_equal(trace, "veeee");
+	assert_false(srv_publish_waits(p));
+	assert_true(srv_events_read(events, since, 100, take, &seen));
+	assert_true(hob_str_equal(hob_buf_str(&seen), HOB_STR("job a 1;job a 2;job a 3;job a 4;")));
+	hob_buf_release(&seen);
 }
 
 int main(void)
@@ -125,6 +145,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_did_not_change_is_not_done, begin, end),
 		cmocka_unit_test_setup_teardown(a_failed_commit_hides_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(many_events_keep_their_order, begin, end),
+		cmocka_unit_test_setup_teardown(events_of_several_turns_keep_their_order, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

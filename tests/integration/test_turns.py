@@ -1,0 +1,58 @@
+"""What reaches every asset takes many turns of the loop; what is published together is one rev all the same."""
+import time
+
+from hobtest import Scenario, amount, obj_text, png, unittest
+
+MODELS = amount(800, 10000)
+
+
+class Turns(Scenario):
+    def name(self, i):
+        return f"f{i // 100}/m{i}.obj"
+
+    def save_all(self, shift):
+        for i in range(MODELS):
+            self.put(self.name(i), obj_text(2, shift=i + shift, mtl="../look.mtl"))
+
+    def setUp(self):
+        super().setUp()
+        self.put("look.mtl", "newmtl m\nKd 1 0 0\nmap_Kd look.png\n")
+        self.put("look.png", png(1, 2, 3))
+        self.save_all(0)
+
+    def outputs(self, daemon):
+        return {name: sorted(output["hash"] for output in item["outputs"])
+                for name, item in daemon.assets("&fields=root,path,outputs").items()}
+
+    def go_back(self, change, back):
+        """Nothing is cooked when an earlier version comes back: all of it is the loop's work."""
+        with self.serve() as daemon:
+            daemon.sync()
+            before = self.outputs(daemon)
+            change()
+            daemon.sync()
+            after = self.outputs(daemon)
+            self.assertEqual([name for name in before if before[name] == after[name]], [])
+        with self.serve() as daemon:
+            daemon.sync()
+            began = time.monotonic()
+            back()
+            daemon.sync()
+            took = time.monotonic() - began
+            self.assertEqual((daemon.cooked(), self.outputs(daemon)), (0, before))
+            longest = daemon.counters()["hob_loop_longest_turn_seconds"]
+            print(f"turns: {MODELS} assets changed in {took:.2f} s, longest turn {longest * 1e3:.0f} ms")
+            return longest / took, daemon.log
+
+    def test_a_file_that_every_model_uses_stops_no_turn(self):
+        share, _ = self.go_back(lambda: self.put("look.png", png(9, 9, 9)), lambda: self.put("look.png", png(1, 2, 3)))
+        self.assertLess(share, 0.5)
+
+    def test_many_changes_are_one_rev(self):
+        _, log = self.go_back(lambda: self.save_all(0.25), lambda: self.save_all(0))
+        together = [int(line.split(" changes together")[0].split()[-1]) for line in log if "changes together" in line]
+        self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
