@@ -2,11 +2,15 @@
 
 #include "../log/log.h"
 
+#include "../worker/process_state.h"
+
+#include <malloc.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Housekeeping of the store, off the hot path: what was written becomes durable, and the cap on bytes is kept. */
 
-enum { TRIM_MS = 60000 };
+enum { TRIM_MS = 60000, REST_MS = 5000, GROWN_BYTES = 1 << 20 };
 
 static void sync_run(uv_work_t *work)
 {
@@ -135,6 +139,43 @@ static void note_inputs(srv_engine *engine)
 	engine->counters.input_bytes = bytes;
 }
 
+/* What is freed stays with the allocator: of thousands of connections that are closed, of cooks that are over. It is given
+ * back when there is more of it than there was, or when the process is larger than it was, after it was given back last. */
+static void rest_run(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	uint64_t free_bytes = mallinfo2().fordblks;
+	bool more_free = free_bytes > engine->rest.free_bytes + GROWN_BYTES;
+	if (more_free || srv_resident_bytes(getpid()) > engine->rest.bytes + GROWN_BYTES) {
+		malloc_trim(0);
+		engine->rest.bytes = srv_resident_bytes(getpid());
+		engine->rest.free_bytes = free_bytes;
+	} else if (free_bytes < engine->rest.free_bytes) {
+		engine->rest.free_bytes = free_bytes;
+	}
+}
+
+static void rest_done(uv_work_t *work, int status)
+{
+	(void)status;
+	srv_engine *engine = work->data;
+	engine->rest.under_way = false;
+	srv_engine_background_over(engine);
+}
+
+static void give_memory_back(srv_engine *engine)
+{
+	uint64_t now = uv_now(engine->loop);
+	bool busy = engine->jobs_alive > 0 || srv_queue_count(engine->queue) > 0;
+	if (engine->closing || engine->rest.under_way || busy || now < engine->rest.at_ms)
+		return;
+	engine->rest.at_ms = now + REST_MS;
+	engine->rest.under_way = true;
+	engine->rest.work.data = engine;
+	engine->background++;
+	uv_queue_work(engine->loop, &engine->rest.work, rest_run, rest_done);
+}
+
 void srv_engine_keep_store(srv_engine *engine)
 {
 	srv_engine_look_for_index(engine);
@@ -145,6 +186,7 @@ void srv_engine_keep_store(srv_engine *engine)
 	srv_engine_note_expected(engine);
 	srv_engine_count_waiting(engine);
 	note_inputs(engine);
+	give_memory_back(engine);
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;

@@ -230,6 +230,12 @@ struct srv_engine {
 	bool limit_told;				 /* that the cache is over its limit and nothing can go */
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
+	struct {
+		uv_work_t work;
+		bool under_way;
+		uint64_t at_ms;				/* not before */
+		uint64_t bytes, free_bytes; /* resident, and the allocator's, when memory was given back last */
+	} rest;
 	uint64_t doubt_at;
 	uint64_t memory_total;						 /* of srv_machine_memory, when it was looked last */
 	char machine[96];							 /* srv_machine_facts then */

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text, until
 
 SEED = int(os.environ.get("HOB_SEED", "13"))
 SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
@@ -88,6 +88,28 @@ class Bounds(Scenario):
             print(f"bounds: {len(crowd)} slow clients, {amount(2, 4) * EACH} cut off, the others gone; meanwhile {asked} answers, the middle one in {took[len(took) // 2] * 1000:.1f} ms; "
                   f"{before} descriptors before, {left} after")
             self.assertGreater(asked, 10)
+
+    @unittest.skipIf(built_with("asan") or built_with("tsan"), "the sanitizer's allocator keeps what is freed")
+    def test_memory_of_closed_connections_goes_back(self):
+        crowd_size = amount(2000, 9000)
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, files)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
+        self.put("a.obj", obj_text(2))
+        resident = lambda: daemon.counters()["process_resident_memory_bytes"] / 1e6
+        with self.serve() as daemon:
+            daemon.sync()
+            before = resident()
+            crowd = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in range(crowd_size)]
+            for i, peer in enumerate(crowd):
+                peer.sendall((b"GET /api/v1/events HTTP/1.1\r\n" if i % 2 else b"GET /api/v1/stats HTTP/1.1\r\n") + HEAD + b"\r\n")
+                peer.recv(1)
+            held = resident()
+            for peer in crowd:
+                peer.close()
+            after = until(lambda: (now := resident()) < before + 3 and now, "the memory of closed connections given back")
+            print(f"bounds: {before:.1f} MB, {held:.1f} with {crowd_size} connections, {after:.1f} when they are closed")
+            self.assertGreater(held, before + 6)
 
     def mutated(self, chance, request):
         data = bytearray(request)
