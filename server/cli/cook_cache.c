@@ -3,6 +3,7 @@
 #include "../fs/beneath.h"
 #include "../reuse/kept.h"
 #include "../store/digest_map.h"
+#include "../store/guest.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@ enum { LOOK_ARENA = 256 << 20, HASH_CHUNK = 256 << 10 };
 
 struct cook_cache {
 	srv_store *store;
+	bool guest;			  /* `store` is for reading */
 	pthread_mutex_t lock; /* of the digests */
 	digest_map digests;	  /* hash of the path -> file_digest */
 };
@@ -26,19 +28,30 @@ typedef struct file_digest {
 
 /* ---- opening and closing */
 
-bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out, hob_error *err)
+static bool begin(cook_cache *opened, cook_cache **out, hob_error *err)
 {
-	cook_cache *cache = calloc(1, sizeof *cache);
-	if (!cache)
+	cook_cache *cache = malloc(sizeof *cache);
+	if (!cache) {
+		opened->guest ? srv_guest_close(opened->store) : srv_store_close(opened->store);
 		return hob_fail(err, MEMORY, "no memory left for the cache");
-	if (!srv_store_open(dir, options, &cache->store, NULL, err)) {
-		free(cache);
-		return false;
 	}
+	*cache = *opened;
 	pthread_mutex_init(&cache->lock, NULL);
 	srv_digest_map_init(&cache->digests, sizeof(file_digest));
 	*out = cache;
 	return true;
+}
+
+bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out, hob_error *err)
+{
+	cook_cache cache = {0};
+	return srv_store_open(dir, options, &cache.store, NULL, err) && begin(&cache, out, err);
+}
+
+bool srv_cook_cache_open_guest(const char *dir, cook_cache **out, hob_error *err)
+{
+	cook_cache cache = {.guest = true};
+	return srv_guest_open(dir, &cache.store, err) && begin(&cache, out, err);
 }
 
 static void note_live(void *user, const srv_asset_row *row)
@@ -65,17 +78,26 @@ srv_store *srv_cook_cache_store_of(cook_cache *cache)
 	return cache->store;
 }
 
-void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
+static void trim(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
 {
-	if (!cache)
-		return;
 	hob_error ignored;
 	live_keys live = {.held = held, .user = user};
 	srv_digest_map_init(&live.keys, 1);
 	if (srv_store_each_asset(cache->store, note_live, &live.keys, &ignored))
 		srv_store_trim(cache->store, is_live, &live);
 	srv_digest_map_release(&live.keys);
-	srv_store_close(cache->store);
+}
+
+void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user)
+{
+	if (!cache)
+		return;
+	if (cache->guest) {
+		srv_guest_close(cache->store);
+	} else {
+		trim(cache, held, user);
+		srv_store_close(cache->store);
+	}
 	srv_digest_map_release(&cache->digests);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
@@ -320,6 +342,8 @@ bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
 srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err)
 {
+	if (cache->guest)
+		return NULL;
 	srv_recipe_output *outputs = HOB_NEW(arena, srv_recipe_output, result->output_count);
 	if (!outputs)
 		(void)hob_fail_memory(err, arena, "outputs");
@@ -385,11 +409,11 @@ int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
 	return srv_store_part(cache->store, &part, &blob) ? srv_blob_open(cache->store, &blob, &size) : -1;
 }
 
-void srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
+bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
 {
 	hob_sha256 part, blob;
 	hob_error ignored; /* it is made again */
 	memcpy(part.bytes, key, sizeof part.bytes);
-	if (srv_blob_put(cache->store, bytes, &blob, &ignored))
-		(void)!srv_store_put_part(cache->store, &part, &blob, &ignored);
+	return !cache->guest && srv_blob_put(cache->store, bytes, &blob, &ignored) &&
+		   srv_store_put_part(cache->store, &part, &blob, &ignored);
 }

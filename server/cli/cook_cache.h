@@ -15,6 +15,8 @@ typedef struct cook_cache cook_cache;
 /* Errors: those of srv_store_open; LOCKED: a daemon or another run has it. */
 bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out,
 						 hob_error *err) HOB_MUST_CHECK;
+/* The cache that is LOCKED, for reading: nothing is kept in it. Errors: those of srv_guest_open. */
+bool srv_cook_cache_open_guest(const char *dir, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
 /* Commits, and trims to max_bytes what no asset of a daemon names and `held` does not hold (NULL: nothing). NULL is fine. */
 void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
 srv_store *srv_cook_cache_store_of(cook_cache *cache);
@@ -51,7 +53,7 @@ void srv_cook_look_compare(cook_cache *cache, cook_look *look);
 /* Loop: keeps `match`, whose outputs are in the store by now, as the only one that srv_cook_look_match looks at. */
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
-/* Any thread: stores the outputs of a cook, checked by the caller, for srv_cook_cache_keep. NULL with *err. */
+/* Any thread: stores the outputs of a cook, checked by the caller, for srv_cook_cache_keep. NULL with *err, or in a guest's cache. */
 srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err);
 /* Loop: keeps the result under the bytes that the worker read, and says its key. *kept: it was, which needs a source that was read. */
@@ -59,8 +61,8 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. */
+/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false when it is not kept. */
 int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
-void srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
+bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
 
 #endif

@@ -164,7 +164,7 @@ const cli_command srv_cli_cook = {
 	"DIR is theirs "
 	"alone then.\n"
 	"--cache DIR (or the one that hob.json or HOB_CACHE names) keeps results, and what it holds is not "
-	"cooked again.\n"
+	"cooked again. A cache that a daemon uses is only read.\n"
 	"--upstream URL asks another Hob first and gives it what is cooked here, so that a build machine shares "
 	"with "
 	"everybody; it needs no cache of its own.\n"

@@ -24,7 +24,7 @@ typedef struct run {
 	uv_loop_t loop;
 	srv_pool *pool;
 	cook_plan plan;
-	cook_parts parts;	/* without a cache */
+	cook_parts parts;	/* that no cache keeps */
 	cook_cache *cache;	/* NULL: none */
 	cook_entry **queue; /* for the workers; room for all of the plan */
 	cook_share share;
@@ -508,15 +508,14 @@ static void on_interrupt(uv_signal_t *handle, int number)
 static int on_part_get(void *user, const uint8_t key[32])
 {
 	run *r = user;
-	return r->cache ? srv_cook_cache_part_get(r->cache, key) : srv_cook_parts_get(&r->parts, key);
+	int fd = r->cache ? srv_cook_cache_part_get(r->cache, key) : -1;
+	return fd >= 0 ? fd : srv_cook_parts_get(&r->parts, key);
 }
 
 static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
 	run *r = user;
-	if (r->cache)
-		srv_cook_cache_part_put(r->cache, key, bytes);
-	else
+	if (!r->cache || !srv_cook_cache_part_put(r->cache, key, bytes))
 		srv_cook_parts_put(&r->parts, key, bytes.size, fd);
 	srv_pool_part_unmap(bytes);
 	srv_pool_part_kept(r->pool, key);
@@ -613,7 +612,7 @@ static void on_share(void *user)
 	finish_if_over(user);
 }
 
-/* A cache that somebody else has open is done without: the run takes longer, and its results are the same. */
+/* A cache that a daemon has open is read. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
@@ -625,8 +624,11 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 	if (folder && !opened) {
 		if (err->code != HOB_ERR_LOCKED)
 			return false;
-		fprintf(stderr, "%s: nothing is taken from the cache: %s\n", r->who,
-				show(hob_str_of(err->context), &text));
+		hob_error why = *err;
+		bool read = !shares && srv_cook_cache_open_guest(folder, &r->cache, &why);
+		fprintf(stderr, "%s: %s the cache: %s\n", r->who,
+				read ? "nothing new is kept in" : "nothing is taken from",
+				show(hob_str_of(why.context), &text));
 		*err = (hob_error){0};
 	}
 	if (!shares)

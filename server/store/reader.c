@@ -39,7 +39,7 @@ bool srv_reader_open(srv_store *store, srv_store **out, hob_error *err)
 	return true;
 }
 
-static bool open_index(srv_store *reader, hob_error *err)
+bool srv_store_db_open_to_read(srv_store *reader, hob_error *err)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/index.db", reader->dir);
@@ -49,8 +49,15 @@ static bool open_index(srv_store *reader, hob_error *err)
 	sqlite3_busy_timeout(reader->db, WAIT_MS);
 	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_progress_handler(reader->db, STEPS_BETWEEN_LOOKS, look_at_clock, reader);
 	return srv_store_run_sql(reader, "PRAGMA query_only = ON; PRAGMA cache_size = -2048", err);
+}
+
+static bool open_index(srv_store *reader, hob_error *err)
+{
+	if (!srv_store_db_open_to_read(reader, err))
+		return false;
+	sqlite3_progress_handler(reader->db, STEPS_BETWEEN_LOOKS, look_at_clock, reader);
+	return true;
 }
 
 bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err)

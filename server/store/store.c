@@ -107,6 +107,8 @@ bool srv_store_mark(srv_store *store, hob_error *err)
 
 void srv_store_mark_damaged(srv_store *store)
 {
+	if (store->guest)
+		return;
 	if (store->writer) {
 		/* What a reader meets while the index is exchanged says nothing about the new one. */
 		if (store->generation == atomic_load(&store->writer->generation))

@@ -94,7 +94,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 	bool wrong = !there || !S_ISREG(info.st_mode) || (entry && (uint64_t)info.st_size != entry->size) ||
 				 (seen && seen->st_ino == info.st_ino);
 	if (entry && wrong && entry->place.pack == 0) {
-		if (there)
+		if (there && !store->guest)
 			clear_name(store, name);
 		srv_store_table_remove(store, digest);
 		srv_store_table_damaged(store, digest);

@@ -11,6 +11,7 @@
  *   store_trim.c    eviction
  *   store_start.c   the rows that a start reads, copied into one file
  *   reader.c        a connection for reading, beside the loop
+ *   guest.c         the cache of another process, for reading
  *
  * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and folder never
  * disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock are leaves. */
@@ -103,6 +104,8 @@ struct srv_store {
 
 	uint32_t swept_at_s, evict_from_s;
 
+	bool guest; /* another process has the cache: see guest.h */
+
 	/* Of a store that is read beside the loop, see reader.h */
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild has one in the making */
 	atomic_bool seen_damage; /* by a reader */
@@ -149,6 +152,8 @@ bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *r
 /* Opens index.db and brings it to the newest step. known_folder: blobs/ was there already, so a foreign file is damage.
  * check: run quick_check first. *is_new: it was empty. After a failure srv_store_db_close is still due. */
 bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
+/* The same file on a connection that cannot write. */
+bool srv_store_db_open_to_read(srv_store *store, hob_error *err);
 void srv_store_db_close(srv_store *store);
 bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err);
 /* Moves what was committed from the WAL into the file, on a connection of its own, unless somebody is in the way. Any thread. */

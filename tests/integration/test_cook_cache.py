@@ -120,9 +120,13 @@ class CookCache(Scenario):
         self.models()
         with self.serve() as daemon:
             daemon.sync()
-            done = self.cook(self.art, "-o", "out", "--cache", self.cache)
-            self.assertIn("nothing is taken from the cache", done.stderr)
-            self.assertEqual(self.counts, (4, 0, 0))
+            other = self.folder / "other"
+            shutil.copytree(self.art, other)
+            (other / "d0/new.obj").write_text(obj_text(98))
+            for _ in range(2):  # it is read, and nothing is added
+                done = self.cook(other, "-o", "out", "--cache", self.cache)
+                self.assertIn("nothing new is kept in the cache: another Hob (pid", done.stderr)
+                self.assertEqual(self.counts, (1, 4, 0))
         (self.folder / "hob.json").write_text(json.dumps({"sources": [{"path": "art"}], "cache": {"dir": "cache"}}))
         self.cook(self.art, "-o", "out")
         self.assertEqual(self.counts, (0, 4, 0))
@@ -133,6 +137,22 @@ class CookCache(Scenario):
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
             self.assertEqual(daemon.assets()["art/d0/new.obj"]["state"], "fresh")
+
+    def test_the_cache_of_a_daemon_is_left_as_it_is(self):
+        self.models()
+        with self.serve("--pack-below", "0") as daemon:
+            daemon.sync()
+            damaged = {}
+            for digest, blob in kept_blobs(self.cache).items():
+                blob.write(blob.read()[:-1] + b"?")
+                damaged[digest] = blob.read()
+            before = sorted(tree(self.cache))
+            self.cook(self.art, "-o", "out", "--cache", self.cache)
+            self.assertEqual(self.counts, (4, 0, 0))
+            self.assertEqual({digest: blob.read() for digest, blob in kept_blobs(self.cache).items()}, damaged)
+            self.assertEqual(sorted(tree(self.cache)), before)
+            for digest in damaged:  # the daemon finds them as they are
+                self.assertIn(daemon.get(f"/blobs/{digest}").status, (404, 410, 503))
 
     def test_a_damaged_blob_is_cooked_again(self):
         self.models()
