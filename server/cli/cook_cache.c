@@ -213,19 +213,9 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 
 static bool read_blob(cook_cache *cache, const srv_recipe_output *output, hob_arena *arena, hob_bytes *out)
 {
-	uint64_t size = 0, got = 0;
-	int fd = srv_blob_open(cache->store, &output->digest, &size);
-	uint8_t *data = fd >= 0 && size == output->size ? hob_arena_alloc(arena, size + 1, 16) : NULL;
-	while (data && got < size) {
-		ssize_t step = read(fd, data + got, size - got);
-		if (step <= 0)
-			break;
-		got += (uint64_t)step;
-	}
-	if (fd >= 0)
-		close(fd);
-	*out = (hob_bytes){data, size};
-	return data && got == size;
+	uint8_t *data = hob_arena_alloc(arena, output->size + 1, 16);
+	*out = (hob_bytes){data, output->size};
+	return data && srv_blob_read(cache->store, &output->digest, data, output->size);
 }
 
 static double number_of(const cJSON *object, const char *name)

@@ -1,5 +1,7 @@
 #include "cook_parts.h"
 
+#include "../../core/base/array.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,14 +25,8 @@ void srv_cook_parts_put(cook_parts *parts, const uint8_t key[32], uint64_t size,
 {
 	if (parts->count == PARTS_MAX || parts->bytes + size > BYTES_MAX)
 		return;
-	if (parts->count == parts->capacity) {
-		uint32_t capacity = parts->capacity ? parts->capacity * 2 : 32;
-		cook_part *items = realloc(parts->items, capacity * sizeof *items);
-		if (!items)
-			return;
-		parts->items = items;
-		parts->capacity = capacity;
-	}
+	if (!HOB_ROOM(parts->items, parts->capacity, parts->count))
+		return;
 	cook_part part = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)};
 	memcpy(part.key, key, sizeof part.key);
 	if (part.fd < 0)

@@ -2,6 +2,7 @@
 #include "scene_list.h"
 #include "setting_origins.h"
 
+#include "../../core/base/array.h"
 #include "../../core/formats/number_text.h"
 #include "../fs/model_format.h"
 #include "../config/ignore.h"
@@ -179,15 +180,9 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, const char *path,
 							 const scene_entry *scene, const char *list, hob_error *err)
 {
-	if (plan->count == plan->capacity) {
-		uint32_t capacity = plan->capacity ? plan->capacity * 2 : 64;
-		cook_entry *entries = realloc(plan->entries, capacity * sizeof *entries);
-		if (!entries) {
-			hob_fail(err, MEMORY, "no memory left for the list of models");
-			return NULL;
-		}
-		plan->entries = entries;
-		plan->capacity = capacity;
+	if (!HOB_ROOM(plan->entries, plan->capacity, plan->count)) {
+		hob_fail(err, MEMORY, "no memory left for the list of models");
+		return NULL;
 	}
 	cook_entry *entry = &plan->entries[plan->count];
 	*entry = (cook_entry){.path = strdup(path)};

@@ -1,7 +1,8 @@
 #include "cook_share.h"
 
+#include "../fs/remove_tree.h"
+
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -207,18 +208,9 @@ bool srv_cook_share_holds(void *share, const hob_sha256 *key)
 	return s->upstream && srv_upstream_holds(s->upstream, key);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	remove(path);
-	return 0;
-}
-
 void srv_cook_share_release(cook_share *share)
 {
 	srv_upstream_free(share->upstream);
 	if (share->folder[0])
-		nftw(share->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		srv_remove_tree(share->folder);
 }

@@ -1,19 +1,14 @@
 #include "inspect_model.h"
 #include "cook_run.h"
 
+#include "../fs/remove_tree.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
-{
-	(void)info, (void)kind, (void)at;
-	return remove(path);
-}
 
 static bool make_folder(char folder[64], hob_error *err)
 {
@@ -79,7 +74,7 @@ int srv_inspect_model(const char *path, bool json,
 			look_at(folder, entry, path, look, user);
 			code = EXIT_GOOD;
 		}
-		nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		srv_remove_tree(folder);
 	} else {
 		srv_cli_print_error("hob inspect", &error);
 	}

@@ -1,13 +1,13 @@
 #include "cook_replay.h"
 #include "query.h"
 
+#include "../fs/remove_tree.h"
 #include "../fs/tar.h"
 #include "../log/log.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -125,15 +125,6 @@ static bool unpack(bundle *b, const char *path, hob_error *err)
 	}
 	close(reader.fd);
 	return ok && step == SRV_TAR_END;
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	remove(path);
-	return 0;
 }
 
 static bool make_folder(bundle *b, hob_error *err)
@@ -380,7 +371,7 @@ static int run_replay(int argc, char **argv)
 	if (keep && b.folder[0])
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])
-		nftw(b.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		srv_remove_tree(b.folder);
 	if (b.fd >= 0)
 		close(b.fd);
 	return code;

@@ -1,5 +1,7 @@
 #include "publish.h"
 
+#include "../../core/base/array.h"
+
 #include "../log/log.h"
 
 #include <assert.h>
@@ -24,15 +26,7 @@ static void send_some(srv_publish *p, uint32_t most)
 
 static bool make_room(srv_publish *p)
 {
-	if (p->count < p->capacity)
-		return true;
-	uint32_t capacity = p->capacity ? p->capacity * 2 : 64;
-	srv_publish_item *items = realloc(p->items, capacity * sizeof *items);
-	if (!items)
-		return false;
-	p->items = items;
-	p->capacity = capacity;
-	return true;
+	return HOB_ROOM(p->items, p->capacity, p->count);
 }
 
 void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str data)

@@ -1,5 +1,7 @@
 #include "waiter.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +12,8 @@ bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, 
 					const uint64_t *rounds, uint32_t root_count)
 {
 	assert(control && (asset == HOB_NONE) == (rounds != NULL));
-	if (waiters->count == waiters->capacity) {
-		uint32_t capacity = waiters->capacity ? waiters->capacity * 2 : 64;
-		srv_waiter *items = realloc(waiters->items, capacity * sizeof *items);
-		if (!items)
-			return false;
-		waiters->items = items;
-		waiters->capacity = capacity;
-	}
+	if (!HOB_ROOM(waiters->items, waiters->capacity, waiters->count))
+		return false;
 	srv_waiter w = {.control = control,
 					.deadline_ms = now_ms + (control->timeout_ms ? control->timeout_ms : TIMEOUT_MS),
 					.asset = asset,

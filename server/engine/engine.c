@@ -28,14 +28,8 @@ uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
 	srv_file *f = srv_graph_at(engine->graph, file);
 	if (f->asset != HOB_NONE)
 		return f->asset;
-	if (engine->asset_count == engine->asset_capacity) {
-		uint32_t capacity = engine->asset_capacity ? engine->asset_capacity * 2 : 256;
-		asset *assets = realloc(engine->assets, capacity * sizeof *assets);
-		if (!assets)
-			return HOB_NONE;
-		engine->assets = assets;
-		engine->asset_capacity = capacity;
-	}
+	if (!HOB_ROOM(engine->assets, engine->asset_capacity, engine->asset_count))
+		return HOB_NONE;
 	hob_buf full = {0};
 	hob_buf_put_str(&full, engine->roots[f->root].name);
 	hob_buf_put(&full, "/", 1);

@@ -79,14 +79,8 @@ static void count_held(srv_engine *engine)
 static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob_buf *tail)
 {
 	batch *b = batch_of(engine, a);
-	if (b->held_count == b->held_room) {
-		uint32_t room = b->held_room ? b->held_room * 2 : 64;
-		held_change *held = realloc(b->held, room * sizeof *held);
-		if (!held)
-			return false;
-		b->held = held;
-		b->held_room = room;
-	}
+	if (!HOB_ROOM(b->held, b->held_room, b->held_count))
+		return false;
 	b->held[b->held_count++] = (held_change){id, state, *tail};
 	b->held_live++;
 	a->held = b->held_count;
@@ -238,14 +232,8 @@ void srv_engine_join(srv_engine *engine, uint32_t id)
 		b->over = 0;
 		return;
 	}
-	if (b->member_count == b->member_room) {
-		uint32_t room = b->member_room ? b->member_room * 2 : 64;
-		uint32_t *members = realloc(b->members, room * sizeof *members);
-		if (!members)
-			return;
-		b->members = members;
-		b->member_room = room;
-	}
+	if (!HOB_ROOM(b->members, b->member_room, b->member_count))
+		return;
 	if (!b->open)
 		open_batch(engine, b, engine->roots[a->root].name);
 	a->batched = true;

@@ -407,17 +407,8 @@ static void dispatch(srv_engine *engine, srv_control *control)
 void srv_engine_post(void *user, srv_control *control)
 {
 	srv_engine *engine = user;
-	bool kept = true;
 	uv_mutex_lock(&engine->post_lock);
-	if (engine->post_count == engine->post_capacity) {
-		uint32_t capacity = engine->post_capacity ? engine->post_capacity * 2 : 64;
-		srv_control **queue = realloc(engine->post_queue, capacity * sizeof *queue);
-		kept = queue != NULL;
-		if (kept) {
-			engine->post_queue = queue;
-			engine->post_capacity = capacity;
-		}
-	}
+	bool kept = HOB_ROOM(engine->post_queue, engine->post_capacity, engine->post_count);
 	if (kept)
 		engine->post_queue[engine->post_count++] = control;
 	uv_mutex_unlock(&engine->post_lock);

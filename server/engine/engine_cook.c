@@ -407,14 +407,8 @@ void srv_engine_feed_workers(srv_engine *engine)
 
 static bool add_active(srv_engine *engine, engine_job *job)
 {
-	if (engine->active_count == engine->active_capacity) {
-		uint32_t capacity = engine->active_capacity ? engine->active_capacity * 2 : 64;
-		engine_job **active = realloc(engine->active, capacity * sizeof *active);
-		if (!active)
-			return false;
-		engine->active = active;
-		engine->active_capacity = capacity;
-	}
+	if (!HOB_ROOM(engine->active, engine->active_capacity, engine->active_count))
+		return false;
 	engine->active[engine->active_count++] = job;
 	engine->jobs_alive++;
 	return true;

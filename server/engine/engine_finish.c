@@ -90,6 +90,24 @@ static void finish_good(engine_job *job)
 	srv_job_end(job);
 }
 
+/* shared: what this machine lacks (a program, time, memory) another one may have, so only what has no limits of its own. */
+static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
+{
+	hob_buf error = {0};
+	make_key(job, recipe);
+	srv_error_json(&job->error, "cook", &error);
+	recipe->error = hob_buf_str(&error);
+	srv_engine_put_limits(job, recipe);
+	keep_recipe(job, recipe);
+	if (shared && recipe->stats.len == 0)
+		srv_engine_give_upstream(job, recipe);
+	srv_job_remember_inputs(job, recipe);
+	srv_publish_bad(job, recipe, &job->error);
+	srv_record_job(job, "failed", &recipe->key, &job->error);
+	hob_buf_release(&error);
+	srv_job_end(job);
+}
+
 /* The inputs of a cook that died are the paths it had looked for; their digests are made here. */
 static void finish_crash(engine_job *job)
 {
@@ -109,17 +127,7 @@ static void finish_crash(engine_job *job)
 		const srv_file *f = srv_graph_at(engine->graph, file);
 		recipe.deps[recipe.dep_count++] = (srv_recipe_dep){relative, !f->exists, f->digest};
 	}
-	make_key(job, &recipe);
-	hob_buf error = {0};
-	srv_error_json(&job->error, "cook", &error);
-	recipe.error = hob_buf_str(&error);
-	srv_engine_put_limits(job, &recipe);
-	keep_recipe(job, &recipe);
-	srv_job_remember_inputs(job, &recipe);
-	srv_publish_bad(job, &recipe, &job->error);
-	srv_record_job(job, "failed", &recipe.key, &job->error);
-	hob_buf_release(&error);
-	srv_job_end(job);
+	end_failed(job, &recipe, false);
 }
 
 static void step_crashed(engine_job *job)
@@ -144,21 +152,9 @@ static void finish_failed(engine_job *job)
 	srv_recipe recipe = {0};
 	recipe.deps =
 		srv_kept_deps(&job->arena, hob_str_of(engine->assets[job->asset].path), result, &recipe.dep_count);
-	make_key(job, &recipe);
-	hob_buf error = {0};
-	srv_error_json(&job->error, "cook", &error);
-	recipe.error = hob_buf_str(&error);
-	srv_engine_put_limits(job, &recipe);
-	keep_recipe(job, &recipe);
-	/* What this machine lacks (a program, time, memory) another one may have. */
-	if (engine->options.farm && recipe.stats.len == 0 && job->error.code != HOB_ERR_SKIPPED)
-		srv_engine_give_upstream(job, &recipe);
-	engine->counters.failed += job->error.code != HOB_ERR_SKIPPED;
-	srv_job_remember_inputs(job, &recipe);
-	srv_publish_bad(job, &recipe, &job->error);
-	srv_record_job(job, "failed", &recipe.key, &job->error);
-	hob_buf_release(&error);
-	srv_job_end(job);
+	bool skipped = job->error.code == HOB_ERR_SKIPPED;
+	engine->counters.failed += !skipped;
+	end_failed(job, &recipe, engine->options.farm && !skipped);
 }
 
 static void retry(engine_job *job)

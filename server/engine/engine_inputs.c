@@ -166,14 +166,8 @@ void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms
 		store_file(engine, file);
 		return;
 	}
-	if (engine->young_count == engine->young_capacity) {
-		uint32_t capacity = engine->young_capacity ? engine->young_capacity * 2 : 64;
-		young_file *young = realloc(engine->young, capacity * sizeof *young);
-		if (!young)
-			return;
-		engine->young = young;
-		engine->young_capacity = capacity;
-	}
+	if (!HOB_ROOM(engine->young, engine->young_capacity, engine->young_count))
+		return;
 	engine->young[engine->young_count++] = (young_file){file, f->changed, uv_now(engine->loop)};
 }
 

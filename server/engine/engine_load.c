@@ -68,14 +68,8 @@ static void collect_asset(void *user, const srv_asset_row *row)
 	loader *load = user;
 	if (root_by_name(load->engine, row->root) == HOB_NONE)
 		return;
-	if (load->count == load->capacity) {
-		uint32_t capacity = load->capacity ? load->capacity * 2 : 256;
-		srv_asset_row *rows = realloc(load->rows, capacity * sizeof *rows);
-		if (!rows)
-			return;
-		load->rows = rows;
-		load->capacity = capacity;
-	}
+	if (!HOB_ROOM(load->rows, load->capacity, load->count))
+		return;
 	srv_asset_row *kept = &load->rows[load->count++];
 	*kept = *row;
 	kept->root = hob_arena_str(&load->arena, row->root);

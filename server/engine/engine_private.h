@@ -4,6 +4,7 @@
 
 #include "engine.h"
 
+#include "../../core/base/array.h"
 #include "../../core/recipe/recipe.h"
 #include "../control/answer.h"
 #include "../cook/asset.h"

@@ -79,15 +79,9 @@ void srv_publish_view_later(srv_engine *engine, uint32_t id)
 	asset *a = &engine->assets[id];
 	if (a->view_due)
 		return;
-	if (engine->due_count == engine->due_capacity) {
-		uint32_t capacity = engine->due_capacity ? engine->due_capacity * 2 : 64;
-		uint32_t *due = realloc(engine->due, capacity * sizeof *due);
-		if (!due) {
-			srv_publish_view(engine, a);
-			return;
-		}
-		engine->due = due;
-		engine->due_capacity = capacity;
+	if (!HOB_ROOM(engine->due, engine->due_capacity, engine->due_count)) {
+		srv_publish_view(engine, a);
+		return;
 	}
 	engine->due[engine->due_count++] = id;
 	a->view_due = engine->publish.view = true;

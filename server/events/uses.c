@@ -1,5 +1,7 @@
 #include "uses.h"
 
+#include "../../core/base/array.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -159,14 +161,8 @@ static bool says_something(const char *glob)
 
 static void add_glob(client *c, const char *glob)
 {
-	if (c->glob_count == c->glob_capacity) {
-		uint32_t capacity = c->glob_capacity ? c->glob_capacity * 2 : 8;
-		char **globs = realloc(c->globs, capacity * sizeof *globs);
-		if (!globs)
-			return;
-		c->globs = globs;
-		c->glob_capacity = capacity;
-	}
+	if (!HOB_ROOM(c->globs, c->glob_capacity, c->glob_count))
+		return;
 	char *copy = strdup(glob);
 	if (copy)
 		c->globs[c->glob_count++] = copy;

@@ -1,5 +1,7 @@
 #include "graph.h"
 
+#include "../../core/base/array.h"
+
 #include <stdlib.h>
 
 typedef struct list {
@@ -50,14 +52,8 @@ void srv_graph_free(srv_graph *graph)
 
 static bool list_add(list *l, uint32_t item)
 {
-	if (l->count == l->capacity) {
-		uint32_t capacity = l->capacity ? l->capacity * 2 : 4;
-		uint32_t *items = realloc(l->items, capacity * sizeof *items);
-		if (!items)
-			return false;
-		l->items = items;
-		l->capacity = capacity;
-	}
+	if (!HOB_ROOM(l->items, l->capacity, l->count))
+		return false;
 	l->items[l->count++] = item;
 	return true;
 }

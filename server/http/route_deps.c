@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each thing once. Outwards go the files that it
@@ -35,17 +36,10 @@ static void add(walk *w, found item)
 {
 	if (has(w, item.root, item.path))
 		return;
-	if (w->count == w->room && w->room < ITEMS_MAX) {
-		uint32_t room = w->room ? w->room * 2 : 64;
-		found *bigger = realloc(w->items, room * sizeof *bigger);
-		if (bigger) {
-			w->items = bigger;
-			w->room = room;
-		}
-	}
-	w->cut = w->cut || w->count == w->room;
-	if (w->count < w->room)
+	if (w->count < ITEMS_MAX && HOB_ROOM(w->items, w->room, w->count))
 		w->items[w->count++] = item;
+	else
+		w->cut = true;
 }
 
 static const srv_view_asset *asset_at(const srv_view *view, hob_str root, hob_str path)

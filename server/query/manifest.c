@@ -1,5 +1,6 @@
 #include "question.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../store/digest_map.h"
 
@@ -45,14 +46,8 @@ static bool want(manifest *m, hob_str full)
 	for (uint32_t i = 0; i < m->count; i++)
 		if (hob_str_equal(hob_str_of(m->items[i].full), full))
 			return true;
-	if (m->count == m->room) {
-		uint32_t room = m->room ? m->room * 2 : 64;
-		wanted *bigger = realloc(m->items, room * sizeof *bigger);
-		if (!bigger)
-			return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
-		m->items = bigger;
-		m->room = room;
-	}
+	if (!HOB_ROOM(m->items, m->room, m->count))
+		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
 	m->items[m->count++] = (wanted){.full = strndup(full.data, full.len)};
 	m->open++;
 	return true;

@@ -1,5 +1,6 @@
 #include "question.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
 #include "../settings/sidecar.h"
@@ -44,14 +45,8 @@ static void release(layers *l)
 
 static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 {
-	if (l->count == l->capacity) {
-		uint32_t capacity = l->capacity ? l->capacity * 2 : 8;
-		layer *items = realloc(l->items, capacity * sizeof *items);
-		if (!items)
-			return hob_fail(err, MEMORY, "no memory left to read settings");
-		l->items = items;
-		l->capacity = capacity;
-	}
+	if (!HOB_ROOM(l->items, l->capacity, l->count))
+		return hob_fail(err, MEMORY, "no memory left to read settings");
 	l->items[l->count++] = (layer){.path = strndup(from->path.data, from->path.len),
 								   .json = cJSON_ParseWithLength(from->text.data, from->text.len)};
 	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");

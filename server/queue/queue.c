@@ -1,5 +1,7 @@
 #include "queue.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -99,15 +101,7 @@ static bool reserve(srv_queue *queue, uint32_t asset)
 		queue->position = position;
 		queue->position_capacity = capacity;
 	}
-	if (queue->count == queue->capacity) {
-		uint32_t capacity = queue->capacity ? queue->capacity * 2 : 256;
-		entry *heap = realloc(queue->heap, capacity * sizeof *heap);
-		if (!heap)
-			return false;
-		queue->heap = heap;
-		queue->capacity = capacity;
-	}
-	return true;
+	return HOB_ROOM(queue->heap, queue->capacity, queue->count);
 }
 
 bool srv_queue_has(const srv_queue *queue, uint32_t asset)

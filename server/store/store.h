@@ -80,6 +80,8 @@ void srv_blob_abort(srv_blob_writer *writer); /* NULL is fine */
 /* A read-only descriptor (close-on-exec) of a file that holds exactly the blob, in memory when the blob is packed, and the size; -1 when there is no such blob, or when it proved
  * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
+/* All of its bytes into `out`. False when it is not there or has another size. */
+bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
 /* The same by the table in memory alone. */
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest);

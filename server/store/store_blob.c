@@ -1,5 +1,7 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -63,14 +65,8 @@ void srv_store_table_remove(srv_store *store, const hob_sha256 *digest)
 void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
 {
 	store->damaged_count++;
-	if (store->damaged_waiting == store->damaged_room) {
-		size_t room = store->damaged_room ? store->damaged_room * 2 : 16;
-		hob_sha256 *bigger = realloc(store->damaged, room * sizeof *bigger);
-		if (!bigger)
-			return;
-		store->damaged = bigger;
-		store->damaged_room = room;
-	}
+	if (!HOB_ROOM(store->damaged, store->damaged_room, store->damaged_waiting))
+		return;
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
@@ -292,6 +288,21 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 	return -1;
 }
 
+bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size)
+{
+	uint64_t there = 0, got = 0;
+	int fd = srv_blob_open(store, digest, &there);
+	while (fd >= 0 && there == size && got < size) {
+		ssize_t more = pread(fd, out + got, size - got, (off_t)got);
+		if (more <= 0 && !(more < 0 && errno == EINTR))
+			break;
+		got += more > 0 ? (uint64_t)more : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && there == size && got == size;
+}
+
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
 {
 	pthread_mutex_lock(&store->blob_lock);
@@ -410,7 +421,7 @@ size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)
 	size_t count = store->damaged_waiting < room ? store->damaged_waiting : room;
 	if (count > 0) {
 		memcpy(out, store->damaged, count * sizeof *out);
-		store->damaged_waiting -= count;
+		store->damaged_waiting -= (uint32_t)count;
 		memmove(store->damaged, store->damaged + count, store->damaged_waiting * sizeof *out);
 	}
 	pthread_mutex_unlock(&store->blob_lock);

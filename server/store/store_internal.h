@@ -91,7 +91,7 @@ struct srv_store {
 	digest_map unsaved; /* no value: blobs whose row differs from the table */
 	uint64_t blob_bytes, evicted_bytes, damaged_count;
 	hob_sha256 *damaged;
-	size_t damaged_waiting, damaged_room;
+	uint32_t damaged_waiting, damaged_room;
 
 	pthread_mutex_t record_lock;
 	digest_map record_places; /* record_place; when `records_read` */

@@ -1,5 +1,7 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -127,7 +129,7 @@ bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there)
 typedef struct wanted_list {
 	srv_store *store;
 	srv_pack_record *items;
-	size_t count, room;
+	uint32_t count, room;
 } wanted_list;
 
 static bool list_wanted(void *user, const srv_pack_record *record)
@@ -135,14 +137,8 @@ static bool list_wanted(void *user, const srv_pack_record *record)
 	wanted_list *list = user;
 	if (!is_at(srv_digest_map_find(&list->store->blobs, &record->name), record->place))
 		return true;
-	if (list->count == list->room) {
-		size_t room = list->room ? list->room * 2 : 256;
-		srv_pack_record *bigger = realloc(list->items, room * sizeof *bigger);
-		if (!bigger)
-			return false;
-		list->items = bigger;
-		list->room = room;
-	}
+	if (!HOB_ROOM(list->items, list->room, list->count))
+		return false;
 	list->items[list->count++] = *record;
 	return true;
 }

@@ -1,5 +1,7 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
+
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
@@ -23,7 +25,7 @@ typedef struct trimmer {
 	srv_store *store;
 	digest_map names; /* name_count */
 	candidate *items;
-	size_t count, room;
+	uint32_t count, room;
 	digest_map loose;	/* blobs that lost their last name */
 	digest_map evicted; /* recipes whose copies go as well */
 	uint64_t loose_bytes;
@@ -89,14 +91,8 @@ static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 
 static candidate *add_candidate(trimmer *t)
 {
-	if (t->count == t->room) {
-		size_t room = t->room ? t->room * 2 : 256;
-		candidate *bigger = realloc(t->items, room * sizeof *bigger);
-		if (!bigger)
-			return NULL;
-		t->items = bigger;
-		t->room = room;
-	}
+	if (!HOB_ROOM(t->items, t->room, t->count))
+		return NULL;
 	t->items[t->count] = (candidate){0};
 	return &t->items[t->count++];
 }

@@ -44,19 +44,9 @@ srv_exchange_end srv_exchange_probe(srv_exchange *x)
 
 static bool read_output(srv_store *store, const srv_recipe_output *output, hob_bytes *out)
 {
-	uint64_t size = 0, got = 0;
-	int fd = srv_blob_open(store, &output->digest, &size);
-	uint8_t *data = fd >= 0 && size == output->size ? malloc(size + 1) : NULL;
-	while (data && got < size) {
-		ssize_t step = pread(fd, data + got, size - got, (off_t)got);
-		if (step <= 0)
-			break;
-		got += (uint64_t)step;
-	}
-	if (fd >= 0)
-		close(fd);
-	*out = (hob_bytes){data, size};
-	return data && got == size;
+	uint8_t *data = malloc(output->size + 1);
+	*out = (hob_bytes){data, output->size};
+	return data && srv_blob_read(store, &output->digest, data, output->size);
 }
 
 static bool is_wanted(const srv_recipe_output *output)

@@ -1,5 +1,7 @@
 #include "view.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -386,10 +388,8 @@ void srv_view_drop(const srv_view *open)
 
 static change *change_add(srv_views *views)
 {
-	if (views->change_count == views->change_capacity) {
-		views->change_capacity = views->change_capacity ? views->change_capacity * 2 : 64;
-		views->changes = must(realloc(views->changes, views->change_capacity * sizeof *views->changes));
-	}
+	if (!HOB_ROOM(views->changes, views->change_capacity, views->change_count))
+		abort();
 	change *c = &views->changes[views->change_count];
 	c->order = views->change_count++;
 	return c;

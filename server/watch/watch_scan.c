@@ -1,4 +1,6 @@
 #include "watch_internal.h"
+
+#include "../../core/base/array.h"
 #include "../fs/beneath.h"
 #include "../fs/mounts.h"
 
@@ -86,7 +88,7 @@ typedef struct item {
 
 typedef struct folder_stack {
 	folder **items;
-	size_t count, room;
+	uint32_t count, room;
 } folder_stack;
 
 typedef struct crawl_state {
@@ -120,7 +122,7 @@ typedef struct crawler {
 	hob_arena arena, link_arena;
 	folder_stack todo;
 	item *items;
-	size_t count, room;
+	uint32_t count, room;
 	found_link *links;
 	size_t link_count;
 	uint8_t *buffer;
@@ -137,10 +139,8 @@ static void *must(void *memory)
 
 static void push(folder_stack *stack, folder *f)
 {
-	if (stack->count == stack->room) {
-		stack->room = stack->room ? stack->room * 2 : 64;
-		stack->items = must(realloc(stack->items, stack->room * sizeof(folder *)));
-	}
+	if (!HOB_ROOM(stack->items, stack->room, stack->count))
+		abort();
 	stack->items[stack->count++] = f;
 }
 
@@ -150,7 +150,7 @@ static void give_half(crawler *c)
 	size_t count = c->todo.count / 2;
 	for (size_t i = 0; i < count; i++)
 		push(&c->crawl->shared, c->todo.items[i]);
-	c->todo.count -= count;
+	c->todo.count -= (uint32_t)count;
 	memmove(c->todo.items, c->todo.items + count, c->todo.count * sizeof(folder *));
 	pthread_cond_broadcast(&c->crawl->more);
 }
@@ -190,10 +190,8 @@ static folder *next_folder(crawler *c)
 
 static item *add_item(crawler *c)
 {
-	if (c->count == c->room) {
-		c->room = c->room ? c->room * 2 : 1024;
-		c->items = must(realloc(c->items, c->room * sizeof *c->items));
-	}
+	if (!HOB_ROOM(c->items, c->room, c->count))
+		abort();
 	return &c->items[c->count++];
 }
 

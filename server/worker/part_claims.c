@@ -1,5 +1,7 @@
 #include "part_claims.h"
 
+#include "../../core/base/array.h"
+
 #include <stdlib.h>
 
 enum { CLAIMS_MAX = 1 << 16 };
@@ -20,14 +22,8 @@ static bool is_made(const srv_claims *claims, const uint8_t key[32])
 /* Without room the claim is forgotten: the part may be made twice, and nobody waits for it. */
 static bool add(srv_claims *claims, const srv_claim *claim)
 {
-	if (claims->count == claims->capacity) {
-		uint32_t capacity = claims->capacity ? claims->capacity * 2 : 64;
-		srv_claim *items = capacity <= CLAIMS_MAX ? realloc(claims->items, capacity * sizeof *items) : NULL;
-		if (!items)
-			return false;
-		claims->items = items;
-		claims->capacity = capacity;
-	}
+	if (claims->count == CLAIMS_MAX || !HOB_ROOM(claims->items, claims->capacity, claims->count))
+		return false;
 	claims->items[claims->count++] = *claim;
 	return true;
 }

@@ -2,10 +2,11 @@
 #include "pool_private.h"
 #include "spawn.h"
 
+#include "../fs/remove_tree.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,20 +65,6 @@ static const char *temporary(void)
 	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void)info;
-	(void)kind;
-	(void)walk;
-	(void)remove(path);
-	return 0;
-}
-
-static void remove_folder(const char *folder)
-{
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
 /* Those of a daemon that was killed. */
 static void sweep_folders(void)
 {
@@ -91,7 +78,7 @@ static void sweep_folders(void)
 			snprintf(path, sizeof path, "%s/%s", temporary(), entry->d_name) >= (int)sizeof path)
 			continue;
 		if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
-			remove_folder(path);
+			srv_remove_tree(path);
 	}
 	if (list)
 		closedir(list);
@@ -142,7 +129,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	if (w->export.pid > 0) { /* killed with the worker before this one */
 		waitpid(w->export.pid, NULL, 0);
 		w->export.pid = 0;
-		remove_folder(w->export.folder);
+		srv_remove_tree(w->export.folder);
 	}
 	memcpy(&ask, pool->payload, sizeof ask);
 	ask.actions[sizeof ask.actions - 1] = ask.collection[sizeof ask.collection - 1] = 0;
@@ -160,7 +147,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 		answer(w, -1, error.code, error.context);
 	} else if (!spawn_exporter(w, &ask, &error)) {
 		w->export.pid = 0;
-		remove_folder(w->export.folder);
+		srv_remove_tree(w->export.folder);
 		answer(w, -1, error.code, error.context);
 	} else {
 		w->export.wanted = true;
@@ -229,7 +216,7 @@ static void ended(worker *w, int status)
 		close(fd);
 	if (folder >= 0)
 		close(folder);
-	remove_folder(w->export.folder);
+	srv_remove_tree(w->export.folder);
 }
 
 void srv_pool_export_reap(worker *w)

@@ -1,5 +1,6 @@
 #include "root_io.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
 
@@ -161,14 +162,8 @@ static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 
 static file_record *add_record(srv_root_io *io, hob_str path)
 {
-	if (io->count == io->capacity) {
-		uint32_t capacity = io->capacity ? io->capacity * 2 : 16;
-		file_record **files = realloc(io->files, capacity * sizeof(file_record *));
-		if (!files)
-			return NULL;
-		io->files = files;
-		io->capacity = capacity;
-	}
+	if (!HOB_ROOM(io->files, io->capacity, io->count))
+		return NULL;
 	file_record *file = HOB_NEW(&io->arena, file_record, 1);
 	if (!file)
 		return NULL;

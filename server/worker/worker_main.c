@@ -7,6 +7,7 @@
 #include "sandbox.h"
 #include "threads.h"
 
+#include "../../core/base/array.h"
 #include "../../core/cook/cook.h"
 #include "../../core/import/importer.h"
 #include "../../core/texture/texture.h"
@@ -68,14 +69,8 @@ static void send_touched(void *user, hob_str path)
 
 static bool keep_part(worker *w, hob_bytes bytes)
 {
-	if (w->part_count == w->part_capacity) {
-		uint32_t capacity = w->part_capacity ? w->part_capacity * 2 : 64;
-		hob_bytes *parts = capacity <= MAPPINGS_MAX ? realloc(w->parts, capacity * sizeof *parts) : NULL;
-		if (!parts)
-			return false;
-		w->parts = parts;
-		w->part_capacity = capacity;
-	}
+	if (w->part_count == MAPPINGS_MAX || !HOB_ROOM(w->parts, w->part_capacity, w->part_count))
+		return false;
 	w->parts[w->part_count++] = bytes;
 	return true;
 }

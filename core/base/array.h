@@ -1,0 +1,22 @@
+/* array.h - arrays of malloc that grow by one.
+ *
+ *     if (!HOB_ROOM(list->items, list->capacity, list->count))
+ *         return hob_fail(err, MEMORY, ...);
+ *     list->items[list->count++] = item; */
+#ifndef HOB_ARRAY_H
+#define HOB_ARRAY_H
+
+#include "base.h"
+
+/* Room for one more. When `count` items fill the array, its capacity doubles; it begins with 4. False without memory, and then
+ * nothing has changed.
+ *
+ * items     T *, NULL at first; for free()
+ * capacity  uint32_t, 0 at first
+ * count     at most capacity */
+#define HOB_ROOM(items, capacity, count) hob_array_room(&(items), &(capacity), (count), sizeof *(items))
+
+/* `items` is the address of the pointer. */
+bool hob_array_room(void *items, uint32_t *capacity, uint32_t count, size_t size) HOB_MUST_CHECK;
+
+#endif
