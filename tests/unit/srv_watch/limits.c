@@ -353,10 +353,11 @@ static void replaced_root_is_scanned_again(void **state)
 	assert_true(scan_has(w, "old.glb"));
 	/* Renaming a folder above the root gives no record at all. */
 	size_t from = w->count;
+	make_folder(w, "next");
+	make_folder(w, "next/root");
+	save(w, "next/root/new.glb", "x");
 	rename_in(w, "up", "away");
-	make_folder(w, "up");
-	make_folder(w, "up/root");
-	save(w, "up/root/new.glb", "x");
+	rename_in(w, "next", "up");
 	wait_record(w, from, 'r', NULL);
 	for (size_t scan = from; !scan_has(w, "new.glb");)
 		scan = wait_record(w, scan, 's', NULL) + 1;
