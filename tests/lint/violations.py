@@ -60,6 +60,7 @@ TREE = {
     "a folder without README": (LAYERS, "no README.md", remove("server/queue/README.md")),
     "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
     "a script of 121 columns": (TEXT, "121 columns", append("web/app/main.js", "\t// " + "x" * 114 + "\n")),
+    "a script of 121 columns": (TEXT, "121 columns", append("web/app/text.js", "// " + "x" * 118 + "\n")),
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),
     "a page that is not what schema says": (DOCS, "docs/settings.md", append("docs/settings.md", "more\n")),
