@@ -480,6 +480,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	srv_engine_answer_waiters(engine);
 	srv_engine_stop_tasks(engine);
 	srv_engine_end_audit(engine);
+	srv_engine_step_meetings(engine);
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;
 		engine->waiting = job->list_next;

@@ -127,6 +127,8 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	}
 	uint32_t count = 0;
 	hob_str changed = {0};
+	if (job->changed_input > 0)
+		changed = srv_graph_at(engine->graph, job->changed_input - 1)->path;
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = srv_job_dep_file(job, recipe->deps[i].path);
 		if (file == HOB_NONE) {
@@ -154,6 +156,41 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 		srv_log(SRV_LOG_ERROR, "memory", "dependencies of %s could not be kept", a->full);
 	if (changed.len > 0)
 		srv_asset_outdated(engine, job->asset, changed);
+}
+
+void srv_job_meet_inputs(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	const srv_result *result = &job->outcome->result;
+	for (uint32_t done = 0; job->met < result->dep_count; done++, job->met++) {
+		if (!srv_engine_has_time(engine, done)) {
+			job->list_next = engine->meeting;
+			engine->meeting = job;
+			srv_engine_go_on(engine);
+			return;
+		}
+		hob_str path;
+		uint32_t file = hob_path_join(&job->arena, (hob_str){0}, result->deps[job->met].path, &path, NULL)
+							? srv_job_file(job, path)
+							: HOB_NONE;
+		if (file != HOB_NONE && was_missed(engine, file, job->asset))
+			job->changed_input = file + 1;
+	}
+	job->next(job);
+}
+
+void srv_engine_step_meetings(srv_engine *engine)
+{
+	engine_job *job = engine->meeting;
+	engine->meeting = NULL;
+	while (job) {
+		engine_job *next = job->list_next;
+		if (job->abandoned || engine->closing)
+			srv_job_end(job);
+		else
+			srv_job_meet_inputs(job);
+		job = next;
+	}
 }
 
 static void step_match(engine_job *job);

@@ -179,7 +179,9 @@ static void store_done(uv_work_t *work, int status)
 	if (engine->closing || job->abandoned) {
 		srv_job_end(job);
 	} else if (job->error.code == HOB_ERR_OK) {
-		finish_good(job);
+		job->met = job->changed_input = 0;
+		job->next = finish_good;
+		srv_job_meet_inputs(job);
 	} else {
 		engine->counters.failed++;
 		srv_publish_bad(job, NULL, &job->error);

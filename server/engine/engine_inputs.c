@@ -321,11 +321,14 @@ void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, voi
 
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative)
 {
+	hob_str path, dir = hob_path_dir(hob_str_of(job->engine->assets[job->asset].path));
+	return hob_path_join(&job->arena, dir, relative, &path, NULL) ? srv_job_file(job, path) : HOB_NONE;
+}
+
+uint32_t srv_job_file(engine_job *job, hob_str path)
+{
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	hob_str path;
-	if (!hob_path_join(&job->arena, hob_path_dir(hob_str_of(a->path)), relative, &path, NULL))
-		return HOB_NONE;
+	const asset *a = &engine->assets[job->asset];
 	uint32_t known = srv_engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;

@@ -121,6 +121,8 @@ struct srv_job {
 	hob_error blind; /* why srv_job_dep_file could not tell whether a file is there */
 	srv_recipe_output *outputs;
 	uint32_t output_count;
+	uint32_t met;			/* dependencies of the result that were looked at */
+	uint32_t changed_input; /* 1 + one of their files that is not as it was read; 0: none */
 	char stage[32];
 	float progress;
 	engine_job *list_next; /* waiting for a worker, or for its twin */
@@ -207,6 +209,7 @@ struct srv_engine {
 	uint32_t scan_mark;
 	asset *assets;
 	uint32_t asset_count, asset_capacity;
+	engine_job *meeting; /* have cooked, and look at what they read */
 	engine_job *waiting; /* have missed the cache and wait for a worker, most urgent first */
 	engine_job **active; /* jobs under way, in no order */
 	uint32_t active_count, active_capacity;
@@ -397,6 +400,7 @@ void srv_engine_wait_for_writer(engine_job *job);
 bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
 /* The graph's number of a name relative to the source's folder; HOB_NONE: outside the root, no memory, or job->blind. */
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
+uint32_t srv_job_file(engine_job *job, hob_str path); /* the same, of a path below the root */
 /* Writes the digest to the index, so that a restart believes it while the stat data stays: at once, or when the file has
  * stood still for a while if it was as good as new when it was read. */
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
@@ -408,7 +412,10 @@ void srv_job_lookup(
 	engine_job *job); /* the source has its digest: is there a recipe? Starts a job over, too */
 void srv_job_fail(engine_job *job, const hob_error *error); /* ends it; kept under no key */
 void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe);
-void srv_job_end(engine_job *job); /* with or without a result; its twins start over */
+/* Looks at the files that the cook read and has them watched, in as many turns as it takes; then job->next. */
+void srv_job_meet_inputs(engine_job *job);
+void srv_engine_step_meetings(srv_engine *engine); /* those that an earlier turn left */
+void srv_job_end(engine_job *job);				   /* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
 void srv_job_go_on(engine_job *job);
 void srv_job_free(engine_job *job);

@@ -46,6 +46,7 @@ static void on_more(uv_idle_t *more)
 	if (engine->closing)
 		return;
 	srv_engine_step_spreads(engine);
+	srv_engine_step_meetings(engine);
 	srv_engine_fill(engine);
 }
 

@@ -54,5 +54,21 @@ class Turns(Scenario):
         self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
 
 
+class ManyInputs(Scenario):
+    def test_each_of_hundreds_of_files_that_a_cook_misses_is_watched(self):
+        """They are looked at in several turns; the last of them counts as the first does."""
+        count = 400
+        self.put("look.mtl", "".join(f"newmtl m{i}\nmap_Kd away/t{i}.png\n" for i in range(count)))
+        self.put("many.obj", "mtllib look.mtl\n" + "".join(
+            f"v {i} 0 0\nv {i} 1 0\nv {i} 0 1\nvt 0 0\nusemtl m{i}\nf -3/-1 -2/-1 -1/-1\n" for i in range(count)))
+        with self.serve() as daemon:
+            daemon.sync()
+            for i in (0, count // 2, count - 1):
+                self.put(f"away/t{i}.png", png(i % 256, 2, 3))
+                daemon.wait_event("asset", lambda data: data["asset"] == "art/many.obj" and data["kind"] == "cooked"
+                                  and any("appeared" == cause["kind"] and cause["path"].endswith(f"t{i}.png")
+                                          for cause in data["cause"]))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
