@@ -27,7 +27,7 @@ static void print_overview(FILE *out)
 		  "\n"
 		  "  hob serve art/           watch art/, cook on save, serve on port 7780\n"
 		  "  hob cook art/ -o build/  cook once and exit (CI)\n"
-		  "  hob doctor               look whether all is as it should be\n",
+		  "  hob doctor               check this machine and its configuration\n",
 		  out);
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		if (table[i].heading)

@@ -13,7 +13,7 @@ static int run_bundle(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *out = NULL;
 	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE",
-							 "where it goes, - is stdout; folders are made (NAME.tar of the asset or job)"},
+							 "the file to write; - is stdout; missing folders are created (NAME.tar)"},
 							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -60,9 +60,11 @@ static int run_bundle(int argc, char **argv)
 }
 
 const cli_command srv_cli_bundle = {
-	"bundle", "ASSET|JOB", "fetch everything that repeats a cook, as one file",
-	"Writes a tar with the source, every file that it refers to, the settings, the versions, the record of "
-	"the cook, its\n"
-	"error and its log: for a bug report, or to repeat the cook elsewhere with 'hob replay'.\n\n"
-	"Examples:\n  hob bundle art/props/duck.glb -o duck.tar\n  hob bundle 991\n",
+	"bundle", "ASSET|JOB", "fetch all inputs of a cook as one file",
+	"Writes a tar with the source, every file that it refers to, the settings, versions, cook record, error "
+	"and log. Use it for a bug report, or repeat the cook elsewhere with 'hob replay'.\n"
+	"\n"
+	"Examples:\n"
+	"  hob bundle art/props/duck.glb -o duck.tar\n"
+	"  hob bundle 991\n",
 	run_bundle};

@@ -96,11 +96,11 @@ static int run_config(int argc, char **argv)
 	const char *file = NULL, *check = NULL;
 	bool json = false, schema = false;
 	cli_option options[] = {
-		{"--config", 0, CLI_TEXT, &file, "FILE", "this file instead of the hob.json here or above"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "use this file instead of the hob.json here or in a parent"},
 		{"--check", 0, CLI_TEXT, &check, "FILE",
-		 "only tell whether 'hob serve' would take FILE: keys, folders, addresses, HOB_ variables"},
+		 "check whether 'hob serve' accepts FILE: keys, folders, addresses, HOB_ variables"},
 		{"--schema", 0, CLI_FLAG, &schema, NULL, "print the JSON Schema of hob.json"},
-		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
+		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_config, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
@@ -136,13 +136,12 @@ static int run_config(int argc, char **argv)
 }
 
 const cli_command srv_cli_config = {
-	"config", "", "the effective configuration, and where each value comes from",
-	"Later sources win: default, hob.json, environment, option of 'hob serve'. "
-	"hob.json is looked for in the current\n"
-	"folder, in those above it, in ~/.config/hob and in /etc/hob.\n"
+	"config", "", "show each setting and where its value comes from",
+	"Later sources win: default, hob.json, environment, option of 'hob serve'. Hob looks for hob.json in the "
+	"current folder, its parents, ~/.config/hob and /etc/hob.\n"
 	"\n"
 	"Examples:\n"
 	"  hob config\n"
 	"  hob config --check hob.json\n"
-	"  hob config --schema > hob.schema.json     for editors that complete\n",
+	"  hob config --schema > hob.schema.json     for completion in an editor\n",
 	run_config};

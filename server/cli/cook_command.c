@@ -31,27 +31,25 @@ static int run_cook(int argc, char **argv)
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
 		 prune = false;
 	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "DIR", "where the results go (cooked)"},
+		{"--out", 'o', CLI_TEXT, &out, "DIR", "the folder for the results (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
 		{"--classic", 0, CLI_FLAG, &classic, NULL, "write the classic layout too"},
 		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
-		 "settings for all, over those of cook.json: '{\"lods\":{\"max\":1}}'"},
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
-		{"--report", 0, CLI_TEXT, &report, "FILE", "write a report: totals, and each asset; - is stdout"},
+		 "settings for all models, overriding cook.json: '{\"lods\":{\"max\":1}}'"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
+		{"--report", 0, CLI_TEXT, &report, "FILE", "write a report with totals and every asset; - is stdout"},
 		{"--format", 0, CLI_TEXT, &form, "FORM",
-		 "of the report: json, or junit (both to stdout without --report); github prints annotations"},
+		 "format of the report: json or junit (to stdout without --report); github prints annotations"},
 		{"--budget", 0, CLI_TEXT, &budget, "JSON|FILE",
-		 "budgets for all, over those of cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit code "
-		 "4 "
-		 "above"},
+		 "budgets for all models, overriding cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit "
+		 "code 4 if one is exceeded"},
 		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
-		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL,
-		 "cook the rest after a failure; so it does without it"},
+		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL, "continue after a failure; this is the default"},
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
-		{"--force", 0, CLI_FLAG, &force, NULL, "cook what the cache holds, too"},
-		{"--prune", 0, CLI_FLAG, &prune, NULL, "remove from --out what was cooked of files that are gone"},
-		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "say only what failed"},
+		{"--force", 0, CLI_FLAG, &force, NULL, "cook again, even if the cache has the result"},
+		{"--prune", 0, CLI_FLAG, &prune, NULL, "remove outputs in --out of models that no longer exist"},
+		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "print failures only"},
 		{0},
 		{0},
 		{0},
@@ -149,28 +147,29 @@ static int run_cook(int argc, char **argv)
 
 const cli_command srv_cli_cook = {
 	"cook", "PATH...", "cook models once and exit, without a daemon",
-	"PATH is a model, a folder (every model below it), or a scene list (a JSON "
-	"array of {input_scene, output_mesh,\n"
-	"output_scene, output_materials, scale, calculate_LODs, merge_instances}), "
-	"whose outputs go where it says, in the\n"
-	"classic layout. Results are written beside each other as OUT/<path>.meshes, "
-	".materials, .scene, .animations and\n"
-	".report.json, textures as OUT/textures/<hash>.ktx2. A folder's cook.json and "
-	"a model's MODEL.cook.json count; what --settings says wins over them.\n"
-	"In a folder that is a source of hob.json, the source's options, include and exclude "
-	"count; a model that PATH names is cooked all the same.\n"
-	"<path> counts from --root, else from the source's folder, else from the folder that PATH names.\n"
-	"--prune removes the outputs of models that are gone from the folders, and textures that nothing uses: "
-	"DIR is theirs "
-	"alone then.\n"
-	"--cache DIR (or the one that hob.json or HOB_CACHE names) keeps results, and what it holds is not "
-	"cooked again. A cache that a daemon uses is only read.\n"
-	"--upstream URL asks another Hob first and gives it what is cooked here, so that a build machine shares "
-	"with "
-	"everybody; it needs no cache of its own.\n"
-	"Exit codes: 0 all is cooked; 1 an asset failed; 2 usage, configuration, or a PATH that is not there; 4 "
-	"something is over "
-	"its budget and nothing else failed; 5 the machine refuses; 130 interrupted.\n"
+	"PATH is a model, a folder (every model below it), or a scene list: a JSON array of {input_scene, "
+	"output_mesh, output_scene, output_materials, scale, calculate_LODs, merge_instances}. The outputs of a "
+	"scene list go where it says, in the classic layout.\n"
+	"\n"
+	"The outputs of a model are OUT/<path>.meshes, .materials, .scene, .animations and .report.json; its "
+	"textures are OUT/textures/<hash>.ktx2. <path> is relative to --root, else to the source's folder, else "
+	"to the folder that PATH names.\n"
+	"\n"
+	"Settings come from the cook.json of a folder and the MODEL.cook.json of a model; --settings overrides "
+	"both. If a folder is a source of hob.json, its options, include and exclude apply too. A model named by "
+	"PATH is always cooked.\n"
+	"\n"
+	"With --cache DIR (or the cache of hob.json or HOB_CACHE), results are kept and reused; a cache that a "
+	"daemon uses is only read. With --upstream "
+	"URL, results come from another Hob and are pushed to it, so build machines need no cache of their own.\n"
+	"\n"
+	"--prune removes the outputs of models that no longer exist, and textures that nothing uses. Use it only "
+	"if "
+	"the folder of -o holds nothing else.\n"
+	"\n"
+	"Exit codes: 0 everything is cooked; 1 an asset failed; 2 usage, configuration, or a PATH that does not "
+	"exist; 4 an asset is over its budget and nothing else failed; 5 the machine ran out of memory, disk or "
+	"processes; 130 interrupted.\n"
 	"\n"
 	"Examples:\n"
 	"  hob cook art/ -o build/ --report build/report.json\n"

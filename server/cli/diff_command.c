@@ -403,18 +403,18 @@ static int run_diff(int argc, char **argv)
 	comparison c = {.url = srv_cli_default_url()};
 	diff_report_options how = {.to = "latest", .view = "corner"};
 	cli_option options[] = {
-		{"--rows", 0, CLI_NUMBER, &rows, "N", "records told of per section, changes of each asset (20)"},
+		{"--rows", 0, CLI_NUMBER, &rows, "N", "most records per section, most changes per asset (20)"},
 		{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
-		 "of an asset only this, such as meshes (all but the report)"},
-		{"--from", 0, CLI_TEXT, &how.from, "REV", "a report for people: what changed since this revision"},
-		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this one (latest)"},
-		{"--format", 0, CLI_TEXT, &how.format, "FORM", "of the report: text, md, html, json (text)"},
+		 "compare only this output of an asset, such as meshes (all except the report)"},
+		{"--from", 0, CLI_TEXT, &how.from, "REV", "report for people: changes since this revision"},
+		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this revision (latest)"},
+		{"--format", 0, CLI_TEXT, &how.format, "FORM", "format of the report: text, md, html or json (text)"},
 		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR",
-		 "before, after and difference of each asset, as PNG in DIR"},
+		 "write pictures of each asset before and after, and their difference, as PNG into DIR"},
 		{"--view", 0, CLI_TEXT, &how.view, "SIDE",
-		 "of the pictures: corner, front, back, left, right, top, bottom (corner)"},
+		 "view of the pictures: corner, front, back, left, right, top or bottom (corner)"},
 		{"--max-growth", 0, CLI_TEXT, &how.growth, "JSON|FILE",
-		 "'{\"bytes\": \"10%\", \"triangles\": \"5%\"}': exit code 4 where an asset grew by more"},
+		 "'{\"bytes\": \"10%\", \"triangles\": \"5%\"}': exit code 4 if an asset grew by more"},
 		CLI_URL_OPTION(c.url)};
 	int operands = srv_cli_parse(&srv_cli_diff, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -456,22 +456,16 @@ static int run_diff(int argc, char **argv)
 }
 
 const cli_command srv_cli_diff = {
-	"diff", "[A] [B]", "what differs between two cooked files, or versions of an asset",
-	"A and B are packed files of one kind, or assets of the daemon, which keeps what it served: ASSET@REV at "
-	"that\n"
-	"revision, ASSET now. ASSET alone is compared with the version before, ASSET@REV alone with the one of "
-	"now. Told by\n"
-	"section, record and field; of textures the sizes. 'hob watch' and 'hob status' tell revisions. Exit "
-	"code 0: equal,\n"
-	"1: not.\n"
+	"diff", "[A] [B]", "compare two cooked files, or two versions of an asset",
+	"A and B are packed files of the same kind, or assets of the daemon. ASSET@REV is an asset as of that "
+	"revision, ASSET its current version. ASSET alone is compared with its previous version, ASSET@REV alone "
+	"with the current one. 'hob watch' and 'hob status' show revisions. Differences are listed by section, "
+	"record and field; for textures, by size. Exit code 0: equal, 1: different.\n"
 	"\n"
-	"With --from, --format, --pictures or --max-growth it is a report for people: numbers, what was lost, "
-	"added, renamed, "
-	"moved,\n"
-	"of everything below A (an asset, a folder) or of all, the largest changes first. Exit code 0: nothing "
-	"differs, 1: "
-	"something\n"
-	"does, 4: something grew more than --max-growth allows.\n"
+	"With --from, --format, --pictures or --max-growth, the result is a report for people: numbers, and what "
+	"was lost, added, renamed or moved, the largest changes first. It covers everything below A (an asset or "
+	"a folder), or all assets. Exit code 0: no differences, 1: differences, 4: something grew by more than "
+	"--max-growth.\n"
 	"\n"
 	"Examples:\n"
 	"  hob diff before/duck.meshes after/duck.meshes\n"

@@ -104,12 +104,12 @@ static int run_doctor(int argc, char **argv)
 	bool json = false;
 	d = (doctor){.url = srv_cli_default_url()};
 	cli_option options[] = {
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
-		{"--cache", 0, CLI_TEXT, &cache, "DIR", "where results are kept (as the configuration says)"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
+		{"--cache", 0, CLI_TEXT, &cache, "DIR", "the cache folder (from the configuration)"},
 		{"--url", 0, CLI_TEXT, &d.url, "URL",
 		 "a daemon that may run: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},
 		CLI_CA_OPTION,
-		{"--json", 0, CLI_FLAG, &json, NULL, "for machines"}};
+		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
@@ -145,9 +145,8 @@ static int run_doctor(int argc, char **argv)
 
 const cli_command srv_cli_doctor = {
 	"doctor", "[DIR...]", "check folders, limits, disk, sandbox, versions and ports",
-	"Looks at everything that 'hob serve' with the same DIRs and the same configuration would need, and says "
-	"what to do\n"
-	"about what is not right. Exit code 0: nothing is in the way, 1: something is.\n"
+	"Checks everything that 'hob serve' needs with the same DIRs and configuration, and gives the remedy for "
+	"each problem. Exit code 0: no problems, 1: at least one.\n"
 	"\n"
 	"Examples:\n"
 	"  hob doctor\n"

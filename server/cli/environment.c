@@ -12,21 +12,21 @@ typedef struct variable {
 } variable;
 
 static const variable of_commands[] = {
-	{"HOB_URL", "the daemon that status, ls, why, get, watch and the others ask; --url wins"},
-	{"HOB_TOKEN", "the token that they show it"},
-	{"HOB_CACERT", "certificates that an https:// daemon may have, as --cacert"},
-	{"HOB_CONFIG", "the file that stands for hob.json, as --config"},
-	{"TMPDIR", "where inspect and replay work, instead of /tmp"},
-	{"NO_COLOR", "no colours; CLICOLOR_FORCE=1: colours into files and pipes, too"},
-	{"CI", "no colours, no keys, no line that is written again and again; TERM=dumb does the same"},
-	{"COLUMNS", "how wide help and lists are"}};
+	{"HOB_URL", "address of the daemon for status, ls, why, get, watch and so on; --url overrides it"},
+	{"HOB_TOKEN", "access token for that daemon"},
+	{"HOB_CACERT", "certificates to trust for https://, like --cacert"},
+	{"HOB_CONFIG", "configuration file to use instead of hob.json, like --config"},
+	{"TMPDIR", "folder for temporary files of inspect and replay, instead of /tmp"},
+	{"NO_COLOR", "no colours; CLICOLOR_FORCE=1: colours in files and pipes, too"},
+	{"CI", "no colours, no keys, no line that updates in place; TERM=dumb does the same"},
+	{"COLUMNS", "width of help and lists"}};
 
 static const variable of_children[] = {
-	{"HOB_URL", "where the daemon serves: for the command of serve --once-ready"},
-	{"HOB_PID", "its process id: for the same"},
-	{"HOB_ASSET", "whose change it is: for the command of watch --exec"},
-	{"HOB_STATE, HOB_KIND", "what it is now, and what happened"},
-	{"HOB_ID, HOB_REV", "the asset's id, and the rev of the change"}};
+	{"HOB_URL", "address of the daemon, for the command of serve --once-ready"},
+	{"HOB_PID", "its process id, for the same command"},
+	{"HOB_ASSET", "the changed asset, for the command of watch --exec"},
+	{"HOB_STATE, HOB_KIND", "its new state, and the kind of change"},
+	{"HOB_ID, HOB_REV", "the asset's id, and the revision of the change"}};
 
 static void print_heading(const char *text)
 {

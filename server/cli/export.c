@@ -241,14 +241,14 @@ static int run_export(int argc, char **argv)
 	const char *out = NULL, *root = NULL, *url = NULL, *file = NULL;
 	cook_run_options how = {.who = "hob export"};
 	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "FILE.glb, or a folder for SOURCE.glb each"},
+		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "FILE.glb, or a folder for one SOURCE.glb each"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
-		{"--url", 0, CLI_TEXT, &url, "URL", "SOURCEs are assets of the daemon at URL"},
+		{"--url", 0, CLI_TEXT, &url, "URL", "SOURCE names assets of the daemon at URL"},
 		CLI_CA_OPTION,
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
 		{"--report", 0, CLI_TEXT, &how.report, "FILE", "write a JSON report on the models"},
-		{"--quiet", 'q', CLI_FLAG, &how.quiet, NULL, "say only what failed"},
+		{"--quiet", 'q', CLI_FLAG, &how.quiet, NULL, "print failures only"},
 	};
 	int operands = srv_cli_parse(&srv_cli_export, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -285,10 +285,14 @@ static int run_export(int argc, char **argv)
 
 const cli_command srv_cli_export = {
 	"export", "SOURCE...", "write binary glTF (.glb) for other tools",
-	"SOURCE is a model or a folder of models, cooked as their cook.json say; a cooked file\n"
-	"(duck.glb.meshes, its siblings beside it, pictures in textures/); or, when there is no such file,\n"
-	"an asset of a running daemon. The GLB holds level 0 with all attributes, materials with their\n"
-	"extensions, pictures as PNG or JPEG, nodes, cameras, lights, skins and clips.\n\n"
-	"Examples:\n  hob export ship.fbx -o ship.glb\n  hob export art/ -o exported/\n"
-	"  hob export build/duck.glb.meshes -o duck.glb\n  hob export art/props/duck.glb -o duck.glb\n",
+	"SOURCE is a model or a folder of models, which are cooked with their settings; a cooked file "
+	"(duck.glb.meshes, with its siblings beside it and pictures in textures/); or, if no such file exists, "
+	"an asset of a running daemon. The GLB holds level 0 with all attributes, materials with their "
+	"extensions, pictures as PNG or JPEG, nodes, cameras, lights, skins and clips.\n"
+	"\n"
+	"Examples:\n"
+	"  hob export ship.fbx -o ship.glb\n"
+	"  hob export art/ -o exported/\n"
+	"  hob export build/duck.glb.meshes -o duck.glb\n"
+	"  hob export art/props/duck.glb -o duck.glb\n",
 	run_export};

@@ -142,10 +142,10 @@ static int run_farm(int argc, char **argv)
 	const char *given[HOB_COUNT_OF(keys)] = {0}, *file = NULL;
 	farm_tools t = {.days = 30};
 	cli_option options[4 + HOB_COUNT_OF(keys)] = {
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration (hob.json here or above)"},
-		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: forget what nobody used for N days (30)"},
+		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
+		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: drop results unused for N days (30)"},
 		{"--dry-run", 'n', CLI_FLAG, &t.dry, NULL, "gc, verify: change nothing"},
-		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: for machines"}};
+		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: as JSON"}};
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
 		const srv_config_row *row = &srv_config_table[keys[i]];
 		options[4 + i] =
@@ -181,18 +181,16 @@ static int run_farm(int argc, char **argv)
 }
 
 const cli_command srv_cli_farm = {
-	"farm", "init|status|gc|verify", "prepare, look at and tidy what many machines share",
-	"A farm is a PostgreSQL database and a place for blobs (a mounted folder, or a bucket of an S3 store) "
-	"that "
-	"many\n"
-	"machines share: each result is cooked once, by one of them. Name both in hob.json:\n"
+	"farm", "init|status|gc|verify", "manage the cache that many machines share",
+	"A farm is a PostgreSQL database and a blob store (a mounted folder, or an S3 bucket) that many machines "
+	"share. Each model is cooked once, by one of them. Name both in hob.json:\n"
 	"\n"
 	"  \"farm\": { \"metadata\": \"postgresql://db/hob\", \"blobs\": \"file:///mnt/hob\" }\n"
 	"\n"
-	"  init     makes the tables and tries to write; running it again does no harm\n"
-	"  status   the machines, what they cook, and how much is kept\n"
-	"  gc       forgets what nobody used for a month, and deletes blobs that nothing names\n"
-	"  verify   reads every blob and compares it with its name; drops what is damaged\n"
+	"  init     create the tables and test whether this machine can write; safe to repeat\n"
+	"  status   show the machines, their cooks, and the size of the stored results\n"
+	"  gc       drop results unused for a month, and blobs that no record refers to\n"
+	"  verify   check every blob against its hash, and drop damaged ones\n"
 	"\n"
 	"Examples:\n"
 	"  hob farm init\n"

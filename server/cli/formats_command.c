@@ -95,12 +95,10 @@ static int run_formats(int argc, char **argv)
 }
 
 const cli_command srv_cli_formats = {
-	"formats", "[WORD]", "which model and picture files are read, and what of them",
-	"WORD is an ending (fbx, .exr), a file's name, 'model' or 'picture'; without it all are told: who reads "
-	"a format, what is\n"
-	"kept, what is lost (each file that has it gets a note), and whose files it is tested with. Optional "
-	"libraries that a\n"
-	"build lacks are told of by 'hob --version --json' and by an error that names them.\n"
+	"formats", "[WORD]", "list the model and picture formats that Hob reads",
+	"Shows for each format its reader, what is kept, what is lost (a file that has it gets a note), and "
+	"whose files test it. WORD is an extension (fbx, .exr), a file name, 'model' or 'picture'; without it, "
+	"all formats are listed. 'hob --version --json' shows which optional libraries this build lacks.\n"
 	"\n"
 	"Examples:\n"
 	"  hob formats exr\n"

@@ -151,10 +151,10 @@ static int run_get(int argc, char **argv)
 	uint32_t wait = 0;
 	bool hash = false, all = false;
 	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "write there instead of to stdout"},
-		{"--all", 0, CLI_FLAG, &all, NULL, "every output of every asset, into the folder of -o"},
+		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "write to this file or folder instead of stdout"},
+		{"--all", 0, CLI_FLAG, &all, NULL, "fetch every output of every asset into the folder of -o"},
 		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS",
-		 "wait for the daemon to be ready, and for a cook that is under way"},
+		 "wait for the daemon to be ready, and for a cook in progress"},
 		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_get, options, HOB_COUNT_OF(options), argc, argv);
@@ -218,12 +218,14 @@ static int run_get(int argc, char **argv)
 }
 
 const cli_command srv_cli_get = {
-	"get", "ASSET [OUTPUT]", "fetch a cooked blob, or all of them",
-	"OUTPUT is meshes (default), materials, scene, animations, report, textures/N or classic.meshes,\n"
-	"classic.materials, classic.scene.\n"
-	"--all writes what 'hob cook' would, as DIR/ROOT/PATH.meshes and so on, textures as "
-	"DIR/textures/HASH.ktx2; exit code 1 "
-	"when not every asset is fresh.\n\n"
-	"Examples:\n  hob get art/duck.glb -o duck.meshes\n  hob get art/duck.glb scene --wait 10 -o "
-	"duck.scene\n  hob get --all --wait 600 -o build/\n",
+	"get", "ASSET [OUTPUT]", "fetch one cooked blob, or all of them",
+	"OUTPUT is meshes (default), materials, scene, animations, report, textures/N, classic.meshes, "
+	"classic.materials or classic.scene. --all writes the files that 'hob cook' would write: "
+	"DIR/ROOT/PATH.meshes and so on, and textures as DIR/textures/HASH.ktx2. Its exit code is 1 if an asset "
+	"is not fresh.\n"
+	"\n"
+	"Examples:\n"
+	"  hob get art/duck.glb -o duck.meshes\n"
+	"  hob get art/duck.glb scene --wait 10 -o duck.scene\n"
+	"  hob get --all --wait 600 -o build/\n",
 	run_get};

@@ -66,7 +66,7 @@ static int run_gc(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *size = NULL;
 	bool dry = false, json = false;
-	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only say how much would go"},
+	cli_option options[] = {{"--dry-run", 'n', CLI_FLAG, &dry, NULL, "only report how much would be deleted"},
 							{"--max-size", 0, CLI_TEXT, &size, "SIZE",
 							 "trim to this size, such as 20GiB, instead of the daemon's limit"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
@@ -91,18 +91,15 @@ static int run_gc(int argc, char **argv)
 	return finish(job, json, code);
 }
 
-const cli_command srv_cli_gc = {
-	"gc", "", "trim the daemon's cache",
-	"Deletes what was used least recently until the cache is below its limit, and "
-	"what nothing names any more. What\n"
-	"assets use now is never deleted. The daemon does this by itself; the command is "
-	"for when disk space is wanted\n"
-	"at once.\n"
-	"\n"
-	"Examples:\n"
-	"  hob gc\n"
-	"  hob gc --max-size 20GiB --dry-run\n",
-	run_gc};
+const cli_command srv_cli_gc = {"gc", "", "trim the daemon's cache",
+								"Deletes the least recently used results until the cache is below its limit, "
+								"and blobs that no record refers to. Results in use are never deleted. The "
+								"daemon also does this by itself; use the command to free disk space now.\n"
+								"\n"
+								"Examples:\n"
+								"  hob gc\n"
+								"  hob gc --max-size 20GiB --dry-run\n",
+								run_gc};
 
 static int run_verify(int argc, char **argv)
 {
@@ -120,7 +117,7 @@ static int run_verify(int argc, char **argv)
 	char checked[48];
 	srv_cli_count(srv_cli_number(job, "checked"), "file", checked);
 	if (job && !json && damaged == 0)
-		printf("%s checked, all as they were cooked\n", checked);
+		printf("%s checked, none damaged\n", checked);
 	else if (job && !json)
 		printf("%s checked, %.0f damaged%s\n", checked, damaged,
 			   dry ? "; without --dry-run they are dropped and cooked again" : ": dropped, and cooked again");
@@ -130,10 +127,10 @@ static int run_verify(int argc, char **argv)
 }
 
 const cli_command srv_cli_verify = {
-	"verify", "", "hash everything in the daemon's cache again",
-	"Reads every cooked file of the cache and compares it with its name, which is its SHA-256. What is "
-	"damaged is\n"
-	"dropped and cooked again; with --dry-run it is only counted, and the exit code is 1 when there is any.\n"
+	"verify", "", "check the daemon's cache against its hashes",
+	"Reads every cooked file in the cache and compares it with its name, which is its SHA-256. Damaged files "
+	"are dropped and cooked again. With --dry-run they are only counted, and the exit code is 1 if there are "
+	"any.\n"
 	"\n"
 	"Examples:\n"
 	"  hob verify\n"

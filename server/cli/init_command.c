@@ -267,8 +267,8 @@ static int run_init(int argc, char **argv)
 {
 	const char *path = "hob.json", *from = NULL;
 	cli_option options[] = {
-		{"--from", 0, CLI_TEXT, &from, "LIST", "watch the models of this scene list, with its settings"},
-		{"--out", 'o', CLI_TEXT, &path, "FILE", "where it goes (hob.json)"}};
+		{"--from", 0, CLI_TEXT, &from, "LIST", "use the models and settings of this scene list"},
+		{"--out", 'o', CLI_TEXT, &path, "FILE", "the file to write (hob.json)"}};
 	int operands = srv_cli_parse(&srv_cli_init, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
@@ -309,9 +309,8 @@ static int run_init(int argc, char **argv)
 
 const cli_command srv_cli_init = {
 	"init", "[DIR...]", "write a commented hob.json",
-	"Writes hob.json with the folders DIR (default: this one) as sources, or with "
-	"the models of a scene list. Keys "
-	"that\nbegin with // are comments. Nothing that is there is written over.\n"
+	"Writes hob.json with the folders DIR (default: the current one) as sources, or with the models of a "
+	"scene list. Keys that begin with // are comments. An existing file is never overwritten.\n"
 	"\n"
 	"Examples:\n"
 	"  hob init art/ shared/\n"

@@ -109,10 +109,11 @@ static bool is_model(const char *path)
 static int run_inspect(int argc, char **argv)
 {
 	inspection how = {0};
-	cli_option options[] = {
-		{"--json", 0, CLI_FLAG, &how.json, NULL, "as JSON, every record; of a model one object an output"},
-		{"--validate", 0, CLI_FLAG, &how.only_validate, NULL, "only say whether the files keep every rule"},
-		{"--rows", 0, CLI_NUMBER, &how.rows, "N", "rows of each table (20)"}};
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &how.json, NULL,
+							 "as JSON, with every record; for a model, one object per output"},
+							{"--validate", 0, CLI_FLAG, &how.only_validate, NULL,
+							 "only check that the files follow every rule of their format"},
+							{"--rows", 0, CLI_NUMBER, &how.rows, "N", "most rows of each table (20)"}};
 	int operands = srv_cli_parse(&srv_cli_inspect, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
@@ -130,11 +131,14 @@ static int run_inspect(int argc, char **argv)
 }
 
 const cli_command srv_cli_inspect = {
-	"inspect", "FILE...", "show what is inside a cooked file, or what a model cooks to",
-	"FILE is packed (.meshes .materials .scene .animations), classic, or a KTX2 "
-	"texture; its bytes tell which. A "
-	"model is\ncooked first, behind the sandbox, and nothing is kept of it.\n\n"
-	"Examples:\n  hob inspect duck.meshes\n  hob inspect duck.glb\n  hob "
-	"inspect --json duck.scene | jq .records.HIER\n"
+	"inspect", "FILE...", "show what a cooked file holds, or what a model cooks to",
+	"FILE is a packed file (.meshes .materials .scene .animations), a classic file or a KTX2 texture, "
+	"recognised by its content; or a model, which is cooked first, inside the sandbox, without keeping the "
+	"results.\n"
+	"\n"
+	"Examples:\n"
+	"  hob inspect duck.meshes\n"
+	"  hob inspect duck.glb\n"
+	"  hob inspect --json duck.scene | jq .records.HIER\n"
 	"  hob inspect --validate build/*.meshes\n",
 	run_inspect};

@@ -106,12 +106,13 @@ static int run_ls(int argc, char **argv)
 	const char *url = srv_cli_default_url(), *state = NULL, *sort = NULL;
 	bool json = false, detailed = false, skipped = false;
 	cli_option options[] = {
-		{"--state", 0, CLI_TEXT, &state, "STATES", "only these, comma-separated: fresh, failed ..."},
+		{"--state", 0, CLI_TEXT, &state, "STATES",
+		 "only assets in these states, comma-separated: fresh, failed ..."},
 		{"--sort", 0, CLI_TEXT, &sort, "KEY",
-		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' before it the largest first"},
+		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' in front, largest first"},
 		{"--skipped", 0, CLI_FLAG, &skipped, NULL,
-		 "model files that Hob knows and cannot read, and what to do"},
-		{"--long", 'l', CLI_FLAG, &detailed, NULL, "sizes, triangles, warnings"},
+		 "model files that Hob recognises but cannot read, with the remedy"},
+		{"--long", 'l', CLI_FLAG, &detailed, NULL, "show sizes, triangles and warnings"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);

@@ -347,7 +347,7 @@ static int run_replay(int argc, char **argv)
 	const char *policy = NULL;
 	bool keep = false;
 	cli_option options[] = {
-		{"--keep", 0, CLI_FLAG, &keep, NULL, "leave the folder with the unpacked files"},
+		{"--keep", 0, CLI_FLAG, &keep, NULL, "keep the folder with the unpacked files"},
 		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "best-effort, require or off (best-effort)"}};
 	int operands = srv_cli_parse(&srv_cli_replay, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -379,10 +379,10 @@ static int run_replay(int argc, char **argv)
 
 const cli_command srv_cli_replay = {
 	"replay", "BUNDLE", "repeat a cook from its bundle",
-	"Unpacks a bundle (see 'hob help bundle') below a new folder, cooks it there "
-	"behind the same sandbox and limits, without a\n"
-	"daemon and without its cache, and tells whether the same came of it: the "
-	"same bytes, or the same error.\n"
-	"The exit code is 0 then, else 1.\n\n"
-	"Examples:\n  hob replay duck.tar\n",
+	"Unpacks a bundle (see 'hob help bundle') into a new folder and cooks it there with the same sandbox and "
+	"limits, without a daemon or cache. Exit code 0: the result is the same (the same bytes, or the same "
+	"error), 1: it is not.\n"
+	"\n"
+	"Examples:\n"
+	"  hob replay duck.tar\n",
 	run_replay};

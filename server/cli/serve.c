@@ -598,17 +598,13 @@ static int run_serve(int argc, char **argv)
 
 const cli_command srv_cli_serve = {
 	"serve", "[DIR...]", "watch folders, cook on save, serve the results",
-	"Watches each DIR (default: the current folder) for 3D models, cooks what is new or changed, and serves "
-	"blobs and\n"
-	"facts over HTTP. Nothing outside the folders is ever read. Results are kept in the cache and found "
-	"again by the\n"
+	"Watches each DIR (default: the current folder) for 3D models, cooks new and changed ones, and serves "
+	"the results over HTTP. Nothing outside these folders is ever read. The cache keeps results by the "
 	"content of their inputs.\n"
 	"\n"
-	"Keys in its terminal: h help, o open the dashboard in a browser, u its address, f what failed, r look "
-	"at every\n"
-	"file again, q stop. Ctrl-C stops too, and loses nothing. SIGHUP reads the configuration again, SIGUSR1 "
-	"logs what\n"
-	"the daemon is doing.\n"
+	"Keys in its terminal: h help, o open the dashboard in a browser, u show its address, f list failures, r "
+	"rescan all files, q stop. Ctrl-C stops too; nothing is lost. SIGHUP reloads the configuration, SIGUSR1 "
+	"logs what the daemon is doing.\n"
 	"\n"
 	"Examples:\n"
 	"  hob serve art/ --open\n"

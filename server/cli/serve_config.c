@@ -25,17 +25,18 @@ int srv_serve_options_parse(serve_options *options, const cli_command *command, 
 			*option = (cli_option){row->option,			 row->letter,	   CLI_LIST,
 								   &options->lists[key], row->placeholder, docs[key]};
 	}
-	table[SRV_CONFIG_COUNT] = (cli_option){
-		"--config", 0, CLI_TEXT, &options->file, "FILE", "the configuration (hob.json here or above)"};
+	table[SRV_CONFIG_COUNT] =
+		(cli_option){"--config",	 0,		 CLI_TEXT,
+					 &options->file, "FILE", "the configuration file (hob.json here or in a parent)"};
 	table[SRV_CONFIG_COUNT + 1] =
-		(cli_option){"--verbose", 'v', CLI_FLAG, &options->verbose, NULL, "say more: --log-level debug"};
+		(cli_option){"--verbose", 'v', CLI_FLAG, &options->verbose, NULL, "log more, like --log-level debug"};
 	table[SRV_CONFIG_COUNT + 2] = (cli_option){
 		"--open",		0,	  CLI_FLAG,
-		&options->open, NULL, "when it serves, open the dashboard in a browser, where there is a display"};
+		&options->open, NULL, "open the dashboard in a browser when ready, if there is a display"};
 	table[SRV_CONFIG_COUNT + 3] =
 		(cli_option){"--once-ready", 0,
 					 CLI_TEXT,		 &options->once_ready,
-					 "COMMAND",		 "when it serves, run COMMAND in a shell, with $HOB_URL and $HOB_PID"};
+					 "COMMAND",		 "when ready, run COMMAND in a shell, with $HOB_URL and $HOB_PID set"};
 	options->operands = srv_cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
 	return options->operands;
 }

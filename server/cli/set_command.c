@@ -96,10 +96,9 @@ static int run_set(int argc, char **argv)
 
 const cli_command srv_cli_set = {
 	"set", "ASSET KEY=VALUE...", "change how one asset is cooked",
-	"The daemon writes MODEL.cook.json beside the model and cooks it again. 'man "
-	"hob.json' lists the keys; an empty VALUE takes "
-	"the key out of the file, so that the folder's cook.json counts again. Exit "
-	"code 2 when a key or a value is wrong.\n"
+	"The daemon writes MODEL.cook.json beside the model and cooks it again. 'man hob.json' lists the keys. "
+	"An empty VALUE removes the key, so that the folder's cook.json applies again. Exit code 2 if a key or a "
+	"value is invalid.\n"
 	"\n"
 	"Examples:\n"
 	"  hob set art/duck.glb lods.max=3 texture.encoding=bc\n"

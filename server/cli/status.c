@@ -228,7 +228,7 @@ static int run_status(int argc, char **argv)
 	const char *url = srv_cli_default_url();
 	bool json = false, watching = false;
 	cli_option options[] = {
-		{"--watch", 'w', CLI_FLAG, &watching, NULL, "show it again after each change, until Ctrl-C"},
+		{"--watch", 'w', CLI_FLAG, &watching, NULL, "update after each change, until Ctrl-C"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_status, options, HOB_COUNT_OF(options), argc, argv);
@@ -252,11 +252,14 @@ static int run_status(int argc, char **argv)
 }
 
 const cli_command srv_cli_status = {
-	"status", "", "what the daemon is doing",
-	"How many assets are in which state, what is being cooked, the size of models, results and cache, and "
-	"the "
-	"watched\nfolders with the way that changes in them are noticed.\n\n"
-	"Examples:\n  hob status\n  hob status --watch\n  hob status --json | jq .assets\n",
+	"status", "", "show what the daemon is doing",
+	"Shows the number of assets in each state, the cooks in progress, the size of models, results and cache, "
+	"and the watched folders with the way that Hob notices changes in them.\n"
+	"\n"
+	"Examples:\n"
+	"  hob status\n"
+	"  hob status --watch\n"
+	"  hob status --json | jq .assets\n",
 	run_status};
 
 /* ---- healthcheck: for container engines, which have no curl */
@@ -266,7 +269,7 @@ static int run_healthcheck(int argc, char **argv)
 	const char *url = srv_cli_default_url();
 	bool ready = false;
 	cli_option options[] = {
-		{"--ready", 0, CLI_FLAG, &ready, NULL, "ask whether it is scanned and can cook, too"},
+		{"--ready", 0, CLI_FLAG, &ready, NULL, "also require that the scan is complete and Hob can cook"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -284,9 +287,10 @@ static int run_healthcheck(int argc, char **argv)
 	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
-const cli_command srv_cli_healthcheck = {
-	"healthcheck", "", "exit 0 when the daemon is alive",
-	"For container engines and scripts: prints nothing when all is well; exit code 1 when "
-	"not, 3 when nobody answers.\n\n"
-	"Examples:\n  hob healthcheck --ready && echo serving\n",
-	run_healthcheck};
+const cli_command srv_cli_healthcheck = {"healthcheck", "", "exit 0 if the daemon is alive",
+										 "For container engines and scripts. Prints nothing if the daemon is "
+										 "healthy. Exit code 1: unhealthy, 3: no answer.\n"
+										 "\n"
+										 "Examples:\n"
+										 "  hob healthcheck --ready && echo serving\n",
+										 run_healthcheck};

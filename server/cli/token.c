@@ -76,10 +76,10 @@ static int run_token(int argc, char **argv)
 	const char *path = getenv("HOB_TOKEN_FILE");
 	bool write = false, json = false;
 	cli_option options[] = {
-		{"--token-file", 0, CLI_TEXT, &path, "FILE", "the file of tokens ($HOB_TOKEN_FILE)"},
+		{"--token-file", 0, CLI_TEXT, &path, "FILE", "the token file ($HOB_TOKEN_FILE)"},
 		{"--write", 'w', CLI_FLAG, &write, NULL,
-		 "create one that may also change things: cook, upload, settings"},
-		{"--json", 0, CLI_FLAG, &json, NULL, "list for machines"},
+		 "create a token that also allows changes: cook, upload, settings"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "list as JSON"},
 	};
 	int operands = srv_cli_parse(&srv_cli_token, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -102,10 +102,9 @@ static int run_token(int argc, char **argv)
 }
 
 const cli_command srv_cli_token = {
-	"token", "create|list|revoke [NAME]", "access tokens for daemons that other machines reach",
-	"Tokens let programs and people in from other machines. Only their SHA-256 is kept in FILE, so a token "
-	"is shown\n"
-	"once. A daemon that runs with the same FILE takes changes at once.\n"
+	"token", "create|list|revoke [NAME]", "manage access tokens for daemons that serve other machines",
+	"Tokens give programs and people access from other machines. FILE keeps only their SHA-256, so a token "
+	"is shown once. A daemon that uses FILE notices changes at once.\n"
 	"\n"
 	"Examples:\n"
 	"  hob token create build-farm --write --token-file /etc/hob/tokens\n"

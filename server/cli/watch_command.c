@@ -186,12 +186,11 @@ static int run_watch(int argc, char **argv)
 	const char *url = srv_cli_default_url(), *since = NULL, *command = NULL;
 	bool once = false, marked = false;
 	cli_option options[] = {
-		{"--exec", 0, CLI_TEXT, &command, "COMMAND",
-		 "run it in a shell for each change, one after the other"},
-		{"--since", 0, CLI_TEXT, &since, "ID", "first what happened after this event id"},
+		{"--exec", 0, CLI_TEXT, &command, "COMMAND", "run this in a shell for each change, one at a time"},
+		{"--since", 0, CLI_TEXT, &since, "ID", "begin with the changes after this event id"},
 		{"--json", 0, CLI_FLAG, &marked, NULL,
 		 "every line says its event and event_id; hello, lost and reset are lines, too"},
-		{"--once", 0, CLI_FLAG, &once, NULL, "end when the daemon ends, with exit code 3"},
+		{"--once", 0, CLI_FLAG, &once, NULL, "exit when the daemon stops, with exit code 3"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_watch, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
@@ -220,17 +219,14 @@ static int run_watch(int argc, char **argv)
 
 const cli_command srv_cli_watch = {
 	"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
-	"Prints every cook, failure and removal as it is published. With --exec a command is run for each "
-	"instead;\n"
-	"{asset}, {state}, {kind}, {id} and {rev} in it stand for the change, as do the variables HOB_ASSET, "
-	"HOB_STATE\n"
-	"and so on.\n"
+	"Prints every cook, failure and removal as it is published. With --exec, runs a command for each "
+	"instead; in it, {asset}, {state}, {kind}, {id} and {rev} are replaced, and the variables HOB_ASSET, "
+	"HOB_STATE and so on are set.\n"
 	"\n"
-	"When the daemon ends it waits until it is back, says both on stderr, and goes on after the last event "
-	"that it saw.\n"
-	"What the daemon does not remember any more is told as a reset, on stderr and with --json as a line of "
-	"its own.\n"
-	"Exit codes: 3 when no daemon answers at the start, or with --once when it ends; 2 when it refuses.\n"
+	"If the daemon stops, hob watch waits for it, reports both on stderr, and continues after the last event "
+	"that it received. If the daemon no longer remembers that event, a reset is reported on stderr and, with "
+	"--json, as a line of its own. Exit codes: 3 if no daemon answers at the start, or, with --once, when it "
+	"stops; 2 if it refuses.\n"
 	"\n"
 	"Examples:\n"
 	"  hob watch\n"

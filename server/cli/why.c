@@ -323,8 +323,8 @@ static int run_why(int argc, char **argv)
 	const char *url = srv_cli_default_url(), *against = NULL, *file = NULL;
 	bool json = false;
 	cli_option options[] = {
-		{"--against", 0, CLI_TEXT, &against, "REV", "compare with what was served at this revision"},
-		{"--if", 0, CLI_TEXT, &file, "FILE", "instead: what would be cooked again if this file changed"},
+		{"--against", 0, CLI_TEXT, &against, "REV", "compare with the version served at this revision"},
+		{"--if", 0, CLI_TEXT, &file, "FILE", "list what a change of this file would rebuild"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_why, options, HOB_COUNT_OF(options), argc, argv);
@@ -358,15 +358,16 @@ static int run_why(int argc, char **argv)
 	return code;
 }
 
-const cli_command srv_cli_why = {
-	"why", "ASSET | --if FILE", "why it was (or was not) cooked",
-	"Tells what made the newest job run, which inputs and settings differ from the cook before (or from what "
-	"was\n"
-	"served at revision REV), what the cook found wrong, and the command that repeats it without the "
-	"daemon.\n\n"
-	"Examples:\n  hob why art/props/duck.glb\n  hob why art/props/duck.glb --against 4100\n  hob why --if "
-	"art/textures/wood.png\n",
-	run_why};
+const cli_command srv_cli_why = {"why", "ASSET | --if FILE", "show why an asset was (or was not) cooked",
+								 "Shows what triggered the newest job, which inputs and settings differ from "
+								 "the previous cook (or from the version served at revision REV), what the "
+								 "cook reported, and a command that repeats it without the daemon.\n"
+								 "\n"
+								 "Examples:\n"
+								 "  hob why art/props/duck.glb\n"
+								 "  hob why art/props/duck.glb --against 4100\n"
+								 "  hob why --if art/textures/wood.png\n",
+								 run_why};
 
 /* ---- log */
 
@@ -507,7 +508,7 @@ static int run_log(int argc, char **argv)
 	const char *url = srv_cli_default_url();
 	bool json = false, following = false;
 	cli_option options[] = {{"--follow", 'f', CLI_FLAG, &following, NULL,
-							 "then wait: for the job's end, or for each next one of the asset"},
+							 "then wait: for the end of the job, or for each next job of the asset"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one a line"},
 							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_log, options, HOB_COUNT_OF(options), argc, argv);
@@ -536,9 +537,12 @@ static int run_log(int argc, char **argv)
 }
 
 const cli_command srv_cli_log = {
-	"log", "ASSET|JOB", "show what the last cook said",
-	"Shows the newest finished job of an asset, or one job by its number: its result, what it found wrong, "
-	"what the\n"
-	"cook process printed, what it cost, and the command that repeats it without the daemon.\n\n"
-	"Examples:\n  hob log art/props/duck.glb\n  hob log 991\n  hob log art/props/duck.glb --follow\n",
+	"log", "ASSET|JOB", "show what the last cook reported",
+	"Shows the newest finished job of an asset, or one job by its number: its result, notes, the output of "
+	"the cook process, its cost, and a command that repeats it without the daemon.\n"
+	"\n"
+	"Examples:\n"
+	"  hob log art/props/duck.glb\n"
+	"  hob log 991\n"
+	"  hob log art/props/duck.glb --follow\n",
 	run_log};

@@ -309,7 +309,7 @@ class Housekeeping(CommandLine):
         self.assertRegex(self.hob("gc", "--max-size", "1")[0], r"^freed nothing: the cache is .* over its limit, but assets use")
         self.assertIn("--max-size begins at 1 byte", self.hob("gc", "--max-size", "0", code=2)[1])
         self.assertIn("'lots' is no size", self.hob("gc", "--max-size", "lots", code=2)[1])
-        self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, all as they were cooked\n$")
+        self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, none damaged\n$")
         blob = next(o["hash"] for o in self.daemon.assets("&fields=root,path,outputs")["art/a.obj"]["outputs"]
                     if o["name"] == "meshes")
         kept = kept_blobs(self.cache)[blob]
