@@ -26,9 +26,8 @@ enum { TRIES = 11, SMALL_BYTES = 1 << 20, HUGE_BYTES = 256 << 20, EXIT_NO_MEMORY
 /* False when there is no point in trying again. */
 static bool wait_for_memory(int attempt, size_t size)
 {
-	static const char text[] =
-		"hob: the system has no memory left, and this program cannot go on without; what was "
-		"published is kept: start it again when there is more\n";
+	static const char text[] = "hob: the system is out of memory, and this program cannot continue; what was "
+							   "published is kept: start it again when there is more\n";
 	if (size > HUGE_BYTES)
 		return false;
 	if (attempt < TRIES) {

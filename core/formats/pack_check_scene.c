@@ -219,7 +219,7 @@ static bool check_extras(const scene_checker *c, uint32_t scene_count)
 		hob_check_read(&extras, i, &extra, sizeof extra);
 		CHECK(c->file, extra.kind < HOB_COUNT_OF(limits), "extra %u has kind %u", i, extra.kind);
 		CHECK(c->file, extra.kind > kind || (extra.kind == kind && extra.index >= next),
-			  "extra %u stands out of order", i);
+			  "extra %u is out of order", i);
 		CHECK(c->file, extra.index < limits[extra.kind], "extra %u: index %u of %u", i, extra.index,
 			  limits[extra.kind]);
 		if (!check_json(c, extra.values, false) || !check_json(c, extra.extensions, true))

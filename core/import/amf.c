@@ -380,7 +380,7 @@ static float unit_of(amf *a)
 			return units[i].metres;
 	if (name.len > 0)
 		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "amf.unit",
-					 "'%.*s' is no unit of AMF; lengths are read as millimetres", HOB_FMT(name));
+					 "'%.*s' is not a unit of AMF; lengths are read as millimetres", HOB_FMT(name));
 	return 0.001f;
 }
 

@@ -357,7 +357,7 @@ static void read_opacity(const hob_assimp_scene *scene, const struct aiMaterial 
 		to->alpha_mode = HOB_ALPHA_BLEND;
 	if (to->base_color[3] <= 0)
 		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0: nothing of it will be seen", HOB_FMT(to->name));
+					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }
 
 static bool convert_material(material_builder *b, const struct aiMaterial *from, hob_material *to,

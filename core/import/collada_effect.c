@@ -334,7 +334,7 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	if (m->base_color[3] <= 0)
 		hob_note_add(r->c->request->notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0: nothing of it will be seen", HOB_FMT(m->name));
+					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(m->name));
 	return true;
 }
 

@@ -415,10 +415,11 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 	if (!mesh)
 		mesh = hob_xml_child(geometry, HOB_STR("convex_mesh"));
 	if (!mesh) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
-					 "line %u: geometry '%.*s' is no mesh (a curve or a solid body) and is left out; export "
-					 "it as a mesh",
-					 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
+			"line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
+			"it as a mesh",
+			geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
 		return true;
 	}
 	if (!hob_collada_name(c, geometry, &name, err))

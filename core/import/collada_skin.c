@@ -311,7 +311,7 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 	if (missing > 0)
 		hob_note_add(
 			c->request->notes, HOB_NOTE_WARNING, "skin.missing-joint",
-			"line %u: %u joints of the skin are no nodes of the scene; what they move stays with the mesh",
+			"line %u: %u joints of the skin are not nodes of the scene; their vertices stay with the mesh",
 			element->line, missing);
 	return true;
 }

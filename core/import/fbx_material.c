@@ -359,8 +359,7 @@ static void take_opacity(const reading *r, hob_material *to)
 	else if (r->mapped[OPACITY])
 		to->alpha_mode = HOB_ALPHA_MASK;
 	if (to->base_color[3] <= 0)
-		hob_fbx_note(r->f, "invisible", "material '%.*s' has opacity 0: nothing of it will be seen",
-					 HOB_FMT(to->name));
+		hob_fbx_note(r->f, "invisible", "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }
 
 static bool stands_apart(double value, double usual)

@@ -46,7 +46,7 @@ static void read_axes(hob_fbx *f)
 	}
 	f->turn[3] = 1;
 	if (seen != 7) {
-		hob_fbx_note(f, "axes", "the file's axes are no three directions; Y is taken as up and Z as front");
+		hob_fbx_note(f, "axes", "the file's axes are not three directions; Y is used as up and Z as front");
 		return;
 	}
 	double determinant = m[0] * (m[4] * m[8] - m[7] * m[5]) - m[3] * (m[1] * m[8] - m[7] * m[2]) +

@@ -97,7 +97,7 @@ bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32
 	uint32_t at = 0;
 	for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
 		if (!is_index(item))
-			return hob_fail(err, CORRUPT, "%s[%u] is no non-negative integer", key, at);
+			return hob_fail(err, CORRUPT, "%s[%u] is not a non-negative integer", key, at);
 		if (item->valuedouble >= count)
 			return hob_fail(err, CORRUPT, "%s[%u] is %.0f, but there are only %u", key, at, item->valuedouble,
 							count);

@@ -105,7 +105,7 @@ static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32
 		mesh->index_count = count - count % corners;
 		if (count % corners)
 			hob_gltf_note(g, "indices-left-over",
-						  "mesh '%.*s': %u indices are no multiple of %u, the rest is dropped",
+						  "mesh '%.*s': %u indices are not a multiple of %u; the rest is dropped",
 						  HOB_FMT(mesh->name), count, corners);
 		return true;
 	}

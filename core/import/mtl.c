@@ -385,7 +385,7 @@ static void conclude_opacity(mtl_reader *r)
 		m->alpha_mode = HOB_ALPHA_MASK;
 	if (opacity <= 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0: nothing of it will be seen", HOB_FMT(r->entry->name));
+					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(r->entry->name));
 }
 
 bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,

@@ -123,7 +123,8 @@ static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool 
 	}
 	if (s->data.libraries.size > 0 && name.len > 0)
 		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.material-missing",
-					 "material '%.*s' stands in no material library; its faces stay plain", HOB_FMT(name));
+					 "material '%.*s' is in no material library; its faces use the default material",
+					 HOB_FMT(name));
 	return add_plain(s, name, id, err);
 }
 

@@ -146,7 +146,7 @@ static bool parse_element(reader *r, hob_str line, hob_error *err)
 static bool parse_property(reader *r, hob_str line, hob_error *err)
 {
 	if (r->element_count == 0)
-		return hob_fail(err, CORRUPT, "a property stands before the first element");
+		return hob_fail(err, CORRUPT, "a property comes before the first element");
 	if (r->property_count == PROPERTIES_MAX)
 		return hob_fail(err, LIMIT, "more than %d properties", PROPERTIES_MAX);
 	element *e = &r->elements[r->element_count - 1];
@@ -207,7 +207,7 @@ static bool parse_header(reader *r, hob_error *err)
 			good = parse_element(r, line, err);
 		} else if (hob_str_equal(word, HOB_STR("property"))) {
 			if (!has_format)
-				return hob_fail(err, CORRUPT, "a property stands before the format line");
+				return hob_fail(err, CORRUPT, "a property comes before the format line");
 			good = parse_property(r, line, err);
 		} else if (hob_str_equal(word, HOB_STR("comment"))) {
 			parse_comment(r, line);
@@ -258,7 +258,7 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 	const char *behind = hob_number_double(r->at, r->end, out);
 	if (!behind || (behind < r->end && (uint8_t)*behind > ' ')) {
 		hob_str rest = {r->at, (size_t)(r->end - r->at)};
-		return hob_fail(err, CORRUPT, "'%.*s' is no number",
+		return hob_fail(err, CORRUPT, "'%.*s' is not a number",
 						HOB_FMT(hob_str_sub(hob_text_word(&rest), 0, 40)));
 	}
 	r->at = behind;

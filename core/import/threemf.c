@@ -119,7 +119,7 @@ static float unit_of(hob_threemf *t, const hob_xml_element *root)
 			return units[i].metres;
 	if (name.len > 0)
 		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.unit",
-					 "'%.*s' is no unit of 3MF; lengths are read as millimetres", HOB_FMT(name));
+					 "'%.*s' is not a unit of 3MF; lengths are read as millimetres", HOB_FMT(name));
 	return 0.001f;
 }
 
@@ -410,7 +410,7 @@ static bool threemf_import(const hob_import_request *request, hob_model *out, ho
 	t->model = &model;
 	if (!hob_zip_open(request->file, &t->archive))
 		return hob_fail(err, CORRUPT,
-						"a .3mf file is a zip archive, and this is none; copy or export it again");
+						"a .3mf file is a zip archive, but this file is not; copy or export it again");
 	hob_name_map_init(&t->part_ids, request->scratch);
 	hob_name_map_init(&t->resource_ids, request->scratch);
 	hob_name_map_init(&t->pictures, request->scratch);

@@ -68,7 +68,7 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 					  .ids = hob_usd_still(u, prim, HOB_STR("ids")),
 					  .hidden = hob_usd_still(u, prim, HOB_STR("invisibleIds"))};
 	if (context.instancers >= NESTED_INSTANCERS) {
-		hob_usd_note(u, "instancers", "instancer '%.*s' stands inside %d others; it is left out",
+		hob_usd_note(u, "instancers", "instancer '%.*s' is inside %d others; it is left out",
 					 HOB_FMT(prim->path), NESTED_INSTANCERS);
 		return true;
 	}

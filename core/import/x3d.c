@@ -65,8 +65,7 @@ static bool resolve(hob_x3d *x, hob_error *err)
 	bool done = walk(&d, err);
 	if (d.missing > 0)
 		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.missing-use",
-					 "%u USE name%s nothing that stands before it; what they stand for is left out",
-					 d.missing, d.missing == 1 ? "s" : "");
+					 "%u USE name%s nothing defined before; left out", d.missing, d.missing == 1 ? "s" : "");
 	hob_buf_release(&d.elements);
 	return done;
 }
@@ -120,7 +119,7 @@ static bool read_head(hob_x3d *x, hob_error *err)
 		x->unit = 1;
 	if (!(x->unit > 1e-9f && x->unit < 1e9f)) {
 		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.unit",
-					 "the file's unit of length is no usable number; lengths are read as metres");
+					 "the file's unit of length is not a usable number; lengths are read as metres");
 		x->unit = 1;
 	}
 	return true;

@@ -58,8 +58,8 @@ static void bad_number(hob_x3d *x, hob_x3d_ptr e, const char *field, const char 
 {
 	int len = end - at < 20 ? (int)(end - at) : 20;
 	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.bad-number",
-				 "line %u: '%.*s' in field %s is no number; the rest of it is left out", e->line, len, at,
-				 field);
+				 "line %u: '%.*s' in field %s is not a number; the rest of the field is left out", e->line,
+				 len, at, field);
 }
 
 /* A number takes two bytes at least, with its blank: room for that many is enough. */

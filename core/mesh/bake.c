@@ -136,7 +136,7 @@ static bool make_normals(bake_t *b)
 	hob_mesh *m = &b->mesh;
 	if (m->tangent)
 		hob_note_add(b->notes, HOB_NOTE_INFO, "mesh.tangents-ignored",
-					 "mesh '%.*s' has tangents but no normals; they are left out, as glTF wants",
+					 "mesh '%.*s' has tangents but no normals; they are left out, as glTF requires",
 					 HOB_FMT(m->name));
 	m->tangent = NULL;
 	for (uint32_t t = 0; t < m->target_count; t++)

@@ -92,7 +92,7 @@ static bool fail_unknown(const char *path, hob_str origin, hob_error *err)
 						path, HOB_FMT(near));
 	return hob_fail(
 		err, CONFIG,
-		"%.*s: unknown setting '%s', and no name is near it; 'man hob.json' lists the cook settings",
+		"%.*s: unknown setting '%s', and no known setting is similar; 'man hob.json' lists the cook settings",
 		HOB_FMT(origin), path);
 }
 

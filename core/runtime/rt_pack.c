@@ -82,7 +82,7 @@ bool hob_rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack
 		return hob_rt_fail(error, HOB_RT_TRUNCATED, "the %s file has %zu bytes, a header has 64", what,
 						   blob.size);
 	if (!hob_rt_is_packed(blob) || h->endian != HOB_PK_ENDIAN)
-		return hob_rt_fail(error, HOB_RT_CORRUPT, "the %s file is no packed file", what);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "the %s file is not a packed file", what);
 	if (h->ver_major != HOB_PK_VERSION_MAJOR)
 		return hob_rt_fail(error, HOB_RT_NEWER,
 						   "the %s file has format version %u, this runtime reads %d: cook it "

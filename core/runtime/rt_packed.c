@@ -246,7 +246,7 @@ static bool check_extras(const rt_asset *a, hob_rt_error *error)
 			!check_name(a->scene_text, extra->extensions, error))
 			return hob_rt_fail_in(error, "extra", i);
 		if (i > 0 && rt_extra_key(extra) <= rt_extra_key(RT_AT(hob_pk_extra, a->extras, i - 1)))
-			return hob_rt_fail(error, HOB_RT_CORRUPT, "extra %u stands out of order", i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "extra %u is out of order", i);
 	}
 	return true;
 }

@@ -104,7 +104,7 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has meshlets %u+%u of %u", i,
 							   from->meshlet_first, from->meshlet_count, a->meshlets.count);
 		if (!hob_rt_in_range(&from->error, 1) || from->error < 0)
-			return hob_rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is no distance", i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is not a distance", i);
 		to->indices = hob_rt_pack_data(pack, from->index_section) + (size_t)from->first_index * s->stride;
 		to->index_bytes = s->stride;
 		to->index_count = from->index_count;

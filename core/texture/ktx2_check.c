@@ -203,7 +203,7 @@ static bool check_keys(hob_bytes file, const head *h, hob_error *err)
 		size_t shorter = before.len < key.len ? before.len : key.len;
 		int order = shorter > 0 ? memcmp(before.data, key.data, shorter) : 0;
 		if (before.data && (order > 0 || (order == 0 && before.len >= key.len)))
-			return hob_fail(err, CORRUPT, "keys: '%.*s' stands after '%.*s'", HOB_FMT(key), HOB_FMT(before));
+			return hob_fail(err, CORRUPT, "keys: '%.*s' comes after '%.*s'", HOB_FMT(key), HOB_FMT(before));
 		hob_str value = {key.data + key.len + 1, size - key.len - 1};
 		if (hob_str_equal(key, HOB_STR("KTXorientation")) &&
 			(value.len != 3 || memcmp(value.data, "rd", 3) != 0))
@@ -256,7 +256,7 @@ static bool check_levels(hob_bytes file, const head *h, const rule *r, bool deep
 			return hob_fail(err, CORRUPT, "level %u has %llu bytes for %llu, its pixels need %llu", level,
 							(unsigned long long)size, (unsigned long long)raw, (unsigned long long)need);
 		if (at != expected || at > file.size || size > file.size - at)
-			return hob_fail(err, CORRUPT, "level %u stands at byte %llu with %llu bytes, not at %llu of %zu",
+			return hob_fail(err, CORRUPT, "level %u is at byte %llu with %llu bytes, not at %llu of %zu",
 							level, (unsigned long long)at, (unsigned long long)size,
 							(unsigned long long)expected, file.size);
 		if (h->scheme == 2 && deep &&

@@ -99,11 +99,12 @@ static bool sniff(hob_bytes file, hob_picture_format *out, hob_error *err)
 	else if (hob_tga_plausible(file))
 		*out = HOB_PICTURE_TGA;
 	else
-		return hob_fail(err, UNSUPPORTED,
-						"its %zu bytes are no picture that Hob reads (PNG, JPEG, WebP, AVIF, TIFF, OpenEXR, "
-						"TGA, BMP, GIF, "
-						"PSD, HDR, PNM, DDS, KTX2); save it as PNG",
-						file.size);
+		return hob_fail(
+			err, UNSUPPORTED,
+			"its %zu bytes are not a picture that Hob reads (PNG, JPEG, WebP, AVIF, TIFF, OpenEXR, "
+			"TGA, BMP, GIF, "
+			"PSD, HDR, PNM, DDS, KTX2); save it as PNG",
+			file.size);
 	return true;
 }
 

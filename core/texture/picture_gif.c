@@ -151,7 +151,7 @@ static bool decode_indices(const gif *g, hob_bytes file, table *t, uint8_t *out,
 			continue;
 		}
 		if (code > next || (code == next && before == HOB_NONE) || (before == HOB_NONE && code >= clear))
-			return hob_fail(err, CORRUPT, "code %u stands before its definition at pixel %zu", code, done);
+			return hob_fail(err, CORRUPT, "code %u is used before its definition at pixel %zu", code, done);
 		if (before != HOB_NONE && next < CODES) {
 			t->prefix[next] = (uint16_t)before;
 			t->length[next] = (uint16_t)(t->length[before] + 1);
@@ -161,7 +161,7 @@ static bool decode_indices(const gif *g, hob_bytes file, table *t, uint8_t *out,
 			if (next == 1u << width && width < 12)
 				width++;
 		} else if (code >= next) {
-			return hob_fail(err, CORRUPT, "code %u stands before its definition at pixel %zu", code, done);
+			return hob_fail(err, CORRUPT, "code %u is used before its definition at pixel %zu", code, done);
 		}
 		size_t length = t->length[code];
 		/* Written from its end; what would pass the last pixel is dropped. */

@@ -71,7 +71,7 @@ bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	size_t at = 2;
 	while (at + 4 <= file.size) {
 		if (p[at] != 0xFF)
-			return hob_fail(err, CORRUPT, "byte %zu is no marker", at);
+			return hob_fail(err, CORRUPT, "byte %zu is not a marker", at);
 		uint8_t marker = p[at + 1];
 		if (marker == 0xFF) {
 			at++;

@@ -302,7 +302,7 @@ static void say_trouble(const bake *b, const job *j, hob_notes *notes)
 	uint32_t trouble = j->facts.trouble;
 	if (j->bad_source != HOB_NONE)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
-					 "picture '%.*s' cannot be used: %s; a placeholder stands in",
+					 "picture '%.*s' cannot be used: %s; a placeholder is used",
 					 HOB_FMT(b->sources[j->bad_source].label), j->bad_reason.context);
 	if (trouble & HOB_TROUBLE_BUMP_IS_NORMAL)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.bump-is-normal",

@@ -88,7 +88,7 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 			return hob_fail_in(err, "picture '%.*s'", HOB_FMT(source->label));
 		}
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
-					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),
+					 "picture '%.*s' cannot be used: %s; a placeholder is used", HOB_FMT(source->label),
 					 why.context);
 		return true;
 	}
@@ -104,7 +104,7 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 			hob_note_add(
 				notes, HOB_NOTE_WARNING, "texture.missing",
 				"picture '%.*s' cannot be reached from the watched folder, nor is there one of its name "
-				"beside the model; a placeholder stands in. Copy the picture beside the model",
+				"beside the model; a placeholder is used. Copy the picture beside the model",
 				HOB_FMT(source->label));
 		return true;
 	}
@@ -163,7 +163,7 @@ static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *
 			HOB_FMT(source->label));
 	if (!source->usable)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
-					 "picture '%.*s' cannot be used: %s; a placeholder stands in", HOB_FMT(source->label),
+					 "picture '%.*s' cannot be used: %s; a placeholder is used", HOB_FMT(source->label),
 					 why.context);
 	return true;
 }
@@ -221,7 +221,7 @@ static void join_parts(hob_texture_source *source, hob_notes *notes)
 		if (part->usable && part->info.opaque_codec)
 			hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
 						 "picture '%.*s' is compressed in a way that cannot be converted from "
-						 "specular-glossiness; a placeholder stands in. Save it as PNG or JPEG",
+						 "specular-glossiness; a placeholder is used. Save it as PNG or JPEG",
 						 HOB_FMT(part->label));
 	}
 	if (source->diffuse && source->diffuse->info.channels % 2 == 0 && !source->made->is_metal_rough)

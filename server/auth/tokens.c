@@ -282,8 +282,7 @@ bool srv_token_revoke(const char *path, hob_str name, hob_error *err)
 	bool ok = read_open(fd, path, &tokens, err);
 	uint32_t at = ok ? find(&tokens, name) : 0;
 	if (ok && at == tokens.count)
-		ok = hob_fail(err, NOT_FOUND,
-					  "there is no token '%.*s' in '%s'; 'hob token list' shows those there are",
+		ok = hob_fail(err, NOT_FOUND, "there is no token '%.*s' in '%s'; 'hob token list' shows the tokens",
 					  HOB_FMT(name), path);
 	if (ok) {
 		memmove(&tokens.items[at], &tokens.items[at + 1], (tokens.count - at - 1) * sizeof *tokens.items);

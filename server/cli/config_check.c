@@ -38,7 +38,7 @@ static void check_sources(const srv_config *config, const char *where, uint32_t 
 			say(count, where, "the folder '%s' of 'sources' cannot be opened: %s; make it, or correct 'path'",
 				one->path, strerror(errno));
 		else if (stat(paths[i], &info) == 0 && !S_ISDIR(info.st_mode))
-			say(count, where, "'%s' of 'sources' is no folder; name the one it is in", one->path);
+			say(count, where, "'%s' of 'sources' is not a folder; name the folder that it is in", one->path);
 		for (uint32_t j = 0; j < i && paths[i]; j++) {
 			const char *name = name_of(one, paths[i]), *other = name_of(&config->sources[j], paths[i]);
 			if (paths[j] && strcmp(paths[i], paths[j]) == 0 && !srv_config_is_variant(other, name))
@@ -79,7 +79,7 @@ static void check_addresses(const srv_config *config, uint32_t *count)
 	bool cert = srv_config_text(config, SRV_CONFIG_tls_cert),
 		 key = srv_config_text(config, SRV_CONFIG_tls_key);
 	if (cert != key)
-		say(count, where, "server.%s takes server.%s as well", cert ? "tls_cert" : "tls_key",
+		say(count, where, "server.%s also needs server.%s", cert ? "tls_cert" : "tls_key",
 			cert ? "tls_key" : "tls_cert");
 	static const srv_config_key files[] = {SRV_CONFIG_token_file, SRV_CONFIG_tls_cert, SRV_CONFIG_tls_key};
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++) {

@@ -74,7 +74,7 @@ static int run_cook(int argc, char **argv)
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)
-		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast say opposite things");
+		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast contradict each other");
 	if (prune && check)
 		return srv_cli_usage_error(&srv_cli_cook, "--check writes nothing, so --prune has nothing to remove");
 	static const char *const forms[] = {"json", "junit", "github"};

@@ -223,7 +223,7 @@ static void tell_stray(const cook_plan *plan, const char *path, const char *name
 	snprintf(folder, sizeof folder, "%s/%s", plan->root, path);
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && srv_sidecar_stray(fd, name, model))
-		fprintf(stderr, "warning  %s%s%s counts for nothing; for %s call it %s.cook.json\n", path,
+		fprintf(stderr, "warning  %s%s%s has no effect; for %s, name it %s.cook.json\n", path,
 				path[0] ? "/" : "", name, model, model);
 	if (fd >= 0)
 		close(fd);

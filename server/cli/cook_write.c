@@ -32,7 +32,7 @@ static bool make_folders(char *path, hob_error *err)
 		*p = 0;
 		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
 		if (!ok)
-			hob_fail(err, IO, "the folder '%s' cannot be made: %s", path, strerror(errno));
+			hob_fail(err, IO, "cannot create the folder '%s': %s", path, strerror(errno));
 		*p = '/';
 		if (!ok)
 			return false;
@@ -396,10 +396,10 @@ bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_w
 						   hob_error *err)
 {
 	if (!is_ours(path))
-		return hob_fail(
-			err, USAGE,
-			"--report '%.120s': this file is no report of hob cook and would be lost; name another one",
-			path);
+		return hob_fail(err, USAGE,
+						"--report '%.120s': this file is not a report of hob cook and would be overwritten; "
+						"choose another name",
+						path);
 	bool taken = false;
 	for (uint32_t i = 0; i < plan->count && !taken && !options->nothing; i++) {
 		const cook_entry *entry = &plan->entries[i];

@@ -16,7 +16,8 @@
 
 static const char who[] = "hob diff";
 #define OTHER_FILE                                                                                           \
-	"'%s' is a file, but no cooked one (.meshes .materials .scene .animations); 'hob cook' makes them of a " \
+	"'%s' is a file, but not a cooked one (.meshes .materials .scene .animations); 'hob cook' makes them "   \
+	"of a "                                                                                                  \
 	"model"
 
 /* One side: a file, or what a daemon served of an asset at a revision. */
@@ -232,7 +233,7 @@ static bool fetch(comparison *c, const cJSON *output, cli_response *out)
 	if (out->status == 200)
 		return true;
 	if (out->status == 404)
-		fprintf(stderr, "%s: the bytes of that version are not in the cache any more\n", who);
+		fprintf(stderr, "%s: the bytes of that version are no longer in the cache\n", who);
 	c->code = out->status == 404 ? EXIT_ASSETS_FAILED : srv_cli_print_problem(who, out);
 	srv_cli_response_release(out);
 	return false;
@@ -447,7 +448,7 @@ static int run_diff(int argc, char **argv)
 	ok = ok && compare(&c, &a, &b);
 	if (c.code == EXIT_UNREACHABLE) {
 		const char *missing = access(argv[1], F_OK) != 0 ? argv[1] : argv[operands];
-		fprintf(stderr, "hob diff: it was asked because there is no file '%s' here\n", missing);
+		fprintf(stderr, "hob diff: looked for an asset because there is no file '%s' here\n", missing);
 		c.code = EXIT_USAGE;
 	}
 	release(&a);

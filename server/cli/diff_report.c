@@ -297,7 +297,7 @@ static bool make_folder(const char *path, int *code)
 {
 	if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
 		return true;
-	fprintf(stderr, "%s: the folder '%s' cannot be made: %s\n", who, path, strerror(errno));
+	fprintf(stderr, "%s: cannot create the folder '%s': %s\n", who, path, strerror(errno));
 	*code = EXIT_USAGE;
 	return false;
 }

@@ -37,7 +37,7 @@ static void look_at_config(doctor *d, const char *file)
 	d->has_config = srv_config_load(&d->config, file, &error);
 	if (!d->has_config) {
 		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "config", "%s", error.context),
-						  "correct it; 'hob config --check FILE' tells when it is right");
+						  "correct it; 'hob config --check FILE' checks it again");
 		return;
 	}
 	srv_doctor_say(d, DOCTOR_OK, "config", "%s",
@@ -69,8 +69,7 @@ static void print_people(const doctor *d)
 		printf("%.*s", HOB_FMT(hob_buf_str(&out)));
 		hob_buf_release(&out);
 	}
-	printf("\n%u fine, %u to look at, %u in the way\n", counts[DOCTOR_OK], counts[DOCTOR_WARN],
-		   counts[DOCTOR_FAIL]);
+	printf("\n%u ok, %u warnings, %u errors\n", counts[DOCTOR_OK], counts[DOCTOR_WARN], counts[DOCTOR_FAIL]);
 }
 
 static void print_json(const doctor *d, bool fails)

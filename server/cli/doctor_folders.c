@@ -108,7 +108,7 @@ static void look_at_folder(doctor *d, const char *path)
 	struct stat info;
 	if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
 		srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' %s%s", path,
-										 errno ? "cannot be opened: " : "is no folder",
+										 errno ? "cannot be opened: " : "is not a folder",
 										 errno ? strerror(errno) : ""),
 						  "mount or create it, or correct 'sources' in hob.json");
 		return;

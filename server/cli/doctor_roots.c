@@ -13,7 +13,7 @@ static void say_root(doctor *d, const cJSON *root)
 	if (srv_cli_text(root, "skipped")[0])
 		srv_doctor_advise(
 			srv_doctor_say(d, DOCTOR_WARN, "folder", "'%s': %s", path, srv_cli_text(root, "skipped")),
-			"export such models to glTF or FBX; serve the folder that a link leads to as well");
+			"export such models to glTF or FBX; also serve the folder that a link points to");
 }
 
 void srv_doctor_look_at_roots(doctor *d)

@@ -272,7 +272,7 @@ static int run_export(int argc, char **argv)
 		else
 			models[model_count++] = argv[i];
 		if (one == EXIT_UNREACHABLE && !url) {
-			fprintf(stderr, "hob export: it was asked because there is no file '%s' here\n", argv[i]);
+			fprintf(stderr, "hob export: looked for an asset because there is no file '%s' here\n", argv[i]);
 			one = EXIT_USAGE;
 		}
 		if (one != EXIT_GOOD)

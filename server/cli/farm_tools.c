@@ -92,7 +92,7 @@ static srv_farm_end refuse_odd(walk *w, srv_farm_why *why)
 {
 	srv_farm_end end = SRV_FARM_OK;
 	for (uint32_t i = 0; i < w->odd_count && end == SRV_FARM_OK && !w->tools->dry; i++)
-		end = srv_farm_refuse(w->tools->farm, &w->odd[i], "it is no record of its key", why);
+		end = srv_farm_refuse(w->tools->farm, &w->odd[i], "it is not the record of its key", why);
 	return end;
 }
 

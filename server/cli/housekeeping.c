@@ -76,7 +76,7 @@ static int run_gc(int argc, char **argv)
 		return srv_cli_parse_exit(operands);
 	uint64_t most = 0;
 	if (size && !srv_config_parse_size(size, &most))
-		return srv_cli_usage_error(&srv_cli_gc, "'%s' is no size: 20GiB, '500 MB' or bytes", size);
+		return srv_cli_usage_error(&srv_cli_gc, "'%s' is not a size: 20GiB, '500 MB' or bytes", size);
 	if (size && most == 0)
 		return srv_cli_usage_error(&srv_cli_gc,
 								   "--max-size begins at 1 byte; what assets use stays in any case");

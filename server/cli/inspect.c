@@ -25,7 +25,7 @@ static bool validate(hob_bytes file, hob_error *err)
 		return hob_pack_validate(file, err);
 	hob_classic_kind kind = hob_classic_sniff(file);
 	if (kind == HOB_CLASSIC_NOTHING)
-		return hob_fail(err, CORRUPT, "this is no cooked file");
+		return hob_fail(err, CORRUPT, "this is not a cooked file");
 	return hob_classic_validate(file, kind, err);
 }
 

@@ -56,7 +56,7 @@ static int make_file(int folder, const char *path, hob_error *err)
 	if (at >= 0)
 		close(at);
 	if (file < 0)
-		(void)hob_fail(err, IO, "'%.200s' of the bundle cannot be made: %s", path, strerror(code));
+		(void)hob_fail(err, IO, "cannot create '%.200s' of the bundle: %s", path, strerror(code));
 	return file;
 }
 
@@ -157,7 +157,7 @@ static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
 	const cJSON *memory = cJSON_GetObjectItemCaseSensitive(limits, "memory_bytes");
 	if (!cJSON_IsObject(record) || !cJSON_IsNumber(version) ||
 		!srv_tar_name_is_safe(hob_str_of(text_of(root, "path"))))
-		return hob_fail(err, CORRUPT, "this is no bundle of a cook: bundle.json is missing or incomplete");
+		return hob_fail(err, CORRUPT, "this is not a bundle of a cook: bundle.json is missing or incomplete");
 	if (version->valueint != 1)
 		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", text_of(root, "hob"));
 	task->path = text_of(root, "path");
@@ -219,7 +219,7 @@ static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result 
 		for (uint32_t i = 0; i < now->count && !found; i++)
 			found = strcmp(now->outputs[i].name, name) == 0;
 		if (!found)
-			printf("  differs   %s is not made any more\n", name);
+			printf("  differs   %s is no longer made\n", name);
 		differ += !found;
 	}
 	return differ;
@@ -360,7 +360,8 @@ static int run_replay(int argc, char **argv)
 	else if (policy && strcmp(policy, "off") == 0)
 		sandbox = SRV_SANDBOX_OFF;
 	else if (policy && strcmp(policy, "best-effort") != 0)
-		return srv_cli_usage_error(&srv_cli_replay, "'%s' is no policy: best-effort, require or off", policy);
+		return srv_cli_usage_error(&srv_cli_replay, "'%s' is not a policy: best-effort, require or off",
+								   policy);
 	bundle b = {.fd = -1};
 	hob_error error = {0};
 	int code = EXIT_USAGE;

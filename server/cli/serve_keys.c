@@ -15,7 +15,7 @@ static const struct {
 			 {'o', "open the dashboard in a browser"},
 			 {'u', "say its address again"},
 			 {'f', "list what failed"},
-			 {'r', "look at every file again, and cook what changed"},
+			 {'r', "rescan all files, and cook what changed"},
 			 {'q', "stop, as Ctrl-C does"}};
 
 static void show_help(void)

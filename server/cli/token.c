@@ -53,7 +53,7 @@ static int list(const char *path, bool json)
 	if (text)
 		printf("%s\n", text);
 	else if (tokens.count == 0)
-		fprintf(stderr, "There is no token in '%s' yet: hob token create NAME\n", path);
+		fprintf(stderr, "'%s' has no token yet: hob token create NAME\n", path);
 	cJSON_free(text);
 	cJSON_Delete(items);
 	srv_tokens_release(&tokens);
@@ -67,7 +67,7 @@ static int revoke(const char *path, const char *name)
 		srv_cli_print_error("hob token", &error);
 		return EXIT_USAGE;
 	}
-	fprintf(stderr, "'%s' is not let in any more.\n", name);
+	fprintf(stderr, "'%s' no longer has access.\n", name);
 	return EXIT_GOOD;
 }
 

@@ -99,7 +99,7 @@ static void tell_reset(const watcher *w, hob_str data)
 		stderr,
 		"hob watch: %s%s%s%s; what changed before now may be missing here: 'hob ls' shows what is there\n",
 		w->since ? "--since " : "", w->since ? w->since : "", w->since ? ": " : "",
-		reason[0] ? reason : "the daemon began anew");
+		reason[0] ? reason : "the daemon has restarted");
 	cJSON_Delete(reset);
 }
 

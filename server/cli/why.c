@@ -175,7 +175,7 @@ static void print_change(const cJSON *change)
 		printf("  %s(%s)%s\n", srv_cli_dim(), srv_cli_text(change, "origin"), srv_cli_color_off());
 	} else if (use[0]) {
 		printf("  changed   %-24s %s%s\n", srv_cli_text(change, "input"),
-			   strcmp(use, "added") == 0 ? "is used now" : "is not used any more",
+			   strcmp(use, "added") == 0 ? "is used now" : "is no longer used",
 			   strcmp(use, "added") == 0 && !to[0] ? ", and is missing" : "");
 	} else {
 		printf("  changed   %-24s %.12s -> %.12s\n", srv_cli_text(change, "input"),
@@ -331,15 +331,14 @@ static int run_why(int argc, char **argv)
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
 	if (file && (operands > 0 || against))
-		return srv_cli_usage_error(&srv_cli_why,
-								   "--if FILE stands alone: it asks about a file, not about an asset");
+		return srv_cli_usage_error(&srv_cli_why, "--if FILE asks about a file: leave the asset out");
 	if (file)
 		return what_if(url, file, json);
 	if (operands != 1)
 		return srv_cli_usage_error(&srv_cli_why, "name one asset, as in 'hob ls'");
 	if (against && (against[0] == 0 || strspn(against, "0123456789") != strlen(against)))
 		return srv_cli_usage_error(
-			&srv_cli_why, "'%s' is no revision: a number as in 'hob status' and 'hob watch'", against);
+			&srv_cli_why, "'%s' is not a revision: a number as in 'hob status' and 'hob watch'", against);
 	char id[32], target[128];
 	int code = EXIT_GOOD;
 	if (!srv_cli_find_id("hob why", url, argv[1], id, &code))

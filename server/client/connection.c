@@ -76,9 +76,10 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 	bool secure = strncmp(url, "https://", 8) == 0;
 	char port[16], name[256];
 	if (scheme && !secure && strncmp(url, "http://", 7) != 0)
-		return hob_fail(
-			err, USAGE,
-			"'%s' cannot be asked: HOST:PORT, http://HOST:PORT, https://HOST:PORT and unix:/path can", url);
+		return hob_fail(err, USAGE,
+						"'%s' is not a daemon's address; write HOST:PORT, http://HOST:PORT, "
+						"https://HOST:PORT or unix:/path",
+						url);
 	snprintf(port, sizeof port, "%s", secure ? "443" : scheme ? "80" : "7780");
 	snprintf(c->host, sizeof c->host, "%.*s", (int)strcspn(address, "/"), address);
 	if (c->host[0] == 0)

@@ -85,8 +85,8 @@ static bool fail_key(const reader *r, const char *path)
 		return hob_fail(r->err, CONFIG, "%s: unknown key '%s'; did you mean '%.*s'?", r->file, path,
 						HOB_FMT(best));
 	return hob_fail(r->err, CONFIG,
-					"%s: unknown key '%s', and no name is near it; 'man hob.json' lists the keys", r->file,
-					path);
+					"%s: unknown key '%s', and no known key is similar; 'man hob.json' lists the keys",
+					r->file, path);
 }
 
 static bool is_comment(const cJSON *item)

@@ -57,7 +57,7 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 							"before it narrower",
 							path, number, HOB_FMT(text));
 		if (hob_str_equal(text, HOB_STR("/")) || !add_line(g, text))
-			return hob_fail(err, CONFIG, "%s:%u: '%.*s' is no pattern", path, number, HOB_FMT(text));
+			return hob_fail(err, CONFIG, "%s:%u: '%.*s' is not a pattern", path, number, HOB_FMT(text));
 	}
 	return !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 }
@@ -72,8 +72,7 @@ static FILE *open_file(const char *path, hob_error *err)
 	if (file)
 		return file;
 	if ((there && !S_ISREG(info.st_mode)) || errno == ELOOP || errno == ENXIO)
-		(void)!hob_fail(err, CONFIG,
-						"'%s' is no file of its own: links and pipes are not read; put a file there", path);
+		(void)!hob_fail(err, CONFIG, "'%s' is not a regular file; links and pipes are not read", path);
 	else if (errno != ENOENT && errno != ENOTDIR)
 		(void)!hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 	if (fd >= 0)

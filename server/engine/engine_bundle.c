@@ -257,7 +257,7 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 	uint32_t id = found ? srv_engine_asset_by_name(engine, row.asset) : HOB_NONE;
 	if (id == HOB_NONE || !srv_asset_is_alive(&engine->assets[id].life)) {
 		srv_control_answer(control, 404, "http.not-found",
-						   found ? "the asset of this job is not there any more"
+						   found ? "the asset of this job no longer exists"
 								 : "no such job is over, or it left no record of what it read");
 		bundle_free(b);
 		return;

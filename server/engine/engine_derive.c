@@ -88,7 +88,7 @@ static bool find_picture(void *user, const uint8_t sha256[32], hob_bytes *out, h
 	memcpy(digest.bytes, sha256, sizeof digest.bytes);
 	unmap(&pictures->mapped);
 	if (atomic_load(&pictures->of->unwanted))
-		return hob_fail(err, CANCELLED, "nobody waits for it any more");
+		return hob_fail(err, CANCELLED, "no client is waiting for it");
 	pictures->mapped =
 		srv_engine_read_blob(pictures->of->engine->store, &digest, most_bytes(pictures->of), err);
 	*out = pictures->mapped;
@@ -167,7 +167,7 @@ static void make(derivation *d, hob_bytes from, hob_buf *out)
 			  : d->kind == SRV_DERIVED_COMPARE ? make_comparison(d, out)
 											   : make_picture(d, out);
 	if (ok && atomic_load(&d->unwanted))
-		ok = hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
+		ok = hob_fail(&d->error, CANCELLED, "no client is waiting for it");
 	if (ok && srv_blob_put(d->engine->store, hob_buf_bytes(out), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
 }
@@ -283,7 +283,7 @@ static void drop(derivation *d)
 {
 	srv_engine *engine = d->engine;
 	if (!engine->closing) {
-		(void)hob_fail(&d->error, CANCELLED, "nobody waits for it any more");
+		(void)hob_fail(&d->error, CANCELLED, "no client is waiting for it");
 		atomic_fetch_add(&engine->counters.derived[d->kind][SRV_DERIVE_CANCELLED], 1);
 		tell(d, d->error.context);
 	}
@@ -479,7 +479,7 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 		return;
 	}
 	if (atomic_load(&control->abandoned)) {
-		srv_control_answer(control, 503, "http.unavailable", "nobody waits for it any more");
+		srv_control_answer(control, 503, "http.unavailable", "no client is waiting for it");
 		free(wanted.pair);
 		return;
 	}

@@ -32,7 +32,7 @@ void srv_engine_index_trouble(void *user, hob_buf *out)
 	srv_engine *engine = user;
 	uv_mutex_lock(&engine->post_lock);
 	if (engine->index_trouble.code != HOB_ERR_OK)
-		hob_buf_printf(out, "it is damaged or gone and cannot be made anew: %s",
+		hob_buf_printf(out, "it is damaged or missing and cannot be rebuilt: %s",
 					   engine->index_trouble.context);
 	uv_mutex_unlock(&engine->post_lock);
 }

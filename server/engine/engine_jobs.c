@@ -205,6 +205,6 @@ void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
 		control->answer(control, 202, hob_buf_str(&body));
 	else
 		srv_control_answer(control, 409, "http.conflict",
-						   "this job is being checked or stored and ends by itself in a moment");
+						   "this job is being checked or stored and will finish in a moment");
 	hob_buf_release(&body);
 }

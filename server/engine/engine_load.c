@@ -312,7 +312,7 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	if (srv_store_is_damaged(engine->store)) {
 		forget_loaded(engine);
 		ok = srv_engine_heal_index(engine) ||
-			 hob_fail(err, IO, "index.db is damaged and cannot be made anew; the log says why");
+			 hob_fail(err, IO, "index.db is damaged and cannot be rebuilt; the log says why");
 	}
 	return ok;
 }

@@ -41,6 +41,6 @@ void srv_engine_sweep(srv_engine *engine, uint32_t period_ms)
 	if (found == HOB_NONE)
 		return;
 	const srv_file *last = srv_graph_at(engine->graph, found);
-	srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event told of its change",
+	srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event reported this change",
 			HOB_FMT(engine->roots[last->root].name), HOB_FMT(last->path));
 }

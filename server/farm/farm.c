@@ -40,7 +40,8 @@ static bool load_drivers(srv_farm *f, hob_error *err)
 	bool postgres =
 		strncmp(f->metadata, "postgresql://", 13) == 0 || strncmp(f->metadata, "postgres://", 11) == 0;
 	if (!postgres)
-		return hob_fail(err, CONFIG, "farm.metadata: '%.100s' is no postgresql://HOST/DATABASE", f->metadata);
+		return hob_fail(err, CONFIG, "farm.metadata: '%.100s' is not postgresql://HOST/DATABASE",
+						f->metadata);
 	if (holds_password(f->metadata))
 		return hob_fail(err, CONFIG,
 						"farm.metadata holds a password, which everybody would see: put it into the file "

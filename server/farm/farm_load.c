@@ -12,7 +12,7 @@ static const srv_farm_module *load(const char *path, hob_error *err)
 	const srv_farm_module *module = handle ? dlsym(handle, "srv_farm_driver") : NULL;
 	if (!module) {
 		const char *why = dlerror();
-		hob_fail(err, CONFIG, "'%.120s' cannot be loaded: %.100s", path, why ? why : "it is no driver");
+		hob_fail(err, CONFIG, "'%.120s' cannot be loaded: %.100s", path, why ? why : "it is not a driver");
 	} else if (module->abi != SRV_FARM_ABI) {
 		hob_fail(err, CONFIG, "'%.120s' is of another version of Hob: install the hob-farm of this one",
 				 path);

@@ -148,7 +148,7 @@ static bool take_pax(srv_tar_reader *r, uint64_t size, bool *named, hob_error *e
 		char *key;
 		size_t length = strtoul(text + at, &key, 10);
 		ok = (length >= 5 && length <= size - at && *key == ' ' && text[at + length - 1] == '\n') ||
-			 hob_fail(err, CORRUPT, "a pax header that is none");
+			 hob_fail(err, CORRUPT, "an invalid pax header");
 		size_t end = at + length - 1;
 		if (ok && strncmp(key + 1, "path=", 5) == 0 && end - (size_t)(key + 6 - text) <= SRV_TAR_NAME_MAX) {
 			snprintf(r->name, sizeof r->name, "%.*s", (int)(end - (size_t)(key + 6 - text)), key + 6);
@@ -175,7 +175,7 @@ srv_tar_step srv_tar_next(srv_tar_reader *r, uint64_t *size, hob_error *err)
 			return SRV_TAR_END;
 		if (!parse_octal(head.checksum, sizeof head.checksum, &sum) || sum != sum_of(&head) ||
 			!parse_octal(head.size, sizeof head.size, size)) {
-			(void)hob_fail(err, CORRUPT, "this is no tar archive, or it is damaged");
+			(void)hob_fail(err, CORRUPT, "this is not a tar archive, or it is damaged");
 			return SRV_TAR_BROKEN;
 		}
 		if (head.type == 'L') {

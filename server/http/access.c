@@ -257,7 +257,7 @@ enum MHD_Result srv_reply_wrong_token(request *r)
 	if (srv_access_guessed(r))
 		return srv_reply_guesses(r);
 	return srv_reply_problem(r, PROBLEM_TOKEN, "hob token create NAME --token-file FILE makes one",
-							 "this token is none of ours");
+							 "this token is not valid here");
 }
 
 bool srv_access_check(request *r, enum MHD_Result *result)

@@ -222,7 +222,7 @@ bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_erro
 		struct sockaddr_storage bound = {0};
 		socklen_t size = sizeof bound;
 		if (getsockname(fds[i], (struct sockaddr *)&bound, &size) != 0)
-			return hob_fail(err, IO, "descriptor %d is no socket: %s", fds[i], strerror(errno));
+			return hob_fail(err, IO, "descriptor %d is not a socket: %s", fds[i], strerror(errno));
 		if (bound.ss_family != AF_INET && bound.ss_family != AF_INET6 && bound.ss_family != AF_UNIX)
 			return hob_fail(err, CONFIG, "descriptor %d is neither a TCP nor a Unix socket", fds[i]);
 		if (http->listener_count == LISTENERS_MAX)

@@ -308,7 +308,7 @@ static bool find_route(request *r, enum MHD_Result *result)
 	}
 	if (allow[0]) {
 		hob_buf detail = {0};
-		hob_buf_printf(&detail, "this resource does not know %s", r->method);
+		hob_buf_printf(&detail, "this resource does not support %s", r->method);
 		*result = srv_reply_problem_text(r, PROBLEM_METHOD,
 										 &(problem_text){.detail = hob_buf_str(&detail),
 														 .hint = HOB_STR("use a method that Allow lists"),

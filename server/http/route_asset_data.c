@@ -29,10 +29,9 @@ static const srv_view_output *find_output(const srv_view_asset *asset, hob_str n
 
 static enum MHD_Result reply_unknown(request *r)
 {
-	return srv_reply_problem(
-		r, PROBLEM_NOT_FOUND,
-		"GET /api/v1/assets?q=NAME searches; GET /api/v1/roots tells the names of the roots",
-		"there is no asset '%.*s/%.*s'", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
+	return srv_reply_problem(r, PROBLEM_NOT_FOUND,
+							 "GET /api/v1/assets?q=NAME searches; GET /api/v1/roots lists the roots",
+							 "there is no asset '%.*s/%.*s'", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
 }
 
 static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, hob_str name)
@@ -47,7 +46,7 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 	}
 	hob_buf_put_str(&members, HOB_STR("]"));
 	hob_buf_put_str(&hint,
-					HOB_STR("; made when asked for: glb classic.meshes classic.materials classic.scene"));
+					HOB_STR("; available on request: glb classic.meshes classic.materials classic.scene"));
 	problem_text text = {.detail = hob_buf_str(&detail),
 						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,

@@ -22,11 +22,11 @@ static bool check_names(request *r, hob_str asset, enum MHD_Result *result)
 	if (!srv_live_is_user(r->args[0]))
 		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 									"use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
-									"'%.*s' is no name of a user", HOB_FMT(r->args[0]));
+									"'%.*s' is not a valid user name", HOB_FMT(r->args[0]));
 	else if (asset.len > 0 && !srv_live_is_asset(asset))
 		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 									"name it as 'hob ls' does: ROOT/PATH, without hidden folders",
-									"'%.*s' is no name of an asset", HOB_FMT(asset));
+									"'%.*s' is not a valid asset name", HOB_FMT(asset));
 	else
 		return true;
 	return false;

@@ -87,7 +87,7 @@ enum MHD_Result srv_route_jobs(request *r)
 			r, PROBLEM_BAD_REQUEST,
 			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
 			"fetched failed cancelled",
-			"'state=%.*s' holds a word that is none of them", HOB_FMT(state));
+			"'state=%.*s' has an unknown state", HOB_FMT(state));
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	const srv_view_asset *known = srv_view_find_id(view, asset);
 	srv_control page = {.number = before, .number2 = limit, .text = state, .since_ms = since_ms};
@@ -294,8 +294,7 @@ enum MHD_Result srv_route_manifest(request *r)
 	srv_request_uses(r, root);
 	bool latest = hob_str_equal(r->args[0], HOB_STR("latest"));
 	if (!latest && (!srv_parse_decimal(r->args[0], &rev) || rev == 0))
-		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
-								 "GET /api/v1 tells the newest rev; 'latest' stands for it",
+		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1 shows the newest rev; 'latest' names it",
 								 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
 	return srv_ask(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
 }

@@ -210,7 +210,7 @@ static void start(stream *s, since_kind since, uint64_t seq)
 	if (since == SINCE_LOST)
 		put_reset(s, "the id is of another database or unreadable");
 	else if (since == SINCE_SEQ && !held)
-		put_reset(s, "events after this id are not held any more");
+		put_reset(s, "events after this id are no longer kept");
 }
 
 /* ---- who listens */

@@ -106,7 +106,7 @@ bool srv_live_open(const char *cache, srv_live **out, hob_error *err)
 	if (live->fd < 0) {
 		int code = fits ? errno : ENAMETOOLONG;
 		free(live);
-		return hob_fail(err, IO, "the folder '%.200s/" SRV_LIVE_ROOT "' for live models cannot be made: %s",
+		return hob_fail(err, IO, "cannot create the folder '%.200s/" SRV_LIVE_ROOT "' for live models: %s",
 						cache, strerror(code));
 	}
 	sweep(live->fd, true, &newest);
@@ -178,7 +178,7 @@ bool srv_live_set(srv_live *live, hob_str user, hob_str asset, int fd, uint64_t 
 {
 	char path[PATH_MAX], temp[64];
 	if (!srv_live_is_user(user) || !srv_live_is_asset(asset))
-		return hob_fail(err, BAD_REQUEST, "'%.*s' of the user '%.*s' is no name of a live model",
+		return hob_fail(err, BAD_REQUEST, "'%.*s' of the user '%.*s' is not a valid name of a live model",
 						HOB_FMT(asset), HOB_FMT(user));
 	if (size > SRV_LIVE_BYTES_MAX)
 		return hob_fail(err, BAD_REQUEST, "a live model has at most %llu bytes, this one has %llu",

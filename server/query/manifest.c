@@ -128,7 +128,7 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 	if (srv_digest_map_find(&m->seen, digest))
 		return true;
 	if (!srv_blob_exists(m->q->store, digest))
-		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is not in the cache any more", text,
+		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is no longer in the cache", text,
 						HOB_FMT(full));
 	if (!srv_digest_map_put(&m->seen, digest, &fresh))
 		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
@@ -203,7 +203,7 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 	if (ok && m->rev < view->rev)
 		ok = read_log(m);
 	if (m->lost)
-		ok = hob_fail(&m->error, NOT_FOUND, "the change log does not reach back to rev %llu any more",
+		ok = hob_fail(&m->error, NOT_FOUND, "the change log no longer reaches back to rev %llu",
 					  (unsigned long long)m->rev);
 	for (uint32_t i = 0; ok && i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];

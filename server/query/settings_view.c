@@ -207,7 +207,7 @@ int srv_query_settings(question *q)
 		result = srv_sidecar_patch(root->folder, asset->path, control->tag, control->text, &error);
 	if (result == SRV_SIDECAR_CHANGED)
 		return srv_query_refuse(q, 412, "http.precondition-failed",
-								"the sidecar is not what If-Match names any more");
+								"the sidecar has changed: it is no longer the version in If-Match");
 	if (result == SRV_SIDECAR_FAILED)
 		return refuse(q, &error);
 	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset->path);

@@ -48,7 +48,7 @@ int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev
 	}
 	if (srv_store_recipe(store, &s.key, arena, out, err))
 		return 0;
-	(void)hob_fail(err, NOT_FOUND, "the record of the cook that was served at rev %llu is not kept any more",
+	(void)hob_fail(err, NOT_FOUND, "the record of the cook served at rev %llu is no longer kept",
 				   (unsigned long long)rev);
 	return 410;
 }
@@ -105,7 +105,7 @@ int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, 
 	if (which.len == HOB_SHA256_TEXT && hob_sha256_parse(which, &key)) {
 		if (srv_store_recipe(of->store, &key, arena, out, err))
 			return 0;
-		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept any more", which.data);
+		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept", which.data);
 		return 410;
 	}
 	size_t digits = which.len < sizeof number ? which.len : 0;
@@ -113,7 +113,7 @@ int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, 
 	number[digits] = 0;
 	if (digits == 0 || strspn(number, "0123456789") != which.len) {
 		(void)hob_fail(err, BAD_REQUEST,
-					   "'%.*s' is no version: a rev, the key of a cook, 'latest' or 'previous'",
+					   "'%.*s' is not a version: a rev, the key of a cook, 'latest' or 'previous'",
 					   HOB_FMT(which));
 		return 400;
 	}

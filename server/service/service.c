@@ -72,7 +72,7 @@ static bool take_sockets(srv_service *service, uint64_t count, hob_error *err)
 		if (!is_listening_stream(socket->fd))
 			return hob_fail(
 				err, CONFIG,
-				"descriptor %d%s%s, which the service manager passed, is no stream socket that listens; "
+				"descriptor %d%s%s, passed by the service manager, is not a listening stream socket; "
 				"write ListenStream= (with Accept=no) in its .socket unit",
 				socket->fd, socket->name[0] ? " of " : "", socket->name);
 		fcntl(socket->fd, F_SETFD, FD_CLOEXEC);

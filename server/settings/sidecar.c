@@ -126,7 +126,7 @@ static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
 	bool ok = cJSON_IsObject(change) ||
 			  hob_fail(err, BAD_REQUEST, "the body is not a JSON object such as {\"lods\":{\"max\":3}}");
 	ok = ok && (!s->exists || cJSON_IsObject(value) ||
-				hob_fail(err, CONFIG, "%s is not a JSON object: mend it, or DELETE these settings", s->path));
+				hob_fail(err, CONFIG, "%s is not a JSON object: fix it, or DELETE these settings", s->path));
 	if (ok) {
 		value = merge(value, change);
 		text = cJSON_Print(value);

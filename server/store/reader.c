@@ -66,7 +66,7 @@ bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err)
 	uint32_t generation = atomic_load(&reader->writer->generation);
 	reader->deadline_ms = now_ms() + limit_ms;
 	if (generation % 2 == 1)
-		return hob_fail(err, CORRUPT, "the index of the cache was damaged and is being made anew");
+		return hob_fail(err, CORRUPT, "the index of the cache was damaged and is being rebuilt");
 	if (reader->db && reader->generation != generation)
 		srv_store_db_close(reader);
 	reader->generation = generation;

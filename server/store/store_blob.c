@@ -446,8 +446,7 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 		if (!srv_digest_map_find(&store->blobs, digest)) {
 			char text[HOB_SHA256_TEXT + 1];
 			hob_sha256_text(digest, text);
-			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache (any more); it has to be made again",
-						  text);
+			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache; it must be cooked again", text);
 		}
 	}
 	for (uint32_t i = 0; i < count && ok; i++) {

@@ -37,7 +37,7 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
 		return hob_fail(err, CORRUPT,
-						"index.db is damaged (%s); it is made anew from the copies of its recipes", text);
+						"index.db is damaged (%s); it is rebuilt from the copies of its records", text);
 	case SQLITE_INTERRUPT:
 		return hob_fail(err, LIMIT, "reading the index took too long; ask for less at once");
 	case SQLITE_NOMEM:
@@ -163,7 +163,7 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 	if (size == 0)
 		return true;
 	if (size < HEADER_SIZE || memcmp(head, "SQLite format 3", 16) != 0)
-		return hob_fail(err, CORRUPT, "index.db is not an SQLite file any more");
+		return hob_fail(err, CORRUPT, "index.db is no longer an SQLite file");
 	uint32_t version = __builtin_bswap32(hob_load_u32(head + 60)),
 			 owner = __builtin_bswap32(hob_load_u32(head + 68));
 	if (owner != APPLICATION_ID && owner != 0) {
@@ -320,7 +320,7 @@ sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error 
 {
 	sqlite3_stmt **slot = &store->statements[which];
 	if (!store->db) {
-		(void)hob_fail(err, CORRUPT, "index.db was damaged and could not be made anew yet");
+		(void)hob_fail(err, CORRUPT, "index.db was damaged and could not be rebuilt yet");
 		return NULL;
 	}
 	if (!*slot &&

@@ -244,9 +244,8 @@ static bool is_whole(srv_store *store, sqlite3_stmt *row, int counts, const srv_
 		(outputs < 0 || (uint32_t)outputs == recipe->output_count))
 		return true;
 	srv_store_mark_damaged(store);
-	return hob_fail(
-		err, CORRUPT,
-		"index.db is damaged (a recipe lost rows); it is made anew from the copies of its recipes");
+	return hob_fail(err, CORRUPT,
+					"index.db is damaged (a record lost rows); it is rebuilt from the copies of its records");
 }
 
 static bool select_recipes(srv_store *store, store_statement which, const hob_sha256 *digest,

@@ -209,11 +209,11 @@ static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 	if (WIFSIGNALED(status))
 		return hob_fail(err, CRASHED, "drawing the model ended with signal %d", WTERMSIG(status));
 	if (WEXITSTATUS(status) != 0)
-		return hob_fail(err, UNSUPPORTED, "there is no picture of this model (status %d)",
+		return hob_fail(err, UNSUPPORTED, "the picture of this model failed (status %d)",
 						WEXITSTATUS(status));
 	uint32_t size = t->inputs[0].size, width = t->count > 1 ? 3 * size : size;
 	return is_picture(png, width, size) ||
-		   hob_fail(err, REJECTED, "what was drawn is no picture of %u pixels", size);
+		   hob_fail(err, REJECTED, "the result is not a picture of %u pixels", size);
 }
 
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,

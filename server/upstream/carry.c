@@ -205,14 +205,14 @@ static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, 
 		hob_arena_release(&scratch);
 		hob_sha256 key;
 		if (!taken && hob_sha256_parse(hob_str_sub(text, KEY_AT, KEY_AT + HOB_SHA256_TEXT), &key))
-			tell_refused(u, &key, "it is no record, or one of something else");
+			tell_refused(u, &key, "this is not a record, or it belongs to another key");
 		odd += !taken;
 	}
 	if (odd == 0)
 		return;
 	pthread_mutex_lock(&u->lock);
 	u->facts.refused += odd - 1;
-	note_refused(u, NULL, "it is no record, or one that nobody asked for");
+	note_refused(u, NULL, "this is not a record, or nobody asked for it");
 	pthread_mutex_unlock(&u->lock);
 }
 

@@ -22,7 +22,7 @@ static void name_probe(char out[64])
 
 /* What stands in it tells it from a file that somebody happened to call so. */
 static const char note[] =
-	"hob: made for a moment to see whether changes of this folder are told; it may be deleted\n";
+	"hob: a temporary file to test whether changes in this folder are reported; it can be deleted\n";
 
 static bool is_ours(int dir_fd, const char *name)
 {

@@ -79,7 +79,7 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 		describe_signal(WTERMSIG(status), peak_bytes, oom, error);
 		return;
 	}
-	hob_fail(error, CRASHED, "the cook process ended by itself with code %d", WEXITSTATUS(status));
+	hob_fail(error, CRASHED, "the cook process exited with code %d", WEXITSTATUS(status));
 }
 
 void srv_process_goes_first(pid_t pid)

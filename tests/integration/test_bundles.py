@@ -110,7 +110,7 @@ class Bundles(CommandLine):
         whole = file.read_bytes()
         for spoiled in (whole[:700], whole[:100], b"", b"x" * 2048, bytes(1024), whole.replace(b"bundle.json", b"bundle.jsxx")):
             file.write_bytes(spoiled)
-            self.assertRegex(self.hob("replay", file, code=2)[1], "cut off|no tar archive|no bundle", spoiled[:20])
+            self.assertRegex(self.hob("replay", file, code=2)[1], "cut off|not a tar archive|not a bundle", spoiled[:20])
         description = json.loads(members["bundle.json"])
         for change in ({"path": "../../etc/passwd"}, {"path": "none.obj"}, {"bundle": 2}, {"record": None}, {"path": "bundle.json"}):
             self.repack(file, members, {"bundle.json": json.dumps(description | change).encode()})
@@ -168,7 +168,7 @@ class Bundles(CommandLine):
                                  ("a pipe", lambda: (path.rmdir(), os.mkfifo(path)))):
                 change()
                 said = self.hob("bundle", number, "-o", self.folder / "y.tar", code=2)[1]
-                self.assertRegex(said, f"'{name}' was changed or deleted since|the asset of this job is not there", what)
+                self.assertRegex(said, f"'{name}' was changed or deleted since|the asset of this job no longer exists", what)
             path.unlink()
             self.put(name, data)
         self.assertFalse((self.folder / "y.tar").exists())

@@ -161,7 +161,7 @@ class Queries(CommandLine):
         self.assertRegex(text, r"changed   lods\.max +7 -> 3  \(props/cook\.json\)")
         self.assertRegex(text, r"changed   duck\.mtl +[0-9a-f]{12} -> [0-9a-f]{12}\n")
         self.assertIn("there is no rev 999999 yet", self.hob("why", "art/props/duck.obj", "--against", 999999, code=2)[1])
-        self.assertIn("no revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
+        self.assertIn("not a revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
         # The cook before had the same inputs: that is said before what differs from an older one.
         self.assertFalse(self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()["previous"]["same"])
         self.daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
@@ -196,7 +196,7 @@ class Queries(CommandLine):
         self.daemon.sync()
         text = self.hob("why", "art/duck.gltf")[0]
         self.assertRegex(text, r"other\.bin +is used now\n")
-        self.assertRegex(text, r"duck\.bin +is not used any more\n")
+        self.assertRegex(text, r"duck\.bin +is no longer used\n")
 
     def test_what_the_cache_knows_is_told_as_it_was(self):
         self.put("bad.obj", obj_text(3))
@@ -268,7 +268,7 @@ class Queries(CommandLine):
         for name in ("plain.txt", "other.txt"):
             (self.folder / name).write_text("no model")
             for path in (self.folder / name, os.path.relpath(self.folder / name)):
-                self.assertIn(f"'{path}' is a file, but no cooked one", self.hob("diff", path, old, code=2)[1])
+                self.assertIn(f"'{path}' is a file, but not a cooked one", self.hob("diff", path, old, code=2)[1])
         # The source below the current folder has the asset's name, and is no cooked file.
         here = subprocess.run([HOB, "diff", "art/duck.obj"], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE,
                               env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"), check=False)
@@ -308,7 +308,7 @@ class Housekeeping(CommandLine):
         self.assertEqual(json.loads(self.hob("gc", "--json")[0])["kind"], "gc")
         self.assertRegex(self.hob("gc", "--max-size", "1")[0], r"^freed nothing: the cache is .* over its limit, but assets use")
         self.assertIn("--max-size begins at 1 byte", self.hob("gc", "--max-size", "0", code=2)[1])
-        self.assertIn("'lots' is no size", self.hob("gc", "--max-size", "lots", code=2)[1])
+        self.assertIn("'lots' is not a size", self.hob("gc", "--max-size", "lots", code=2)[1])
         self.assertRegex(self.hob("verify")[0], r"^\d+ files checked, none damaged\n$")
         blob = next(o["hash"] for o in self.daemon.assets("&fields=root,path,outputs")["art/a.obj"]["outputs"]
                     if o["name"] == "meshes")
@@ -353,7 +353,7 @@ class Doctor(CommandLine):
         self.assertIn("by the daemon that runs", found["address"][0][1])
         text = self.hob("doctor", self.art, "--cache", self.cache, HOB_LISTEN=f"127.0.0.1:{self.daemon.port}")[0]
         self.assertRegex(text, r"(?m)^  ok    sandbox|^  warn  sandbox")
-        self.assertIn("0 in the way\n", text)
+        self.assertIn("0 errors\n", text)
         self.assertIn(("ok", f"'{self.cache}' is used by a Hob that runs (pid {self.daemon.process.pid}); a second one would be refused",
                        ""), found["cache"])
         found = self.look(self.art, code=1, HOB_URL="127.0.0.1:1", HOB_LISTEN="127.0.0.1:0")
@@ -446,7 +446,7 @@ class Watching(CommandLine):
         self.assertIn("is back", process.stderr.readline())
         # The new daemon does not remember what the old one told.
         self.assertEqual(line()["event"], "reset")
-        self.assertRegex(process.stderr.readline(), "not held any more; what changed before now may be missing here: 'hob ls'")
+        self.assertRegex(process.stderr.readline(), "no longer kept; what changed before now may be missing here: 'hob ls'")
         self.put("two.obj", obj_text(3))
         second = line()
         while second["asset"] != "art/two.obj":
@@ -456,7 +456,7 @@ class Watching(CommandLine):
         # From an id on, and from ids that are none.
         _, line = self.told("--json", "--since", second["event_id"])
         self.assertEqual([line()["event"], line()], ["hello", third])
-        for wrong, why in ((first["event_id"], "not held any more"), ("12", "not held any more"),
+        for wrong, why in ((first["event_id"], "no longer kept"), ("12", "no longer kept"),
                            ("nonsense", "another database or unreadable"), ("abc.5", "another database or unreadable")):
             process, line = self.told("--since", wrong)
             self.assertIn(f"--since {wrong}: ", said := process.stderr.readline())

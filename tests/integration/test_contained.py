@@ -165,7 +165,7 @@ class Contained(Scenario):
             for words in (["serve", "--listen", "127.0.0.1:0", "--cache", str(self.cache)], ["cook", "-o", str(self.folder / "out")]):
                 done = subprocess.run([HOB, words[0], str(self.art), *words[1:]], capture_output=True, timeout=60)
                 self.assertEqual(done.returncode, 2, (kind, words[0], done.stderr))
-                self.assertIn(b".hobignore' is no file of its own", done.stderr, kind)
+                self.assertIn(b".hobignore' is not a regular file", done.stderr, kind)
                 self.assertNotIn(CANARY, done.stderr)
             os.rmdir(path) if kind == "folder" else path.unlink()
 

@@ -353,7 +353,7 @@ class Cook(Scenario):
         (self.folder / "list.txt").write_text("mine")
         before = tree(self.folder)
         for taken in ("art/a.obj", "art/cook.json", "old/a.obj.meshes", "list.txt"):
-            self.assertIn(f"--report '{taken}': this file is no report", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)
+            self.assertIn(f"--report '{taken}': this file is not a report", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)
         (self.folder / "out").mkdir()
         for taken in ("out/a.obj.meshes", self.folder / "out/../out/a.obj.report.json"):
             self.assertIn(f"--report '{taken}': an output of this run goes there", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)

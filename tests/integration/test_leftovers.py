@@ -9,7 +9,7 @@ import unittest
 
 from hobtest import HOB, PROJECT, Scenario, main, meshes, obj_text
 
-NOTE = "hob: made for a moment to see whether changes of this folder are told; it may be deleted\n"
+NOTE = "hob: a temporary file to test whether changes in this folder are reported; it can be deleted\n"
 NOBODY = 54321
 
 

@@ -140,7 +140,7 @@ class Terminal(Scenario):
         job = self.job()
         job.wait("cooked .*art/good.obj")
         job.press("h")
-        for text in ("open the dashboard", "list what failed", "look at every file again", "stop, as Ctrl-C does"):
+        for text in ("open the dashboard", "list what failed", "rescan all files", "stop, as Ctrl-C does"):
             job.wait(text)
         job.press("r")
         job.wait(r"rescan done in .*; 1 failed")

@@ -82,7 +82,7 @@ class Corpus(Scenario):
             self.assertLess(item["peak_bytes"], 1 << 30, path)
             why = [note["text"] for note in item["notes"] if note["code"] == "texture.unreadable"]
             if why:
-                self.assertRegex(why[0], r"cannot be used: .{10,}; a placeholder stands in", path)
+                self.assertRegex(why[0], r"cannot be used: .{10,}; a placeholder is used", path)
                 refused[path.relative_to(CORPUS)] = why[0].split("cannot be used: ")[1]
             if not hostile:
                 self.assertEqual(bool(why), path.suffix.lower() in REFUSED, (path, why))

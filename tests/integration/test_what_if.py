@@ -73,7 +73,7 @@ class WhatIf(Scenario):
             self.assertIn("no cook looked for one", self.hob("--if", "art/x.txt", "--url", url))
             self.assertEqual(json.loads(self.hob("--if", "art/t.png", "--json", "--url", url))["count"], 3)
             self.assertIn("no watched folder", self.hob("--if", "/etc/passwd", "--url", url, code=2))
-            self.assertIn("stands alone", self.hob("art/m/a.obj", "--if", "art/t.png", "--url", url, code=2))
+            self.assertIn("leave the asset out", self.hob("art/m/a.obj", "--if", "art/t.png", "--url", url, code=2))
 
 
 if __name__ == "__main__":

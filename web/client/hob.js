@@ -53,7 +53,7 @@ function addressOf(text) {
 		const url = new URL(whole.replace(/\/?$/, '/'));
 		if (/^https?:$/.test(url.protocol) && !text.startsWith('unix:')) return url;
 	} catch { /* told below */ }
-	throw new HobError(`'${text}' is no address of a daemon`,
+	throw new HobError(`'${text}' is not a daemon's address`,
 		{ code: 'address', hint: 'write HOST:PORT, http://HOST:PORT or https://HOST:PORT' });
 }
 

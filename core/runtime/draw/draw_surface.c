@@ -50,7 +50,7 @@ static bool open_window(draw_surface *s)
 static bool open_window(draw_surface *s)
 {
 	(void)s;
-	fputs("draw: built without GLFW, so there is no window; leave --window out\n", stderr);
+	fputs("draw: built without GLFW: --window is not available\n", stderr);
 	return false;
 }
 #endif
