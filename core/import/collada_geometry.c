@@ -471,6 +471,8 @@ static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_coll
 	if (!copy_parts(c, &from, shape, err))
 		return false;
 	shape->skin = skin ? skin : from.skin;
+	if (shape->part_count == 0)
+		return true;
 	if (!skin)
 		return hob_collada_morph(c, morph, shape->part_first, shape->part_count, err);
 	return hob_collada_weigh(c, skin, HOB_LIST_AT(c->parts, hob_collada_part, shape->part_first),
