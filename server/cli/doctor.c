@@ -41,7 +41,7 @@ static void look_at_config(doctor *d, const char *file)
 		return;
 	}
 	srv_doctor_say(d, DOCTOR_OK, "config", "%s",
-				   d->config.file ? d->config.file : "no hob.json; defaults count");
+				   d->config.file ? d->config.file : "no hob.json; the defaults apply");
 }
 
 static const char *const state_names[] = {"ok", "warn", "fail"};
@@ -69,7 +69,8 @@ static void print_people(const doctor *d)
 		printf("%.*s", HOB_FMT(hob_buf_str(&out)));
 		hob_buf_release(&out);
 	}
-	printf("\n%u ok, %u warnings, %u errors\n", counts[DOCTOR_OK], counts[DOCTOR_WARN], counts[DOCTOR_FAIL]);
+	printf("\n%u ok, %u warning%s, %u error%s\n", counts[DOCTOR_OK], counts[DOCTOR_WARN],
+		   counts[DOCTOR_WARN] == 1 ? "" : "s", counts[DOCTOR_FAIL], counts[DOCTOR_FAIL] == 1 ? "" : "s");
 }
 
 static void print_json(const doctor *d, bool fails)

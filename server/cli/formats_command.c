@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "wrap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,12 +58,26 @@ static bool is_asked(size_t i, const char *asked)
 	return strcmp(rows[i].kind, word) == 0 || has_ending(rows[i].endings, word);
 }
 
+static void print_field(const char *key, const char *before, const char *value)
+{
+	enum { COLUMN = 11 };
+	hob_buf text = {0}, out = {0};
+	hob_buf_printf(&text, "%s%s", before, value);
+	hob_buf_printf(&out, "  %-8s ", key);
+	srv_cli_wrap(&out, hob_buf_str(&text), COLUMN, COLUMN, srv_cli_width(1));
+	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
+	hob_buf_release(&text);
+}
+
 static void print_row(size_t i)
 {
 	printf("%s (%s)\n", rows[i].name, rows[i].kind);
-	printf("  endings  %s\n  reader   %s\n  kept     %s\n", rows[i].endings, rows[i].reader, rows[i].kept);
-	printf("  lost     %s\n  tested   with files of %s\n", rows[i].lost[0] ? rows[i].lost : "nothing known",
-		   rows[i].tested);
+	print_field("endings", "", rows[i].endings);
+	print_field("reader", "", rows[i].reader);
+	print_field("kept", "", rows[i].kept);
+	print_field("lost", "", rows[i].lost[0] ? rows[i].lost : "nothing known");
+	print_field("tested", "with files of ", rows[i].tested);
 }
 
 static int run_formats(int argc, char **argv)

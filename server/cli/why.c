@@ -1,4 +1,5 @@
 #include "query.h"
+#include "wrap.h"
 
 #include "../../core/recipe/settings.h"
 #include "../log/log.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* hob why, hob log: what made a cook run, what it said, and how to repeat it. */
 
@@ -15,24 +17,30 @@
 
 static void print_line(const char *what, const char *text)
 {
-	if (text[0])
-		printf("  %-9s %s\n", what, text);
+	enum { COLUMN = 12 };
+	if (!text[0])
+		return;
+	hob_buf out = {0};
+	hob_buf_printf(&out, "  %-9s ", what);
+	srv_cli_wrap(&out, hob_str_of(text), COLUMN, COLUMN, isatty(1) ? srv_cli_width(1) : UINT32_MAX);
+	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
 }
 
 static void print_reasons(const cJSON *reasons)
 {
 	static const struct {
 		const char *kind, *words;
-	} kinds[] = {{"added", "it is new:"},
+	} kinds[] = {{"added", "new file:"},
 				 {"changed", "saved:"},
 				 {"appeared", "appeared:"},
 				 {"removed", "deleted:"},
 				 {"settings", "settings:"},
-				 {"forced", "somebody asked for it"},
-				 {"asked", "somebody asked for it"},
+				 {"forced", "requested"},
+				 {"asked", "requested"},
 				 {"retry", "tried again"},
-				 {"check", "looked at after the start"},
-				 {"returned", "its folder is there again"},
+				 {"check", "checked at the start"},
+				 {"returned", "its folder is back"},
 				 {"damaged-blob", "its cooked data was damaged"}};
 	const cJSON *reason;
 	cJSON_ArrayForEach(reason, reasons)
