@@ -109,7 +109,7 @@ def _address(url):
     except ValueError:
         parts, port = None, None
     if not parts or parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-        raise Error(f"{url!r} is no address of a daemon",
+        raise Error(f"{url!r} is not a daemon's address",
                     hint="write HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path")
     return http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection, parts.hostname, port
 
