@@ -225,6 +225,8 @@ static bool read_layer(hob_usd *u, place_t place, hob_bytes bytes, hob_usd_layer
 		return hob_usd_crate_read(u, bytes, layer, err);
 	if (bytes.size >= 5 && (memcmp(bytes.data, "#usda", 5) == 0 || memcmp(bytes.data, "#sdf ", 5) == 0))
 		return hob_usd_text_read(u, (hob_str){(const char *)bytes.data, bytes.size}, layer, err);
+	if (hob_str_ends_nocase(place.path, HOB_STR(".mtlx")))
+		return hob_usd_mtlx_read(u, bytes, layer, err);
 	return hob_fail(err, UNSUPPORTED,
 					"'%.*s' is no USD file: it begins neither with '#usda' nor with 'PXR-USDC'",
 					HOB_FMT(place.path));

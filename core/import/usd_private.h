@@ -1,7 +1,7 @@
 /* usd_private.h - what the files of the USD reader share; besides them only their tests include it.
  *
  * Three steps. Layers (usd_layer.c): a file of text (usd_text.c, usd_text_value.c) or a crate (usd_crate.c, usd_crate_value.c), alone or
- * inside a package, becomes one tree of specs: what the file says about each prim and property. Composition (usd_stack.c,
+ * inside a package, or a MaterialX document (usd_mtlx_file.c) becomes one tree of specs: what it says about each prim and property. Composition (usd_stack.c,
  * usd_compose.c, usd_stage.c): layers become the stage: prims in order, each with a list of sites that have an opinion about it,
  * strongest first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the stage becomes a model.
  *
@@ -240,6 +240,9 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
+/* A MaterialX document as "/MaterialX/Materials/NAME": each material holds the nodes and graphs that it uses; layer->path is set.
+ * Looks, geometry names and included documents are left out. Source: MaterialX 1.38 specification; the paths are OpenUSD's. */
+bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_stack.c ---- */
 

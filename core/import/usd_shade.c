@@ -142,17 +142,19 @@ static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *in
 
 static hob_wrap wrap_of(hob_str name)
 {
-	if (hob_str_equal(name, HOB_STR("clamp")) || hob_str_equal(name, HOB_STR("black")))
+	if (hob_str_equal(name, HOB_STR("clamp")) || hob_str_equal(name, HOB_STR("black")) ||
+		hob_str_equal(name, HOB_STR("constant")))
 		return HOB_WRAP_CLAMP;
 	return hob_str_equal(name, HOB_STR("mirror")) ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
 }
 
-static bool read_sampler(hob_usd_build_t *b, uint32_t shader, uint32_t *out, hob_error *err)
+static bool read_sampler(hob_usd_build_t *b, uint32_t shader, const char *const inputs[2], uint32_t *out,
+						 hob_error *err)
 {
 	hob_str wrap_s, wrap_t;
 	hob_model *m = &b->model;
-	if (!read_word(b->u, shader, "inputs:wrapS", &wrap_s, err) ||
-		!read_word(b->u, shader, "inputs:wrapT", &wrap_t, err))
+	if (!read_word(b->u, shader, inputs[0], &wrap_s, err) ||
+		!read_word(b->u, shader, inputs[1], &wrap_t, err))
 		return false;
 	hob_sampler sampler = {.wrap_u = wrap_of(wrap_s), .wrap_v = wrap_of(wrap_t)};
 	*out = HOB_NONE;
@@ -263,6 +265,7 @@ static bool read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_er
 static bool read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
 							  hob_usd_texture *out, hob_error *err)
 {
+	static const char *const wraps[] = {"inputs:uaddressmode", "inputs:vaddressmode"};
 	hob_usd *u = b->u;
 	hob_usd_source file;
 	out->channel = channel_of(source->output, out->channel);
@@ -270,12 +273,14 @@ static bool read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, 
 		   read_picture(b, &file, &out->ref.image, err) &&
 		   (out->ref.image == HOB_NONE ||
 			(read_coordinates(b, source->shader, "inputs:texcoord", look, &out->ref, err) &&
-			 read_tiles(u, source->shader, &out->ref, err)));
+			 read_tiles(u, source->shader, &out->ref, err) &&
+			 read_sampler(b, source->shader, wraps, &out->ref.sampler, err)));
 }
 
 bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_usd_look *look,
 						  hob_usd_texture *out, hob_error *err)
 {
+	static const char *const wraps[] = {"inputs:wrapS", "inputs:wrapT"};
 	hob_usd_source passed = *from, *source = &passed;
 	hob_usd *u = b->u;
 	hob_usd_source file;
@@ -308,5 +313,5 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 		return false;
 	return out->ref.image == HOB_NONE ||
 		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
-			read_sampler(b, source->shader, &out->ref.sampler, err));
+			read_sampler(b, source->shader, wraps, &out->ref.sampler, err));
 }

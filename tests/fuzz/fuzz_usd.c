@@ -17,7 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool read_other(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	const hob_bytes *other = user;
-	if (other->size == 0 || !hob_str_equal(hob_path_extension(path), HOB_STR("usd")))
+	hob_str extension = hob_path_extension(path);
+	if (other->size == 0 ||
+		(!hob_str_equal(extension, HOB_STR("usd")) && !hob_str_equal(extension, HOB_STR("mtlx"))))
 		return hob_fail(err, MISSING_FILE, "'%.*s' does not exist", HOB_FMT(path));
 	*out = *other;
 	return true;

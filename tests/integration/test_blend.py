@@ -166,8 +166,9 @@ class StandIn(Scenario):
             until(lambda: daemon.cooked() > before, "the missing picture is there")
 
 
-@unittest.skipUnless(HAS_BLENDER, "there is no blender (apt-get install blender python3-numpy)")
-class RealBlender(Scenario):
+class BlenderScenario(Scenario):
+    """Scenes that real Blender makes and saves."""
+
     def blender(self, script):
         path = self.folder / "make.py"
         path.write_text("import bpy\nbpy.ops.wm.read_homefile(use_empty=True)\n" + script)
@@ -184,6 +185,9 @@ class RealBlender(Scenario):
         self.assertEqual(asset["state"], "fresh", asset["error"])
         return asset
 
+
+@unittest.skipUnless(HAS_BLENDER, "there is no blender (apt-get install blender python3-numpy)")
+class RealBlender(BlenderScenario):
     def test_a_linked_library_and_its_picture_are_cooked_and_watched(self):
         (self.art / "tex").mkdir()
         self.put("tex/wood.png", png(200, 100, 50))

@@ -331,6 +331,70 @@ static void materialx_surfaces_are_read(void **state)
 	reader_free(r);
 }
 
+static const char document[] =
+	"<?xml version=\"1.0\"?>\n<materialx version=\"1.38\" fileprefix=\"tex/\">\n"
+	"<nodegraph name=\"G\">\n<input name=\"tiling\" type=\"vector2\" value=\"2, 3\"/>\n"
+	"<tiledimage name=\"color\" type=\"color3\"><input name=\"file\" type=\"filename\" value=\"wood.png\"/>\n"
+	"<input name=\"uvtiling\" type=\"vector2\" interfacename=\"tiling\"/></tiledimage>\n"
+	"<image name=\"bumps\" type=\"vector3\"><input name=\"file\" type=\"filename\" value=\"bumps.png\"/>\n"
+	"<input name=\"uaddressmode\" type=\"string\" value=\"clamp\"/></image>\n"
+	"<normalmap name=\"normal\" type=\"vector3\"><input name=\"in\" type=\"vector3\" "
+	"nodename=\"bumps\"/></normalmap>\n"
+	"<output name=\"o_color\" type=\"color3\" nodename=\"color\"/>\n"
+	"<output name=\"o_normal\" type=\"vector3\" nodename=\"normal\"/></nodegraph>\n"
+	"<standard_surface name=\"S\" type=\"surfaceshader\">\n"
+	"<input name=\"base_color\" type=\"color3\" nodegraph=\"G\" output=\"o_color\"/>\n"
+	"<input name=\"normal\" type=\"vector3\" nodegraph=\"G\" output=\"o_normal\"/>\n"
+	"<input name=\"specular_roughness\" type=\"float\" value=\"0.25\"/></standard_surface>\n"
+	"<surfacematerial name=\"Wood\" type=\"material\"><input name=\"surfaceshader\" type=\"surfaceshader\" "
+	"nodename=\"S\"/></surfacematerial>\n"
+	"<material name=\"Old\"><shaderref name=\"R\" node=\"standard_surface\"><bindinput name=\"base_color\" "
+	"type=\"color3\" value=\"0.25, 0.5, 1\"/></shaderref></material>\n"
+	/* What is connected to itself ends. */
+	"<convert name=\"loop\" type=\"color3\"><input name=\"in\" type=\"color3\" "
+	"nodename=\"loop\"/></convert>\n"
+	"<gltf_pbr name=\"L\" type=\"surfaceshader\"><input name=\"base_color\" type=\"color3\" "
+	"nodename=\"loop\"/>"
+	"</gltf_pbr><surfacematerial name=\"Loop\" type=\"material\"><input name=\"surfaceshader\" "
+	"type=\"surfaceshader\" nodename=\"L\"/></surfacematerial></materialx>";
+
+static void materialx_documents_are_layers(void **state)
+{
+	(void)state;
+	static const char *const bound[] = {"Wood", "Old", "Loop"};
+	for (size_t i = 0; i < HOB_COUNT_OF(bound); i++) {
+		char inside[512];
+		snprintf(inside, sizeof inside,
+				 "texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 1), (0, 1)] (interpolation = \"vertex\")\n"
+				 "rel material:binding = </Looks/%s>\n",
+				 bound[i]);
+		reader *r = stage(with_mesh(
+			"def Scope \"Looks\" (references = @look/doc.mtlx@</MaterialX/Materials>) {}\n", inside, ""));
+		reader_add(r, "look/doc.mtlx", document);
+		reader_add(r, "look/tex/wood.png", "a picture");
+		reader_add(r, "look/tex/bumps.png", "another");
+		const hob_model *model = reader_model(r);
+		const hob_material *m = &model->materials[0];
+		assert_true(hob_str_equal(m->name, hob_str_of(bound[i])));
+		if (i == 0) {
+			const hob_texture_ref *color = &m->slots[HOB_SLOT_BASE_COLOR],
+								  *normal = &m->slots[HOB_SLOT_NORMAL];
+			assert_true(hob_str_equal(model->images[color->image].path, HOB_STR("look/tex/wood.png")));
+			assert_true(hob_str_equal(model->images[normal->image].path, HOB_STR("look/tex/bumps.png")));
+			assert_near(color->scale[1], 3);
+			assert_int_equal(model->samplers[normal->sampler].wrap_u, HOB_WRAP_CLAMP);
+			assert_near(m->roughness, 0.25f);
+		} else if (i == 1) {
+			assert_near(m->base_color[0], 0.25f);
+			assert_near(m->base_color[2], 1);
+		} else {
+			assert_true(reader_noted(r, "usd.shader-loop") ||
+						m->slots[HOB_SLOT_BASE_COLOR].image == HOB_NONE);
+		}
+		reader_free(r);
+	}
+}
+
 #define CUBE                                                                                                 \
 	"def Mesh \"M\" { int[] faceVertexCounts = [4, 4, 4, 4, 4, 4]\n"                                         \
 	"int[] faceVertexIndices = [0,2,3,1, 4,5,7,6, 0,1,5,4, 2,6,7,3, 0,4,6,2, 1,3,7,5]\n"                     \
@@ -598,6 +662,7 @@ int main(void)
 		cmocka_unit_test(parts_of_other_stages_are_skipped),
 		cmocka_unit_test(a_setting_chooses_variants),
 		cmocka_unit_test(materialx_surfaces_are_read),
+		cmocka_unit_test(materialx_documents_are_layers),
 		cmocka_unit_test(surfaces_are_subdivided_when_asked),
 		cmocka_unit_test(creases_and_corners_stay_sharp),
 		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),

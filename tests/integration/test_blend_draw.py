@@ -1,0 +1,81 @@
+"""From a save in real Blender to the picture: the sample renderer shows what was saved, and keeps the last good picture."""
+import os
+import subprocess
+import time
+import unittest
+
+from hobtest import main, until
+from test_blend import HAS_BLENDER, BlenderScenario
+from test_draw import difference
+from test_live_draw import LIVE, Live, shown
+
+SCENE = """
+bpy.ops.mesh.primitive_cube_add()
+cube = bpy.context.object
+material = bpy.data.materials.new("Paint")
+material.use_nodes = True
+material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = {color}
+cube.data.materials.append(material)
+cube.scale = {scale}
+bpy.ops.object.light_add(type="SUN")
+"""
+EXPORT = """
+import time
+begin = time.monotonic()
+bpy.ops.wm.open_mainfile(filepath={path!r})
+bpy.ops.export_scene.gltf(filepath={out!r})
+print("export took", time.monotonic() - begin)
+"""
+
+
+@unittest.skipUnless(HAS_BLENDER and LIVE.exists(), "there is no blender (apt-get install blender python3-numpy), or no OpenGL ES")
+class BlendDraw(BlenderScenario):
+    def scene(self, color, scale):
+        self.blender(SCENE.format(color=color, scale=scale) + self.save("scene.blend"))
+
+    def test_a_save_in_blender_is_on_screen_and_a_broken_one_leaves_the_picture(self):
+        self.scene((0.8, 0.1, 0.1, 1), (1, 1, 1))
+        with self.serve() as daemon:
+            self.asset(daemon, "scene.blend")
+            live = Live(daemon.port, "art/scene.blend", self.folder / "picture.png")
+            pictures = [live.settled(daemon, "art/scene.blend")]
+            for color, scale in (((0.1, 0.1, 0.8, 1), (1, 1, 1)), ((0.1, 0.1, 0.8, 1), (1, 1, 0.2))):
+                rev = daemon.assets()["art/scene.blend"]["rev"]
+                self.scene(color, scale)
+                until(lambda last=rev: daemon.assets()["art/scene.blend"]["rev"] > last, "the save is cooked")
+                pictures.append(live.settled(daemon, "art/scene.blend"))
+                self.assertGreater(difference(pictures[-2], pictures[-1]), 0.5)
+            whole = (self.art / "scene.blend").read_bytes()
+            self.put("scene.blend", whole[:3000])
+            self.assertIn("scene.blend", live.wait("error"))
+            broken = live.settled(daemon, "art/scene.blend", "kept")
+            self.assertEqual(shown(broken), shown(pictures[-1]))
+            self.put("scene.blend", whole)
+            self.assertEqual(live.settled(daemon, "art/scene.blend"), pictures[-1])
+            self.assertEqual(live.end(), 0)
+
+    def test_times_beside_blenders_own_export(self):
+        """Prints how long a save takes to become a blob, and a process of Blender to export the same file. No limit: for people."""
+        self.scene((0.8, 0.1, 0.1, 1), (1, 1, 1))
+        path, out = str(self.art / "scene.blend"), str(self.folder / "export.glb")
+        script = self.folder / "export.py"
+        script.write_text("import bpy\n" + EXPORT.format(path=path, out=out))
+        begin = time.monotonic()
+        done = subprocess.run(["blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", "3", "--python", str(script)],
+                              capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
+        alone = time.monotonic() - begin
+        inside = float(next(line for line in done.stdout.splitlines() if line.startswith("export took")).split()[-1])
+        self.assertGreater(os.path.getsize(out), 0)
+        with self.serve() as daemon:
+            rev = self.asset(daemon, "scene.blend")["rev"]
+            begin = time.monotonic()
+            os.utime(path)
+            with open(path, "ab") as file:
+                file.write(bytes(16))
+            until(lambda: daemon.assets()["art/scene.blend"]["rev"] > rev, "the save is cooked")
+            cooked = time.monotonic() - begin
+        print(f"from the save to the blob {cooked:.2f} s; a process of Blender that exports it {alone:.2f} s, of which {inside:.2f} s are the export")
+
+
+if __name__ == "__main__":
+    main()
