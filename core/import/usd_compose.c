@@ -541,6 +541,39 @@ static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool *adde
 	return true;
 }
 
+/* ---- value clips */
+
+static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+{
+	const hob_usd_site parent = tree->sites[id];
+	for (uint32_t k = 0; k < u->stacks[parent.stack].layer_count; k++) {
+		uint32_t layer = u->stacks[parent.stack].layers[k], made;
+		const hob_usd_value *sets =
+			parent.specs[k] == HOB_NONE
+				? NULL
+				: hob_usd_field_get(&u->layers[layer], parent.specs[k], HOB_USD_T_clips);
+		for (size_t i = 0; sets && sets->kind == HOB_USD_DICTIONARY && i < sets->count; i++) {
+			hob_usd_site site = parent;
+			site.arc = HOB_USD_CLIPS;
+			site.parent = id;
+			site.from_depth = parent.depth;
+			site.map_from = site.map_to = parent.path;
+			site.map_identity = true;
+			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
+			if (!site.specs)
+				return hob_fail_memory(err, u->scratch, "composition");
+			if (!hob_usd_value_clips(u, layer, parent.path, (const hob_usd_entry *)sets->data + i,
+									 &site.stack, site.specs, err))
+				return false;
+			site.offset = u->stacks[parent.stack].offset[k];
+			site.scale = u->stacks[parent.stack].scale[k];
+			if (site.stack != HOB_NONE && !add_site(u, tree, &site, &made, err))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* ---- the whole tree */
 
 /* All arcs but variants, of all sites; sites that come in do so at the end of the array. */
@@ -552,7 +585,8 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 		tree->sites[i].arcs_done = true;
 		if (!has_specs(u, &tree->sites[i]))
 			continue;
-		if (!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
+		if (!add_clips(u, tree, i, err) ||
+			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
 			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||
 			!add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD, err) ||
 			!add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE, err))

@@ -232,6 +232,20 @@ static bool read_layer(hob_usd *u, place_t place, hob_bytes bytes, hob_usd_layer
 					HOB_FMT(place.path));
 }
 
+static bool keep_layer(hob_usd *u, const hob_usd_layer *layer, uint32_t *out, hob_error *err)
+{
+	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
+		return hob_fail(err, LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
+	hob_usd_layer *layers = (hob_usd_layer *)hob_usd_more(u->scratch, u->layers, u->layer_count,
+														  &u->layer_capacity, sizeof *layers);
+	if (!layers || !hob_name_map_add(&u->layer_map, layer->id, u->layer_count, NULL))
+		return hob_fail_memory(err, u->scratch, "layers");
+	u->layers = layers;
+	layers[u->layer_count] = *layer;
+	*out = u->layer_count++;
+	return true;
+}
+
 static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out, hob_error *why)
 {
 	hob_usd_layer layer = {.package = HOB_NONE};
@@ -249,19 +263,16 @@ static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out,
 	*out = hob_name_map_get(&u->layer_map, id);
 	if (*out != HOB_NONE)
 		return true;
-	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
-		return hob_fail(why, LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
 	if (!read_layer(u, place, bytes, &layer, why))
 		return hob_fail_in(why, "layer '%.*s'", HOB_FMT(id));
 	layer.id = id;
-	hob_usd_layer *layers = (hob_usd_layer *)hob_usd_more(u->scratch, u->layers, u->layer_count,
-														  &u->layer_capacity, sizeof *layers);
-	if (!layers || !hob_name_map_add(&u->layer_map, id, u->layer_count, NULL))
-		return hob_fail_memory(why, u->scratch, "layers");
-	u->layers = layers;
-	layers[u->layer_count] = layer;
-	*out = u->layer_count++;
-	return true;
+	return keep_layer(u, &layer, out, why);
+}
+
+bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out, hob_error *err)
+{
+	hob_usd_layer layer = {.id = id, .path = path, .package = package};
+	return hob_usd_layer_init(u, &layer, err) && keep_layer(u, &layer, out, err);
 }
 
 bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out, hob_error *err)

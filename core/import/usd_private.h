@@ -136,6 +136,7 @@ typedef struct hob_usd_stack {
 /* In order of strength. */
 typedef enum hob_usd_arc {
 	HOB_USD_ROOT,
+	HOB_USD_CLIPS, /* value clips: time samples alone */
 	HOB_USD_INHERIT,
 	HOB_USD_VARIANT_ARC,
 	HOB_USD_REFERENCE,
@@ -233,6 +234,9 @@ bool hob_usd_path_below(hob_str path, hob_str prefix);
 /* The layer that `asset` names when `from` says it (HOB_NONE: the source itself); HOB_NONE after a note when it cannot be had. */
 bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
+/* An empty layer that stands for no file of its own; what it names is relative to `path`. */
+bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out,
+					   hob_error *err) HOB_MUST_CHECK;
 /* The picture that `asset` names: bytes inside a package, or a path. */
 bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err) HOB_MUST_CHECK;
 
@@ -253,6 +257,14 @@ bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, 
 /* Puts the operations of one list, of layer `from`, over what weaker ones made. */
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
 						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- usd_value_clip.c ---- */
+
+/* The samples of one set of value clips, in the time of the stack that says it, as a layer of its own in *stack, on its only prim *spec
+ * and those below. `set` is an entry of the field "clips" of the prim at `path` in `layer`. *stack == HOB_NONE when it says nothing.
+ * What no clip says is not filled in from the manifest, and each layer's dictionary stands for itself. */
+bool hob_usd_value_clips(hob_usd *u, uint32_t layer, hob_str path, const hob_usd_entry *set, uint32_t *stack,
+						 uint32_t *spec, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_compose.c: the tree of sites of a prim ---- */
 

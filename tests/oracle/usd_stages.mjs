@@ -122,6 +122,29 @@ const time = [
 	['an instance moves', two(W(`def "A" (references = @b.usda@) { ${sliding()} }`), W(square('M', 0, RED)), TIMES), ['stage.usda', '10: (10, 0, 0)', '10: (9, 0, 0)'], { times: [0, 10] }],
 ];
 
+/* ---- value clips */
+
+const clipped = (inside) => square('M', 0, 'double3 xformOp:translate\nuniform token[] xformOpOrder = ["xformOp:translate"]\n').replace('"M"', `"M" (clips = { dictionary default = { ${inside}
+string primPath = "/C"
+}
+})`);
+const clip = (samples) => `#usda 1.0\ndef "C" { double3 xformOp:translate.timeSamples = { ${samples} }\n}\n`;
+const list = 'asset[] assetPaths = [@./c.usda@, @./d.usda@]\nasset manifestAssetPath = @./c.usda@\n';
+const FILES = { 'c.usda': clip('0: (0, 0, 0), 10: (5, 0, 0)'), 'd.usda': clip('0: (0, 1, 0), 4: (0, 3, 0), 10: (0, 9, 0)') };
+
+const valueClips = [
+	['a value clip moves a prim', { ...stage(W(clipped(`${list}double2[] active = [(0, 0)]\ndouble2[] times = [(0, 0), (10, 10)]`)), TIMES), ...FILES },
+		['c.usda', '(5, 0, 0)', '(6, 0, 0)'], { times: [0, 3, 10], flat: false }],
+	['a value clip has a time of its own', { ...stage(W(clipped(`${list}double2[] active = [(0, 0)]\ndouble2[] times = [(0, 2), (5, 8), (10, 2)]`)), TIMES), ...FILES },
+		['stage.usda', '(5, 8)', '(5, 9)'], { times: [0, 2, 5, 8, 10], flat: false }],
+	['value clips follow one another', { ...stage(W(clipped(`${list}double2[] active = [(0, 0), (6, 1)]\ndouble2[] times = [(0, 0), (6, 6), (10, 10)]`)), TIMES), ...FILES },
+		['stage.usda', '(6, 1)', '(5, 1)'], { times: [0, 3, 5.5, 6, 7, 10], flat: false }],
+	['value clips are weaker than what is beside them', { ...stage(W(clipped(`${list}double2[] active = [(0, 0)]\ndouble2[] times = [(0, 0), (10, 10)]`).replace('translate\n', 'translate = (3, 3, 3)\n')), TIMES), ...FILES },
+		['stage.usda', 'translate = (3, 3, 3)', 'translate'], { times: [0, 10], flat: false }],
+	['value clips are stronger than references', { ...two(W(clipped(`${list}double2[] active = [(0, 0)]\ndouble2[] times = [(0, 0), (10, 10)]`).replace('"M" (', '"M" (references = @b.usda@</W/M>\n').replace('double3 xformOp:translate\n', '')), W(square('M', 0, move(7))), TIMES), ...FILES },
+		['stage.usda', 'clips =', 'customData ='], { times: [0, 10], flat: false }],
+];
+
 /* ---- transforms, units */
 
 const transforms = [
@@ -197,4 +220,4 @@ function reaches(half) {
 	return ({ bounds }) => (bounds?.every((value, k) => Math.abs(value - (k < 3 ? -half[k] : half[k - 3])) < 1e-5) ? null : `reaches ${bounds}`);
 }
 
-export const stages = [...composition, ...time, ...transforms, ...drawing, ...primvars, ...materials].map(([name, files, without, more]) => ({ name, files, without, ...more }));
+export const stages = [...composition, ...time, ...valueClips, ...transforms, ...drawing, ...primvars, ...materials].map(([name, files, without, more]) => ({ name, files, without, ...more }));

@@ -1,0 +1,351 @@
+#include "usd_private.h"
+
+#include <math.h>
+
+enum { MAX_WINDOWS = 16384 };
+
+/* From stage time `from` on, clip number `clip` is looked at; and stage time `from` is time `to` in clips. */
+typedef struct pair {
+	double from, to;
+} pair_t;
+
+typedef struct clips {
+	hob_usd *u;
+	const hob_usd_value *dictionary;
+	uint32_t layer; /* that names the files */
+	hob_str *assets, prim;
+	uint32_t asset_count;
+	pair_t *active, *times;
+	uint32_t active_count, time_count;
+	uint32_t manifest;		   /* layer, HOB_NONE: every attribute counts */
+	uint32_t made;			   /* layer */
+	struct gathered *gathered; /* [spec of `made`] */
+	uint32_t gathered_room;
+	uint64_t work;
+	hob_error *err;
+} clips_t;
+
+typedef struct gathered {
+	double *times;
+	hob_usd_value *values;
+	uint32_t count, time_room, value_room;
+} gathered_t;
+
+/* ---- what the dictionary says */
+
+static const hob_usd_value *entry(const clips_t *c, hob_str key)
+{
+	const hob_usd_entry *entries = (const hob_usd_entry *)c->dictionary->data;
+	for (size_t i = 0; i < c->dictionary->count; i++)
+		if (hob_str_equal(entries[i].key, key))
+			return &entries[i].value;
+	return NULL;
+}
+
+static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
+{
+	const hob_usd_value *value = entry(c, key);
+	size_t found = value && value->width == 2 ? value->count : 0;
+	if (found > MAX_WINDOWS)
+		return hob_fail(c->err, LIMIT, "value clips: %zu times, at most %d are allowed", found, MAX_WINDOWS);
+	*out = HOB_NEW(c->u->scratch, pair_t, found);
+	if (!*out)
+		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	*count = 0;
+	for (size_t i = 0; i < found; i++) {
+		pair_t pair = {hob_usd_component(value, i * 2), hob_usd_component(value, i * 2 + 1)};
+		uint32_t at = (*count)++;
+		if (!isfinite(pair.from) || !isfinite(pair.to)) {
+			--*count;
+			continue;
+		}
+		for (; at > 0 && (*out)[at - 1].from > pair.from; at--)
+			(*out)[at] = (*out)[at - 1];
+		(*out)[at] = pair;
+	}
+	return true;
+}
+
+/* "clip.##.usd" from start to end: one file a step, each at its own time. */
+static bool read_template(clips_t *c, hob_str name)
+{
+	double start = hob_usd_number(entry(c, HOB_STR("templateStartTime")), NAN);
+	double end = hob_usd_number(entry(c, HOB_STR("templateEndTime")), NAN);
+	double stride = hob_usd_number(entry(c, HOB_STR("templateStride")), NAN);
+	size_t first = hob_str_find(name, HOB_STR("#"), 0), digits = 0;
+	if (first == SIZE_MAX || !(stride > 0) || !(end >= start))
+		return true;
+	while (first + digits < name.len && name.data[first + digits] == '#')
+		digits++;
+	double steps = floor((end - start) / stride + 1e-6) + 1;
+	if (steps > MAX_WINDOWS)
+		return hob_fail(c->err, LIMIT, "value clips: %.0f files, at most %d are allowed", steps, MAX_WINDOWS);
+	c->assets = HOB_NEW(c->u->scratch, hob_str, (size_t)steps);
+	c->active = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
+	c->times = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
+	if (!c->assets || !c->active || !c->times)
+		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	for (; c->asset_count < (uint32_t)steps; c->asset_count++) {
+		double time = start + stride * c->asset_count;
+		hob_str before = hob_str_sub(name, 0, first), behind = hob_str_sub(name, first + digits, name.len);
+		c->active[c->asset_count] = (pair_t){time, c->asset_count};
+		c->times[c->asset_count] = (pair_t){time, time};
+		c->assets[c->asset_count] = hob_arena_printf(c->u->scratch, "%.*s%0*.0f%.*s", HOB_FMT(before),
+													 (int)(digits < 32 ? digits : 32), time, HOB_FMT(behind));
+		if (!c->assets[c->asset_count].data)
+			return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	}
+	c->active_count = c->time_count = c->asset_count;
+	return true;
+}
+
+static bool read_dictionary(clips_t *c)
+{
+	const hob_usd_value *assets = entry(c, HOB_STR("assetPaths"));
+	hob_str manifest = hob_usd_text(entry(c, HOB_STR("manifestAssetPath")));
+	hob_str name = hob_usd_text(entry(c, HOB_STR("templateAssetPath")));
+	c->prim = hob_usd_text(entry(c, HOB_STR("primPath")));
+	c->manifest = HOB_NONE;
+	if (manifest.len > 0 && !hob_usd_layer_open(c->u, c->layer, manifest, &c->manifest, c->err))
+		return false;
+	if (!assets || assets->kind != HOB_USD_TEXT)
+		return read_template(c, name);
+	c->assets = HOB_NEW(c->u->scratch, hob_str, assets->count);
+	if (!c->assets)
+		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	for (size_t i = 0; i < assets->count; i++)
+		c->assets[c->asset_count++] = ((const hob_str *)assets->data)[i];
+	return read_pairs(c, HOB_STR("active"), &c->active, &c->active_count) &&
+		   read_pairs(c, HOB_STR("times"), &c->times, &c->time_count);
+}
+
+/* ---- values at times of a clip */
+
+static bool mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, double t, hob_usd_value *out)
+{
+	size_t count = a->count * a->width;
+	*out = *a;
+	if ((a->kind != HOB_USD_F32 && a->kind != HOB_USD_F64) || b->kind != a->kind || b->width != a->width ||
+		b->count != a->count)
+		return true;
+	double *wide = a->kind == HOB_USD_F64 ? HOB_NEW(c->u->scratch, double, count) : NULL;
+	float *narrow = a->kind == HOB_USD_F32 ? HOB_NEW(c->u->scratch, float, count) : NULL;
+	if (!wide && !narrow)
+		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	for (size_t i = 0; i < count; i++) {
+		double from = hob_usd_component(a, i), value = from + (hob_usd_component(b, i) - from) * t;
+		if (wide)
+			wide[i] = value;
+		else
+			narrow[i] = (float)value;
+	}
+	out->data = wide ? (const void *)wide : narrow;
+	return true;
+}
+
+static bool value_at(clips_t *c, const hob_usd_samples *s, double time, hob_usd_value *out)
+{
+	size_t low = 0, high = s->count;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (s->times[middle] <= time)
+			low = middle;
+		else
+			high = middle;
+	}
+	*out = s->values[low];
+	double span = low + 1 < s->count ? s->times[low + 1] - s->times[low] : 0;
+	double t = span > 0 ? (time - s->times[low]) / span : 0;
+	return t < 1e-9 || mix(c, &s->values[low], &s->values[low + 1], t < 1 ? t : 1, out);
+}
+
+static double clip_time(const clips_t *c, double stage)
+{
+	if (c->time_count == 0)
+		return stage;
+	uint32_t low = 0, high = c->time_count;
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+		if (c->times[middle].from <= stage)
+			low = middle;
+		else
+			high = middle;
+	}
+	const pair_t *a = &c->times[low], *b = a + 1;
+	if (stage <= a->from || low + 1 == c->time_count || !(b->from > a->from))
+		return a->to;
+	return a->to + (stage - a->from) * (b->to - a->to) / (b->from - a->from);
+}
+
+static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, double stage)
+{
+	hob_arena *arena = c->u->scratch;
+	uint32_t at = g->count;
+	if (g->count >= HOB_LIMIT_KEYS)
+		return hob_fail(c->err, LIMIT, "value clips: more than %llu samples", HOB_LIMIT_KEYS);
+	while (at > 0 && g->times[at - 1] > stage)
+		at--;
+	if (at > 0 && g->times[at - 1] == stage)
+		return true;
+	g->times = (double *)hob_usd_more(arena, g->times, g->count, &g->time_room, sizeof *g->times);
+	g->values = (hob_usd_value *)hob_usd_more(arena, g->values, g->count, &g->value_room, sizeof *g->values);
+	if (!g->times || !g->values)
+		return hob_fail_memory(c->err, arena, "value clips");
+	memmove(g->times + at + 1, g->times + at, (g->count - at) * sizeof *g->times);
+	memmove(g->values + at + 1, g->values + at, (g->count - at) * sizeof *g->values);
+	g->count++;
+	g->times[at] = stage;
+	return value_at(c, s, clip_time(c, stage), &g->values[at]);
+}
+
+/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, where they fall in the stage's time, and those
+ * where the mapping of times begins or turns. From the last of them the value runs to the first of the next clip, as in OpenUSD. */
+static bool put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
+{
+	if (isfinite(begin) && !put_sample(c, g, s, begin))
+		return false;
+	for (size_t i = 0; c->time_count == 0 && i < s->count; i++)
+		if (s->times[i] >= begin && s->times[i] < end && !put_sample(c, g, s, s->times[i]))
+			return false;
+	for (uint32_t k = 0; k < c->time_count; k++) {
+		const pair_t *a = &c->times[k], *b = a + 1;
+		if (a->from >= begin && a->from < end && !put_sample(c, g, s, a->from))
+			return false;
+		if (k + 1 == c->time_count || !(b->from > a->from) || a->to == b->to || b->from < begin ||
+			a->from >= end)
+			continue;
+		c->work += s->count;
+		for (size_t i = 0; i < s->count; i++) {
+			double part = (s->times[i] - a->to) / (b->to - a->to), at = a->from + part * (b->from - a->from);
+			if (part > 0 && part < 1 && at >= begin && at < end && !put_sample(c, g, s, at))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- specs */
+
+static bool is_declared(const clips_t *c, uint32_t manifest, uint32_t name)
+{
+	return c->manifest == HOB_NONE ||
+		   (manifest != HOB_NONE &&
+			hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PROPERTY, name) != HOB_NONE);
+}
+
+static bool put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint32_t name, double begin,
+						 double end)
+{
+	uint32_t spec;
+	hob_usd_layer *made = &c->u->layers[c->made];
+	if (!hob_usd_spec_add(c->u, made, to, HOB_USD_PROPERTY, name, &spec, c->err))
+		return false;
+	while (c->gathered_room <= spec) {
+		uint32_t had = c->gathered_room;
+		c->gathered = (gathered_t *)hob_usd_more(c->u->scratch, c->gathered, had, &c->gathered_room,
+												 sizeof *c->gathered);
+		if (!c->gathered)
+			return hob_fail_memory(c->err, c->u->scratch, "value clips");
+		memset(c->gathered + had, 0, (c->gathered_room - had) * sizeof *c->gathered);
+	}
+	return put_window(c, &c->gathered[spec], s, begin, end);
+}
+
+static bool put_spec(clips_t *c, uint32_t clip, uint32_t from, uint32_t manifest, uint32_t to, double begin,
+					 double end)
+{
+	const hob_usd_spec spec = c->u->layers[clip].specs[from];
+	const hob_usd_layer *layer = &c->u->layers[clip];
+	if (++c->work > HOB_LIMIT_KEYS)
+		return hob_fail(c->err, LIMIT, "value clips: more than %llu steps of work", HOB_LIMIT_KEYS);
+	for (uint32_t p = spec.first[HOB_USD_PROPERTY]; p != HOB_NONE; p = layer->specs[p].next) {
+		const hob_usd_value *value = hob_usd_field_get(layer, p, HOB_USD_T_timeSamples);
+		const hob_usd_samples *s =
+			value && value->kind == HOB_USD_SAMPLES ? (const hob_usd_samples *)value->data : NULL;
+		if (s && s->count > 0 && is_declared(c, manifest, layer->specs[p].name) &&
+			!put_property(c, s, to, layer->specs[p].name, begin, end))
+			return false;
+	}
+	for (uint32_t p = spec.first[HOB_USD_PRIM]; p != HOB_NONE; p = layer->specs[p].next) {
+		uint32_t child, name = layer->specs[p].name;
+		uint32_t declared = manifest == HOB_NONE
+								? HOB_NONE
+								: hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PRIM, name);
+		if (!hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PRIM, name, &child, c->err))
+			return false;
+		c->u->layers[c->made].specs[child].specifier = HOB_USD_OVER;
+		if (!put_spec(c, clip, p, declared, child, begin, end))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t spec_at(const hob_usd *u, uint32_t layer, hob_str path)
+{
+	uint32_t spec = 0;
+	for (size_t at = 1; layer != HOB_NONE && spec != HOB_NONE && at < path.len;) {
+		size_t slash = hob_str_find(path, HOB_STR("/"), at), end = slash == SIZE_MAX ? path.len : slash;
+		uint32_t name = hob_usd_known(u, hob_str_sub(path, at, end));
+		spec = name == HOB_NONE ? HOB_NONE : hob_usd_spec_find(&u->layers[layer], spec, HOB_USD_PRIM, name);
+		at = end + 1;
+	}
+	return layer == HOB_NONE ? HOB_NONE : spec;
+}
+
+static bool gather(clips_t *c, uint32_t to)
+{
+	uint32_t manifest = spec_at(c->u, c->manifest, c->prim);
+	for (uint32_t w = 0; w < c->active_count; w++) {
+		double begin = w == 0 ? -(double)INFINITY : c->active[w].from;
+		double end = w + 1 < c->active_count ? c->active[w + 1].from : (double)INFINITY;
+		uint32_t clip;
+		if (!(c->active[w].to >= 0) || c->active[w].to >= c->asset_count)
+			continue;
+		if (!hob_usd_layer_open(c->u, c->layer, c->assets[(size_t)c->active[w].to], &clip, c->err))
+			return false;
+		uint32_t from = spec_at(c->u, clip, c->prim);
+		if (from != HOB_NONE && !put_spec(c, clip, from, manifest, to, begin, end))
+			return false;
+	}
+	for (uint32_t i = 0; i < c->gathered_room; i++) {
+		const gathered_t *g = &c->gathered[i];
+		hob_usd_samples *s = g->count > 0 ? HOB_NEW(c->u->scratch, hob_usd_samples, 1) : NULL;
+		if (g->count == 0)
+			continue;
+		if (!s)
+			return hob_fail_memory(c->err, c->u->scratch, "value clips");
+		*s = (hob_usd_samples){g->count, g->times, g->values};
+		if (!hob_usd_field_set(c->u, &c->u->layers[c->made], i, HOB_USD_T_timeSamples,
+							   (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, s}, c->err))
+			return false;
+	}
+	return true;
+}
+
+bool hob_usd_value_clips(hob_usd *u, uint32_t layer, hob_str path, const hob_usd_entry *set, uint32_t *stack,
+						 uint32_t *spec, hob_error *err)
+{
+	clips_t c = {.u = u, .dictionary = &set->value, .layer = layer, .err = err};
+	hob_str id = hob_arena_printf(u->scratch, "clips '%.*s' of '%.*s' in '%.*s'", HOB_FMT(set->key),
+								  HOB_FMT(path), HOB_FMT(u->layers[layer].id));
+	*stack = HOB_NONE;
+	if (!id.data)
+		return hob_fail_memory(err, u->scratch, "value clips");
+	c.made = hob_name_map_get(&u->layer_map, id);
+	if (c.made == HOB_NONE) {
+		if (set->value.kind != HOB_USD_DICTIONARY)
+			return true;
+		if (!read_dictionary(&c))
+			return false;
+		if (c.prim.len < 2 || c.prim.data[0] != '/')
+			return true;
+		if (!hob_usd_layer_new(u, id, u->layers[layer].path, u->layers[layer].package, &c.made, err) ||
+			!hob_usd_spec_add(u, &u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips, spec, err))
+			return false;
+		u->layers[c.made].specs[*spec].specifier = HOB_USD_OVER;
+		if (!gather(&c, *spec))
+			return false;
+	}
+	*spec = hob_usd_spec_find(&u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips);
+	return hob_usd_stack_open(u, c.made, stack, err);
+}
