@@ -5,7 +5,7 @@
 enum { NESTED_INSTANCERS = 16 };
 
 typedef struct instancer {
-	const hob_usd_value *positions, *orientations, *scales, *kinds, *ids, *hidden;
+	const hob_usd_value *positions, *orientations, *scales, *kinds, *ids, *hidden, *inactive;
 	hob_str *prototypes;
 	uint32_t prototype_count;
 } instancer_t;
@@ -17,13 +17,18 @@ static double component_or(const hob_usd_value *value, uint32_t width, size_t el
 	return isfinite(number) ? number : fallback;
 }
 
+static bool lists(const hob_usd_value *ids, double id)
+{
+	for (size_t k = 0; ids && k < ids->count; k++)
+		if (hob_usd_component(ids, k) == id)
+			return true;
+	return false;
+}
+
 static bool is_hidden(const instancer_t *in, size_t i)
 {
 	double id = in->ids ? hob_usd_component(in->ids, i) : (double)i;
-	for (size_t k = 0; in->hidden && k < in->hidden->count; k++)
-		if (hob_usd_component(in->hidden, k) == id)
-			return true;
-	return false;
+	return lists(in->hidden, id) || lists(in->inactive, id);
 }
 
 static void place(const instancer_t *in, size_t i, hob_node *node)
@@ -66,7 +71,8 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 					  .scales = hob_usd_still(u, prim, HOB_STR("scales")),
 					  .kinds = hob_usd_still(u, prim, HOB_STR("protoIndices")),
 					  .ids = hob_usd_still(u, prim, HOB_STR("ids")),
-					  .hidden = hob_usd_still(u, prim, HOB_STR("invisibleIds"))};
+					  .hidden = hob_usd_still(u, prim, HOB_STR("invisibleIds")),
+					  .inactive = hob_usd_meta(u, prim, HOB_STR(""), HOB_USD_T_inactiveIds)};
 	if (context.instancers >= NESTED_INSTANCERS) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' is inside %d others; it is left out",
 					 HOB_FMT(prim->path), NESTED_INSTANCERS);
@@ -80,8 +86,9 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 		hob_usd_note(u, "instances-move",
 					 "instancer '%.*s' moves its instances; they stay as they are at first",
 					 HOB_FMT(prim->path));
-	if (in.hidden && in.hidden->count > 65536)
-		return hob_fail(err, LIMIT, "%zu hidden instances", in.hidden->count);
+	size_t left_out = (in.hidden ? in.hidden->count : 0) + (in.inactive ? in.inactive->count : 0);
+	if (left_out > 65536)
+		return hob_fail(err, LIMIT, "%zu hidden instances", left_out);
 	context.node = node;
 	context.instancers++;
 	for (size_t i = 0; in.kinds && i < in.kinds->count && in.kinds->width == 1; i++) {

@@ -86,11 +86,11 @@ static int list_skipped(const char *url, const char *text, bool json)
 						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
 			if (wanted && json)
 				print_json(file);
-			else if (wanted && srv_cli_text(file, "why")[0])
-				printf("skipped     %.*s\n            %s\n", HOB_FMT(path), srv_cli_text(file, "why"));
-			else if (wanted)
-				printf("skipped     %.*s\n            Hob does not read a %s; %s\n", HOB_FMT(path),
-					   srv_cli_text(file, "format"), srv_cli_text(file, "remedy"));
+			hob_buf why = {0};
+			srv_cli_put_skipped(&why, file);
+			if (wanted && !json)
+				printf("skipped     %.*s\n            %.*s\n", HOB_FMT(path), HOB_FMT(hob_buf_str(&why)));
+			hob_buf_release(&why);
 			listed += wanted;
 			hob_buf_release(&full);
 		}

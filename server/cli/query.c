@@ -229,6 +229,43 @@ static void suggest_assets(const char *who, const char *url, const char *name)
 	}
 }
 
+void srv_cli_put_skipped(hob_buf *to, const cJSON *file)
+{
+	const char *why = srv_cli_text(file, "why");
+	if (why[0])
+		hob_buf_printf(to, "%s", why);
+	else
+		hob_buf_printf(to, "Hob does not read a %s; %s", srv_cli_text(file, "format"),
+					   srv_cli_text(file, "remedy"));
+}
+
+/* Says why a file is no asset; false when it is not skipped. */
+static bool tell_skipped(const char *who, const char *url, hob_str name)
+{
+	int code = EXIT_GOOD;
+	bool told = false;
+	cJSON *roots = srv_cli_ask_json(who, url, "/api/v1/roots", false, &code);
+	const cJSON *root, *file;
+	hob_buf full = {0}, why = {0};
+	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
+	{
+		cJSON_ArrayForEach(file, srv_cli_member(root, "skipped_files"))
+		{
+			hob_buf_clear(&full);
+			hob_buf_printf(&full, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
+			if (told || !hob_str_equal(hob_buf_str(&full), name))
+				continue;
+			told = true;
+			srv_cli_put_skipped(&why, file);
+			fprintf(stderr, "%s: '%.*s' is skipped: %.*s\n", who, HOB_FMT(name), HOB_FMT(hob_buf_str(&why)));
+		}
+	}
+	hob_buf_release(&full);
+	hob_buf_release(&why);
+	cJSON_Delete(roots);
+	return told;
+}
+
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
 {
 	hob_buf target = {0};
@@ -240,9 +277,11 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 	const cJSON *first = cJSON_GetArrayItem(srv_cli_member(root, "items"), 0);
 	snprintf(id, 32, "%s", srv_cli_text(first, "id"));
 	if (root && id[0] == 0) {
-		fprintf(stderr, "%s: there is no asset '%s'", who, name);
-		suggest_assets(who, url, name);
 		*code = EXIT_USAGE;
+		if (!tell_skipped(who, url, hob_str_of(name))) {
+			fprintf(stderr, "%s: there is no asset '%s'", who, name);
+			suggest_assets(who, url, name);
+		}
 	}
 	cJSON_Delete(root);
 	return id[0] != 0;

@@ -33,7 +33,9 @@ const char *srv_cli_count(double number, const char *word, char out[48]);
  * stdout as it is, and NULL is returned with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
-/* The id of the asset "root/path"; false after a message that names assets of nearly that name. */
+/* Why a file of a root's skipped_files is skipped, as a sentence. */
+void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
+/* The id of the asset "root/path"; false after a message: why the file is skipped, or which assets have nearly that name. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
 /* Everything known about one asset. */
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);

@@ -1,9 +1,10 @@
 """USD by counters: a saved layer cooks the stages that it reaches and no others; a picture inside a package; variants as profiles."""
 import io
 import json
+import subprocess
 import zipfile
 
-from hobtest import Daemon, Scenario, main, png, until
+from hobtest import HOB, Daemon, Scenario, main, png, until
 
 QUAD = """def Mesh "M" { int[] faceVertexCounts = [4]
 int[] faceVertexIndices = [0, 1, 2, 3]
@@ -63,6 +64,9 @@ class Stages(Scenario):
             self.assertEqual(states, {f"art/{name}.usda": "fresh" for name in ("parts/base", "unrelated", *(f"stage{i}" for i in range(5)))})
             skipped = daemon.get("/api/v1/roots").json()["items"][0]["skipped_files"]
             self.assertEqual([file["path"] for file in skipped], ["parts/override.usda"])
+            why = subprocess.run([HOB, "why", "art/parts/override.usda", "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True, check=False)
+            self.assertIn("'art/parts/override.usda' is skipped: the stage draws nothing", why.stderr)
+            self.assertIn("a layer of materials or overrides is cooked with the stage that uses it", why.stderr)
             # The layer is an asset too, for it draws something itself.
             self.assertEqual(self.cooks(daemon, lambda: self.put("parts/base.usda", layer(QUAD % 3))), 6)
             self.assertEqual(self.cooks(daemon, lambda: self.put("unrelated.usda", layer(QUAD % 4))), 1)

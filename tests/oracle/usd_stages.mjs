@@ -180,6 +180,34 @@ const drawing = [
 	].map(([type, inside, from, to, half]) => [`a ${type.toLowerCase()} has its measures`, stage(W(`def ${type} "C" { ${inside} }`), 'metersPerUnit = 1'), ['stage.usda', from, to], { drawn: false, expect: reaches(half) }]),
 ];
 
+/* ---- what this build of OpenUSD does not draw: the schemas' definitions, worked out by hand */
+
+const instancer = (inside) => stage(W(`def PointInstancer "I" { point3f[] positions = [(0, 0, 0), (5, 0, 0), (9, 0, 0)]
+int[] protoIndices = [0, 1, 0]
+rel prototypes = [</W/I/P>, </W/I/Q>]
+${inside}${square('P')}${square('Q', 0, '', 2)} }`), 'metersPerUnit = 1');
+const corners = (draws) => (draws ?? []).map(({ at }) => [Math.min(...at.filter((_, i) => i % 3 === 0)), Math.max(...at.filter((_, i) => i % 3 === 0))]);
+const spans = (wanted) => ({ draws }) => (JSON.stringify(corners(draws).map((one) => one.map((x) => Math.round(x * 1e4) / 1e4)).sort((a, b) => a[0] - b[0])) === JSON.stringify(wanted) ? null : `spans ${JSON.stringify(corners(draws))}`);
+const near = (a, b) => Math.abs(a - b) < 1e-4 * Math.max(1, Math.abs(b));
+
+const byHand = [
+	['an instancer places its prototypes', instancer(''), ['stage.usda', '[0, 1, 0]', '[0, 0, 0]'], { expect: spans([[0, 1], [5, 7], [9, 10]]) }],
+	['instances turn and are scaled', instancer('quath[] orientations = [(1, 0, 0, 0), (0, 0, 0, 1), (1, 0, 0, 0)]\nfloat3[] scales = [(1, 1, 1), (2, 1, 1), (3, 1, 1)]\n'), ['stage.usda', '(2, 1, 1)', '(1, 1, 1)'], { expect: spans([[0, 1], [1, 5], [9, 12]]) }],
+	['instances are hidden by their ids', instancer('int64[] ids = [7, 8, 9]\nint64[] invisibleIds = [8]\n'), ['stage.usda', 'invisibleIds = [8]', 'invisibleIds = [9]'], { expect: spans([[0, 1], [9, 10]]) }],
+	['instances are switched off by their ids', { 'stage.usda': instancer('')['stage.usda'].replace('def PointInstancer "I"', 'def PointInstancer "I" (inactiveIds = [1])') }, ['stage.usda', 'inactiveIds = [1]', 'inactiveIds = [0]'], { expect: spans([[0, 1], [9, 10]]) }],
+	['a camera has its field of view', stage(W(`${square('M')}def Camera "C" { float focalLength = 50\nfloat horizontalAperture = 36\nfloat verticalAperture = 24 }`)), ['stage.usda', 'focalLength = 50', 'focalLength = 35'],
+		{ expect: ({ cameras }) => (near(cameras?.[0]?.[1], 2 * Math.atan(24 / 100)) && near(cameras[0][2], 1.5) ? null : `camera ${cameras}`) }],
+	['a distant light has its exposure', stage(W(`${square('M')}def DistantLight "L" { float inputs:intensity = 3\nfloat inputs:exposure = 2 }`)), ['stage.usda', 'exposure = 2', 'exposure = 1'],
+		{ expect: ({ lights }) => (near(lights?.[0]?.[1], 12) ? null : `light ${lights}`) }],
+	['linear curves are lines', stage(W('def BasisCurves "C" { uniform token type = "linear"\nint[] curveVertexCounts = [3, 2]\npoint3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (3, 0, 0), (4, 0, 0)] }'), 'metersPerUnit = 1'), ['stage.usda', '[3, 2]', '[2, 3]'],
+		{ expect: ({ draws }) => (draws?.[0]?.topology === 1 && JSON.stringify(draws[0].at) === '[0,0,0,1,0,0,1,0,0,1,1,0,3,0,0,4,0,0]' ? null : `curve ${JSON.stringify(draws)}`) }],
+	['points are points', stage(W('def Points "P" { point3f[] points = [(0, 0, 0), (1, 2, 3)] }'), 'metersPerUnit = 1'), ['stage.usda', '(1, 2, 3)', '(1, 2, 4)'],
+		{ expect: ({ draws }) => (JSON.stringify(draws?.[0]?.at) === '[0,0,0,1,2,3]' ? null : `points ${JSON.stringify(draws)}`) }],
+	['a texture reads the primvar that is named', stage(W(bound('M', 0, '/W/L').replace('rel material', 'texCoord2f[] primvars:other = [(0, 0), (4, 0), (4, 4), (0, 4)] (interpolation = "vertex")\nrel material') + look('L', 'color3f inputs:diffuseColor.connect = </W/L/T.outputs:rgb>', `def Shader "T" { uniform token info:id = "UsdUVTexture"\nasset inputs:file = @a.png@\nfloat2 inputs:st.connect = </W/L/R.outputs:result>\nfloat3 outputs:rgb }
+def Shader "R" { uniform token info:id = "UsdPrimvarReader_float2"\nstring inputs:varname = "other"\nfloat2 outputs:result }`))), ['stage.usda', 'varname = "other"', 'varname = "none"'],
+		{ expect: ({ draws }) => (Math.max(...(draws?.[0]?.uv ?? [])) === 4 ? null : `uv ${draws?.[0]?.uv}`) }],
+].map(([name, files, without, more]) => [name, files, without, { drawn: false, ...more }]);
+
 /* ---- primvars */
 
 const primvars = [
@@ -220,4 +248,4 @@ function reaches(half) {
 	return ({ bounds }) => (bounds?.every((value, k) => Math.abs(value - (k < 3 ? -half[k] : half[k - 3])) < 1e-5) ? null : `reaches ${bounds}`);
 }
 
-export const stages = [...composition, ...time, ...valueClips, ...transforms, ...drawing, ...primvars, ...materials].map(([name, files, without, more]) => ({ name, files, without, ...more }));
+export const stages = [...composition, ...time, ...valueClips, ...transforms, ...drawing, ...byHand, ...primvars, ...materials].map(([name, files, without, more]) => ({ name, files, without, ...more }));
