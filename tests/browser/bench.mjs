@@ -26,9 +26,10 @@ export function missing() {
 	return null;
 }
 
-/** port 0: any free one. `stop` ends it in good order. */
+/** port 0: any free one. `stop` ends it in good order. HOB_WEB_ROOT=DIR takes the pages from there. */
+const pages = process.env.HOB_WEB_ROOT ? ['--web-root', process.env.HOB_WEB_ROOT] : [];
 export async function startDaemon(roots, cache, wanted = 0, options = []) {
-	const child = spawn(hob, ['serve', ...roots, '--listen', `127.0.0.1:${wanted}`, '--cache', cache, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const child = spawn(hob, ['serve', ...roots, '--listen', `127.0.0.1:${wanted}`, '--cache', cache, ...pages, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
 	const port = await new Promise((resolve, reject) => {
 		let text = '';
 		const read = (chunk) => {

@@ -133,6 +133,41 @@ window.drawCooked = async (name, options) => {
 	return { ...compare(reference.pixels, pixels), png, problems };
 };
 
+/* Every vertex of a source as three.js loads it, in each pose, through the camera of that pose: its box, and the part of the view
+ * from -1 to 1 that it takes. poses: [{clip, time, camera}], camera = projection * view, column by column. */
+window.sourceBounds = async (url, poses) => {
+	const { scene, animations } = await sourceLoader.loadAsync(url);
+	return poses.map(({ clip, time, camera }) => {
+		const mixer = new THREE.AnimationMixer(scene);
+		if (clip >= 0) mixer.clipAction(animations[clip]).play();
+		mixer.setTime(time);
+		scene.updateMatrixWorld(true);
+		const box = new THREE.Box3();
+		const view = new THREE.Box3();
+		const through = new THREE.Matrix4().fromArray(camera);
+		const at = new THREE.Vector3();
+		const own = new THREE.Matrix4();
+		scene.traverse((object) => {
+			const position = object.geometry?.attributes.position;
+			if (!position) return;
+			object.skeleton?.update();
+			for (let instance = 0; instance < (object.isInstancedMesh ? object.count : 1); instance++) {
+				if (object.isInstancedMesh) object.getMatrixAt(instance, own);
+				else own.identity();
+				own.premultiply(object.matrixWorld);
+				for (let i = 0; i < position.count; i++) {
+					if (object.isMesh) object.getVertexPosition(i, at);
+					else at.fromBufferAttribute(position, i);
+					box.expandByPoint(at.applyMatrix4(own));
+					view.expandByPoint(at.applyMatrix4(through));
+				}
+			}
+		});
+		mixer.stopAllAction();
+		return { box: [box.min.toArray(), box.max.toArray()], view: [view.min.toArray(), view.max.toArray()] };
+	});
+};
+
 /* Loaders of other formats make other materials and leave units as they are: shapes are compared, by their normals. */
 let foreign = null;
 

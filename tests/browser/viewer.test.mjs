@@ -160,7 +160,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 					for (const value of [position, quaternion, scale]) value.fromArray(value.toArray().map(Math.fround));
 				});
 				if (m.clip !== undefined) v.clips.choose(m.clip, { time: m.time });
-				v.stage.fit(v.box);
+				v.stage.fit(v.model, v.box);
 				const out = { source: v.capture('source', m.side), cooked: v.capture('cooked', m.side), problems: v.problems };
 				await v.setCompare(false);
 				return out;

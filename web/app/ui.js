@@ -99,7 +99,8 @@ export function Resource({ from, children, loading }) {
 
 export const Panel = ({ title, note, actions, children, className = '', id }) =>
 	html`<section class="panel ${className}" aria-labelledby=${id}>
-	<header><h2 id=${id}>${title}${note && html` <small>${note}</small>`}</h2>${actions}</header>${children}</section>`;
+	<header><h2 id=${id}>${title}${(note || note === 0) && html` <small>${note}</small>`}</h2>
+		${actions}</header>${children}</section>`;
 
 export function CopyButton({ value, label = text.copy }) {
 	const [done, set] = useState(false);

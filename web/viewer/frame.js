@@ -1,56 +1,92 @@
-import { Box3, Vector3 } from 'three';
+import { Box3, Matrix4, Vector3 } from 'three';
 
-/* Vertices that are looked at in a mesh that bends; of larger ones every n-th. */
+/* Vertices that are looked at in a mesh that bends, or in the instances of one; of more, every n-th. */
 const posedMost = 20000;
-const point = new Vector3();
+const stiffMost = 200000;
 
-function expandByPose(box, mesh) {
-	const { count } = mesh.geometry.attributes.position;
-	const step = Math.max(1, Math.ceil(count / posedMost));
-	for (let i = 0; i < count; i += step) box.expandByPoint(mesh.getVertexPosition(i, point)
-			.applyMatrix4(mesh.matrixWorld));
+const point = new Vector3();
+const place = new Matrix4();
+
+function visitMesh(mesh, visit) {
+	const { position } = mesh.geometry.attributes;
+	const bends = mesh.isSkinnedMesh || mesh.morphTargetInfluences?.length > 0;
+	const step = Math.max(1, Math.ceil(position.count / (bends ? posedMost : stiffMost)));
+	for (let i = 0; i < position.count; i += step) {
+		if (bends) mesh.getVertexPosition(i, point);
+		else point.fromBufferAttribute(position, i);
+		visit(point.applyMatrix4(mesh.matrixWorld));
+	}
+}
+
+/* Where all vertices of all instances would be too many, the corners of each instance's box stand for it. */
+function visitInstances(mesh, visit) {
+	const { geometry } = mesh;
+	const { position } = geometry.attributes;
+	const corners = mesh.count * position.count > stiffMost;
+	if (corners && !geometry.boundingBox) geometry.computeBoundingBox();
+	const { min, max } = geometry.boundingBox ?? {};
+	for (let instance = 0; instance < mesh.count; instance++) {
+		mesh.getMatrixAt(instance, place);
+		place.premultiply(mesh.matrixWorld);
+		for (let i = 0; i < (corners ? 8 : position.count); i++) {
+			if (corners) point.set(i & 1 ? max.x : min.x, i & 2 ? max.y : min.y, i & 4 ? max.z : min.z);
+			else point.fromBufferAttribute(position, i);
+			visit(point.applyMatrix4(place));
+		}
+	}
+}
+
+/* Calls visit(vertex) for what is drawn of a model now: skins in their pose, morph targets at their weights, every
+ * instance, no hidden part. The vertex is changed by the next call. */
+function visitVertices(model, visit) {
+	model.updateMatrixWorld(true);
+	model.traverseVisible((object) => {
+		if (!object.geometry?.attributes?.position) return;
+		(object.isInstancedMesh ? visitInstances : visitMesh)(object, visit);
+	});
 }
 
 /**
- * The box of a model as it is drawn now: skins in their pose, morph targets at their weights, every instance.
- * three's Box3.setFromObject takes bones that have not been updated yet, and targets at their maximum.
+ * The box of a model as it is drawn now. three's Box3.setFromObject takes bones that have not been updated yet, and
+ * morph targets at their maximum.
  */
 export function boxOf(model) {
 	const box = new Box3();
-	const own = new Box3();
-	model.updateMatrixWorld(true);
-	model.traverse((object) => {
-		if (!object.geometry?.attributes?.position) return;
-		if (object.isSkinnedMesh || object.morphTargetInfluences?.length) return expandByPose(box, object);
-		if (object.isInstancedMesh) {
-			object.computeBoundingBox();
-			own.copy(object.boundingBox);
-		} else {
-			if (!object.geometry.boundingBox) object.geometry.computeBoundingBox();
-			own.copy(object.geometry.boundingBox);
-		}
-		if (!own.isEmpty()) box.union(own.applyMatrix4(object.matrixWorld));
-	});
+	visitVertices(model, (vertex) => box.expandByPoint(vertex));
 	return box;
 }
 
 /**
- * How far from the centre of `box` a camera must be that looks along -`direction` (a unit vector, y up) so that the box
- * fills `share` of its view in the tighter of both axes.
+ * Where a camera must be that looks along -`direction` (a unit vector, y up) so that what is drawn of `model` is in the
+ * middle of its view and fills `share` of it in the tighter of both axes: {from, to}; null where nothing is drawn.
+ *
+ * A vertex at (x, y, z) of the camera's axes stays inside while |x - cx| and |y - cy| are at most (cz - z) * slope.
+ * Each of the four edges is a maximum over all vertices, and two that face each other meet in one place of the camera.
  * @param {number} half tangent of half the vertical angle of view
  */
-export function distanceFor(box, direction, half, aspect, share = 0.9) {
+export function frameOf(model, direction, half, aspect, share = 0.9) {
 	const right = new Vector3(0, 1, 0).cross(direction);
 	if (right.lengthSq() < 1e-12) right.set(1, 0, 0);
 	right.normalize();
 	const up = direction.clone().cross(right);
-	const center = box.getCenter(new Vector3());
-	let away = 0;
-	for (let corner = 0; corner < 8; corner++) {
-		point.set(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y,
-			corner & 4 ? box.max.z : box.min.z).sub(center);
-		const across = Math.max(Math.abs(point.dot(up)), Math.abs(point.dot(right)) / aspect);
-		away = Math.max(away, across / (half * share) + point.dot(direction));
-	}
-	return away;
+	const tall = half * share;
+	const wide = tall * aspect;
+	let [rightEdge, leftEdge, upperEdge, lowerEdge, near] = Array(5).fill(-Infinity);
+	let far = Infinity;
+	visitVertices(model, (vertex) => {
+		const z = vertex.dot(direction);
+		const x = vertex.dot(right);
+		const y = vertex.dot(up);
+		near = Math.max(near, z);
+		far = Math.min(far, z);
+		rightEdge = Math.max(rightEdge, z * wide + x);
+		leftEdge = Math.max(leftEdge, z * wide - x);
+		upperEdge = Math.max(upperEdge, z * tall + y);
+		lowerEdge = Math.max(lowerEdge, z * tall - y);
+	});
+	if (!(near >= far)) return null;
+	const [cx, cy] = [(rightEdge - leftEdge) / 2, (upperEdge - lowerEdge) / 2];
+	const cz = Math.max((rightEdge + leftEdge) / (2 * wide), (upperEdge + lowerEdge) / (2 * tall));
+	const at = (z) => new Vector3().addScaledVector(right, cx).addScaledVector(up, cy).addScaledVector(direction, z);
+	return { from: at(cz), to: at((near + far) / 2) };
 }

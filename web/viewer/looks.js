@@ -202,6 +202,24 @@ export function makeGrid(box, color) {
 	return grid;
 }
 
+/** Takes the materials off a loaded model or a helper; what is freed with it later are copies that were never drawn. */
+export function takeMaterials(root) {
+	const copies = new Map();
+	const swap = (material) => {
+		if (!copies.has(material)) copies.set(material, material.clone());
+		return copies.get(material);
+	};
+	root.traverse((object) => {
+		if (!object.material) return;
+		object.material = swap(object.material);
+		const { hob } = object.userData;
+		if (!hob) return;
+		hob.material = swap(hob.material);
+		for (const [name, material] of Object.entries(hob.variants)) hob.variants[name] = swap(material);
+	});
+	return [...copies.keys()];
+}
+
 /** Frees a helper that was made here. */
 export function disposeHelper(helper) {
 	helper?.removeFromParent();

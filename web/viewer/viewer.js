@@ -3,7 +3,8 @@
  *
  *     const viewer = await mountViewer(element, { asset, events, signal });
  *
- * asset: an item of /api/v1/assets. events.listen(callback) gives {kind, data} of the event stream and returns its end.
+ * asset: an item of /api/v1/assets; its `poster`, the address of a small picture, is shown until the model is there.
+ * events.listen(callback) gives {kind, data} of the event stream and returns its end.
  * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays;
  * the page around it tells why.
  */
@@ -14,7 +15,7 @@ import { Clips } from './clips.js';
 import { button, choice, h, slider, toggle } from './dom.js';
 import { boxOf } from './frame.js';
 import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton,
-	showMeshlets } from './looks.js';
+	showMeshlets, takeMaterials } from './looks.js';
 import { TextureInspector, materialSection } from './materials.js';
 import { costSection, factSection, levelSection, lightSection, measureLevels, morphSection } from './panel.js';
 import { readPlace, writePlace } from './place.js';
@@ -23,6 +24,7 @@ import { text } from './text.js';
 import { Tree } from './tree.js';
 
 const turnStep = Math.PI / 24;
+const POSTER = 128; /* pixels; the sign that stands for a picture not drawn yet is another size */
 const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
 
 class Viewer {
@@ -60,7 +62,9 @@ class Viewer {
 		this.divider = h('div', { class: 'viewer-divider', hidden: true });
 		this.clips = new Clips(() => this.changed());
 		this.tree = new Tree(() => this.drawPicked());
-		this.stageHost = h('div', { class: 'viewer-stage' }, this.divider, this.says, this.alert);
+		this.poster = h('img', { class: 'viewer-poster', src: this.asset.poster, alt: '', hidden: true });
+		this.poster.addEventListener('load', () => (this.poster.hidden = this.poster.naturalWidth !== POSTER));
+		this.stageHost = h('div', { class: 'viewer-stage' }, this.poster, this.divider, this.says, this.alert);
 		this.panel = h('div', { class: 'viewer-panel' });
 		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
 			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
@@ -120,13 +124,17 @@ class Viewer {
 			this.model = model;
 			this.stage.models.add(model);
 			this.says.textContent = '';
+			this.stage.fit(model, boxOf(model));
+			const place = readPlace(new URLSearchParams(location.search).get('view'));
+			if (!place) this.stage.draw(); /* the picture first, then all that is said about it */
+			this.poster.remove();
 			this.adopt();
-			this.stage.fit(this.box);
-			this.openPlace(readPlace(new URLSearchParams(location.search).get('view')));
+			this.openPlace(place);
 			this.drawGrid();
 		} catch (error) {
 			if (this.ended) return;
 			this.says.textContent = '';
+			this.poster.remove();
 			this.showError(error, text.notFetched);
 		}
 	}
@@ -182,7 +190,7 @@ class Viewer {
 			this.hideError();
 			this.adopt();
 			if (morphs) this.morphs?.setValues(morphs);
-			this.stage.follow(this.box);
+			this.stage.follow(this.model, this.box);
 			this.drawGrid();
 			this.say(text.updated(clock(Date.now())));
 			if (this.source) await this.setCompare(true, true);
@@ -270,7 +278,7 @@ class Viewer {
 	}
 
 	setBounds(on) {
-		this.setHelper('bounds', on ? makeBounds(this.model, this.box) : null);
+		this.setHelper('bounds', on ? makeBounds(this.model, boxOf(this.model)) : null);
 	}
 
 	setSkeleton(on) {
@@ -438,7 +446,8 @@ class Viewer {
 
 	fit() {
 		if (this.stage.through) this.lookThrough(-1);
-		this.stage.fit(this.box, false);
+		this.box = boxOf(this.model);
+		this.stage.fit(this.model, this.box, false);
 	}
 
 	savePicture() {
@@ -484,8 +493,14 @@ class Viewer {
 		this.unlisten?.();
 		this.loader.abort();
 		this.undoMeshlets();
-		for (const name of Object.keys(this.helpers)) disposeHelper(this.helpers[name]);
-		if (this.model) disposeContent(this.model);
+		for (const helper of Object.values(this.helpers).filter(Boolean)) {
+			this.stage.retire(takeMaterials(helper));
+			disposeHelper(helper);
+		}
+		if (this.model) {
+			this.stage.retire(takeMaterials(this.model));
+			disposeContent(this.model);
+		}
 		if (this.source) this.compareModule.disposeSource(this.source);
 		this.inspector?.dispose();
 		this.looks.dispose();
