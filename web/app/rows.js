@@ -5,6 +5,7 @@
  * alone, a thousand rows at a time. After a change the pages in view are read again from the cursor of the first
  * one, so that what is looked at stays where it is; later cursors are forgotten. */
 import { get, query } from './api.js';
+import { know } from './known.js';
 
 const PAGE = 100;
 const SKIP = 10; /* pages of one jump: the interface gives 1000 rows at most */
@@ -97,6 +98,7 @@ export class Rows {
 		}
 		const { items, next, total } = await this.read(page, 1, this.fields);
 		this.pages.set(page, items);
+		know(items);
 		/* What was under way when something changed may be from before. */
 		if (turn === this.turn) this.outdated.delete(page);
 		else this.outdated.add(page);

@@ -15,6 +15,10 @@ listen(({ kind, data }) => {
 	waiting.get(data.id)?.();
 });
 
+/** Where the small picture of an asset is as it was cooked last. */
+export const thumbAddress = (asset, size = 128) =>
+	`/api/v1/assets/${asset.id}/thumbnail?size=${size}&rev=${asset.rev}.${drawn.get(asset.id) ?? 0}`;
+
 export function Thumb({ asset, size = 128 }) {
 	const [wanted, want] = useState(false);
 	const [failed, fail] = useState(false);
@@ -31,6 +35,6 @@ export function Thumb({ asset, size = 128 }) {
 	}, [asset.id, asset.rev]);
 	const there = wanted && !failed && asset.bytes.cooked > 0;
 	return html`<span class="thumb">${there ? html`<img
-			src=${`/api/v1/assets/${asset.id}/thumbnail?size=${size}&rev=${asset.rev}.${drawn.get(asset.id) ?? 0}`}
+			src=${thumbAddress(asset, size)}
 			alt="" width="36" height="36" onError=${() => fail(true)} />` : html`<${Icon} name="assets" />`}</span>`;
 }

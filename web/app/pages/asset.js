@@ -7,6 +7,8 @@ import { listen } from '../live.js';
 import { useResource, useTitle } from '../hooks.js';
 import { ActionButton, Breakable, Empty, Icon, Loading, Resource, State, stateOf, Time } from '../ui.js';
 import { Fault } from '../fault.js';
+import { idOf } from '../known.js';
+import { thumbAddress } from '../thumb.js';
 import { Files } from './asset_files.js';
 import { Deps } from './asset_deps.js';
 import { AssetSettings } from './asset_settings.js';
@@ -25,7 +27,8 @@ function Viewer({ asset }) {
 		setError(null);
 		import('../../viewer/viewer.js')
 			.then(({ mountViewer }) => stop.signal.aborted
-					|| mountViewer(place.current, { asset, events: { listen }, signal: stop.signal }))
+					|| mountViewer(place.current,
+						{ asset: { ...asset, poster: thumbAddress(asset) }, events: { listen }, signal: stop.signal }))
 			.catch((reason) => stop.signal.aborted || setError(reason));
 		return () => {
 			stop.abort();
@@ -116,9 +119,10 @@ function Page({ asset, query }) {
 
 export function Asset({ below, query }) {
 	const mine = (event) => event.kind === 'asset' && (event.data.asset === below || event.data.id === query.id);
-	const found = useResource(query.id ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`,
+	const known = query.id ?? idOf(below);
+	const found = useResource(known ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`,
 		{ on: mine });
-	const id = query.id ?? found.data?.items[0]?.id;
+	const id = known ?? found.data?.items[0]?.id;
 	const asset = useResource(id && `/api/v1/assets/${id}`,
 		{ on: (event) => ['asset', 'job'].includes(event.kind)
 			&& (event.data.id === id || event.data.asset === below) });
