@@ -1,6 +1,6 @@
 /* Numbers of the dashboard against the truth, where more was cooked than one page of jobs holds. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { missing, project, withoutDashboard } from './bench.mjs';
@@ -88,6 +88,41 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await page.getByText('No problems').waitFor();
 		await page.waitForFunction(() => document.querySelector('link[rel=icon]').href.endsWith('/favicon.ico'));
 		await assertAccessible(page);
+	});
+
+	test('whoever asked for it is notified of a new problem while looking elsewhere, and led to it', async () => {
+		const other = await studio.newPage('/ui/errors');
+		await other.context().grantPermissions(['notifications', 'clipboard-read', 'clipboard-write']);
+		await other.evaluate(() => {
+			globalThis.shown = [];
+			const granted = { permission: 'granted', requestPermission: async () => 'granted' };
+			globalThis.Notification = Object.assign(class {
+				constructor(title, { body, tag }) {
+					globalThis.shown.push({ title, body, tag, press: () => this.onclick() });
+				}
+
+				close() {}
+			}, granted);
+			Object.defineProperty(document, 'hidden', { configurable: true, get: () => globalThis.away ?? false });
+		});
+		await other.getByLabel('Notify me of new problems').check();
+		studio.save('seen.obj', 'nothing\n');
+		await other.locator('article.problem', { hasText: 'art/seen.obj' }).waitFor();
+		assert.equal(await other.evaluate(() => globalThis.shown.length), 0, 'who looks at the page needs no notification');
+		await other.evaluate(() => (globalThis.away = true));
+		studio.save('unseen.obj', 'nothing\n');
+		await other.waitForFunction(() => globalThis.shown.length === 1);
+		assert.deepEqual(await other.evaluate(() => [globalThis.shown[0].title, globalThis.shown[0].tag]), ['unseen.obj could not be cooked', 'art/unseen.obj']);
+		await other.evaluate(() => {
+			globalThis.away = false;
+			globalThis.shown[0].press();
+		});
+		await other.getByRole('heading', { name: 'unseen.obj' }).waitFor();
+		await other.goto(`${studio.origin}/ui/errors`);
+		await other.getByLabel('Notify me of new problems').uncheck();
+		await other.close();
+		for (const name of ['seen', 'unseen']) rmSync(join(studio.art, `${name}.obj`));
+		await studio.sync();
 	});
 
 	test('the list sorts by every column, shows why something failed, and finds words in any order', async () => {

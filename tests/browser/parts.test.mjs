@@ -10,7 +10,14 @@ import { assertAccessible, openStudio } from './studio.mjs';
 const path = JSON.stringify(join(project, 'tests/integration'));
 const run = (lines) => execFileSync('python3', ['-c', `import sys; sys.path.insert(0, ${path}); import robot, hobtest\n${lines}`]);
 const model = (name) => readFileSync(join(project, 'tests/data/models/simple', name));
+/* A square of a metre whose UVs run so often over a picture of 16 texels that there are so many texels a metre. */
+const square = (name, texels) => ({
+	[`${name}.obj`]: `mtllib ${name}.mtl\nusemtl m\n${['0 0', '1 0', '1 1', '0 1'].map((at) => `v ${at} 0\n`).join('')}${
+		[[0, 0], [1, 0], [1, 1], [0, 1]].map(([u, v]) => `vt ${u * texels / 16} ${v * texels / 16}\n`).join('')}f 1/1 2/2 3/3 4/4\n`,
+	[`${name}.mtl`]: 'newmtl m\nmap_Kd tile.png\n',
+});
 const files = {
+	...square('coarse', 64), ...square('fine', 4096), 'tile.png': run('sys.stdout.buffer.write(hobtest.png(90, 90, 90, 16))'),
 	'robot.gltf': run('sys.stdout.write(robot.text(robot.model()))'), 'box.glb': model('BoxVertexColors.glb'), 'spot.obj': model('spot.obj'),
 	'color.png': run('sys.stdout.buffer.write(hobtest.png(200, 40, 40))'),
 	'normal.png': run('sys.stdout.buffer.write(hobtest.png(128, 50, 220))'),
@@ -94,6 +101,35 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await page.getByRole('button', { name: 'Normals as lines' }).click();
 		assert.ok(await viewer((v) => v.helpers.normals.children.length) > 0);
 		await assertAccessible(page);
+	});
+
+	test('texel density and overdraw are told by colour', async () => {
+		/* The colour in the middle of what is drawn. */
+		const middle = () => viewer((v) => {
+			v.stage.draw();
+			const gl = v.stage.renderer.getContext();
+			const pixel = new Uint8Array(4);
+			gl.readPixels(gl.drawingBufferWidth / 2, gl.drawingBufferHeight / 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+			return [...pixel];
+		});
+		const look = (name) => page.locator('.viewer-tools select').first().selectOption(name);
+		await go('coarse.obj');
+		await look('density');
+		await page.getByText('Texels of base colour a metre: blue 64, green 512, red 4,096').waitFor();
+		const [r, , b] = await middle();
+		assert.ok(b > 2 * r, `64 texels a metre are blue: ${await middle()}`);
+		await look('overdraw');
+		const once = (await middle())[0];
+		assert.ok(once > 20 && once < 140, `drawn once: ${once}`);
+		await go('fine.obj');
+		await look('density');
+		const [red, , blue] = await middle();
+		assert.ok(red > 2 * blue, `4,096 texels a metre are red: ${await middle()}`);
+		await assertAccessible(page);
+		await look('material');
+		assert.equal(await page.locator('.viewer-legend').innerText(), '');
+		await go('robot.gltf');
+		await look('colors');
 	});
 
 	test('frames are stepped through, two clips are blended, and a link opens the same view', async () => {

@@ -38,6 +38,10 @@ export const text = {
 		onTitle: 'Changes appear here by themselves', offTitle: 'What you see may be out of date',
 	},
 	theme: { label: 'Colours', system: 'As the system', light: 'Light', dark: 'Dark' },
+	notify: {
+		label: 'Notify me of new problems while I look elsewhere', failed: (name) => `${name} could not be cooked`,
+		refused: 'This browser does not allow it: its settings for this page decide.',
+	},
 	work: {
 		label: 'Cooking', of: (done, total) => `${done} of ${total} done`, rate: (count) => `${count} a minute`,
 		left: (time) => `about ${time} left`, failed: (count) => `${count} failed`,

@@ -1,5 +1,6 @@
 /* Ways to look at a model other than with its materials, and the helpers drawn around it. */
 import * as THREE from 'three';
+import { makeDensity } from './density.js';
 import { VertexNormalsHelper } from 'three/addons/helpers/VertexNormalsHelper.js';
 
 function makeChecker() {
@@ -43,6 +44,9 @@ export class Looks {
 			map.channel = 1;
 			return new THREE.MeshStandardMaterial({ map, roughness: 0.9, metalness: 0, side: THREE.DoubleSide });
 		},
+		density: makeDensity,
+		overdraw: () => new THREE.MeshBasicMaterial({ color: 0x301808, blending: THREE.AdditiveBlending,
+				transparent: true, depthTest: false, depthWrite: false, toneMapped: false, side: THREE.DoubleSide }),
 		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0,
 				side: THREE.DoubleSide }),
 	};
@@ -158,10 +162,11 @@ export function makeNormals(group, whole) {
 
 /** Which looks this model has anything to show for. */
 export function looksOf(group) {
-	const has = { colors: false, uv2: false };
+	const has = { colors: false, uv2: false, density: false };
 	group.traverse(({ geometry }) => {
 		has.colors ||= Boolean(geometry?.attributes.color);
 		has.uv2 ||= Boolean(geometry?.attributes.uv1);
+		has.density ||= Boolean(geometry?.attributes.uv);
 	});
 	return (look) => has[look] ?? true;
 }

@@ -56,6 +56,8 @@ export class Stage {
 	models = new THREE.Group();
 	/** 0..1: left of it the source is drawn; null = one picture. */
 	split = null;
+	/** A colour behind the model instead of the page's. */
+	ground = null;
 	/** A camera of the scene instead of the free one. */
 	through = null;
 	/** Called before each picture with the seconds since the last one; true: keep going. */
@@ -164,11 +166,14 @@ export class Stage {
 
 	drawSide(side, camera) {
 		this.onSide(side);
+		const { background } = this.scene;
+		if (this.ground) this.scene.background = this.ground;
 		this.scene.overrideMaterial = this.override ?? null;
 		this.renderer.render(this.scene, camera);
 		const { calls: draws, triangles } = this.renderer.info.render;
 		this.counts = { draws, triangles }; /* of the models alone */
 		this.scene.overrideMaterial = null;
+		this.scene.background = background;
 		this.renderer.autoClear = false;
 		if (this.wireframe) this.drawWire(camera);
 		if (this.helpers.visible) this.renderer.render(this.helpers, camera);

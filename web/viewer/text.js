@@ -18,6 +18,13 @@ export const text = {
 		meshlets: 'Meshlets',
 		colors: 'Vertex colours',
 		uv2: 'UV checker, set 2',
+		density: 'Texel density',
+		overdraw: 'Overdraw',
+	},
+	legends: {
+		density: (few, some, many) =>
+			`Texels of base colour a metre: blue ${few}, green ${some}, red ${many}; grey: none`,
+		overdraw: () => 'The brighter, the more often a pixel is drawn',
 	},
 	normalLines: 'Normals as lines',
 	tree: 'Parts', treeSearch: 'Find a part', treeMore: (count) => `and ${count} more; a search finds them`,

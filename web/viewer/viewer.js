@@ -10,8 +10,9 @@
  */
 import * as THREE from 'three';
 import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
-import { clock } from '../app/format.js';
+import { clock, number } from '../app/format.js';
 import { Clips } from './clips.js';
+import { DENSITY, followDensity } from './density.js';
 import { button, choice, h, slider, toggle } from './dom.js';
 import { boxOf } from './frame.js';
 import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton,
@@ -57,6 +58,7 @@ class Viewer {
 	build() {
 		const hint = h('p', { class: 'viewer-hidden', id: 'viewer-keys' }, text.keys);
 		this.says = h('p', { class: 'viewer-says', role: 'status' }, text.loading);
+		this.legend = h('p', { class: 'viewer-legend' });
 		this.alert = h('div', { class: 'viewer-alert', role: 'alert', hidden: true });
 		this.tools = h('div', { class: 'viewer-tools', role: 'toolbar', 'aria-label': text.viewRole });
 		this.divider = h('div', { class: 'viewer-divider', hidden: true });
@@ -64,7 +66,8 @@ class Viewer {
 		this.tree = new Tree(() => this.drawPicked());
 		this.poster = h('img', { class: 'viewer-poster', src: this.asset.poster, alt: '', hidden: true });
 		this.poster.addEventListener('load', () => (this.poster.hidden = this.poster.naturalWidth !== POSTER));
-		this.stageHost = h('div', { class: 'viewer-stage' }, this.poster, this.divider, this.says, this.alert);
+		this.stageHost = h('div', { class: 'viewer-stage' }, this.poster, this.divider, this.says, this.legend,
+			this.alert);
 		this.panel = h('div', { class: 'viewer-panel' });
 		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
 			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
@@ -260,6 +263,10 @@ class Viewer {
 		this.look = look;
 		if (look === 'meshlets' && this.model) this.meshlets = showMeshlets(this.model, this.lod);
 		this.stage.override = this.looks.material(look);
+		this.stage.ground = look === 'overdraw' ? new THREE.Color(0) : null;
+		this.undensity?.();
+		this.undensity = look === 'density' && this.model ? followDensity(this.model, this.stage.override) : null;
+		this.legend.textContent = text.legends[look]?.(...DENSITY.map((each) => number(each))) ?? '';
 		if (this.factsHost) this.drawFacts();
 		if (this.meshlets && !this.meshlets.count) this.say(text.meshletsNone);
 		this.stage.invalidate();

@@ -1,3 +1,4 @@
+import { NotifySwitch } from '../notify.js';
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from '../text.js';
@@ -109,5 +110,5 @@ export function Errors({ query }) {
 						<p><a href="/ui/errors">${words.all}</a></p></${Empty}></section>`}
 					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`}
 							group=${group} />`)}
-					<${EditorLink} />`}</div>`}</${Resource}>`;
+					<${EditorLink} />`}<${NotifySwitch} /></div>`}</${Resource}>`;
 }

@@ -1,0 +1,55 @@
+/* How many texels of its base colour a surface has for each metre, by colour, in every pixel: what is stretched, and what is
+ * finer than anybody will see. */
+import * as THREE from 'three';
+
+/* Colours at so many texels a metre: blue, green, red. */
+export const DENSITY = [64, 512, 4096];
+
+const dot = new THREE.DataTexture(new Uint8Array([255, 255, 255, 255]), 1, 1);
+
+/* Lengths of the camera's space are those of the world. The factor between two areas of a pixel, one of the picture and
+ * one of the surface, is the square of the density. */
+const measure = `
+	vec2 du = dFdx(vMapUv), dv = dFdy(vMapUv);
+	float picture = abs(du.x * dv.y - du.y * dv.x) * hobTexels;
+	float surface = length(cross(dFdx(vHobAt), dFdy(vHobAt)));
+	float finer = log2(max(sqrt(picture / max(surface, 1e-20)), 1e-3) / ${DENSITY[1].toFixed(1)}) / 3.0;
+	vec3 hobColor = finer < 0.0 ? mix(vec3(0.1, 0.62, 0.25), vec3(0.1, 0.25, 0.8), min(-finer, 1.0))
+		: mix(vec3(0.1, 0.62, 0.25), vec3(0.85, 0.1, 0.08), min(finer, 1.0));
+	float facing = abs(normalize(cross(dFdx(vHobAt), dFdy(vHobAt))).z);
+	diffuseColor.rgb = picture > 0.0 ? hobColor * (0.55 + 0.45 * facing) : vec3(0.35) * facing;`;
+
+export function makeDensity() {
+	const material = new THREE.MeshBasicMaterial({ map: dot, side: THREE.DoubleSide, toneMapped: false });
+	material.userData.texels = { value: 0 };
+	material.onBeforeCompile = (shader) => {
+		shader.uniforms.hobTexels = material.userData.texels;
+		shader.vertexShader = shader.vertexShader.replace('#include <common>',
+			'#include <common>\nvarying vec3 vHobAt;').replace('#include <project_vertex>',
+			'#include <project_vertex>\nvHobAt = mvPosition.xyz;');
+		shader.fragmentShader = shader.fragmentShader.replace('#include <common>',
+			'#include <common>\nvarying vec3 vHobAt;\nuniform float hobTexels;').replace('#include <color_fragment>',
+			`#include <color_fragment>\n${measure}`);
+	};
+	return material;
+}
+
+function texelsOf(material) {
+	const { image, mipmaps, repeat } = material?.map ?? {};
+	const { width, height } = mipmaps?.[0] ?? image ?? {};
+	return width > 0 ? width * height * Math.abs(repeat.x * repeat.y) : 0;
+}
+
+/** Before an object is drawn the material learns how large its picture is; answers how to end that. */
+export function followDensity(group, material) {
+	const objects = [];
+	group.traverse((object) => {
+		if (!object.isMesh) return;
+		objects.push(object);
+		object.onBeforeRender = () => {
+			material.userData.texels.value = texelsOf(object.material);
+			material.uniformsNeedUpdate = true;
+		};
+	});
+	return () => objects.forEach((object) => (object.onBeforeRender = THREE.Object3D.prototype.onBeforeRender));
+}
