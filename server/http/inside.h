@@ -407,6 +407,9 @@ bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile);
 /* 404 with the profiles that there are, and how to have this one. */
 enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile);
 
+/* Of live models. False with a 400 in `result`: nobody can be called `user`, see server/live/live.h. */
+bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
+
 /* ---- the library ----------------------------------------------------------------------------------------------------- */
 
 typedef enum library_kind { LIBRARY_PLAIN, LIBRARY_TLS, LIBRARY_COUNT } library_kind;

@@ -292,7 +292,7 @@ static const char *picture_type(hob_str ending)
 static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf *full)
 {
 	hob_str user;
-	if (!r->http->sources.live || !srv_request_param(r, "live", &user) || !srv_live_is_user(user))
+	if (!r->http->sources.live || !srv_request_param(r, "live", &user))
 		return NULL;
 	hob_buf asset = {0};
 	hob_buf_printf(&asset, "%.*s/%.*s", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
@@ -310,8 +310,10 @@ enum MHD_Result srv_route_asset_data(request *r)
 		!srv_request_flag(r, "final", false, &result, &w.final) ||
 		!srv_request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
+	hob_str user, profile = {0};
+	if (srv_request_param(r, "live", &user) && !srv_check_live_user(r, user, &result))
+		return result;
 	srv_request_param(r, "output", &w.output);
-	hob_str profile = {0};
 	srv_request_param(r, "profile", &profile);
 	hob_buf full = {0};
 	const srv_view *view = srv_views_take(r->http->sources.views);

@@ -17,18 +17,25 @@ static bool live_is_on(request *r, enum MHD_Result *result)
 	return false;
 }
 
+bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result)
+{
+	if (srv_live_is_user(user))
+		return true;
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								"use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
+								"'%.*s' is not a valid user name", HOB_FMT(user));
+	return false;
+}
+
 static bool check_names(request *r, hob_str asset, enum MHD_Result *result)
 {
-	if (!srv_live_is_user(r->args[0]))
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-									"use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
-									"'%.*s' is not a valid user name", HOB_FMT(r->args[0]));
-	else if (asset.len > 0 && !srv_live_is_asset(asset))
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-									"name it as 'hob ls' does: ROOT/PATH, without hidden folders",
-									"'%.*s' is not a valid asset name", HOB_FMT(asset));
-	else
+	if (!srv_check_live_user(r, r->args[0], result))
+		return false;
+	if (asset.len == 0 || srv_live_is_asset(asset))
 		return true;
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								"name it as 'hob ls' does: ROOT/PATH, without hidden folders",
+								"'%.*s' is not a valid asset name", HOB_FMT(asset));
 	return false;
 }
 

@@ -70,6 +70,10 @@ class Live(Scenario):
             for user, asset in (("%2e%2e", "art/x"), ("a%20b", "art/x"), ("ann", "art"), ("ann", "art/.hidden"), ("ann", "art/a%0Ab")):
                 answer = daemon.request("PUT", f"/api/v1/live/{user}/{asset}", json.dumps({"sha256": "0" * 64}))
                 self.assertEqual(answer.status, 400, (user, asset, answer.body))
+            for user in ("", "%2e%2e", "a%20b", "ann/art"):
+                answer = daemon.get(f"/a/art/box.obj?live={user}")
+                self.assertEqual(answer.status, 400, (user, answer.body))
+                self.assertIn("is not a valid user name", answer.json()["detail"])
             self.push(daemon, "ann", "art/broken.obj", b"no model")
             daemon.sync()
             answer = daemon.get("/a/art/broken.obj?live=ann")
