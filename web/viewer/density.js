@@ -1,5 +1,5 @@
-/* How many texels of its base colour a surface has for each metre, by colour, in every pixel: what is stretched, and what is
- * finer than anybody will see. */
+/* How many texels of its base colour a surface has for each metre, by colour, in every pixel: what is stretched, and
+ * what is finer than anybody will see. */
 import * as THREE from 'three';
 
 /* Colours at so many texels a metre: blue, green, red. */
