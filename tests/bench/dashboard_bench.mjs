@@ -92,12 +92,55 @@ const memory = async (page) => {
 	return (await session.send('Runtime.getHeapUsage')).usedSize;
 };
 
+/* Pages that are opened and searched while everything is cooked for the first time, and their numbers at 20 moments against those of
+ * the daemon just before and just after. */
+async function whileCooking(at) {
+	const stats = async () => (await fetch(`${at}/api/v1/stats`)).json();
+	const began = await stats();
+	const launched = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+	const shared = await launched.newContext({ viewport: { width: 1280, height: 900 } });
+	while ((await stats()).assets.total < Math.min(count, 1000)) await new Promise((done) => setTimeout(done, 200));
+	await firstRow(shared, at);
+	const rows = [];
+	for (let i = 0; i < 3; i++) rows.push((await firstRow(shared, at)).row);
+	const list = await shared.newPage();
+	await list.goto(`${at}/ui/assets`);
+	await list.locator('.rows .row .title').first().waitFor();
+	const keys = [];
+	for (const text of ['l', 'la', 'lan', 'lantern', 'door']) keys.push(await typed(list, text));
+	await list.goto(`${at}/ui/assets`);
+	await list.locator('.rows .row .title').first().waitFor();
+	const tasks = await traced(launched, list, false);
+	const board = await shared.newPage();
+	await board.goto(at);
+	await board.locator('.counts').waitFor();
+	let [right, looked] = [0, 0];
+	for (; looked < 20; looked++) {
+		const before = (await stats()).assets;
+		await board.waitForTimeout(Math.random() * 1000);
+		const shown = await board.evaluate(() => [...document.querySelectorAll('.count b')].map((b) => Number(b.textContent.replace(/\D/g, ''))));
+		/* What is on the page was read at most a refresh ago: the total lies between, and its parts are all of it. */
+		const after = (await stats()).assets;
+		const [all, ...parts] = shown;
+		if (all >= before.total - 2000 && all <= after.total && parts.reduce((sum, part) => sum + part, 0) === all) right++;
+		else console.log(`wrong: ${shown.join(' ')} between ${JSON.stringify(before)} and ${JSON.stringify(after)}`);
+	}
+	const ended = await stats();
+	report('while it cooks: assets done', `${began.assets.fresh} to ${ended.assets.fresh}`, `of ${count}; load of the machine ${loadavg()[0].toFixed(1)}`);
+	report('while it cooks: navigation to first row', ms(median(rows)), `median of 3, worst ${ms(Math.max(...rows))}; goal 500 ms`);
+	report('while it cooks: key to rows', ms(median(keys)), `median of ${keys.length}, worst ${ms(Math.max(...keys))}; goal 150 ms`);
+	report('while it cooks: longest task', ms(Math.max(0, ...tasks.map(({ cpu }) => cpu))), `of processor time while scrolling, of ${tasks.length}; goal 50 ms`);
+	report('while it cooks: numbers right', `${right} of ${looked}`, 'the tiles of the overview at random moments');
+	await launched.close();
+}
+
 const folder = process.env.HOB_BENCH_KEEP ?? mkdtempSync(join(tmpdir(), 'hob-dashboard-'));
 const art = join(folder, 'art');
 if (!existsSync(art)) makeFiles(art);
 const daemon = await startDaemon([art], join(folder, 'cache'), 0, process.env.HOB_WEB_ROOT ? ['--web-root', process.env.HOB_WEB_ROOT] : []);
 const origin = `http://127.0.0.1:${daemon.port}`;
 const began = performance.now();
+await whileCooking(origin);
 let fresh = 0;
 while (fresh < count) {
 	await new Promise((done) => setTimeout(done, 500));

@@ -31,7 +31,7 @@ async function look(page, name) {
 		if (wide > 0) found.push(`${width}: the page is ${wide} pixels wider than the screen`);
 		for (const colorScheme of ['light', 'dark']) {
 			await page.emulateMedia({ colorScheme });
-			if (keep) await page.screenshot({ path: join(keep, `${name}-${width}-${colorScheme}.png`) });
+			if (keep) await page.screenshot({ path: join(keep, `${name}-${width}-${colorScheme}.png`), fullPage: true });
 			const rules = colorScheme === 'light' ? {} : { runOnly: ['color-contrast', 'link-in-text-block'] };
 			found.push(...(await accessFaults(page, rules)).map((line) => `${width} ${colorScheme}: ${line}`));
 		}

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, those
-of the web folder's scripts, styles and pages 120 with tabs of four, and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
+of the web folder's scripts, styles and pages 120 with tabs of four, every cook setting has a name and a group on the pages,
+and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,6 +33,17 @@ def wide_web_lines(path):
             yield f"{path.relative_to(ROOT)}:{number}: {width} columns, more than {WEB_COLUMNS}"
 
 
+def unnamed_settings():
+    """Cook settings that the dashboard would show by their key, or under "Other"."""
+    words = (ROOT / "web/app/text.js").read_text()
+    groups, names = (words[words.index(mark):] for mark in ("\t\tgroups: {", "\tsettingNames: {"))
+    for key in re.findall(r'^SETTING\(.*?"([^"]+)"', (ROOT / "schema/settings.def").read_text(), re.M):
+        if not re.search(rf"[\s{{]'?{re.escape(key)}'?: \[", names):
+            yield f"web/app/text.js: the setting {key} has no name in settingNames"
+        if f"'{key}'" not in groups[:groups.index("},")]:
+            yield f"web/app/text.js: the setting {key} is in no group"
+
+
 def waits(call):
     """A call that blocks until something comes or its own deadline passes."""
     name = getattr(call.func, "attr", "")
@@ -56,6 +69,7 @@ def main():
     web = [path for ending in (".js", ".css", ".html", ".html.in", ".ts", ".tsx") for path in tracked(ending)
            if path.is_relative_to(ROOT / "web")]
     findings += [finding for path in web for finding in wide_web_lines(path)]
+    findings += unnamed_settings()
     findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
     print("\n".join(findings) or "text: every line of Markdown and of web fits, every scenario has its deadlines")
     return 1 if findings else 0
