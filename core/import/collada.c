@@ -92,71 +92,13 @@ static void note_rest(hob_collada *c)
 					 "%u geometr%s shown nowhere and left out", unused, unused == 1 ? "y is" : "ies are");
 }
 
-/* ---- lists into the model */
-
-static bool take(hob_arena *arena, const hob_buf *from, size_t size, void **to, uint32_t *count,
-				 hob_error *err)
-{
-	*count = (uint32_t)(from->size / size);
-	*to = hob_arena_alloc(arena, from->size, 16);
-	if (!*to)
-		return hob_fail_memory(err, arena, "the model");
-	if (from->size > 0)
-		memcpy(*to, from->data, from->size);
-	return true;
-}
-
-static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
-{
-	uint32_t roots = 0;
-	for (uint32_t i = 0; i < model->node_count; i++)
-		roots += model->nodes[i].parent == HOB_NONE;
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (model->nodes[i].parent == HOB_NONE)
-			model->scene_roots[model->scene_root_count++] = i;
-	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = roots};
-	model->scene_count = 1;
-	return true;
-}
-
-static bool take_lists(hob_collada *c, hob_error *err)
-{
-	hob_model *m = c->model;
-	hob_arena *arena = c->request->result;
-	const struct {
-		const hob_buf *from;
-		size_t size;
-		void **to;
-		uint32_t *count;
-	} lists[] = {
-		{&c->meshes, sizeof(hob_mesh), (void **)&m->meshes, &m->mesh_count},
-		{&c->materials, sizeof(hob_material), (void **)&m->materials, &m->material_count},
-		{&c->samplers, sizeof(hob_sampler), (void **)&m->samplers, &m->sampler_count},
-		{&c->nodes, sizeof(hob_node), (void **)&m->nodes, &m->node_count},
-		{&c->mesh_refs, sizeof(uint32_t), (void **)&m->mesh_refs, &m->mesh_ref_count},
-		{&c->cameras, sizeof(hob_camera), (void **)&m->cameras, &m->camera_count},
-		{&c->lights, sizeof(hob_light), (void **)&m->lights, &m->light_count},
-		{&c->skins, sizeof(hob_skin), (void **)&m->skins, &m->skin_count},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		if (!take(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
-			return false;
-	return hob_image_set_take(&c->images, m, err) && one_scene(m, arena, err);
-}
-
 static void release(hob_collada *c)
 {
-	hob_buf *const lists[] = {&c->elements, &c->sources,   &c->shapes,	  &c->parts,	&c->placed,
-							  &c->meshes,	&c->nodes,	   &c->mesh_refs, &c->places,	&c->pending,
-							  &c->effects,	&c->materials, &c->variants,  &c->samplers, &c->cameras,
-							  &c->lights,	&c->skins};
+	hob_buf *const lists[] = {&c->elements, &c->sources, &c->shapes,  &c->parts,   &c->placed,
+							  &c->places,	&c->pending, &c->effects, &c->variants};
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
 		hob_buf_release(lists[i]);
-	hob_image_set_release(&c->images);
+	hob_lists_release(&c->lists);
 	hob_polygon_release(&c->polygon);
 }
 
@@ -170,8 +112,8 @@ static bool read_document(hob_collada *c, hob_error *err)
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
 	if (!hob_collada_census(c, err) || !hob_collada_index(c, err) || !read_generator(c, err) ||
-		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) || !take_lists(c, err) ||
-		!hob_collada_clips(c, err))
+		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) ||
+		!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
 		return false;
 	note_rest(c);
 	if (m->mesh_count == 0 && m->clip_count == 0 && m->camera_count == 0 && m->light_count == 0 &&
@@ -194,7 +136,7 @@ static bool collada_import(const hob_import_request *request, hob_model *out, ho
 		return false;
 	if (!hob_xml_parse(request->scratch, document, NULL, &c->xml, err))
 		return false;
-	hob_image_set_init(&c->images, request);
+	hob_lists_init(&c->lists, request);
 	bool done = read_document(c, err);
 	release(c);
 	if (done)

@@ -41,7 +41,7 @@ static uint32_t collect_times(clip_builder *b, const hob_collada_binding *const 
 	if (b->times.failed)
 		return 0;
 	double *times = (double *)(void *)b->times.data;
-	uint32_t all = HOB_LIST_COUNT(b->times, double), kept = 0;
+	uint32_t all = HOB_LISTS_COUNT(b->times, double), kept = 0;
 	qsort(times, all, sizeof *times, by_time);
 	for (uint32_t i = 0; i < all; i++)
 		if (kept == 0 || times[i] > times[kept - 1])
@@ -223,7 +223,7 @@ static bool add_track(clip_builder *b, const hob_collada_function *f, const anim
 	*still = made.key_count == 0 || repeats(&made, rest, f->rotation);
 	if (*still)
 		return true;
-	*track = HOB_LIST_COUNT(b->tracks, hob_track);
+	*track = HOB_LISTS_COUNT(b->tracks, hob_track);
 	hob_buf_put(&b->tracks, &made, sizeof made);
 	return !b->tracks.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
@@ -232,8 +232,8 @@ static bool add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint3
 {
 	const hob_collada *c = b->c;
 	uint32_t slot = c->slot[node->number];
-	for (; slot != HOB_NONE; slot = HOB_LIST_AT(c->places, hob_collada_place, slot)->next) {
-		hob_channel channel = {HOB_LIST_AT(c->places, hob_collada_place, slot)->node, path, track};
+	for (; slot != HOB_NONE; slot = HOB_LISTS_AT(c->places, hob_collada_place, slot)->next) {
+		hob_channel channel = {HOB_LISTS_AT(c->places, hob_collada_place, slot)->node, path, track};
 		hob_buf_put(&b->channels, &channel, sizeof channel);
 	}
 	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
@@ -367,8 +367,8 @@ static bool weight_tracks(clip_builder *b, animated *a, hob_error *err)
 	hob_collada *c = b->c;
 	uint32_t track = HOB_NONE;
 	bool still = true;
-	for (uint32_t p = 0; p < HOB_LIST_COUNT(c->pending, hob_collada_pending); p++) {
-		const hob_collada_pending *place = HOB_LIST_AT(c->pending, hob_collada_pending, p);
+	for (uint32_t p = 0; p < HOB_LISTS_COUNT(c->pending, hob_collada_pending); p++) {
+		const hob_collada_pending *place = HOB_LISTS_AT(c->pending, hob_collada_pending, p);
 		if (!deforms_with(c, place->instance, a->node))
 			continue;
 		const hob_node *node = &c->model->nodes[place->node];
@@ -427,10 +427,10 @@ static bool node_tracks(clip_builder *b, const hob_collada_binding *const *list,
 
 static bool make_tracks(clip_builder *b, hob_error *err)
 {
-	uint32_t count = HOB_LIST_COUNT(b->bindings, hob_collada_binding);
+	uint32_t count = HOB_LISTS_COUNT(b->bindings, hob_collada_binding);
 	if (count == 0)
 		return true;
-	hob_collada_binding *all = HOB_LIST_AT(b->bindings, hob_collada_binding, 0);
+	hob_collada_binding *all = HOB_LISTS_AT(b->bindings, hob_collada_binding, 0);
 	const hob_collada_binding **list = HOB_NEW(b->c->request->scratch, const hob_collada_binding *, count);
 	if (!list)
 		return hob_fail_memory(err, b->c->request->scratch, "animation");
@@ -452,8 +452,8 @@ static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_er
 {
 	hob_collada *c = b->c;
 	hob_arena *arena = c->request->result;
-	hob_clip clip = {.channel_count = HOB_LIST_COUNT(b->channels, hob_channel),
-					 .track_count = HOB_LIST_COUNT(b->tracks, hob_track)};
+	hob_clip clip = {.channel_count = HOB_LISTS_COUNT(b->channels, hob_channel),
+					 .track_count = HOB_LISTS_COUNT(b->tracks, hob_track)};
 	hob_str clean = hob_text_name(arena, name);
 	if (!clean.data)
 		return hob_fail_memory(err, arena, "clip names");
@@ -470,7 +470,7 @@ static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_er
 		return hob_fail_memory(err, arena, "clips");
 	memcpy(clip.channels, b->channels.data, b->channels.size);
 	memcpy(clip.tracks, b->tracks.data, b->tracks.size);
-	if (HOB_LIST_COUNT(c->clips, hob_clip) >= HOB_LIMIT_CLIPS)
+	if (HOB_LISTS_COUNT(c->clips, hob_clip) >= HOB_LIMIT_CLIPS)
 		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
 	hob_buf_put(&c->clips, &clip, sizeof clip);
 	return !c->clips.failed || hob_fail(err, MEMORY, "no memory left for clips");
@@ -595,7 +595,7 @@ bool hob_collada_clips(hob_collada *c, hob_error *err)
 		return hob_fail_memory(err, scratch, "animation");
 	hob_name_map_init(&names, scratch);
 	bool done = named_clips(&b, used, &names, err) && other_clips(&b, used, &names, err);
-	c->model->clip_count = HOB_LIST_COUNT(c->clips, hob_clip);
+	c->model->clip_count = HOB_LISTS_COUNT(c->clips, hob_clip);
 	c->model->clips = HOB_NEW(c->request->result, hob_clip, c->model->clip_count);
 	if (done && !c->model->clips)
 		done = hob_fail_memory(err, c->request->result, "clips");

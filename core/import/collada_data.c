@@ -19,7 +19,7 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 	for (hob_xml_ptr e = c->xml.root; e;) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		if (id.len > 0) {
-			if (!hob_name_map_add(&c->ids, id, HOB_LIST_COUNT(c->elements, hob_xml_ptr), NULL))
+			if (!hob_name_map_add(&c->ids, id, HOB_LISTS_COUNT(c->elements, hob_xml_ptr), NULL))
 				return hob_fail_memory(err, scratch, "ids");
 			hob_buf_put(&c->elements, &e, sizeof e);
 		}
@@ -37,7 +37,7 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id)
 {
 	uint32_t index = hob_name_map_get(&c->ids, id);
-	return index == HOB_NONE ? NULL : *HOB_LIST_AT(c->elements, hob_xml_ptr, index);
+	return index == HOB_NONE ? NULL : *HOB_LISTS_AT(c->elements, hob_xml_ptr, index);
 }
 
 hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url)
@@ -186,12 +186,12 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 			read_accessor(&s, accessor);
 		else
 			s.stride = s.width = 1, s.count = s.value_count;
-		*slot = HOB_LIST_COUNT(c->sources, hob_collada_source);
+		*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
 		hob_buf_put(&c->sources, &s, sizeof s);
 		if (c->sources.failed)
 			return hob_fail(err, MEMORY, "no memory left for sources");
 	}
-	*out = HOB_LIST_AT(c->sources, hob_collada_source, *slot);
+	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
 	return true;
 }
 

@@ -69,7 +69,7 @@ static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_erro
 	uint8_t *bytes = HOB_NEW(r->c->request->result, uint8_t, hex.len / 2);
 	if (!bytes)
 		return hob_fail_memory(err, r->c->request->result, "a picture");
-	if (!hob_image_set_add(&r->c->images, &to, id, err))
+	if (!hob_image_set_add(&r->c->lists.images, &to, id, err))
 		return false;
 	size_t size = 0;
 	int half = -1;
@@ -110,7 +110,7 @@ static bool picture(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error
 			decoded = file;
 		if (c->zipped && !archived(c, decoded, id, err))
 			return false;
-		if (*id == HOB_NONE && !hob_image_set_file(&c->images, decoded, id, err))
+		if (*id == HOB_NONE && !hob_image_set_file(&c->lists.images, decoded, id, err))
 			return false;
 	}
 	c->slot[image->number] = *id;
@@ -127,7 +127,7 @@ static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err)
 	if (!hob_collada_member(c, name, &bytes))
 		return true;
 	hob_image *to;
-	if (!hob_image_set_add(&c->images, &to, id, err))
+	if (!hob_image_set_add(&c->lists.images, &to, id, err))
 		return false;
 	to->bytes = bytes;
 	to->name = hob_text_name(c->request->result, name);
@@ -166,15 +166,15 @@ static bool add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id, hob_e
 	*id = HOB_NONE;
 	if (memcmp(&sampler, &plain, sizeof plain) == 0)
 		return true;
-	uint32_t count = HOB_LIST_COUNT(c->samplers, hob_sampler);
+	uint32_t count = HOB_LISTS_COUNT(c->lists.samplers, hob_sampler);
 	for (uint32_t i = 0; i < count; i++)
-		if (memcmp(HOB_LIST_AT(c->samplers, hob_sampler, i), &sampler, sizeof sampler) == 0) {
+		if (memcmp(HOB_LISTS_AT(c->lists.samplers, hob_sampler, i), &sampler, sizeof sampler) == 0) {
 			*id = i;
 			return true;
 		}
 	*id = count;
-	hob_buf_put(&c->samplers, &sampler, sizeof sampler);
-	return !c->samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
+	hob_buf_put(&c->lists.samplers, &sampler, sizeof sampler);
+	return !c->lists.samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
 }
 
 /* ---- textures */

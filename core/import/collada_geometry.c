@@ -424,7 +424,7 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 	}
 	if (!hob_collada_name(c, geometry, &name, err))
 		return false;
-	shape->part_first = HOB_LIST_COUNT(c->parts, hob_collada_part);
+	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	for (hob_xml_ptr e = mesh->first; e; e = e->next)
 		if (is_primitive(e) && !add_part(c, e, name, shape, err))
 			return false;
@@ -445,11 +445,11 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 
 static bool copy_parts(hob_collada *c, const hob_collada_shape *from, hob_collada_shape *to, hob_error *err)
 {
-	to->part_first = HOB_LIST_COUNT(c->parts, hob_collada_part);
+	to->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	to->part_count = from->part_count;
 	to->point_count = from->point_count;
 	for (uint32_t i = 0; i < from->part_count; i++) {
-		hob_collada_part part = *HOB_LIST_AT(c->parts, hob_collada_part, from->part_first + i);
+		hob_collada_part part = *HOB_LISTS_AT(c->parts, hob_collada_part, from->part_first + i);
 		hob_buf_put(&c->parts, &part, sizeof part);
 	}
 	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
@@ -467,7 +467,7 @@ static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_coll
 		return false;
 	if (base == HOB_NONE)
 		return true;
-	const hob_collada_shape from = *HOB_LIST_AT(c->shapes, hob_collada_shape, base);
+	const hob_collada_shape from = *HOB_LISTS_AT(c->shapes, hob_collada_shape, base);
 	if (!copy_parts(c, &from, shape, err))
 		return false;
 	shape->skin = skin ? skin : from.skin;
@@ -475,7 +475,7 @@ static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_coll
 		return true;
 	if (!skin)
 		return hob_collada_morph(c, morph, shape->part_first, shape->part_count, err);
-	return hob_collada_weigh(c, skin, HOB_LIST_AT(c->parts, hob_collada_part, shape->part_first),
+	return hob_collada_weigh(c, skin, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first),
 							 shape->part_count, shape->point_count, err);
 }
 
@@ -488,7 +488,7 @@ bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, ho
 	if (!geometry && !controller)
 		return true;
 	if (*slot == HOB_NONE) {
-		*slot = HOB_LIST_COUNT(c->shapes, hob_collada_shape);
+		*slot = HOB_LISTS_COUNT(c->shapes, hob_collada_shape);
 		hob_collada_shape shape = {.element = element, .placed = HOB_NONE, .failed = true};
 		hob_buf_put(&c->shapes, &shape, sizeof shape);
 		if (c->shapes.failed)
@@ -497,9 +497,9 @@ bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, ho
 					   : shape_of_controller(c, element, &shape, err)))
 			return false;
 		shape.failed = false;
-		*HOB_LIST_AT(c->shapes, hob_collada_shape, *slot) = shape;
+		*HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot) = shape;
 	}
-	if (HOB_LIST_AT(c->shapes, hob_collada_shape, *slot)->failed)
+	if (HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot)->failed)
 		return hob_fail(err, CORRUPT, "line %u: a controller deforms itself", element->line);
 	*out = *slot;
 	return true;

@@ -81,12 +81,12 @@ static bool effect_of(hob_collada *c, hob_xml_ptr material, known_effect **out, 
 			return hob_fail_in(err, "line %u, material '%.*s'", material->line,
 							   HOB_FMT(hob_xml_attr(material, HOB_STR("id"))));
 		known->last = HOB_NONE;
-		*slot = HOB_LIST_COUNT(c->effects, known_effect *);
+		*slot = HOB_LISTS_COUNT(c->effects, known_effect *);
 		hob_buf_put(&c->effects, &known, sizeof known);
 		if (c->effects.failed)
 			return hob_fail(err, MEMORY, "no memory left for materials");
 	}
-	*out = *HOB_LIST_AT(c->effects, known_effect *, *slot);
+	*out = *HOB_LISTS_AT(c->effects, known_effect *, *slot);
 	return true;
 }
 
@@ -120,23 +120,23 @@ bool hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_col
 	for (int s = 0; s < HOB_SLOT_COUNT; s++)
 		if (known->effect.material.slots[s].image != HOB_NONE)
 			wanted.uv_set[s] = uv_index(c, binding, part, known->effect.texcoord[s]);
-	for (uint32_t v = known->last; v != HOB_NONE; v = HOB_LIST_AT(c->variants, variant, v)->before) {
-		const variant *other = HOB_LIST_AT(c->variants, variant, v);
+	for (uint32_t v = known->last; v != HOB_NONE; v = HOB_LISTS_AT(c->variants, variant, v)->before) {
+		const variant *other = HOB_LISTS_AT(c->variants, variant, v);
 		if (memcmp(other->uv_set, wanted.uv_set, sizeof wanted.uv_set) == 0) {
 			*id = other->id;
 			return true;
 		}
 	}
-	wanted.id = *id = HOB_LIST_COUNT(c->materials, hob_material);
+	wanted.id = *id = HOB_LISTS_COUNT(c->lists.materials, hob_material);
 	if (*id >= HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
 	wanted.before = known->last;
-	known->last = HOB_LIST_COUNT(c->variants, variant);
+	known->last = HOB_LISTS_COUNT(c->variants, variant);
 	hob_material made = known->effect.material;
 	for (int s = 0; s < HOB_SLOT_COUNT; s++)
 		made.slots[s].uv_set = wanted.uv_set[s];
 	hob_buf_put(&c->variants, &wanted, sizeof wanted);
-	hob_buf_put(&c->materials, &made, sizeof made);
-	return !(c->variants.failed || c->materials.failed) ||
+	hob_buf_put(&c->lists.materials, &made, sizeof made);
+	return !(c->variants.failed || c->lists.materials.failed) ||
 		   hob_fail(err, MEMORY, "no memory left for materials");
 }

@@ -24,7 +24,7 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 {
 	if (index >= target->part_count)
 		return false;
-	const hob_collada_part *other = HOB_LIST_AT(c->parts, hob_collada_part, target->part_first + index);
+	const hob_collada_part *other = HOB_LISTS_AT(c->parts, hob_collada_part, target->part_first + index);
 	uint32_t at = 0;
 	/* Corners rise from vertex to vertex in both. */
 	for (uint32_t v = 0; v < part->mesh.vertex_count; v++) {
@@ -71,7 +71,7 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	hob_arena *scratch = c->request->scratch;
 	if (!hob_collada_shape_of(c, geometry, &shape, err))
 		return false;
-	const hob_collada_part *part = HOB_LIST_AT(c->parts, hob_collada_part, part_index);
+	const hob_collada_part *part = HOB_LISTS_AT(c->parts, hob_collada_part, part_index);
 	size_t count = (size_t)part->mesh.vertex_count * 3;
 	float *position = HOB_NEW(scratch, float, count);
 	float *normal = part->mesh.normal && !relative ? HOB_NEW(scratch, float, count) : NULL;
@@ -80,7 +80,7 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	if (normal)
 		memcpy(normal, part->mesh.normal, count * sizeof *normal);
 	const hob_collada_shape *made =
-		shape == HOB_NONE ? NULL : HOB_LIST_AT(c->shapes, hob_collada_shape, shape);
+		shape == HOB_NONE ? NULL : HOB_LISTS_AT(c->shapes, hob_collada_shape, shape);
 	bool matched = made && match(c, part, made, index, position, normal);
 	if (!matched && !by_points(c, part, geometry, position, err))
 		return false;
@@ -138,7 +138,7 @@ bool hob_collada_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, u
 				!add_target(c, geometry, relative, part_first + p, p, &out[t], err))
 				return false;
 		}
-		hob_mesh *mesh = &HOB_LIST_AT(c->parts, hob_collada_part, part_first + p)->mesh;
+		hob_mesh *mesh = &HOB_LISTS_AT(c->parts, hob_collada_part, part_first + p)->mesh;
 		mesh->targets = out;
 		mesh->target_count = total;
 	}

@@ -10,26 +10,13 @@ enum { DEPTH_MAX = 1000 }; /* of nodes, instances of library nodes included */
 
 static hob_node *node_at(hob_collada *c, uint32_t id)
 {
-	return HOB_LIST_AT(c->nodes, hob_node, id);
-}
-
-static bool add_node(hob_collada *c, uint32_t parent, hob_str name, uint32_t *id, hob_error *err)
-{
-	hob_node node = hob_shape_plain_node(name);
-	node.parent = parent;
-	node.source = HOB_NONE;
-	node.mesh_first = HOB_LIST_COUNT(c->mesh_refs, uint32_t);
-	*id = HOB_LIST_COUNT(c->nodes, hob_node);
-	if (*id >= HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
-	hob_buf_put(&c->nodes, &node, sizeof node);
-	return !c->nodes.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+	return HOB_LISTS_AT(c->lists.nodes, hob_node, id);
 }
 
 uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node)
 {
 	uint32_t slot = hob_xml_is(node, HOB_STR("node")) ? c->slot[node->number] : HOB_NONE;
-	return slot == HOB_NONE ? HOB_NONE : HOB_LIST_AT(c->places, hob_collada_place, slot)->node;
+	return slot == HOB_NONE ? HOB_NONE : HOB_LISTS_AT(c->places, hob_collada_place, slot)->node;
 }
 
 /* ---- meshes */
@@ -39,34 +26,35 @@ static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, ho
 						hob_error *err)
 {
 	hob_arena *scratch = c->request->scratch;
-	hob_collada_shape *shape = HOB_LIST_AT(c->shapes, hob_collada_shape, index);
+	hob_collada_shape *shape = HOB_LISTS_AT(c->shapes, hob_collada_shape, index);
 	uint32_t *ids = HOB_NEW(scratch, uint32_t, shape->part_count);
 	if (!ids)
 		return hob_fail_memory(err, scratch, "materials");
 	for (uint32_t i = 0; i < shape->part_count; i++)
 		if (!hob_collada_material_of(
-				c, instance, HOB_LIST_AT(c->parts, hob_collada_part, shape->part_first + i), &ids[i], err))
+				c, instance, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i), &ids[i], err))
 			return false;
 	for (uint32_t p = shape->placed; p != HOB_NONE;
-		 p = HOB_LIST_AT(c->placed, hob_collada_placed, p)->before) {
-		*out = *HOB_LIST_AT(c->placed, hob_collada_placed, p);
+		 p = HOB_LISTS_AT(c->placed, hob_collada_placed, p)->before) {
+		*out = *HOB_LISTS_AT(c->placed, hob_collada_placed, p);
 		bool same = true;
 		for (uint32_t i = 0; i < shape->part_count; i++)
-			same = same && HOB_LIST_AT(c->meshes, hob_mesh, out->mesh_first + i)->material == ids[i];
+			same = same && HOB_LISTS_AT(c->lists.meshes, hob_mesh, out->mesh_first + i)->material == ids[i];
 		if (same)
 			return true;
 	}
-	*out = (hob_collada_placed){HOB_LIST_COUNT(c->meshes, hob_mesh), shape->part_count, shape->placed};
+	*out = (hob_collada_placed){HOB_LISTS_COUNT(c->lists.meshes, hob_mesh), shape->part_count, shape->placed};
 	if ((uint64_t)out->mesh_first + shape->part_count > HOB_LIMIT_MESHES)
 		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
 	for (uint32_t i = 0; i < shape->part_count; i++) {
-		hob_mesh mesh = HOB_LIST_AT(c->parts, hob_collada_part, shape->part_first + i)->mesh;
+		hob_mesh mesh = HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i)->mesh;
 		mesh.material = ids[i];
-		hob_buf_put(&c->meshes, &mesh, sizeof mesh);
+		hob_buf_put(&c->lists.meshes, &mesh, sizeof mesh);
 	}
-	shape->placed = HOB_LIST_COUNT(c->placed, hob_collada_placed);
+	shape->placed = HOB_LISTS_COUNT(c->placed, hob_collada_placed);
 	hob_buf_put(&c->placed, out, sizeof *out);
-	return !(c->meshes.failed || c->placed.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
+	return !(c->lists.meshes.failed || c->placed.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
 static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, hob_error *err)
@@ -80,19 +68,20 @@ static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, h
 		return true;
 	if (!place_shape(c, shape, instance, &placed, err))
 		return false;
-	hob_xml_ptr skin = HOB_LIST_AT(c->shapes, hob_collada_shape, shape)->skin;
+	hob_xml_ptr skin = HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->skin;
 	for (uint32_t i = 0; i < placed.mesh_count; i++) {
 		uint32_t id = placed.mesh_first + i;
-		hob_buf_put(&c->mesh_refs, &id, sizeof id);
+		hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
 	}
 	node_at(c, node)->mesh_count += placed.mesh_count;
-	if (HOB_LIST_COUNT(c->mesh_refs, uint32_t) > HOB_LIMIT_NODES)
+	if (HOB_LISTS_COUNT(c->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	if (hob_xml_is(instance, HOB_STR("instance_controller")) && placed.mesh_count > 0) {
 		hob_collada_pending pending = {node, skin, instance};
 		hob_buf_put(&c->pending, &pending, sizeof pending);
 	}
-	return !(c->mesh_refs.failed || c->pending.failed) || hob_fail(err, MEMORY, "no memory left for nodes");
+	return !(c->lists.mesh_refs.failed || c->pending.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
 /* ---- cameras and lights */
@@ -149,9 +138,9 @@ static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_e
 		float yfov = has_y ? y * degree : 2 * atanf(tanf(x * degree / 2) / shape);
 		camera.yfov_or_ymag = yfov > 1e-4f && yfov < 3.14f ? yfov : 0.8f;
 	}
-	*id = c->slot[element->number] = HOB_LIST_COUNT(c->cameras, hob_camera);
-	hob_buf_put(&c->cameras, &camera, sizeof camera);
-	return !c->cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
+	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.cameras, hob_camera);
+	hob_buf_put(&c->lists.cameras, &camera, sizeof camera);
+	return !c->lists.cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
 }
 
 /* *id = HOB_NONE for light that comes from nowhere. */
@@ -204,9 +193,9 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 	} else {
 		light.outer_cone = 1.57079633f / 2;
 	}
-	*id = c->slot[element->number] = HOB_LIST_COUNT(c->lights, hob_light);
-	hob_buf_put(&c->lights, &light, sizeof light);
-	return !c->lights.failed || hob_fail(err, MEMORY, "no memory left for lights");
+	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.lights, hob_light);
+	hob_buf_put(&c->lists.lights, &light, sizeof light);
+	return !c->lists.lights.failed || hob_fail(err, MEMORY, "no memory left for lights");
 }
 
 static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera, hob_error *err)
@@ -219,10 +208,9 @@ static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool cam
 		return false;
 	hob_node *to = node_at(c, node);
 	if (id != HOB_NONE && (camera ? to->camera : to->light) != HOB_NONE) {
-		if (!add_node(c, node,
-					  camera ? HOB_LIST_AT(c->cameras, hob_camera, id)->name
-							 : HOB_LIST_AT(c->lights, hob_light, id)->name,
-					  &node, err))
+		hob_str name = camera ? HOB_LISTS_AT(c->lists.cameras, hob_camera, id)->name
+							  : HOB_LISTS_AT(c->lists.lights, hob_light, id)->name;
+		if (!hob_lists_node(&c->lists, name, node, &node, err))
 			return false;
 		to = node_at(c, node);
 	}
@@ -246,11 +234,11 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 	uint32_t *slot = &c->slot[element->number];
 	/* The first place stays first. */
 	if (*slot == HOB_NONE) {
-		*slot = HOB_LIST_COUNT(c->places, hob_collada_place);
+		*slot = HOB_LISTS_COUNT(c->places, hob_collada_place);
 	} else {
-		hob_collada_place *first = HOB_LIST_AT(c->places, hob_collada_place, *slot);
+		hob_collada_place *first = HOB_LISTS_AT(c->places, hob_collada_place, *slot);
 		place.next = first->next;
-		first->next = HOB_LIST_COUNT(c->places, hob_collada_place);
+		first->next = HOB_LISTS_COUNT(c->places, hob_collada_place);
 	}
 	hob_buf_put(&c->places, &place, sizeof place);
 	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
@@ -273,7 +261,8 @@ static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, ho
 		uint32_t child;
 		if (!hob_xml_is(e, HOB_STR("instance_controller")) || (plain == 0 && deformed == 1))
 			continue;
-		if (!add_node(c, node, node_at(c, node)->name, &child, err) || !instance_mesh(c, child, e, err))
+		if (!hob_lists_node(&c->lists, node_at(c, node)->name, node, &child, err) ||
+			!instance_mesh(c, child, e, err))
 			return false;
 	}
 	return true;
@@ -287,7 +276,7 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 		return hob_fail(err, LIMIT,
 						"line %u: nodes are nested deeper than %d, or a node holds an instance of itself",
 						element->line, DEPTH_MAX);
-	if (!hob_collada_name(c, element, &name, err) || !add_node(c, parent, name, &id, err) ||
+	if (!hob_collada_name(c, element, &name, err) || !hob_lists_node(&c->lists, name, parent, &id, err) ||
 		!note_place(c, element, id, err))
 		return false;
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
@@ -329,7 +318,7 @@ static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *er
 	*root = HOB_NONE;
 	if (!z && !x)
 		return true;
-	if (!add_node(c, HOB_NONE, name, root, err))
+	if (!hob_lists_node(&c->lists, name, HOB_NONE, root, err))
 		return false;
 	float *rotation = node_at(c, *root)->rotation;
 	rotation[z ? 0 : 2] = z ? -half : half;
@@ -350,20 +339,20 @@ static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
 			hob_collada_placed placed;
 			if (!hob_collada_shape_of(c, g, &shape, err))
 				return false;
-			if (shape == HOB_NONE || HOB_LIST_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
+			if (shape == HOB_NONE || HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
 				continue;
 			if (!place_shape(c, shape, NULL, &placed, err) || !hob_collada_name(c, g, &name, err) ||
-				!add_node(c, root, name, &node, err))
+				!hob_lists_node(&c->lists, name, root, &node, err))
 				return false;
 			for (uint32_t i = 0; i < placed.mesh_count; i++) {
 				uint32_t id = placed.mesh_first + i;
-				hob_buf_put(&c->mesh_refs, &id, sizeof id);
+				hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
 			}
 			node_at(c, node)->mesh_count = placed.mesh_count;
 			hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.no-scene",
 						 "the file has no visual scene; its geometries stand side by side");
 		}
-	return !c->mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+	return !c->lists.mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
 bool hob_collada_nodes(hob_collada *c, hob_error *err)

@@ -21,8 +21,7 @@
 #ifndef HOB_COLLADA_PRIVATE_H
 #define HOB_COLLADA_PRIVATE_H
 
-#include "image_set.h"
-#include "importer.h"
+#include "lists.h"
 #include "name_map.h"
 #include "polygon.h"
 #include "xml.h"
@@ -106,9 +105,8 @@ typedef struct hob_collada {
 	hob_name_map ids; /* -> index in elements */
 	hob_buf elements; /* hob_xml_ptr */
 	uint32_t *slot;	  /* [element_count] HOB_NONE at first */
-	hob_buf sources, shapes, parts, placed, meshes, nodes, mesh_refs, places, pending, effects, materials,
-		variants, samplers, cameras, lights, skins, clips;
-	hob_image_set images;
+	hob_lists lists;
+	hob_buf sources, shapes, parts, placed, places, pending, effects, variants, clips;
 	hob_polygon polygon;
 	hob_name_map embedded; /* members of the archive -> picture */
 	uint32_t bad_indices;
@@ -118,9 +116,6 @@ typedef struct hob_collada {
 bool hob_collada_census(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- lists */
-
-#define HOB_LIST_COUNT(buf, type)	  ((uint32_t)((buf).size / sizeof(type)))
-#define HOB_LIST_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
 
 /* ---- collada.c */
 

@@ -64,7 +64,7 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 	hob_arena *scratch = c->request->scratch;
 	const uint32_t *counts = (const uint32_t *)(const void *)list->counts.data;
 	const uint32_t *pairs = (const uint32_t *)(const void *)list->pairs.data;
-	uint32_t listed = HOB_LIST_COUNT(list->counts, uint32_t), most = 0, lost = 0;
+	uint32_t listed = HOB_LISTS_COUNT(list->counts, uint32_t), most = 0, lost = 0;
 	uint64_t have = list->pairs.size / sizeof(uint32_t) / list->stride;
 	for (uint32_t i = 0; i < listed; i++)
 		most = counts[i] > most ? counts[i] : most;
@@ -173,9 +173,9 @@ typedef struct skin_builder {
 
 static uint32_t subtree_end(const hob_collada *c, uint32_t node)
 {
-	uint32_t count = HOB_LIST_COUNT(c->nodes, hob_node), at = node + 1;
+	uint32_t count = HOB_LISTS_COUNT(c->lists.nodes, hob_node), at = node + 1;
 	while (at < count) {
-		uint32_t parent = HOB_LIST_AT(c->nodes, hob_node, at)->parent;
+		uint32_t parent = HOB_LISTS_AT(c->lists.nodes, hob_node, at)->parent;
 		if (parent == HOB_NONE || parent < node)
 			break;
 		at++;
@@ -209,8 +209,8 @@ static uint32_t place_within(const skin_builder *b, hob_xml_ptr element)
 	if (!element || !hob_xml_is(element, HOB_STR("node")))
 		return HOB_NONE;
 	uint32_t slot = c->slot[element->number], first = hob_collada_place_of(c, element);
-	for (; slot != HOB_NONE; slot = HOB_LIST_AT(c->places, hob_collada_place, slot)->next) {
-		uint32_t node = HOB_LIST_AT(c->places, hob_collada_place, slot)->node;
+	for (; slot != HOB_NONE; slot = HOB_LISTS_AT(c->places, hob_collada_place, slot)->next) {
+		uint32_t node = HOB_LISTS_AT(c->places, hob_collada_place, slot)->node;
 		if (node >= b->first && node < b->last)
 			return node;
 	}
@@ -321,10 +321,10 @@ static uint32_t same_skin(const hob_collada *c, const hob_collada_pending *all, 
 						  const hob_skin *skin)
 {
 	for (uint32_t i = 0; i < index; i++) {
-		uint32_t id = HOB_LIST_AT(c->nodes, hob_node, all[i].node)->skin;
+		uint32_t id = HOB_LISTS_AT(c->lists.nodes, hob_node, all[i].node)->skin;
 		if (all[i].skin != all[index].skin || id == HOB_NONE)
 			continue;
-		const hob_skin *other = HOB_LIST_AT(c->skins, hob_skin, id);
+		const hob_skin *other = HOB_LISTS_AT(c->lists.skins, hob_skin, id);
 		if (other->joint_count == skin->joint_count &&
 			memcmp(other->joints, skin->joints, skin->joint_count * sizeof *skin->joints) == 0)
 			return id;
@@ -350,7 +350,7 @@ static bool find_elements(hob_collada *c, uint32_t node_count, hob_xml_ptr **out
 		e = e ? e->next : NULL;
 	}
 	for (uint32_t n = 0; n < node_count; n++) {
-		uint32_t source = HOB_LIST_AT(c->nodes, hob_node, n)->source;
+		uint32_t source = HOB_LISTS_AT(c->lists.nodes, hob_node, n)->source;
 		(*out)[n] = source == HOB_NONE ? NULL : by_number[source];
 	}
 	return true;
@@ -358,9 +358,9 @@ static bool find_elements(hob_collada *c, uint32_t node_count, hob_xml_ptr **out
 
 bool hob_collada_skins(hob_collada *c, hob_error *err)
 {
-	uint32_t count = HOB_LIST_COUNT(c->pending, hob_collada_pending);
+	uint32_t count = HOB_LISTS_COUNT(c->pending, hob_collada_pending);
 	const hob_collada_pending *all = (const hob_collada_pending *)(const void *)c->pending.data;
-	skin_builder b = {.c = c, .end = HOB_LIST_COUNT(c->nodes, hob_node)};
+	skin_builder b = {.c = c, .end = HOB_LISTS_COUNT(c->lists.nodes, hob_node)};
 	hob_xml_ptr *element_of;
 	if (count == 0)
 		return true;
@@ -377,12 +377,12 @@ bool hob_collada_skins(hob_collada *c, hob_error *err)
 			continue;
 		uint32_t id = same_skin(c, all, i, &skin);
 		if (id == HOB_NONE) {
-			id = HOB_LIST_COUNT(c->skins, hob_skin);
-			hob_buf_put(&c->skins, &skin, sizeof skin);
-			if (c->skins.failed)
+			id = HOB_LISTS_COUNT(c->lists.skins, hob_skin);
+			hob_buf_put(&c->lists.skins, &skin, sizeof skin);
+			if (c->lists.skins.failed)
 				return hob_fail(err, MEMORY, "no memory left for skins");
 		}
-		HOB_LIST_AT(c->nodes, hob_node, all[i].node)->skin = id;
+		HOB_LISTS_AT(c->lists.nodes, hob_node, all[i].node)->skin = id;
 	}
 	return true;
 }

@@ -25,15 +25,15 @@ static void skip_blanks(scanner *s)
 	}
 }
 
-static bool is_word(char c)
-{
-	return (unsigned char)c > ' ' && c != ',' && c != '{' && c != '}' && c != '"' && c != ';' && c != ':';
-}
+/* All but blanks and , { } " ; : */
+static const bool no_word[256] = {
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,		  1,		 1,			1,		   1,		  1,		1,
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ['"'] = 1, [','] = 1, [':'] = 1, [';'] = 1, ['{'] = 1, ['}'] = 1};
 
 static uint32_t word_end(const scanner *s)
 {
 	uint32_t at = s->at;
-	while (at < s->end && is_word(s->text[at]))
+	while (at < s->end && !no_word[(uint8_t)s->text[at]])
 		at++;
 	return at;
 }

@@ -29,6 +29,8 @@ typedef struct hob_fbx_record {
 	uint32_t value_count;
 	uint32_t child, next; /* records; HOB_NONE at the end */
 	uint32_t name_len;
+	uint32_t
+		mark; /* hob_fbx_mark of the first value, 0 unless it is a text: passes most records by without decoding */
 } hob_fbx_record;
 
 typedef enum hob_fbx_type {
@@ -256,6 +258,7 @@ bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value
 /* Appends a record; HOB_NONE when there are too many or memory is short. `parent` and `before` (its sibling) may be HOB_NONE. */
 uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
 							hob_error *err);
+uint32_t hob_fbx_mark(hob_str text);
 hob_str hob_fbx_record_name(const hob_fbx *f, uint32_t record);
 bool hob_fbx_record_is(const hob_fbx *f, uint32_t record, hob_str name);
 /* First child of that name, or the next sibling of that name behind `record`; HOB_NONE. */

@@ -2,28 +2,17 @@
 
 #include <math.h>
 
-/* Lists are long and asked for often: the first and the last letter of a name stand at known places, so that most records are
- * passed by without decoding them. */
-static bool may_be(const hob_fbx *f, hob_fbx_cursor cursor, hob_str name)
-{
-	uint32_t head = f->ascii ? 1 : 5; /* quote, or letter and length */
-	const uint8_t *text = f->file.data + cursor.at;
-	if (f->ascii && cursor.end > cursor.at && *text != '"')
-		return true;
-	return name.len > 0 && cursor.end - cursor.at >= head + name.len &&
-		   text[head + name.len - 1] == (uint8_t)name.data[name.len - 1] &&
-		   text[head] == (uint8_t)name.data[0];
-}
-
 static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor *out)
 {
 	if (props == HOB_NONE)
 		return false;
-	uint32_t record = f->records[props].child;
+	uint32_t record = f->records[props].child, mark = hob_fbx_mark(name);
 	for (; record != HOB_NONE; record = f->records[record].next) {
+		if (f->records[record].mark != mark && f->records[record].mark != 0)
+			continue;
 		hob_fbx_cursor cursor = hob_fbx_values(f, record);
 		hob_fbx_value value;
-		if (!may_be(f, cursor, name) || !hob_fbx_next(f, &cursor, &value) || !hob_str_equal(value.text, name))
+		if (!hob_fbx_next(f, &cursor, &value) || !hob_str_equal(value.text, name))
 			continue;
 		/* Type, label and flags; 6.x has no label. */
 		int skip = hob_fbx_record_is(f, record, HOB_STR("P")) ? 3 : 2;

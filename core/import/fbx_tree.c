@@ -4,6 +4,26 @@
 #include <libdeflate.h>
 #include <math.h>
 
+uint32_t hob_fbx_mark(hob_str text)
+{
+	const uint8_t *letters = (const uint8_t *)text.data;
+	uint32_t len = (uint32_t)text.len & 0xFF;
+	return len == 0 ? 0
+					: len | (uint32_t)letters[0] << 8 | (uint32_t)letters[len / 2] << 16 |
+						  (uint32_t)letters[len - 1] << 24;
+}
+
+/* The text at the beginning of the values, which stay undecoded. */
+static uint32_t mark_of(const hob_fbx *f, const hob_fbx_record *record)
+{
+	const uint8_t *at = f->file.data + record->values;
+	hob_fbx_cursor cursor = {record->values, record->values + record->value_size};
+	hob_fbx_value value;
+	if (record->value_size < 2 || *at != (f->ascii ? '"' : 'S') || !hob_fbx_next(f, &cursor, &value))
+		return 0;
+	return value.text.len < 256 ? hob_fbx_mark(value.text) : 0;
+}
+
 uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
 							hob_error *err)
 {
@@ -18,6 +38,7 @@ uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const 
 		return HOB_NONE;
 	}
 	f->records = (hob_fbx_record *)(void *)f->record_buf.data;
+	f->records[id].mark = mark_of(f, record);
 	f->record_count = id + 1;
 	if (before != HOB_NONE)
 		f->records[before].next = id;

@@ -47,12 +47,12 @@ static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
 
 static hob_threemf_range *range_at(hob_threemf_part *part, const hob_xml_element *mesh)
 {
-	uint32_t count = HOB_THREEMF_COUNT(part->ranges, hob_threemf_range);
+	uint32_t count = HOB_LISTS_COUNT(part->ranges, hob_threemf_range);
 	if (count > 0 && HOB_THREEMF_AT(part->ranges, hob_threemf_range, count - 1)->mesh == mesh)
 		return HOB_THREEMF_AT(part->ranges, hob_threemf_range, count - 1);
 	hob_threemf_range range = {.mesh = mesh,
 							   .vertex_first = (uint32_t)(part->vertices.size / (3 * sizeof(float))),
-							   .triangle_first = HOB_THREEMF_COUNT(part->triangles, hob_threemf_triangle)};
+							   .triangle_first = HOB_LISTS_COUNT(part->triangles, hob_threemf_triangle)};
 	hob_buf_put(&part->ranges, &range, sizeof range);
 	return part->ranges.failed ? NULL : HOB_THREEMF_AT(part->ranges, hob_threemf_range, count);
 }
@@ -169,7 +169,7 @@ static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
 		resource_key written = key_of(part, resource.id);
 		hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
 		if (!key.data || !hob_name_map_add(&t->resource_ids, key,
-										   HOB_THREEMF_COUNT(t->resources, hob_threemf_resource), NULL))
+										   HOB_LISTS_COUNT(t->resources, hob_threemf_resource), NULL))
 			return hob_fail_memory(err, scratch, "resources");
 		hob_buf_put(&t->resources, &resource, sizeof resource);
 	}
@@ -193,7 +193,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 	*index = hob_name_map_get(&t->part_ids, path);
 	if (*index != HOB_NONE)
 		return true;
-	*index = HOB_THREEMF_COUNT(t->parts, hob_threemf_part);
+	*index = HOB_LISTS_COUNT(t->parts, hob_threemf_part);
 	if (*index >= PARTS_MAX)
 		return hob_fail(err, LIMIT, "more than %d parts", PARTS_MAX);
 	if (!hob_threemf_member(t, scratch, path, &bytes))
@@ -226,21 +226,6 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 }
 
 /* ---- nodes */
-
-static bool add_node(hob_threemf *t, uint32_t parent, hob_str name, uint32_t *id, hob_error *err)
-{
-	hob_node node = hob_shape_plain_node(hob_text_name(t->request->result, name));
-	if (!node.name.data)
-		return hob_fail_memory(err, t->request->result, "a name");
-	node.parent = parent;
-	node.source = HOB_NONE;
-	node.mesh_first = HOB_THREEMF_COUNT(t->mesh_refs, uint32_t);
-	*id = HOB_THREEMF_COUNT(t->nodes, hob_node);
-	if (*id >= HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
-	hob_buf_put(&t->nodes, &node, sizeof node);
-	return !t->nodes.failed || hob_fail(err, MEMORY, "no memory left for nodes");
-}
 
 /* Twelve numbers, rows of a matrix that stands behind the vector: columns of ours. */
 static void set_transform(hob_node *node, hob_str text, float unit)
@@ -277,18 +262,18 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 					 "line %u: object %u does not exist; it is left out", use->line, id);
 		return true;
 	}
-	if (!add_node(t, parent, hob_xml_attr(object->element, HOB_STR("name")), &node, err) ||
+	if (!hob_lists_node(&t->lists, hob_xml_attr(object->element, HOB_STR("name")), parent, &node, err) ||
 		!hob_threemf_meshes(t, object, err))
 		return false;
-	hob_node *to = HOB_THREEMF_AT(t->nodes, hob_node, node);
+	hob_node *to = HOB_THREEMF_AT(t->lists.nodes, hob_node, node);
 	set_transform(to, hob_xml_attr(use, HOB_STR("transform")),
 				  HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit);
 	to->mesh_count = object->mesh_count;
 	for (uint32_t i = 0; i < object->mesh_count; i++) {
 		uint32_t mesh = object->mesh_first + i;
-		hob_buf_put(&t->mesh_refs, &mesh, sizeof mesh);
+		hob_buf_put(&t->lists.mesh_refs, &mesh, sizeof mesh);
 	}
-	if (t->mesh_refs.failed || HOB_THREEMF_COUNT(t->mesh_refs, uint32_t) > HOB_LIMIT_NODES)
+	if (t->lists.mesh_refs.failed || HOB_LISTS_COUNT(t->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
 	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
@@ -303,13 +288,8 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 	const hob_xml_element *list =
 		hob_xml_child(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("build"));
 	uint32_t root, items = 0;
-	if (!add_node(t, HOB_NONE, HOB_STR(""), &root, err))
+	if (!hob_lists_z_up(&t->lists, t->model, &root, err))
 		return false;
-	/* Z of the file is up. */
-	float *rotation = HOB_THREEMF_AT(t->nodes, hob_node, root)->rotation;
-	rotation[0] = -0.70710678f;
-	rotation[3] = 0.70710678f;
-	memcpy(t->model->space.turn, rotation, sizeof t->model->space.turn);
 	t->model->unit = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit;
 	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
 		 e = hob_xml_next(e, HOB_STR("item")), items++)
@@ -320,61 +300,17 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 					"the file says to build nothing; place an object on the plate and export it again");
 }
 
-/* ---- the model */
-
-static bool take_list(hob_arena *arena, const hob_buf *from, size_t size, void **to, uint32_t *count,
-					  hob_error *err)
-{
-	*count = (uint32_t)(from->size / size);
-	*to = hob_arena_alloc(arena, from->size, 16);
-	if (!*to)
-		return hob_fail_memory(err, arena, "the model");
-	if (from->size > 0)
-		memcpy(*to, from->data, from->size);
-	return true;
-}
-
-static bool take_lists(hob_threemf *t, hob_error *err)
-{
-	hob_model *m = t->model;
-	hob_arena *arena = t->request->result;
-	const struct {
-		const hob_buf *from;
-		size_t size;
-		void **to;
-		uint32_t *count;
-	} lists[] = {
-		{&t->meshes, sizeof(hob_mesh), (void **)&m->meshes, &m->mesh_count},
-		{&t->materials, sizeof(hob_material), (void **)&m->materials, &m->material_count},
-		{&t->samplers, sizeof(hob_sampler), (void **)&m->samplers, &m->sampler_count},
-		{&t->nodes, sizeof(hob_node), (void **)&m->nodes, &m->node_count},
-		{&t->mesh_refs, sizeof(uint32_t), (void **)&m->mesh_refs, &m->mesh_ref_count},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		if (!take_list(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
-			return false;
-	m->scenes = HOB_NEW(arena, hob_scene, 1);
-	m->scene_roots = HOB_NEW(arena, uint32_t, 1);
-	if (!m->scenes || !m->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
-	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = 1};
-	m->scene_count = m->scene_root_count = 1;
-	return hob_image_set_take(&t->images, m, err);
-}
-
 static void release(hob_threemf *t)
 {
-	for (uint32_t i = 0; i < HOB_THREEMF_COUNT(t->parts, hob_threemf_part); i++) {
+	for (uint32_t i = 0; i < HOB_LISTS_COUNT(t->parts, hob_threemf_part); i++) {
 		hob_threemf_part *part = HOB_THREEMF_AT(t->parts, hob_threemf_part, i);
 		hob_buf_release(&part->vertices);
 		hob_buf_release(&part->triangles);
 		hob_buf_release(&part->ranges);
 	}
-	hob_buf *const lists[] = {&t->parts,	&t->resources, &t->meshes,	 &t->materials,
-							  &t->samplers, &t->nodes,	   &t->mesh_refs};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		hob_buf_release(lists[i]);
-	hob_image_set_release(&t->images);
+	hob_buf_release(&t->parts);
+	hob_buf_release(&t->resources);
+	hob_lists_release(&t->lists);
 }
 
 static bool read_package(hob_threemf *t, hob_error *err)
@@ -395,9 +331,9 @@ static bool read_package(hob_threemf *t, hob_error *err)
 		}
 	if (!build(t, part, err))
 		return false;
-	if (t->meshes.size == 0)
+	if (t->lists.meshes.size == 0)
 		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
-	return take_lists(t, err);
+	return hob_lists_take(&t->lists, t->model, err);
 }
 
 static bool threemf_import(const hob_import_request *request, hob_model *out, hob_error *err)
@@ -414,7 +350,7 @@ static bool threemf_import(const hob_import_request *request, hob_model *out, ho
 	hob_name_map_init(&t->part_ids, request->scratch);
 	hob_name_map_init(&t->resource_ids, request->scratch);
 	hob_name_map_init(&t->pictures, request->scratch);
-	hob_image_set_init(&t->images, request);
+	hob_lists_init(&t->lists, request);
 	bool done = read_package(t, err);
 	release(t);
 	if (done)

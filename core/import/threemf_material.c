@@ -49,15 +49,6 @@ void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float 
 			out[i] = 0;
 }
 
-static bool add_material(hob_threemf *t, const hob_material *material, uint32_t *id, hob_error *err)
-{
-	*id = HOB_THREEMF_COUNT(t->materials, hob_material);
-	if (*id >= HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
-	hob_buf_put(&t->materials, material, sizeof *material);
-	return !t->materials.failed || hob_fail(err, MEMORY, "no memory left for materials");
-}
-
 static bool plain(hob_threemf *t, hob_str name, const float color[4], uint32_t *id, hob_error *err)
 {
 	hob_material material;
@@ -68,7 +59,7 @@ static bool plain(hob_threemf *t, hob_str name, const float color[4], uint32_t *
 	memcpy(material.base_color, color, sizeof material.base_color);
 	if (color[3] < 1)
 		material.alpha_mode = HOB_ALPHA_BLEND;
-	return add_material(t, &material, id, err);
+	return hob_lists_material(&t->lists, &material, id, err);
 }
 
 static void base_color(const hob_threemf_resource *group, uint32_t index, float color[4])
@@ -123,7 +114,7 @@ static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
 					 "the picture '%.*s' is not in the package; export the model again", HOB_FMT(path));
 		return true;
 	}
-	if (!hob_image_set_add(&t->images, &image, id, err))
+	if (!hob_image_set_add(&t->lists.images, &image, id, err))
 		return false;
 	image->bytes = bytes;
 	image->name = hob_text_name(t->request->result, hob_text_last_part(path));
@@ -144,11 +135,11 @@ static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err
 		!picture(t, hob_xml_attr(element, HOB_STR("path")), &material.slots[HOB_SLOT_BASE_COLOR].image, err))
 		return false;
 	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT) {
-		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_THREEMF_COUNT(t->samplers, hob_sampler);
-		hob_buf_put(&t->samplers, &sampler, sizeof sampler);
+		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_LISTS_COUNT(t->lists.samplers, hob_sampler);
+		hob_buf_put(&t->lists.samplers, &sampler, sizeof sampler);
 	}
-	return !t->samplers.failed ? add_material(t, &material, &group->material, err)
-							   : hob_fail(err, MEMORY, "no memory left for samplers");
+	return !t->lists.samplers.failed ? hob_lists_material(&t->lists, &material, &group->material, err)
+									 : hob_fail(err, MEMORY, "no memory left for samplers");
 }
 
 /* ---- groups */
@@ -166,7 +157,7 @@ static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 	if (!plain(t, HOB_STR(""), color, &group->material, err))
 		return false;
 	if (blends)
-		HOB_THREEMF_AT(t->materials, hob_material, group->material)->alpha_mode = HOB_ALPHA_BLEND;
+		HOB_THREEMF_AT(t->lists.materials, hob_material, group->material)->alpha_mode = HOB_ALPHA_BLEND;
 	return true;
 }
 

@@ -49,9 +49,9 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 				return false;
 			hob_str key =
 				hob_arena_printf(scratch, "%u %u", look.material, look.colored || look.textured ? group : 0);
-			if (!key.data || !hob_name_map_add(&b->known, key, HOB_THREEMF_COUNT(b->buckets, bucket), &id))
+			if (!key.data || !hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket), &id))
 				return hob_fail_memory(err, scratch, "triangles");
-			if (id == HOB_THREEMF_COUNT(b->buckets, bucket)) {
+			if (id == HOB_LISTS_COUNT(b->buckets, bucket)) {
 				bucket added = {look, 0};
 				hob_buf_put(&b->buckets, &added, sizeof added);
 				if (b->buckets.failed)
@@ -74,7 +74,7 @@ static uint32_t vertex_for(mesh_builder *b, uint32_t source, uint32_t property)
 		v = next[v];
 	if (v != HOB_NONE)
 		return v;
-	v = HOB_THREEMF_COUNT(b->source, uint32_t);
+	v = HOB_LISTS_COUNT(b->source, uint32_t);
 	hob_buf_put(&b->source, &source, sizeof source);
 	hob_buf_put(&b->property, &property, sizeof property);
 	hob_buf_put(&b->next, &b->head[source], sizeof v);
@@ -85,7 +85,7 @@ static uint32_t vertex_for(mesh_builder *b, uint32_t source, uint32_t property)
 static bool fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mesh *mesh, hob_error *err)
 {
 	hob_arena *arena = b->t->request->result;
-	uint32_t count = mesh->vertex_count = HOB_THREEMF_COUNT(b->source, uint32_t);
+	uint32_t count = mesh->vertex_count = HOB_LISTS_COUNT(b->source, uint32_t);
 	mesh->position = HOB_NEW(arena, float, (size_t)count * 3);
 	if (look->colored)
 		mesh->color[0] = HOB_NEW(arena, float, (size_t)count * 4);
@@ -143,11 +143,11 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 	hob_shape_fix_positions(&mesh, b->t->request->notes);
 	if (mesh.index_count == 0)
 		return true;
-	if (HOB_THREEMF_COUNT(b->t->meshes, hob_mesh) >= HOB_LIMIT_MESHES)
+	if (HOB_LISTS_COUNT(b->t->lists.meshes, hob_mesh) >= HOB_LIMIT_MESHES)
 		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	hob_buf_put(&b->t->meshes, &mesh, sizeof mesh);
+	hob_buf_put(&b->t->lists.meshes, &mesh, sizeof mesh);
 	b->object->mesh_count++;
-	return !b->t->meshes.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+	return !b->t->lists.meshes.failed || hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
 static bool build(mesh_builder *b, hob_error *err)
@@ -162,7 +162,7 @@ static bool build(mesh_builder *b, hob_error *err)
 	hob_name_map_init(&b->known, scratch);
 	if (!sort_triangles(b, err))
 		return false;
-	uint32_t buckets = HOB_THREEMF_COUNT(b->buckets, bucket);
+	uint32_t buckets = HOB_LISTS_COUNT(b->buckets, bucket);
 	/* Each bucket walks all triangles: more of them than this would take too long. */
 	if ((uint64_t)buckets * b->range->triangle_count > HOB_LIMIT_INDICES * 4)
 		return hob_fail(err, LIMIT, "an object of %u triangles in %u materials", b->range->triangle_count,
@@ -179,7 +179,7 @@ static bool build(mesh_builder *b, hob_error *err)
 
 static const hob_threemf_range *range_of(const hob_threemf_part *part, const hob_xml_element *mesh)
 {
-	for (uint32_t i = 0; i < HOB_THREEMF_COUNT(part->ranges, hob_threemf_range); i++)
+	for (uint32_t i = 0; i < HOB_LISTS_COUNT(part->ranges, hob_threemf_range); i++)
 		if (HOB_THREEMF_AT(part->ranges, hob_threemf_range, i)->mesh == mesh)
 			return HOB_THREEMF_AT(part->ranges, hob_threemf_range, i);
 	return NULL;
@@ -203,7 +203,7 @@ bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error 
 	if (object->made)
 		return true;
 	object->made = true;
-	object->mesh_first = HOB_THREEMF_COUNT(t->meshes, hob_mesh);
+	object->mesh_first = HOB_LISTS_COUNT(t->lists.meshes, hob_mesh);
 	b.range = mesh ? range_of(part, mesh) : NULL;
 	if (mesh)
 		note_lost(t, mesh);

@@ -8,8 +8,7 @@
 #ifndef HOB_THREEMF_PRIVATE_H
 #define HOB_THREEMF_PRIVATE_H
 
-#include "image_set.h"
-#include "importer.h"
+#include "lists.h"
 #include "name_map.h"
 #include "xml.h"
 #include "zip.h"
@@ -52,12 +51,10 @@ typedef struct hob_threemf {
 	hob_zip archive;
 	hob_buf parts, resources; /* hob_threemf_part, hob_threemf_resource */
 	hob_name_map part_ids, resource_ids;
-	hob_buf meshes, materials, samplers, nodes, mesh_refs;
-	hob_image_set images;
+	hob_lists lists;
 	hob_name_map pictures;
 } hob_threemf;
 
-#define HOB_THREEMF_COUNT(buf, type) ((uint32_t)((buf).size / sizeof(type)))
 /* NULL of an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
