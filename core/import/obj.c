@@ -3,6 +3,7 @@
 #include "../base/limits.h"
 #include "mtl.h"
 #include "obj_build.h"
+#include "plain_census.h"
 #include "shape.h"
 #include "text.h"
 
@@ -119,6 +120,7 @@ static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool 
 	const hob_mtl_entry *entry = hob_mtl_find(&s->library, name);
 	if (entry) {
 		*id = s->model.material_count++;
+		hob_census_of_mtl(s->request->seen, entry->body);
 		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model.materials[*id], err);
 	}
 	if (s->data.libraries.size > 0 && name.len > 0)
@@ -203,6 +205,7 @@ static bool obj_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	if (!text.data)
 		return hob_fail_memory(err, request->scratch, "the text");
+	hob_census_of_obj(request->seen, text);
 	if (!hob_obj_data_read(request, text, &s.data, err))
 		return false;
 	hob_mtl_init(&s.library, request->scratch);

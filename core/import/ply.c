@@ -1,6 +1,7 @@
 #include "importers.h"
 
 #include "../base/limits.h"
+#include "plain_census.h"
 #include "ply_data.h"
 #include "polygon.h"
 #include "shape.h"
@@ -326,6 +327,7 @@ static bool ply_import(const hob_import_request *request, hob_model *out, hob_er
 {
 	hob_ply_data data;
 	hob_model model = {0};
+	hob_census_of_ply(request->seen, request->file);
 	if (!hob_ply_data_read(request, &data, err))
 		return false;
 	ply_build b = {.request = request, .data = &data, .model = &model};

@@ -104,6 +104,21 @@ static void cut_quad(const float *position, const uint32_t *corners, const corne
 	fan(4, by_02 ? 0 : 1, triangles);
 }
 
+/* The polygon comes back to the tip b at q, as where a bridge leads to a hole, and goes on into the angle at b. */
+static bool enters(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
+{
+	const corner2 *beside[2] = {&p[q->previous], &p[q->next]};
+	for (int k = 0; k < 2; k++)
+		if (turn(a, b, beside[k]) > 0 && turn(b, c, beside[k]) > 0)
+			return true;
+	return false;
+}
+
+static bool at_same_place(const corner2 *a, const corner2 *b)
+{
+	return !(a->x < b->x || a->x > b->x || a->y < b->y || a->y > b->y);
+}
+
 /* Nothing of the polygon lies inside the triangle at `ear` or on its new edge. */
 static bool is_ear(const corner2 *p, uint32_t ear, uint64_t *tests)
 {
@@ -113,8 +128,11 @@ static bool is_ear(const corner2 *p, uint32_t ear, uint64_t *tests)
 	for (uint32_t i = c->next; i != b->previous; i = p[i].next) {
 		const corner2 *q = &p[i];
 		++*tests;
-		bool same = (q->x == a->x && q->y == a->y) || (q->x == c->x && q->y == c->y);
-		if (!same && turn(a, b, q) >= 0 && turn(b, c, q) >= 0 && turn(c, a, q) >= 0)
+		if (at_same_place(q, a) || at_same_place(q, c))
+			continue;
+		bool blocks = at_same_place(q, b) ? enters(p, q, a, b, c)
+										  : turn(a, b, q) >= 0 && turn(b, c, q) >= 0 && turn(c, a, q) >= 0;
+		if (blocks)
 			return false;
 	}
 	return true;

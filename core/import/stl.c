@@ -2,6 +2,7 @@
 
 #include "../base/limits.h"
 #include "number.h"
+#include "plain_census.h"
 #include "shape.h"
 #include "text.h"
 
@@ -360,6 +361,7 @@ static bool stl_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	if (!text.data)
 		return hob_fail_memory(err, request->scratch, "the text");
+	hob_census_of_stl(request->seen, request->file);
 	bool done = is_text(request->file, text) ? read_text(request, text, &model, err)
 											 : read_binary(request, &model, err);
 	if (done)

@@ -105,6 +105,56 @@ static void every_reason_is_a_kind(void **state)
 		assert_true(kinds[i] != 0 && kinds[i] < 1u << HOB_CENSUS_KINDS);
 }
 
+/* What OBJ, PLY and STL files hold, counted from their bytes, and the model holds as much. */
+static void plain_files_are_counted(void **state)
+{
+	(void)state;
+	static const struct {
+		const hob_importer *importer;
+		const char *path, *text;
+		uint32_t colored, color_maps, normal_maps, emissive_maps;
+	} rows[] = {
+		{&hob_obj_importer, "a.obj", "v 0 0 0# one two three\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", 0, 0, 0, 0},
+		{&hob_obj_importer, "a.obj", "v 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 0 1 0 1 0 0\nf 1 2 3\n", 1, 0, 0, 0},
+		{&hob_obj_importer, "a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\n#MRGB ffff0000ffff0000ffff0000\nf 1 2 3\n",
+		 1, 0, 0, 0},
+		{&hob_obj_importer, "a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m\nf 1 2 3\n", 0, 1, 1,
+		 1},
+		{&hob_obj_importer, "a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl n\nf 1 2 3\n", 0, 0, 1,
+		 0},
+		{&hob_ply_importer, "a.ply",
+		 "ply\nformat ascii 1.0\ncomment TextureFile t.png\nelement vertex "
+		 "3\nproperty float x\nproperty float y\n"
+		 "property float z\nproperty uchar red\nproperty uchar green\nproperty "
+		 "uchar blue\nelement face 1\n"
+		 "property list uchar int vertex_indices\nend_header\n0 0 0 1 2 3\n1 0 0 "
+		 "1 2 3\n0 1 0 1 2 3\n3 0 1 2\n",
+		 1, 1, 0, 0},
+		{&hob_stl_importer, "a.stl",
+		 "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 "
+		 "0\nvertex 0 1 0\nendloop\nendfacet\nendsolid\n",
+		 0, 0, 0, 0},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		reader *r = reader_new(rows[i].importer);
+		hob_census held;
+		reader_add(r, rows[i].path, rows[i].text);
+		reader_add(r, "a.mtl",
+				   "newmtl m\nmap_Kd a.png\nbump b.png\nmap_Ke c.png\nnewmtl "
+				   "n\nnorm b.png\nmap_Kd\n");
+		reader_model(r);
+		assert_int_equal(r->seen.count[HOB_CENSUS_SURFACES], 1);
+		assert_int_equal(r->seen.count[HOB_CENSUS_COLORED], rows[i].colored);
+		assert_int_equal(r->seen.count[HOB_CENSUS_COLOR_MAPS], rows[i].color_maps);
+		assert_int_equal(r->seen.count[HOB_CENSUS_NORMAL_MAPS], rows[i].normal_maps);
+		assert_int_equal(r->seen.count[HOB_CENSUS_EMISSIVE_MAPS], rows[i].emissive_maps);
+		assert_true(hob_census_of_model(&r->model, &r->scratch, &held));
+		hob_census_compare(&r->seen, &held, &r->notes);
+		assert_false(reader_noted(r, "import.lost"));
+		reader_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +163,7 @@ int main(void)
 		cmocka_unit_test(more_than_was_seen_is_no_loss),
 		cmocka_unit_test(a_model_is_counted_as_sources_count),
 		cmocka_unit_test(every_reason_is_a_kind),
+		cmocka_unit_test(plain_files_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

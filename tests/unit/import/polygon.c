@@ -88,6 +88,22 @@ static void concave_polygons_keep_their_area(void **state)
 	check_cut(comb, 16, up);
 }
 
+/* A thin ring as one polygon: round outside, over a bridge, round inside the other way, and back over the bridge. Its only ears
+ * are at the ends of the bridge, whose points stand there twice. */
+static void a_bridge_to_a_hole_is_cut_beside(void **state)
+{
+	(void)state;
+	enum { ROUND = 32 };
+	float ring[(ROUND + 1) * 2 * 3] = {0};
+	for (int i = 0; i <= ROUND; i++) {
+		double turn = 2 * 3.14159265358979 * (i % ROUND) / ROUND;
+		float *outer = ring + (size_t)i * 3, *inner = ring + (size_t)(ROUND * 2 + 1 - i) * 3;
+		outer[0] = (float)cos(turn), outer[1] = (float)sin(turn);
+		inner[0] = (float)(0.97 * cos(turn)), inner[1] = (float)(0.97 * sin(turn));
+	}
+	check_cut(ring, (ROUND + 1) * 2, up);
+}
+
 static void every_plane_will_do(void **state)
 {
 	(void)state;
@@ -165,6 +181,7 @@ int main(void)
 		cmocka_unit_test(quads_take_the_shorter_diagonal),
 		cmocka_unit_test(quads_that_are_not_convex_are_cut_inside),
 		cmocka_unit_test(concave_polygons_keep_their_area),
+		cmocka_unit_test(a_bridge_to_a_hole_is_cut_beside),
 		cmocka_unit_test(every_plane_will_do),
 		cmocka_unit_test(random_stars_keep_their_area),
 		cmocka_unit_test(a_polygon_without_area_gives_its_triangles),

@@ -22,6 +22,7 @@ typedef struct reader {
 	bool beside_export;
 	hob_str usd_variants;
 	uint32_t subdivision;
+	hob_census seen; /* what the importer counted */
 	hob_notes notes;
 	hob_model model;
 	hob_error error;
@@ -63,6 +64,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 	memset(&r->notes, 0, sizeof r->notes);
 	memset(&r->model, 0, sizeof r->model);
 	memset(&r->error, 0, sizeof r->error);
+	memset(&r->seen, 0, sizeof r->seen);
 	r->notes.arena = &r->result;
 	r->result.fail_at = fail_result;
 	r->scratch.fail_at = fail_scratch;
@@ -76,6 +78,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 								  .blend = {.beside_export = r->beside_export},
 								  .usd_variants = r->usd_variants,
 								  .subdivision = r->subdivision,
+								  .seen = &r->seen,
 								  .notes = &r->notes};
 	hob_model model = {0};
 	r->ok = r->importer->import(&request, &model, &r->error);
