@@ -10,7 +10,7 @@ echo
 for part in server server/engine server/cook server/store server/http server/cli core core/import schema tests; do
 	printf '%-24s' "$part"
 	for rev; do
-		printf '%12s' "$(git ls-tree -r --name-only "$rev" -- "$part" | grep -E '\.(c|h|cpp)$' | sed "s|^|$rev:|" | xargs git show |
+		printf '%12s' "$(git ls-tree -r --name-only "$rev" -- "$part" | grep -E '\.(c|h|cpp)$' | sed "s|^|$rev:|" | xargs -r git show |
 			wc -l)"
 	done
 	echo
