@@ -1,10 +1,20 @@
 #include "lod_error.h"
 #include "weld.h"
 
-enum { PEAKS = 16, STRIDE = 17, MIN_POINTS = 2000, MAX_CUTS = 16, CLIMBS = 6, MAX_AROUND = 32, FEW = 1000 };
-enum { KEPT = 1, LOST, TAKEN };
+enum {
+	PEAKS = 16,
+	STRIDE = 17,
+	MIN_POINTS = 2000,
+	MAX_DEPTH = 4,
+	CLIMBS = 6,
+	MAX_AROUND = 32,
+	FEW = 256,
+	MANY = 1000
+};
 /* Points that are this much of the farthest away are climbed from: their triangles may have the highest ridge. */
-static const double peak_share = 0.7;
+static const double peak_share = 0.8;
+/* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always near enough there. */
+static const double slope = 0.5, least_share = 0.4;
 
 /* A point of a triangle by its second and third barycentric coordinate, and how far it is from the other surface. */
 typedef struct peak {
@@ -16,8 +26,7 @@ typedef struct peak {
 typedef struct sweep {
 	const float *positions;
 	const hob_surface *to;
-	hob_surface_hints hints;
-	const uint8_t *state;  /* KEPT or LOST by vertex */
+	uint32_t hint;
 	bool corners_are_near; /* corners of all triangles lie on the other surface */
 	double farthest;
 	peak_t peaks[PEAKS];
@@ -46,15 +55,17 @@ static void keep_peak(sweep_t *s, const uint32_t corner[3], double v, double w, 
 	s->peaks[at] = (peak_t){{corner[0], corner[1], corner[2]}, v, w, distance};
 }
 
-static void look(sweep_t *s, const uint32_t corner[3], double v, double w)
+/* The distance of a point, at least where that matters: above the share of the farthest that makes a peak. */
+/* enough   less is not asked for */
+static double look(sweep_t *s, const uint32_t corner[3], double v, double w, double enough)
 {
-	hob_vec3 p = point_of(s->positions, corner, v, w);
-	double enough = peak_share * s->farthest;
-	double distance = hob_surface_distance(s->to, p, enough, &s->hints);
-	if (distance <= enough)
-		return;
-	keep_peak(s, corner, v, w, distance);
+	double limit = peak_share * s->farthest;
+	double distance =
+		hob_surface_distance(s->to, point_of(s->positions, corner, v, w), enough, limit, &s->hint);
+	if (distance > limit)
+		keep_peak(s, corner, v, w, distance);
 	s->farthest = distance > s->farthest ? distance : s->farthest;
+	return distance;
 }
 
 /* Goes uphill from a point within its triangle, by steps that halve. */
@@ -67,7 +78,7 @@ static void climb(sweep_t *s, peak_t peak, double step)
 			if (v < 0 || w < 0 || v + w > 1)
 				continue;
 			double distance = hob_surface_distance(s->to, point_of(s->positions, peak.corner, v, w),
-												   peak.distance, &s->hints);
+												   peak.distance, peak.distance, &s->hint);
 			if (distance > peak.distance)
 				peak.v = v, peak.w = w, peak.distance = distance;
 		}
@@ -93,59 +104,111 @@ static double triangle_area(const float *positions, const uint32_t corner[3], do
 	return hob_vec3_length(hob_vec3_cross(e, f)) / 2;
 }
 
-/* Looks from the points that cut each edge of a triangle into as many parts as make them `spacing` apart, and from those between
- * them; corners are not looked from. */
-static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, uint32_t least)
+/* A triangle within a triangle of the same shape: its corners are centre + scale * (corner - centroid), scale < 0 turns it. */
+typedef struct patch {
+	double v, w, scale;
+	double radius; /* no point is farther from the centre */
+} patch_t;
+
+static double most_beside(const sweep_t *s, double radius)
 {
-	/* Collapses change the triangles around a lost vertex and no others. */
-	if (!s->corners_are_near && s->state[corner[0]] == KEPT && s->state[corner[1]] == KEPT &&
-		s->state[corner[2]] == KEPT)
+	double wanted = peak_share * s->farthest, most = wanted - slope * radius;
+	return most > least_share * wanted ? most : least_share * wanted;
+}
+
+/* Looks from the centre of a patch, and from the centres of its quarters where that is too far off for what may be beside it.
+ * depth    how often to quarter at most
+ * least    how often to quarter whatever the centre says
+ * centre   the distance at the centre; below 0: not known yet */
+static void look_within(sweep_t *s, const uint32_t corner[3], patch_t patch, uint32_t depth, uint32_t least,
+						double centre)
+{
+	if (centre < 0)
+		centre = look(s, corner, patch.v, patch.w,
+					  least > 0 ? peak_share * s->farthest : most_beside(s, patch.radius));
+	if (depth == 0 || (least == 0 && centre <= most_beside(s, patch.radius)))
 		return;
+	least = least > 0 ? least - 1 : 0;
+	double half = patch.scale / 2, third = half / 3;
+	const double way[3][2] = {{-third, -third}, {2 * third, -third}, {-third, 2 * third}};
+	for (int i = 0; i < 3; i++)
+		look_within(s, corner, (patch_t){patch.v + way[i][0], patch.w + way[i][1], half, patch.radius / 2},
+					depth - 1, least, -1);
+	look_within(s, corner, (patch_t){patch.v, patch.w, -half, patch.radius / 2}, depth - 1, least,
+				least > 0 ? -1 : centre);
+}
+
+/* How often a triangle is to be quartered for points `spacing` apart. */
+static uint32_t depth_of(double area, double longest, double spacing)
+{
+	double size = sqrt(2 * area) > longest / 2 ? sqrt(2 * area) : longest / 2;
+	double cuts = spacing > 0 ? size / spacing : 0;
+	uint32_t depth = 0;
+	for (double reach = 1.5; depth < MAX_DEPTH && cuts >= reach; reach *= 2)
+		depth++;
+	return depth;
+}
+
+/* Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
+static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
+							   uint32_t least)
+{
 	double longest, area = triangle_area(s->positions, corner, &longest);
 	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one that holds it. */
 	if (s->corners_are_near && longest * 0.5774 <= peak_share * s->farthest)
 		return;
-	double size = sqrt(2 * area) > longest / 2 ? sqrt(2 * area) : longest / 2;
-	double wanted = spacing > 0 ? size / spacing : 0;
-	uint32_t cuts = wanted < MAX_CUTS ? (uint32_t)(wanted + 0.5) : MAX_CUTS;
-	cuts = cuts < least ? least : cuts;
-	if (cuts < 2)
-		return;
-	if (cuts == 2)
-		look(s, corner, 1.0 / 3, 1.0 / 3);
-	for (uint32_t i = 0; i <= cuts; i++)
-		for (uint32_t j = 0; i + j <= cuts; j++)
-			if (i < cuts && j < cuts && i + j > 0)
-				look(s, corner, (double)i / cuts, (double)j / cuts);
+	for (int i = 0; least > 0 && i < 3; i++)
+		look(s, corner, i == 0 ? 0 : 0.5, i == 1 ? 0 : 0.5, peak_share * s->farthest);
+	uint32_t depth = depth_of(area, longest, spacing), always = depth_of(area, longest, typical);
+	always = always > least ? always : least;
+	depth = depth > always ? depth : always;
+	look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, longest * 0.6667}, depth > 0 ? depth : 1, always,
+				-1);
 }
 
-static void look_from_triangles(sweep_t *s, const hob_surface *from, double spacing, uint32_t least)
+static double area_of(const hob_surface *surface)
 {
-	uint32_t count = from->triangle_count;
+	double longest, area = 0;
+	for (size_t t = 0; t < surface->triangle_count; t++)
+		area += triangle_area(surface->positions, surface->corners + 3 * t, &longest);
+	return area;
+}
+
+static void look_from_level(sweep_t *s, const hob_surface *level, double spacing)
+{
+	uint32_t count = level->triangle_count, least = count < FEW ? 2 : count < MANY ? 1 : 0;
+	double typical = sqrt(2 * area_of(level) / count);
 	for (uint32_t t = 0; t < count; t += STRIDE)
-		look_from_triangle(s, from->corners + 3 * (size_t)t, spacing, least);
+		look_from_triangle(s, level->corners + 3 * (size_t)t, spacing, typical, least);
 	for (uint32_t t = 0; t < count; t++)
 		if (t % STRIDE != 0)
-			look_from_triangle(s, from->corners + 3 * (size_t)t, spacing, least);
+			look_from_triangle(s, level->corners + 3 * (size_t)t, spacing, typical, least);
 }
 
-/* done [vertex_count] what the level still has, by place */
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, uint8_t *done)
+static bool is_kept(const hob_surface *level, uint32_t place)
 {
+	return level->number[place] != HOB_NONE;
+}
+
+static void look_from_wide(sweep_t *s, const hob_lod_full *full)
+{
+	for (uint32_t i = 0; i < full->wide_count; i++) {
+		const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
+		/* Collapses change the triangles around a lost vertex and no others. */
+		if (!is_kept(s->to, corner[0]) || !is_kept(s->to, corner[1]) || !is_kept(s->to, corner[2]))
+			look_from_triangle(s, corner, full->spacing, full->spacing, 0);
+	}
+}
+
+static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full)
+{
+	uint32_t count = full->surface.vertex_count;
 	for (uint32_t stride = STRIDE; stride > 0; stride = stride > 1 ? 1 : 0)
-		for (uint64_t i = 0; i < 3 * (uint64_t)full->surface.triangle_count; i += stride) {
-			uint32_t vertex = full->surface.corners[i];
-			if (done[vertex])
+		for (uint32_t v = 0; v < count; v += stride) {
+			if (is_kept(s->to, v) || (stride == 1 && v % STRIDE == 0))
 				continue;
-			done[vertex] = LOST;
-			hob_vec3 p = hob_vec3_load(s->positions + 3 * (size_t)vertex);
-			double enough = peak_share * s->farthest;
-			double distance = hob_surface_distance(s->to, p, enough, &s->hints);
-			if (distance <= enough)
-				continue;
-			const uint32_t alone[3] = {vertex, vertex, vertex};
-			keep_peak(s, alone, 0, 0, distance);
-			s->farthest = distance > s->farthest ? distance : s->farthest;
+			const uint32_t alone[3] = {v, v, v};
+			look(s, alone, 0, 0, peak_share * s->farthest);
 		}
 }
 
@@ -160,7 +223,7 @@ static void look_around_lost_vertices(sweep_t *s, const hob_surface *full)
 		for (uint32_t f = 0; vertices[i] != HOB_NONE && f < MAX_AROUND; f++) {
 			uint32_t at = full->fan_first[vertices[i]] + f;
 			if (at < full->fan_first[vertices[i] + 1])
-				look_from_triangle(s, full->corners + 3 * (size_t)full->fan[at], 0, 4);
+				look_from_triangle(s, full->corners + full->fan[at] / 3 * 3, 0, 0, 1);
 		}
 }
 
@@ -170,60 +233,81 @@ static double spacing_of(double area, uint32_t points)
 	return sqrt(2 * area / (points > MIN_POINTS ? points : MIN_POINTS));
 }
 
-static void measure_extent(hob_lod_full *full)
+/* Sets the distance between points, and finds the triangles that it is too short for. */
+static bool spread_points(hob_lod_full *full, hob_arena *arena)
 {
-	double longest, largest = 0;
-	const uint32_t *corners = full->surface.corners;
-	for (size_t t = 0; t < full->surface.triangle_count; t++)
-		full->area += triangle_area(full->positions, corners + 3 * t, &longest);
-	for (size_t i = 0; i < 3 * (size_t)full->surface.triangle_count; i++)
-		for (uint32_t k = 0; k < 3; k++) {
-			double x = fabs((double)full->positions[3 * (size_t)corners[i] + k]);
-			largest = x > largest ? x : largest;
-		}
-	full->least = largest / (1 << 22);
+	float largest = 0;
+	const hob_surface *surface = &full->surface;
+	for (size_t i = 0; i < 3 * (size_t)surface->vertex_count; i++)
+		largest = fabsf(surface->positions[i]) > largest ? fabsf(surface->positions[i]) : largest;
+	full->least = (double)largest / (1 << 22);
+	full->spacing = spacing_of(area_of(surface), surface->triangle_count / 4 * 3);
+	full->wide = HOB_NEW(arena, uint32_t, surface->triangle_count);
+	for (uint32_t t = 0; full->wide && t < surface->triangle_count; t++) {
+		double longest, area = triangle_area(surface->positions, surface->corners + 3 * (size_t)t, &longest);
+		if (depth_of(area, longest, full->spacing) > 0)
+			full->wide[full->wide_count++] = t;
+	}
+	return full->wide != NULL;
+}
+
+/* From the first vertex at the same place to places, numbered as the surface numbers its vertices. */
+static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count, hob_arena *arena)
+{
+	uint32_t *number = full->surface.number;
+	full->place_count = full->surface.vertex_count;
+	full->positions = HOB_NEW(arena, float, 3 * (size_t)vertex_count);
+	if (!full->positions)
+		return false;
+	for (uint32_t v = 0; v < vertex_count; v++) {
+		uint32_t first = full->place[v];
+		if (number[first] == HOB_NONE)
+			number[first] = full->place_count++;
+		if (first == v)
+			memcpy(full->positions + 3 * (size_t)number[v], positions + 3 * (size_t)v, 12);
+		full->place[v] = number[first];
+	}
+	return true;
 }
 
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *indices,
 						 uint32_t index_count, hob_arena *arena, hob_lod_full *out, hob_error *err)
 {
-	hob_lod_full full = {.positions = positions,
-						 .vertex_count = vertex_count,
-						 .place = HOB_NEW(arena, uint32_t, vertex_count)};
+	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count)};
 	uint32_t *from = HOB_NEW(arena, uint32_t, vertex_count), *seen = HOB_NEW(arena, uint32_t, index_count);
 	void *memory = hob_arena_alloc(arena, hob_weld_scratch_size(vertex_count), 8);
 	if (!full.place || !seen || !from || !memory)
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	const hob_vertex_array array = {positions, 12, true};
-	hob_weld(&array, 1, vertex_count, NULL, 0, full.place, from, memory);
-	for (uint32_t v = 0; v < vertex_count; v++)
-		full.place[v] = from[full.place[v]];
+	full.place_count = hob_weld(&array, 1, vertex_count, NULL, 0, full.place, from, memory);
 	uint32_t count = hob_weld_triangles(indices, index_count, full.place, seen);
-	if (count > 0 && !hob_surface_build(positions, vertex_count, seen, count, arena, &full.surface, err))
-		return false;
-	measure_extent(&full);
+	if (count > 0) {
+		for (uint32_t i = 0; i < count; i++)
+			seen[i] = from[seen[i]];
+		for (uint32_t v = 0; v < vertex_count; v++)
+			full.place[v] = from[full.place[v]];
+		if (!hob_surface_build(positions, vertex_count, seen, count, arena, &full.surface, err))
+			return false;
+		if (!number_places(&full, positions, vertex_count, arena) || !spread_points(&full, arena))
+			return hob_fail_memory(err, arena, "the error of levels of detail");
+	}
 	*out = full;
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_surface *coarse, double known, uint8_t *done)
+static double measure(const hob_lod_full *full, const hob_surface *level, double known)
 {
-	for (size_t i = 0; i < 3 * (size_t)coarse->triangle_count; i++)
-		done[coarse->corners[i]] = KEPT;
-	double spacing = spacing_of(full->area, full->surface.triangle_count / 4 * 3);
-	sweep_t from_full = {.positions = full->positions,
-						 .to = coarse,
-						 .state = done,
-						 .farthest = known > full->least ? known : full->least};
-	look_from_lost_vertices(&from_full, full, done);
+	sweep_t from_full = {
+		.positions = full->positions, .to = level, .farthest = known > full->least ? known : full->least};
+	look_from_lost_vertices(&from_full, full);
 	look_around_lost_vertices(&from_full, &full->surface);
-	look_from_triangles(&from_full, &full->surface, spacing, 0);
+	look_from_wide(&from_full, full);
 	climb_all(&from_full);
-	sweep_t from_level = {.positions = full->positions,
+	sweep_t from_level = {.positions = level->positions,
 						  .to = &full->surface,
 						  .corners_are_near = true,
 						  .farthest = from_full.farthest};
-	look_from_triangles(&from_level, coarse, spacing, coarse->triangle_count < FEW ? 3 : 2);
+	look_from_level(&from_level, level, full->spacing);
 	climb_all(&from_level);
 	return from_level.farthest;
 }
@@ -237,7 +321,7 @@ static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint3
 		return hob_fail_memory(err, arena, "the error of a level of detail");
 	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
 	*out = (hob_surface){0};
-	return count == 0 || hob_surface_build(full->positions, full->vertex_count, seen, count, arena, out, err);
+	return count == 0 || hob_surface_build(full->positions, full->place_count, seen, count, arena, out, err);
 }
 
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
@@ -248,56 +332,59 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 		return true;
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	uint8_t *done = HOB_NEW(arena, uint8_t, full->vertex_count);
-	hob_surface coarse;
-	bool ok = done ? build_level(full, indices, index_count, arena, &coarse, err)
-				   : hob_fail_memory(err, arena, "the error of a level of detail");
-	double farthest = HUGE_VAL;
-	if (ok && coarse.triangle_count > 0)
-		farthest = measure(full, &coarse, known, done);
-	hob_arena_restore(arena, mark);
+	hob_surface level;
+	bool ok = build_level(full, indices, index_count, arena, &level, err);
 	if (ok)
-		*distance = farthest;
+		*distance = level.triangle_count > 0 ? measure(full, &level, known) : HUGE_VAL;
+	hob_arena_restore(arena, mark);
 	return ok;
 }
 
-static void add_place(uint32_t place, uint8_t *state, uint32_t *places, uint32_t room, uint32_t *count)
+/* What was found so far: places and how many, the list ending at `room`. */
+typedef struct found {
+	uint8_t *taken; /* by place */
+	uint32_t *places, room, count;
+} found_t;
+
+static void add_place(found_t *found, uint32_t place)
 {
-	if (state[place] == TAKEN || *count > room)
+	if (found->taken[place] || found->count > found->room)
 		return;
-	state[place] = TAKEN;
-	if (*count < room)
-		places[*count] = place;
-	++*count;
+	found->taken[place] = 1;
+	if (found->count < found->room)
+		found->places[found->count] = place;
+	found->count++;
+}
+
+static void find_lost(const hob_lod_full *full, const hob_surface *level, double limit, found_t *found)
+{
+	uint32_t hint = 0, back = 0;
+	for (uint32_t v = 0; v < full->surface.vertex_count; v++) {
+		if (is_kept(level, v))
+			continue;
+		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)v);
+		if (hob_surface_distance(level, p, limit, limit, &hint) > limit)
+			add_place(found, v);
+	}
+	for (uint32_t t = 0; t < level->triangle_count; t++) {
+		hob_vec3 p = point_of(level->positions, level->corners + 3 * (size_t)t, 1.0 / 3, 1.0 / 3);
+		bool far = hob_surface_distance(&full->surface, p, limit, limit, &back) > limit;
+		for (uint32_t k = 0; far && k < 3; k++)
+			add_place(found, full->surface.corners[3 * (size_t)back + k]);
+	}
 }
 
 bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
 						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
-	uint8_t *state = HOB_NEW(arena, uint8_t, full->vertex_count);
-	hob_surface coarse;
-	bool ok = state ? build_level(full, indices, index_count, arena, &coarse, err)
-					: hob_fail_memory(err, arena, "the error of a level of detail");
-	*count = 0;
-	for (size_t i = 0; ok && i < 3 * (size_t)coarse.triangle_count; i++)
-		state[coarse.corners[i]] = KEPT;
-	hob_surface_hints hints = {0}, back = {0};
-	const uint32_t *corners = full->surface.corners;
-	for (size_t i = 0; ok && coarse.triangle_count > 0 && i < 3 * (size_t)full->surface.triangle_count; i++) {
-		if (state[corners[i]] != 0)
-			continue;
-		state[corners[i]] = LOST;
-		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)corners[i]);
-		if (hob_surface_distance(&coarse, p, limit, &hints) > limit)
-			add_place(corners[i], state, places, room, count);
-	}
-	for (uint32_t t = 0; ok && t < coarse.triangle_count; t++) {
-		hob_vec3 p = point_of(full->positions, coarse.corners + 3 * (size_t)t, 1.0 / 3, 1.0 / 3);
-		bool far = hob_surface_distance(&full->surface, p, limit, &back) > limit;
-		for (uint32_t k = 0; far && k < 3; k++)
-			add_place(corners[3 * (size_t)back.triangle[0] + k], state, places, room, count);
-	}
+	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), places, room, 0};
+	hob_surface level;
+	bool ok = found.taken ? build_level(full, indices, index_count, arena, &level, err)
+						  : hob_fail_memory(err, arena, "the error of a level of detail");
+	if (ok && level.triangle_count > 0)
+		find_lost(full, &level, limit, &found);
+	*count = found.count;
 	hob_arena_restore(arena, mark);
 	return ok;
 }

@@ -1,9 +1,10 @@
 /* lod_error.h - how far a level of detail is from the full mesh: measured, not estimated.
  *
  * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the largest
- * distance to the other. It is measured at points of both: every vertex that the level lost, and points spread over the
- * triangles of both, at least four to a triangle of the level and more where triangles are large; from the farthest ones it climbs
- * to the top of their triangle. A ridge between all those points can be higher: the margin is for that. */
+ * distance to the other. It is measured at points of both: every vertex that the level lost, the centre of every triangle of the
+ * level and of the large ones of the full mesh, and, where the distance of a centre leaves room for more beside it, at the centres
+ * of the triangle's quarters, and so on; from the farthest points it climbs to the top of their triangle. A ridge between all those
+ * points can be higher: the margin is for that. */
 #ifndef HOB_LOD_ERROR_H
 #define HOB_LOD_ERROR_H
 
@@ -12,16 +13,18 @@
 #define HOB_LOD_ERROR_MARGIN 1.1
 
 typedef struct hob_lod_full {
-	const float *positions;
-	uint32_t vertex_count;
-	uint32_t *place;	 /* [vertex_count] the first vertex at the same place */
-	hob_surface surface; /* the triangles that are seen, by such vertices; triangle_count 0: there are none */
-	double area, least;	 /* of the surface; what float positions cannot tell from nothing */
+	uint32_t *place;  /* [vertex_count] which place a vertex is at */
+	float *positions; /* [place_count][3] those of the surface first, in its order */
+	uint32_t place_count;
+	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
+	uint32_t *wide;		 /* [wide_count] triangles of the surface that are looked from within */
+	uint32_t wide_count;
+	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
 
 /* Prepares the full mesh.
  *
- * positions    [vertex_count][3] finite; borrowed
+ * positions    [vertex_count][3] finite
  * indices      [index_count] the full mesh; index_count a multiple of 3. Triangles with two corners at one place are not seen and
  *              count for nothing, here and below.
  * out          its arrays are in `arena`
@@ -39,7 +42,7 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
  * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen and nothing of the
  *              level. What is stated is HOB_LOD_ERROR_MARGIN times that.
  * Errors       MEMORY.
- * Cost         about 1 microsecond for each triangle of the full mesh, for six levels of halves together. */
+ * Cost         about 1 to 2 microseconds for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   double known, hob_arena *arena, double *distance, hob_error *err) HOB_MUST_CHECK;
 

@@ -10,6 +10,8 @@
 
 /* Of what the simplifier thinks its error is, this much is stated in any case; the truth is seldom less. */
 static const double estimate_share = 0.7;
+/* What is farther off than this share of the farthest is to blame for it. */
+static const double limb_share = 0.4;
 
 typedef struct chain {
 	const hob_mesh *mesh;
@@ -177,7 +179,7 @@ static bool measure(const chain_t *c, const attempt_t *attempt, double *distance
 static bool keep_limbs(chain_t *c, uint32_t target, attempt_t *best, double *distance)
 {
 	double expected = c->estimate + best->error,
-		   limit = 2 * expected > c->distance ? 2 * expected : c->distance;
+		   limit = limb_share * *distance > c->distance ? limb_share * *distance : c->distance;
 	if (c->united || *distance < 4 * expected || *distance < 1.5 * c->distance)
 		return true;
 	uint32_t room = c->index_count / 3 / 50, count;

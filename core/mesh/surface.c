@@ -115,19 +115,39 @@ static void fill_nodes(hob_surface *s)
 	}
 }
 
-static bool build_fans(hob_surface *s, uint32_t vertex_count, hob_arena *arena)
+/* Numbers vertices by first use. */
+static bool take_vertices(hob_surface *s, const float *positions, uint32_t vertex_count, hob_arena *arena)
 {
-	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)vertex_count + 2);
+	uint32_t *used = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	s->number = HOB_NEW(arena, uint32_t, vertex_count);
+	if (!used || !s->number)
+		return false;
+	memset(s->number, 0xFF, vertex_count * sizeof *s->number);
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
+		uint32_t v = s->corners[i];
+		if (s->number[v] == HOB_NONE)
+			used[s->vertex_count] = v, s->number[v] = s->vertex_count++;
+		s->corners[i] = s->number[v];
+	}
+	s->positions = HOB_NEW(arena, float, 3 * (size_t)s->vertex_count);
+	for (size_t v = 0; s->positions && v < s->vertex_count; v++)
+		memcpy(s->positions + 3 * v, positions + 3 * (size_t)used[v], 12);
+	return s->positions != NULL;
+}
+
+static bool build_fans(hob_surface *s, hob_arena *arena)
+{
+	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
 	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
 	if (!s->fan_first || !s->fan)
 		return false;
 	uint32_t *next = s->fan_first + 1;
 	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
 		next[s->corners[i] + 1]++;
-	for (size_t v = 0; v < vertex_count; v++)
+	for (size_t v = 0; v < s->vertex_count; v++)
 		next[v + 1] += next[v];
 	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
-		s->fan[next[s->corners[i]]++] = (uint32_t)(i / 3);
+		s->fan[next[s->corners[i]]++] = (uint32_t)i;
 	return true;
 }
 
@@ -135,7 +155,7 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
 {
 	assert(index_count >= 3 && index_count % 3 == 0);
-	hob_surface s = {.positions = positions, .triangle_count = index_count / 3};
+	hob_surface s = {.triangle_count = index_count / 3};
 	uint32_t node_count = 0, below = s.triangle_count;
 	do {
 		below = divide_up(below, 4);
@@ -154,9 +174,9 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 	for (uint32_t t = 0; t < s.triangle_count; t++)
 		memcpy(s.corners + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
 	hob_arena_restore(arena, mark);
-	fill_nodes(&s);
-	if (!build_fans(&s, vertex_count, arena))
+	if (!take_vertices(&s, positions, vertex_count, arena) || !build_fans(&s, arena))
 		return hob_fail_memory(err, arena, "the surface of a mesh");
+	fill_nodes(&s);
 	*out = s;
 	return true;
 }
@@ -295,43 +315,44 @@ static float to_vertex(const search_t *q, uint32_t vertex)
 	return x * x + y * y + z * z;
 }
 
-/* From vertex to vertex towards the point, then once around the one where that ends. */
+/* From vertex to vertex towards the point, then once around the one where that ends. A vertex that is near enough ends it. */
 static void walk(search_t *q, uint32_t vertex)
 {
 	const hob_surface *s = q->surface;
-	float best = to_vertex(q, vertex);
+	float best = to_vertex(q, vertex), stop = (float)(q->stop * (1 - 1e-6));
 	for (uint32_t from = HOB_NONE, step = 0; from != vertex && step < MAX_STEPS; step++) {
 		from = vertex;
 		if (s->fan_first[from + 1] - s->fan_first[from] > MAX_FAN)
 			return;
-		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++)
-			for (uint32_t k = 0; k < 3; k++) {
-				uint32_t to = s->corners[3 * (size_t)s->fan[f] + k];
-				float d = to_vertex(q, to);
-				if (d < best)
-					best = d, vertex = to;
+		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++) {
+			uint32_t corner = s->fan[f], to = s->corners[corner % 3 == 2 ? corner - 2 : corner + 1];
+			float d = to_vertex(q, to);
+			if (d < best)
+				best = d, vertex = to;
+			if (d < stop) {
+				q->best = (double)d * (1 + 1e-6), q->nearest = corner / 3;
+				return;
 			}
+		}
 	}
 	for (uint32_t f = s->fan_first[vertex]; f < s->fan_first[vertex + 1] && q->best > q->stop; f++)
-		try_triangle(q, s->fan[f]);
+		try_triangle(q, s->fan[f] / 3);
 }
 
-double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, hob_surface_hints *hints)
+double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, double limit, uint32_t *hint)
 {
 	search_t q;
 	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0;
 	hob_vec3_store(q.at, p);
 	q.best = HUGE_VAL, q.nearest = 0;
-	for (uint32_t h = 0; h < HOB_SURFACE_HINTS && q.best > q.stop; h++)
-		try_triangle(&q, hints->triangle[h] < s->triangle_count ? hints->triangle[h] : 0);
+	try_triangle(&q, *hint < s->triangle_count ? *hint : 0);
 	if (q.best > q.stop)
 		walk(&q, s->corners[3 * (size_t)q.nearest]);
+	q.stop = limit * limit;
 	if (q.best > q.stop) {
 		push_children(&q, s->level_count - 1, 0);
 		empty_stack(&q);
 	}
-	if (hints->triangle[0] != q.nearest)
-		hints->triangle[1] = hints->triangle[0];
-	hints->triangle[0] = q.nearest;
+	*hint = q.nearest;
 	return sqrt(q.best);
 }

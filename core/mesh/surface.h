@@ -9,47 +9,49 @@
 
 #include "../base/base.h"
 
-enum { HOB_SURFACE_LEVELS = 16, HOB_SURFACE_HINTS = 2 };
+enum { HOB_SURFACE_LEVELS = 16 };
 
 typedef struct hob_surface_node {
 	float low[3][4], high[3][4]; /* by axis, then child; no child: low > high */
 } hob_surface_node;
 
 typedef struct hob_surface {
-	const float *positions; /* borrowed */
-	uint32_t *corners;		/* [triangle_count][3] in the order of the tree */
+	float *positions; /* [vertex_count][3] of those vertices that triangles use, in the order of the tree */
+	uint32_t vertex_count;
+	uint32_t *number;  /* by the caller's number of a vertex: its own here; HOB_NONE: no triangle uses it */
+	uint32_t *corners; /* [triangle_count][3] in the order of the tree */
 	uint32_t triangle_count;
 	hob_surface_node *nodes; /* lowest level first; the children of its nodes are triangles */
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
 	uint32_t *fan_first,
-		*fan; /* the triangles around vertex v: fan[fan_first[v]] to before fan[fan_first[v + 1]] */
+		*fan; /* the corners that are vertex v, as indices into `corners`: fan[fan_first[v]] to before fan[fan_first[v + 1]] */
 } hob_surface;
-
-/* Where earlier points were near: the next one is often near the same triangles. {0} to begin with. */
-typedef struct hob_surface_hints {
-	uint32_t triangle[HOB_SURFACE_HINTS];
-} hob_surface_hints;
 
 /* Builds the tree.
  *
- * positions    [..][3] finite
+ * positions    [vertex_count][3] finite
  * indices      [index_count] into positions; index_count a multiple of 3, at least 3
- * out          borrows positions; its arrays are in `arena`
+ * out          its arrays are in `arena`. Vertices have numbers of their own: neighbours lie side by side in memory.
  * Errors       MEMORY.
- * Cost         about 80 ns and 20 bytes a triangle. */
+ * Cost         about 80 ns and 30 bytes a triangle. */
 bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
 					   uint32_t index_count, hob_arena *arena, hob_surface *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* The distance from `p` to the nearest triangle, or some distance of at most `enough` as soon as a triangle is that near.
+/* The distance from `p` to the nearest triangle, or to some triangle that is near enough.
+ *
+ * enough       as soon as a triangle is that near, its distance is the answer
+ * limit        at least `enough`: a triangle that is that near is the answer, too, but first the surroundings are looked through
+ *              for one that is near enough
  *
  * Products are formed in double precision and a point above a triangle's inside is measured to its plane, so that slivers
  * cost no precision. Boxes are compared in single precision: the answer may be the distance to a triangle that is farther
  * than the nearest by 1e-6 of the coordinates, never a distance that is too small.
  *
- * hints        in and out
- * Cost         30 ns where a hint is near enough, 100 to 500 ns otherwise.
+ * hint         in and out: the triangle that the point before was near; 0 to begin with
+ * Cost         30 ns where the hint is near enough, 100 to 500 ns otherwise.
  * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi regions). */
-double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, hob_surface_hints *hints);
+double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
+							uint32_t *hint);
 
 #endif
