@@ -363,7 +363,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 			*err = job.errors[t];
 		}
 	if (worst != HOB_NONE)
-		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(c->model.meshes[worst].name));
+		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (job.twin[i] != i && !copy_twin(c, i, job.twin[i], err))
 			return false;

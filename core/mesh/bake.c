@@ -1,6 +1,6 @@
 #include "bake.h"
 #include "influences.h"
-#include "lods.h"
+#include "lod_chunks.h"
 #include "mesh_bounds.h"
 #include "meshlets.h"
 #include "normals.h"
@@ -346,7 +346,7 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 						   .lock_border = o->lod_lock_border,
 						   .encoded = o->encoded};
 	hob_lod_end end;
-	if (!hob_lods_build(m, &lod, levels, level_count, &end, b->scratch, b->err))
+	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, b->scratch, b->err))
 		return false;
 	if (!drop_collapsed(b, &levels[0]))
 		return false;

@@ -298,13 +298,24 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 	if (!c->held)
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	c->place_count = hob_vertex_arrays_place(mesh, c->place);
-	c->limit =
-		(double)c->options->error * (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
+	double size = c->options->size > 0
+					  ? c->options->size
+					  : (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
+	c->limit = (double)c->options->error * size;
 	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
 		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->indices, c->index_count, c->arena,
 							   &c->pieces, c->err) &&
 		   hob_lod_error_begin(mesh->position, mesh->vertex_count, level->indices, level->index_count,
 							   c->arena, &c->full, c->err);
+}
+
+static void hold_locked(chain_t *c)
+{
+	for (uint32_t v = 0; c->options->locked && v < c->mesh->vertex_count; v++) {
+		uint8_t *held = &c->held[c->full.place[v]];
+		c->held_count += c->options->locked[v] && !*held;
+		*held |= c->options->locked[v] != 0;
+	}
 }
 
 static uint32_t count_shown(const chain_t *c)
@@ -328,6 +339,7 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 	chain_t c = {.mesh = mesh, .options = options, .arena = arena, .err = err};
 	if (!begin(&c, &levels[0]))
 		return false;
+	hold_locked(&c);
 	uint32_t count = 1, shown = count_shown(&c);
 	for (*end = HOB_LOD_END_MAX; count < options->max;) {
 		if (c.index_count / 3 <= HOB_LOD_SMALL)

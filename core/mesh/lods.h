@@ -5,11 +5,13 @@
 #include "../model/model.h"
 
 typedef struct hob_lod_options {
-	uint32_t max; /* levels at most, the full one included; 0 and 1: no further ones */
-	float ratio;  /* triangles of a level over those of the one before, 0..1 */
-	float error;  /* largest error that a level may state, relative to the longest side of the mesh's box */
-	bool lock_border; /* open borders never move */
-	bool encoded;	  /* order of each level as in bake.h */
+	uint32_t max;		   /* levels at most, the full one included; 0 and 1: no further ones */
+	float ratio;		   /* triangles of a level over those of the one before, 0..1 */
+	float error;		   /* largest error that a level may state, relative to `size` */
+	double size;		   /* what `error` is relative to; 0: the longest side of the mesh's box */
+	const uint8_t *locked; /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
+	bool lock_border;	   /* open borders never move */
+	bool encoded;		   /* order of each level as in bake.h */
 } hob_lod_options;
 
 /* A level: indices into the mesh's vertices, ordered for the vertex cache and against overdraw. */

@@ -11,14 +11,6 @@ typedef struct keyed {
 
 /* ---- building */
 
-static uint32_t spread(uint32_t bits)
-{
-	bits = (bits | bits << 16) & 0x030000FF;
-	bits = (bits | bits << 8) & 0x0300F00F;
-	bits = (bits | bits << 4) & 0x030C30C3;
-	return (bits | bits << 2) & 0x09249249;
-}
-
 static void box_of(const float *positions, const uint32_t *corners, uint32_t count, float low[3],
 				   float high[3])
 {
@@ -46,7 +38,7 @@ static void key_triangles(const float *positions, const uint32_t *indices, uint3
 			for (int c = 0; c < 3; c++)
 				sum += (double)positions[3 * (size_t)indices[3 * (size_t)t + (size_t)c] + (size_t)k] -
 					   (double)low[k];
-			key |= spread((uint32_t)(sum * scale[k])) << k;
+			key |= hob_spread_bits((uint32_t)(sum * scale[k])) << k;
 		}
 		out[t] = (keyed_t){key, t};
 	}

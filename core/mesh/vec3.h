@@ -5,6 +5,7 @@
 #define HOB_VEC3_H
 
 #include <math.h>
+#include <stdint.h>
 
 typedef struct hob_vec3 {
 	double x, y, z;
@@ -87,6 +88,15 @@ static inline double hob_corner_angle(hob_vec3 before, hob_vec3 at, hob_vec3 aft
 	if (hob_vec3_dot(a, a) == 0 || hob_vec3_dot(b, b) == 0)
 		return 0;
 	return hob_arc_cosine(hob_vec3_dot(a, b));
+}
+
+/* Spreads ten bits three apart: three such numbers interleaved order space along the Morton curve. */
+static inline uint32_t hob_spread_bits(uint32_t bits)
+{
+	bits = (bits | bits << 16) & 0x030000FF;
+	bits = (bits | bits << 8) & 0x0300F00F;
+	bits = (bits | bits << 4) & 0x030C30C3;
+	return (bits | bits << 2) & 0x09249249;
 }
 
 #endif

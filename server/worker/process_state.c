@@ -71,7 +71,9 @@ static void describe_signal(int number, uint64_t peak_bytes, bool oom, hob_error
 void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, bool oom, hob_error *error)
 {
 	if (was_out_of_memory(status, peak_bytes, memory_limit)) {
-		hob_fail(error, MEMORY, "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have",
+		hob_fail(error, MEMORY,
+				 "the cook ran out of memory: it used %llu MiB of the %llu MiB it may have; "
+				 "raise cook.memory_limit (--memory)",
 				 (unsigned long long)peak_bytes >> 20, (unsigned long long)memory_limit >> 20);
 		return;
 	}

@@ -249,6 +249,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 																					: HOB_PROFILE_FINAL,
 									.parallel = &parallel,
 									.parts = &parts,
+									.memory_limit = (size_t)w->start.memory_limit,
 									.progress = send_progress,
 									.clock = clock_ns};
 		result.ok = hob_cook(&request, &cooked, &error);
@@ -264,6 +265,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 		result.notes = cooked.notes.items;
 		result.note_count = cooked.notes.count;
 	} else {
+		if (error.code == HOB_ERR_MEMORY)
+			hob_fail_in(&error, "raise cook.memory_limit (--memory)");
 		result.code = error.code;
 		result.message = hob_str_of(error.context);
 	}

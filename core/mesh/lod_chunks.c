@@ -1,0 +1,279 @@
+#include "lod_chunks.h"
+#include "mesh_bounds.h"
+#include "vec3.h"
+#include "vertex_arrays.h"
+#include "weld.h"
+
+#include <assert.h>
+#include <meshoptimizer.h>
+
+enum { CELL_BITS = 7, NOBODY = 255, SHARED = 254, HALVINGS = 3 };
+
+typedef struct chunks {
+	const hob_mesh *mesh;
+	hob_lod_options options; /* of a chunk */
+	const hob_lod_level *full;
+	uint32_t chunk, count;
+	uint8_t *of;	 /* [triangle_count] chunk */
+	uint32_t *place; /* [vertex_count] */
+	uint8_t *owner;	 /* by place: the one chunk that uses it, NOBODY or SHARED */
+	uint32_t *local; /* [vertex_count] number in the part at hand; HOB_NONE between parts */
+	hob_buf indices[HOB_MAX_LODS];
+	float error[HOB_MAX_LODS];
+	hob_arena *arena;
+	hob_error *err;
+} chunks_t;
+
+/* ---- cutting */
+
+static uint32_t cell_of(const float *position, const float low[3], const double scale[3])
+{
+	uint32_t key = 0;
+	for (int k = 0; k < 3; k++)
+		key |= hob_spread_bits((uint32_t)(((double)position[k] - (double)low[k]) * scale[k])) << k;
+	return key;
+}
+
+/* Chunks are runs of cells along the Morton curve with about as many triangles each. */
+static bool cut(chunks_t *c)
+{
+	uint32_t triangles = c->full->index_count / 3, *before;
+	hob_arena_mark mark = hob_arena_save(c->arena);
+	before = HOB_NEW(c->arena, uint32_t, (1u << 3 * CELL_BITS) + 1);
+	if (!before)
+		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
+	float low[3], high[3];
+	double scale[3];
+	hob_bounds_box(c->mesh->position, c->mesh->vertex_count, low, high);
+	for (int k = 0; k < 3; k++)
+		scale[k] = high[k] > low[k] ? ((1 << CELL_BITS) - 0.5) / ((double)high[k] - (double)low[k]) : 0;
+	for (size_t t = 0; t < triangles; t++)
+		before[cell_of(c->mesh->position + 3 * (size_t)c->full->indices[3 * t], low, scale) + 1]++;
+	for (uint32_t cell = 0; cell < 1u << 3 * CELL_BITS; cell++)
+		before[cell + 1] += before[cell];
+	for (size_t t = 0; t < triangles; t++) {
+		uint32_t cell = cell_of(c->mesh->position + 3 * (size_t)c->full->indices[3 * t], low, scale);
+		c->of[t] = (uint8_t)((uint64_t)before[cell] * c->count / triangles);
+	}
+	hob_arena_restore(c->arena, mark);
+	return true;
+}
+
+static bool find_shared(chunks_t *c)
+{
+	uint32_t vertices = c->mesh->vertex_count;
+	hob_arena_mark mark = hob_arena_save(c->arena);
+	uint32_t *from = HOB_NEW(c->arena, uint32_t, vertices);
+	void *memory = hob_arena_alloc(c->arena, hob_weld_scratch_size(vertices), 8);
+	if (!from || !memory)
+		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
+	const hob_vertex_array place = {c->mesh->position, 12, true};
+	hob_weld(&place, 1, vertices, NULL, 0, c->place, from, memory);
+	hob_arena_restore(c->arena, mark);
+	memset(c->owner, NOBODY, vertices);
+	for (size_t i = 0; i < c->full->index_count; i++) {
+		uint8_t *owner = &c->owner[c->place[c->full->indices[i]]], chunk = c->of[i / 3];
+		*owner = *owner == NOBODY || *owner == chunk ? chunk : SHARED;
+	}
+	return true;
+}
+
+/* ---- parts */
+
+/* A part of the mesh as a mesh of its own. */
+typedef struct part {
+	hob_mesh mesh;
+	uint32_t *from; /* [mesh.vertex_count] vertices of the whole */
+} part_t;
+
+/* indices [index_count] of the whole, become those of the part */
+static bool take_part(const chunks_t *c, uint32_t *indices, uint32_t index_count, part_t *out)
+{
+	uint32_t count = 0, bound = index_count < c->mesh->vertex_count ? index_count : c->mesh->vertex_count;
+	out->from = HOB_NEW(c->arena, uint32_t, bound);
+	if (!out->from)
+		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	for (size_t i = 0; i < index_count; i++) {
+		uint32_t v = indices[i];
+		if (c->local[v] == HOB_NONE)
+			out->from[count] = v, c->local[v] = count++;
+		indices[i] = c->local[v];
+	}
+	for (uint32_t v = 0; v < count; v++)
+		c->local[out->from[v]] = HOB_NONE;
+	if (!hob_mesh_gather(c->mesh, out->from, count, c->arena, &out->mesh, c->err))
+		return false;
+	out->mesh.indices = indices;
+	out->mesh.index_count = index_count;
+	return true;
+}
+
+static void to_whole(const part_t *part, hob_lod_level *level)
+{
+	for (size_t i = 0; i < level->index_count; i++)
+		level->indices[i] = part->from[level->indices[i]];
+}
+
+static bool drop_collapsed(const chunks_t *c, const part_t *part, hob_lod_level *level)
+{
+	hob_vertex_array *place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(&part->mesh));
+	if (!place)
+		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	level->index_count = hob_weld_drop_collapsed(place, hob_vertex_arrays_place(&part->mesh, place),
+												 level->indices, level->index_count);
+	return true;
+}
+
+static bool build_chunk(chunks_t *c, uint32_t chunk)
+{
+	uint32_t count = 0, *indices, reached = 1;
+	for (size_t t = 0; t < c->full->index_count / 3; t++)
+		count += c->of[t] == chunk ? 3 : 0;
+	if (count == 0)
+		return true;
+	indices = HOB_NEW(c->arena, uint32_t, count);
+	if (!indices)
+		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	count = 0;
+	for (size_t t = 0; t < c->full->index_count / 3; t++)
+		if (c->of[t] == chunk) {
+			memcpy(indices + count, c->full->indices + 3 * t, 12);
+			count += 3;
+		}
+	part_t part;
+	if (!take_part(c, indices, count, &part))
+		return false;
+	uint8_t *locked = HOB_NEW(c->arena, uint8_t, part.mesh.vertex_count);
+	if (!locked)
+		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	for (uint32_t v = 0; v < part.mesh.vertex_count; v++)
+		locked[v] = c->owner[c->place[part.from[v]]] == SHARED;
+	hob_lod_options options = c->options;
+	options.locked = locked;
+	hob_lod_level levels[HOB_MAX_LODS] = {{indices, count, 0}};
+	hob_lod_end end;
+	if (!hob_lods_build(&part.mesh, &options, levels, &reached, &end, c->arena, c->err) ||
+		!drop_collapsed(c, &part, &levels[0]))
+		return false;
+	for (uint32_t l = 0; l < reached; l++)
+		to_whole(&part, &levels[l]);
+	for (uint32_t l = 1; l < options.max; l++) {
+		const hob_lod_level *level = &levels[l < reached ? l : reached - 1];
+		hob_buf_put(&c->indices[l], level->indices, level->index_count * sizeof(uint32_t));
+		c->error[l] = level->error > c->error[l] ? level->error : c->error[l];
+	}
+	return true;
+}
+
+/* ---- the chain */
+
+static bool begin(chunks_t *c)
+{
+	uint32_t vertices = c->mesh->vertex_count;
+	c->of = HOB_NEW(c->arena, uint8_t, c->full->index_count / 3);
+	c->place = HOB_NEW(c->arena, uint32_t, vertices);
+	c->owner = HOB_NEW(c->arena, uint8_t, vertices);
+	c->local = HOB_NEW(c->arena, uint32_t, vertices);
+	if (!c->of || !c->place || !c->owner || !c->local)
+		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
+	memset(c->local, 0xFF, vertices * sizeof *c->local);
+	return cut(c) && find_shared(c);
+}
+
+/* Makes the levels of all chunks into levels of the whole. */
+static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
+{
+	for (uint32_t l = 1; l < c->options.max; l++) {
+		hob_bytes bytes = hob_buf_bytes(&c->indices[l]);
+		uint32_t count = (uint32_t)(bytes.size / sizeof(uint32_t));
+		if (c->indices[l].failed)
+			return hob_fail_memory(c->err, c->arena, "levels of chunks");
+		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0) {
+			*end = HOB_LOD_END_STUCK;
+			return true;
+		}
+		uint32_t *indices = HOB_NEW(c->arena, uint32_t, count);
+		if (!indices)
+			return hob_fail_memory(c->err, c->arena, "levels of chunks");
+		memcpy(indices, bytes.data, bytes.size);
+		hob_buf_release(&c->indices[l]);
+		float error = levels[*level_count - 1].error;
+		levels[(*level_count)++] = (hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error};
+	}
+	return true;
+}
+
+/* Goes on from the last level as from a mesh of its own. */
+static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels, uint32_t *level_count,
+				  hob_lod_end *end)
+{
+	const hob_lod_level *base = &levels[*level_count - 1];
+	hob_lod_options rest = *options;
+	rest.max = options->max - (*level_count - 1);
+	rest.size = c->options.size;
+	rest.error = (float)((double)options->error - (double)base->error / rest.size);
+	*end = HOB_LOD_END_ERROR;
+	if (rest.error <= 0)
+		return true;
+	hob_lod_level more[HOB_MAX_LODS] = {
+		{HOB_NEW(c->arena, uint32_t, base->index_count), base->index_count, 0}};
+	part_t part;
+	uint32_t count = 1;
+	if (!more[0].indices)
+		return hob_fail_memory(c->err, c->arena, "levels of chunks");
+	memcpy(more[0].indices, base->indices, base->index_count * sizeof(uint32_t));
+	if (!take_part(c, more[0].indices, base->index_count, &part) ||
+		!hob_lod_chunks_build(&part.mesh, &rest, c->chunk, more, &count, end, c->arena, c->err))
+		return false;
+	for (uint32_t l = 1; l < count; l++) {
+		to_whole(&part, &more[l]);
+		more[l].error += base->error;
+		levels[*level_count - 1 + l] = more[l];
+	}
+	*level_count += count - 1;
+	return true;
+}
+
+static bool build(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels, uint32_t *level_count,
+				  hob_lod_end *end)
+{
+	if (!begin(c))
+		return false;
+	for (uint32_t i = 0; i < c->count; i++) {
+		hob_arena_mark mark = hob_arena_save(c->arena);
+		bool ok = build_chunk(c, i);
+		hob_arena_restore(c->arena, mark);
+		if (!ok)
+			return false;
+	}
+	*end = HOB_LOD_END_MAX;
+	return join(c, levels, level_count, end) && (*end != HOB_LOD_END_MAX || *level_count == options->max ||
+												 go_on(c, options, levels, level_count, end));
+}
+
+bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
+						  hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end, hob_arena *arena,
+						  hob_error *err)
+{
+	uint32_t triangles = levels[0].index_count / 3, count = triangles / chunk + 1;
+	if (options->max < 2 || triangles / 2 <= chunk)
+		return hob_lods_build(mesh, options, levels, level_count, end, arena, err);
+	assert(*level_count == 1 && !options->locked);
+	chunks_t c = {.mesh = mesh,
+				  .options = *options,
+				  .full = &levels[0],
+				  .chunk = chunk,
+				  .count = count < HOB_LOD_MAX_CHUNKS ? count : HOB_LOD_MAX_CHUNKS,
+				  .arena = arena,
+				  .err = err};
+	double left = triangles;
+	if (c.options.size <= 0)
+		c.options.size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
+	uint32_t most = options->max < HALVINGS + 1 ? options->max : HALVINGS + 1;
+	for (c.options.max = 1; c.options.max < most && left / 2 > chunk; c.options.max++)
+		left *= (double)options->ratio;
+	bool ok = build(&c, options, levels, level_count, end);
+	for (uint32_t l = 0; l < HOB_MAX_LODS; l++)
+		hob_buf_release(&c.indices[l]);
+	return ok;
+}
