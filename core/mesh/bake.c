@@ -350,6 +350,7 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 		return false;
 	if (!drop_collapsed(b, &levels[0]))
 		return false;
+	*level_count = hob_lods_drop_dominated(levels, *level_count);
 	note_end(b, end, *level_count, &levels[*level_count - 1]);
 	return true;
 }

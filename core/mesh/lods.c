@@ -359,3 +359,12 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 	*level_count = count;
 	return true;
 }
+
+uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count)
+{
+	uint32_t kept = 0;
+	for (uint32_t l = 0; l < level_count; l++)
+		if (l == 0 || l + 1 == level_count || levels[l].error < levels[l + 1].error)
+			levels[kept++] = levels[l];
+	return kept;
+}

@@ -64,4 +64,8 @@ enum { HOB_LOD_SMALL = 64 };
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
 					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 
+/* Leaves out levels that state no smaller error than a coarser one: nobody would draw them. The full level and the coarsest
+ * stay. Returns how many are left. */
+uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count);
+
 #endif

@@ -159,6 +159,18 @@ static void odd_meshes_end_the_chain_quietly(void **state)
 	}
 }
 
+static void a_level_as_far_off_as_a_coarser_one_is_left_out(void **state)
+{
+	(void)state;
+	hob_lod_level levels[7] = {{NULL, 700, 0}, {NULL, 600, 0},	  {NULL, 500, 1},	{NULL, 400, 2},
+							   {NULL, 300, 2}, {NULL, 200, 2.5f}, {NULL, 100, 2.5f}};
+	const uint32_t left[5] = {700, 600, 500, 300, 100};
+	assert_int_equal(hob_lods_drop_dominated(levels, 7), 5);
+	for (uint32_t l = 0; l < 5; l++)
+		assert_int_equal(levels[l].index_count, left[l]);
+	assert_int_equal(hob_lods_drop_dominated(levels, 1), 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -167,6 +179,7 @@ int main(void)
 		TEST(no_level_draws_triangles_between_vertices_of_one_place),
 		TEST(triangles_that_open_in_motion_stay),
 		TEST(odd_meshes_end_the_chain_quietly),
+		TEST(a_level_as_far_off_as_a_coarser_one_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
