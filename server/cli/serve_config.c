@@ -69,6 +69,7 @@ void srv_serve_engine_options(const srv_config *config, srv_engine_options *out)
 	*out = (srv_engine_options){.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
 								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
 								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
+								.source_limit = srv_config_number(config, SRV_CONFIG_source_limit),
 								.derived_limit = srv_config_number(config, SRV_CONFIG_derived_limit),
 								.blender = srv_config_text(config, SRV_CONFIG_blender),
 								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE

@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../../core/base/limits.h"
 #include "../log/log.h"
 
 #include <assert.h>
@@ -340,6 +341,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		return hob_fail(err, MEMORY, "no memory left for the engine");
 	engine->loop = loop;
 	engine->options = *options;
+	if (engine->options.source_limit == 0)
+		engine->options.source_limit = HOB_LIMIT_SOURCE_BYTES;
 	engine->callbacks = *callbacks;
 	engine->store = engine->publish.store = store;
 	engine->events = engine->publish.events = events;
@@ -384,6 +387,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 							 .workers = options->workers,
 							 .timeout_ms = options->timeout_ms,
 							 .memory_limit = options->memory_limit,
+							 .source_limit = options->source_limit,
 							 .sandbox = options->sandbox,
 							 .blender = options->blender,
 							 .root_fds = engine->root_fds,

@@ -44,6 +44,7 @@ typedef struct srv_engine_options {
 	uint32_t root_count;
 	uint32_t workers, timeout_ms;
 	uint64_t memory_limit;
+	uint64_t source_limit;	/* bytes of one file that a cook reads; 0 = HOB_LIMIT_SOURCE_BYTES */
 	uint64_t derived_limit; /* bytes that one form on request is made of */
 	srv_sandbox_policy sandbox;
 	const char *blender; /* see srv_pool_options; kept by the caller */

@@ -1,6 +1,5 @@
 #include "engine_private.h"
 
-#include "../../core/base/limits.h"
 #include "../log/log.h"
 #include "../reuse/kept.h"
 
@@ -242,9 +241,10 @@ void srv_job_lookup(engine_job *job)
 	asset *a = &engine->assets[job->asset];
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	hob_error error = {0};
-	if (source->exists && !source->has_digest && source->stat.size > HOB_LIMIT_SOURCE_BYTES) {
-		hob_fail(&error, LIMIT, "'%s' has %llu bytes; a file of a model may have %llu (limit SOURCE_BYTES)",
-				 a->path, (unsigned long long)source->stat.size, HOB_LIMIT_SOURCE_BYTES);
+	if (source->exists && !source->has_digest && source->stat.size > engine->options.source_limit) {
+		hob_fail(&error, LIMIT, "'%s' has %llu bytes; a file of a model may have %llu (cook.source_limit)",
+				 a->path, (unsigned long long)source->stat.size,
+				 (unsigned long long)engine->options.source_limit);
 		srv_job_fail(job, &error);
 		return;
 	}

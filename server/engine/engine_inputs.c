@@ -1,6 +1,5 @@
 #include "engine_private.h"
 
-#include "../../core/base/limits.h"
 #include "../cook/inputs.h"
 #include "../log/log.h"
 
@@ -119,7 +118,7 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		item->why = errno;
 	} else if (S_ISREG(info.st_mode)) {
-		item->too_large = (uint64_t)info.st_size > HOB_LIMIT_SOURCE_BYTES;
+		item->too_large = (uint64_t)info.st_size > item->most;
 		item->unfinished = !item->too_large && srv_is_being_written(fd, &info);
 		item->stat = srv_stat_of(&info);
 		if (!item->unfinished && !item->too_large)
@@ -295,13 +294,14 @@ void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, voi
 	job->hash_count = 0;
 	for (uint32_t i = 0; job->hashes && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
-		bool wanted = f->exists && !f->has_digest && f->stat.size <= HOB_LIMIT_SOURCE_BYTES &&
+		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit &&
 					  !is_listed(job, files[i]);
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (path.data)
 			job->hashes[job->hash_count++] = (hash_item){.file = files[i],
 														 .path = (char *)(uintptr_t)path.data,
 														 .root_fd = engine->root_fds[f->root],
+														 .most = engine->options.source_limit,
 														 .changed = f->changed};
 	}
 	if (job->hash_count == 0) {

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-/* What a cook that died, or failed for time or memory, was observed under. It stands in the statistics of its recipe, which has
+/* What a cook that died, or failed for time, memory or a limit, was observed under. It stands in the statistics of its recipe, which has
  * no others. */
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
@@ -14,16 +14,22 @@ static uint32_t memory_mib(const srv_engine *engine)
 	return (uint32_t)(engine->options.memory_limit >> 20);
 }
 
+static uint32_t source_mib(const srv_engine *engine)
+{
+	return (uint32_t)(engine->options.source_limit >> 20);
+}
+
 void srv_engine_put_limits(engine_job *job, srv_recipe *recipe)
 {
 	const srv_engine *engine = job->engine;
 	bool died = !job->outcome->has_result;
-	if (died || job->error.code == HOB_ERR_TIMEOUT || job->error.code == HOB_ERR_MEMORY)
-		recipe->stats = hob_arena_printf(
-			&job->arena,
-			"{\"timeout_ms\":%u,\"memory_mib\":%u,\"sandbox\":%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
-			engine->options.timeout_ms, memory_mib(engine), (int)engine->options.sandbox, engine->machine,
-			HOB_VERSION);
+	if (died || job->error.code == HOB_ERR_TIMEOUT || job->error.code == HOB_ERR_MEMORY ||
+		job->error.code == HOB_ERR_LIMIT)
+		recipe->stats = hob_arena_printf(&job->arena,
+										 "{\"timeout_ms\":%u,\"memory_mib\":%u,\"source_mib\":%u,\"sandbox\":"
+										 "%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
+										 engine->options.timeout_ms, memory_mib(engine), source_mib(engine),
+										 (int)engine->options.sandbox, engine->machine, HOB_VERSION);
 }
 
 static bool says(const cJSON *then, const char *name, const char *now)
@@ -46,6 +52,7 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
 	bool other = age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
 				 has_more(then, "memory_mib", memory_mib(engine)) ||
+				 has_more(then, "source_mib", source_mib(engine)) ||
 				 !says(then, "machine", engine->machine) || !says(then, "hob", HOB_VERSION) ||
 				 cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
 					 (double)engine->options.sandbox;

@@ -60,6 +60,7 @@ typedef struct hash_item {
 	uint32_t file;
 	char *path;
 	int root_fd;
+	uint64_t most;	  /* bytes; a larger one is not read */
 	uint64_t changed; /* of the file when its hashing began */
 	int64_t read_at_ms;
 	int why; /* errno when it could not be read */

@@ -1,4 +1,6 @@
 #include "pool_private.h"
+
+#include "../../core/base/limits.h"
 #include "process_state.h"
 #include "orphans.h"
 
@@ -113,6 +115,8 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	pool->respawn_ms = RESPAWN_FIRST_MS;
 	if (pool->options.timeout_ms == 0)
 		pool->options.timeout_ms = 300000;
+	if (pool->options.source_limit == 0)
+		pool->options.source_limit = HOB_LIMIT_SOURCE_BYTES;
 	if (pool->options.memory_limit == 0)
 		pool->options.memory_limit = 4ull << 30;
 	pool->count = options->workers ? options->workers : (uint32_t)uv_available_parallelism();

@@ -80,6 +80,7 @@ typedef struct srv_pool_options {
 	uint32_t timeout_ms;	  /* wall clock a job; 0 = 300000 */
 	uint32_t cpu_seconds;	  /* CPU a job and thread; 0 = 2 x timeout */
 	uint64_t memory_limit;	  /* RLIMIT_AS; 0 = 4 GiB */
+	uint64_t source_limit;	  /* bytes of one file that is read; 0 = HOB_LIMIT_SOURCE_BYTES */
 	uint32_t jobs_per_worker; /* 0 = 256 */
 	srv_sandbox_policy sandbox;
 	const int *root_fds; /* O_PATH or O_RDONLY directories; borrowed during srv_pool_new only (dup'ed) */

@@ -177,6 +177,7 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 			return false;
 	}
 	srv_start start = {.memory_limit = pool->options.memory_limit,
+					   .source_limit = pool->options.source_limit,
 					   .threads = (uint32_t)uv_available_parallelism(),
 					   .sandbox = pool->options.sandbox,
 					   .has_blender = pool->blender[0] != 0};

@@ -68,6 +68,7 @@ typedef struct srv_frame {
 typedef struct srv_start {
 	char version[32];
 	uint64_t memory_limit; /* RLIMIT_AS; 0 = none */
+	uint64_t source_limit; /* bytes of one file that is read */
 	uint32_t threads;	   /* largest number that a job may use */
 	uint32_t sandbox;	   /* srv_sandbox_policy */
 	uint32_t has_blender;

@@ -25,6 +25,7 @@ typedef struct file_record {
 struct srv_root_io {
 	bool left_root; /* the model refers to something above it */
 	int root_fd;
+	uint64_t source_limit;
 	void (*touched)(void *user, hob_str path);
 	void *user;
 	hob_arena arena;
@@ -34,11 +35,13 @@ struct srv_root_io {
 	srv_dep *deps;
 };
 
-srv_root_io *srv_root_io_new(int root_fd, void (*touched)(void *user, hob_str path), void *user)
+srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)(void *user, hob_str path),
+							 void *user)
 {
 	srv_root_io *io = calloc(1, sizeof *io);
 	if (io) {
 		io->root_fd = root_fd;
+		io->source_limit = source_limit;
 		io->touched = touched;
 		io->user = user;
 		hob_arena_init(&io->arena, 64 << 20);
@@ -86,13 +89,13 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 	if (srv_is_being_written(fd, &before))
 		return hob_fail(err, CHANGED, "'%.*s' is still being written", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
-	if (size > HOB_LIMIT_SOURCE_BYTES || io->bytes + size > HOB_LIMIT_SOURCES_BYTES)
+	uint64_t all = io->source_limit > HOB_LIMIT_SOURCES_BYTES ? io->source_limit : HOB_LIMIT_SOURCES_BYTES;
+	if (size > io->source_limit || io->bytes + size > all)
 		return hob_fail(
 			err, LIMIT,
-			"'%.*s' has %llu bytes; a cook reads at most %llu per file (limit SOURCE_BYTES) and %llu "
-			"in all (SOURCES_BYTES)",
-			HOB_FMT(file->dep.path), (unsigned long long)size, HOB_LIMIT_SOURCE_BYTES,
-			HOB_LIMIT_SOURCES_BYTES);
+			"'%.*s' has %llu bytes; a cook reads at most %llu per file (cook.source_limit) and %llu in all",
+			HOB_FMT(file->dep.path), (unsigned long long)size, (unsigned long long)io->source_limit,
+			(unsigned long long)all);
 	uint8_t *data = malloc(size + 1);
 	if (!data)
 		return hob_fail(err, MEMORY, "no memory left to read '%.*s' (%llu bytes)", HOB_FMT(file->dep.path),

@@ -12,9 +12,10 @@
 
 typedef struct srv_root_io srv_root_io;
 
-/* Borrows the descriptor. `touched` (may be NULL) hears of each path before it is opened for the first time.
+/* Borrows the descriptor. source_limit: bytes of one file. `touched` (may be NULL) hears of each path before it is opened for the first time.
  * NULL without memory. */
-srv_root_io *srv_root_io_new(int root_fd, void (*touched)(void *user, hob_str path), void *user);
+srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)(void *user, hob_str path),
+							 void *user);
 void srv_root_io_free(srv_root_io *io);
 hob_io srv_root_io_table(srv_root_io *io);
 /* Waits for the digests. The list lives until free; order is the order of first use. A model that refers to what is above the

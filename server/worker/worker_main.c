@@ -230,7 +230,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 {
 	uint64_t began = clock_ns();
 	forget_peak(w);
-	srv_root_io *io = srv_root_io_new(w->roots[root], send_touched, w);
+	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, send_touched, w);
 	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
 	hob_parts parts = {w, part_get, part_put};
 	hob_cook_result cooked = {0};

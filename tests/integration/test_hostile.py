@@ -82,8 +82,22 @@ class Hostile(Scenario):
                 error = items["art/" + name]["error"]
                 self.assertEqual(error["code"], "cook.limit", error)
                 self.assertIn(named, error["message"])
-                self.assertIn("SOURCE_BYTES", error["message"])
+                self.assertIn("cook.source_limit", error["message"])
             self.assertEqual(daemon.counters()["hob_hashed_bytes_total"], (self.art / "uses.gltf").stat().st_size)
+
+    def test_the_limit_of_a_file_is_a_setting(self):
+        """What it refused, a model or what it uses, is tried again when it is raised."""
+        self.put("look.mtl", "newmtl m\nKd 1 0 0\n" + "# padding\n" * 3000)
+        self.put("uses.obj", obj_text(2, mtl="look.mtl"))
+        self.put("large.obj", obj_text(2000))
+        states = lambda daemon: daemon.sync() and {name: item["state"] for name, item in daemon.assets().items()}
+        error = lambda daemon, name: daemon.assets()[name]["error"]["message"]
+        with self.serve("--source-limit", "16 KiB") as daemon:
+            self.assertEqual(states(daemon), {"art/large.obj": "failed", "art/uses.obj": "failed"})
+            self.assertIn("may have 16384 (cook.source_limit)", error(daemon, "art/large.obj"))
+            self.assertRegex(error(daemon, "art/uses.obj"), "look.mtl.*cook.source_limit")
+        with self.serve("--source-limit", "2 MiB") as daemon:
+            self.assertEqual(states(daemon), {"art/large.obj": "fresh", "art/uses.obj": "fresh"})
 
     def test_every_hostile_file_of_the_corpus(self):
         if not CORPUS.exists():
