@@ -225,7 +225,7 @@ static void keep(write_job *job)
 	if (job->kept && srv_cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept,
 										 &job->keep_error)) {
 		if (kept) {
-			srv_cook_share_give(&r->share, &key);
+			srv_cook_share_give(&r->share, &key, job->entry->look);
 			job->entry->look->claimed = false;
 		}
 		return;

@@ -172,10 +172,10 @@ bool srv_cook_share_is_farm(const cook_share *share)
 	return share->upstream && share->farm;
 }
 
-void srv_cook_share_give(cook_share *share, const hob_sha256 *key)
+void srv_cook_share_give(cook_share *share, const hob_sha256 *key, const cook_look *look)
 {
 	if (share->upstream)
-		srv_upstream_give(share->upstream, key);
+		srv_upstream_give(share->upstream, key, &look->lookup);
 }
 
 bool srv_cook_share_is_giving(const cook_share *share)

@@ -34,7 +34,7 @@ void srv_cook_share_unclaim(
 	cook_share *share); /* all that wait for another machine: done(user, false), now */
 void srv_cook_share_leave(cook_share *share, cook_look *look); /* it was claimed, and will not be given */
 bool srv_cook_share_is_farm(const cook_share *share);
-void srv_cook_share_give(cook_share *share, const hob_sha256 *key);
+void srv_cook_share_give(cook_share *share, const hob_sha256 *key, const cook_look *look);
 /* Something waits to be given, and can be. */
 bool srv_cook_share_is_giving(const cook_share *share);
 /* For people, at the end: appends nothing when all is well. */

@@ -267,6 +267,7 @@ static void on_timer(uv_timer_t *timer)
 		return;
 	srv_engine_heal_blobs(engine);
 	srv_engine_keep_store(engine);
+	srv_engine_claim_more(engine);
 	srv_engine_sweep(engine, TIMER_MS);
 	srv_engine_raise_used(engine);
 	srv_engine_fill(engine);

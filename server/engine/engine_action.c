@@ -134,7 +134,7 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 	engine->publish.rows = true;
 	srv_engine_flush(engine);
 	if (engine->upstream)
-		srv_upstream_give(engine->upstream, &recipe.key);
+		srv_upstream_give(engine->upstream, &recipe.key, &recipe.lookup);
 	return 201;
 }
 

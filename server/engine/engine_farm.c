@@ -11,7 +11,7 @@
  *
  * Only what nobody waits for takes part. Everything else is cooked at once, and the others are told. */
 
-enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2 };
+enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, PATIENCE_MS = 5000 };
 
 static void take_out(engine_job *job)
 {
@@ -59,6 +59,13 @@ static engine_job *pick(srv_engine *engine)
 	return job;
 }
 
+/* A database that restarts is back soon, and all of this would be cooked by every machine meanwhile. */
+static bool may_be_back_soon(const srv_upstream_facts *facts)
+{
+	int64_t away = srv_engine_now_ms() - facts->since_ms;
+	return facts->state == SRV_UPSTREAM_DEGRADED && away >= 0 && away < PATIENCE_MS;
+}
+
 /* As many as the workers will need soon: who claims all leaves nothing to the others. What another machine cooks counts for
  * nothing here. */
 void srv_engine_claim_more(srv_engine *engine)
@@ -69,6 +76,8 @@ void srv_engine_claim_more(srv_engine *engine)
 	while (!engine->closing && engine->unclaimed && engine->pool) {
 		srv_upstream_facts facts;
 		srv_upstream_look(engine->upstream, &facts);
+		if (may_be_back_soon(&facts))
+			break;
 		uint32_t held = 0;
 		for (uint32_t i = 0; i < engine->active_count; i++)
 			held += engine->active[i]->claim == ENGINE_CLAIM_MINE && !engine->active[i]->outcome;

@@ -129,7 +129,7 @@ void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
 	srv_engine *engine = job->engine;
 	if (!engine->upstream || job->ingredients.profile != HOB_PROFILE_FINAL)
 		return;
-	srv_upstream_give(engine->upstream, &recipe->key);
+	srv_upstream_give(engine->upstream, &recipe->key, &recipe->lookup);
 	job->given = true;
 }
 

@@ -292,6 +292,7 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 	case SRV_EXCHANGE_FULL:
 		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + FULL_MS;
 		u->facts.full = true;
+		srv_carry_leave_given(u);
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
 		return;
 	case SRV_EXCHANGE_LATE:
@@ -319,9 +320,8 @@ static void give(carrier *c, const hob_sha256 *key)
 	else
 		srv_carry_note(u, &c->exchange.error, end);
 	note_given(u, &c->exchange, key, end);
-	if (u->farm && (end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT || end == SRV_EXCHANGE_REFUSED ||
-					end == SRV_EXCHANGE_LATE))
-		srv_carry_given(u, &c->exchange.lookup);
+	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP)
+		srv_carry_given(u, &c->exchange.lookup, end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT);
 	u->giving = false;
 	pthread_mutex_unlock(&u->lock);
 }

@@ -47,6 +47,7 @@ typedef struct line {
 typedef struct lease {
 	bool asked; /* its claim is under way; else it is held */
 	bool left;	/* by the loop: it ends as soon as it is known to be held */
+	bool given; /* its result is in the outbox */
 } lease;
 
 typedef struct carrier {
@@ -99,9 +100,12 @@ bool srv_carry_is_up(const srv_upstream *upstream);
 
 /* farm_claim.c: leases. Under the lock, which they give up while they ask. */
 bool srv_carry_claims(carrier *carrier); /* one step of it; false: there is nothing to do */
-void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup); /* its lease is over */
-void srv_carry_forget_claims(srv_upstream *upstream);					/* those that are under way */
-void *srv_carry_keep(void *upstream);									/* the keeper's thread */
+/* Its lease is over. there: the database has ended it with the result; else it is left, so that nobody waits for what may never
+ * come. */
+void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
+void srv_carry_leave_given(srv_upstream *upstream);	  /* the results of these will not be there soon */
+void srv_carry_forget_claims(srv_upstream *upstream); /* those that are under way */
+void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
 
 /* A carrier's thread: carries out what waits until `closing`. */
 void *srv_carry(void *carrier);

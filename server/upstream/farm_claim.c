@@ -133,13 +133,26 @@ bool srv_carry_claims(carrier *c)
 	return true;
 }
 
-void srv_carry_given(srv_upstream *u, const hob_sha256 *lookup)
+void srv_carry_given(srv_upstream *u, const hob_sha256 *lookup, bool there)
 {
 	lease *l = srv_digest_map_find(&u->leases, lookup);
-	if (l && l->asked)
-		l->left = true;
-	else if (l)
+	if (l && there && !l->asked) {
 		srv_digest_map_remove(&u->leases, lookup);
+	} else if (l) {
+		l->left = true;
+		u->leaving = u->leaving || !l->asked;
+	}
+}
+
+void srv_carry_leave_given(srv_upstream *u)
+{
+	hob_sha256 lookup;
+	lease *l;
+	for (size_t at = 0; (l = srv_digest_map_next(&u->leases, &at, &lookup));)
+		if (l->given) {
+			l->left = true;
+			u->leaving = true;
+		}
 }
 
 void srv_carry_forget_claims(srv_upstream *u)

@@ -235,13 +235,18 @@ bool srv_upstream_is_worth(srv_upstream *u, const srv_recipe *record)
 	return ms <= ALWAYS_MS || ms * 1e6 <= 2 * (double)record->cook_ns;
 }
 
-void srv_upstream_give(srv_upstream *u, const hob_sha256 *key)
+void srv_upstream_give(srv_upstream *u, const hob_sha256 *key, const hob_sha256 *lookup)
 {
 	if (!u->options.give)
 		return;
 	pthread_mutex_lock(&u->lock);
 	if (!u->facts.read_only)
 		srv_outbox_add(&u->outbox, key);
+	lease *l = srv_digest_map_find(&u->leases, lookup);
+	if (l)
+		l->given = true;
+	if (u->facts.full)
+		srv_carry_leave_given(u);
 	pthread_cond_signal(&u->work);
 	pthread_mutex_unlock(&u->lock);
 }

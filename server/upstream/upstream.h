@@ -88,8 +88,8 @@ bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
 /* What was claimed will not be given. */
 void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
 
-/* A result that was cooked here and is in the store. */
-void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key);
+/* A result that was cooked here and is in the store. lookup: its lease ends with that. */
+void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key, const hob_sha256 *lookup);
 /* It waits in the outbox, and must not be evicted. */
 bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
 

@@ -89,6 +89,60 @@ class Postgres:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Wire:
+    """A port of this machine that leads to `target`, a port or the path of a socket, and can be cut: what is sent then waits, as it does
+    in a network that loses everything, and no connection is refused."""
+
+    def __init__(self, target):
+        self.target, self.whole = target, threading.Event()
+        self.whole.set()
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def cut(self):
+        self.whole.clear()
+
+    def mend(self):
+        self.whole.set()
+
+    def stop(self):
+        self.mend()
+        self.door.close()
+
+    def accept(self):
+        try:
+            while True:
+                near, _ = self.door.accept()
+                threading.Thread(target=self.carry, args=(near,), daemon=True).start()
+        except OSError:
+            pass
+
+    def carry(self, near):
+        self.whole.wait()
+        far = socket.socket(socket.AF_UNIX if isinstance(self.target, str) else socket.AF_INET)
+        try:
+            far.connect(self.target if isinstance(self.target, str) else ("127.0.0.1", self.target))
+        except OSError:
+            near.close()
+            return
+        threading.Thread(target=self.pump, args=(far, near), daemon=True).start()
+        self.pump(near, far)
+
+    def pump(self, source, sink):
+        try:
+            while data := source.recv(1 << 16):
+                self.whole.wait()
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
 class Bucket:
     """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, or "cut"."""
 

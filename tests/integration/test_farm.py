@@ -1,51 +1,16 @@
-"""Machines that share a database and a blob store: each result is cooked once, by one of them, and nobody waits for a farm that is down."""
+"""Machines that share a database and a blob store: each result is cooked once, by one of them."""
 import hashlib
 import json
 import os
 import pathlib
-import shutil
-import signal
 import subprocess
-import time
-import unittest
 
-from farm_servers import WHY_NOT, Bucket, Postgres
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, meshes, obj_text, png, record_text, until
+from farm_scenario import FarmScenario
+from farm_servers import Bucket
+from hobtest import DEADLINE, HOB, amount, main, meshes, obj_text, record_text, until
 
 
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class Farm(Scenario):
-    def setUp(self):
-        super().setUp()
-        self.postgres = Postgres(self.folder / "pg")
-        self.addCleanup(self.postgres.remove)
-        self.blobs = self.folder / "blobs"
-        self.blobs.mkdir()
-        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", f"file://{self.blobs}"]
-        self.hob("farm", "init", *self.options)
-
-    def hob(self, *arguments, code=0, **environment):
-        done = subprocess.run([HOB, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE, cwd=self.folder,
-                              env=dict(os.environ, **environment), check=False)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout + done.stderr
-
-    def models(self, count):
-        self.put("tex/a.png", png(255, 0, 0))
-        for i in range(count):
-            self.put(f"d{i % 2}/m{i}.mtl", f"newmtl m\nKd 1 1 {i / 99}\nmap_Kd ../tex/a.png\n")
-            self.put(f"d{i % 2}/m{i}.obj", obj_text(10 + i, mtl=f"m{i}.mtl"))
-
-    def machine(self, name, *options, **more):
-        return Daemon([self.art], self.folder / name, *self.options, "--farm-node", name, "--reproducibility-interval", "0",
-                      "--farm-lease-seconds", "5", *options, **more)
-
-    def facts(self, daemon):
-        return daemon.get("/api/v1/stats").json()["upstream"]
-
-    def given(self, daemon):
-        return until(lambda: (facts := self.facts(daemon))["outbox"] == 0 and facts["leases"] == 0 and facts, "an empty outbox")
-
+class Farm(FarmScenario):
     def test_each_key_is_cooked_once(self):
         """And each that fails, fails once."""
         count, bad = amount(40, 400), 6
@@ -74,102 +39,6 @@ class Farm(Scenario):
         finally:
             for daemon in machines:
                 daemon.stop()
-
-
-    def test_a_holder_that_dies_is_taken_over(self):
-        count = amount(60, 200)
-        self.models(count)
-        for _ in range(amount(1, 20)):
-            self.kill_a_holder(count)
-            self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
-            shutil.rmtree(self.folder / "one")
-            shutil.rmtree(self.folder / "two")
-
-    def kill_a_holder(self, count):
-        one = self.machine("one")
-        self.addCleanup(one.stop)
-        until(lambda: int(self.postgres.sql("select count(*) from hob_action")[0][0]) > count // 10 and
-              int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0]), "a cook under way")
-        os.killpg(one.process.pid, signal.SIGKILL)
-        one.process.wait()
-        theirs = int(self.postgres.sql("select count(*) from hob_action")[0][0])
-        left = int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0])
-        with self.machine("two") as two:
-            two.sync()
-            facts = self.given(two)
-            self.assertEqual((two.cooked(), facts["taken_over"] + facts["late"]), (count - theirs, left))
-            self.assertEqual(self.rows(), count)
-        # The dead one comes back, and has lost nothing.
-        with self.machine("one") as one:
-            one.sync()
-            self.given(one)
-            self.assertEqual(one.assets("&state=failed"), {})
-            self.assertEqual((self.rows(), self.postgres.sql("select sum(suspect) from hob_action")), (count, [["0"]]))
-
-    def rows(self):
-        return int(self.postgres.sql("select count(distinct lookup) from hob_action")[0][0])
-
-    def save(self, daemon, name, size):
-        """Until its meshes are served; seconds."""
-        began = time.monotonic()
-        self.put(name, obj_text(size))
-        daemon.wait_asset(f"art/{name}", "fresh")
-        return time.monotonic() - began
-
-    def degraded(self, daemon):
-        facts = until(lambda: (facts := self.facts(daemon))["state"] == "degraded" and facts, "a degraded farm")
-        self.assertEqual(daemon.get("/readyz").status, 200)
-        self.assertIn("degraded", self.hob("status", "--url", f"http://127.0.0.1:{daemon.port}"))
-        self.assertEqual(daemon.counters()["hob_upstream_up"], 0)
-        return facts
-
-    def test_a_database_that_is_stopped_delays_no_save(self):
-        self.models(4)
-        with self.machine("one") as one, self.machine("two") as two:
-            one.sync()
-            two.sync()
-            self.given(one)
-            self.postgres.freeze()
-            try:
-                for i in range(3):
-                    self.assertLess(self.save(one, f"new{i}.obj", 50 + i), 30)
-                self.degraded(one)
-                facts = self.facts(one)
-                self.assertGreaterEqual(facts["outbox"], 3)
-            finally:
-                self.postgres.thaw()
-            facts = self.given(one)
-            self.assertEqual(facts["state"], "up")
-            self.given(two)
-            self.assertEqual(self.rows(), 7)
-            with self.machine("three") as three:
-                three.sync()
-                self.assertEqual((three.cooked(), meshes(three)), (0, meshes(one)))
-
-    def test_a_database_that_restarts(self):
-        count = amount(60, 200)
-        self.models(count)
-        with self.machine("one") as one, self.machine("two") as two:
-            until(lambda: self.rows() > count // 10, "some results")
-            self.postgres.stop(signal.SIGQUIT)
-            self.postgres.start()
-            for daemon in (one, two):
-                daemon.sync()
-            for daemon in (one, two):
-                self.assertEqual(self.given(daemon)["state"], "up")
-            self.assertEqual((self.rows(), meshes(one)), (count, meshes(two)))
-            self.assertEqual(one.assets("&state=failed"), {})
-
-    def test_a_folder_that_is_away(self):
-        self.models(4)
-        with self.machine("one") as one:
-            one.sync()
-            self.given(one)
-            self.blobs.rename(self.folder / "away")
-            self.assertLess(self.save(one, "new.obj", 77), 30)
-            self.assertIn("is it mounted?", self.degraded(one)["reason"])
-            (self.folder / "away").rename(self.blobs)
-            self.assertEqual(self.given(one)["pushed"], 5)
 
     def test_another_result_is_told(self):
         self.models(2)
@@ -289,14 +158,6 @@ class Farm(Scenario):
             self.assertIn(said, message)
             self.assertNotIn("secret", message)
 
-    def bucket(self, more="", secret=Bucket.SECRET):
-        bucket = Bucket()
-        self.addCleanup(bucket.stop)
-        secrets = self.folder / "secrets"
-        secrets.write_text(f"# of the bucket\naccess_key={Bucket.ACCESS}\nsecret_key={secret}\n")
-        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", bucket.url + more, "--farm-credentials-file", str(secrets)]
-        return bucket
-
     def test_a_bucket(self):
         """Signed as an independent implementation signs; large blobs in parts; listed in pages."""
         bucket = self.bucket("&part=4096")
@@ -318,31 +179,6 @@ class Farm(Scenario):
         bucket.objects["blobs/00/" + "00" * 32] = b"stray"
         self.assertIn("deleted 1 blob (5 B)", self.hob("farm", "gc", *self.options))
 
-    def test_a_bucket_that_fails(self):
-        """503, cut connections and a quota: results wait, and nothing else does."""
-        bucket = self.bucket()
-        bucket.made = True
-        self.models(2)
-        with self.machine("one") as one:
-            one.sync()
-            self.given(one)
-            for number, (fault, said) in enumerate(((503, "with 503"), ("cut", "the farm's bucket: "))):
-                bucket.fault = lambda method, name: fault
-                self.assertLess(self.save(one, f"new{number}.obj", 70 + number), 30)
-                self.assertIn(said, self.degraded(one)["reason"])
-                bucket.fault = lambda method, name: None
-                self.given(one)
-            # Full: no failure of the farm, which is still read.
-            bucket.fault = lambda method, name: 403 if method == "PUT" else None
-            self.save(one, "full.obj", 90)
-            one.wait_log("QuotaExceeded")
-            self.assertEqual((self.facts(one)["state"], self.facts(one)["outbox"]), ("up", 1))
-            bucket.fault = lambda method, name: None
-            self.assertEqual(self.given(one)["pushed"], 5)
-        with self.machine("two") as two:
-            two.sync()
-            self.assertEqual((two.cooked(), self.rows()), (0, 5))
-
     def test_a_bucket_of_somebody_else(self):
         bucket = self.bucket(secret="wrong")
         bucket.made = True
@@ -350,7 +186,6 @@ class Farm(Scenario):
         self.bucket()
         said = self.hob("farm", "init", *self.options)
         self.assertIn("can be written", said)
-
 
     def test_cooks_at_once_share_the_work(self):
         """hob cook on three build machines: each model once, and everybody has all."""

@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
-         "soak", "farm")
+         "soak", "farm", "farm_down")
 
 
 def main():

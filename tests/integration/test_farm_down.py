@@ -1,0 +1,203 @@
+"""Parts of a farm that die, stop, fill up or are cut off: nobody waits for them, nothing is lost and nothing is wrong."""
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+from farm_scenario import FarmScenario
+from farm_servers import Wire
+from hobtest import HOB, amount, main, meshes, obj_text, until
+
+
+class FarmDown(FarmScenario):
+    def test_a_holder_that_dies_is_taken_over(self):
+        count = amount(60, 200)
+        self.models(count)
+        for _ in range(amount(1, 20)):
+            self.kill_a_holder(count)
+            self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
+            shutil.rmtree(self.folder / "one")
+            shutil.rmtree(self.folder / "two")
+
+    def kill_a_holder(self, count):
+        one = self.machine("one")
+        self.addCleanup(one.stop)
+        until(lambda: int(self.postgres.sql("select count(*) from hob_action")[0][0]) > count // 10 and
+              int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0]), "a cook under way")
+        os.killpg(one.process.pid, signal.SIGKILL)
+        one.process.wait()
+        theirs = int(self.postgres.sql("select count(*) from hob_action")[0][0])
+        left = int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0])
+        with self.machine("two") as two:
+            two.sync()
+            facts = self.given(two)
+            self.assertEqual((two.cooked(), facts["taken_over"] + facts["late"]), (count - theirs, left))
+            self.assertEqual(self.rows(), count)
+        # The dead one comes back, and has lost nothing.
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            self.assertEqual(one.assets("&state=failed"), {})
+            self.assertEqual((self.rows(), self.postgres.sql("select sum(suspect) from hob_action")), (count, [["0"]]))
+        print(f"a holder killed after {theirs} of {count} keys: {left} of its own cooked by the other, {count} there", flush=True)
+
+    def test_a_database_that_is_stopped_delays_no_save(self):
+        self.models(4)
+        with self.machine("one") as one, self.machine("two") as two:
+            one.sync()
+            two.sync()
+            self.given(one)
+            self.postgres.freeze()
+            try:
+                for i in range(3):
+                    self.assertLess(self.save(one, f"new{i}.obj", 50 + i), 30)
+                self.degraded(one)
+                facts = self.facts(one)
+                self.assertGreaterEqual(facts["outbox"], 3)
+            finally:
+                self.postgres.thaw()
+            facts = self.given(one)
+            self.assertEqual(facts["state"], "up")
+            self.given(two)
+            self.assertEqual(self.rows(), 7)
+            with self.machine("three") as three:
+                three.sync()
+                self.assertEqual((three.cooked(), meshes(three)), (0, meshes(one)))
+
+    def test_a_database_that_restarts(self):
+        self.amid_cooks(lambda one, two: (self.postgres.stop(signal.SIGQUIT), self.postgres.start()))
+
+    def test_a_database_that_is_stopped_amid_cooks(self):
+        def stop(one, two):
+            self.postgres.freeze()
+            try:
+                one.sync()
+                two.sync()
+                self.degraded(one)
+            finally:
+                self.postgres.thaw()
+
+        self.amid_cooks(stop)
+
+    def amid_cooks(self, upset):
+        count = amount(60, 200)
+        self.models(count)
+        with self.machine("one") as one, self.machine("two") as two:
+            until(lambda: self.rows() > count // 10, "some results")
+            upset(one, two)
+            self.assert_whole(count, one, two)
+            print(f"{count} keys, cooked {one.cooked()} + {two.cooked()}", flush=True)
+
+    def test_a_folder_that_is_away(self):
+        self.models(4)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            self.blobs.rename(self.folder / "away")
+            self.assertLess(self.save(one, "new.obj", 77), 30)
+            self.assertIn("is it mounted?", self.degraded(one)["reason"])
+            (self.folder / "away").rename(self.blobs)
+            self.assertEqual(self.given(one)["pushed"], 5)
+
+    def test_a_bucket_that_fails(self):
+        """503, cut connections and a quota: results wait, and nothing else does."""
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            for number, (fault, said) in enumerate(((503, "with 503"), ("cut", "the farm's bucket: "))):
+                bucket.fault = lambda method, name: fault
+                self.assertLess(self.save(one, f"new{number}.obj", 70 + number), 30)
+                self.assertIn(said, self.degraded(one)["reason"])
+                bucket.fault = lambda method, name: None
+                self.given(one)
+            # Full: no failure of the farm, which is still read.
+            bucket.fault = lambda method, name: 403 if method == "PUT" else None
+            self.save(one, "full.obj", 90)
+            one.wait_log("QuotaExceeded")
+            self.assertEqual((self.facts(one)["state"], self.facts(one)["outbox"]), ("up", 1))
+            bucket.fault = lambda method, name: None
+            self.assertEqual(self.given(one)["pushed"], 5)
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), self.rows()), (0, 5))
+
+
+    def test_a_bucket_in_trouble_amid_cooks(self):
+        """503, cut connections and a quota come in the middle of a cold start of two machines, and go."""
+        count = amount(24, 200)
+        self.models(count)
+        bucket = self.bucket()
+        bucket.made = True
+        for number, fault in enumerate((503, "cut", 403)):
+            self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
+            bucket.objects.clear()
+            with self.machine(f"one{number}") as one, self.machine(f"two{number}") as two:
+                until(lambda: self.rows() > count // 10, "some results")
+                asked = len(bucket.asked)
+                bucket.fault = lambda method, name: fault if method == "PUT" or fault != 403 else None
+                until(lambda: len(bucket.asked) > asked + 2, "a request that fails")
+                # Nobody waits for the bucket: both go on to the end.
+                one.sync()
+                two.sync()
+                bucket.fault = lambda method, name: None
+                self.assert_whole(count, one, two)
+                print(f"a bucket that says {fault}: {count} keys, cooked {one.cooked()} + {two.cooked()}", flush=True)
+        self.assertIn("0 damaged, 0 named and not there, 0 no records", self.hob("farm", "verify", *self.options))
+
+    def test_clocks_that_differ(self):
+        """By ten minutes to both sides: leases run by the database's clock."""
+        count = amount(30, 200)
+        self.models(count)
+        library = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+        machines = []
+        try:
+            for name, shift in (("early", -600), ("right", 0), ("late", 600)):
+                program = ["env", f"LD_PRELOAD={library}", f"HOB_TEST_CLOCK_SHIFT={shift}", "ASAN_OPTIONS=verify_asan_link_order=0", HOB]
+                machines.append(self.machine(name, wait_ready=False, program=program))
+            for daemon in machines:
+                daemon.wait_banner()
+            self.assert_whole(count, *machines)
+            cooked = [daemon.cooked() for daemon in machines]
+            self.assertEqual((sum(cooked), self.postgres.sql("select max(attempt) from hob_lookup")), (count, [["1"]]), cooked)
+            print(f"clocks ten minutes apart: {count} keys, cooked {cooked}", flush=True)
+        finally:
+            for daemon in machines:
+                daemon.stop()
+
+    def test_a_network_that_is_cut_on_one_side(self):
+        """In the middle of a cold start: the other machine takes over, this one goes on alone, and afterwards both have everything."""
+        count, seconds = amount(30, 200), amount(4, 60)
+        self.models(count)
+        bucket = self.bucket()
+        bucket.made = True
+        direct = self.options
+        wires = [Wire(f"{self.postgres.folder}/.s.PGSQL.5432"), Wire(bucket.server.server_address[1])]
+        for wire in wires:
+            self.addCleanup(wire.stop)
+        cut_off = ["--farm-metadata", f"postgresql://hob@127.0.0.1:{wires[0].port}/postgres", "--farm-blobs",
+                   bucket.url.replace(str(wires[1].target), str(wires[1].port))]
+        with self.machine("one", *cut_off) as one, self.machine("two") as two:
+            until(lambda: self.rows() > count // 10, "some results")
+            for wire in wires:
+                wire.cut()
+            began, saves = time.monotonic(), []
+            while time.monotonic() - began < seconds or not saves:
+                saves.append(self.save(one, f"new{len(saves)}.obj", 500 + len(saves)))
+            self.degraded(one)
+            one.sync()
+            two.sync()
+            self.assertEqual(self.facts(two)["state"], "up")
+            for wire in wires:
+                wire.mend()
+            self.options = direct
+            self.assert_whole(count + len(saves), one, two)
+            print(f"a network cut for {time.monotonic() - began:.0f} s: {count + len(saves)} keys, cooked {one.cooked()} + {two.cooked()}, "
+                  f"{len(saves)} saves meanwhile, the slowest {max(saves):.2f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
