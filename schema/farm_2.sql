@@ -1,4 +1,5 @@
--- Schema 2: failed cooks are shared. `hob farm init` runs this file after farm.sql, or on a database of schema 1. Programs that know
+-- Schema 2: failed cooks are shared, and however many rows somebody writes for one lookup, the newest few are found at once. `hob farm
+-- init` runs this file after farm.sql, or on a database of schema 1. Programs that know
 -- schema 1 go on working: they never read hob_failure, and cook what failed once more.
 
 update hob_farm set version = 2;
@@ -11,7 +12,9 @@ create table hob_failure(
 	node text not null,
 	made timestamptz not null default now(),
 	last_used date not null default current_date);
-create index hob_failure_lookup on hob_failure(lookup);
+create index hob_failure_lookup on hob_failure(lookup, made desc);
+drop index hob_action_lookup;
+create index hob_action_lookup on hob_action(lookup, made desc);
 
 -- As hob_give. A failure counts among the lookup's records, so that a claim that comes late sees it. 'conflict': another machine
 -- has cooked it well.

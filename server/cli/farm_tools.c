@@ -90,9 +90,12 @@ static srv_farm_end walk_records(walk *w, srv_farm_why *why)
 
 static srv_farm_end refuse_odd(walk *w, srv_farm_why *why)
 {
+	enum { TOGETHER = 256 };
 	srv_farm_end end = SRV_FARM_OK;
-	for (uint32_t i = 0; i < w->odd_count && end == SRV_FARM_OK && !w->tools->dry; i++)
-		end = srv_farm_refuse(w->tools->farm, &w->odd[i], "it is not the record of its key", why);
+	for (uint32_t i = 0; i < w->odd_count && end == SRV_FARM_OK && !w->tools->dry; i += TOGETHER)
+		end = srv_farm_refuse(w->tools->farm, &w->odd[i],
+							  w->odd_count - i < TOGETHER ? w->odd_count - i : TOGETHER,
+							  "it is not the record of its key", why);
 	return end;
 }
 

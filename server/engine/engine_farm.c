@@ -11,7 +11,7 @@
  *
  * Only what nobody waits for takes part. Everything else is cooked at once, and the others are told. */
 
-enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, PATIENCE_MS = 5000 };
+enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, PATIENCE_MS = 10000 };
 
 static void take_out(engine_job *job)
 {

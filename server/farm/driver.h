@@ -16,9 +16,10 @@
 enum {
 	SRV_FARM_ABI = 1,
 	SRV_FARM_CONNECT_MS = 2000,
-	SRV_FARM_RUN_MS = 2000,		 /* one statement */
-	SRV_FARM_SILENCE_MS = 4000,	 /* of a blob store, and of a transfer that has stalled */
-	SRV_FARM_SLOWEST = 128 << 10 /* bytes a second; slower than that is stalled */
+	SRV_FARM_RUN_MS = 2000,		  /* one statement */
+	SRV_FARM_COMMAND_MS = 600000, /* one of a command that somebody waits for */
+	SRV_FARM_SILENCE_MS = 4000,	  /* of a blob store, and of a transfer that has stalled */
+	SRV_FARM_SLOWEST = 128 << 10  /* bytes a second; slower than that is stalled */
 };
 
 typedef enum srv_farm_end {

@@ -193,8 +193,8 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 }
 
 /* Whoever waited behind a failure has failed as well: the deadlines of many do not add up. */
-static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params, int count,
-						srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
+static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
+							int count, srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {
 	uint32_t failures = __atomic_load_n(&f->failures, __ATOMIC_ACQUIRE);
 	srv_farm_end end = SRV_FARM_DOWN;
@@ -204,7 +204,7 @@ static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params,
 	} else {
 		end = checked ? check_schema(f, why) : SRV_FARM_OK;
 		if (end == SRV_FARM_OK)
-			end = f->sql_module->sql->run(f->main, sql, params, count, SRV_FARM_RUN_MS, each, user, why);
+			end = f->sql_module->sql->run(f->main, sql, params, count, deadline_ms, each, user, why);
 		if (end == SRV_FARM_DOWN)
 			__atomic_store_n(&f->failures, f->failures + 1, __ATOMIC_RELEASE);
 	}
@@ -212,10 +212,16 @@ static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params,
 	return end;
 }
 
+static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params, int count,
+						srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
+{
+	return run_for(f, SRV_FARM_RUN_MS, sql, params, count, each, user, checked, why);
+}
+
 srv_farm_end srv_farm_query(srv_farm *f, const char *sql, const char *const *params, int count,
 							srv_farm_row *each, void *user, srv_farm_why *why)
 {
-	return run(f, sql, params, count, each, user, true, why);
+	return run_for(f, SRV_FARM_COMMAND_MS, sql, params, count, each, user, true, why);
 }
 
 srv_farm_end srv_farm_probe(srv_farm *f, srv_farm_why *why)
@@ -233,7 +239,7 @@ srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 	if (end == SRV_FARM_OK && v.version > 0)
 		end = run(f, "select version, oldest from hob_farm", NULL, 0, on_versions, &v, false, why);
 	for (int i = v.version; end == SRV_FARM_OK && i < SRV_FARM_SCHEMA; i++) {
-		end = run(f, steps[i], NULL, 0, NULL, NULL, false, why);
+		end = run_for(f, SRV_FARM_COMMAND_MS, steps[i], NULL, 0, NULL, NULL, false, why);
 		*made = end == SRV_FARM_OK;
 	}
 	return end == SRV_FARM_OK ? srv_farm_probe(f, why) : end;
@@ -418,12 +424,18 @@ srv_farm_end srv_farm_give(srv_farm *f, const srv_farm_result *r, srv_farm_taken
 	return end;
 }
 
-srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *key, const char *reason, srv_farm_why *why)
+srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *keys, uint32_t count, const char *reason,
+							 srv_farm_why *why)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(key, text);
-	const char *const params[] = {text, f->node, reason};
-	return run(f, "select hob_refuse($1, $2, $3)", params, 3, NULL, NULL, true, why);
+	hob_buf list = {0};
+	put_list(&list, keys, count);
+	const char *const params[] = {(const char *)list.data, f->node, reason};
+	srv_farm_end end = list.failed
+						   ? no_memory(why)
+						   : run(f, "select hob_refuse(x, $2, $3) from unnest(string_to_array($1, ',')) x",
+								 params, 3, NULL, NULL, true, why);
+	hob_buf_release(&list);
+	return end;
 }
 
 srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, srv_farm_why *why)

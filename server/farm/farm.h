@@ -81,8 +81,9 @@ typedef enum srv_farm_taken {
 
 srv_farm_end srv_farm_give(srv_farm *farm, const srv_farm_result *result, srv_farm_taken *taken,
 						   srv_farm_why *why);
-/* A record that is not believed: it goes, and its author is written down. */
-srv_farm_end srv_farm_refuse(srv_farm *farm, const hob_sha256 *key, const char *reason, srv_farm_why *why);
+/* Records that are not believed: they go, and their authors are written down. */
+srv_farm_end srv_farm_refuse(srv_farm *farm, const hob_sha256 *keys, uint32_t count, const char *reason,
+							 srv_farm_why *why);
 /* It was of use today. */
 srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, srv_farm_why *why);
 /* Any statement without what a user wrote in it; for commands. */

@@ -129,7 +129,7 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 {
 	srv_farm_why why;
 	if (u->farm && u->options.give)
-		(void)srv_farm_refuse(u->farm, key, reason, &why);
+		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
 /* A failure that every machine has; the API's error, as `server/engine` writes it. */

@@ -1,8 +1,6 @@
 """farm_bench.py BUILD [FOLDER] [PART...]: see farm.sh. Each part prints what it did and its figures."""
-import ctypes
 import os
 import pathlib
-import select
 import shutil
 import statistics
 import subprocess
@@ -15,7 +13,7 @@ os.environ["HOB"] = str(BUILD / "hob")
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(PROJECT / "tests/integration"))
 from farm_servers import WHY_NOT, Postgres  # noqa: E402
-from hobtest import Daemon, meshes, obj_text, until  # noqa: E402
+from hobtest import Daemon, obj_text, until  # noqa: E402
 
 
 class Farm:
@@ -32,6 +30,12 @@ class Farm:
 
 def facts(daemon):
     return daemon.get("/api/v1/stats").json()["upstream"]
+
+
+def outputs(daemon):
+    """{asset: {output: digest}}; reports hold times."""
+    return {name: {output["name"]: output["hash"] for output in item["outputs"] if output["name"] != "report"}
+            for name, item in daemon.assets("&fields=root,path,outputs,state").items()}
 
 
 def given(daemon):
@@ -52,7 +56,7 @@ def cold_and_warm(folder, art, warm):
     with Daemon([art], folder / "alone", "--reproducibility-interval", "0") as alone:
         alone.sync()
         print(f"one machine alone: {time.monotonic() - began:.1f} s, {alone.cooked()} cooks, {cpu(alone):.1f} s of processor time", flush=True)
-        expected = meshes(alone)
+        expected = outputs(alone)
     farm = Farm(folder)
     try:
         began = time.monotonic()
@@ -69,8 +73,9 @@ def cold_and_warm(folder, art, warm):
         print(f"three machines, at once, sharing these cores: {wall:.1f} s; cooks {'+'.join(map(str, cooks))} = {sum(cooks)}; {rows[0]} keys of "
               f"{rows[1]} lookups in the database, {again} claimed twice, {rows[2]} different; fetched {[end['fetched'] for end in ends]}; "
               f"{sum(map(cpu, machines)):.1f} s of processor time", flush=True)
-        same = all(meshes(daemon) == expected for daemon in machines)
-        print(f"meshes of all assets as those of the machine alone: {same}", flush=True)
+        same = [sum(found[name] != output for name, output in expected.items()) for found in map(outputs, machines)]
+        blobs = sum(map(len, expected.values()))
+        print(f"of {len(expected)} assets with {blobs} blobs, other than on the machine alone: {same}", flush=True)
         for daemon in machines:
             daemon.stop()
         if warm:
@@ -141,52 +146,67 @@ def pgbench(farm, script, clients):
     return float(found[0].split()[2]) if found else said.stderr[-300:]
 
 
-def fan_out(farm, count):
-    """ms from a result until `count` sessions have heard of it: the median and the last."""
-    pq = ctypes.CDLL("libpq.so.5")
-    pq.PQconnectdb.restype = pq.PQexec.restype = pq.PQnotifies.restype = ctypes.c_void_p
-    for name in ("PQsocket", "PQconsumeInput", "PQnotifies", "PQfinish", "PQclear", "PQfreemem"):
-        getattr(pq, name).argtypes = [ctypes.c_void_p]
-    pq.PQexec.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-    connections = [pq.PQconnectdb(f"host={farm.postgres.folder} user=hob dbname=postgres".encode()) for _ in range(count)]
+def database_cpu(farm):
+    """Seconds of the server and of all its sessions."""
+    used = 0
+    for pid in farm.postgres.all_processes():
+        try:
+            parts = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        used += sum(map(int, parts[11:13]))
+    return used / os.sysconf("SC_CLK_TCK")
+
+
+def simulate(folder, count, lookups, cook_ms):
+    """One line of the table: so many nodes in one process, by the farm's own code, without daemons."""
+    farm = Farm(folder, connections=2 * count + 20)
+    seconds = 12
     try:
-        for connection in connections:
-            pq.PQclear(pq.PQexec(connection, b"listen hob_farm"))
-        poll, by_socket = select.poll(), {pq.PQsocket(connection): connection for connection in connections}
-        for descriptor in by_socket:
-            poll.register(descriptor, select.POLLIN)
-        times = []
-        for _ in range(5):
-            began = time.monotonic()
-            pq.PQclear(pq.PQexec(connections[0], b"select pg_notify('hob_farm', 'x')"))
-            waiting, heard = set(by_socket), []
-            while waiting and time.monotonic() - began < 30:
-                ready = [descriptor for descriptor, _ in poll.poll(100)]
-                for descriptor in ready if len(waiting) > 1 else list(waiting):
-                    connection = by_socket[descriptor]
-                    pq.PQconsumeInput(connection)
-                    while notice := pq.PQnotifies(connection):
-                        pq.PQfreemem(notice)
-                        waiting.discard(descriptor)
-                        heard.append((time.monotonic() - began) * 1000)
-            times.append((statistics.median(heard), max(heard)))
-        return [round(statistics.median(column), 1) for column in zip(*times)]
+        run = subprocess.Popen([BUILD / "farm_nodes", farm.postgres.url, f"file://{folder}/blobs", *map(str, (count, seconds, lookups, cook_ms))],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        at, told, found = {}, {}, {}
+        for line in run.stdout:
+            words = line.split()
+            if words[0] in ("begin", "end"):
+                at[words[0], words[1]] = (time.monotonic(), database_cpu(farm), *map(int, words[2:]))
+                run.stdin.write("\n")
+                run.stdin.flush()
+            else:
+                found.update(zip(words[::2], map(float, words[1::2])))
+        assert run.wait() == 0
+        for name in ("connect", "idle", "change"):
+            told[name] = [after - before for before, after in zip(at["begin", name], at["end", name])]
+        print(f"| {count} | {found['connected'] / 1000:.1f} s, {told['connect'][3]:.0f} tries that failed | {told['idle'][2] / told['idle'][0]:.1f} | "
+              f"{100 * told['idle'][1] / told['idle'][0]:.1f} % | {told['change'][2]:.0f} | {told['change'][1]:.2f} s | {found['cooks']:.0f} + "
+              f"{found['fetched']:.0f} | {found['median'] / 1000:.2f} s | {found['last'] / 1000:.2f} s |", flush=True)
     finally:
-        for connection in connections:
-            pq.PQfinish(connection)
+        farm.postgres.remove()
 
 
 def nodes(folder):
-    farm = Farm(folder, connections=1050)
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-std=gnu11", "-Wall", "-Wextra", f"-I{PROJECT}", PROJECT / "tests/bench/farm_nodes.c", "-Wl,--start-group",
+                    *(BUILD / f"lib{name}.a" for name in ("srv_farm", "hob_hash", "hob_base")), "-Wl,--end-group", "-lcrypto", "-lxxhash", "-lm",
+                    "-lpthread", "-ldl", "-o", BUILD / "farm_nodes"], check=True)
+    folder.chmod(0o755)
+    lookups, cook_ms = 10, 200
+    print(f"A texture of {lookups} models changes; a cook takes {cook_ms} ms.\n"
+          "| nodes | connected after | idle: statements/s | the database's CPU | changed: statements | the database's CPU | cooked + fetched | "
+          "half of all have it after | all |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    for count in (1, 10, 50, 200, 500, 1000):
+        part = folder / f"nodes{count}"
+        part.mkdir()
+        simulate(part, count, lookups, cook_ms)
+
+
+def sessions(folder):
+    farm = Farm(folder, connections=250)
     try:
         for clients in (1, 10, 50, 200):
             print(f"{clients} sessions at once: {pgbench(farm, CLAIM, clients)} results claimed and given a second, "
                   f"{pgbench(farm, BEAT, clients)} heartbeats, {pgbench(farm, FIND, clients)} lookups that miss", flush=True)
         size = farm.postgres.sql("select count(*), pg_size_pretty(pg_total_relation_size('hob_action') + pg_total_relation_size('hob_lookup')) from hob_action")[0]
         print(f"{size[0]} rows are {size[1]}", flush=True)
-        for count in (10, 50, 200, 500, 1000):
-            median, last = fan_out(farm, count)
-            print(f"{count} listeners hear of a result: median {median} ms, the last {last} ms", flush=True)
     finally:
         farm.postgres.remove()
 
@@ -195,8 +215,8 @@ def main():
     if WHY_NOT:
         sys.exit(f"farm: {WHY_NOT}")
     art = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else PROJECT / "tests/data/models"
-    parts = sys.argv[3:] or ["cold", "warm", "down", "nodes"]
-    for part, run in (("cold", lambda folder: cold_and_warm(folder, art, "warm" in parts)), ("down", down), ("nodes", nodes)):
+    parts = sys.argv[3:] or ["cold", "warm", "down", "sessions", "nodes"]
+    for part, run in (("cold", lambda folder: cold_and_warm(folder, art, "warm" in parts)), ("down", down), ("sessions", sessions), ("nodes", nodes)):
         if part in parts:
             folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-farm-"))
             try:

@@ -26,11 +26,11 @@ class FarmScenario(Scenario):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def models(self, count):
+    def models(self, count, size=10):
         self.put("tex/a.png", png(255, 0, 0))
         for i in range(count):
             self.put(f"d{i % 2}/m{i}.mtl", f"newmtl m\nKd 1 1 {i / 99}\nmap_Kd ../tex/a.png\n")
-            self.put(f"d{i % 2}/m{i}.obj", obj_text(10 + i, mtl=f"m{i}.mtl"))
+            self.put(f"d{i % 2}/m{i}.obj", obj_text(size + i, mtl=f"m{i}.mtl"))
 
     def machine(self, name, *options, **more):
         return Daemon([self.art], self.folder / name, *self.options, "--farm-node", name, "--reproducibility-interval", "0",

@@ -13,7 +13,7 @@ from hobtest import HOB, amount, main, meshes, obj_text, until
 class FarmDown(FarmScenario):
     def test_a_holder_that_dies_is_taken_over(self):
         count = amount(60, 200)
-        self.models(count)
+        self.models(count, 15000)
         for _ in range(amount(1, 20)):
             self.kill_a_holder(count)
             self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
@@ -27,6 +27,7 @@ class FarmDown(FarmScenario):
               int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0]), "a cook under way")
         os.killpg(one.process.pid, signal.SIGKILL)
         one.process.wait()
+        until(lambda: self.postgres.sql("select count(*) from pg_stat_activity where application_name = 'hob'") == [["0"]], "the end of its sessions")
         theirs = int(self.postgres.sql("select count(*) from hob_action")[0][0])
         left = int(self.postgres.sql("select count(*) from hob_lookup where until > now()")[0][0])
         with self.machine("two") as two:
