@@ -9,7 +9,7 @@ enum { ROUNDS = 2 };
  * a little more or less at an end moves all of them. */
 static const struct {
 	int climbs, reach;
-} efforts[] = {[HOB_BC_FAST] = {1, 1}, [HOB_BC_GOOD] = {8, 1}, [HOB_BC_BEST] = {4, 2}};
+} efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {1, 1}, [HOB_BC_BEST] = {4, 2}};
 
 /* Sixteen values, as floats. */
 typedef struct values {
@@ -41,13 +41,13 @@ static void match_values(const values *in, fit *f)
 {
 	bool eight = f->a > f->b;
 	float parts = eight ? 7.0f : 5.0f, span = (float)(f->b - f->a), start = (float)f->a;
-	float scale = f->a != f->b ? parts / span : 0.0f;
+	float scale = f->a != f->b ? parts / span : 0.0f, part = 1.0f / parts;
 	four total = {0};
 	for (int g = 0; g < 4; g++) {
 		four v = in->v[g];
 		four share = truncate(clamp_four((v - start) * scale + 0.5f, 0.0f, parts));
 		/* A hundredth keeps whole quotients whole. */
-		four step = truncate((start * parts + share * span) / parts + 0.01f);
+		four step = truncate((start * parts + share * span) * part + 0.01f);
 		four error = (v - step) * (v - step);
 		f->share[g] = __builtin_convertvector(share, four_whole);
 		if (!eight) {

@@ -1,44 +1,4 @@
-#include "blocks.h"
-
-#include "bc7_tables.h"
-
-/* Vectors pass between functions of this file only: how a library would pass them does not matter. */
-#pragma GCC diagnostic ignored "-Wpsabi"
-
-/* Pixels or partitions side by side. Every sum across lanes is of whole numbers, or of multiples of 1/4096, that a
- * float holds exactly: the number of lanes does not show in the result. */
-#define LANES 4
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int32_t whole __attribute__((vector_size(4 * LANES)));
-/* The channels of a colour. */
-typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_whole __attribute__((vector_size(16)));
-
-enum { PARTITIONS = 64, GROUPS = PARTITIONS / LANES, POINT_GROUPS = 16 / LANES, SETTLE = 3 };
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Pixels of a subset, channel by channel. Lanes past `count` repeat the first pixel and weigh nothing. */
-typedef struct points {
-	uint32_t count, groups;
-	lanes c[4][POINT_GROUPS], weight[POINT_GROUPS];
-	uint8_t at[16];
-} points;
-
-/* What an endpoint of a mode can be; both colour and alpha have `bits`. */
-typedef struct precision {
-	uint32_t channels, bits, index_bits;
-	bool own_p, shared_p;
-	bool opaque; /* the alpha that comes out has to be 255 */
-} precision;
-
-typedef struct line {
-	four_whole code[2]; /* as stored */
-	four end[2];		/* as decoded */
-	uint32_t p[2];
-	whole index[POINT_GROUPS]; /* by order in `points` */
-	float error;
-} line;
+#include "bc7_fit.h"
 
 typedef struct candidate {
 	uint32_t mode, partition, rotation, swap;
@@ -47,272 +7,6 @@ typedef struct candidate {
 	line alpha;	   /* modes 4 and 5 */
 	float error;
 } candidate;
-
-/* Sums over the pixels of a subset. */
-typedef struct moments {
-	float count, sum[4], product[4][4];
-} moments;
-
-/* ---- small vector things */
-
-INLINE float sum_of(lanes v)
-{
-	float total = v[0];
-	for (int i = 1; i < LANES; i++)
-		total += v[i];
-	return total;
-}
-
-INLINE lanes spread(float v)
-{
-	return v - (lanes){0};
-}
-
-INLINE lanes choose(whole mask, lanes a, lanes b)
-{
-	return (lanes)(((whole)a & mask) | ((whole)b & ~mask));
-}
-
-INLINE lanes clamp_lanes(lanes v, float low, float high)
-{
-	v = choose(v < spread(low), spread(low), v);
-	return choose(v > spread(high), spread(high), v);
-}
-
-INLINE lanes truncate(lanes v)
-{
-	return __builtin_convertvector(__builtin_convertvector(v, whole), lanes);
-}
-
-INLINE four clamp_four(four v, float low, float high)
-{
-	four least = {low, low, low, low}, most = {high, high, high, high};
-	four_whole under = v<least, over = v> most;
-	v = (four)(((four_whole)least & under) | ((four_whole)v & ~under));
-	return (four)(((four_whole)most & over) | ((four_whole)v & ~over));
-}
-
-INLINE float dot(four a, four b)
-{
-	four p = a * b;
-	return (p[0] + p[2]) + (p[1] + p[3]);
-}
-
-static void take_points(const float pixels[4][16], uint32_t mask, points *out)
-{
-	uint32_t count = 0;
-	float c[4][16], weight[16];
-	for (uint32_t i = 0; i < 16; i++)
-		if (mask >> i & 1)
-			out->at[count++] = (uint8_t)i;
-	out->count = count;
-	out->groups = (count + LANES - 1) / LANES;
-	for (uint32_t i = 0; i < LANES * out->groups; i++) {
-		uint32_t from = out->at[i < count ? i : 0];
-		weight[i] = i < count ? 1.0f : 0.0f;
-		for (int k = 0; k < 4; k++)
-			c[k][i] = pixels[k][from];
-	}
-	for (uint32_t g = 0; g < out->groups; g++) {
-		memcpy(&out->weight[g], weight + LANES * g, sizeof(lanes));
-		for (int k = 0; k < 4; k++)
-			memcpy(&out->c[k][g], c[k] + LANES * g, sizeof(lanes));
-	}
-}
-
-/* ---- endpoints */
-
-/* Codes of one end for a given p-bit; returns the squared distance from what was wanted. */
-INLINE float quantize_end(four want, const precision *q, uint32_t p, four_whole *code, four *end)
-{
-	uint32_t p_bits = q->own_p || q->shared_p, all = q->bits + p_bits;
-	float scale = (float)((1u << all) - 1) / 255.0f;
-	four scaled = want * scale;
-	if (p_bits)
-		scaled = (scaled - (float)p) * 0.5f;
-	scaled = clamp_four(scaled + 0.5f, 0.0f, (float)((1u << q->bits) - 1));
-	*code = __builtin_convertvector(scaled, four_whole);
-	four_whole wide = p_bits ? *code * 2 + (int32_t)p : *code;
-	wide = wide << (8 - all);
-	wide |= wide >> all;
-	*end = __builtin_convertvector(wide, four);
-	if (q->channels == 3) {
-		(*code)[3] = 0;
-		(*end)[3] = 255.0f;
-		want[3] = 255.0f;
-	}
-	return dot(*end - want, *end - want);
-}
-
-INLINE void quantize_line(const four want[2], const precision *q, line *out)
-{
-	four_whole code[2][2];
-	four end[2][2];
-	float error[2][2] = {{0}}; /* [end][p] */
-	uint32_t chosen[2] = {0, 0};
-	bool fixed = q->opaque && q->channels == 4;
-	for (int e = 0; e < 2; e++)
-		for (uint32_t p = 0; p < (q->own_p || q->shared_p ? 2u : 1u); p++)
-			if (!fixed || p == 1)
-				error[e][p] = quantize_end(want[e], q, p, &code[e][p], &end[e][p]);
-	if (fixed)
-		chosen[0] = chosen[1] = 1;
-	else if (q->shared_p)
-		chosen[0] = chosen[1] = error[0][1] + error[1][1] < error[0][0] + error[1][0];
-	else if (q->own_p)
-		for (int e = 0; e < 2; e++)
-			chosen[e] = error[e][1] < error[e][0];
-	for (int e = 0; e < 2; e++) {
-		out->p[e] = chosen[e];
-		out->code[e] = code[e][chosen[e]];
-		out->end[e] = end[e][chosen[e]];
-	}
-}
-
-/* Index of each point along the line, and the error of what is decoded. */
-INLINE void match_points(const points *p, uint32_t first, uint32_t channels, uint32_t index_bits, line *l,
-						 lanes weights[POINT_GROUPS])
-{
-	four direction = l->end[1] - l->end[0];
-	float length = 0.0f, steps = (float)((1u << index_bits) - 1);
-	for (uint32_t k = first; k < channels; k++)
-		length += direction[k] * direction[k];
-	direction *= length > 0.0f ? steps / length : 0.0f;
-	lanes total = spread(0.0f);
-	for (uint32_t g = 0; g < p->groups; g++) {
-		lanes t = spread(0.5f);
-		for (uint32_t k = first; k < channels; k++)
-			t += (p->c[k][g] - spread(l->end[0][k])) * spread(direction[k]);
-		whole index = __builtin_convertvector(clamp_lanes(t, 0.0f, steps), whole);
-		lanes weight = truncate(__builtin_convertvector(index, lanes) * spread(64.0f / steps) + spread(0.5f));
-		weight *= spread(1.0f / 64.0f);
-		lanes error = spread(0.0f);
-		for (uint32_t k = first; k < channels; k++) {
-			/* Exact: all are multiples of 1/64 below 256. */
-			lanes decoded = spread(l->end[0][k] + 0.5f) + spread(l->end[1][k] - l->end[0][k]) * weight;
-			lanes miss = truncate(decoded) - p->c[k][g];
-			error += miss * miss;
-		}
-		total += error * p->weight[g];
-		weights[g] = weight;
-		l->index[g] = index;
-	}
-	l->error = sum_of(total);
-}
-
-/* Ends that fit the chosen weights best: two equations in two unknowns for each channel. */
-INLINE bool solve_ends(const points *p, uint32_t first, uint32_t channels, const lanes weights[POINT_GROUPS],
-					   four out[2])
-{
-	lanes vaa = spread(0), vbb = spread(0), vab = spread(0), vap[4] = {{0}}, vbp[4] = {{0}};
-	for (uint32_t g = 0; g < p->groups; g++) {
-		lanes b = weights[g], a = spread(1.0f) - b, wa = a * p->weight[g], wb = b * p->weight[g];
-		vaa += a * wa;
-		vbb += b * wb;
-		vab += a * wb;
-		for (uint32_t k = first; k < channels; k++) {
-			vap[k] += p->c[k][g] * wa;
-			vbp[k] += p->c[k][g] * wb;
-		}
-	}
-	float aa = sum_of(vaa), bb = sum_of(vbb), ab = sum_of(vab), det = aa * bb - ab * ab;
-	if (det < 1e-4f)
-		return false;
-	four ap = {0}, bp = {0};
-	for (uint32_t k = first; k < channels; k++) {
-		ap[k] = sum_of(vap[k]);
-		bp[k] = sum_of(vbp[k]);
-	}
-	float inverse = 1.0f / det;
-	out[0] = clamp_four((ap * bb - bp * ab) * inverse, 0.0f, 255.0f);
-	out[1] = clamp_four((bp * aa - ap * ab) * inverse, 0.0f, 255.0f);
-	return true;
-}
-
-/* The ends of the points along the direction of greatest spread, by power iteration. */
-INLINE void first_ends(const points *p, const moments *m, uint32_t channels, four out[2])
-{
-	four mean = {0}, rows[4] = {{0}}, axis = {0};
-	float inverse = 1.0f / m->count;
-	for (uint32_t k = 0; k < channels; k++)
-		mean[k] = m->sum[k] * inverse;
-	uint32_t widest = 0;
-	for (uint32_t i = 0; i < channels; i++) {
-		for (uint32_t j = 0; j < channels; j++)
-			rows[i][j] = m->product[i][j] - m->sum[i] * mean[j];
-		if (rows[i][i] > rows[widest][widest])
-			widest = i;
-	}
-	axis = rows[widest];
-	for (int step = 0; step < SETTLE; step++) {
-		float size = dot(axis, axis);
-		if (size < 1e-12f)
-			break;
-		axis *= 1.0f / __builtin_sqrtf(size);
-		four next = rows[0] * axis[0];
-		for (uint32_t k = 1; k < channels; k++)
-			next += rows[k] * axis[k];
-		axis = next;
-	}
-	float length = dot(axis, axis), low = 0.0f, high = 0.0f;
-	for (uint32_t g = 0; g < p->groups; g++) {
-		lanes t = spread(0.0f);
-		for (uint32_t k = 0; k < channels; k++)
-			t += (p->c[k][g] - spread(mean[k])) * spread(axis[k]);
-		for (int i = 0; i < LANES; i++) {
-			low = t[i] < low ? t[i] : low;
-			high = t[i] > high ? t[i] : high;
-		}
-	}
-	four unit = axis * (length > 0.0f ? 1.0f / length : 0.0f);
-	out[0] = clamp_four(mean + unit * low, 0.0f, 255.0f);
-	out[1] = clamp_four(mean + unit * high, 0.0f, 255.0f);
-}
-
-/* As many rounds of solving as help. Inlined for each mode, so that the numbers of the mode are constants. */
-INLINE void fit_line(const points *p, const moments *m, const precision *q, uint32_t rounds, line *best)
-{
-	four want[2];
-	lanes weights[POINT_GROUPS];
-	first_ends(p, m, q->channels, want);
-	quantize_line(want, q, best);
-	match_points(p, 0, q->channels, q->index_bits, best, weights);
-	for (uint32_t i = 0; i < rounds && best->error > 0.0f; i++) {
-		line next;
-		if (!solve_ends(p, 0, q->channels, weights, want))
-			return;
-		quantize_line(want, q, &next);
-		match_points(p, 0, q->channels, q->index_bits, &next, weights);
-		if (next.error >= best->error)
-			return;
-		*best = next;
-	}
-}
-
-/* Alpha alone, for modes 4 and 5. */
-INLINE void fit_alpha(const points *p, uint32_t bits, uint32_t index_bits, uint32_t rounds, line *best)
-{
-	precision q = {.channels = 4, .bits = bits, .index_bits = index_bits};
-	float low = 255.0f, high = 0.0f;
-	lanes weights[POINT_GROUPS];
-	for (uint32_t g = 0; g < p->groups; g++)
-		for (int i = 0; i < LANES; i++) {
-			low = p->c[3][g][i] < low ? p->c[3][g][i] : low;
-			high = p->c[3][g][i] > high ? p->c[3][g][i] : high;
-		}
-	four want[2] = {{0, 0, 0, low}, {0, 0, 0, high}};
-	best->error = 1e30f;
-	for (uint32_t round = 0; round <= rounds; round++) {
-		line next;
-		quantize_line(want, &q, &next);
-		match_points(p, 3, 4, index_bits, &next, weights);
-		if (next.error >= best->error)
-			return;
-		*best = next;
-		if (next.error <= 0.0f || !solve_ends(p, 3, 4, weights, want))
-			return;
-	}
-}
 
 /* ---- which partitions are promising */
 
@@ -493,6 +187,15 @@ static void sum_moments(const float pixels[4][16], moments *out)
 	memcpy(out->product, product, sizeof product);
 }
 
+static void turn(const float pixels[4][16], uint32_t rotation, float out[4][16])
+{
+	memcpy(out, pixels, sizeof(float[4][16]));
+	if (rotation > 0) {
+		memcpy(out[3], pixels[rotation - 1], sizeof out[3]);
+		memcpy(out[rotation - 1], pixels[3], sizeof out[3]);
+	}
+}
+
 /* Modes 4 and 5: channel `rotation - 1` changes places with alpha and has indices of its own. */
 static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint32_t swap, uint32_t rounds,
 						 candidate *best)
@@ -502,20 +205,43 @@ static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint3
 	float turned[4][16];
 	points p;
 	moments around;
-	memcpy(turned, b->pixels, sizeof turned);
-	if (rotation > 0) {
-		memcpy(turned[3], b->pixels[rotation - 1], sizeof turned[3]);
-		memcpy(turned[rotation - 1], b->pixels[3], sizeof turned[3]);
-	}
+	turn(b->pixels, rotation, turned);
 	take_points(turned, 0xFFFF, &p);
 	fit_alpha(&p, m->alpha, swap ? m->index : m->index2, rounds, &c.alpha);
 	if (c.alpha.error >= best->error)
 		return;
 	precision q = {.channels = 3, .bits = m->color, .index_bits = swap ? m->index2 : m->index};
-	sum_moments(turned, &around);
-	fit_line(&p, &around, &q, rounds, &c.subsets[0]);
+	if (is_constant(&p, 3)) {
+		fit_constant(&p, &q, &c.subsets[0]);
+	} else {
+		sum_moments(turned, &around);
+		fit_line(&p, &around, &q, rounds, &c.subsets[0]);
+	}
 	c.error = c.alpha.error + c.subsets[0].error;
 	keep_better(&c, best);
+}
+
+/* ---- the best of a block, better */
+
+static void polish(const block *b, uint32_t passes, candidate *c)
+{
+	const bc7_mode *m = &bc7_modes[c->mode];
+	points p;
+	if (m->index2) {
+		float turned[4][16];
+		turn(b->pixels, c->rotation, turned);
+		take_points(turned, 0xFFFF, &p);
+		precision alpha = {.channels = 4, .bits = m->alpha, .index_bits = c->swap ? m->index : m->index2};
+		precision color = {.channels = 3, .bits = m->color, .index_bits = c->swap ? m->index2 : m->index};
+		polish_line(&p, 3, &alpha, passes, &c->alpha);
+		polish_line(&p, 0, &color, passes, &c->subsets[0]);
+		return;
+	}
+	precision q = precision_of(c->mode, b->opaque);
+	for (uint32_t s = 0; s < m->subsets; s++) {
+		take_points(b->pixels, m->subsets == 1 ? 0xFFFF : s ? c->mask : ~c->mask & 0xFFFF, &p);
+		polish_line(&p, 0, &q, passes, &c->subsets[s]);
+	}
 }
 
 /* ---- writing */
@@ -617,13 +343,15 @@ typedef struct effort {
 	uint32_t rounds;
 	uint32_t partitions, sharp_partitions; /* of modes 1 or 7, and 3 */
 	uint32_t rotations, small_rotations;   /* of modes 5 and 4 */
+	uint32_t passes;					   /* of polish */
 	float good_enough;					   /* error of a block that needs no other mode */
 } effort;
 
-static const effort efforts[] = {
-	[HOB_BC_FAST] = {1, 0, 0, 0, 0, 0.0f},
-	[HOB_BC_GOOD] = {2, 4, 1, 4, 0, 24.0f},
-	[HOB_BC_BEST] = {3, 8, 4, 4, 4, 4.0f},
+static const effort efforts[][2] = {
+	/* with alpha, opaque */
+	[HOB_BC_FAST] = {{1, 0, 0, 0, 0, 0, 0.0f}, {1, 0, 0, 0, 0, 0, 0.0f}},
+	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 1, 24.0f}, {1, 1, 0, 1, 0, 1, 24.0f}},
+	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 4, 4.0f}, {3, 16, 4, 4, 4, 4, 4.0f}},
 };
 
 static void try_partitions(block *b, const effort *e, candidate *best)
@@ -652,9 +380,13 @@ static void try_partitions(block *b, const effort *e, candidate *best)
 	}
 }
 
+static bool is_solid(const uint8_t pixels[64])
+{
+	return memcmp(pixels, pixels + 4, 60) == 0;
+}
+
 void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16])
 {
-	const effort *e = &efforts[quality];
 	block b;
 	b.opaque = true;
 	for (uint32_t i = 0; i < 16; i++) {
@@ -662,16 +394,24 @@ void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t ou
 			b.pixels[k][i] = pixels[4 * i + k];
 		b.opaque &= pixels[4 * i + 3] == 255;
 	}
+	const effort *e = &efforts[quality][b.opaque];
+	candidate best = {.error = 1e30f};
+	if (is_solid(pixels)) {
+		try_separate(&b, 5, 0, 0, 0, &best);
+		write_block(&best, out);
+		return;
+	}
 	take_points(b.pixels, 0xFFFF, &b.all);
 	sum_moments(b.pixels, &b.moments);
-	candidate best = {.error = 1e30f};
 	try_mode6(&b, e->rounds, &best);
 	if (e->partitions > 0 && best.error > e->good_enough) {
-		for (uint32_t rotation = 0; rotation < e->rotations; rotation++)
+		for (uint32_t rotation = b.opaque; rotation < e->rotations; rotation++)
 			try_separate(&b, 5, rotation, 0, e->rounds, &best);
 		try_partitions(&b, e, &best);
 		for (uint32_t i = 0; i < 2 * e->small_rotations; i++)
 			try_separate(&b, 4, i / 2, i % 2, e->rounds, &best);
 	}
+	if (best.error > 0.0f)
+		polish(&b, e->passes, &best);
 	write_block(&best, out);
 }

@@ -8,9 +8,9 @@
 #include "gpu_format.h"
 
 typedef enum hob_bc_quality {
-	HOB_BC_FAST, /* BC7: mode 6 alone. BC4: one step around the solved ends */
-	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partitions. BC4: steps while they help */
-	HOB_BC_BEST /* BC7: more modes and partitions, three times the time of GOOD for about 0.5 dB */
+	HOB_BC_FAST, /* BC7: mode 6 alone. BC4: the solved ends */
+	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partition, polished. BC4: one step around */
+	HOB_BC_BEST /* BC7: more modes and partitions, polished while it helps */
 } hob_bc_quality;
 
 /* pixels [16][4]. BC1 ignores alpha and uses the four-colour mode, so that RGB and RGBA formats decode alike. */

@@ -239,7 +239,18 @@ static bool read_source(const hob_texture_request *request, const hob_image *ima
 	bool embedded = image->bytes.size > 0 || (image->path.len == 0 && image->uri.len == 0);
 	if (!embedded && !read_file(request, image, arena, notes, source, err))
 		return false;
-	return (!embedded && !source->file.data) || probe(image, notes, source, err);
+	if (!embedded && !source->file.data)
+		return true;
+	if (!probe(image, notes, source, err))
+		return false;
+	bool kept = request->settings.texture_encoding == HOB_TEXTURE_SOURCE && !request->png;
+	if (source->usable && source->info.depth == HOB_DEPTH_16 && !kept)
+		hob_note_add(
+			notes, HOB_NOTE_INFO, "texture.depth",
+			"picture '%.*s' has 16 bits a channel; 8 are kept, rounded after filtering. Set "
+			"texture.encoding to source to keep the file, or use EXR or HDR, which become half floats",
+			HOB_FMT(source->label));
+	return true;
 }
 
 /* Where the part already is, or the next free place; NULL when there is no picture. */

@@ -27,7 +27,7 @@ if [ $# -eq 0 ]; then
 		"mask:${helmet}_RubberWoodMat_OcclusionRoughMetal.png"
 fi
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -I"$here/../.." -w -c "$here/textures_bench.c" -o "$out.o"
-libs="$build/libhob_texture.a $build/libhob_hash.a $build/libhob_base.a -lzstd -ldeflate -lwebp -lcrypto -lxxhash -lm"
+libs="$build/libhob_texture.a $build/libhob_hash.a $build/libhob_base.a -lzstd -ldeflate -lwebp -ltiff -lOpenEXRCore-3_1 -lavif -lcrypto -lxxhash -lm"
 if echo '#include <squish.h>
 #include <nvtt/nvtt.h>
 #include <astcenc.h>' | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; then

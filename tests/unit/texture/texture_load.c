@@ -127,12 +127,36 @@ static void specular_glossiness_pictures_of_two_sizes_meet_at_the_larger(void **
 	close_bench(b);
 }
 
+static void sixteen_bits_that_become_eight_are_noted(void **state)
+{
+	(void)state;
+	static const char wide[] = "P5 4 4 65535\n0123456789abcdef0123456789abcdef",
+					  narrow[] = "P5 4 4 255\n0123456789abcdef";
+	for (uint32_t encoding = HOB_TEXTURE_RGBA8; encoding <= HOB_TEXTURE_PNG; encoding++) {
+		bench *b = open_bench();
+		b->files[b->file_count++] = (memory_file){
+			"props/wide.pgm", {(uint8_t *)memcpy(malloc(sizeof wide), wide, sizeof wide), sizeof wide - 1}};
+		b->files[b->file_count++] = (memory_file){
+			"props/narrow.pgm",
+			{(uint8_t *)memcpy(malloc(sizeof narrow), narrow, sizeof narrow), sizeof narrow - 1}};
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/wide.pgm");
+		b->materials[0].slots[HOB_SLOT_EMISSIVE].image = add_image(b, "props/narrow.pgm");
+		b->request.settings.texture_encoding = encoding;
+		b->request.png = encoding == HOB_TEXTURE_PNG;
+		assert_true(bake(b));
+		assert_int_equal(noted(b, "texture.depth", "props/wide.pgm"), encoding != HOB_TEXTURE_SOURCE);
+		assert_false(noted(b, "texture.depth", "props/narrow.pgm"));
+		close_bench(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(specular_glossiness_reflects_as_before),
 		cmocka_unit_test(specular_glossiness_without_a_picture_uses_its_factors),
 		cmocka_unit_test(specular_glossiness_pictures_of_two_sizes_meet_at_the_larger),
+		cmocka_unit_test(sixteen_bits_that_become_eight_are_noted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
