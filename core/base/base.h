@@ -200,7 +200,7 @@ typedef struct hob_io {
 	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing.
 	 */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
-	/* Hears that the model refers to a place above the root: what comes of the cook holds only where that place is above the
+	/* Hears that the model refers to a place above the root: the result of the cook is valid only where that place is above the
 	 * root, too. May be NULL. */
 	void (*left_root)(void *user);
 } hob_io;

@@ -16,7 +16,7 @@ typedef enum hob_part_state {
 typedef struct hob_parts {
 	void *user;
 	/* The bytes, when the part is known, are valid until the cook ends. With `wait` the answer comes when the other
-	 * cook has put the part or ended, and is never ELSEWHERE; whoever waits has put all that he was to make, but
+	 * cook has put the part or ended, and is never ELSEWHERE; a waiting caller has put all parts that it had to make, but
 	 * for what failed. */
 	hob_part_state (*get)(void *user, const uint8_t key[32], bool wait, hob_bytes *out);
 	void (*put)(void *user, const uint8_t key[32], hob_bytes bytes);

@@ -359,7 +359,7 @@ hobc_result hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, 
 	w->fn = fn;
 	w->user = user;
 	client->watcher_count++;
-	/* The stream is asked for anew, with this pattern too, and goes on where it was. */
+	/* The stream is requested again, with this pattern too, and continues where it was. */
 	client->stream_wanted = 1;
 	return HOBC_OK;
 }

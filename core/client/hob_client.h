@@ -122,7 +122,7 @@ int hobc_event_output(const hobc_event *event, const char *output, char hash[65]
 
 /* Nothing is sent yet; a daemon that is away is no error here. Errors: ARGUMENT, MEMORY. */
 hobc_result hobc_open(const hobc_options *options, hobc_client **out);
-/* Open requests are told HOBC_CANCELLED. NULL is fine. */
+/* Open requests end with HOBC_CANCELLED. NULL is fine. */
 void hobc_close(hobc_client *client);
 
 /* Sends, receives and calls back; waits up to wait_ms for something to do. HOBC_NET once when the daemon went

@@ -89,7 +89,7 @@ typedef enum hob_classic_kind {
 	HOB_CLASSIC_SCENE
 } hob_classic_kind;
 
-/* Which classic file the bytes are: only .meshes has a magic number, the others are told by being consistent to the
+/* Which classic file the bytes are: only .meshes has a magic number, the others are recognised by being consistent to the
  * last byte. */
 hob_classic_kind hob_classic_sniff(hob_bytes file);
 

@@ -40,7 +40,7 @@ extern const uint32_t hob_format_field_count;
 extern const format_section hob_format_sections[];
 extern const uint32_t hob_format_section_count;
 
-/* Fields of a record: *count of them from the returned one; NULL when it is none. */
+/* Fields of a record: *count of them from the returned one; NULL when there is no such record. */
 const format_field *hob_format_record(const char *record, uint32_t *count);
 const format_section *hob_format_section_of(uint32_t type);
 /* The name of a value of an enumeration; NULL when it has none. */

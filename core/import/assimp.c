@@ -129,7 +129,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the list, whose order nobody needs any more. */
+/* Sorts the list; its order is no longer needed. */
 static bool holds_twice(void *list, unsigned count)
 {
 	void **items = list;

@@ -529,7 +529,7 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 	return true;
 }
 
-/* What is moved is told by the text of the target: an animation that moves what the clip moves already starts another. */
+/* The text of the target names what is moved: an animation of something that the clip already moves starts another clip. */
 static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
 {
 	*shares = false;

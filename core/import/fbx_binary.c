@@ -16,7 +16,7 @@ static uint64_t load(const hob_fbx *f, size_t at, size_t size)
 	return value;
 }
 
-/* Size of a plain value of that type behind its letter; 0 when it is none. */
+/* Size of a plain value of that type after its letter; 0 when it is not plain. */
 static size_t plain_size(char type)
 {
 	switch (type) {

@@ -7,7 +7,7 @@ static bool starts(hob_str text, const char *word)
 	return hob_str_starts(text, hob_str_of(word));
 }
 
-/* A mapping that is missing or does not fit is told by the number of entries. */
+/* A mapping that is missing or does not fit is recognised by the number of entries. */
 static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t entries,
 								  const hob_fbx_counts *counts)
 {

@@ -81,7 +81,7 @@ static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_err
 		if (tree->parent[i] == HOB_NONE)
 			size += walk(tree, i, stack, order + size);
 	if (size < tree->count) {
-		/* Whoever is unreached has a parent, and above it there is only more of the same: a cycle. */
+		/* An unreached node has a parent, which is unreached as well: a cycle. */
 		uint8_t *reached = HOB_NEW(g->scratch, uint8_t, tree->count);
 		if (!reached)
 			return hob_fail_memory(err, g->scratch, "nodes");

@@ -63,7 +63,7 @@ static char *plain_run(char *at, const char *end)
 	return at;
 }
 
-/* Value of four hex digits, -1 when they are none. */
+/* Value of four hex digits, -1 when they are not. */
 static int hex4(const char *at, const char *end)
 {
 	int value = 0;

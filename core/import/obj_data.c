@@ -233,7 +233,7 @@ static inline uint32_t largest(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* v, v/vt, v//vn or v/vt/vn. NULL when it is none of them. */
+/* v, v/vt, v//vn or v/vt/vn. NULL when it is neither. */
 static inline const char *read_corner(parser *p, const char *at, hob_obj_corner *out)
 {
 	const char *end = p->end, *behind;

@@ -97,7 +97,7 @@ typedef enum hob_usd_interpolation {
 	HOB_USD_PER_CORNER
 } hob_usd_interpolation;
 
-/* Numbers of a surface: which element belongs to a corner is told by hob_usd_stream_at. */
+/* Numbers of a surface: hob_usd_stream_at gives the element of a corner. */
 typedef struct hob_usd_stream {
 	const float *items; /* [item_count][width]; NULL: there is none */
 	size_t item_count;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One "inbetweens:NAME" of a shape. False when the property is none, or says no weight. */
+/* One "inbetweens:NAME" of a shape. False when the property is not one, or has no weight. */
 static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
 {
 	hob_str name = hob_str_sub(property, sizeof "inbetweens:" - 1, property.len);

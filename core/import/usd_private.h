@@ -289,7 +289,7 @@ bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_
 /* ---- usd_stage.c: prims and what is asked of them ---- */
 
 bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err) HOB_MUST_CHECK;
-/* HOB_NONE when the stage has no such prim; its root is none. */
+/* HOB_NONE when the stage has no such prim; its root is not a prim. */
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path);
 
 /* An attribute's value: the strongest opinion. */

@@ -111,7 +111,7 @@ bool hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, u
 						uint32_t uv) HOB_MUST_CHECK;
 bool hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners) HOB_MUST_CHECK;
 
-/* *known false: the type is none of this file's. */
+/* *known false: the type does not belong to this file. */
 bool hob_x3d_geometry(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,
 					  hob_error *err) HOB_MUST_CHECK; /* x3d_geometry.c */
 bool hob_x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,

@@ -36,7 +36,7 @@ bool hob_zip_find_suffix(const hob_zip *zip, hob_str suffix, hob_zip_member *out
 bool hob_zip_unpack(hob_arena *arena, const hob_zip_member *member, size_t most,
 					hob_bytes *out) HOB_MUST_CHECK;
 
-/* A file compressed with gzip (.wrl files are). False when it is none, larger than `most` bytes, damaged, or when memory is short.
+/* A file compressed with gzip (.wrl files are). False when it is not gzip, larger than `most` bytes, damaged, or when memory is short.
  * Source: RFC 1952. */
 bool hob_gzip_unpack(hob_arena *arena, hob_bytes file, size_t most, hob_bytes *out) HOB_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 #include "../base/base.h"
 
 /* Preview: the same outputs in the same formats, soonest: one level of detail, triangles in a quick order, textures at
- * their fastest quality. For whoever looks while the final cook runs. */
+ * their fastest quality. For clients that look while the final cook runs. */
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 typedef float hob_setting_f32;

@@ -11,7 +11,7 @@
  * and per kind of mesh (topology, set of attributes, variant mappings): nothing is invented or lost. Groups of one stay as they are. The joined mesh
  * goes to the anchor's node, behind its own meshes; without an anchor, to a new root node with identity transform, named after the material,
  * in the same scenes. Nodes that are left with nothing - no meshes, children, camera, light or skin, and nothing that moves them or
- * needs them as a joint - are deleted, as are meshes that nothing shows any more.
+ * needs them as a joint - are deleted, as are meshes that are no longer used.
  *
  * Errors    CONFIG: no such material (the text lists what there is); MEMORY, LIMIT, CORRUPT as in mesh_join.h. The model
  *           is then unchanged. Cost O(nodes log nodes + vertices of the copies) */

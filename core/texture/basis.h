@@ -23,7 +23,7 @@ uint32_t hob_basis_channels(const hob_gpu_texture *texture);
 
 /* Level 0 as RGBA8, [height][width][4].
  *
- * level     its bytes, not supercompressed by zstd any more
+ * level     its bytes, after zstd decompression
  * arena     for tables; what the caller restores
  * Errors    TRUNCATED, CORRUPT, UNSUPPORTED (a frame of a video), MEMORY. Cost about 20 ns a pixel. */
 bool hob_basis_decode(const hob_gpu_texture *texture, hob_bytes level, hob_arena *arena, uint8_t *pixels,

@@ -4,7 +4,7 @@
  * (temporary file and rename), under a lock, so readers never see half of it. A fast hash is enough at rest because
  * nobody can choose a token: there is no dictionary to try.
  *
- * Errors: IO (the file cannot be read or written), CONFIG (a line that is none, a file that others may write), USAGE (a
+ * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write), USAGE (a
  * bad or taken name), NOT_FOUND. */
 #ifndef SRV_TOKENS_H
 #define SRV_TOKENS_H

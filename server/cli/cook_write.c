@@ -73,7 +73,7 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 	struct stat info;
 	bool of_process = is_of_process(path);
 	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-	/* A file of its own would be written from its end, and over by whoever has standard output next. */
+	/* A separate open file would write from its own offset, and be overwritten by the next writer of standard output. */
 	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
 						  : open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -7,7 +7,7 @@
 typedef struct cook_write_options {
 	const char *out;   /* folder; with glb also the one file, when its name ends in .glb */
 	bool classic, glb; /* glb: one OUT/<path>.glb an entry and nothing else */
-	bool nothing;	   /* whoever asks is told how it went, and no file is made */
+	bool nothing;	   /* results are reported, and no file is written */
 } cook_write_options;
 
 /* What the names of an entry's outputs end in; textures are named by their bytes. */

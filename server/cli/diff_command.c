@@ -255,7 +255,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	return false;
 }
 
-/* Pictures and reports are told of by their sizes alone. */
+/* Pictures and reports are compared by size alone. */
 static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 {
 	char from[32], to[32];

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 /* Calls `look` with each cooked file and the name to show for it ("duck.glb: meshes"). Its settings are those of hob.json,
- * cook.json and its sidecar, told on stdout unless `json`. Returns the exit code; what goes wrong is told on stderr. */
+ * cook.json and its sidecar, printed on stdout unless `json`. Returns the exit code; errors go to stderr. */
 int srv_inspect_model(const char *path, bool json,
 					  void (*look)(void *user, const char *file, const char *name), void *user);
 

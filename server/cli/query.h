@@ -1,4 +1,4 @@
-/* query.h - what commands ask a running daemon; failures are told of on stderr, with what to do in words of the command
+/* query.h - queries to a running daemon; failures are reported on stderr, with a remedy in terms of the command
  * line. */
 #ifndef CLI_QUERY_H
 #define CLI_QUERY_H

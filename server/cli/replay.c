@@ -174,7 +174,7 @@ static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
 	return ok;
 }
 
-/* Made anew in each cook, or on request after it. */
+/* Made in each cook, or on request after it. */
 static bool is_compared(const char *name)
 {
 	return name[0] && strcmp(name, "report") != 0 && strncmp(name, "classic.", 8) != 0;
@@ -236,7 +236,7 @@ static void print_versions(const cJSON *root, const cook_replay_result *now)
 	printf("  sandbox   %s; it was %s\n", now->sandbox, text_of(root, "sandbox"));
 }
 
-/* EXIT_GOOD when the same came of it. */
+/* EXIT_GOOD if the result is the same. */
 static int compare(const cJSON *root, const cook_replay_result *now)
 {
 	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");

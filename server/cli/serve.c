@@ -352,7 +352,7 @@ static void on_ready(void *user)
 	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
-/* ---- stopping: drain, then engine, then everything that nobody uses any more */
+/* ---- stopping: drain, then engine, then everything that is no longer used */
 
 static void on_engine_closed(void *user)
 {
@@ -494,7 +494,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.schema = srv_config_schema,
 								.pulls = engine->upstream != NULL,
 								.version = HOB_VERSION};
-	/* Whoever got an answer can end it in good order. */
+	/* Clients that got an answer can finish reading it. */
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_signal_start(&d->signals[i], on_signal, numbers[i]);

@@ -1,4 +1,4 @@
-/* serve_notify.h - what the service manager is told while the daemon runs: ready, what it does, that it lives. */
+/* serve_notify.h - reports to the service manager: ready, status, watchdog. */
 #ifndef SRV_SERVE_NOTIFY_H
 #define SRV_SERVE_NOTIFY_H
 

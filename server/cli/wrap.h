@@ -4,7 +4,7 @@
 
 #include "../../core/base/base.h"
 
-/* Columns of `fd`'s terminal, at most 120; 80 where it is none. COLUMNS wins, however large. */
+/* Columns of `fd`'s terminal, at most 120; 80 when it is not a terminal. COLUMNS wins, however large. */
 uint32_t srv_cli_width(int fd);
 /* Appends text: paragraphs are filled to `width`, every line after the first begins with `indent` spaces; the first one is
  * taken to be at column `at`. Lines that begin with a space stay as they are, but are broken when they are too long. */

@@ -68,7 +68,7 @@ typedef struct srv_config {
  * Errors: CONFIG, IO (a named file that cannot be read), MEMORY. */
 bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_MUST_CHECK;
 void srv_config_release(srv_config *config);
-/* "20 GiB", "500 MB", "4096". False when it is none. */
+/* "20 GiB", "500 MB", "4096". False when it is not a size. */
 bool srv_config_parse_size(const char *text, uint64_t *out) HOB_MUST_CHECK;
 /* One value as text, checked and brought to its normal form. where: for messages, "--timeout". Errors: CONFIG. */
 bool srv_config_set(srv_config *config, srv_config_key key, const char *text, srv_config_origin origin,

@@ -4,7 +4,7 @@
  *   old/           a folder of this name, anywhere
  *   /notes.obj     only beside the .hobignore; so is what has a '/' in the middle
  *   *.tmp.glb      '*' and '?' within a name, '**' across folders
- *   # words        a comment; empty lines are none either
+ *   # words        a comment; empty lines are ignored as well
  *
  * Nothing is taken back: a line that begins with '!' is an error. Only the file at the top of the folder counts;
  * it is no link and no pipe. */

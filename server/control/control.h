@@ -19,9 +19,9 @@
 
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; flag force: even if nothing changed. 202 {"job":991}, 409 */
-	SRV_CONTROL_WAIT, /* asset: answer when it is not queued or cooking any more, or shows its preview unless the flag
+	SRV_CONTROL_WAIT, /* asset: answer when it is no longer queued or cooking, or shows its preview unless the flag
 					   * force wants the final cook, or after timeout_ms. 200 */
-	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist (any more). 200, or 404, 422 ... */
+	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist. 200, or 404, 422 ... */
 	SRV_CONTROL_SYNC, /* answer when every change made on disk before now is cooked or failed, or timeout_ms
 					   * is over; text: names of roots separated by '/', others are not waited for. 200 {"rev":4182,"failed":["art/a.glb"]}, 504 */
 	SRV_CONTROL_JOBS_LIVE, /* number2: limit, asset: only of it unless empty, text: states and results separated by commas
@@ -47,7 +47,7 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_DERIVE,
 	SRV_CONTROL_ABANDONED, /* some DERIVE was marked so since the last one. 204 */
 	SRV_CONTROL_JOB_LIVE, /* number: JSON of one job that is queued or runs, or of a gc or verify. 200, 404 */
-	/* From here on: questions. All give 503 when too many wait, or while the index is made anew. */
+	/* From here on: questions. All give 503 when too many wait, or while the index is rebuilt. */
 	SRV_CONTROL_JOBS, /* as JOBS_LIVE; number: only ids below (0 = newest), tag: the items that JOBS_LIVE gave just before: how
 					   * many of the limit they are, and none of them is given twice. 200 {"items":[...],"next":id or null}, those items first,
 					   * then finished jobs, newest first */
@@ -76,7 +76,7 @@ typedef struct srv_control {
 	uint32_t timeout_ms;
 	void *user;
 	uint64_t client;	   /* of DERIVE: who asks, for turns; 0: nobody waits for it */
-	atomic_bool abandoned; /* of DERIVE: whoever asked has gone. It is answered all the same */
+	atomic_bool abandoned; /* of DERIVE: the client has gone. It is answered all the same */
 	char etag[HOB_SHA256_TEXT +
 			  3]; /* set before the answer where the kind says so: an entity tag with its quotes */
 	/* status: an HTTP status; body: JSON (or text for LOG), valid during the call only. */

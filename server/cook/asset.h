@@ -130,13 +130,13 @@ typedef struct srv_asset_todo {
 srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *event);
 void srv_asset_release(srv_asset *a);
 
-/* Its job is on a worker from now on, or not any more. */
+/* Its job is on a worker from now on, or no longer. */
 void srv_asset_set_worker(srv_asset *a, bool on);
 /* The job to come gets its turn earlier. True: so it has to be raised in the queue, too. */
 bool srv_asset_raise(srv_asset *a, srv_priority priority);
 
 bool srv_asset_is_alive(const srv_asset *a);
-/* Queued or under way: whoever waits for it waits on. */
+/* Queued or under way: its waiters keep waiting. */
 bool srv_asset_is_busy(const srv_asset *a);
 /* Shows a preview of the very inputs that its job cooks. */
 bool srv_asset_shows_preview(const srv_asset *a);

@@ -98,7 +98,7 @@ void srv_waiters_check(srv_waiters *waiters, uint64_t now_ms, bool closing, cons
 		else
 			waiters->items[kept++] = *w;
 	}
-	assert(waiters->count == count && "nobody waits anew while waiters are answered");
+	assert(waiters->count == count && "no new waiter while waiters are answered");
 	waiters->count = kept;
 }
 

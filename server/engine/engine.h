@@ -56,8 +56,7 @@ typedef struct srv_engine_options {
 	const srv_farm_options *farm; /* instead of another Hob; `upstream` is what people are shown then; NULL */
 	bool push;					  /* what is cooked here is given to it */
 	const char *cache;			  /* folder of the store */
-	uint32_t
-		audit_s; /* of quiet before one asset is cooked again to see if the same comes of it; 0 = never */
+	uint32_t audit_s; /* of quiet before one asset is cooked again to compare the result; 0 = never */
 } srv_engine_options;
 
 /* Upper bounds of a histogram of times in ms; one more counter is for what takes longer. */
@@ -94,7 +93,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong resets, scans;
 	atomic_ullong thumbnails; /* drawn */
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
-	atomic_ullong audits_same, audits_different;	  /* cooked again in quiet times, and what came of it */
+	atomic_ullong audits_same, audits_different;	  /* results of reproducibility checks */
 	atomic_ullong turns, turns_slow, turn_longest_ns; /* of the loop; slow: above SRV_ENGINE_TURN_MS */
 	atomic_ullong rebuilds;							  /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;		 /* queue_length: what waits for its turn or for a worker */
@@ -134,7 +133,7 @@ void srv_engine_stats(void *engine, hob_buf *out);
 uint64_t srv_engine_input_bytes(void *engine);
 /* Appends why cook processes cannot be started, and what to do; nothing when they can. Any thread. */
 void srv_engine_trouble(void *engine, hob_buf *out);
-/* The same for the index of the cache, while it is damaged or gone and could not be made anew. */
+/* The same for the index of the cache, while it is damaged or gone and could not be rebuilt. */
 void srv_engine_index_trouble(void *engine, hob_buf *out);
 /* The same for the cache's disk, while it is full. */
 void srv_engine_disk_trouble(void *engine, hob_buf *out);

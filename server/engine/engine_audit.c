@@ -169,7 +169,7 @@ void srv_engine_end_audit(srv_engine *engine)
 		srv_pool_cancel(engine->pool, audit);
 }
 
-/* ---- what came of it */
+/* ---- results */
 
 static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, hob_arena *arena)
 {
@@ -221,7 +221,7 @@ static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 	return count + 1;
 }
 
-/* Appends the names of outputs that are otherwise, only now there, or not there any more; returns how many. */
+/* Appends the names of outputs that differ, are new or are gone; returns how many. */
 static uint32_t compare(struct srv_engine_audit *audit, hob_buf *out)
 {
 	const srv_result *result = &audit->outcome->result;
@@ -303,7 +303,7 @@ static void conclude(srv_engine *engine, hob_str names, const char *message)
 	keep_found(engine, hob_buf_str(&found));
 	hob_buf_release(&found);
 	if (same)
-		srv_log(SRV_LOG_DEBUG, "audit", "%s  was cooked again, and the same came of it", a->full);
+		srv_log(SRV_LOG_DEBUG, "audit", "%s  was cooked again, with the same result", a->full);
 	else if (message)
 		srv_log(SRV_LOG_WARNING, "audit", "%s  was cooked again from the same inputs and failed: %s", a->full,
 				message);
@@ -374,13 +374,13 @@ static void take_row(void *user, const srv_audit_row *row)
 	hob_buf_put_str(&a->audit, row->found);
 }
 
-void srv_engine_recall_audit(srv_engine *engine, asset *a, bool anew)
+void srv_engine_recall_audit(srv_engine *engine, asset *a, bool fresh)
 {
 	hob_error error;
 	a->audited_at_ms = a->audit_turn_ms = 0;
 	hob_buf_clear(&a->audit);
-	bool ok = anew ? srv_store_delete_audit(engine->store, &a->good, &error)
-				   : srv_store_audit(engine->store, &a->good, take_row, a, &error);
+	bool ok = fresh ? srv_store_delete_audit(engine->store, &a->good, &error)
+					: srv_store_audit(engine->store, &a->good, take_row, a, &error);
 	if (!ok)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 }

@@ -80,7 +80,7 @@ static bool is_busy(srv_engine *engine, uint32_t id)
 	return srv_asset_is_busy(&a->life) || a->held > 0;
 }
 
-/* A preview answers whoever does not insist on the final cook. */
+/* A preview answers requests that do not insist on the final cook. */
 static bool has_preview(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];

@@ -310,7 +310,7 @@ static bool is_looked_at(const engine_job *job)
 		   (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(job->engine->events) > 0);
 }
 
-/* Long enough that whoever waits notices: a preview, or a new process for it, only delays a cook that is quick. */
+/* Long enough to be noticed: a preview, or a new process for it, only delays a quick cook. */
 static bool is_slow(const srv_engine *engine, const asset *a)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };

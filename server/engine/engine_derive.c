@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What is made of blobs when somebody asks for it, in libuv's pool, a few at a time; whoever asks for what is under way gets the
+/* Outputs derived from blobs on request, in libuv's pool, a few at a time; a request for one in progress gets the
  * same answer.
  *
  *   asked --- in the store --------------------> 200 with its digest
@@ -380,7 +380,7 @@ static bool take_parts(const srv_recipe *recipe, hob_sha256 out[GLB_PARTS])
 	return (found & 7) == 7;
 }
 
-/* False when the asset has no outputs of a model, or is none: that is answered then. */
+/* False when the asset has no outputs of a model, or does not exist: that is answered then. */
 static bool find_outputs(srv_engine *engine, srv_control *control, derivation *wanted)
 {
 	asset *a = srv_engine_asked_asset(engine, control);

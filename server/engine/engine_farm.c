@@ -9,7 +9,7 @@
  *                    \                            \-> AGAIN -> looked up again
  *                     \-> raised: somebody waits for it -> waits for a worker at once
  *
- * Only what nobody waits for takes part. Everything else is cooked at once, and the others are told. */
+ * Only cooks that no client waits for take part. Everything else is cooked at once, and the others learn of it. */
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, PATIENCE_MS = 10000 };
 

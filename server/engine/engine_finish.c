@@ -205,7 +205,7 @@ static void store_outputs(engine_job *job)
 	}
 }
 
-/* The worker opens its inputs itself. What came of other versions than are known here must not be kept under the keys of
+/* The worker opens its inputs itself. Results of other versions than are known here must not be kept under the keys of
  * these: every later file with these bytes would get it. What an event told of since the cook began is newer than what it
  * read, and the asset is looked at again because of that. */
 static bool read_other_input(engine_job *job)

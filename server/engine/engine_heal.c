@@ -2,7 +2,7 @@
 
 #include "../log/log.h"
 
-/* The index proved damaged. It is made anew while the daemon serves from memory, and what the engine knows is written again. */
+/* The index is damaged. It is rebuilt while the daemon serves from memory, and the engine's state is written again. */
 
 enum { AGAIN_MS = 5000 };
 

@@ -95,7 +95,7 @@ void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 {
 	uint32_t limit = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
 	hob_buf items = {0};
-	srv_engine_flush(engine); /* what is not live any more is a row that others can read */
+	srv_engine_flush(engine); /* a finished job is a row that others can read */
 	put_live(engine, control, limit, &items);
 	control->answer(control, 200, hob_buf_str(&items));
 	hob_buf_release(&items);

@@ -126,7 +126,7 @@ static srv_asset_error error_of(const srv_asset_row *row)
 									  : SRV_ASSET_FAILED;
 }
 
-/* `good` and `last` are the recipes that the row names; NULL when there is none, or it is not there any more. `whole`: the blobs
+/* `good` and `last` are the recipes that the row names; NULL when there is none, or it no longer exists. `whole`: the blobs
  * of `good` are there. */
 static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last,
 					   bool whole)

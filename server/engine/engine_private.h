@@ -47,7 +47,7 @@ typedef struct asset {
 	hob_buf error;		   /* JSON, empty when fine */
 	hob_buf why;		   /* JSON array members: what its newest job was for */
 	int64_t audited_at_ms; /* 0 = `good` was not cooked again to compare */
-	int64_t audit_turn_ms; /* when it was last its turn, whatever came of it */
+	int64_t audit_turn_ms; /* when it was last checked, whatever the result */
 	hob_buf audit;		   /* JSON object: what was otherwise then; empty = nothing */
 	srv_state told;		   /* what the newest event said, or an earlier run published */
 	bool view_due;		   /* listed in `due`: its view is behind */
@@ -86,10 +86,9 @@ struct srv_job {
 	int64_t queued_at_ms, started_at_ms;
 	srv_priority priority;
 	bool force, on_worker;
-	bool stopped; /* somebody asked to end it */
-	bool cooking; /* from the cache's miss to the end */
-	bool
-		previewed; /* its preview is published, or there shall be none: what is looked up and cooked is final */
+	bool stopped;	/* somebody asked to end it */
+	bool cooking;	/* from the cache's miss to the end */
+	bool previewed; /* its preview is published, or none is wanted: lookups and cooks are final */
 	bool recorded;	/* its row is written: it is over, and only its memory is left */
 	bool abandoned; /* the asset is gone or the engine closes: the result is dropped */
 	srv_tries tries;
@@ -202,7 +201,7 @@ struct srv_engine {
 	listed_files *listed; /* by root */
 	bool pool_ready, ready, closing, filling, no_workers;
 	hob_error disk_trouble;	 /* the newest result could not be kept for want of room; the same */
-	hob_error index_trouble; /* why the index cannot be made anew; the same */
+	hob_error index_trouble; /* why the index cannot be rebuilt; the same */
 	hob_error trouble;		 /* why workers cannot be started; other threads read it under post_lock */
 	char sandbox[96]; /* what the first worker said; written before sandbox_known, which other threads ask */
 	atomic_bool sandbox_known;
@@ -266,7 +265,7 @@ void srv_engine_background_over(srv_engine *engine); /* one that `background` co
 uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
 void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
 /* A job met `file` in another state than was known: everybody who uses it looks again, `but` the job's own asset.
- * The scan that would tell them finds nothing new any more. */
+ * The scan that would tell them finds nothing new. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* Changes the asset's state and does what that asks for, but publishing, which is the caller's when it is asked for. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
@@ -293,12 +292,12 @@ bool srv_engine_is_behind(const srv_engine *engine); /* something is left to lat
 void srv_engine_end_turn(uv_prepare_t *prepare);
 /* engine_watch.c */
 bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
-/* The file is there, with this stat data; whoever depends on it becomes dirty when that is news. */
+/* The file is there, with this stat data; assets that depend on it become dirty if that is news. */
 void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
 /* engine_skipped.c */
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without memory */
 void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
-void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* counting begins anew */
+void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* restarts counting */
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
 /* A path whose file cannot be reached: `outside` when it is a link that leads out. */
 void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
@@ -374,7 +373,7 @@ void srv_engine_blame_for(srv_engine *engine,
 /* engine_blobs.c */
 void srv_engine_heal_blobs(srv_engine *engine); /* once a second */
 /* engine_heal.c */
-/* When the index is damaged: makes it anew. True when it did, and what failed because of the damage may be tried again. Not
+/* Rebuilds a damaged index. True when it did, and what failed because of the damage may be tried again. Not
  * while rows are being read. */
 bool srv_engine_heal_index(srv_engine *engine);
 bool srv_engine_serves(srv_engine *engine, const asset *a); /* its last good version, whole */
@@ -445,7 +444,7 @@ void srv_engine_pool_done(void *user, void *job, srv_outcome *outcome);
 /* engine_limits.c */
 /* Keeps what a death, or a failure for want of time or memory, was observed under. */
 void srv_engine_put_limits(engine_job *job, srv_recipe *recipe);
-/* Whether that is otherwise now, or a day has passed: it says nothing any more. */
+/* Whether that has changed, or a day has passed: it is then no longer valid. */
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
 void srv_engine_doubt_at(asset *a,
 						 const srv_recipe *recipe); /* the asset's newest failure; NULL: it has none */
@@ -518,8 +517,8 @@ void srv_engine_end_audit(srv_engine *engine);		/* there is real work */
 bool srv_engine_is_audit(const srv_engine *engine, const void *job);
 /* True when the worker's outcome is that of an audit, and taken. */
 bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome);
-/* `good` is another recipe now; anew: it was made just now, so that what is known about it is history. */
-void srv_engine_recall_audit(srv_engine *engine, asset *a, bool anew);
+/* `good` is another record now; fresh: it was made just now, so that earlier checks of it do not count. */
+void srv_engine_recall_audit(srv_engine *engine, asset *a, bool fresh);
 void srv_engine_put_audit(const asset *a, hob_buf *out); /* JSON, empty when there was none */
 
 /* engine_control.c */

@@ -24,7 +24,7 @@ bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
 	return engine->roots[root].missing_since_ms != 0;
 }
 
-/* ---- what is told and kept */
+/* ---- what is published and kept */
 
 static void show(srv_engine *engine, uint32_t root)
 {
@@ -182,7 +182,7 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
 			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);
 	hob_buf_release(&since);
-	srv_engine_flush(engine); /* whoever is told sees it */
+	srv_engine_flush(engine); /* visible before it is announced */
 	publish_root(engine, root, "missing");
 }
 
@@ -248,7 +248,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
 			HOB_FMT(engine->roots[root].name), (unsigned long long)engine->roots[root].files,
 			HOB_PLURAL(engine->roots[root].files));
-	srv_engine_flush(engine); /* whoever is told sees it */
+	srv_engine_flush(engine); /* visible before it is announced */
 	publish_root(engine, root, "watched");
 }
 

@@ -183,7 +183,7 @@ void srv_engine_end_turn(uv_prepare_t *prepare)
 		srv_engine_go_on(engine); /* half of a rev is not shown */
 	} else {
 		end_turn(engine, EVENTS_MOST);
-		srv_engine_answer_waiters(engine); /* whoever is answered sees what the answer speaks of */
+		srv_engine_answer_waiters(engine); /* visible before it is answered */
 	}
 	count_turn(engine);
 }

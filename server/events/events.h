@@ -50,7 +50,7 @@ bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 void srv_events_add_waker(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);
 
-/* How many people follow the log now: whoever serves a stream joins for it and leaves at its end. Any thread. */
+/* How many people follow the log now: each log stream joins at its begin and leaves at its end. Any thread. */
 void srv_events_join(srv_events *events);
 void srv_events_leave(srv_events *events);
 uint32_t srv_events_listeners(const srv_events *events);

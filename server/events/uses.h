@@ -1,12 +1,12 @@
 /* uses.h - what the clients that are connected use, so that it is cooked before what nobody looks at.
  *
- * A client is whoever asks from one address under one name of a program: a renderer fetches over other connections than the
+ * A client is identified by its address and program name: a renderer fetches over other connections than the
  * one on which it listens. It is connected while it has a stream open. It uses what the patterns of its streams name, and
  * what it asked for by name before or since: an asset, or a folder of assets ("art/level1") with all below. What it asked
  * for is kept when its streams end, because a program that lost its connection comes back.
  *
  * At most CLIENTS are remembered (the one that has been silent longest and is not connected goes) with at most NAMES names
- * each (then its list begins anew). Names are kept as 64-bit hashes: two that share one cost a place in the queue. */
+ * each (then its list restarts). Names are kept as 64-bit hashes: two that share one cost a place in the queue. */
 #ifndef SRV_USES_H
 #define SRV_USES_H
 

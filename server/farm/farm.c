@@ -192,7 +192,7 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	return SRV_FARM_OK;
 }
 
-/* Whoever waited behind a failure has failed as well: the deadlines of many do not add up. */
+/* Requests that waited behind a failure fail as well: their deadlines do not add up. */
 static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
 							int count, srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {
@@ -268,7 +268,7 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		hob_buf_put(user, values[0], sizes[0]);
 }
 
-/* The newest few of each lookup; together no more than fits. A text that does not begin as a record of its row is none. */
+/* The newest few of each lookup; together no more than fits. A text that does not begin as a record of its row is ignored. */
 srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why)
 {

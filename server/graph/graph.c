@@ -9,7 +9,7 @@ typedef struct list {
 	uint32_t count, capacity;
 } list;
 
-/* What differs in its tag is told apart without a look at the file. */
+/* Files with different tags are told apart without reading them. */
 typedef struct slot {
 	uint32_t tag, file; /* file: id + 1, 0 = free */
 } slot;
@@ -139,7 +139,7 @@ void srv_graph_reserve(srv_graph *graph, uint32_t files)
 		resize_table(graph, size);
 }
 
-/* Whoever asks in the order in which the files came mostly means one that follows the last: no look into the table. */
+/* Lookups mostly follow the order in which the files came: the entry after the last one is tried before the table. */
 static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
 {
 	enum { AHEAD = 4 };

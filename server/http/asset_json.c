@@ -164,7 +164,7 @@ void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 	hob_json_close(out, '}');
 }
 
-/* Sets the bits of the names in `list`; false with a problem for one that is none. */
+/* Sets the bits of the names in `list`; false with a problem for an unknown one. */
 static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result *result)
 {
 	while (list.len > 0) {

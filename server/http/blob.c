@@ -295,7 +295,7 @@ static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out
 	return true;
 }
 
-/* A form whose tag the client shows is the one that it shall have, when it takes that one. */
+/* If the client's ETag names a form that it accepts, it gets that form. */
 static bool take_named(request *r, blob *b, const codings *accepted, hob_str field, bool list,
 					   chosen_form *out)
 {
@@ -363,7 +363,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 	if (take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
 		(ranged && take_named(r, b, &accepted, r->head.if_range, false, out)))
 		return true;
-	/* Parts are of the plain form: whoever goes on with an encoded one names it in If-Range. */
+	/* Ranges are of the plain form; to resume an encoded one, a client names it in If-Range. */
 	if (ranged && accepted.plain > 0)
 		return true;
 	if (fits && best != CODING_COUNT) {

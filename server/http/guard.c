@@ -100,7 +100,7 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
-/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False when it is none of them. */
+/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False when it is not one of them. */
 static bool split_host(hob_str host, hob_str *name)
 {
 	size_t end = 0;

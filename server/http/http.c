@@ -541,9 +541,10 @@ static bool check_exposed(const srv_http *http, const srv_http_options *options,
 static void warn_exposed(const srv_http *http)
 {
 	if (http->exposed[0] && !http->access)
-		srv_log(SRV_LOG_WARNING, "listening",
-				"on %s without tokens: whoever reaches this address reads and changes all that is here",
-				http->exposed);
+		srv_log(
+			SRV_LOG_WARNING, "listening",
+			"on %s without tokens: anybody who can reach this address can read and change everything here",
+			http->exposed);
 	else if (http->exposed[0] && !http->daemons[LIBRARY_TLS])
 		srv_log(
 			SRV_LOG_WARNING, "listening",

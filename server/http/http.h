@@ -71,7 +71,7 @@ typedef struct srv_http srv_http;
 
 /* Binds and starts the thread; options and sources are copied, what they point to must outlive the server. The
  * process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with
- * another port") or CONFIG (an address that is none, one that other machines reach without tokens, a bad token file or
+ * another port") or CONFIG (an invalid address, one that other machines reach without tokens, a bad token file or
  * certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;

@@ -78,13 +78,13 @@ typedef struct head {
 	bool chunked, bad_coding, bad_name, bad_value, bad_line;
 	const char *next_line; /* where the next one of its lines begins, while it is read */
 	uint32_t field_count;
-	bool session_over; /* it holds a cookie whose token is none: the answer takes it back */
+	bool session_over; /* it holds a cookie with an invalid token: the answer clears it */
 } head;
 
 typedef struct ask {
 	srv_control control;
 	struct mailbox *box;
-	request *owner; /* NULL: nobody waits any more, the answer is dropped */
+	request *owner; /* NULL: the client has gone, the answer is dropped */
 	bool answered;
 	int status;
 	hob_buf body;
@@ -197,7 +197,7 @@ uint32_t srv_access_readings(srv_http *http);
 /* False when the token of an answer that still goes on has been revoked. */
 bool srv_access_goes_on(const request *r);
 bool srv_access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Counts a token that is none. True when its sender has used up its guesses of this minute: srv_reply_guesses. */
+/* Counts an invalid token. True when its sender has used up its guesses of this minute: srv_reply_guesses. */
 bool srv_access_guessed(request *r);
 enum MHD_Result srv_reply_guesses(request *r);
 /* Counts it and answers 401, or 429 after many of them. */
@@ -258,7 +258,7 @@ enum MHD_Result srv_reply_accepted(request *r, const char *folder);
 void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail);
 /* The head is complete and fills the library's pool: 414 or 431. */
 void srv_refuse_head(request *r);
-/* The library says that it has met a Content-Length that is none. */
+/* The library reports an invalid Content-Length. */
 void srv_refuse_length(srv_http *http);
 /* While the library is about to answer `status` in HTML to a head that it cannot read, and does not say whose: answers in its
  * place where only one connection can be meant. */

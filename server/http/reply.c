@@ -171,7 +171,7 @@ enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, c
 								  &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
 }
 
-/* 422 is what a cook makes of a model, but for settings that are none and forms that are too large. */
+/* 422 means a failed cook, invalid settings, or a derived output that is too large. */
 static problem_id problem_of(const ask *a, hob_str code)
 {
 	int status = a->status;

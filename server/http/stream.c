@@ -8,7 +8,7 @@
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/events. The ring of the change log is every listener's queue: a listener only holds the number of the
- * last event it was given and one buffer of formatted text. One that reads so slowly that the ring has moved on is told
+ * last event it was given and one buffer of formatted text. A client that reads so slowly that the ring has moved on is told
  * `reset` and goes on with the newest. A listener whose buffer is empty sleeps suspended.
  *
  *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */

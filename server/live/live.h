@@ -1,5 +1,5 @@
 /* live.h - what people see in an editor and have not saved: a folder in the cache, live/USER/ROOT/PATH.glb, that is watched as
- * the root "live". An asset of it stands for ROOT/PATH to whoever asks with ?live=USER, and for nobody else. The folder is emptied
+ * the root "live". An asset of it replaces ROOT/PATH in requests with ?live=USER, and in no others. The folder is emptied
  * at the start; a user of whom nothing came for SRV_LIVE_IDLE_S is dropped. Any thread. */
 #ifndef SRV_LIVE_H
 #define SRV_LIVE_H

@@ -94,7 +94,7 @@ bool srv_log_has_screen(void)
 static void write_all(hob_buf *out)
 {
 	if (!out->failed && out->size > 0 && write(2, out->data, out->size) < 0) {
-		/* Nobody reads stderr any more; there is no better place to say so. */
+		/* stderr is closed; there is no better place to report it. */
 	}
 	hob_buf_release(out);
 }

@@ -1,4 +1,4 @@
-/* activity.h - what came of the jobs of the last hour, minute by minute, and how far the work that is under way has come.
+/* activity.h - results of the jobs of the last hour, minute by minute, and progress of the work under way.
  *
  * A run of work begins when something waits and ends when nothing does: a first cook of a folder, a changeset, one save.
  * Its numbers stay until the next one begins. Any thread; nothing reads a clock. */
@@ -38,7 +38,7 @@ srv_activity *srv_activity_new(void); /* NULL without memory */
 void srv_activity_free(srv_activity *activity);
 void srv_activity_note(srv_activity *activity, const srv_activity_job *job);
 /* How many jobs wait or run now; to be said before the first of them is over, and whenever it changes. A job that is noted is not
- * one of them any more. */
+ * one of them. */
 void srv_activity_waits(srv_activity *activity, uint64_t left, int64_t now_ms);
 srv_activity_run srv_activity_now(srv_activity *activity, int64_t now_ms);
 /* Appends the members "activity" and "progress" to an open JSON object. */

@@ -52,7 +52,7 @@ static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
 }
 
-/* What is wrong in a layer is told by the cook; here the layer only says nothing. */
+/* Errors in a layer are reported by the cook; here the layer is just left out. */
 static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;

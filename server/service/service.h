@@ -27,7 +27,7 @@ typedef struct srv_service {
 /* Before other threads and children exist. Variables for another process (LISTEN_PID, WATCHDOG_PID) count as none. Errors: CONFIG, a
  * descriptor that is no listening stream socket, or too many; *out is valid even then. */
 bool srv_service_begin(srv_service *out, hob_error *err) HOB_MUST_CHECK;
-/* Closes what tells the manager. The sockets stay with whoever took them. */
+/* Closes the connection to the manager. The sockets stay with their owners. */
 void srv_service_end(srv_service *service);
 /* Sends lines such as "READY=1\nSTATUS=3 assets"; without a manager it does nothing. Never blocks. */
 void srv_service_tell(const srv_service *service, const char *fmt, ...) HOB_PRINTF(2, 3);

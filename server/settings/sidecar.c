@@ -177,7 +177,7 @@ srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_mat
 	return result;
 }
 
-/* What lies beside a model under its name, and is none itself. */
+/* Files beside a model with its name that are not models. */
 static bool is_companion(hob_str name)
 {
 	static const char *const endings[] = {"json", "bin",  "mtl",  "png", "jpg",

@@ -12,7 +12,7 @@
  *       56        the data, then zeros to a multiple of 8
  *
  * A head proves itself; that the data is right is the caller's to check. A file that ends early or is damaged in between costs the
- * records that are hit: a scan goes on at the next head. Data that is not wanted any more stays until its pack is mostly such:
+ * records that are hit: a scan goes on at the next head. Data that is no longer wanted stays until its pack is mostly such:
  * the caller appends the rest again and retires the pack.
  *
  * Threads: any. `lock` is a leaf: it guards the list and the descriptors; readers share it, an append has it alone. */
@@ -92,7 +92,7 @@ void srv_packs_want_none(srv_packs *packs);
 void srv_packs_want(srv_packs *packs, uint32_t pack, uint64_t size);
 /* A full pack of which less than half is wanted, the emptiest; 0: there is none. */
 uint32_t srv_packs_sparse(srv_packs *packs);
-/* Nothing of it is wanted: it is not scanned any more, and stays until srv_packs_sweep, before which the caller makes durable
+/* Nothing of it is wanted: it is no longer scanned, and stays until srv_packs_sweep, before which the caller makes durable
  * what it appended instead. */
 void srv_packs_retire(srv_packs *packs, uint32_t pack);
 /* Removes the first `count` of the retired ones; srv_packs_retired counts them. */

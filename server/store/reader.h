@@ -16,7 +16,7 @@
 
 /* The store must outlive the reader. No file is opened before the first begin. Errors: MEMORY. */
 bool srv_reader_open(srv_store *store, srv_store **out, hob_error *err) HOB_MUST_CHECK;
-/* Begins to read. After `limit_ms` a row function fails with LIMIT. Errors: IO, CORRUPT (the index is being made anew), MEMORY. */
+/* Begins to read. After `limit_ms` a row function fails with LIMIT. Errors: IO, CORRUPT (the index is being rebuilt), MEMORY. */
 bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err) HOB_MUST_CHECK;
 void srv_reader_end(srv_store *reader);
 void srv_reader_close(srv_store *reader); /* before srv_store_close; NULL is fine */

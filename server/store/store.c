@@ -166,7 +166,7 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 }
 
 /* A daemon that was killed while it started a process leaves a copy of its descriptors, lock included, in that process until
- * its exec: whoever restarts it at once must not be refused for that. */
+ * its exec: an immediate restart must not be refused for that. */
 static bool take_lock(int fd)
 {
 	enum { TRIES = 100 };

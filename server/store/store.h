@@ -43,7 +43,7 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 bool srv_store_is_damaged(const srv_store *store);
 /* Whether index.db is still the file that was opened; if not, it counts as damaged from now on. */
 bool srv_store_has_index(srv_store *store);
-/* Moves the damaged index aside and makes it anew, in the same epoch: blobs from the folder, recipes from their copies, parts
+/* Moves the damaged index aside and rebuilds it, in the same epoch: blobs from the folder, recipes from their copies, parts
  * from memory. The caller puts the rows of files and assets again; past jobs and changes are lost. No other row function may
  * be under way. After a failure (DISK_FULL, IO) row functions fail with CORRUPT until a later call succeeds; blobs go on.
  * Cost: about a read of every recipe's copy. */
@@ -78,7 +78,7 @@ bool srv_blob_write(srv_blob_writer *writer, hob_bytes bytes, hob_error *err) HO
 bool srv_blob_finish(srv_blob_writer *writer, hob_error *err) HOB_MUST_CHECK;
 void srv_blob_abort(srv_blob_writer *writer); /* NULL is fine */
 /* A read-only descriptor (close-on-exec) of a file that holds exactly the blob, in memory when the blob is packed, and the size; -1 when there is no such blob, or when it proved
- * damaged (it is dropped then; the engine is told through srv_store_take_damaged). */
+ * damaged (it is dropped then; the engine learns of it through srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
 /* All of its bytes into `out`. False when it is not there or has another size. */
 bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size);
@@ -87,7 +87,7 @@ bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest);
 /* Re-hashes one blob; false and drops it when it is wrong or missing. */
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
-/* The same; without `drop` a wrong one stays and nobody is told. */
+/* The same; without `drop` a wrong one stays, unreported. */
 bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop);
 /* Digests of all blobs in no order, in memory of malloc (NULL when it is short). Any thread. */
 hob_sha256 *srv_store_digests(srv_store *store, size_t *count);
@@ -168,7 +168,7 @@ bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
 bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
-/* What came of cooking a recipe again; gone with the recipe. */
+/* Result of cooking a record again; deleted with the record. */
 typedef struct srv_audit_row {
 	hob_sha256 recipe;
 	int64_t at_ms; /* Unix time */

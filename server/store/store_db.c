@@ -304,7 +304,7 @@ bool srv_store_db_fold(srv_store *store, hob_error *err)
 	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);
-	/* Whoever commits first after the whole log was folded begins it anew and waits until its head is on the disk: better this
+	/* The first commit after the whole log was folded restarts it and waits until its head is on the disk: better this
 	 * thread than a save. When the loop is writing, it has done so already. */
 	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,

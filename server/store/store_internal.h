@@ -2,7 +2,7 @@
  *
  *   store.c         folder, lock, marker of an unclean stop, open, close
  *   store_folder.c  folders that are removed under a daemon
- *   store_index.c   what the index holds at open; making it anew from the folder
+ *   store_index.c   what the index holds at open; rebuilding it from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
  *   store_pack.c    small blobs, many in a file;  pack.c  such files
@@ -143,7 +143,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 /* ---- index ---- */
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
-/* Opens index.db and reads what is kept in memory; a damaged one is moved aside and made anew in a new epoch. known: there
+/* Opens index.db and reads what is kept in memory; a damaged one is moved aside and rebuilt in a new epoch. known: there
  * were blobs before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
@@ -237,7 +237,7 @@ void srv_store_packs_shrink(srv_store *store);
 
 bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
-/* Appends those that the index holds anew when most are replaced or deleted. Loop thread. */
+/* Rewrites those that the index holds when most are replaced or deleted. Loop thread. */
 void srv_store_copies_shrink(srv_store *store);
 /* Where each lies is read again when it is asked for. */
 void srv_store_copies_forget(srv_store *store);
@@ -259,7 +259,7 @@ bool srv_store_parts_save(srv_store *store, hob_error *err);
  * very index.db that was left then (inode, size, times) and when its hash is right; in every other case SQLite is asked. */
 
 /* Close: the rows, from memory and SQLite; then, when index.db is closed, the file. A file that cannot be written, or would
- * leave the disk nearly full, is none. */
+ * leave the disk nearly full, does not count. */
 bool srv_store_start_collect(srv_store *store, hob_buf *out);
 void srv_store_start_write(srv_store *store, const hob_buf *rows);
 /* The index is about to differ from it. */

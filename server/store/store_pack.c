@@ -150,7 +150,7 @@ static bool move_record(srv_store *store, const srv_pack_record *record, uint8_t
 	srv_pack_answer answer =
 		srv_packs_read(&store->packs, record->place, PACK_BLOB, &record->name, data, record->size);
 	if (answer != SRV_PACK_READ)
-		return false; /* whoever opens it finds out */
+		return false; /* opening it will fail and report */
 	if (!srv_packs_append(&store->packs, PACK_BLOB, &record->name, (hob_bytes){data, record->size}, &place))
 		return false;
 	uint32_t used_at_s = entry->used_at_s;

@@ -191,7 +191,7 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 	return save(strip, size * 3, size);
 }
 
-/* Reads {SKINS COUNT SHA256...} once or twice; 0 when they are none. */
+/* Reads {SKINS COUNT SHA256...} once or twice; 0 when they are invalid. */
 static int read_given(int argc, char **argv, given out[2])
 {
 	int count = 0, fd = FIRST_FD;

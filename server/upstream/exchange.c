@@ -95,7 +95,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
 		srv_exchange_end end = x->way->fetch_blob(x, &output->digest, output->size);
-		/* On a farm the bad ones go, all of them: whoever cooks this again would find them there and give the rest. */
+		/* On a farm the bad ones go, all of them: a machine that cooks this again would find them there and push only the rest. */
 		refused = refused || end == SRV_EXCHANGE_REFUSED;
 		if (end != SRV_EXCHANGE_OK && !(refused && x->farm))
 			return end;

@@ -72,7 +72,7 @@ bool srv_exchange_init_farm(srv_exchange *exchange, srv_farm *farm, srv_store *s
 void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store,
 					   const char *epoch);
 void srv_exchange_release(srv_exchange *exchange);
-/* Another thread: what is under way ends soon, and nothing begins any more. */
+/* Another thread: work in progress ends soon, and nothing new begins. */
 void srv_exchange_cut(srv_exchange *exchange);
 
 /* Asks for records. via: epochs before the own one, separated by ','. Appends the lines of records to *out. */
@@ -83,7 +83,7 @@ srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *loo
 srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *record);
 /* One blob, which must have `size` bytes; UINT64_MAX: as many as it has, up to the limit. */
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
-/* Gives the blobs of the own record `key` that are missing there, then the record. NONE: it is not here any more. */
+/* Gives the blobs of the own record `key` that are missing there, then the record. NONE: it is no longer here. */
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
 /* Does it answer, and may this cache ask? */
 srv_exchange_end srv_exchange_probe(srv_exchange *exchange);

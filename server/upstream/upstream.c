@@ -60,7 +60,7 @@ static void on_wake(uv_async_t *wake)
 
 static void set_timer(srv_upstream *u);
 
-/* A find that is late is told so, and its answer dropped when it comes. Its records live in an arena that only its order has. */
+/* A late lookup is reported as such, and its answer dropped when it comes. Its records live in an arena that only its order has. */
 static void on_timer(uv_timer_t *timer)
 {
 	srv_upstream *u = timer->data;

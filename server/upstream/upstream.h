@@ -63,7 +63,7 @@ bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, sr
 typedef void srv_upstream_fetched(void *user, bool ok);
 bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_upstream_fetched *fetched,
 						void *user);
-/* One blob, whatever it is: for whoever asks here. */
+/* One blob, for a client of this daemon. */
 bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
 							 void *user);
 /* Whether fetching costs less than cooking again, as far as that is known. */
@@ -77,13 +77,13 @@ typedef enum srv_upstream_verdict {
 	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
 } srv_upstream_verdict;
 
-/* Calls `claimed` when it is this machine's turn, or nobody's any more: while another machine cooks that lookup, nothing is
- * said. seen: records of the lookup that were found and did not hold. what: for people. claimed NULL: the others are told that it is cooked
+/* Calls `claimed` when it is this machine's turn, or no machine has the lease: while another machine cooks that lookup, nothing is
+ * said. seen: records of the lookup that were found and did not hold. what: for people. claimed NULL: the others learn that it is cooked
  * here, whatever they do. False: it is not asked now. */
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);
-/* Nobody waits for that claim any more: its callback comes now, as ALONE. False: there is none. */
+/* Gives up that claim: its callback comes now, as ALONE. False: there is no such claim. */
 bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
 /* What was claimed will not be given. */
 void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);

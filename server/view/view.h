@@ -51,7 +51,7 @@ typedef struct srv_view_asset {
 		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
 	hob_str error;	/* JSON object or empty */
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
-	hob_str audit;	/* JSON object: what came of cooking it again, or empty */
+	hob_str audit;	/* JSON object: result of its reproducibility check, or empty */
 	uint32_t warnings, output_count, dep_count;
 	uint64_t triangles, lods; /* of `stats`; srv_views_put reads them there */
 	const srv_view_output *outputs;
@@ -118,7 +118,7 @@ uint32_t srv_view_after(const srv_view *view, hob_str after);
 bool srv_view_is_model(const srv_view *view, hob_str path);
 /* Bytes of the source and of everything else that it was cooked from. */
 uint64_t srv_view_input_bytes(const srv_view_asset *asset);
-/* Cooked again, other outputs came of the same inputs. */
+/* Cooked again, the same inputs gave other outputs. */
 bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 
 /* Writes the id of "root/path". */

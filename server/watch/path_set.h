@@ -7,7 +7,7 @@
 typedef struct path_item {
 	hob_str path;  /* NUL-terminated; data == NULL: removed */
 	bool gone;	   /* see settle_state */
-	bool complete; /* batch: the last record said that nobody writes to it any more */
+	bool complete; /* batch: the last record said that writing has ended */
 	bool renamed;  /* batch: it was renamed from the item before it */
 	/* created: when to look at the file, how long after that once more, what was seen the last time */
 	int64_t due_ns;

@@ -88,7 +88,7 @@ typedef struct srv_watch srv_watch;
 bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
 				   srv_watch **out, hob_error *err) HOB_MUST_CHECK;
 /* Root indices are given by the caller, 0,1,2... `path` is absolute and NUL-terminated. A root that does not
- * exist (any more), or cannot be read, is `gone` and looked for again every poll_ms. */
+ * exist, or cannot be read, is `gone` and looked for again every poll_ms. */
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
 /* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);

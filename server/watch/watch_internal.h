@@ -192,7 +192,7 @@ void srv_watch_extra_renew(
 	watch_root *root); /* where links lead and which folders are there may differ now */
 void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
 void srv_watch_extra_release(watch_root *root);
-/* Path of a folder that is watched for such files only; false: it is none, or none any more. */
+/* Path of a folder that is watched for such files only; false: it is not, or no longer, such a folder. */
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
 /* Something happened to `path`, which is listed nowhere. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);

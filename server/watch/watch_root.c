@@ -158,7 +158,7 @@ void srv_watch_root_look_again(watch_root *root, const char *why)
 	pthread_cond_signal(&root->wake);
 }
 
-/* ---- what people are told */
+/* ---- messages */
 
 static void set_mode(watch_root *root, bool polling, const char *fmt, ...) HOB_PRINTF(3, 4);
 
@@ -239,7 +239,7 @@ static int open_root(watch_root *root, struct stat *info)
 	return fd;
 }
 
-/* What does not pass until the next look is told: the root is gone. */
+/* What lasts until the next look is reported: the root is gone. */
 static bool may_pass(const watch_root *root, int code)
 {
 	return srv_is_passing(code) && root->unread_wait_ns == 0 && !root->missing;

@@ -280,7 +280,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	return !atomic_load_explicit(&c->crawl->stopped, memory_order_relaxed);
 }
 
-/* Other file systems can be mounted inside: files that lie on the root's own tell that this is none. */
+/* Other file systems can be mounted inside: files on the root's own file system show that this is not one. */
 static void check_mount(crawl_state *crawl, int fd)
 {
 	struct stat info;

@@ -2,7 +2,7 @@
  *
  *   nobody's --srv_claims_ask--> made by a worker --srv_claims_end (put) or srv_claims_leave--> nobody's
  *
- * A worker that asks for a part in the making is told so and makes the rest of its own first. When it has nothing
+ * A worker that asks for a part in progress makes the rest of its own first. When it has nothing
  * else left it asks to wait: by then it makes nothing itself, so that no two can wait for each other. */
 #ifndef WORKER_PART_CLAIMS_H
 #define WORKER_PART_CLAIMS_H
@@ -23,7 +23,7 @@ typedef struct srv_claims {
 typedef enum srv_claim_answer {
 	SRV_CLAIM_MAKE,		 /* it is the asker's to make */
 	SRV_CLAIM_ELSEWHERE, /* another makes it */
-	SRV_CLAIM_WAIT		 /* the same, and the asker shall be answered later: it is kept as waiting */
+	SRV_CLAIM_WAIT		 /* the same, and the caller is answered later: it is kept as waiting */
 } srv_claim_answer;
 
 /* A part that is not known is asked for. With `wait` the worker gives up whatever else it claimed. */
@@ -38,7 +38,7 @@ void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 /* The worker's job is over: takes all away that it claimed or waited for. */
 void srv_claims_leave(srv_claims *claims, uint32_t worker);
 
-/* Takes out a worker that waits for a part which nobody makes any more; false when there is none. */
+/* Removes a worker that waits for a part which is no longer being made; false when there is none. */
 bool srv_claims_next(srv_claims *claims, uint32_t *worker, uint8_t key[32]);
 
 void srv_claims_release(srv_claims *claims);

@@ -36,7 +36,7 @@ typedef struct worker {
 	uint64_t part_bytes;			   /* that it has left so far */
 	uint64_t files_before;			   /* what its memory files took when the job began */
 	bool refused;					   /* no memory file for its result */
-	hob_error why;					   /* set by whoever decided to end this worker */
+	hob_error why;					   /* set by the code that decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
 	bool stalled;
 	bool alone;	  /* the job: neither gets parts nor leaves any */

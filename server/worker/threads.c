@@ -98,7 +98,7 @@ static void run(void *user, uint32_t count, hob_task task, void *context)
 	pthread_mutex_unlock(&threads->lock);
 	drain(threads, 0);
 	pthread_mutex_lock(&threads->lock);
-	threads->wanted = 0; /* a helper that slept through the whole loop is not needed any more */
+	threads->wanted = 0; /* a helper that slept through the whole loop is no longer needed */
 	while (threads->running > 0)
 		pthread_cond_wait(&threads->idle, &threads->lock);
 	pthread_mutex_unlock(&threads->lock);

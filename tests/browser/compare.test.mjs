@@ -57,7 +57,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 		await page.getByRole('button', { name: 'Blink' }).click();
 		await shot('Before').or(shot('After')).waitFor();
 		await page.getByRole('button', { name: 'Difference' }).click();
-		await page.getByText('the ring is where it differs most').waitFor();
+		await page.getByText('marks the largest difference').waitFor();
 		await page.getByLabel('Seen from').selectOption('top');
 		await shot('Difference').waitFor();
 		await page.getByRole('button', { name: 'Side by side' }).click();
@@ -73,7 +73,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 		const options = await option.evaluateAll((all) => all.map(({ value }) => value));
 		await from.selectOption(options[1]);
 		await to.selectOption(options[0]);
-		await page.getByText('Nothing differs: both cooks made the same.').waitFor();
+		await page.getByText('No differences: both cooks gave the same result.').waitFor();
 		await to.selectOption(options.at(-1));
 		await page.locator('.told > li', { hasText: "clip 'Walk' is new" }).waitFor();
 		assert.deepEqual(studio.complaints, []);

@@ -123,14 +123,14 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.ok(tar.startsWith('bundle.json\0') && tar.includes('files/dungeon/dungeon_texture.png'), 'the bundle has the sources');
 		await page.locator('.snippet').getByRole('button', { name: 'Copy' }).first().click();
 		await page.waitForFunction(async () => /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/.test(await navigator.clipboard.readText()));
-		for (const [tab, words] of [['Connections', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', /What the last cook said|Notes of the cook/], ['Settings', 'Largest texture side']]) {
+		for (const [tab, words] of [['Connections', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', /Log of the last cook|Notes of the cook/], ['Settings', 'Largest texture side']]) {
 			await page.getByRole('navigation', { name: 'About this asset' }).getByRole('link', { name: tab, exact: true }).click();
 			await says(words);
 			await settled();
 			await assertAccessible(page);
 		}
 		await page.getByRole('button', { name: 'Cook again' }).click();
-		await says('On its way');
+		await says('Requested');
 	});
 
 	test('a setting is saved beside the model, its origin shown, the saving told, and reset', async () => {
@@ -203,7 +203,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByLabel('Link').fill('editor://{path}:{line}');
 		await assertAccessible(page);
 		await page.locator('.problem', { hasText: 'hero.glb' }).getByRole('button', { name: 'Try again' }).click();
-		await says('On its way');
+		await says('Requested');
 		await page.reload();
 		assert.equal(await page.getByRole('link', { name: 'Open in editor' }).getAttribute('href'), `editor://${studio.art}/hero.glb:1`);
 		studio.save('hero.glb', model('simple/BoxVertexColors.glb'));
@@ -229,7 +229,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await says(/hero\.glb' was changed or deleted since that cook/);
 		studio.mayComplain = false;
 		await page.getByRole('button', { name: 'Try again' }).first().click();
-		await says('On its way');
+		await says('Requested');
 		await go('/ui/cache');
 		await page.getByRole('button', { name: 'Check all' }).click();
 		await page.getByText(/parts are intact/).waitFor();

@@ -161,7 +161,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await look(door, 'sign-in');
 			await door.getByLabel('Access token').fill('wrong');
 			await door.getByRole('button', { name: 'Sign in' }).click();
-			await door.getByText('This token is not known here').waitFor();
+			await door.getByText('This token is not valid').waitFor();
 			await look(door, 'sign-in-wrong');
 		} finally {
 			await guarded.close();

@@ -61,7 +61,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	test('what the cook noted is in the log, too', async () => {
 		await go('/ui/asset/art/noted.obj?tab=log');
 		await page.getByText(/gone\.mtl/).first().waitFor();
-		assert.equal(await page.getByText('The last cook had nothing to say.').count(), 0);
+		assert.equal(await page.getByText('The last cook reported nothing.').count(), 0);
 	});
 
 	test('a limit is told in the unit it was set in', async () => {

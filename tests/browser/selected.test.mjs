@@ -52,7 +52,7 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		const jobs = async () => (await studio.get('/api/v1/jobs?limit=100')).items.filter(({ asset }) => /[bd]\.obj$/.test(asset ?? '')).length;
 		const before = await jobs();
 		await bar().getByRole('button', { name: 'Cook again' }).click();
-		await bar().getByText('2 on their way').waitFor();
+		await bar().getByText('2 requested').waitFor();
 		await studio.sync();
 		assert.ok((await jobs()) >= before + 2);
 		await bar().getByRole('button', { name: 'Set…' }).click();

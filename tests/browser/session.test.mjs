@@ -44,7 +44,7 @@ describe('signing in', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 	test('a wrong token is told apart, and no cookie is kept', async () => {
 		studio.mayComplain = true;
 		await signIn('hob_wrong');
-		await says('This token is not known here');
+		await says('This token is not valid');
 		assert.deepEqual(await cookies(), []);
 		await assertAccessible(page);
 		studio.mayComplain = false;
@@ -91,7 +91,7 @@ describe('signing in', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 		assert.equal(await page.getByText('Read only').count(), 0);
 		await page.goto(`${studio.origin}/ui/asset/art/a.obj`);
 		await page.getByRole('button', { name: 'Cook again' }).click();
-		await says('On its way');
+		await says('Requested');
 		await tab.close();
 		studio.mayComplain = false;
 	});

@@ -33,7 +33,7 @@ describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard
 		await below.sync();
 		await page.reload();
 		await panel.getByText('Does not answer; everything is cooked here, since').waitFor();
-		assert.match(await panel.innerText(), /Waiting to be given/);
+		assert.match(await panel.innerText(), /Waiting to be pushed/);
 		await assertAccessible(page);
 		assert.deepEqual(below.complaints, []);
 	});
