@@ -10,7 +10,7 @@
 
 #include "surface.h"
 
-#define HOB_LOD_ERROR_MARGIN 1.1
+#define HOB_LOD_ERROR_MARGIN 1.2
 
 typedef struct hob_lod_full {
 	uint32_t *place;  /* [vertex_count] which place a vertex is at */

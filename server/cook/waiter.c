@@ -15,6 +15,7 @@ bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, 
 	if (!HOB_ROOM(waiters->items, waiters->capacity, waiters->count))
 		return false;
 	srv_waiter w = {.control = control,
+					.began_ms = now_ms,
 					.deadline_ms = now_ms + (control->timeout_ms ? control->timeout_ms : TIMEOUT_MS),
 					.asset = asset,
 					.final = control->force,

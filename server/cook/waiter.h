@@ -10,10 +10,10 @@
 
 typedef struct srv_waiter {
 	srv_control *control;
-	uint64_t deadline_ms; /* of the loop's clock */
-	uint32_t asset;		  /* HOB_NONE: for everything, which takes `rounds` */
-	bool final;			  /* a preview is not enough */
-	bool some_roots;	  /* only those with a round */
+	uint64_t began_ms, deadline_ms; /* of the loop's clock */
+	uint32_t asset;					/* HOB_NONE: for everything, which takes `rounds` */
+	bool final;						/* a preview is not enough */
+	bool some_roots;				/* only those with a round */
 	bool answered;
 	uint32_t root_count;
 	/* by root: so many scans must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not waited for. NULL for an

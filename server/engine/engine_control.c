@@ -87,17 +87,26 @@ static bool has_preview(const srv_engine *engine, uint32_t id)
 	return srv_asset_shows_preview(&a->life);
 }
 
+/* An input was half-written when it was last looked at, before the request. The writer may be done by now. */
+static bool waits_for_a_look(const asset *a, const srv_waiter *w)
+{
+	return a->life.state == SRV_ASSET_WRITER && a->life.retry.at_ms <= w->began_ms + SRV_ASSET_WRITER_MS;
+}
+
 static bool all_idle(srv_engine *engine, const srv_waiter *w)
 {
-	bool held = false;
+	bool idle = engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0;
+	if (!idle && !w->some_roots)
+		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		held = held || (srv_waiter_wants_root(w, i) && srv_engine_in_batch(engine, i));
-	if (engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0)
-		return !held;
-	for (uint32_t i = 0; w->some_roots && i < engine->asset_count; i++)
-		if (srv_waiter_wants_root(w, engine->assets[i].root) && is_busy(engine, i))
+		if (idle && srv_waiter_wants_root(w, i) && srv_engine_in_batch(engine, i))
 			return false;
-	return w->some_roots;
+	for (uint32_t i = 0; i < engine->asset_count; i++) {
+		const asset *a = &engine->assets[i];
+		if (srv_waiter_wants_root(w, a->root) && (waits_for_a_look(a, w) || (!idle && is_busy(engine, i))))
+			return false;
+	}
+	return true;
 }
 
 static void answer_sync(srv_engine *engine, const srv_waiter *w)

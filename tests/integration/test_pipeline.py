@@ -117,7 +117,7 @@ class Pipeline(Scenario):
         self.put("cook.json", "{}")
         self.put("Other.obj.cook.json", "{}")  # of a model that was deleted: no other is meant
         said = self.hob("cook", "art", "-o", "b")[1]
-        self.assertEqual(said.count("counts for nothing"), 1)
+        self.assertEqual(said.count("has no effect"), 1)
         self.assertIn("Fox.cook.json has no effect; for Fox.obj, name it Fox.obj.cook.json", said)
         self.assertIn("Fox.obj.cook.json", self.hob("doctor", "art", HOB_URL="127.0.0.1:1")[0])
 

@@ -45,7 +45,7 @@ class Reproducibility(Scenario):
         with self.serve("--reproducibility-interval", "1", "--log-level", "debug") as daemon:
             rev = daemon.sync()["rev"]
             self.assertEqual({line.split("audit")[1].split()[0] for line in
-                              (daemon.wait_log("the same came of it"), daemon.wait_log("the same came of it"))},
+                              (daemon.wait_log("with the same result"), daemon.wait_log("with the same result"))},
                              {"art/a.obj", "art/b.obj"})
             self.assertEqual(daemon.sync()["rev"], rev)
             self.assertGreaterEqual(self.checks(daemon)[0], 2)

@@ -165,7 +165,7 @@ class Service(Scenario):
         self.addCleanup(moved.close)
         self.addCleanup(datagrams.close)
         open_tcp = self.listening(socket.AF_INET, ("0.0.0.0", 0))
-        for sockets, text in (((moved,), "no stream socket that listens"), ((open_tcp,), "token")):
+        for sockets, text in (((moved,), "not a listening stream socket"), ((open_tcp,), "token")):
             process = self.managed(None, sockets=sockets, LISTEN_FDNAMES="odd.socket")
             out, err = process.communicate(timeout=DEADLINE)
             self.assertEqual(process.returncode, 2, err)

@@ -94,7 +94,7 @@ class WatchModes(Scenario):
             for name, triangles in (("art/linked.obj", 3), ("art/mapped.obj", 1)):
                 while daemon.assets()[name]["stats"]["triangles"] != triangles:
                     daemon.wait_asset(name, "fresh")
-            daemon.wait_log("no event told of its change")
+            daemon.wait_log("no event reported this change")
 
     @unittest.skipUnless(platform.machine() in ("x86_64", "aarch64"), "the system call's number is not known")
     def test_where_no_events_arrive_it_polls_and_says_so(self):

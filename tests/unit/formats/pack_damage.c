@@ -188,7 +188,7 @@ static const breakage breakages[] = {
 	{2, HOB_PK_LCAM, 0, AT(link, value), 1, "camera link 0: 1 of 1"},
 	{2, HOB_PK_CAMS, 0, AT(camera, zfar), 0, "bad numbers"},
 	{2, HOB_PK_XTRA, 3, AT(extra, kind), 9, "extra 3 has kind 9"},
-	{2, HOB_PK_XTRA, 3, AT(extra, kind), 0, "extra 3 stands out of order"},
+	{2, HOB_PK_XTRA, 3, AT(extra, kind), 0, "extra 3 is out of order"},
 	{2, HOB_PK_XTRA, 2, AT(extra, index), 8, "extra 2: index 8 of 8"},
 	{2, HOB_PK_XTRA, 1, AT(extra, index), 2, "extra 1: index 2 of 2"},
 	{2, HOB_PK_XTRA, 2, AT(extra, values), 1, "not JSON: 'world'"},
