@@ -93,7 +93,7 @@ class Rogue(Scenario):
         return sum(int(field) for field in pathlib.Path(place).read_text().rsplit(")", 1)[1].split()[11:13])
 
     def test_what_it_leaves_is_hashed_beside_the_loop(self):
-        with self.daemon(2) as daemon:
+        with self.daemon(2, "--memory", "512 MiB") as daemon:
             daemon.sync()
             pid, before = daemon.process.pid, daemon.counters()['hob_cook_parts_total{result="made"}']
             loop, whole = self.cpu_ticks(pid, thread=True), self.cpu_ticks(pid)
