@@ -316,7 +316,7 @@ class FaultsTest(Scenario):
             self.assertEqual(life.daemon.process.wait(timeout=DEADLINE), 5)
         while life.daemon.lines.get(timeout=DEADLINE) is not None:
             pass
-        self.assertIn("no memory left", "\n".join(life.daemon.log))
+        self.assertIn("out of memory", "\n".join(life.daemon.log))
         self.assertNotIn("AddressSanitizer", "\n".join(life.daemon.log))
         life.daemon = life.faults.serve([life.art], life.cache, *SHARED)
         with life.daemon:
