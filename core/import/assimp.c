@@ -200,7 +200,7 @@ static const char *library_version(void)
 
 const hob_importer hob_assimp_importer = {
 	.name = "assimp",
-	.version = 1,
+	.version = 2,
 	.extensions = hob_assimp_extensions,
 	.import = assimp_import,
 	.library_version = library_version,

@@ -154,7 +154,7 @@ static void convert_transform(const hob_assimp_scene *scene, const struct aiUVTr
 	}
 	float length = sqrtf(a * a + c * c), determinant = a * d - b * c;
 	const float values[] = {x, y, length, length > 0 ? determinant / length : d,
-							length > 0 ? atan2f(c, a) : 0};
+							length > 0 ? atan2f(-c, a) : 0};
 	for (size_t i = 0; i < HOB_COUNT_OF(values); i++)
 		if (values[i] - values[i] != 0)
 			return;

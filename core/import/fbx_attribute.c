@@ -72,9 +72,11 @@ static void read_camera(const hob_fbx *f, uint32_t o, hob_camera *camera)
 	camera->zfar = far_plane > (double)camera->znear && far_plane < 1e30 ? (float)far_plane : INFINITY;
 	camera->aspect_or_xmag = (float)aspect;
 	if (hob_fbx_prop_integer(f, o, HOB_STR("CameraProjectionType"), 0) == 1) {
-		double half = hob_fbx_prop_real(f, o, HOB_STR("OrthoZoom"), 1) * (f->is_blender ? 1 : 30) / 2;
+		/* Blender writes metres here, whatever the unit of the file is. */
+		double half =
+			hob_fbx_prop_real(f, o, HOB_STR("OrthoZoom"), 1) * (f->is_blender ? 1 : 30 * f->unit) / 2;
 		camera->type = HOB_CAMERA_ORTHOGRAPHIC;
-		half = between(half * f->unit, 1e-9, 1e9, 1);
+		half = between(half, 1e-9, 1e9, 1);
 		camera->aspect_or_xmag = (float)half;
 		camera->yfov_or_ymag = (float)(half / aspect);
 		return;

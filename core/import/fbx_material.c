@@ -268,7 +268,7 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		hob_str property;
 		meaning_kind meaning;
 	} blender_maps[] = {
-		{{"ReflectionFactor", 16}, METAL}, {{"Shininess", 9}, GLOSS}, {{"ShininessExponent", 17}, GLOSS}};
+		{{"ReflectionFactor", 16}, METAL}, {{"Shininess", 9}, ROUGH}, {{"ShininessExponent", 17}, ROUGH}};
 	hob_fbx *f = r->f;
 	double v[3], diffuse = 1, clear[3] = {0, 0, 0};
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
@@ -303,6 +303,8 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		r->value[METAL][0] = hob_fbx_prop_real(f, r->object, HOB_STR("ReflectionFactor"), 0);
 		r->has[METAL] = true;
 		opacity = 1 - factor;
+		if (r->mapped[NORMAL])
+			r->to->normal_scale = (float)hob_fbx_prop_real(f, r->object, HOB_STR("BumpFactor"), 1);
 	} else if (is_phong(f, r->object) && shininess > 0) {
 		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
 		v[0] = sqrt(sqrt(2 / (shininess + 2)));

@@ -252,7 +252,8 @@ static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 }
 
 /* FBX moves the picture and glTF the coordinates, so the transform is inverted; V points the other way as well.
- * u' = M (u - t) around the pivots, M = S^-1 R^-1. */
+ * u' = M (u - t) around the pivots, M = S^-1 R^-1. Blender's exporter inverts scale and turn of its own mapping, but neither
+ * their order nor the shift: u' = t + R^-1 S^-1 u. */
 static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
 {
 	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0};
@@ -276,6 +277,11 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 		return;
 	/* u' = a u + b v + x, v' = c u + d v + y with V up; then F M F with F(u, v) = (u, 1 - v). */
 	double a = inverse[0], b = inverse[4], c = inverse[1], d = inverse[5], x = inverse[12], y = inverse[13];
+	if (f->is_blender_new) {
+		double turn = -r[2]; /* radians, unlike those of others */
+		a = cos(turn) / s[0], b = -sin(turn) / s[1], c = sin(turn) / s[0], d = cos(turn) / s[1];
+		x = t[0], y = t[1];
+	}
 	x += b;
 	y = 1 - y - d;
 	b = -b, c = -c;
@@ -286,7 +292,7 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 	ref->offset[1] = (float)y + 0.0f;
 	ref->scale[0] = (float)length;
 	ref->scale[1] = (float)(determinant / length);
-	ref->rotation = (float)atan2(c, a) + 0.0f;
+	ref->rotation = (float)atan2(-c, a) + 0.0f;
 }
 
 /* The file texture behind layers and shader textures: what is on top and hides the rest. */

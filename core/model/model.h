@@ -127,7 +127,7 @@ typedef struct hob_texture_ref {
 	uint32_t image;	  /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
 	uint32_t sampler; /* HOB_NONE = repeat, linear */
 	uint32_t uv_set;
-	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T * R * S * uv; scale default 1 */
+	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T R S uv, R = [c s; -s c]; scale 1 */
 	hob_channel_choice channel;			 /* OPACITY, ROUGHNESS and METALLIC alone look at it */
 } hob_texture_ref;
 

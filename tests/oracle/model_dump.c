@@ -220,10 +220,11 @@ static void print_materials(const hob_model *model)
 		printf("%s{\"name\":", i ? "," : "");
 		print_text(m->name);
 		printf(",\"base\":[%.7g,%.7g,%.7g,%.7g],\"metallic\":%.7g,\"roughness\":%.7g,\"emissive\":[%.7g,%.7g,"
-			   "%.7g],\"strength\":%.7g,\"maps\":{",
+			   "%.7g],\"strength\":%.7g,\"normal\":%.7g,\"maps\":{",
 			   (double)m->base_color[0], (double)m->base_color[1], (double)m->base_color[2],
 			   (double)m->base_color[3], (double)m->metallic, (double)m->roughness, (double)m->emissive[0],
-			   (double)m->emissive[1], (double)m->emissive[2], (double)m->emissive_strength);
+			   (double)m->emissive[1], (double)m->emissive[2], (double)m->emissive_strength,
+			   (double)m->normal_scale);
 		bool first = true;
 		for (int slot = 0; slot < HOB_SLOT_COUNT; slot++) {
 			uint32_t image = m->slots[slot].image;
@@ -232,7 +233,11 @@ static void print_materials(const hob_model *model)
 			printf("%s\"%d\":{\"file\":", first ? "" : ",", slot);
 			print_text(model->images[image].uri.len > 0 ? model->images[image].uri
 														: model->images[image].name);
-			printf(",\"bytes\":%zu,\"uv\":%u}", model->images[image].bytes.size, m->slots[slot].uv_set);
+			const hob_texture_ref *ref = &m->slots[slot];
+			printf(",\"bytes\":%zu,\"uv\":%u,\"place\":[%.7g,%.7g,%.7g,%.7g,%.7g]}",
+				   model->images[image].bytes.size, ref->uv_set, (double)ref->offset[0],
+				   (double)ref->offset[1], (double)ref->scale[0], (double)ref->scale[1],
+				   (double)ref->rotation);
 			first = false;
 		}
 		printf("}}");

@@ -104,8 +104,6 @@ static void textures_fill_slots_and_samplers(void **state)
 	made_free(m);
 }
 
-/* What a texture transform does to a point of Assimp's, by Assimp's own definition, must be what ours does to
- * the flipped point. */
 static void textures_of_one_type_go_by_their_index(void **state)
 {
 	(void)state;
@@ -124,6 +122,8 @@ static void textures_of_one_type_go_by_their_index(void **state)
 	made_free(m);
 }
 
+/* What a texture transform does to a point of Assimp's, by Assimp's own definition, must be what ours does to
+ * the flipped point. */
 static void texture_transforms_are_equivalent(void **state)
 {
 	(void)state;
@@ -153,8 +153,8 @@ static void texture_transforms_are_equivalent(void **state)
 				}
 				float rc = cosf(ref->rotation), rs = sinf(ref->rotation);
 				float mu = u * ref->scale[0], mv = (1 - v) * ref->scale[1];
-				assert_near(rc * mu - rs * mv + ref->offset[0], x);
-				assert_near(rs * mu + rc * mv + ref->offset[1], 1 - y);
+				assert_near(rc * mu + rs * mv + ref->offset[0], x);
+				assert_near(rc * mv - rs * mu + ref->offset[1], 1 - y);
 			}
 			made_free(m);
 		}

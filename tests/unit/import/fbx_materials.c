@@ -31,10 +31,12 @@ static void near(float a, double b, const char *what)
 		fail_msg("%s: %g, expected %g", what, (double)a, b);
 }
 
-#define NUMBER(name, value)	 "   P: \"" name "\", \"Number\", \"\", \"A\"," #value "\n"
-#define COLOR(name, r, g, b) "   P: \"" name "\", \"Color\", \"\", \"A\"," #r "," #g "," #b "\n"
-#define INT(name, value)	 "   P: \"" name "\", \"int\", \"Integer\", \"A\"," #value "\n"
-#define IDS(a, b)			 INT("3dsMax|ClassIDa", a) INT("3dsMax|ClassIDb", b)
+#define NUMBER(name, value)	  "   P: \"" name "\", \"Number\", \"\", \"A\"," #value "\n"
+#define COLOR(name, r, g, b)  "   P: \"" name "\", \"Color\", \"\", \"A\"," #r "," #g "," #b "\n"
+#define VECTOR(name, x, y, z) "   P: \"" name "\", \"Vector3D\", \"Vector\", \"\"," #x "," #y "," #z "\n"
+#define PI					  3.14159265358979323846
+#define INT(name, value)	  "   P: \"" name "\", \"int\", \"Integer\", \"A\"," #value "\n"
+#define IDS(a, b)			  INT("3dsMax|ClassIDa", a) INT("3dsMax|ClassIDb", b)
 #define API(name)                                                                                            \
 	" Implementation: 4, \"Implementation::i\", \"\" {\n  Properties70: {\n   P: \"RenderAPI\", "            \
 	"\"KString\", "                                                                                          \
@@ -212,6 +214,80 @@ static void a_texture_names_its_set_of_coordinates(void **state)
 	reader_free(r);
 }
 
+/* The picture is scaled, turned and moved by the file; where a corner of it ends up is where the coordinates must lead back. */
+static void a_picture_that_is_placed_moves_the_coordinates(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *properties;
+		double t[2], turn, s[2];
+	} rows[] = {
+		{VECTOR("Translation", 0.25, 0.5, 0) VECTOR("Scaling", 0.5, 0.25, 1), {.25, .5}, 0, {.5, .25}},
+		{VECTOR("Translation", 0.1, 0.2, 0) VECTOR("Rotation", 0, 0, 30), {.1, .2}, PI / 6, {1, 1}},
+		{VECTOR("Rotation", 0, 0, -70) VECTOR("Scaling", 2, 2, 1), {0, 0}, -70 * PI / 180, {2, 2}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		char more[1024];
+		snprintf(more, sizeof more, TEXTURE(5, "wood.png", "%s"), rows[i].properties);
+		reader *r = read_material("lambert", "", more, " C: \"OP\",5,3, \"DiffuseColor\"\n");
+		const hob_texture_ref *ref = &r->model.materials[0].slots[HOB_SLOT_BASE_COLOR];
+		double rc = cos((double)ref->rotation), rs = sin((double)ref->rotation);
+		for (int corner = 0; corner < 4; corner++) {
+			double u = corner % 2, v = corner / 2, c = cos(rows[i].turn), s = sin(rows[i].turn);
+			double su = u * rows[i].s[0], sv = v * rows[i].s[1];
+			double x = c * su - s * sv + rows[i].t[0], y = 1 - (s * su + c * sv + rows[i].t[1]);
+			x *= (double)ref->scale[0], y *= (double)ref->scale[1];
+			near((float)(rc * x + rs * y + (double)ref->offset[0]), u, "u of the corner");
+			near((float)(rc * y - rs * x + (double)ref->offset[1]), 1 - v, "v of the corner");
+		}
+		reader_free(r);
+	}
+}
+
+/* What the exporter of Blender means by names that others use otherwise: roughness behind shininess, the strength of a normal
+ * map, a mapping whose order is its own and whose turn is in radians, an orthographic view in metres. */
+static void blender_files_mean_what_blender_shows(void **state)
+{
+	(void)state;
+	static char text[8192];
+	for (int of_blender = 0; of_blender < 2; of_blender++) {
+		reader *r = reader_new(&hob_fbx_importer);
+		snprintf(
+			text, sizeof text,
+			"%sCreator: \"%s\"\nObjects: {\n Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s }\n"
+			" Model: 2, \"Model::m\", \"Mesh\" {\n }\n Material: 3, \"Material::paint\", \"\" {\n"
+			"  ShadingModel: \"Phong\"\n  Properties70: {\n" NUMBER(
+				"BumpFactor",
+				0.6) "  }\n }\n%s%s%s"
+					 " Model: 8, \"Model::view\", \"Camera\" {\n }\n NodeAttribute: 9, \"NodeAttribute::\", "
+					 "\"Camera\" {\n  Properties70: {\n" INT("CameraProjectionType", 1)
+						 NUMBER("OrthoZoom", 7) "  }\n }\n}\nConnections: {\n C: \"OO\",1,2\n C: "
+												"\"OO\",2,0\n C: \"OO\",3,2\n C: \"OO\",8,0\n"
+												" C: \"OO\",9,8\n C: \"OP\",5,3, \"DiffuseColor\"\n C: "
+												"\"OP\",6,3, \"ShininessExponent\"\n"
+												" C: \"OP\",7,3, \"NormalMap\"\n}\n",
+			head, of_blender ? "Blender (stable FBX IO) - 3.4.1 - 4.37.5" : "FBX SDK", quad,
+			TEXTURE(5, "wood.png",
+					VECTOR("Translation", 0.25, 0.5, 0) VECTOR("Rotation", 0, 0, -0.3)
+						VECTOR("Scaling", 0.5, 0.333333333, 1)),
+			TEXTURE(6, "rough.png", ""), TEXTURE(7, "normal.png", ""));
+		reader_add(r, "model.fbx", text);
+		reader_run_failing(r, 0, 0);
+		assert_true(r->ok);
+		const hob_material *m = &r->model.materials[0];
+		assert_int_equal(m->slots[HOB_SLOT_ROUGHNESS].image != HOB_NONE, of_blender);
+		near(m->normal_scale, of_blender ? 0.6 : 1, "strength of the normal map");
+		near(r->model.cameras[0].aspect_or_xmag, of_blender ? 3.5 : 1.05, "half the width of the view");
+		/* As Blender's own glTF exporter writes a mapping of (0.25, 0.5), 0.3 and (2, 3). */
+		static const double place[] = {-0.6365607, -2.366009, 2, 3, 0.3};
+		const hob_texture_ref *ref = &m->slots[HOB_SLOT_BASE_COLOR];
+		const float found[] = {ref->offset[0], ref->offset[1], ref->scale[0], ref->scale[1], ref->rotation};
+		for (int k = 0; k < 5 && of_blender; k++)
+			near(found[k], place[k], "place of the texture");
+		reader_free(r);
+	}
+}
+
 /* Some exporters connect materials to the geometry and none to the node. */
 static void materials_may_hang_on_the_geometry(void **state)
 {
@@ -321,6 +397,8 @@ int main(void)
 		cmocka_unit_test(parameters_of_max_count_before_its_osl),
 		cmocka_unit_test(a_texture_takes_the_place_of_the_colour),
 		cmocka_unit_test(a_texture_names_its_set_of_coordinates),
+		cmocka_unit_test(a_picture_that_is_placed_moves_the_coordinates),
+		cmocka_unit_test(blender_files_mean_what_blender_shows),
 		cmocka_unit_test(materials_may_hang_on_the_geometry),
 		cmocka_unit_test(faces_of_old_files_name_their_texture),
 		cmocka_unit_test(files_before_6000_hold_pictures),
