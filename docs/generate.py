@@ -48,7 +48,7 @@ def settings():
             "## How models are cooked\nIn `defaults` and `options` of `hob.json`, in a folder's `cook.json`, in `MODEL.cook.json`, and in\n"
             "`hob cook --settings`. `lods.max` is written `{ \"lods\": { \"max\": 4 } }`. The nearest wins; `hob why` tells where each comes "
             "from.\n\n"
-            "```json\n{ \"lods\": { \"max\": 4, \"error\": 0.02 }, \"vertices\": \"quantized\", \"texture\": { \"encoding\": \"bc\" } }\n```\n\n"
+            "```json\n{ \"lods\": { \"max\": 4, \"error\": 0.02 }, \"vertices\": \"quantized\", \"texture\": { \"quality\": \"good\" } }\n```\n\n"
             + table(("setting", "values", "default", "what it does"), rows)
             + "\n## The daemon\nKeys of `hob.json`, each with its option of `hob serve` and its variable. Later sources win: default, `hob.json`, "
             "variable,\noption. `hob config` shows what counts.\n\n"

@@ -378,17 +378,6 @@ static bool bake_meshes(cook *c, hob_error *err)
 
 /* ---- the other parts */
 
-/* The soonest picture in the asked encoding: the final cook compresses it as it was asked. */
-static hob_settings texture_settings(const cook *c)
-{
-	hob_settings settings = c->request->settings;
-	if (c->request->profile == HOB_PROFILE_PREVIEW) {
-		settings.texture_quality = HOB_QUALITY_FAST;
-		settings.texture_zstd = 0;
-	}
-	return settings;
-}
-
 static bool bake_textures(cook *c, hob_error *err)
 {
 	const hob_model *m = &c->model;
@@ -402,8 +391,9 @@ static bool bake_textures(cook *c, hob_error *err)
 							   .images = m->images,
 							   .samplers = m->samplers,
 							   .variants = m->variants,
-							   .settings = texture_settings(c),
+							   .settings = c->request->settings,
 							   .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
+							   .soonest = c->request->profile == HOB_PROFILE_PREVIEW,
 							   .parts = c->request->parts,
 							   .parallel = c->request->parallel};
 	return hob_textures_bake(&ask, &c->memory->result, &c->memory->scratch, c->notes, &c->textures,

@@ -4,8 +4,8 @@
 
 #include "../base/base.h"
 
-/* Preview: the same outputs in the same formats, soonest: one level of detail, triangles in a quick order, textures at
- * their fastest quality. For clients that look while the final cook runs. */
+/* Preview: the same outputs, soonest: one level of detail, triangles in a quick order, textures that are not compressed.
+ * For clients that look while the final cook runs. */
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 typedef float hob_setting_f32;
@@ -31,7 +31,7 @@ enum { HOB_BESIDE_EXPORT, HOB_BESIDE_BLEND };
 enum { HOB_ENCODE_RAW, HOB_ENCODE_MESHOPT };
 enum { HOB_TEXTURE_RGBA8, HOB_TEXTURE_BC, HOB_TEXTURE_ASTC, HOB_TEXTURE_SOURCE, HOB_TEXTURE_PNG };
 enum { HOB_BASIS_TRANSCODE, HOB_BASIS_KEEP };
-enum { HOB_QUALITY_FAST, HOB_QUALITY_GOOD, HOB_QUALITY_BEST };
+enum { HOB_QUALITY_FAST, HOB_QUALITY_GOOD, HOB_QUALITY_BEST, HOB_QUALITY_SMALL };
 
 typedef struct hob_settings {
 #define SETTING(field, type, path, value, min, max, doc) hob_setting_##type field;

@@ -66,6 +66,7 @@ static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
 	hob_key_u64(&keyer, "nearest", r->nearest);
 	hob_key_u64(&keyer, "flags", r->flags);
 	hob_key_u64(&keyer, "png", b->request->png);
+	hob_key_u64(&keyer, "soonest", b->request->soonest);
 	hob_key_u64(&keyer, "encoding", s->texture_encoding);
 	hob_key_u64(&keyer, "quality", s->texture_quality);
 	hob_key_u64(&keyer, "basis", s->texture_basis);
@@ -163,7 +164,7 @@ static void target_size(const bake *b, job *j, const hob_picture *picture, uint3
 	hob_fit_size(picture->width, picture->height, cap, width, height);
 	*blocks = hob_texture_wants_blocks(b->request, j->recipe, *width, *height);
 	uint32_t encoding = b->request->settings.texture_encoding;
-	if (b->request->png || picture->depth == HOB_DEPTH_FLOAT ||
+	if (b->request->png || b->request->soonest || picture->depth == HOB_DEPTH_FLOAT ||
 		(encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
 		return;
 	if (!*blocks) {

@@ -20,7 +20,7 @@
  *
  * What settings.texture_* make of it:
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F
- *   bc      KTX2: BC7 (fast: BC1, BC3), normals BC5, masks BC4 or BC5. A side that is no multiple of four is scaled
+ *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5. A side that is no multiple of four is scaled
  *           to the next one (browsers demand it); below four, or sampled NEAREST, the picture stays uncompressed.
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file as it is, however large; what is packed becomes a PNG
@@ -39,7 +39,7 @@
 #include "../recipe/settings.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-#define HOB_TEXTURE_VERSION 7
+#define HOB_TEXTURE_VERSION 8
 
 typedef struct hob_texture_request {
 	const hob_io *io;
@@ -51,6 +51,8 @@ typedef struct hob_texture_request {
 	const hob_str *variants;
 	hob_settings settings;
 	bool png;
+	bool
+		soonest; /* for a preview: bc and astc give what rgba8 gives, except where a source has such blocks; no zstd */
 	const hob_parts *parts;		  /* may be NULL */
 	const hob_parallel *parallel; /* may be NULL */
 } hob_texture_request;

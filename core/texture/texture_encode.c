@@ -9,7 +9,7 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 							  uint32_t width, uint32_t height)
 {
 	uint32_t encoding = request->settings.texture_encoding;
-	if (request->png || (encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
+	if (request->png || request->soonest || (encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
 		return false;
 	if (encoding == HOB_TEXTURE_ASTC && !hob_astc_available())
 		return false;
@@ -17,17 +17,17 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 	return !recipe->nearest && width >= 4 && height >= 4;
 }
 
-static uint32_t bc_format(hob_use use, uint32_t channels, bool opaque, bool fast)
+static uint32_t bc_format(hob_use use, uint32_t channels, bool opaque, bool small)
 {
 	if (use == HOB_USE_NORMAL)
 		return HOB_VK_BC5_UNORM;
 	if (use == HOB_USE_COLOR)
-		return !fast ? HOB_VK_BC7_SRGB : opaque ? HOB_VK_BC1_RGB_SRGB : HOB_VK_BC3_SRGB;
+		return !small ? HOB_VK_BC7_SRGB : opaque ? HOB_VK_BC1_RGB_SRGB : HOB_VK_BC3_SRGB;
 	if (channels == 1)
 		return HOB_VK_BC4_UNORM;
 	if ((channels & ~3u) == 0)
 		return HOB_VK_BC5_UNORM;
-	return !fast ? HOB_VK_BC7_UNORM : opaque ? HOB_VK_BC1_RGB_UNORM : HOB_VK_BC3_UNORM;
+	return !small ? HOB_VK_BC7_UNORM : opaque ? HOB_VK_BC1_RGB_UNORM : HOB_VK_BC3_UNORM;
 }
 
 uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uint32_t channels, bool opaque,
@@ -38,7 +38,7 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 	if (is_float)
 		return HOB_VK_R16G16B16A16_SFLOAT;
 	if (blocks && request->settings.texture_encoding == HOB_TEXTURE_BC)
-		return bc_format(use, channels, opaque, request->settings.texture_quality == HOB_QUALITY_FAST);
+		return bc_format(use, channels, opaque, request->settings.texture_quality == HOB_QUALITY_SMALL);
 	if (blocks && use == HOB_USE_NORMAL)
 		return HOB_VK_ASTC_4X4_UNORM;
 	if (blocks)
@@ -50,6 +50,16 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 	return channels == 1		   ? HOB_VK_R8_UNORM
 		   : (channels & ~3u) == 0 ? HOB_VK_R8G8_UNORM
 								   : HOB_VK_R8G8B8A8_UNORM;
+}
+
+/* `small` chooses other formats, with the care of `good`. */
+static hob_bc_quality effort(const hob_texture_request *request)
+{
+	static const hob_bc_quality efforts[] = {[HOB_QUALITY_FAST] = HOB_BC_FAST,
+											 [HOB_QUALITY_GOOD] = HOB_BC_GOOD,
+											 [HOB_QUALITY_BEST] = HOB_BC_BEST,
+											 [HOB_QUALITY_SMALL] = HOB_BC_GOOD};
+	return efforts[request->settings.texture_quality];
 }
 
 /* ---- one level */
@@ -98,11 +108,11 @@ static bool encode_level(const hob_texture_request *request, const hob_mips *mip
 		pick_channels(mips->levels[level], (size_t)width * height, format->channels, data);
 		return true;
 	}
-	uint32_t quality = request->settings.texture_quality;
+	hob_bc_quality quality = effort(request);
 	if (format->codec == HOB_GPU_ASTC)
 		return hob_astc_encode(astc, mips->levels[level], width, height, parallel, data, size) ||
 			   hob_fail(err, MEMORY, "no memory left to compress %u x %u pixels as ASTC", width, height);
-	level_job job = {mips->levels[level], width, height, format->vk, (hob_bc_quality)quality, data};
+	level_job job = {mips->levels[level], width, height, format->vk, quality, data};
 	hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
 	return true;
 }
@@ -126,8 +136,7 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 	hob_astc *astc = NULL;
 	if (format.codec == HOB_GPU_ASTC) {
 		uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
-		astc = hob_astc_open(format.block_width, format.srgb, channels, request->settings.texture_quality,
-							 threads);
+		astc = hob_astc_open(format.block_width, format.srgb, channels, effort(request), threads);
 		if (!astc)
 			return hob_fail(err, MEMORY, "no memory left for the ASTC compressor");
 	}
@@ -140,6 +149,6 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 
 int hob_texture_zstd_level(const hob_texture_request *request)
 {
-	static const int levels[] = {[HOB_QUALITY_FAST] = 1, [HOB_QUALITY_GOOD] = 3, [HOB_QUALITY_BEST] = 15};
-	return request->settings.texture_zstd ? levels[request->settings.texture_quality] : 0;
+	static const int levels[] = {[HOB_BC_FAST] = 1, [HOB_BC_GOOD] = 3, [HOB_BC_BEST] = 15};
+	return request->settings.texture_zstd && !request->soonest ? levels[effort(request)] : 0;
 }

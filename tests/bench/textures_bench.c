@@ -159,7 +159,7 @@ enum { C = 1 << COLOR, A = 1 << ALPHA, N = 1 << NORMAL, M = 1 << MASK };
 #define ASTC6 HOB_VK_ASTC_6X6_UNORM
 
 static const encoder encoders[] = {
-	{"**BC1 Hob** (`fast`)", ours, BC1, C | M, 3, 0, false},
+	{"**BC1 Hob** (`small`)", ours, BC1, C | M, 3, 0, false},
 	{"BC1 stb_dxt", stb, BC1, C | M, 3, 0, false},
 	{"BC1 stb_dxt, high quality", stb, BC1, C | M, 3, STB_DXT_HIGHQUAL, false},
 	{"BC1 squish, range fit", squish, BC1, C | M, 3, 0, true},
@@ -167,7 +167,7 @@ static const encoder encoders[] = {
 	{"BC1 squish, iterated cluster fit", squish, BC1, C | M, 3, 2, true},
 	{"BC1 nvtt, fastest", nvtt, BC1, C | M, 3, 0, true},
 	{"BC1 nvtt, normal", nvtt, BC1, C | M, 3, 1, true},
-	{"**BC3 Hob** (`fast`)", ours, BC3, A, 4, 0, false},
+	{"**BC3 Hob** (`small`)", ours, BC3, A, 4, 0, false},
 	{"BC3 stb_dxt, high quality", stb, BC3, A, 4, STB_DXT_HIGHQUAL, false},
 	{"BC3 squish, cluster fit", squish, BC3, A, 4, 1, true},
 	{"BC3 nvtt, normal", nvtt, BC3, A, 4, 1, true},
@@ -185,7 +185,7 @@ static const encoder encoders[] = {
 	{"BC5 squish", squish, BC5, N, 2, 0, true},
 	{"BC5 nvtt, fastest", nvtt, BC5, N, 2, 0, true},
 	{"BC5 nvtt, normal", nvtt, BC5, N, 2, 1, true},
-	{"**BC7 Hob**, mode 6 alone", ours, BC7, C | M, 3, HOB_BC_FAST, false},
+	{"**BC7 Hob** `fast`", ours, BC7, C | M, 3, HOB_BC_FAST, false},
 	{"**BC7 Hob** `good`", ours, BC7, C | M, 3, HOB_BC_GOOD, false},
 	{"**BC7 Hob** `best`", ours, BC7, C | M, 3, HOB_BC_BEST, false},
 	{"ASTC 4x4 astcenc 0 (fastest)", astcenc, ASTC4, C | M, 3, 0, true},

@@ -6,7 +6,7 @@ import { basename, extname, join } from 'node:path';
 import { corpus, missing, project, setUp } from './bench.mjs';
 import { always, fromCorpus } from './models.mjs';
 
-const plain = { lods: { max: 1 }, texture: { max_size: 16384 } };
+const plain = { lods: { max: 1 }, texture: { encoding: 'rgba8', max_size: 16384 } };
 const profiles = {
 	float32: { ...plain, vertices: 'float32' },
 	quantized: { ...plain, vertices: 'quantized', encode: 'meshopt' },

@@ -27,7 +27,7 @@ const extra = [{ name: 'watched', from: join(project, 'tests/data/models/simple/
 	{ name: 'skinned', from: join(project, 'tests/data/models/simple/SimpleSkin.gltf') },
 	{ name: 'barrel', from: join(project, 'tests/data/models/dungeon/barrel_large_decorated.obj') },
 	{ name: 'textured', from: join(project, 'tests/data/models/simple/TextureCoordinateTest.gltf') }];
-const profile = { lods: { max: 4 }, meshlets: true, vertices: 'float32', texture: { max_size: 16384 } };
+const profile = { lods: { max: 4 }, meshlets: true, vertices: 'float32', texture: { encoding: 'rgba8', max_size: 16384 } };
 const read = (url) => pngjs.PNG.sync.read(Buffer.from(url.split(',')[1], 'base64'));
 
 function compare(a, b) {

@@ -108,7 +108,7 @@ class Config(Scenario):
                     "sources": [{"path": "art", "options": {"scale": 2}}, {"path": ".", "name": "all"}]})
         said = self.hob("config").stdout
         for line in ("cache.max_size +20 GiB +hob.json", "cook.memory_limit +8 GB +hob.json", "lods.max +3 +hob.json",
-                     "lods.ratio +0.5 +default", "texture.encoding +rgba8 +default", "scale +2 +its options"):
+                     "lods.ratio +0.5 +default", "texture.encoding +bc +default", "scale +2 +its options"):
             self.assertRegex(said, rf"(?m)^  {line}$")
         self.assertRegex(said, r"Source \S*, named all\n  no settings of its own")
 

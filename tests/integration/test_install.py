@@ -79,7 +79,7 @@ class Install(Scenario):
             for key in schema["properties"][group]["properties"]:
                 self.assertIn(f".B {group}.{key}\n", page)
         for text in (".B cache.max_size\n", "\\-\\-max\\-size, HOB_CACHE_MAX_SIZE)", ".B lods.max\n", "(whole number from 1 to 7, default 7)",
-                     "(one of rgba8 bc astc source png; default rgba8)"):
+                     "(one of rgba8 bc astc source png; default bc)"):
             self.assertIn(text, page)
         listed = self.run_in(hob, "help", "environment")
         for variable in ("HOB_URL", "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_LISTEN", "HOB_DERIVED_LIMIT", "HOB_PID", "NO_COLOR"):

@@ -10,6 +10,11 @@ def is_asset(name, quality=None):
     return lambda data: data["asset"] == name and (quality is None or data.get("quality") == quality)
 
 
+def noise(side):
+    random = hashlib.shake_256(b"wood").digest(3 * side * side)
+    return b"P6 %d %d 255\n" % (side, side) + random
+
+
 class Preview(Scenario):
     def levels(self, daemon, event):
         meshes = next(output for output in event["outputs"] if output["name"] == "meshes")
@@ -41,6 +46,24 @@ class Preview(Scenario):
             self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["quality"], "final")
             daemon.sync()
             self.assertEqual(daemon.cooked() + daemon.previewed(), 3)
+
+    def texture_format(self, daemon, event):
+        texture = next(output for output in event["outputs"] if output["name"] == "textures/0")
+        path = self.folder / "seen.ktx2"
+        path.write_bytes(daemon.get("/blobs/" + texture["hash"]).body)
+        told = subprocess.run([HOB, "inspect", "--json", str(path)], capture_output=True, check=True)
+        return json.loads(told.stdout)["vk_format"]
+
+    def test_the_final_cook_compresses_textures_and_the_preview_does_not(self):
+        self.put("wood.ppm", noise(64))
+        self.put("m.mtl", "newmtl m\nmap_Kd wood.ppm\n")
+        with self.serve() as daemon:
+            self.put("grid.obj", "mtllib m.mtl\nusemtl m\n" + bumpy_grid(80))
+            daemon.sync()
+            self.put("wood.ppm", noise(68))
+            seen = [daemon.wait_event("asset", is_asset("art/grid.obj", quality)) for quality in ("preview", "final")]
+            # sRGB in eight bits, and BC7
+            self.assertEqual([self.texture_format(daemon, event) for event in seen], [43, 146])
 
     def test_who_waits_gets_the_preview_or_asks_for_more(self):
         self.put("grid.obj", bumpy_grid(80))

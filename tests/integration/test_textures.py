@@ -14,7 +14,7 @@ PICTURES = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".psd", ".gif", ".hdr", ".p
 REFUSED = {".ico", ".xpm", ".svg"}
 OTHERS = pathlib.Path(__file__).resolve().parent.parent / "data/pictures/others"
 ALL = bool(os.environ.get("HOB_CORPUS_ALL"))
-SETTINGS = {"texture": {"encoding": "bc", "quality": "fast"}}
+SETTINGS = {"texture": {"encoding": "bc", "quality": "small"}}
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n"
 
 

@@ -226,7 +226,7 @@ export const text = {
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)',
 				source: 'As the source file', png: 'PNG' },
 			'texture.basis': { transcode: 'Transcode', keep: 'Keep the file' },
-			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best' },
+			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best', small: 'Small' },
 			vertices: { float32: 'Exact', quantized: 'Compact' },
 			normals: { flat: 'Flat, not stored', smooth: 'Smooth', keep: 'Flat, stored' },
 			encode: { raw: 'Usable in place', meshopt: 'Small to send' },
@@ -285,7 +285,8 @@ export const text = {
 		'animation.error': ['Animation error', 'Keys that change less are dropped; 0 keeps all that matter.'],
 		'texture.max_size': ['Largest texture side', 'Larger pictures are scaled down, the aspect is kept.'],
 		'texture.encoding': ['Texture format', 'BC and ASTC stay compressed on the GPU.'],
-		'texture.quality': ['Compression quality', 'Best takes about three times as long as good.'],
+		'texture.quality': ['Compression quality', 'Good takes four times as long as fast, best another six times. ' +
+			'Small needs half the memory and looks worse.'],
 		'texture.mipmaps': ['Smaller copies (mipmaps)', 'Sharper and faster in the distance; a third more space.'],
 		'texture.basis': ['Basis Universal', 'Transcode: every renderer shows it. Keep: smaller, for renderers with ' +
 				'a transcoder.'],

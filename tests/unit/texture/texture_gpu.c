@@ -13,7 +13,7 @@ static void bc_encoding_picks_a_format_for_each_use(void **state)
 	(void)state;
 	static const struct {
 		hob_slot slot;
-		uint32_t good, fast;
+		uint32_t large, small;
 	} cases[] = {
 		{HOB_SLOT_BASE_COLOR, HOB_VK_BC7_SRGB, HOB_VK_BC1_RGB_SRGB},
 		{HOB_SLOT_NORMAL, HOB_VK_BC5_UNORM, HOB_VK_BC5_UNORM},
@@ -27,10 +27,10 @@ static void bc_encoding_picks_a_format_for_each_use(void **state)
 		/* 31 is brought to 32 for the blocks. */
 		add_flat(b, "props/a.png", 31, (uint8_t[4]){10, 20, 230, 255});
 		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
-		b->request.settings.texture_quality = i % 2 ? HOB_QUALITY_FAST : HOB_QUALITY_GOOD;
+		b->request.settings.texture_quality = i % 2 ? HOB_QUALITY_SMALL : HOB_QUALITY_FAST;
 		b->materials[0].slots[cases[i / 2].slot].image = add_image(b, "props/a.png");
 		assert_true(bake(b));
-		assert_int_equal(b->out.images[0].vk_format, i % 2 ? cases[i / 2].fast : cases[i / 2].good);
+		assert_int_equal(b->out.images[0].vk_format, i % 2 ? cases[i / 2].small : cases[i / 2].large);
 		assert_int_equal(b->out.images[0].width, 32);
 		assert_true(noted(b, "texture.scaled", "32 x 32"));
 		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
@@ -62,6 +62,31 @@ static void blocks_of_a_source_are_not_compressed_again(void **state)
 		for (uint32_t level = 0; level + skip < 6; level++)
 			assert_memory_equal(level_of(b, 0, level, &width, &height), t.levels[level + skip].data,
 								t.levels[level + skip].size);
+		close_bench(b);
+	}
+}
+
+static void a_preview_compresses_nothing_itself(void **state)
+{
+	(void)state;
+	for (int encoding = HOB_TEXTURE_BC; encoding <= HOB_TEXTURE_ASTC; encoding++) {
+		bench *b = open_bench();
+		add_data(b, "props/a.ktx2", "2d_bc1.ktx2");
+		add_flat(b, "props/b.png", 31, (uint8_t[4]){10, 20, 230, 255});
+		b->request.settings.texture_encoding = (uint32_t)encoding;
+		b->request.settings.texture_quality = HOB_QUALITY_BEST;
+		b->request.soonest = true;
+		b->materials[0].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/a.ktx2");
+		b->materials[1].slots[HOB_SLOT_BASE_COLOR].image = add_image(b, "props/b.png");
+		assert_true(bake(b));
+		bool bc = encoding == HOB_TEXTURE_BC;
+		assert_int_equal(b->out.images[0].vk_format, bc ? HOB_VK_BC1_RGB_SRGB : HOB_VK_R8G8B8A8_SRGB);
+		assert_int_equal(b->out.images[1].vk_format, HOB_VK_R8G8B8A8_SRGB);
+		assert_int_equal(b->out.images[1].width, 31);
+		assert_int_equal(b->notes.count, 0);
+		hob_gpu_texture t;
+		assert_true(hob_ktx2_open(b->textures[1].bytes, &t, &b->err));
+		assert_false(t.zstd);
 		close_bench(b);
 	}
 }
@@ -197,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
+		cmocka_unit_test(a_preview_compresses_nothing_itself),
 		cmocka_unit_test(blocks_of_another_kind_are_compressed_anew),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
 		cmocka_unit_test(basis_universal_becomes_what_is_asked_for),
