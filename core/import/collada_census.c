@@ -60,39 +60,50 @@ static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 	return true;
 }
 
-/* What is shown: instances of it stand somewhere. */
-static bool is_used(hob_collada *c, hob_xml_ptr what, const char *instance)
+/* Ids of all that instances of controllers, cameras and lights show. */
+static bool list_used(hob_collada *c, hob_name_map *used)
+{
+	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
+	hob_name_map_init(used, c->request->scratch);
+	for (hob_xml_ptr e = c->xml.root; e; e = after(e))
+		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
+			hob_str url =
+				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
+			if (url.len > 1 && !hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL))
+				return false;
+		}
+	return true;
+}
+
+static bool is_used(const hob_name_map *used, hob_xml_ptr what)
 {
 	hob_str id = hob_xml_attr(what, HOB_STR("id"));
-	for (hob_xml_ptr e = c->xml.root; e; e = after(e)) {
-		hob_str url = hob_xml_is(e, hob_str_of(instance)) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
-		if (url.len > 1 && hob_str_equal(hob_str_sub(url, 1, url.len), id))
-			return true;
-	}
-	return false;
+	return id.len > 0 && hob_name_map_get(used, id) != HOB_NONE;
 }
 
 bool hob_collada_census(hob_collada *c, hob_error *err)
 {
 	hob_census *seen = c->request->seen;
-	hob_name_map names;
+	hob_name_map names, used;
 	bool moves = false, done = true;
 	uint32_t clips = 0;
 	hob_name_map_init(&names, c->request->scratch);
+	if (seen && !list_used(c, &used))
+		return hob_fail_memory(err, c->request->scratch, "the census");
 	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = after(e)) {
 		hob_xml_ptr above = e->parent;
 		if (hob_xml_is(e, HOB_STR("geometry")))
 			count_geometry(seen, e);
 		else if (hob_xml_is(e, HOB_STR("skin")) && above && hob_xml_is(above, HOB_STR("controller")) &&
-				 is_used(c, above, "instance_controller"))
+				 is_used(&used, above))
 			done = count_joints(c, e, &names);
 		else if (hob_xml_is(e, HOB_STR("channel")))
 			moves = true;
 		else if (hob_xml_is(e, HOB_STR("animation_clip")))
 			clips++;
-		else if (hob_xml_is(e, HOB_STR("camera")) && is_used(c, e, "instance_camera"))
+		else if (hob_xml_is(e, HOB_STR("camera")) && is_used(&used, e))
 			hob_census_add(seen, HOB_CENSUS_CAMERAS, 1);
-		else if (hob_xml_is(e, HOB_STR("light")) && is_used(c, e, "instance_light"))
+		else if (hob_xml_is(e, HOB_STR("light")) && is_used(&used, e))
 			hob_census_add(seen, HOB_CENSUS_LIGHTS, 1);
 	}
 	hob_census_add(seen, HOB_CENSUS_CLIPS, moves ? clips > 0 ? clips : 1 : 0);

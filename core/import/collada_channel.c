@@ -46,6 +46,9 @@ static bool split_target(hob_collada *c, hob_str text, target *out)
 				found = hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), part) ? e : NULL;
 		if (from > 0 && !found)
 			found = hob_collada_by_sid(at, part);
+		/* Some exporters write ids where sids belong. */
+		if (from > 0 && !found)
+			found = hob_collada_by_id(c, part);
 		if (!found)
 			return false;
 		at = found;

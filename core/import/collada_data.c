@@ -113,8 +113,8 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 
 /* ---- sources */
 
-/* The array below a source: <float_array>, or what stands in its place. */
-static hob_xml_ptr array_of(hob_xml_ptr source)
+/* The array of a source: its own <float_array> or <int_array>, else that of another source which its accessor names. */
+static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 {
 	static const char *const kinds[] = {"float_array", "int_array"};
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
@@ -122,6 +122,12 @@ static hob_xml_ptr array_of(hob_xml_ptr source)
 		if (array)
 			return array;
 	}
+	hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
+	hob_str url = accessor ? hob_text_trim(hob_xml_attr(accessor, HOB_STR("source"))) : (hob_str){0};
+	hob_xml_ptr other = url.len > 1 ? hob_collada_by_id(c, hob_str_sub(url, 1, url.len)) : NULL;
+	for (size_t i = 0; other && i < HOB_COUNT_OF(kinds); i++)
+		if (hob_xml_is(other, hob_str_of(kinds[i])))
+			return other;
 	return NULL;
 }
 
@@ -152,7 +158,7 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
 {
 	*out = NULL;
-	hob_xml_ptr array = source ? array_of(source) : NULL;
+	hob_xml_ptr array = source ? array_of(c, source) : NULL;
 	if (!array)
 		return true;
 	uint32_t *slot = &c->slot[source->number];
@@ -182,10 +188,14 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 				"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
 				array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
 		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
-		if (accessor)
+		if (accessor) {
 			read_accessor(&s, accessor);
-		else
+		} else {
 			s.stride = s.width = 1, s.count = s.value_count;
+			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
+						 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
+						 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+		}
 		*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
 		hob_buf_put(&c->sources, &s, sizeof s);
 		if (c->sources.failed)

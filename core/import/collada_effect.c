@@ -384,7 +384,11 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	if (hob_xml_is(shader, HOB_STR("constant"))) {
 		/* Unlit: its colour is what it emits. */
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-		if (hob_xml_child(shader, HOB_STR("emission"))) {
+		if (!hob_xml_child(shader, HOB_STR("emission")) && !hob_xml_child(shader, HOB_STR("diffuse"))) {
+			/* SketchUp's edges: the colour stands in <transparent>. */
+			m->base_color[0] = m->base_color[1] = m->base_color[2] = 0;
+			set_color(r, shader, "transparent", m->base_color);
+		} else if (hob_xml_child(shader, HOB_STR("emission"))) {
 			memcpy(m->base_color, m->emissive, sizeof m->emissive);
 			m->slots[HOB_SLOT_BASE_COLOR] = m->slots[HOB_SLOT_EMISSIVE];
 			r->out->texcoord[HOB_SLOT_BASE_COLOR] = r->out->texcoord[HOB_SLOT_EMISSIVE];
@@ -396,11 +400,27 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	return set_opacity(r, shader, err);
 }
 
+/* Maps that programs add in techniques of their own, such as displacement. */
+static void note_extra_maps(const effect_reader *r, hob_xml_ptr place)
+{
+	for (hob_xml_ptr extra = hob_xml_child(place, HOB_STR("extra")); extra;
+		 extra = hob_xml_next(extra, HOB_STR("extra")))
+		for (hob_xml_ptr t = hob_xml_child(extra, HOB_STR("technique")); t;
+			 t = hob_xml_next(t, HOB_STR("technique")))
+			for (hob_xml_ptr e = t->first; e; e = e->next)
+				if (hob_xml_child(e, HOB_STR("texture")) && !hob_xml_is(e, HOB_STR("bump")) &&
+					!hob_xml_is(e, HOB_STR("normal")))
+					hob_note_add(r->c->request->notes, HOB_NOTE_INFO, "texture.ignored",
+								 "material '%.*s': its %.*s map is left out", HOB_FMT(r->out->material.name),
+								 HOB_FMT(e->name));
+}
+
 static bool set_extras(effect_reader *r, hob_xml_ptr technique, hob_error *err)
 {
 	const hob_xml_ptr places[] = {technique, r->profile, r->effect};
 	hob_xml_ptr bump = NULL;
 	for (size_t i = 0; i < HOB_COUNT_OF(places); i++) {
+		note_extra_maps(r, places[i]);
 		hob_xml_ptr sides = hob_collada_extra(places[i], HOB_STR("double_sided"));
 		if (sides) {
 			float value = 0;
