@@ -186,14 +186,17 @@ static void on_pool_ready(void *user)
 
 static void on_pool_idle(void *user)
 {
-	srv_engine_feed_workers(user);
-	srv_engine_fill(user);
-	srv_engine_go_on_auditing(user);
+	srv_engine *engine = user;
+	srv_engine_feed_workers(engine);
+	srv_engine_fill(engine);
+	if (engine->audit)
+		srv_engine_go_on_auditing(engine);
 }
 
 static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
 {
-	if (srv_engine_is_audit(user, job_))
+	const srv_engine *engine = user;
+	if (engine->audit && srv_engine_is_audit(engine, job_))
 		return;
 	engine_job *job = job_;
 	snprintf(job->stage, sizeof job->stage, "%.*s", HOB_FMT(stage));
@@ -272,7 +275,8 @@ static void on_timer(uv_timer_t *timer)
 	srv_engine_raise_used(engine);
 	srv_engine_fill(engine);
 	srv_engine_draw_thumbnails(engine);
-	srv_engine_audit(engine);
+	if (engine->audit)
+		srv_engine_audit(engine);
 }
 
 /* ---- life */
@@ -362,7 +366,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->queue = srv_queue_new();
 	engine->activity = srv_activity_new();
 	engine->thumbnails = srv_engine_thumbnails_new();
-	engine->audit = srv_engine_audit_new();
+	engine->audit = options->audit_s > 0 ? srv_engine_audit_new() : NULL;
 	engine->batches = srv_engine_batches_new(options);
 	engine->spreads = srv_engine_spreads_new();
 	uv_mutex_init(&engine->post_lock);
@@ -484,7 +488,8 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	srv_engine_on_posted(&engine->posted);
 	srv_engine_answer_waiters(engine);
 	srv_engine_stop_tasks(engine);
-	srv_engine_end_audit(engine);
+	if (engine->audit)
+		srv_engine_end_audit(engine);
 	srv_engine_step_meetings(engine);
 	while (engine->waiting) {
 		engine_job *job = engine->waiting;

@@ -116,8 +116,7 @@ static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, co
 void srv_engine_audit(srv_engine *engine)
 {
 	struct srv_engine_audit *audit = engine->audit;
-	if (!audit || engine->options.audit_s == 0 || engine->closing || !engine->ready || !is_quiet(engine) ||
-		audit->state != AUDIT_NONE)
+	if (engine->closing || !engine->ready || !is_quiet(engine) || audit->state != AUDIT_NONE)
 		return;
 	uint32_t id = choose(engine);
 	if (id == HOB_NONE)
@@ -136,7 +135,7 @@ void srv_engine_audit(srv_engine *engine)
 void srv_engine_go_on_auditing(srv_engine *engine)
 {
 	struct srv_engine_audit *audit = engine->audit;
-	if (!audit || audit->state != AUDIT_WANTED || engine->closing)
+	if (audit->state != AUDIT_WANTED || engine->closing)
 		return;
 	asset *a = &engine->assets[audit->asset];
 	hob_ingredients ingredients;
@@ -163,9 +162,9 @@ void srv_engine_go_on_auditing(srv_engine *engine)
 void srv_engine_end_audit(srv_engine *engine)
 {
 	struct srv_engine_audit *audit = engine->audit;
-	if (audit && audit->state == AUDIT_WANTED)
+	if (audit->state == AUDIT_WANTED)
 		finish(engine);
-	else if (audit && audit->state == AUDIT_COOKING)
+	else if (audit->state == AUDIT_COOKING)
 		srv_pool_cancel(engine->pool, audit);
 }
 
@@ -387,7 +386,7 @@ void srv_engine_recall_audit(srv_engine *engine, asset *a, bool fresh)
 
 void srv_engine_put_audit(const asset *a, hob_buf *out)
 {
-	if (a->audited_at_ms == 0 || !a->life.has_good)
+	if (!a->life.has_good)
 		return;
 	hob_buf_put_str(out, HOB_STR("{\"at\":"));
 	hob_json_time(out, a->audited_at_ms);

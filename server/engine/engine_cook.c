@@ -408,7 +408,7 @@ void srv_engine_feed_workers(srv_engine *engine)
 {
 	if (engine->no_workers && !engine->closing)
 		block_waiting(engine);
-	if (engine->waiting)
+	if (engine->audit && engine->waiting)
 		srv_engine_end_audit(engine);
 	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
 		engine_job *job = take_waiting(engine);

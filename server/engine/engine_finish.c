@@ -352,7 +352,7 @@ static void step_hash_read(engine_job *job)
 void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 {
 	srv_engine *engine = user;
-	if (srv_engine_take_audit(engine, job_, outcome))
+	if (engine->audit && srv_engine_take_audit(engine, job_, outcome))
 		return;
 	engine_job *job = job_;
 	asset *a = &engine->assets[job->asset];

@@ -306,6 +306,7 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	free(load.assets);
 	free(load.next);
 	srv_digest_map_release(&load.rows_of);
+	engine->audits_kept = engine->audit || load.audits.count > 0;
 	srv_digest_map_release(&load.audits);
 	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);

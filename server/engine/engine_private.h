@@ -249,8 +249,9 @@ struct srv_engine {
 	struct engine_thumbnails *thumbnails;
 	derivation *derivations; /* under way and waiting, the oldest first */
 	uint32_t derivation_count;
-	uint64_t derive_turn; /* of the one that was begun last */
-	struct srv_engine_audit *audit;
+	uint64_t derive_turn;			/* of the one that was begun last */
+	struct srv_engine_audit *audit; /* NULL: audits are off, and nothing of engine_audit.c is called */
+	bool audits_kept;				/* the store may hold results of some */
 	struct engine_batches *batches;
 	atomic_bool stop_work; /* what other threads do for a while comes to nothing: the engine closes */
 	uint32_t background;   /* work in libuv's pool that is no job: the engine stays until it is done */
@@ -508,7 +509,7 @@ uint64_t srv_engine_derived_limit(const srv_engine *engine);
 /* Lets go of what was ordered only by who has gone. */
 void srv_engine_derive_less(srv_engine *engine);
 
-/* engine_audit.c */
+/* engine_audit.c: all but the last two want engine->audit */
 struct srv_engine_audit *srv_engine_audit_new(void);
 void srv_engine_audit(
 	srv_engine *engine); /* once a second: begins one when it has been quiet for long enough */

@@ -145,7 +145,8 @@ void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 	for (uint32_t i = 0; deps && i < a->input_count; i++)
 		deps[i] = dep_of(engine, &a->inputs[i]);
 	hob_buf reasons = {0}, settings = {0}, audit = {0};
-	srv_engine_put_audit(a, &audit);
+	if (a->audited_at_ms > 0)
+		srv_engine_put_audit(a, &audit);
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
@@ -510,7 +511,7 @@ void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->good = recipe->key;
-	if (!hit || other)
+	if (engine->audits_kept && (!hit || other))
 		srv_engine_recall_audit(engine, a, !hit);
 	if (!a->life.good_is_preview) {
 		a->final_cook_ns = recipe->cook_ns;

@@ -1,5 +1,6 @@
 #include "engine_private.h"
 
+#include "../../core/base/array.h"
 #include "../log/log.h"
 
 #include <stdlib.h>
@@ -60,14 +61,8 @@ void srv_engine_go_on(srv_engine *engine)
 
 static bool add_spread(struct engine_spreads *spreads, const spread *s)
 {
-	if (spreads->count == spreads->capacity) {
-		uint32_t capacity = spreads->capacity ? spreads->capacity * 2 : 8;
-		spread *items = realloc(spreads->items, capacity * sizeof *items);
-		if (!items)
-			return false;
-		spreads->items = items;
-		spreads->capacity = capacity;
-	}
+	if (!HOB_ROOM(spreads->items, spreads->capacity, spreads->count))
+		return false;
 	spreads->items[spreads->count++] = *s;
 	return true;
 }

@@ -287,6 +287,23 @@ class Torn(Scenario):
             self.assertEqual(daemon.cooked(), cooked + 2)
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="failed"}'], 0)
 
+    def test_sync_looks_again_at_what_was_half_written(self):
+        """The save ends through a name outside the root, of which no event tells: sync waits for the next look at the file."""
+        outside, text = self.folder / "outside.obj", strip(2, 1)
+        with self.serve() as daemon:
+            daemon.sync()
+            with open(outside, "w") as writer:
+                writer.write(text[:len(text) // 2])
+                writer.flush()
+                os.link(outside, self.art / "a.obj~")
+                (self.art / "a.obj~").rename(self.art / "a.obj")
+                self.later_saves_are_cooked(daemon, "mark.obj")
+                self.later_saves_are_cooked(daemon, "second.obj")
+                self.assertEqual(daemon.cooked(), 2)
+                writer.write(text[len(text) // 2:])
+            daemon.sync()
+            self.assertEqual((daemon.assets()["art/a.obj"]["state"], daemon.cooked()), ("fresh", 3))
+
     def test_a_file_that_is_kept_open_and_left_alone_is_not_waited_for(self):
         if not SHIFTED_CLOCK.exists():
             self.skipTest(f"there is no {SHIFTED_CLOCK}: it belongs to builds with tests")

@@ -30,12 +30,12 @@ def processes_of(program):
     return found
 
 
-@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
 def open_files(daemon):
     folder = f"/proc/{daemon.process.pid}/fd"
     return sorted(os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder))
 
 
+@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
 class Workers(Scenario):
     def setUp(self):
         super().setUp()
@@ -268,6 +268,18 @@ class Workers(Scenario):
             self.assertEqual(daemon.post(f"/api/v1/assets/{item['id']}/cook", {}).status, 202)
             daemon.sync()
             self.assertGreater(daemon.counters()["hob_worker_crashes_total"], before)
+
+    def test_each_version_has_its_second_try_and_a_remembered_death_its_state(self):
+        with self.rogue() as daemon:
+            crashes = lambda: daemon.counters()["hob_worker_crashes_total"]
+            tries = 0
+            for version, times in (("one", 1), ("two", 2), ("one", 2)):
+                self.put("flood.rogue", version)
+                daemon.wait_event("job", lambda data: data["state"] == "failed")
+                daemon.sync()
+                tries = tries or crashes()
+                self.assertGreater(tries, 1)
+                self.assertEqual((daemon.assets()["art/flood.rogue"]["state"], crashes()), ("quarantined", times * tries), version)
 
     def test_a_remembered_death_is_tried_again_after_a_day_and_when_the_clock_was_wrong(self):
         with self.rogue() as daemon:
