@@ -11,6 +11,11 @@ typedef struct hob_usd_look {
 	uint32_t uv_count;
 } hob_usd_look;
 
+/* A prim whose transform has samples, and its node; inside an instancer a prim has several. */
+typedef struct hob_usd_moving {
+	uint32_t prim, node;
+} hob_usd_moving;
+
 typedef struct hob_usd_build {
 	hob_usd *u;
 	hob_image_set images;
@@ -26,6 +31,8 @@ typedef struct hob_usd_build {
 	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
 	struct hob_usd_knot *knots; /* targets of all meshes that are in-betweens */
 	uint32_t knot_count, knot_room;
+	hob_usd_moving *moving;
+	uint32_t moving_count, moving_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
 	uint32_t subdivided;	 /* meshes that are drawn as their cage */
@@ -87,6 +94,9 @@ bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err) HOB_MUST_CHECK;
 /* A primvar's value, inherited from ancestors when it is constant there; the prim that has it. NULL without. */
 const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, uint32_t *owner);
+
+/* The numbers of a primvar that has one value for the whole prim; else *out keeps what it holds. */
+void hob_usd_primvar_one(hob_usd *u, uint32_t prim, hob_str name, uint32_t width, float *out);
 
 /* ---- usd_primvar.c ---- */
 

@@ -28,9 +28,7 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	if (!clip->channels || !clip->tracks)
 		return hob_fail_memory(err, arena, "animation");
 	hob_track *track = &clip->tracks[clip->track_count];
-	*track = (hob_track){.interpolation = b->u->held ? HOB_STEP : HOB_LINEAR,
-						 .components = components,
-						 .key_count = (uint32_t)keys};
+	*track = (hob_track){.interpolation = HOB_LINEAR, .components = components, .key_count = (uint32_t)keys};
 	track->times = HOB_NEW(b->u->result, float, keys);
 	track->values = HOB_NEW(b->u->result, float, keys *components);
 	if (!track->times || !track->values)
@@ -143,7 +141,7 @@ static bool put_between(keys_t *k, double from, double until, int halvings)
 	pose_t a = pose_at(u, k->prim, from), b = pose_at(u, k->prim, until);
 	double middle = (from + until) / 2, off = from + (until - from) * 0.382;
 	pose_t at = pose_at(u, k->prim, middle), beside = pose_at(u, k->prim, off);
-	if (halvings == 0 || u->held || (is_between(&a, &b, &at, 0.5f) && is_between(&a, &b, &beside, 0.382f)))
+	if (halvings == 0 || (is_between(&a, &b, &at, 0.5f) && is_between(&a, &b, &beside, 0.382f)))
 		return true;
 	return put_between(k, from, middle, halvings - 1) && put_key(k, middle) &&
 		   put_between(k, middle, until, halvings - 1);
@@ -166,19 +164,14 @@ static void cut_range(const hob_usd *u, double *times, size_t *count)
 	*count = kept;
 }
 
-static bool move_node(hob_usd_build_t *b, const hob_usd_prim *prim, hob_error *err)
+static bool move_node(hob_usd_build_t *b, const hob_usd_prim *prim, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;
-	double *times, local[16];
+	double *times;
 	size_t count;
-	bool resets, moves;
 	keys_t keys = {.b = b, .prim = prim, .err = err};
-	hob_usd_local(u, prim, NAN, local, &resets, &moves);
-	if (!moves)
-		return true;
-	if (resets || b->model.nodes[prim->node].has_matrix) {
-		hob_usd_note(u, "motion",
-					 "prim '%.*s' moves with shear or without its parent; it stays at its first place",
+	if (b->model.nodes[node].has_matrix) {
+		hob_usd_note(u, "motion", "prim '%.*s' moves with shear; it stays at its first place",
 					 HOB_FMT(prim->path));
 		return true;
 	}
@@ -188,12 +181,12 @@ static bool move_node(hob_usd_build_t *b, const hob_usd_prim *prim, hob_error *e
 	for (size_t i = 0; i < count; i++)
 		if ((i > 0 && !put_between(&keys, times[i - 1], times[i], HALVINGS)) || !put_key(&keys, times[i]))
 			return false;
-	const hob_node rest = b->model.nodes[prim->node];
+	const hob_node rest = b->model.nodes[node];
 	const float *const at_rest[] = {rest.translation, rest.rotation, rest.scale};
 	for (uint32_t path = 0; path < 3; path++) {
 		hob_track *track;
 		uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3;
-		if (!hob_usd_add_channel(b, prim->node, (hob_path)path, width, keys.count, &track, err))
+		if (!hob_usd_add_channel(b, node, (hob_path)path, width, keys.count, &track, err))
 			return false;
 		for (uint32_t i = 0; i < keys.count; i++) {
 			const pose_t *pose = &keys.poses[i];
@@ -224,12 +217,13 @@ static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
 {
 	hob_usd *u = b->u;
-	for (uint32_t i = 1; i < u->prim_count; i++) {
-		if (u->prims[i].node == HOB_NONE)
-			continue;
-		note_moving(u, &u->prims[i]);
-		if (!move_node(b, &u->prims[i], err))
-			return hob_fail_in(err, "prim '%.*s'", HOB_FMT(u->prims[i].path));
+	for (uint32_t i = 1; i < u->prim_count; i++)
+		if (u->prims[i].node != HOB_NONE)
+			note_moving(u, &u->prims[i]);
+	for (uint32_t i = 0; i < b->moving_count; i++) {
+		const hob_usd_prim *prim = &u->prims[b->moving[i].prim];
+		if (!move_node(b, prim, b->moving[i].node, err))
+			return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	}
 	if (!hob_usd_skeleton_clips(b, err))
 		return false;

@@ -112,7 +112,7 @@ bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_us
 	*count = 0;
 	for (size_t i = 0; i < s->count; i++)
 		(*out)[(*count)++] = s->times[i];
-	for (uint32_t t = 0; t < mesh->target_count && !b->u->held; t++) {
+	for (uint32_t t = 0; t < mesh->target_count; t++) {
 		const hob_usd_knot *knot = knot_of(b, &mesh->targets[t]);
 		for (size_t i = 0; knot && column[t] != SIZE_MAX && i + 1 < s->count; i++) {
 			double from = hob_usd_component(&s->values[i], column[t]),

@@ -18,7 +18,9 @@ static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint3
 	*out = HOB_STR("");
 	if (!hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count, err))
 		return false;
-	if (count > wanted && hob_usd_prim_at(u, targets[wanted]) != HOB_NONE)
+	/* A binding of other than one target is none. */
+	uint32_t bound = count == wanted + 1 ? hob_usd_prim_at(u, targets[wanted]) : HOB_NONE;
+	if (bound != HOB_NONE && hob_str_equal(u->prims[bound].type, HOB_STR("Material")))
 		*out = targets[wanted];
 	*stronger = hob_str_equal(hob_usd_text(hob_usd_meta(u, prim, name, HOB_USD_T_bindMaterialAs)),
 							  HOB_STR("strongerThanDescendants"));

@@ -316,15 +316,11 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 		return hob_fail_memory(p->err, u->scratch, "vertices");
 	memset(p->place, 0xFF, places * sizeof *p->place);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t owner, material, opacity_owner;
+		uint32_t material;
 		float color[4] = {1, 1, 1, 1};
-		const hob_usd_value *shown = hob_usd_primvar(u, p->prim, HOB_STR("displayColor"), &owner);
-		const hob_usd_value *opacity = hob_usd_primvar(u, p->prim, HOB_STR("displayOpacity"), &opacity_owner);
 		bool bound = bindings[i].len > 0;
-		for (uint32_t k = 0; shown && shown->width == 3 && shown->count == 1 && k < 3; k++)
-			color[k] = (float)hob_usd_component(shown, k);
-		if (opacity && opacity->count == 1)
-			color[3] = (float)hob_usd_number(opacity, 1);
+		hob_usd_primvar_one(u, p->prim, HOB_STR("displayColor"), 3, color);
+		hob_usd_primvar_one(u, p->prim, HOB_STR("displayOpacity"), 1, color + 3);
 		if (!hob_usd_material(p->b, bindings[i], g->double_sided, color, &material, p->err))
 			return false;
 		p->normals = p->colors = p->opacities = (hob_usd_stream){0};

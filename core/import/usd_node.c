@@ -42,38 +42,26 @@ static bool is_data(hob_str type)
 	return false;
 }
 
-static void world_of(const hob_model *model, uint32_t node, double out[16])
+/* Hangs the prim's node in the scene: where the stack of transforms is reset, on the root. */
+static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context, uint32_t *node,
+				  hob_error *err)
 {
-	hob_usd_identity(out);
-	for (; node != HOB_NONE; node = model->nodes[node].parent) {
-		float local[16];
-		double wide[16];
-		hob_node_local_matrix(&model->nodes[node], local);
-		for (int i = 0; i < 16; i++)
-			wide[i] = (double)local[i];
-		hob_usd_multiply(wide, out, out);
-	}
-}
-
-static void place(hob_usd_build_t *b, const hob_usd_prim *prim, uint32_t node, uint32_t parent)
-{
-	double local[16], above[16];
+	double local[16];
 	bool resets, moves;
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
-	if (resets) {
-		/* As if it hung on the root: whatever is above is undone. */
-		world_of(&b->model, parent, above);
-		if (hob_usd_invert(above, above))
-			hob_usd_multiply(above, local, local);
-		if (b->u->z_up) {
-			double root[16];
-			world_of(&b->model, 0, root);
-			hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
-			hob_usd_multiply(root, local, local);
-			hob_usd_multiply(above, local, local);
-		}
-	}
-	hob_usd_place(&b->model.nodes[node], local);
+	uint32_t root = b->u->z_up ? 0 : HOB_NONE;
+	if (!hob_usd_add_node(b, b->u->tokens[prim->name],
+						  resets && context.instancers == 0 ? root : context.node, node, err))
+		return false;
+	hob_usd_place(&b->model.nodes[*node], local);
+	if (!moves)
+		return true;
+	b->moving = (hob_usd_moving *)hob_usd_more(b->u->scratch, b->moving, b->moving_count, &b->moving_room,
+											   sizeof *b->moving);
+	if (!b->moving)
+		return hob_fail_memory(err, b->u->scratch, "animation");
+	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), *node};
+	return true;
 }
 
 static bool is_hidden(const hob_usd *u, const hob_usd_prim *prim)
@@ -102,7 +90,9 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_prim *prim = &b->u->prims[id];
 	if (is_data(prim->type))
 		return true;
-	if (is_hidden(b->u, prim)) {
+	/* What bones bend is seen even if they are not. */
+	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
+	if (!bones && is_hidden(b->u, prim)) {
 		b->hidden++;
 		return true;
 	}
@@ -111,12 +101,11 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		context.unseen =
 			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
 	uint32_t node;
-	if (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &node, err))
+	if (!place(b, prim, context, &node, err))
 		return false;
-	place(b, prim, node, context.node);
 	prim->node = node;
-	b->unseen += context.unseen;
-	if (!context.unseen && !dispatch(b, id, node, context, err))
+	b->unseen += context.unseen && !bones;
+	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	context.node = node;
 	/* An instancer draws its prototypes itself. */

@@ -17,6 +17,19 @@ const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, ui
 	return NULL;
 }
 
+void hob_usd_primvar_one(hob_usd *u, uint32_t prim, hob_str name, uint32_t width, float *out)
+{
+	uint32_t owner;
+	const hob_usd_value *value = hob_usd_primvar(u, prim, name, &owner);
+	hob_str indices = hob_arena_printf(u->scratch, "primvars:%.*s:indices", HOB_FMT(name));
+	const hob_usd_value *index = value && indices.data ? hob_usd_still(u, &u->prims[owner], indices) : NULL;
+	if (!value || value->width != width || (index ? index->count : value->count) != 1)
+		return;
+	double at = index ? hob_usd_component(index, 0) : 0;
+	for (uint32_t k = 0; at >= 0 && at < (double)value->count && k < width; k++)
+		out[k] = (float)hob_usd_component(value, (size_t)at * width + k);
+}
+
 static hob_usd_interpolation interpolation_of(hob_str name)
 {
 	if (hob_str_equal(name, HOB_STR("uniform")))

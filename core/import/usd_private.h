@@ -190,7 +190,7 @@ typedef struct hob_usd {
 	hob_usd_prim *prims; /* in order of the stage: parents first; [0] is the root of the namespace */
 	uint32_t prim_count, prim_capacity;
 	double rate, start, end, meters;
-	bool z_up, has_range, held;
+	bool z_up, has_range;
 	hob_model model;
 } hob_usd;
 

@@ -184,11 +184,9 @@ static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topolo
 {
 	hob_mesh *mesh;
 	hob_str binding;
-	uint32_t material, owner;
+	uint32_t material;
 	float color[4] = {1, 1, 1, 1};
-	const hob_usd_value *shown = hob_usd_primvar(b->u, id, HOB_STR("displayColor"), &owner);
-	for (uint32_t k = 0; shown && shown->width == 3 && shown->count == 1 && k < 3; k++)
-		color[k] = (float)hob_usd_component(shown, k);
+	hob_usd_primvar_one(b->u, id, HOB_STR("displayColor"), 3, color);
 	if (!hob_usd_binding(b->u, id, &binding, err) ||
 		!hob_usd_material(b, binding, false, color, &material, err) || !hob_usd_add_mesh(b, node, &mesh, err))
 		return false;

@@ -55,7 +55,9 @@ static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute
 	}
 	if (!hob_usd_add_channel(a->b, node, path, width, s->count, &track, a->err))
 		return false;
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t k = 0; k < s->count; k++) {
+		/* A layer may run backwards. */
+		size_t i = attribute->scale < 0 ? s->count - 1 - k : k;
 		if (!read_joint(&s->values[i], width, at, value))
 			continue;
 		track->times[kept] = hob_usd_seconds(a->b->u, attribute->offset + attribute->scale * s->times[i]);
@@ -162,11 +164,12 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 	for (size_t i = 0, at = 0; i < count; i++) {
 		while (at + 2 < s->count && s->times[at + 1] <= times[i])
 			at++;
-		track->times[i] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * times[i]);
+		size_t to = weights->scale < 0 ? count - 1 - i : i;
+		track->times[to] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * times[i]);
 		for (uint32_t t = 0; t < mesh->target_count; t++) {
 			double raw = column[t] == SIZE_MAX ? 0 : weight_at(s, at, column[t], times[i]);
 			double weight = hob_usd_target_weight(a->b, mesh, t, raw);
-			track->values[i * mesh->target_count + t] = isfinite(weight) ? (float)weight : 0;
+			track->values[to * mesh->target_count + t] = isfinite(weight) ? (float)weight : 0;
 		}
 	}
 	const hob_node *at_rest = &m->nodes[node];

@@ -100,10 +100,15 @@ typedef struct chosen {
 	hob_error *err;
 } chosen_t;
 
+static bool same_item(const hob_usd_item *a, const hob_usd_item *b)
+{
+	return hob_str_equal(a->asset, b->asset) && hob_str_equal(a->path, b->path);
+}
+
 static uint32_t find_item(const chosen_t *c, const hob_usd_item *item)
 {
 	for (uint32_t i = 0; i < c->count; i++)
-		if (hob_str_equal(c->items[i].asset, item->asset) && hob_str_equal(c->items[i].path, item->path))
+		if (same_item(&c->items[i], item))
 			return i;
 	return HOB_NONE;
 }
@@ -155,6 +160,47 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 	return true;
 }
 
+static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
+{
+	for (uint32_t i = 0; i < list->count[HOB_USD_ORDER]; i++)
+		if (same_item(&list->items[HOB_USD_ORDER][i], item))
+			return true;
+	return false;
+}
+
+/* Items that the order names come in its order; each carries those behind it that are not named. */
+static bool apply_order(chosen_t *c, const hob_usd_list *list)
+{
+	uint32_t count = list->count[HOB_USD_ORDER], made = 0, room = c->count;
+	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, room);
+	uint32_t *froms = HOB_NEW(c->u->scratch, uint32_t, room);
+	if (!items || !froms)
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	if (count > HOB_LIMIT_USD_LIST)
+		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
+						HOB_LIMIT_USD_LIST);
+	uint32_t ahead = 0;
+	while (ahead < c->count && !is_ordered(list, &c->items[ahead]))
+		ahead++;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = find_item(c, &list->items[HOB_USD_ORDER][i]), end = at + 1;
+		if (at == HOB_NONE || at < ahead)
+			continue;
+		while (end < c->count && !is_ordered(list, &c->items[end]))
+			end++;
+		memcpy(items + made, c->items + at, (end - at) * sizeof *items);
+		memcpy(froms + made, c->froms + at, (end - at) * sizeof *froms);
+		made += end - at;
+		memmove(c->items + at, c->items + end, (c->count - end) * sizeof *items);
+		memmove(c->froms + at, c->froms + end, (c->count - end) * sizeof *froms);
+		c->count -= end - at;
+	}
+	memcpy(c->items + c->count, items, made * sizeof *items);
+	memcpy(c->froms + c->count, froms, made * sizeof *froms);
+	c->count += made;
+	return true;
+}
+
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
 						uint32_t **froms, uint32_t *count, hob_error *err)
 {
@@ -168,6 +214,8 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 	for (size_t i = 0; !list->is_explicit && i < HOB_COUNT_OF(order); i++)
 		if (!apply_op(&c, list, order[i], from))
 			return false;
+	if (!list->is_explicit && list->count[HOB_USD_ORDER] > 0 && c.count > 0 && !apply_order(&c, list))
+		return false;
 	*items = c.items;
 	*froms = c.froms;
 	*count = c.count;

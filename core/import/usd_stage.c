@@ -420,8 +420,6 @@ static bool read_settings(hob_usd *u, uint32_t layer)
 	u->start = stage_number(u, layer, HOB_USD_T_startTimeCode, 0);
 	u->end = stage_number(u, layer, HOB_USD_T_endTimeCode, 0);
 	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
-	u->held = hob_str_equal(
-		hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_interpolationType)), HOB_STR("held"));
 	return true;
 }
 

@@ -2,7 +2,9 @@
 
 #include "number.h"
 
-enum { VALUE_DEPTH = 64 };
+#include <math.h>
+
+enum { VALUE_DEPTH = 64, MAX_DISORDER = 1 << 24 };
 
 /* ---- types */
 
@@ -86,6 +88,35 @@ typedef struct numbers {
 	uint32_t count, capacity;
 } numbers_t;
 
+/* inf, -inf, nan: NULL when the next is none of them. They end where a word does, unlike those of other formats. */
+static const char *word_number(hob_usd_lex *l, double *out)
+{
+	const char *from = l->at;
+	bool minus = l->at < l->end && *l->at == '-';
+	l->at += minus;
+	bool is_inf = hob_usd_lex_take_word(l, "inf"), is_nan = !is_inf && hob_usd_lex_take_word(l, "nan");
+	const char *after = l->at;
+	l->at = from;
+	*out = is_nan ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
+	return is_inf || is_nan ? after : NULL;
+}
+
+static const char *plain_number(hob_usd_lex *l, hob_usd_kind kind, void *out)
+{
+	size_t left = (size_t)(l->end - l->at), sign = left > 0 && *l->at == '-';
+	double word;
+	if (left > sign && (l->at[sign] == 'i' || l->at[sign] == 'n')) {
+		const char *after = word_number(l, &word);
+		if (kind == HOB_USD_F32)
+			*(float *)out = (float)word;
+		else
+			*(double *)out = word;
+		return after;
+	}
+	return kind == HOB_USD_F32 ? hob_number_float(l->at, l->end, (float *)out)
+							   : hob_number_double(l->at, l->end, (double *)out);
+}
+
 static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 {
 	void *items =
@@ -103,10 +134,8 @@ static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 		else
 			after = hob_number_int(l->at, l->end, &value);
 		((int32_t *)items)[to->count++] = (int32_t)(uint32_t)(uint64_t)value;
-	} else if (kind == HOB_USD_F32) {
-		after = hob_number_float(l->at, l->end, (float *)items + to->count++);
 	} else {
-		after = hob_number_double(l->at, l->end, (double *)items + to->count++);
+		after = plain_number(l, kind, (char *)items + (size_t)to->count++ * (kind == HOB_USD_F64 ? 8 : 4));
 	}
 	if (!after)
 		return hob_usd_lex_fail(l, "a number");
@@ -311,11 +340,31 @@ bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 									   : numeric_value(l, known, is_array, out);
 }
 
+/* Moves sample `at` to its place among those before it, where the later of two at one time stays. *work: how many gave way. */
+static uint32_t put_in_order(double *times, hob_usd_value *values, uint32_t at, uint64_t *work)
+{
+	double time = times[at];
+	hob_usd_value value = values[at];
+	uint32_t to = at;
+	while (to > 0 && times[to - 1] >= time)
+		to--;
+	bool again = to < at && times[to] == time;
+	if (!again) {
+		memmove(times + to + 1, times + to, (at - to) * sizeof *times);
+		memmove(values + to + 1, values + to, (at - to) * sizeof *values);
+	}
+	times[to] = time;
+	values[to] = value;
+	*work += at - to;
+	return at + !again;
+}
+
 bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 {
 	double *times = NULL;
 	hob_usd_value *values = NULL;
 	uint32_t count = 0, time_room = 0, value_room = 0;
+	uint64_t work = 0;
 	if (!hob_usd_lex_need(l, '{'))
 		return false;
 	while (!hob_usd_lex_take(l, '}')) {
@@ -330,9 +379,9 @@ bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 		l->at = after;
 		if (!hob_usd_lex_need(l, ':') || !hob_usd_lex_value(l, type, &values[count]))
 			return false;
-		if (!(times[count] - times[count] == 0) || (count > 0 && times[count] <= times[count - 1]))
-			return hob_usd_lex_fail(l, "times that rise");
-		count++;
+		if (!(times[count] - times[count] == 0) || work > MAX_DISORDER)
+			return hob_usd_lex_fail(l, work > MAX_DISORDER ? "times that rise" : "a time");
+		count = put_in_order(times, values, count, &work);
 		if (!hob_usd_lex_take(l, ',') && hob_usd_lex_peek(l) != '}')
 			return hob_usd_lex_fail(l, "',' or '}'");
 	}

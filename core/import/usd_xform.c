@@ -121,7 +121,7 @@ bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double
 	double before[16];
 	if (!numbers_of(&s->values[low], width, out))
 		return false;
-	if (low + 1 >= s->count || at <= s->times[low] || u->held)
+	if (low + 1 >= s->count || at <= s->times[low])
 		return true;
 	memcpy(before, out, width * sizeof *before);
 	if (!numbers_of(&s->values[low + 1], width, out)) {
@@ -219,6 +219,9 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
 	hob_usd_identity(out);
 	*resets = *moves = false;
+	/* Groups without a type of their own have no transform, whatever is written there. */
+	if (prim->type.len == 0 || hob_str_equal(prim->type, HOB_STR("Scope")))
+		return;
 	for (size_t i = 0; order && order->kind == HOB_USD_TEXT && i < order->count; i++) {
 		hob_str name = ((const hob_str *)order->data)[i], kind;
 		hob_usd_attribute a;

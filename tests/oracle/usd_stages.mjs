@@ -2,37 +2,37 @@
  * `times` in time codes (the first is what is drawn at rest), `keys` of what is compared. */
 
 /* OpenUSD wants a line's end behind a property. */
-const usda = (inside, meta = 'defaultPrim = "W"') => `#usda 1.0\n(\n${meta}\n)\n${inside.replaceAll('}', '\n}')}\n`;
-const square = (name, x = 0, inside = '', size = 1) => `def Mesh "${name}" { int[] faceVertexCounts = [4]
+export const usda = (inside, meta = 'defaultPrim = "W"') => `#usda 1.0\n(\n${meta}\n)\n${inside.replaceAll('}', '\n}')}\n`;
+export const square = (name, x = 0, inside = '', size = 1) => `def Mesh "${name}" { int[] faceVertexCounts = [4]
 int[] faceVertexIndices = [0, 1, 2, 3]
 uniform token subdivisionScheme = "none"
 point3f[] points = [(${x}, 0, 0), (${x + size}, 0, 0), (${x + size}, ${size}, 0), (${x}, ${size}, 0)]
 ${inside} }
 `;
-const color = (r, g, b) => `color3f[] primvars:displayColor = [(${r}, ${g}, ${b})]\n`;
-const move = (x, y = 0, z = 0) => `double3 xformOp:translate = (${x}, ${y}, ${z})\nuniform token[] xformOpOrder = ["xformOp:translate"]\n`;
-const W = (inside, meta = '') => `def Xform "W" ${meta ? `(${meta})` : ''} {\n${inside} }\n`;
+export const color = (r, g, b) => `color3f[] primvars:displayColor = [(${r}, ${g}, ${b})]\n`;
+export const move = (x, y = 0, z = 0) => `double3 xformOp:translate = (${x}, ${y}, ${z})\nuniform token[] xformOpOrder = ["xformOp:translate"]\n`;
+export const W = (inside, meta = '') => `def Xform "W" ${meta ? `(${meta})` : ''} {\n${inside} }\n`;
 
-const stage = (inside, meta) => ({ 'stage.usda': usda(inside, meta) });
-const two = (inside, other, meta, otherMeta) => ({ 'stage.usda': usda(inside, meta), 'b.usda': usda(other, otherMeta) });
-const RED = color(1, 0, 0), GREEN = color(0, 1, 0), BLUE = color(0, 0, 1);
-const sets = (name, choice) => `prepend variantSets = "${name}"\nvariants = { string ${name} = "${choice}"\n}`;
-const variants = (name, choices) => `variantSet "${name}" = { ${Object.entries(choices).map(([key, body]) => `"${key}" { ${body} }\n`).join('')} }\n`;
-const ops = (text, order) => `${text}uniform token[] xformOpOrder = [${order.map((op) => `"${op}"`).join(', ')}]\n`;
-const look = (name, inputs, more = '') => `def Material "${name}" { token outputs:surface.connect = </W/${name}/S.outputs:surface>
+export const stage = (inside, meta) => ({ 'stage.usda': usda(inside, meta) });
+export const two = (inside, other, meta, otherMeta) => ({ 'stage.usda': usda(inside, meta), 'b.usda': usda(other, otherMeta) });
+export const RED = color(1, 0, 0), GREEN = color(0, 1, 0), BLUE = color(0, 0, 1);
+export const sets = (name, choice) => `prepend variantSets = "${name}"\nvariants = { string ${name} = "${choice}"\n}`;
+export const variants = (name, choices) => `variantSet "${name}" = { ${Object.entries(choices).map(([key, body]) => `"${key}" { ${body} }\n`).join('')} }\n`;
+export const ops = (text, order) => `${text}uniform token[] xformOpOrder = [${order.map((op) => `"${op}"`).join(', ')}]\n`;
+export const look = (name, inputs, more = '') => `def Material "${name}" { token outputs:surface.connect = </W/${name}/S.outputs:surface>
 def Shader "S" { uniform token info:id = "UsdPreviewSurface"
 ${inputs}
 token outputs:surface }
 ${more} }
 `;
-const diffuse = (r, g, b) => `color3f inputs:diffuseColor = (${r}, ${g}, ${b})`;
-const bind = (path) => `rel material:binding = <${path}>\n`;
-const BINDING = 'prepend apiSchemas = ["MaterialBindingAPI"]';
-const bound = (name, x, path, how = '') => square(name, x, `rel material:binding = <${path}> ${how}\n`).replace('{', `(${BINDING}) {`);
-const TIMES = 'startTimeCode = 0\nendTimeCode = 10';
+export const diffuse = (r, g, b) => `color3f inputs:diffuseColor = (${r}, ${g}, ${b})`;
+export const bind = (path) => `rel material:binding = <${path}>\n`;
+export const BINDING = 'prepend apiSchemas = ["MaterialBindingAPI"]';
+export const bound = (name, x, path, how = '') => square(name, x, `rel material:binding = <${path}> ${how}\n`).replace('{', `(${BINDING}) {`);
+export const TIMES = 'startTimeCode = 0\nendTimeCode = 10';
 const slide = '{ 0: (0, 0, 0), 10: (10, 0, 0) }';
-const sliding = (samples = slide) => `double3 xformOp:translate.timeSamples = ${samples}\nuniform token[] xformOpOrder = ["xformOp:translate"]\n`;
-const UV = 'texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 0.5), (0, 0.5)]';
+export const sliding = (samples = slide) => `double3 xformOp:translate.timeSamples = ${samples}\nuniform token[] xformOpOrder = ["xformOp:translate"]\n`;
+export const UV = 'texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 0.5), (0, 0.5)]';
 
 /* ---- composition */
 

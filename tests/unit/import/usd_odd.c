@@ -1,0 +1,173 @@
+/* Odd stages: what files may say that few do. tests/oracle/usd_live.mjs holds the rules against OpenUSD. */
+#include "tests/unit/import/reader_fixture.h"
+
+#define QUAD                                                                                                 \
+	"int[] faceVertexCounts = [4]\n int[] faceVertexIndices = [0, 1, 2, 3]\n"                                \
+	"point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
+#define SLIDE                                                                                                \
+	"double3 xformOp:translate.timeSamples = { 24: (4, 0, 0), 0: (0, 0, 0) }\n uniform token[] "             \
+	"xformOpOrder = ["
+
+static reader *stage(const char *text)
+{
+	static char all[8192];
+	reader *r = reader_new(&hob_usd_importer);
+	snprintf(all, sizeof all, "#usda 1.0\n(metersPerUnit = 1\n startTimeCode = 0\n endTimeCode = 24)\n%s",
+			 text);
+	reader_add(r, "stage.usda", all);
+	return r;
+}
+
+static uint32_t node_of(const hob_model *model, const char *name)
+{
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (hob_str_equal(model->nodes[i].name, hob_str_of(name)))
+			return i;
+	fail_msg("no node %s", name);
+	return HOB_NONE;
+}
+
+static void references_are_reordered(void **state)
+{
+	(void)state;
+	reader *r = reader_new(&hob_usd_importer);
+	reader_add(
+		r, "stage.usda",
+		"#usda 1.0\n(subLayers = [@b.usda@])\nover \"W\" (reorder references = [@d.usda@, @c.usda@]) {}");
+	reader_add(r, "b.usda", "#usda 1.0\ndef Xform \"W\" (prepend references = [@c.usda@, @d.usda@]) {}");
+	reader_add(r, "c.usda",
+			   "#usda 1.0\n(defaultPrim = \"W\")\ndef \"W\" { def Cube \"C\" { double size = 1 } }");
+	reader_add(r, "d.usda",
+			   "#usda 1.0\n(defaultPrim = \"W\")\ndef \"W\" { def Cube \"C\" { double size = 3 } }");
+	const hob_model *m = reader_model(r);
+	assert_near(fabsf(m->meshes[0].position[0]), 0.015f);
+	reader_free(r);
+}
+
+static void samples_may_stand_in_disorder(void **state)
+{
+	(void)state;
+	reader *r = stage("def Cube \"C\" { " SLIDE "\"xformOp:translate\"] }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->clip_count, 1);
+	assert_near(m->clips[0].tracks[0].times[1], 1);
+	assert_near(m->clips[0].tracks[0].values[3], 4);
+	reader_free(r);
+}
+
+static void numbers_may_be_words(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def Cube \"C\" { float3[] extent = [(inf, -inf, nan), (-nan, 0, 1)]\n double x = -inf }");
+	assert_int_equal(reader_model(r)->mesh_count, 1);
+	reader_free(r);
+	r = stage("def Cube \"C\" { double x = infinite }");
+	assert_false(reader_run(r));
+	reader_free(r);
+}
+
+static void groups_without_a_type_have_no_transform(void **state)
+{
+	(void)state;
+	static const char *const types[] = {"", "Scope"};
+	for (size_t i = 0; i < HOB_COUNT_OF(types); i++) {
+		char text[512];
+		snprintf(text, sizeof text,
+				 "def %s \"G\" { double3 xformOp:translate = (5, 0, 0)\n uniform token[] xformOpOrder = "
+				 "[\"xformOp:translate\"]\n def Cube \"C\" {} }",
+				 types[i]);
+		reader *r = stage(text);
+		const hob_model *m = reader_model(r);
+		assert_near(m->nodes[node_of(m, "G")].translation[0], 0);
+		reader_free(r);
+	}
+}
+
+static void what_resets_its_stack_hangs_on_the_root(void **state)
+{
+	(void)state;
+	reader *r = stage("def Xform \"G\" { " SLIDE "\"xformOp:translate\"]\n def Cube \"C\" { " SLIDE
+					  "\"!resetXformStack!\", \"xformOp:translate\"] } }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->nodes[node_of(m, "C")].parent, HOB_NONE);
+	assert_int_equal(m->clips[0].channel_count, 2);
+	reader_free(r);
+}
+
+static void instances_of_what_moves_move(void **state)
+{
+	(void)state;
+	reader *r = stage("def PointInstancer \"I\" { point3f[] positions = [(0, 0, 0), (5, 0, 0)]\n int[] "
+					  "protoIndices = [0, 0]\n rel prototypes = </I/P>\n def Cube \"P\" { " SLIDE
+					  "\"xformOp:translate\"] } }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->clips[0].channel_count, 2);
+	assert_int_not_equal(m->clips[0].channels[0].node, m->clips[0].channels[1].node);
+	reader_free(r);
+}
+
+static void a_binding_has_one_target_and_that_is_a_material(void **state)
+{
+	(void)state;
+	static const char *const targets[] = {"[</L>, </K>]", "</X>"};
+	for (size_t i = 0; i < HOB_COUNT_OF(targets); i++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+				 "def Xform \"X\" { rel material:binding = </L>\n def Mesh \"M\" { " QUAD
+				 "rel material:binding = %s } }\ndef Material \"L\" {}\ndef Material \"K\" {}\n",
+				 targets[i]);
+		reader *r = stage(text);
+		const hob_model *m = reader_model(r);
+		assert_true(hob_str_equal(m->materials[m->meshes[0].material].name, HOB_STR("L")));
+		reader_free(r);
+	}
+}
+
+static void one_colour_may_have_an_index(void **state)
+{
+	(void)state;
+	reader *r = stage("def Mesh \"M\" { " QUAD "color3f[] primvars:displayColor = [(0, 1, 0), (1, 0, 0)] "
+					  "(interpolation = \"constant\")\n int[] primvars:displayColor:indices = [1] }");
+	const hob_model *m = reader_model(r);
+	assert_near(m->materials[m->meshes[0].material].base_color[0], 1);
+	assert_near(m->materials[m->meshes[0].material].base_color[1], 0);
+	reader_free(r);
+}
+
+static void bones_that_are_not_seen_bend_what_is(void **state)
+{
+	(void)state;
+	static const char *const ways[] = {"uniform token purpose = \"guide\"",
+									   "token visibility = \"invisible\""};
+	for (size_t i = 0; i < HOB_COUNT_OF(ways); i++) {
+		char text[2048];
+		snprintf(text, sizeof text,
+				 "def SkelRoot \"R\" { def Skeleton \"S\" { %s\n uniform token[] joints = [\"a\"]\n uniform "
+				 "matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))] }\n"
+				 "def Mesh \"M\" { " QUAD
+				 "rel skel:skeleton = </R/S>\n int[] primvars:skel:jointIndices = [0, "
+				 "0, 0, 0] (interpolation = \"vertex\")\n float[] primvars:skel:jointWeights = [1, 1, 1, 1] "
+				 "(interpolation = \"vertex\") } }",
+				 ways[i]);
+		reader *r = stage(text);
+		assert_int_equal(reader_model(r)->skin_count, 1);
+		reader_free(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(references_are_reordered),
+		cmocka_unit_test(samples_may_stand_in_disorder),
+		cmocka_unit_test(numbers_may_be_words),
+		cmocka_unit_test(groups_without_a_type_have_no_transform),
+		cmocka_unit_test(what_resets_its_stack_hangs_on_the_root),
+		cmocka_unit_test(instances_of_what_moves_move),
+		cmocka_unit_test(a_binding_has_one_target_and_that_is_a_material),
+		cmocka_unit_test(one_colour_may_have_an_index),
+		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
