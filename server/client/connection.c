@@ -108,7 +108,7 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		freeaddrinfo(found);
 	if (c->fd < 0)
 		return fail_to_connect(c->peer, NULL, err);
-	/* A head and its body go out as two pieces; the second must not wait for the other side's word about the first. */
+	/* The head and the body are two writes; the second must not wait until the other side acknowledges the first. */
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);
 	return !secure || srv_tls_open(c->fd, node, url, &c->tls, err);
@@ -254,7 +254,7 @@ static bool header_is(const char *line, const char *name, const char **value)
 	return true;
 }
 
-/* Digits alone. strtoull takes signs, blanks, and numbers with words behind them. */
+/* Only digits. strtoull also accepts signs, spaces, and numbers followed by text. */
 static bool parse_length(const char *text, uint64_t *out)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -326,7 +326,7 @@ size_t srv_connection_read(srv_connection *c, void *out, size_t room)
 		bool last = line && line[0] == '0';
 		c->left = line ? strtoull(line, NULL, 16) : 0;
 		if (c->left == 0) {
-			/* What is not the last chunk was cut off. */
+			/* Without the last chunk, the body is incomplete. */
 			c->left = last ? 0 : 1;
 			c->ended = true;
 			if (last)

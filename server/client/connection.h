@@ -1,7 +1,7 @@
-/* connection.h - one HTTP connection to a Hob, for everything of Hob's that asks another one.
+/* connection.h - an HTTP connection to another Hob.
  *
- * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects. Calls block their thread;
- * with limits set none blocks for longer than they say, but for the name service. One thread at a time for each connection;
+ * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects. Calls block their
+ * thread, at most as long as the limits allow, except for name lookups. One thread at a time may use a connection;
  * srv_connection_cut may come from another one. */
 #ifndef SRV_CONNECTION_H
 #define SRV_CONNECTION_H
@@ -13,9 +13,9 @@ typedef struct srv_connection srv_connection;
 typedef struct srv_peer {
 	const char *url;
 	const char *token;	 /* sent as a bearer token; NULL or empty: none */
-	const char *advice;	 /* ends the message when nobody answers, such as "; start it"; NULL */
-	uint32_t connect_ms; /* 0 = as long as the system waits */
-	uint32_t silence_ms; /* longest wait for the next byte, either way; 0 = for ever */
+	const char *advice;	 /* appended to the message if nobody answers, such as "; start it"; NULL */
+	uint32_t connect_ms; /* 0 = until the system gives up */
+	uint32_t silence_ms; /* longest wait for the next byte, in either direction; 0 = for ever */
 } srv_peer;
 
 typedef struct srv_answer {
@@ -27,31 +27,31 @@ typedef struct srv_answer {
 	bool has_length;
 } srv_answer;
 
-/* Texts of `peer` must live as long as the connection. Errors: USAGE (not such an address), IO (nobody answers, TLS). */
+/* The texts of `peer` must live as long as the connection. Errors: USAGE (not a valid address), IO (nobody answers, TLS). */
 bool srv_connect(const srv_peer *peer, srv_connection **out, hob_error *err) HOB_MUST_CHECK;
-void srv_disconnect(srv_connection *connection); /* NULL is fine */
-/* Another thread: every call that waits ends soon, and all later ones fail. */
+void srv_disconnect(srv_connection *connection); /* NULL is allowed */
+/* Called from another thread: every waiting call ends soon, and all later ones fail. */
 void srv_connection_cut(srv_connection *connection);
 
 typedef struct srv_ask {
 	const char *method, *target;
 	const char *headers; /* more header lines, each with CR LF; NULL */
-	bool keep;			 /* the connection is used again after this answer */
-	uint64_t body_size;	 /* of what srv_connection_put will send; ignored for GET and HEAD */
+	bool keep;			 /* keep the connection for another request */
+	uint64_t body_size;	 /* length of what srv_connection_put will send; ignored for GET and HEAD */
 	const char *type;	 /* of the body; NULL = application/json */
 } srv_ask;
 
-/* Sends the head, then the body in pieces; then waits for the head of the answer. Errors: IO. */
+/* Sends the head, then the body in pieces, then waits for the head of the answer. Errors: IO. */
 bool srv_connection_ask(srv_connection *connection, const srv_ask *ask, hob_error *err) HOB_MUST_CHECK;
 bool srv_connection_put(srv_connection *connection, const void *data, size_t size,
 						hob_error *err) HOB_MUST_CHECK;
 bool srv_connection_answer(srv_connection *connection, srv_answer *out, hob_error *err) HOB_MUST_CHECK;
-/* Some bytes of the body, at most `room`; 0 at its end, or when it was cut off (srv_connection_is_whole tells). */
+/* Reads at most `room` bytes of the body. 0 at its end, or if it is incomplete (see srv_connection_is_whole). */
 size_t srv_connection_read(srv_connection *connection, void *out, size_t room);
 bool srv_connection_is_whole(const srv_connection *connection);
 /* The answer was read to its end, and both sides keep the connection. */
 bool srv_connection_is_reusable(const srv_connection *connection);
-/* For what comes from now on. */
+/* The limits from now on. */
 void srv_connection_limit_silence(srv_connection *connection, uint32_t ms);
 
 #endif

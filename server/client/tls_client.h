@@ -10,14 +10,15 @@
 
 typedef struct srv_tls srv_tls;
 
-/* Where `--cacert FILE` goes: PEM certificates to trust instead of the system's; at first what HOB_CACERT says, or NULL. Called
- * once before other threads begin. */
+/* The file of `--cacert FILE`: PEM certificates to trust instead of the system's. Initially the value of HOB_CACERT, or NULL.
+ * Call it once, before other threads start. */
 const char **srv_tls_ca_file(void);
-/* Speaks TLS on a connected socket, which stays the caller's. host: the name or address that the certificate must be for.
- * Errors: IO (no TLS there, a chain that is not trusted, another name: with the remedy), USAGE (a bad file of certificates). */
+/* Starts TLS on a connected socket, which the caller still owns. host: the name or address that the certificate must be for.
+ * Errors: IO (no TLS there, a chain that is not trusted, another name; with the remedy), USAGE (an invalid file of
+ * certificates). */
 bool srv_tls_open(int fd, const char *host, const char *url, srv_tls **out, hob_error *err) HOB_MUST_CHECK;
 bool srv_tls_send(srv_tls *tls, const void *data, size_t size) HOB_MUST_CHECK;
 ssize_t srv_tls_recv(srv_tls *tls, void *data, size_t size); /* as recv */
-void srv_tls_close(srv_tls *tls);							 /* NULL is fine */
+void srv_tls_close(srv_tls *tls);							 /* NULL is allowed */
 
 #endif

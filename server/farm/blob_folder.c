@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A folder that all machines mount. What is written gets its name when it is whole. */
+/* A folder that all machines mount. A file gets its name when it is complete. */
 
 enum { PIECE = 256 << 10 };
 
@@ -65,7 +65,7 @@ static void path_of(const folder *f, const char *name, char out[2200])
 	snprintf(out, 2200, "%s/%s", f->path, name);
 }
 
-/* Of a folder that is not mounted nothing is missing: it is away. */
+/* If the folder is not mounted, blobs are not missing: the store is down. */
 static srv_farm_end missing(const folder *f, srv_farm_why *why)
 {
 	char blobs[2200];

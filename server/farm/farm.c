@@ -15,12 +15,12 @@ struct srv_farm {
 	uint32_t lease_s;
 	const srv_farm_module *sql_module;
 	const srv_farm_module *blob_module; /* NULL: the folder */
-	void *keeper;						/* its thread alone */
-	uint64_t listening;					/* the keeper's session that was told what to listen to */
+	void *keeper;						/* used only by its thread */
+	uint64_t listening;					/* the session of the keeper that has its LISTENs */
 	atomic_bool cut;
-	pthread_mutex_t lock; /* of `main`, one statement long */
+	pthread_mutex_t lock; /* of `main`, for the time of one statement */
 	void *main;
-	uint64_t checked; /* the session that was seen to have this schema */
+	uint64_t checked; /* the last session with this schema */
 	uint32_t failures;
 };
 
@@ -176,7 +176,7 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	srv_farm_end end = sql->run(f->main, "select version, oldest from hob_farm", NULL, 0, SRV_FARM_RUN_MS,
 								on_versions, &v, why);
 	if (end == SRV_FARM_REFUSED)
-		return SRV_FARM_BARRED; /* tried again now and then */
+		return SRV_FARM_BARRED; /* tried again from time to time */
 	if (end != SRV_FARM_OK)
 		return end;
 	if (v.oldest > SRV_FARM_SCHEMA || v.version < SRV_FARM_SCHEMA) {
@@ -192,7 +192,7 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	return SRV_FARM_OK;
 }
 
-/* Requests that waited behind a failure fail as well: their deadlines do not add up. */
+/* Requests that waited behind a failure fail too, so that their deadlines do not add up. */
 static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
 							int count, srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {
@@ -268,7 +268,8 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		hob_buf_put(user, values[0], sizes[0]);
 }
 
-/* The newest few of each lookup; together no more than fits. A text that does not begin as a record of its row is ignored. */
+/* The newest few records of each lookup, in total no more than fits. A text that does not begin as a record of its row is
+ * ignored. */
 srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The module stays loaded: its library may have made threads or exit handlers of its own. */
+/* The module stays loaded: its library may have started threads or registered exit handlers. */
 static const srv_farm_module *load(const char *path, hob_error *err)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

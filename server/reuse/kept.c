@@ -48,7 +48,7 @@ bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, h
 	return true;
 }
 
-/* The leading ".." parts of a kept path; *only: it has no others, and so stands for all that is above the root. */
+/* The leading ".." parts of a kept path. *only: there are no other parts, so it stands for everything above the root. */
 static size_t count_ups(hob_str path, bool *only)
 {
 	size_t ups = 0;

@@ -36,7 +36,7 @@ static size_t home(const digest_map *map, const void *digest)
 	return (size_t)hob_load_u64(digest) & (map->capacity - 1);
 }
 
-/* The slot of `digest`, or the free one where it would go. */
+/* The slot of `digest`, or the free slot where it would go. */
 static size_t seek(const digest_map *map, const hob_sha256 *digest)
 {
 	size_t i = home(map, digest);
@@ -110,7 +110,7 @@ bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest)
 	size_t mask = map->capacity - 1, hole = seek(map, digest);
 	if (!map->taken[hole])
 		return false;
-	/* Later entries of the run move up when their home does not lie between the hole and them. */
+	/* Move later entries of the run up, unless their home slot lies between the hole and them. */
 	for (size_t i = (hole + 1) & mask; map->taken[i]; i = (i + 1) & mask) {
 		size_t from_home = (i - home(map, slot(map, i))) & mask;
 		if (from_home >= ((i - hole) & mask)) {

@@ -1,7 +1,7 @@
 /* digest_map.h - a hash table from SHA-256 digests to values of one fixed size.
  *
  * Open addressing with linear probing; a digest is its own hash. Values move when the table grows or something
- * is removed: a pointer is good until the next put or remove. Lookup about 60 ns at 100,000 entries. */
+ * is removed: a pointer is valid until the next put or remove. Lookup about 60 ns at 100,000 entries. */
 #ifndef SRV_DIGEST_MAP_H
 #define SRV_DIGEST_MAP_H
 
@@ -14,15 +14,15 @@ typedef struct digest_map {
 } digest_map;
 
 void srv_digest_map_init(digest_map *map, size_t value_size);
-void srv_digest_map_release(digest_map *map); /* {0} is fine */
+void srv_digest_map_release(digest_map *map); /* {0} is allowed */
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest);
-/* The value of `digest`, zeroed when it is new; NULL when memory is short. */
+/* The value of `digest`, zeroed if it is new; NULL if there is no memory. */
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
-/* Room as of a map with this `capacity`, whose entries put in its own order then lie one behind the other. */
+/* Makes room as in a map with this `capacity`. Entries that are put in that map's order then lie one after the other. */
 bool srv_digest_map_reserve(digest_map *map, size_t capacity);
 bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest);
 void srv_digest_map_clear(digest_map *map);
-/* Walks all entries in no particular order: *at begins as 0; NULL at the end. */
+/* Iterates over all entries in no particular order. *at starts as 0. NULL at the end. */
 void *srv_digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest);
 
 #endif

@@ -222,7 +222,7 @@ static bool append(srv_packs *packs, const pack_head *head, const uint8_t *data,
 	if (!write_at(file->fd, record, room, file->size)) {
 		int code = errno;
 		if (ftruncate(file->fd, (off_t)file->size) != 0)
-			file->size = SRV_PACK_BYTES_MAX; /* what is left of it ends the pack */
+			file->size = SRV_PACK_BYTES_MAX; /* the rest of the file is the tail of the pack */
 		errno = code;
 		return false;
 	}
@@ -285,7 +285,7 @@ srv_pack_answer srv_packs_read(srv_packs *packs, srv_pack_place place, uint32_t 
 
 /* ---- scan */
 
-/* The first head at or behind `at`; `size` when there is none. */
+/* The first head at or after `at`; `size` if there is none. */
 static uint64_t next_head(const uint8_t *data, uint64_t size, uint64_t at, pack_head *out)
 {
 	for (; at + SRV_PACK_HEAD <= size; at += 8) {
@@ -298,7 +298,7 @@ static uint64_t next_head(const uint8_t *data, uint64_t size, uint64_t at, pack_
 
 typedef struct scan_end {
 	bool more;
-	uint64_t end; /* behind the last whole record */
+	uint64_t end; /* after the last complete record */
 } scan_end;
 
 static scan_end scan_data(uint32_t number, const uint8_t *data, uint64_t size,
@@ -355,7 +355,7 @@ bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 	return ok;
 }
 
-/* ---- room that can be had again */
+/* ---- space to reuse */
 
 void srv_packs_want_none(srv_packs *packs)
 {

@@ -109,7 +109,7 @@ static void put_outputs(hob_buf *out, const srv_recipe *recipe, bool extra)
 	free(outputs);
 }
 
-/* What is the same wherever it is cooked. */
+/* The part that is the same on every machine. */
 static void put_result(hob_buf *out, const srv_recipe *recipe)
 {
 	hob_buf_put_str(out, HOB_STR("{\"hob_result\":1,\"key\":"));
@@ -158,7 +158,7 @@ bool srv_record_same(const srv_recipe *a, const srv_recipe *b)
 	return same;
 }
 
-/* ---- reading: what is wrong here, or prints as something else, is refused */
+/* ---- reading: refuses what is invalid, or would be printed differently */
 
 typedef struct cursor {
 	const char *begin, *at, *end;
@@ -230,7 +230,7 @@ static int read_hex(cursor *c)
 	return high * 16 + low;
 }
 
-/* Never longer than its text. */
+/* Never longer than the text. */
 static hob_str read_text(cursor *c)
 {
 	bool hex = take(c, "{\"hex\":\"");
@@ -357,7 +357,7 @@ static void *make_items(cursor *c, uint32_t count, size_t size)
 	return items;
 }
 
-/* Quotes in texts are escaped, so that no item is missed. */
+/* Quotes inside texts are escaped, so this finds every item. */
 static uint32_t most_items(const cursor *c, const char *begin)
 {
 	uint32_t count = 0;

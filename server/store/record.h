@@ -21,15 +21,15 @@
 
 #include "store.h"
 
-/* Appends the record. The order of deps and outputs in `recipe` does not matter. The only failure is memory, which the buffer
- * remembers. */
+/* Appends the record. The order of deps and outputs in `recipe` does not matter. It can only run out of memory, which the
+ * buffer remembers. */
 void srv_record_print(const srv_recipe *recipe, hob_buf *out);
-/* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. What *out points to is in
- * `arena`. That key, lookup and source belong together is the caller's question (srv_kept_key). */
+/* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. *out points into `arena`.
+ * The caller must check that key, lookup and source belong together (srv_kept_key). */
 bool srv_record_parse(hob_str text, hob_arena *arena, srv_recipe *out, hob_error *err) HOB_MUST_CHECK;
-/* Whether two cooks made the same, whatever `run` says. */
+/* Whether two cooks had the same result, without comparing `run`. */
 bool srv_record_same(const srv_recipe *a, const srv_recipe *b);
-/* An output that may differ from run to run, or is derived later, so that it is no part of the result. */
+/* An output that can differ from run to run, or that is derived later: it is not part of the result. */
 bool srv_record_is_extra(hob_str output);
 
 #endif

@@ -1,5 +1,6 @@
-/* record_dictionary.h - what the records of most cooks share, for zstd: a record without its digests and numbers. Never edited: what
- * is kept was compressed with it. Another one is another kind of record (PACK_RECORD in store_internal.h). */
+/* record_dictionary.h - what the records of most cooks have in common, for zstd: a record without digests and numbers. Never
+ * edit it: kept records were compressed with it. A new dictionary needs a new kind of record (PACK_RECORD in
+ * store_internal.h). */
 #ifndef SRV_RECORD_DICTIONARY_H
 #define SRV_RECORD_DICTIONARY_H
 

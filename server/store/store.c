@@ -110,7 +110,7 @@ void srv_store_mark_damaged(srv_store *store)
 	if (store->guest)
 		return;
 	if (store->writer) {
-		/* What a reader meets while the index is exchanged says nothing about the new one. */
+		/* Errors of readers while the index is replaced say nothing about the new index. */
 		if (store->generation == atomic_load(&store->writer->generation))
 			atomic_store(&store->writer->seen_damage, true);
 		return;
@@ -165,8 +165,8 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	return fd;
 }
 
-/* A daemon that was killed while it started a process leaves a copy of its descriptors, lock included, in that process until
- * its exec: an immediate restart must not be refused for that. */
+/* If a daemon is killed while it starts a process, that process has a copy of its descriptors, lock included, until its exec.
+ * An immediate restart must not fail because of that. */
 static bool take_lock(int fd)
 {
 	enum { TRIES = 100 };

@@ -23,7 +23,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
 }
 
-/* Whatever writes into a file moves this, and nothing sets it back. */
+/* Every write to a file changes this time, and nothing can set it back. */
 static int64_t change_ns(const struct stat *info)
 {
 	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
@@ -70,15 +70,15 @@ void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
-/* Even where a folder took the name. */
+/* Works even if a folder has the name. */
 static bool clear_name(srv_store *store, const char *name)
 {
 	return unlinkat(store->blobs_fd, name, 0) == 0 ||
 		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
 }
 
-/* Removes a blob that proved wrong. seen is the file that was looked at: when the name stands for another one by now, or
- * is in order again, nothing happens. NULL: the name was missing or had the wrong size. */
+/* Removes a blob that is wrong. seen: the file that was checked. If the name now belongs to another file, or is valid again,
+ * nothing happens. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
 {
 	char name[STORE_BLOB_NAME];
@@ -140,7 +140,7 @@ int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[LI
 	return srv_store_temporary(store, temporary);
 }
 
-/* Gives the finished file its name, replacing what may stand there: the bytes in hand are right by construction. */
+/* Gives the finished file its name and replaces any file there: these bytes are known to be right. */
 static bool give_name(srv_store *store, int fd, const char *temporary, bool named, const char *name)
 {
 	if (named)

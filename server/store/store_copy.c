@@ -1,4 +1,4 @@
-/* The record of each cook, compressed, in packs. One that power loss cut or tore is refused by its check. */
+/* The record of each cook, compressed, in packs. A record that a power cut truncated or damaged fails its check. */
 #include "record.h"
 #include "record_dictionary.h"
 #include "store_internal.h"
@@ -14,7 +14,7 @@
 
 enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20, LEVEL = 1, DEAD_MIN = 256 };
 
-/* ---- text and bytes: a fifth of a record is the same in all, and hexadecimal digits are half air */
+/* ---- text and bytes: a fifth of every record is the same, and hexadecimal digits waste half their space */
 
 static bool shrink(const hob_buf *text, hob_buf *out)
 {
@@ -49,7 +49,7 @@ static bool grow(const uint8_t *bytes, size_t size, bool plain, hob_arena *arena
 	return text && got == full;
 }
 
-/* ---- where each lies; record_lock is held */
+/* ---- where each record is; record_lock is held */
 
 static void forget_places(srv_store *store)
 {
@@ -66,7 +66,7 @@ void srv_store_copies_forget(srv_store *store)
 
 /* ---- writing */
 
-/* Of an earlier version, which kept each in a file of its own. */
+/* From an earlier version, which kept each record in a file of its own. */
 static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -174,7 +174,7 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 	hob_arena_release(&arena);
 }
 
-/* True when it belongs to a cook whose outputs are here; *ok: the index could be written. */
+/* True if it belongs to a cook whose outputs are here. *ok: the index was written. */
 static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok, hob_error *err)
 {
 	srv_recipe recipe;
@@ -188,7 +188,7 @@ static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok
 	return true;
 }
 
-/* False only when the index cannot be written. */
+/* False only if the index cannot be written. */
 static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_error *err)
 {
 	hob_arena arena;
@@ -246,7 +246,7 @@ bool srv_store_copies_read(srv_store *store, hob_error *err)
 	return ok;
 }
 
-/* ---- room that can be had again */
+/* ---- space to reuse */
 
 static bool is_held(srv_store *store, const hob_sha256 *key)
 {
@@ -255,7 +255,7 @@ static bool is_held(srv_store *store, const hob_sha256 *key)
 	return !srv_store_has_recipe(store, key, &known, &ignored) || known;
 }
 
-/* Appends the records of one pack that still count, and retires it. */
+/* Appends the records of one pack that are still needed, and retires the pack. */
 static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, size_t count)
 {
 	bool ok = true;

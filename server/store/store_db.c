@@ -31,8 +31,8 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 						"with --cache");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	/* All SQL is written down in the source and tested: a name it does not find, or a rule that a row breaks, means that the
-	 * file is not what was written. */
+	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is not the one that was
+	 * written. */
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
@@ -151,7 +151,7 @@ static bool quick_check(sqlite3 *db, hob_error *err)
 	return ok;
 }
 
-/* Decides by the header alone, before SQLite may touch the file. */
+/* Decides by the header alone, before SQLite can change the file. */
 static bool peek(srv_store *store, bool known_folder, hob_error *err)
 {
 	int fd = openat(store->dir_fd, "index.db", O_RDONLY | O_CLOEXEC);
@@ -211,7 +211,7 @@ static bool pragmas(srv_store *store, hob_error *err)
 		"PRAGMA secure_delete = OFF;"
 		"PRAGMA temp_store = MEMORY;"
 		"PRAGMA cache_size = -8192;"
-		/* Folding is srv_store_sync's work, off the loop; this only bounds the WAL's size. */
+		/* srv_store_sync folds the log, outside the loop; this only limits the size of the WAL. */
 		"PRAGMA wal_autocheckpoint = 16384;";
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -304,8 +304,8 @@ bool srv_store_db_fold(srv_store *store, hob_error *err)
 	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);
-	/* The first commit after the whole log was folded restarts it and waits until its head is on the disk: better this
-	 * thread than a save. When the loop is writing, it has done so already. */
+	/* The first commit after the whole log was folded restarts the log, and waits until its head is on disk. This thread
+	 * should wait for that, not a save. If the loop is writing, it has already done so. */
 	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
@@ -346,7 +346,7 @@ bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_err
 	if (!*ok)
 		srv_store_fail_db(store, err);
 	srv_store_end(statement);
-	/* A full disk or a failed write makes SQLite roll back by itself, and earlier rows are gone with it. */
+	/* When the disk is full or a write fails, SQLite rolls back by itself, and earlier rows of the transaction are lost. */
 	if (!*ok && store->writing && sqlite3_get_autocommit(store->db)) {
 		store->writing = false;
 		store->rows_lost = true;
@@ -459,7 +459,7 @@ void srv_store_read_begin(srv_store *store)
 
 void srv_store_read_end(srv_store *store)
 {
-	/* What stays mapped would count as this process's memory for as long as it lives. */
+	/* Mapped pages would count as memory of this process for as long as it runs. */
 	bool mapped = store->start.data;
 	srv_store_start_close(store);
 	if (!mapped && !store->writing && store->db)

@@ -49,7 +49,7 @@ static bool read_number(srv_store *store, store_statement which, uint64_t *out, 
 	return ok;
 }
 
-/* A new index over the blobs and recipe copies that are there. Whatever took the old index may have met the blobs. */
+/* A new index from the existing blobs and copies of recipes. Whatever destroyed the old index may also have damaged the blobs. */
 static bool fill_from_folder(srv_store *store, hob_error *err)
 {
 	return srv_store_mark(store, err) && srv_store_blobs_sweep(store, true, err) &&
@@ -78,7 +78,7 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 	*refilled = false;
 	if (stop == STOP_DAMAGED)
 		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
-	/* The marker of this boot that is there already serves on. */
+	/* The marker that this boot already made is still valid. */
 	atomic_store(&store->marked, stop == STOP_KILLED);
 	if (!srv_store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
 		return false;
@@ -142,7 +142,7 @@ bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *r
 	return false;
 }
 
-/* ---- damage met later, while the table of blobs and the parts are in memory */
+/* ---- damage found later, while the table of blobs and the parts are in memory */
 
 bool srv_store_is_damaged(const srv_store *store)
 {
@@ -167,7 +167,7 @@ static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_err
 	return srv_store_run_sql(store, sql, err);
 }
 
-/* An index that could not be finished is no loss that anybody could look into. */
+/* An unfinished index has nothing that anybody could examine. */
 static bool make_room(srv_store *store, hob_error *err)
 {
 	if (!store->rebuilding)

@@ -37,11 +37,11 @@ typedef enum store_statement {
 typedef struct blob_entry {
 	uint64_t size;
 	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
-	bool awaited;					/* put in this process, and no row names it yet */
+	bool awaited;					/* put by this process, and no row names it yet */
 	bool suspect;
 	srv_pack_place place; /* pack 0: a file of its own */
 	int64_t
-		right_ns; /* change time of the file when its bytes were known to be right; 0: not looked at in this process */
+		right_ns; /* change time of the file when its bytes were last checked; 0: not checked by this process */
 } blob_entry;
 
 typedef struct record_place {
@@ -54,7 +54,7 @@ typedef struct part_entry {
 	uint32_t used_at_s, saved_at_s;
 } part_entry;
 
-/* index.start while it stands for the index; data is NULL when it does not. */
+/* index.start while it matches the index; data is NULL otherwise. */
 typedef struct store_start {
 	uint8_t *data; /* of mmap */
 	size_t size, at;
@@ -69,16 +69,16 @@ struct srv_store {
 	srv_packs packs, records; /* of packs_fd and of recipes_fd */
 
 	sqlite3 *db;
-	uint64_t db_inode; /* of index.db as it was opened; 0 = not known */
+	uint64_t db_inode; /* of index.db when it was opened; 0 = unknown */
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
 	bool index_wrong; /* SQLite found damage: see srv_store_mark_damaged */
-	bool rebuilding;  /* srv_store_rebuild began and did not come to its end; db may be NULL */
+	bool rebuilding;  /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
 	store_start start;
-	bool start_kept; /* index.start is as a close would write it, unless `marked` */
+	bool start_kept; /* index.start is what a close would write, unless `marked` */
 
 	pthread_mutex_t mark_lock;
 	atomic_bool marked;
@@ -94,9 +94,9 @@ struct srv_store {
 	uint32_t damaged_waiting, damaged_room;
 
 	pthread_mutex_t record_lock;
-	digest_map record_places; /* record_place; when `records_read` */
+	digest_map record_places; /* record_place; valid if `records_read` */
 	bool records_read;
-	uint64_t records_dead; /* about: replaced or deleted since the start */
+	uint64_t records_dead; /* approximate number replaced or deleted since the start */
 
 	pthread_mutex_t part_lock;
 	digest_map parts; /* part_entry */
@@ -104,13 +104,13 @@ struct srv_store {
 
 	uint32_t swept_at_s, evict_from_s;
 
-	bool guest; /* another process has the cache: see guest.h */
+	bool guest; /* another process owns the cache: see guest.h */
 
-	/* Of a store that is read beside the loop, see reader.h */
-	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild has one in the making */
+	/* Of a store that is read outside the loop, see reader.h */
+	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
 	/* and of a reader */
-	srv_store *writer; /* NULL: this is no reader */
+	srv_store *writer; /* NULL: not a reader */
 	bool reading;
 	int64_t deadline_ms; /* of the monotonic clock */
 
@@ -119,14 +119,14 @@ struct srv_store {
 };
 
 uint32_t srv_store_now_s(srv_store *store);
-srv_store *srv_store_blank(const srv_store_options *options); /* nothing is open; NULL without memory */
+srv_store *srv_store_blank(const srv_store_options *options); /* opens nothing; NULL without memory */
 void srv_store_free(srv_store *store);						  /* closes what is open; writes nothing */
 
 /* ---- folder ---- */
 
-/* Writes the marker of a stop that is not clean yet, before the first change. Any thread; later calls are free. */
+/* Writes the marker of an unclean stop, before the first change. Any thread; later calls cost nothing. */
 bool srv_store_mark(srv_store *store, hob_error *err);
-/* The next open rebuilds the index, whatever a quick check would say. */
+/* Makes the next open rebuild the index, whatever a quick check finds. */
 void srv_store_mark_damaged(srv_store *store);
 bool srv_store_make_folders(const char *path, hob_error *err); /* with those above */
 /* hob_fail with the meaning of errno: DISK_FULL or IO. */
@@ -136,27 +136,27 @@ bool srv_store_write_all(int fd, const void *data, size_t size);
 int srv_store_temporary(srv_store *store, char name[32]);
 /* Of packs_fd and recipes_fd, which are open. */
 bool srv_store_open_packs(srv_store *store, hob_error *err);
-/* "ab/cdef.." of a blob. */
+/* "ab/cdef.." for a blob. */
 enum { STORE_BLOB_NAME = 66 };
 void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 
 /* ---- index ---- */
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
-/* Opens index.db and reads what is kept in memory; a damaged one is moved aside and rebuilt in a new epoch. known: there
- * were blobs before. */
+/* Opens index.db and reads what is kept in memory. Moves a damaged index aside and rebuilds it in a new epoch. known: blobs
+ * existed before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
 /* ---- database ---- */
 
-/* Opens index.db and brings it to the newest step. known_folder: blobs/ was there already, so a foreign file is damage.
- * check: run quick_check first. *is_new: it was empty. After a failure srv_store_db_close is still due. */
+/* Opens index.db and brings it to the newest step. known_folder: blobs/ already existed, so a file that is not Hob's is
+ * damage. check: runs quick_check first. *is_new: it was empty. Call srv_store_db_close even after a failure. */
 bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
-/* The same file on a connection that cannot write. */
+/* Opens the same file on a connection that cannot write. */
 bool srv_store_db_open_to_read(srv_store *store, hob_error *err);
 void srv_store_db_close(srv_store *store);
 bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err);
-/* Moves what was committed from the WAL into the file, on a connection of its own, unless somebody is in the way. Any thread. */
+/* Moves committed pages from the WAL into the file, on a connection of its own, unless another one is busy. Any thread. */
 bool srv_store_db_fold(srv_store *store, hob_error *err);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
 bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
@@ -165,7 +165,7 @@ int srv_store_db_steps(const char *script);
 /* A statement ready to bind; srv_store_write begins a transaction when none is open. NULL on failure. */
 sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error *err);
 sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err);
-/* True while there are rows. When it ends the statement is reset; *ok tells whether it ended well. */
+/* True while there are rows. At the end, the statement is reset, and *ok is false if there was an error. */
 bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
 bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
 void srv_store_end(sqlite3_stmt *statement);
@@ -182,43 +182,44 @@ hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);
 /* ---- blobs ---- */
 
 enum { STORE_TEMPORARY = 32 };
-/* A file for the blob `name`, without a name where the file system can do that; else *named, and `temporary` in tmp/. */
+/* A file for the blob `name`: without a name if the file system supports that, otherwise *named, and `temporary` in tmp/. */
 int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
-/* Gives such a file, which holds exactly the bytes of `digest`, its name and its place in the table. */
+/* Gives such a file its name and its place in the table. It must hold exactly the bytes of `digest`. */
 bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
 					   const hob_sha256 *digest, uint64_t size, hob_error *err);
 bool srv_store_blobs_load(srv_store *store, hob_error *err);
-/* Makes the table agree with the folder after an unclean stop; new ones are marked `suspect`. */
+/* Makes the table match the folder after an unclean stop; new blobs are marked `suspect`. */
 bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err);
-/* Forgets those whose file is not there; how many. */
+/* Removes blobs without a file from the table; returns how many. */
 size_t srv_store_blobs_forget(srv_store *store);
-/* Rows of changed blobs, within the open transaction. The set moves to *taken; give it back on failure. */
+/* Writes rows of changed blobs in the open transaction. The set moves to *taken; give it back on failure. */
 bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
-/* Blobs used since their row was written join the changed ones. */
+/* Adds the blobs that were used since their row was written to the changed ones. */
 void srv_store_blobs_note_use(srv_store *store);
 void srv_store_blobs_unsave(srv_store *store, digest_map *taken);
 void srv_store_blobs_unsave_all(srv_store *store);
-/* Says that a row names these blobs from now on: NOT_FOUND when one is not there. */
+/* Notes that a row names these blobs from now on. NOT_FOUND if one does not exist. */
 bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
 						  hob_error *err);
-/* Removes a blob that nothing names, unless it was put meanwhile. Returns its size, 0 when it stayed. */
+/* Removes a blob that nothing names, unless it was put again meanwhile. Returns its size, or 0 if it stayed. */
 uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
-/* What was used in the last minute is never evicted: a cook may just have found its blob in the store. A blob that was put
- * waits ten minutes for its row. A clock that was set back counts as no time. */
+/* A blob that was used in the last minute is never evicted: a cook may just have found it. A new blob waits ten minutes for
+ * its row. If the clock was set back, no time has passed. */
 bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- packed blobs: store_pack.c ---- */
 
 /* PACK_PLAIN_RECORD: compressed without a dictionary. */
 enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_RECORD = 3 };
-/* The table, with blob_lock held: `size` bytes were made known, or grew; one is forgotten; one proved wrong. */
+/* Updates the table, with blob_lock held: a blob of `size` bytes is known, or larger than before; it is forgotten; it is
+ * damaged. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
 void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest);
-/* True when the blob is there and right; it counts as used and awaited. */
+/* True if the blob exists and is right. It then counts as used and as waiting for its row. */
 bool srv_store_table_has(srv_store *store, const hob_sha256 *digest);
-/* Stores bytes, at most pack_max, that are known to be `digest`. */
+/* Stores at most pack_max bytes that are known to be `digest`. */
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err);
 typedef enum pack_state { PACK_RIGHT, PACK_WRONG, PACK_UNREADABLE } pack_state;
 /* Reads and hashes. bytes: of malloc, may be NULL. */
@@ -226,45 +227,45 @@ pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const
 							   uint8_t **bytes);
 /* A descriptor that holds exactly its bytes; -1 as srv_blob_open. */
 int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry);
-/* Forgets it as damaged, unless it is kept elsewhere by now. */
+/* Forgets it as damaged, unless there is another copy by now. */
 void srv_store_pack_drop(srv_store *store, const hob_sha256 *digest, srv_pack_place place);
-/* With blob_lock held: everything in the packs into the table, unless it has a file, and into `there`. */
+/* With blob_lock held: adds everything in the packs to the table, unless it has a file, and to `there`. */
 bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there);
-/* Appends what is wanted of one pack that is mostly not, so that it can go. Loop thread. */
+/* Appends the needed data of a pack that is mostly unused, so that the pack can be removed. Loop thread. */
 void srv_store_packs_shrink(srv_store *store);
 
 /* ---- copies of recipes ---- */
 
 bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
-/* Rewrites those that the index holds when most are replaced or deleted. Loop thread. */
+/* Rewrites the copies that the index still has, if most are replaced or deleted. Loop thread. */
 void srv_store_copies_shrink(srv_store *store);
-/* Where each lies is read again when it is asked for. */
+/* The place of each is read again when it is needed. */
 void srv_store_copies_forget(srv_store *store);
-/* Reads every copy whose outputs are all there into the index; copies that are not whole are deleted. */
+/* Reads every copy whose outputs all exist into the index, and deletes incomplete copies. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);
 
 bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
 bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
-/* Times of use are written with an hour's precision, when there is time for it: at close and after eviction. */
+/* Times of use are written to the hour, when there is time: at close and after eviction. */
 enum { STORE_USE_STEP_S = 3600 };
 bool srv_store_usage_save(srv_store *store, hob_error *err);
 bool srv_store_parts_load(srv_store *store, hob_error *err);
-/* Writes the rows of all whose blob is there. */
+/* Writes the rows of all parts whose blob exists. */
 bool srv_store_parts_save(srv_store *store, hob_error *err);
 
 /* ---- index.start: store_start.c ----
  *
- * What a start reads of the index, written at a clean stop one row after the other. It counts only after a clean stop, for the
- * very index.db that was left then (inode, size, times) and when its hash is right; in every other case SQLite is asked. */
+ * The rows that a start needs, copied from the index at a clean stop. The copy is used only after a clean stop, for exactly
+ * the index.db of that stop (inode, size, times), and if its hash is right. Otherwise SQLite is read. */
 
-/* Close: the rows, from memory and SQLite; then, when index.db is closed, the file. A file that cannot be written, or would
- * leave the disk nearly full, does not count. */
+/* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file. A file that cannot be written,
+ * or would nearly fill the disk, is left out. */
 bool srv_store_start_collect(srv_store *store, hob_buf *out);
 void srv_store_start_write(srv_store *store, const hob_buf *rows);
-/* The index is about to differ from it. */
+/* Call it before the index changes. */
 void srv_store_start_drop(srv_store *store);
-/* Open: maps the file; false when it does not count. Then blobs, parts and numbers. */
+/* At open: maps the file; false if it cannot be used. Then come blobs, parts and numbers. */
 bool srv_store_start_open(srv_store *store);
 bool srv_store_start_read(srv_store *store, hob_error *err);
 void srv_store_start_close(srv_store *store);

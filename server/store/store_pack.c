@@ -107,7 +107,7 @@ static bool sweep_record(void *user, const srv_pack_record *record)
 	blob_entry *entry = srv_digest_map_find(&s->store->blobs, &record->name);
 	if (!srv_digest_map_put(s->there, &record->name, &fresh))
 		return false;
-	/* The last record of a name counts; of one with a file, the file. */
+	/* The last record of a name is valid; if there is a file as well, the file. */
 	bool moved = entry && (fresh || entry->place.pack > 0) && !is_at(entry, record->place);
 	if (entry && !moved)
 		return true;
@@ -124,7 +124,7 @@ bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there)
 	return srv_packs_scan(&store->packs, 0, true, sweep_record, &s);
 }
 
-/* ---- room that can be had again */
+/* ---- space to reuse */
 
 typedef struct wanted_list {
 	srv_store *store;
@@ -159,7 +159,7 @@ static bool move_record(srv_store *store, const srv_pack_record *record, uint8_t
 	return true;
 }
 
-/* The emptiest of the full packs, if less than half of it is wanted. */
+/* The full pack with the least needed data, if less than half of it is needed. */
 static uint32_t find_sparse(srv_store *store)
 {
 	srv_packs_want_none(&store->packs);
@@ -186,7 +186,7 @@ void srv_store_packs_shrink(srv_store *store)
 	bool ok = srv_packs_scan(&store->packs, pack, false, list_wanted, &list);
 	for (size_t i = 0; i < list.count && ok; i++)
 		ok = list.items[i].size <= SRV_PACK_BYTES_MAX && move_record(store, &list.items[i], data);
-	/* It goes when what was moved is durable: see srv_store_sync. */
+	/* It can be removed when the moved data is durable: see srv_store_sync. */
 	if (ok)
 		srv_packs_retire(&store->packs, pack);
 	pthread_mutex_unlock(&store->blob_lock);

@@ -174,7 +174,7 @@ static bool copy_recipe(hob_arena *arena, sqlite3_stmt *row, srv_recipe *out)
 		   copy_str(arena, row, 6, &out->stats) && copy_str(arena, row, 7, &out->error);
 }
 
-/* Room for one more in an array of the arena; the old array stays behind in it. */
+/* Makes room for one more in an array of the arena; the old array stays in the arena. */
 static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size)
 {
 	if (items && (count & (count - 1)) != 0)
@@ -235,7 +235,7 @@ static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s
 		*when = srv_store_now_s(store);
 }
 
-/* Rows that lost some of theirs are not what was written. -1: of before the counts were. */
+/* A recipe that lost some of its rows is not the one that was written. -1: from before the counts existed. */
 static bool is_whole(srv_store *store, sqlite3_stmt *row, int counts, const srv_recipe *recipe,
 					 hob_error *err)
 {
@@ -318,7 +318,7 @@ static bool next_part(srv_store *store, part_rows *parts, hob_error *err)
 	return ok;
 }
 
-/* Rows of a recipe that is not there are passed over: all three tables come in order of its id. */
+/* Rows without a recipe are skipped: all three tables are in the order of its id. */
 static bool skip_to(srv_store *store, part_rows *parts, uint64_t id, hob_error *err)
 {
 	while (parts->there && (int64_t)parts->id < (int64_t)id)

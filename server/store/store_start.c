@@ -8,15 +8,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The file: this head, then blobs, parts, files, recipes and assets, each a row as below and then its texts. It is read by the
- * program and the machine that wrote it, or not at all. */
+/* The file: this head, then blobs, parts, files, recipes and assets; each is a row as below, followed by its texts. Only the
+ * program and the machine that wrote it can read it. */
 enum { START_FORMAT = 3 };
 static const char file_name[] = "index.start";
 
 typedef struct start_head {
 	char magic[8];
 	uint32_t format, schema;
-	srv_stat index; /* index.db as it was left */
+	srv_stat index; /* index.db when it was closed */
 	uint64_t size, hash[2];
 	uint64_t last_job, last_rev, recipe_count;
 	uint64_t blob_capacity, blobs, parts, files, recipes, assets;
@@ -53,7 +53,7 @@ typedef struct start_recipe {
 	hob_sha256 key, lookup, source;
 	uint64_t cook_ns, peak_bytes;
 	int64_t cooked_at_ms;
-	uint64_t ingredients_at; /* in the file: many have the same */
+	uint64_t ingredients_at; /* in the file: many recipes have the same */
 	uint32_t file_name, ingredients, stats, error;
 	uint32_t warnings, deps, outputs, whole;
 } start_recipe;
@@ -75,7 +75,7 @@ typedef struct writer {
 	srv_store *store;
 	hob_buf out, assets;
 	start_head head;
-	digest_map wanted; /* of the recipes that assets name: uint64_t, where they are in `out`; 0: not there */
+	digest_map wanted; /* of the recipes that assets name: uint64_t, their place in `out`; 0: missing */
 	size_t ingredients_at, ingredients_end; /* the newest in `out` */
 } writer;
 
@@ -200,7 +200,7 @@ static uint64_t place_of(const writer *w, const hob_sha256 *key)
 	return place ? *place : 0;
 }
 
-/* Behind the recipes, since they say where those are. */
+/* After the recipes, because assets store the places of recipes. */
 static void put_collected_assets(writer *w)
 {
 	for (size_t at = 0; at < w->assets.size && !w->assets.failed;) {
@@ -259,7 +259,7 @@ static bool stat_index(srv_store *store, srv_stat *out)
 	return true;
 }
 
-/* Over the head, its own field zero, and the rest. */
+/* Over the head, with this field zero, and the rest. */
 static void hash_of(const start_head *head, const uint8_t *data, size_t size, uint64_t out[2])
 {
 	uint64_t parts[4];
@@ -340,7 +340,7 @@ static start_head head_of(const store_start *start)
 	return head;
 }
 
-/* The bytes are what was written, so running over their end is a fault of this file. */
+/* The bytes are those that were written, so reading past their end is a bug in this file. */
 static const uint8_t *take(store_start *start, size_t size)
 {
 	assert(size <= start->size - start->at);

@@ -7,7 +7,7 @@
 
 enum { EVICT_PAUSE_S = 30 };
 
-/* Something that may go: a recipe with its outputs, or a part. */
+/* Something that can be evicted: a recipe with its outputs, or a part. */
 typedef struct candidate {
 	hob_sha256 key;
 	int64_t recipe; /* row id; 0 for a part */
@@ -18,7 +18,7 @@ typedef struct candidate {
 
 typedef struct name_count {
 	uint32_t recipes, parts; /* rows that name the blob */
-	size_t passed; /* parts whose turn came while recipes named it: index + 1 of the last, 0 = none */
+	size_t passed; /* parts that were tried while recipes named it: index + 1 of the last, 0 = none */
 } name_count;
 
 typedef struct trimmer {
@@ -26,12 +26,12 @@ typedef struct trimmer {
 	digest_map names; /* name_count */
 	candidate *items;
 	uint32_t count, room;
-	digest_map loose;	/* blobs that lost their last name */
-	digest_map evicted; /* recipes whose copies go as well */
+	digest_map loose;	/* blobs that nothing names any more */
+	digest_map evicted; /* recipes whose copies are deleted as well */
 	uint64_t loose_bytes;
 	uint32_t now;
 	hob_error err;
-	bool ok, dry; /* dry: counts what would be loose, deletes nothing */
+	bool ok, dry; /* dry: counts what could be deleted, deletes nothing */
 } trimmer;
 
 void srv_store_limit(srv_store *store, uint64_t max_bytes)
@@ -135,8 +135,8 @@ static bool collect_recipes(trimmer *t)
 	return ok;
 }
 
-/* Counts the names that recipes give; a recipe is as fresh as the output of it that was opened last. Both lists are
- * in the order of recipe ids. */
+/* Counts the names in recipes. A recipe counts as used when any of its outputs was opened last. Both lists are in the order of
+ * recipe ids. */
 static bool collect_outputs(trimmer *t)
 {
 	sqlite3_stmt *rows = srv_store_read(t->store, SQL_OUTPUT_BLOBS, &t->err);
@@ -204,7 +204,7 @@ static bool evict_part(trimmer *t, const candidate *item)
 	return true;
 }
 
-/* The parts that only waited for the last recipe to let go of their blob. */
+/* The parts that waited only for the last recipe that names their blob. */
 static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 {
 	name_count *count = srv_digest_map_find(&t->names, blob);
@@ -245,7 +245,7 @@ static bool evict_recipe(trimmer *t, const candidate *item)
 	return ok;
 }
 
-/* Oldest first until enough is loose. A part whose blob a recipe also names costs nothing and is passed over. */
+/* Oldest first, until enough can be deleted. A part whose blob a recipe also names frees nothing and is skipped. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
 	bool ok = true;
@@ -253,7 +253,7 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 	for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
 		candidate *item = &t->items[i];
 		if (!srv_store_is_idle(item->used_at_s, false, t->now))
-			break; /* nor is any that follows */
+			break; /* nor any that follows */
 		name_count *count = item->recipe == 0 ? srv_digest_map_find(&t->names, &item->blob) : NULL;
 		if (count && count->recipes > 0) {
 			item->passed_before = count->passed;
@@ -364,10 +364,10 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	trimmer t;
 	trimmer_init(&t, store, false);
 	bool ok = collect(&t);
-	/* A tenth below the cap, so that a full cache is not trimmed again after every blob. */
+	/* A tenth below the limit, so that a full cache is not trimmed after every blob. */
 	if (ok && over)
 		ok = evict(&t, usage.blob_bytes - store->max_bytes / 10 * 9, live, user);
-	/* Rows go before files: a row never names a blob that is not there. */
+	/* Delete rows before files: a row never names a blob that does not exist. */
 	if (ok && sweep)
 		collect_orphans(&t);
 	if (ok && srv_store_commit(store, &t.err)) {
@@ -375,7 +375,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 		if (freed > 0)
 			srv_store_packs_shrink(store);
 		srv_store_copies_shrink(store);
-		/* What is live alone is over the cap: looking again at once would find the same. */
+		/* The live blobs alone are over the limit: another search would find the same. */
 		store->evict_from_s = over && usage.blob_bytes - freed > store->max_bytes ? now + EVICT_PAUSE_S : 0;
 		if (sweep)
 			store->swept_at_s = now;

@@ -9,8 +9,8 @@ struct srv_blob_writer {
 	hob_sha256 digest;
 	char name[STORE_BLOB_NAME], temporary[STORE_TEMPORARY];
 	bool named;
-	int fd;		   /* -1: all of it is in `small` so far */
-	hob_buf small; /* what may go into a pack */
+	int fd;		   /* -1: everything is in `small` so far */
+	hob_buf small; /* the largest blob of a pack */
 	hob_hasher hasher;
 	uint64_t size;
 };

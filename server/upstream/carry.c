@@ -12,8 +12,8 @@ enum {
 	TOGETHER_MAX = 256,
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60000,
-	LATE_MS = 100,	/* before the next one, when another machine has a lease */
-	FULL_MS = 30000 /* before something is given again to a cache without room */
+	LATE_MS = 100,	/* wait before asking again, if another machine has a lease */
+	FULL_MS = 30000 /* wait before giving something again to a cache that is full */
 };
 
 int64_t srv_carry_clock(clockid_t id)
@@ -75,7 +75,7 @@ static void note_failure(srv_upstream *u, srv_upstream_state state, const char *
 {
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
-		next = u->backoff_ms; /* the same failure, seen by another thread */
+		next = u->backoff_ms; /* the same failure, reported by another thread */
 	u->backoff_ms = next > BACKOFF_MAX_MS || state == SRV_UPSTREAM_BARRED ? BACKOFF_MAX_MS : next;
 	u->chance = u->chance * 1103515245u + 12345u;
 	u->retry_at =
@@ -124,7 +124,7 @@ static void note_refused(srv_upstream *u, const hob_sha256 *key, const char *why
 
 /* ---- carrying out; on a carrier's thread, without the lock */
 
-/* A farm forgets what one of its machines does not believe, and whose it was is written down there. */
+/* A farm deletes a record that one of its machines finds invalid, and keeps the name of its author. */
 static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *reason)
 {
 	srv_farm_why why;
@@ -132,7 +132,7 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
-/* A failure that every machine has; the API's error, as `server/engine` writes it. */
+/* A failure that every machine has; the error as in the API, as `server/engine` writes it. */
 static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
 {
 	cJSON *error = cJSON_ParseWithLength(record->error.data, record->error.len);
@@ -142,7 +142,7 @@ static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
 	return told && u->farm && record->output_count == 0 && record->stats.len == 0;
 }
 
-/* Whether the record is one of those wished for. */
+/* Whether the record answers one of these requests. */
 static const char *find_fault(const srv_upstream *u, const order *o, const srv_recipe *record,
 							  hob_arena *scratch)
 {
@@ -184,7 +184,7 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 	return true;
 }
 
-/* Each line goes to every wish for its lookup. What nobody wished for, or is no record, is refused. */
+/* Each line goes to every request for its lookup. A line that nobody asked for, or that is not a record, is refused. */
 static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, hob_str lines)
 {
 	enum { KEY_AT = sizeof "{\"hob_result\":1,\"key\":\"" - 1 };
@@ -314,7 +314,7 @@ static void give(carrier *c, const hob_sha256 *key)
 	srv_exchange_end end = srv_exchange_give(&c->exchange, key);
 	pthread_mutex_lock(&u->lock);
 	u->facts.given_bytes += c->exchange.bytes;
-	/* A token that may not write says nothing about reading. */
+	/* A token without write access can still read. */
 	if (end == SRV_EXCHANGE_BARRED)
 		note_success(u);
 	else
@@ -338,7 +338,7 @@ static void probe(carrier *c)
 
 /* ---- who does what next; under the lock */
 
-/* Questions that came on the same way go together. */
+/* Requests for the same lookup path go together. */
 static uint32_t take_finds(srv_upstream *u, order *out[TOGETHER_MAX])
 {
 	uint32_t count = 0;
@@ -361,7 +361,7 @@ static bool may_give(const srv_upstream *u, int64_t now)
 		   now >= u->give_at;
 }
 
-/* Each in its turn. */
+/* One of each, in turn. */
 static bool next_given(srv_upstream *u, hob_sha256 *key)
 {
 	bool found = srv_digest_map_next(&u->outbox.keys, &u->give_cursor, key);
@@ -394,7 +394,7 @@ static void find_waiting(carrier *c)
 	u->finding = false;
 }
 
-/* One step; false: there is nothing to do. Takes and gives back the lock. */
+/* One step; false: there is nothing to do. Releases the lock and takes it again. */
 static bool step(carrier *c)
 {
 	srv_upstream *u = c->upstream;

@@ -1,7 +1,6 @@
-/* carry.h - what the loop's side and the threads of an upstream share: orders, lines of them, the state.
- *
- * upstream.c orders and tells; carry.c carries out. An order is in one line at a time, and belongs to the loop again once it is in
- * `done`. */
+/* carry.h - what the loop's side and the threads of an upstream share: orders, lists of orders, the state. upstream.c makes
+ * orders and reports results; carry.c executes them. An order is in one list at a time. When it is in `done`, it belongs to
+ * the loop again. */
 #ifndef SRV_CARRY_H
 #define SRV_CARRY_H
 
@@ -19,7 +18,7 @@ typedef struct order {
 	order_kind kind;
 	void *user;
 	uint64_t deadline; /* uv_now; 0 = none */
-	bool told;		   /* its callback was called: only to be freed */
+	bool told;		   /* its callback was called: it only has to be freed */
 	bool reached;
 	/* find */
 	srv_upstream_found *found;
@@ -31,11 +30,11 @@ typedef struct order {
 	/* fetch */
 	srv_upstream_fetched *fetched;
 	const srv_recipe *record;
-	/* claim: of `lookup`; NULL when nobody waits for the answer */
+	/* claim: of `lookup`; NULL if nobody waits for the answer */
 	srv_upstream_claimed *claimed;
 	srv_upstream_verdict verdict;
 	uint32_t seen;
-	int64_t look_at; /* parked: asked again then */
+	int64_t look_at; /* parked: time of the next question */
 	char what[160];
 } order;
 
@@ -45,8 +44,8 @@ typedef struct line {
 
 /* A lease of this machine. */
 typedef struct lease {
-	bool asked; /* its claim is under way; else it is held */
-	bool left;	/* by the loop: it ends as soon as it is known to be held */
+	bool asked; /* its claim is in progress; otherwise it is held */
+	bool left;	/* set by the loop: it ends as soon as it is known to be held */
 	bool given; /* its result is in the outbox */
 } lease;
 
@@ -65,7 +64,7 @@ struct srv_upstream {
 	uv_async_t wake;
 	uv_timer_t timer;
 	uint32_t handles, thread_count;
-	order *alive; /* loop only: all that are not freed */
+	order *alive; /* loop only: all orders that are not freed */
 	void (*closed)(void *user);
 	void *closed_user;
 	carrier carriers[SRV_CARRIERS];
@@ -77,15 +76,15 @@ struct srv_upstream {
 	srv_farm *farm;
 	pthread_t keeper;
 	bool has_keeper, claiming, leaving;
-	line claims, parked; /* parked: somebody else cooks that */
+	line claims, parked; /* parked: another machine is cooking these */
 	digest_map leases;
 	srv_outbox outbox;
 	srv_upstream_facts facts;
 	bool closing, finding, giving, probing;
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
-	size_t give_cursor;	 /* in the outbox: one that has to wait keeps no other from its turn */
-	double bytes_per_ms; /* of fetches; 0 = not known */
+	size_t give_cursor;	 /* of the outbox: one that must wait does not delay the others */
+	double bytes_per_ms; /* of fetches; 0 = unknown */
 	unsigned chance;
 };
 
@@ -94,22 +93,22 @@ void srv_line_init(line *l);
 void srv_line_push(line *l, order *o);
 order *srv_line_pop(line *l); /* NULL: it is empty */
 
-/* Under the lock, of what a call ended with. */
+/* Under the lock: counts the result of a call. */
 void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
 bool srv_carry_is_up(const srv_upstream *upstream);
 
 /* farm_claim.c: leases. Under the lock, which they give up while they ask. */
-bool srv_carry_claims(carrier *carrier); /* one step of it; false: there is nothing to do */
-/* Its lease is over. there: the database has ended it with the result; else it is left, so that nobody waits for what may never
- * come. */
+bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to do */
+/* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that nobody waits for a
+ * result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-void srv_carry_leave_given(srv_upstream *upstream);	  /* the results of these will not be there soon */
-void srv_carry_forget_claims(srv_upstream *upstream); /* those that are under way */
+void srv_carry_leave_given(srv_upstream *upstream);	  /* results of these will not be there soon */
+void srv_carry_forget_claims(srv_upstream *upstream); /* the ones in progress */
 void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
 
-/* A carrier's thread: carries out what waits until `closing`. */
+/* The thread of a carrier: executes waiting orders until `closing`. */
 void *srv_carry(void *carrier);
-/* Under the lock: what waits there is done, with nothing. */
+/* Under the lock: answers all waiting orders with nothing. */
 void srv_carry_fail_all(srv_upstream *upstream, line *l);
 
 #endif

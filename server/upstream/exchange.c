@@ -8,7 +8,7 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-/* What is the same of every way: the order of blobs and records, and that nothing is believed. */
+/* What both kinds of upstream share: the order of blobs and records, and the checks of everything that arrives. */
 
 void srv_exchange_release(srv_exchange *x)
 {
@@ -54,7 +54,7 @@ static bool is_wanted(const srv_recipe_output *output)
 	return !hob_str_starts(output->name, HOB_STR("classic."));
 }
 
-/* As a cook process's answer is looked at. */
+/* Checks it like the answer of a cook process. */
 static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
 {
 	srv_result result = {.ok = true, .outputs = calloc(record->output_count + 1, sizeof(hob_cook_output))};
@@ -95,7 +95,8 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
 		srv_exchange_end end = x->way->fetch_blob(x, &output->digest, output->size);
-		/* On a farm the bad ones go, all of them: a machine that cooks this again would find them there and push only the rest. */
+		/* Deletes all bad blobs from the farm. Otherwise a machine that cooks this again would find them there and push only
+		 * the rest. */
 		refused = refused || end == SRV_EXCHANGE_REFUSED;
 		if (end != SRV_EXCHANGE_OK && !(refused && x->farm))
 			return end;

@@ -41,7 +41,7 @@ static srv_exchange_end probe(srv_exchange *x)
 	srv_farm_why why = {""};
 	uint64_t size;
 	srv_farm_end end = srv_farm_probe(x->farm, &why);
-	/* Any blob will do: that it is not there is an answer. */
+	/* Any blob will do: an answer that it does not exist is an answer. */
 	if (end == SRV_FARM_OK) {
 		char name[SRV_FARM_BLOB_NAME];
 		srv_farm_blob_name(&(hob_sha256){{0}}, name);
@@ -69,7 +69,7 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* A blob whose bytes are not those of its name would be found and refused by everybody: it goes, if it may. */
+/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. */
 static srv_exchange_end refuse_blob(srv_exchange *x, const char *name)
 {
 	srv_farm_why why;
@@ -132,7 +132,7 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *outp
 	return end_of(x, end, &why);
 }
 
-/* `result` of the record's text; record.h says where it stands. */
+/* `result` in the record's text; record.h says where it is. */
 static bool find_result(hob_str text, hob_sha256 *out)
 {
 	static const char member[] = ",\"result\":\"";

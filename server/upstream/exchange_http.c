@@ -118,7 +118,7 @@ static bool request(srv_exchange *x, const char *method, const char *target, con
 	return false;
 }
 
-/* The rest of the answer, at most `most` bytes. False: it was cut off, or has more. */
+/* Reads the rest of the answer, at most `most` bytes. False: it is incomplete, or longer. */
 static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 {
 	srv_connection *c = x->connection;
@@ -136,7 +136,7 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 	return ok && srv_connection_is_whole(c);
 }
 
-/* Done with this answer: the connection stays if it can. */
+/* Finished with this answer: keeps the connection if possible. */
 static void end_answer(srv_exchange *x)
 {
 	srv_connection *c = x->connection;
@@ -150,7 +150,7 @@ static srv_exchange_end down(srv_exchange *x)
 	return SRV_EXCHANGE_DOWN;
 }
 
-/* What an answer that is no success means, in its own words. */
+/* The meaning of an unsuccessful answer, in its own words. */
 static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const char *what)
 {
 	hob_buf body = {0};
@@ -214,7 +214,7 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 		return SRV_EXCHANGE_DOWN;
 	if (answer.status != 200) {
 		srv_exchange_end end = refuse(x, &answer, "a question for records");
-		/* A Hob that does not know the question. */
+		/* A Hob that does not know this request. */
 		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
 	}
 	x->bytes = 0;

@@ -13,7 +13,7 @@
 enum {
 	CLAIMS_MAX = 64,
 	LEAVES_MAX = 256,
-	LOOK_MS = 5000, /* a parked one is asked about at least that often, whatever is heard */
+	LOOK_MS = 5000, /* a parked claim is asked about at least this often, even without a notification */
 	LISTEN_MS = 500
 };
 
@@ -24,7 +24,7 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* The lease of an answered claim; what the loop has left meanwhile is given back. */
+/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. */
 static void settle_lease(srv_upstream *u, const srv_farm_claim *claim)
 {
 	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
@@ -81,7 +81,7 @@ static void claim_waiting(srv_upstream *u)
 	srv_exchange_end end = ask(u, claims, count, &error);
 	pthread_mutex_lock(&u->lock);
 	u->claiming = false;
-	/* Who may not write still reads, and nobody waits for a cook of theirs. */
+	/* A machine without write access can still read, and nobody waits for its cooks. */
 	if (end == SRV_EXCHANGE_BARRED)
 		u->facts.read_only = true;
 	else
@@ -115,7 +115,7 @@ static void leave_waiting(srv_upstream *u)
 	if (count == 0)
 		return;
 	pthread_mutex_unlock(&u->lock);
-	/* If it fails, they run out. */
+	/* If this fails, the leases expire. */
 	(void)srv_farm_leave(u->farm, lookups, count, &why);
 	pthread_mutex_lock(&u->lock);
 }
@@ -167,9 +167,9 @@ void srv_carry_forget_claims(srv_upstream *u)
 		}
 }
 
-/* ---- the keeper: hears of others' results, moves the ends of leases */
+/* ---- the keeper: learns of others' results, renews leases */
 
-/* Under the lock. all: whatever it is; else those of `lookup`, or whose time has come. */
+/* Under the lock. all: all of them; otherwise those of `lookup`, and those whose time has come. */
 static void unpark(srv_upstream *u, const hob_sha256 *lookup)
 {
 	int64_t now = now_ms();
@@ -240,7 +240,7 @@ static void note(srv_upstream *u, srv_farm_end end, const srv_farm_why *why)
 {
 	hob_error error;
 	(void)hob_fail(&error, IO, "%s", why->text);
-	/* What only a writer may do says nothing about reading. */
+	/* Only writers may do this, so a refusal says nothing about reading. */
 	if (end == SRV_FARM_DOWN)
 		srv_carry_note(u, &error, SRV_EXCHANGE_DOWN);
 	uv_async_send(&u->wake);

@@ -1,7 +1,6 @@
-/* outbox.h - keys of results that another cache has not got yet: one empty file each, <cache>/outbox/<key>.
- *
- * Files, and not rows of the index, so that they outlast a damaged index and any thread may take them away. What is listed must
- * not be evicted. The caller locks. */
+/* outbox.h - keys of results that another cache does not have yet: one empty file each, <cache>/outbox/<key>. They are files,
+ * not rows of the index, so that they survive a damaged index and any thread can remove them. Results in this list must not be
+ * evicted. The caller locks. */
 #ifndef SRV_OUTBOX_H
 #define SRV_OUTBOX_H
 
@@ -12,7 +11,7 @@ typedef struct srv_outbox {
 	digest_map keys;
 } srv_outbox;
 
-/* Reads what an earlier run left. Errors: IO. After a failure release is still to be called. */
+/* Reads what an earlier run left. Errors: IO. Call release even after a failure. */
 bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err) HOB_MUST_CHECK;
 void srv_outbox_release(srv_outbox *outbox);
 void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { STALLED_MS = 300 }; /* a question that takes longer: saves do not wait for the next one */
+enum { STALLED_MS = 300 }; /* limit of a question, so that saves do not wait for a slow one */
 
 /* ---- the loop's side */
 
@@ -60,7 +60,8 @@ static void on_wake(uv_async_t *wake)
 
 static void set_timer(srv_upstream *u);
 
-/* A late lookup is reported as such, and its answer dropped when it comes. Its records live in an arena that only its order has. */
+/* A late lookup is reported as late, and its answer dropped when it arrives. Only its order refers to the arena of its
+ * records. */
 static void on_timer(uv_timer_t *timer)
 {
 	srv_upstream *u = timer->data;

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PostgreSQL through libpq, always asynchronous: a server that is stopped answers nothing and keeps its connections. */
+/* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections. */
 
 typedef struct postgres {
 	char *url, *password;
 	PGconn *conn;
 	uint64_t sessions;
-	int cut; /* an eventfd that is readable from the cut on */
+	int cut; /* an eventfd that is readable after a cut */
 } postgres;
 
 static int64_t now_ms(void)
@@ -87,7 +87,7 @@ static void postgres_cut(void *handle)
 	(void)ignored;
 }
 
-/* 1: ready; 0: the time is over; -1: cut. */
+/* 1: ready; 0: time is over; -1: cut. */
 static int await(postgres *p, short events, int64_t until)
 {
 	struct pollfd fds[] = {{PQsocket(p->conn), events, 0}, {p->cut, POLLIN, 0}};
@@ -131,7 +131,7 @@ static srv_farm_end connect_it(postgres *p, srv_farm_why *why)
 	return barred ? SRV_FARM_BARRED : SRV_FARM_DOWN;
 }
 
-/* What an SQLSTATE means for the caller. */
+/* Translates an SQLSTATE for the caller. */
 static srv_farm_end end_of(const char *state)
 {
 	static const struct {
@@ -172,7 +172,7 @@ static void tell_rows(const PGresult *result, srv_farm_row *each, void *user)
 	}
 }
 
-/* Sends what waits and reads until a result is there. */
+/* Sends what is waiting and reads until there is a result. */
 static srv_farm_end until_result(postgres *p, int64_t until, int ms, srv_farm_why *why)
 {
 	for (int unsent = PQflush(p->conn);; unsent = unsent ? PQflush(p->conn) : 0) {
@@ -229,7 +229,7 @@ static srv_farm_end postgres_run(void *handle, const char *sql, const char *cons
 		bool lost = p->conn && PQstatus(p->conn) == CONNECTION_BAD;
 		if (lost)
 			hang_up(p);
-		/* A connection that the server closed while nothing was said: the statement has not run. */
+		/* The server closed an idle connection: the statement has not run. */
 		if (!lost || !kept || now_ms() - began > SRV_FARM_CONNECT_MS)
 			return end;
 	}

@@ -8,11 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A bucket of anything that speaks S3, through libcurl, which signs (AWS Signature 4). What libcurl 7.88 wants for that:
- * the payload's digest in a header of ours, no header without a value, query parameters in order, names of [0-9a-f/]. */
+/* A bucket of anything that speaks S3, through libcurl, which signs (AWS Signature 4). For this, libcurl 7.88 needs the
+ * payload's digest in a header of ours, no header without a value, sorted query parameters, and names of [0-9a-f/]. */
 
 enum {
-	PART_DEFAULT = 64 << 20, /* larger blobs go up in parts of this size; S3 takes 10,000 */
+	PART_DEFAULT = 64 << 20, /* larger blobs are uploaded in parts of this size; S3 allows 10,000 */
 	TOLD_MAX = 2048,
 	LIST_MAX = 4 << 20
 };
@@ -28,14 +28,14 @@ typedef struct s3 {
 } s3;
 
 typedef struct request {
-	const char *method, *name, *query; /* name: below the bucket; query: sorted, without '?'; NULL: none */
+	const char *method, *name, *query; /* name: in the bucket; query: sorted, without '?'; NULL: none */
 	const char *sha256;				   /* of the body */
 	int fd;							   /* the body: `size` bytes of this file from `offset`; -1: `text` */
 	uint64_t offset, size;
 	const char *text;
 	/* in */
 	bool (*take)(void *user, const void *data,
-				 size_t size); /* of an answer that is a success; NULL: to `told` */
+				 size_t size); /* for the body of a successful answer; NULL: to `told` */
 	void *user;
 } request;
 
@@ -44,7 +44,7 @@ typedef struct answer {
 	const request *asked;
 	uint64_t sent;
 	bool refused;
-	char *told; /* the body, cut at `room` */
+	char *told; /* the body, truncated at `room` */
 	size_t told_size, room;
 	char etag[128];
 	long status;
@@ -121,7 +121,7 @@ static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, cur
 
 /* ---- what an answer means */
 
-/* The text between <tag> and </tag>, as it is. */
+/* The text between <tag> and </tag>, unchanged. */
 static bool find_tag(const char *xml, const char *tag, char *out, size_t room)
 {
 	char begin[64];
@@ -180,7 +180,7 @@ static void set_connection(s3 *s, answer *a, const char *url)
 {
 	CURL *curl = s->curl;
 	const char *trusted = getenv("HOB_CACERT");
-	curl_easy_reset(curl); /* connections stay */
+	curl_easy_reset(curl); /* keeps connections open */
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -204,7 +204,7 @@ static void set_connection(s3 *s, answer *a, const char *url)
 	}
 }
 
-/* The answer's body is in a->told, which the caller frees. */
+/* The answer's body is in a->told; the caller frees it. */
 static srv_farm_end ask(s3 *s, const request *r, size_t room, answer *a, srv_farm_why *why)
 {
 	char url[2048], digest[96];
@@ -349,7 +349,7 @@ static srv_farm_end s3_remove(void *handle, const char *name, srv_farm_why *why)
 	return ask_plainly(handle, &(request){.method = "DELETE", .name = name, .sha256 = EMPTY, .fd = -1}, why);
 }
 
-/* The parts that came are named in the order of their numbers; without this they would stay and cost. */
+/* Parts are listed by number. Parts of an unfinished upload would stay and cost money. */
 static srv_farm_end end_parts(s3 *s, const char *name, const char *upload, const char *list,
 							  srv_farm_why *why)
 {
@@ -371,7 +371,7 @@ static srv_farm_end end_parts(s3 *s, const char *name, const char *upload, const
 				 .text = list,
 				 .size = strlen(list)};
 	srv_farm_end end = ask(s, &r, TOLD_MAX, &a, why);
-	/* A failure may come with 200, after a wait. */
+	/* An answer can have status 200 and then report a failure. */
 	if (end == SRV_FARM_OK && strstr(a.told, "<Error>"))
 		end = SRV_FARM_DOWN;
 	free(a.told);
@@ -456,7 +456,7 @@ static srv_farm_end s3_init(void *handle, srv_farm_why *why)
 	request bucket = {.method = "PUT", .name = "", .sha256 = EMPTY, .fd = -1, .text = ""};
 	request trial = {.method = "PUT", .name = "blobs/0", .sha256 = EMPTY, .fd = -1, .text = ""};
 	srv_farm_end end = ask_plainly(handle, &trial, why);
-	/* The bucket may not be there yet, and perhaps it may be made. */
+	/* The bucket may not exist yet, and this user may be able to create it. */
 	if (end != SRV_FARM_OK && ask_plainly(handle, &bucket, &tried) == SRV_FARM_OK)
 		end = ask_plainly(handle, &trial, why);
 	return end == SRV_FARM_OK ? s3_remove(handle, "blobs/0", why) : end;
